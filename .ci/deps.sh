@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Sees to it that what a build needs is there.
+#
+#	deps.sh --install GROUP...	installs what is missing (Debian; as root, or by sudo)
+#	deps.sh --check GROUP...	says what is missing, and fails if something is
+#
+# Groups: build (the library), test, demo. Looks for headers and commands, not for packages, so
+# that what came in another way counts too.
+set -eu
+
+mode=$1
+shift
+cc=${CC:-cc}
+cxx=${CXX:-g++}
+missing=
+
+need() # package
+{
+	case " $missing " in
+	*" $1 "*) ;;
+	*) missing="$missing $1" ;;
+	esac
+}
+
+need_command() # command package
+{
+	command -v "$1" >/dev/null 2>&1 || need "$2"
+}
+
+# One run of the preprocessor when all is there; only else one for each.
+need_headers() # header package ...
+{
+	command -v "${cc%% *}" >/dev/null 2>&1 || cc=:
+	all=
+	list="$*"
+	while [ $# -gt 0 ]; do
+		all="$all#include <$1>
+"
+		shift 2
+	done
+	if [ "$cc" != : ] && printf '%s' "$all" | $cc -E -x c - >/dev/null 2>&1; then
+		return
+	fi
+	# shellcheck disable=SC2086 # words, on purpose
+	set -- $list
+	while [ $# -gt 0 ]; do
+		if [ "$cc" = : ]; then
+			[ -e "/usr/include/$1" ] || need "$2"
+		else
+			echo "#include <$1>" | $cc -E -x c - >/dev/null 2>&1 || need "$2"
+		fi
+		shift 2
+	done
+}
+
+compiler_package() # command, fallback
+{
+	case $1 in
+	*clang*) echo clang ;;
+	*) echo "$2" ;;
+	esac
+}
+
+for group; do
+	case $group in
+	build)
+		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
+		need_command make make
+		need_headers stdio.h libc6-dev ck_pr.h libck-dev
+		;;
+	test)
+		need_command "${cxx%% *}" "$(compiler_package "$cxx" g++)"
+		need_command pkg-config pkg-config
+		need_headers criterion/criterion.h libcriterion-dev
+		;;
+	demo)
+		need_command mosquitto_pub mosquitto-clients
+		need_headers uv.h libuv1-dev
+		;;
+	*)
+		echo "deps.sh: no such group: $group" >&2
+		exit 2
+		;;
+	esac
+done
+
+[ -n "$missing" ] || exit 0
+line="apt-get install -y --no-install-recommends$missing"
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	as_root="sudo -n"
+fi
+if [ "$mode" != --install ] || ! command -v apt-get >/dev/null 2>&1 ||
+	! $as_root true 2>/dev/null; then
+	echo "Missing:$missing. \`make deps\`, or as root on Debian: $line" >&2
+	exit 1
+fi
+
+echo "Installing$missing"
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"
+install="$apt install -y --no-install-recommends$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# The package lists of a fresh machine are empty or old: only then is an update worth its time.
+if ! $install </dev/null >"$log" 2>&1 &&
+	! { $apt update && $install </dev/null; } >"$log" 2>&1; then
+	cat "$log" >&2
+	echo "Could not install. As root, on Debian: $line" >&2
+	exit 1
+fi

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+# baton. `make help` lists the targets.
+#
+# Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, DESTDIR; V=1 shows the
+# commands; WERROR=1 (or CI set) makes warnings errors; T=name tests test_name.c alone, and
+# TEST_ARGS='--filter suite/name*' some of its tests.
+
+# ---- The library's files, lowest layer first: none includes anything above its own ----
+# A header that has a .c of the same name is in that file's layer; others are listed themselves.
+LAYER_0 := platform.c
+LAYER_1 := atomic.h
+LAYER_2 := futex.c
+LAYER_3 := joblist.h injection.c runqueue.c
+LAYER_4 := thread.c node.c future.c
+LAYER_5 := executor.h resource.c drain.c handoff.c help.c cancel.c close.c wait.c current.c call.c \
+	continuation.c job.c driven.c manual.c loop.c
+LAYER_6 := cpus.c spawn.c idle.c worker.c pool.c
+LAYER_7 := default_pool.c
+LAYERS := 0 1 2 3 4 5 6 7
+
+# Checks that `make test` runs besides those below: names of targets.
+EXTRA_CHECKS :=
+
+CC ?= cc
+CXX ?= g++
+CFLAGS ?= -O2 -g
+CXXFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+INCLUDEDIR ?= $(PREFIX)/include
+LIBDIR ?= $(PREFIX)/lib
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+Q := $(if $(filter-out 0,$(V)),,@)
+say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
+
+# ---- Version: include/baton/version.h holds it ----
+version_part = $(shell awk '$$2 == "BATON_VERSION_$1" {print $$3}' include/baton/version.h)
+MAJOR := $(call version_part,MAJOR)
+VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
+
+# ---- Flags ----
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
+LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden
+# Tests may look into the library: its headers are found as "name.h".
+TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit
+
+# ---- Files ----
+SOURCES := $(wildcard $(foreach n,$(LAYERS),$(patsubst %,src/%,$(filter %.c,$(LAYER_$n)))))
+HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
+TESTS := $(patsubst %.c,%,$(sort $(wildcard test/unit/test_$(or $(T),*).c)))
+TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
+BENCH_SOURCES := $(wildcard test/bench/*.c)
+EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c))
+BROKER_SOURCES := $(wildcard examples/broker/*.c)
+BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
+
+SHARED := build/libbaton.so.$(VERSION)
+SHARED_LINKS := build/libbaton.so.$(MAJOR) build/libbaton.so
+
+# What is installed, and where to: install and uninstall both go by this list.
+INSTALLED := $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
+	$(foreach f,build/libbaton.a $(SHARED) $(SHARED_LINKS),$f:$(f:build/%=$(LIBDIR)/%)) \
+	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc
+
+# ---- Library ----
+.PHONY: all
+all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc ## the libraries and baton.pc
+
+$(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libbaton.so.$(MAJOR) \
+		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) -pthread
+
+$(SHARED_LINKS): $(SHARED)
+	$(Q)ln -sf $(<F) $@
+
+build/baton.pc: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(LIBDIR)' '' \
+		'Name: baton' 'Description: Work on resources, serialised without blocking' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+		'Libs: -L$${libdir} -lbaton -pthread' >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# ---- What is the same in the plain build and in the instrumented ones ----
+# $1: where its files go; $2: what it adds to compiling and linking; $3: what it adds to compiling
+# tests; $4: what it adds to linking them; $5: further objects of each test.
+define variant
+# Changes when the compiler or its flags do, and then everything is built again; but not for
+# `make install`, which takes what was built.
+$1/flags: $(if $(filter install,$(MAKECMDGOALS)),,FORCE)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)echo '$$(CC) $$(CFLAGS) $$(LDFLAGS) $2 $$(LIB_FLAGS)' >$$@.new
+	$$(Q)if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+
+$1/src/%.o: src/%.c $1/flags | build/deps/build
+	$$(call say,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $$(LIB_FLAGS) $2 -c -o $$@ $$<
+
+$1/libbaton.a: $(SOURCES:%.c=$1/%.o)
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+
+$1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
+	$$(call say,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $$(TEST_FLAGS) $2 $3 -c -o $$@ $$<
+
+$1/test/unit/test_%: $1/test/unit/test_%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $4 -pthread
+
+-include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) test/shim/main)
+endef
+
+# Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
+SHIM := -isystem test/shim -Wno-pedantic
+# Warnings that instrumentation brings about are no errors.
+INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
+
+$(eval $(call variant,build,,,-lcriterion,))
+$(eval $(call variant,build/asan,$(INSTRUMENTED) -fsanitize=address,$(SHIM),-lm,\
+	build/asan/test/shim/main.o))
+$(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
+	build/tsan/test/shim/main.o))
+$(eval $(call variant,build/ubsan,$(INSTRUMENTED) -fsanitize=undefined \
+	-fno-sanitize-recover=all,$(SHIM),-lm,build/ubsan/test/shim/main.o))
+
+# ---- Tests ----
+.PHONY: test check check-asan check-tsan check-ubsan
+STEPS := tidy check-headers check check-cxx check-symbols check-install check-asan check-tsan \
+	check-ubsan $(EXTRA_CHECKS)
+
+test: | build/deps/build build/deps/test ## every check below; sets up what it needs
+	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(STEPS)
+
+check: $(TESTS:%=build/%) ## the tests
+	$(Q)TEST_ARGS='-j2 $(TEST_ARGS)' test/run.sh check $(sort $^)
+
+check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks included
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-asan $(sort $^)
+
+check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-tsan $(sort $^)
+
+check-ubsan: $(TESTS:%=build/ubsan/%) ## the tests under UndefinedBehaviorSanitizer
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-ubsan $(sort $^)
+
+.PHONY: check-cxx check-headers check-symbols check-install
+check-cxx: build/test/unit/cxx_smoke ## the public headers and initialisers in C++17
+	$(Q)timeout 60 $<
+
+build/test/unit/cxx_smoke: test/unit/cxx_smoke.cc build/libbaton.a | build/deps/test
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -MMD -MP \
+		-o $@ $< build/libbaton.a $(LDFLAGS) -pthread
+-include build/test/unit/cxx_smoke.d
+
+check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
+	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh
+
+check-symbols: $(SHARED) build/libbaton.a ## what is exported is what baton.map and the headers say
+	$(Q)CC='$(CC)' test/symbols.sh $^
+
+check-install: all | build/deps/test ## install, build the README's example, uninstall
+	$(Q)MAKE='$(MAKE)' CC='$(CC)' test/install.sh
+
+.PHONY: tidy tidy-format format
+tidy: ## layers, lengths, ordering tags, names: what STYLE can be checked
+	$(Q)test/tidy.sh
+
+FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
+tidy-format: ## is everything formatted as clang-format would?
+	$(Q)clang-format --dry-run -Werror $(FORMATTED)
+
+format: ## runs clang-format over everything
+	$(Q)clang-format -i $(FORMATTED)
+
+# ---- Examples, demo, benchmark ----
+.PHONY: examples demo bench
+examples: $(EXAMPLES) $(BROKER) ## the examples
+
+# They see the public headers alone.
+$(BROKER_SOURCES:%.c=build/%.o): | build/deps/demo
+build/examples/%.o: examples/%.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(BASE_FLAGS) -c -o $@ $<
+
+$(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -pthread
+
+build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -luv -pthread
+
+demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
+	$(Q)examples/demo.sh
+
+build/test/bench/%.o: test/bench/%.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) -c -o $@ $<
+
+build/bench/bench: $(BENCH_SOURCES:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -lm -pthread
+
+bench: build/bench/bench ## the benchmark, against its peers in the same run
+	$(Q)BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" $<
+
+-include $(patsubst %.c,build/%.d,$(BENCH_SOURCES) $(wildcard examples/*.c) $(BROKER_SOURCES))
+
+# ---- Installing ----
+.PHONY: install uninstall
+install: all ## to PREFIX (/usr/local), below DESTDIR
+	$(Q)set -e; for pair in $(INSTALLED); do \
+		from=$${pair%%:*}; to="$(DESTDIR)$${pair#*:}"; mkdir -p "$${to%/*}"; \
+		if [ -h "$$from" ]; then ln -sf "$$(readlink "$$from")" "$$to"; \
+		else install -m 644 "$$from" "$$to"; fi; done
+
+uninstall: ## the same list, backwards
+	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
+		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" 2>/dev/null || true
+
+# ---- What must be there before anything is built ----
+# Targets that promise to work on a fresh machine install what they need; the others only say so.
+INSTALLING := deps test check check-% demo bench
+DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
+
+.PHONY: deps
+deps: ## installs what tests and demo need (Debian, apt-get)
+	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo
+
+# Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
+build/deps/build build/deps/test build/deps/demo: build/deps/%:
+	$(Q)mkdir -p $(@D)
+	$(Q)CC='$(CC)' CXX='$(CXX)' flock build/deps .ci/deps.sh $(DEPS_MODE) $*
+	$(Q)touch $@
+
+
+.PHONY: clean help FORCE
+clean: ## removes build/
+	$(Q)rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
+	@awk '/^# Yours/ {on = 1; print ""} !NF {on = 0} on {sub(/^#/, " "); print}' Makefile

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* baton: work on resources, serialised without blocking those who ask for it. See README.md. */
+#ifndef BATON_H
+#define BATON_H
+
+#include <baton/executor.h>
+#include <baton/future.h>
+#include <baton/pool.h>
+#include <baton/resource.h>
+#include <baton/task.h>
+#include <baton/version.h>
+
+#endif

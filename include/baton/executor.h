@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executor interface: how a resource asks to be drained later, on another thread. baton brings
+ * three: the work-stealing pool (pool.h), and below a manual one and one for a thread that lives in
+ * an event loop. A fourth is easily written: see struct baton_executor_ops.
+ */
+#ifndef BATON_EXECUTOR_H
+#define BATON_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What an executor runs. Intrusive; a resource holds one, and a plain job is one with a function.
+ * An executor links accepted jobs by _next (it is the executor's from schedule() until it calls
+ * baton_job_run or baton_job_cancel) and leaves the other members alone.
+ */
+struct baton_job {
+	struct baton_job *_next;
+	uint32_t _kind;
+	uint32_t _turn;
+};
+
+/* A job without a resource: caller's memory, given back when `run` (or `cancel`) is entered. */
+struct baton_plain_job;
+typedef void (*baton_job_fn)(struct baton_plain_job *job);
+
+struct baton_plain_job {
+	struct baton_job job;
+	baton_job_fn _run;
+	baton_job_fn _cancel;
+};
+
+/* `cancel` may be NULL: then nobody is told when the job is cancelled. */
+#define BATON_PLAIN_JOB_INIT(run, cancel)                                                          \
+	{                                                                                          \
+		{NULL, 0, 0}, (run), (cancel)                                                      \
+	}
+
+static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_fn run,
+                                        baton_job_fn cancel)
+{
+	job->job._next = NULL;
+	job->job._kind = 0;
+	job->job._turn = 0;
+	job->_run = run;
+	job->_cancel = cancel;
+}
+
+/*
+ * For executors, and for whoever got jobs from baton_pool_shutdown_now(): run the job on this
+ * thread (a resource: its tasks, at least one quantum), or cancel it (a resource: its pending tasks
+ * complete as cancelled; the resource stays usable). Exactly one of the two, exactly once.
+ * baton_job_next: the next one in a list of jobs; read it before running the job.
+ */
+void baton_job_run(struct baton_job *job);
+void baton_job_cancel(struct baton_job *job);
+struct baton_job *baton_job_next(const struct baton_job *job);
+
+struct baton_executor;
+
+struct baton_executor_ops {
+	/*
+	 * Takes the job and runs it later, never inside this call. 0; or 1: taken, but no thread is
+	 * free for it at the moment (a sleeping waiter, if there is one, is then woken to help); or
+	 * a negative errno: not taken (-ESHUTDOWN: the executor has ended). Any thread; must not
+	 * block.
+	 */
+	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
+	/*
+	 * Optional. Called by a thread that is about to wait for something that this executor will
+	 * run. If the calling thread is the one that drives it: run one job and return 1, or return
+	 * 0 if there is none. -EDEADLK: it is, but too deeply nested. Any other thread: -EPERM.
+	 */
+	int (*drive)(struct baton_executor *executor);
+	/*
+	 * Optional. A waiter took the baton of a resource whose job is in this executor's queue and
+	 * has given it back. The job is still in the queue; make sure that some thread will come
+	 * to it. 0; or 1 as from schedule.
+	 */
+	int (*returned)(struct baton_executor *executor);
+	/*
+	 * Optional. If the calling thread is one of this executor's and the job is in a queue that
+	 * it can reach: take it out, and return true. It will then not be run.
+	 */
+	bool (*withdraw)(struct baton_executor *executor, struct baton_job *job);
+	/*
+	 * Optional. A thread that belongs to this executor is about to sleep inside a job
+	 * (`blocked`), or goes on after that.
+	 */
+	void (*blocked)(struct baton_executor *executor, bool blocked);
+};
+
+struct baton_executor {
+	const struct baton_executor_ops *_ops;
+};
+
+/* Hands a job to an executor. 0, or the executor's refusal: the job is untouched. Any thread. */
+static inline int baton_executor_schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	int status = executor->_ops->schedule(executor, job);
+
+	return status < 0 ? status : 0;
+}
+
+/*
+ * The manual executor: nothing runs until its owner, the thread that created it, says so. For tests
+ * and for deterministic replay.
+ *
+ * Thread safety: jobs are scheduled from any thread; run_* and destroy are the owner's alone.
+ */
+struct baton_manual;
+
+/* Errors: -ENOMEM. */
+int baton_manual_create(struct baton_manual **manual);
+struct baton_executor *baton_manual_executor(struct baton_manual *manual);
+
+/* Runs the oldest job: true; false if there is none. */
+bool baton_manual_run_one(struct baton_manual *manual);
+
+/* Runs jobs until there is none; returns how many. */
+size_t baton_manual_run_until_idle(struct baton_manual *manual);
+
+/* Refuses further jobs (-ESHUTDOWN), cancels those that are queued, frees. */
+void baton_manual_destroy(struct baton_manual *manual);
+
+/*
+ * The loop executor: for a thread that lives in an event loop (libuv, libevent, epoll). Its file
+ * descriptor, an eventfd, becomes readable when there are jobs; the loop then calls
+ * baton_loop_run(). A resource with capture limit 0 and this executor is run by that thread alone.
+ *
+ * Thread safety: jobs are scheduled from any thread; run and destroy belong to one thread, which
+ * becomes the owner by its first call of baton_loop_run(), or by baton_loop_adopt().
+ */
+struct baton_loop;
+
+/* Errors: -ENOMEM, -EMFILE, -ENFILE. */
+int baton_loop_create(struct baton_loop **loop);
+struct baton_executor *baton_loop_executor(struct baton_loop *loop);
+int baton_loop_fd(const struct baton_loop *loop);
+
+/* The calling thread is from now on the one that drives the loop. Errors: -ENOMEM, -ECHILD. */
+int baton_loop_adopt(struct baton_loop *loop);
+
+/*
+ * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
+ * returns how many. What is left makes the descriptor readable again.
+ */
+size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
+
+/* Refuses further jobs (-ESHUTDOWN), runs those that are queued, closes the descriptor, frees. */
+void baton_loop_destroy(struct baton_loop *loop);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A future is where a task's outcome appears. It can be polled, waited for, chained and cancelled.
+ * It lives in the caller's memory (a struct, the stack), or comes reference-counted from
+ * baton_async(). A promise is a future without a task: somebody fulfils it by hand.
+ *
+ *                        | may run beside                        | from
+ *   poll, status, value  | everything                            | any thread
+ *   wait, wait_until     | everything; any number of waiters     | any thread; see -EDEADLK
+ *   then                 | everything                            | any thread
+ *   cancel               | everything                            | any thread
+ *   complete             | everything (promises only)            | any thread
+ *   init                 | nothing                               | the owner
+ *
+ * Lifetime: baton touches the memory of a complete future no more, so whoever has seen it complete
+ * (by poll, wait, a continuation) may reuse it, provided that no other thread is still inside a
+ * call on it.
+ */
+#ifndef BATON_FUTURE_H
+#define BATON_FUTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_resource;
+struct baton_executor;
+struct baton_job;
+struct baton_continuation;
+
+enum baton_state {
+	BATON_PENDING = 0,   /* not started; also when it was cancelled but is not yet unlinked */
+	BATON_RUNNING = 1,   /* the task's function has been entered */
+	BATON_DONE = 2,      /* complete: the function returned 0, or a promise was fulfilled */
+	BATON_FAILED = 3,    /* complete: the function returned a status other than 0 */
+	BATON_CANCELLED = 4, /* complete: the function never ran and never will */
+};
+
+struct baton_future {
+	uint32_t _state;
+	int32_t _status;
+	void *_value;
+	struct baton_resource *_resource;
+	struct baton_continuation *_continuations;
+};
+
+/* A future for a task (BATON_TASK_INIT), and a promise, which baton_future_complete() fulfils. */
+#define BATON_FUTURE_INIT                                                                          \
+	{                                                                                          \
+		0, 0, NULL, NULL, NULL                                                             \
+	}
+#define BATON_PROMISE_INIT                                                                         \
+	{                                                                                          \
+		0x40, 0, NULL, NULL, NULL                                                          \
+	}
+
+/* Makes (again) a fresh future or promise. A future serves one submit between two of these. */
+void baton_future_init(struct baton_future *future);
+void baton_promise_init(struct baton_future *future);
+
+/*
+ * Where the future stands. A complete state is final, and everything that the task did is visible
+ * to whoever has seen it.
+ *
+ * Thread safety: any thread. Blocking: never.
+ */
+enum baton_state baton_future_poll(const struct baton_future *future);
+
+/* Is it complete (done, failed or cancelled)? */
+static inline bool baton_future_complete_p(const struct baton_future *future)
+{
+	return baton_future_poll(future) >= BATON_DONE;
+}
+
+/*
+ * Of a complete future: 0 (done), the task's status (failed), -ECANCELED (cancelled); and the
+ * value from baton_set_result(), NULL unless there was one. Before completion: -EAGAIN and NULL.
+ */
+int baton_future_status(const struct baton_future *future);
+void *baton_future_value(const struct baton_future *future);
+
+/*
+ * Waits until the future is complete. The waiter does not only sleep: if the task's resource is
+ * queued for an executor, the waiter takes its baton and runs its tasks up to the awaited one
+ * (helping); if the task's executor is one that only this thread drives, it drives it. Otherwise it
+ * pauses about 100 times, yields, then sleeps on a futex.
+ *
+ * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
+ * nothing back: task and future remain baton's.
+ *
+ * Blocking: yes, that is its purpose. May be called inside a task for another resource's future.
+ * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
+ * down its stack, or it is the running task itself), or would have to drive an executor more deeply
+ * nested than allowed. -ETIMEDOUT. -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h.
+ * Signals do not end a wait.
+ */
+int baton_future_wait(struct baton_future *future);
+int baton_future_wait_until(struct baton_future *future, const struct timespec *deadline);
+
+#define BATON_WAIT_ANY_MAX 127
+
+/*
+ * Waits until one of `count` futures (at most BATON_WAIT_ANY_MAX) is complete and puts the index of
+ * the first such into `*index`; until all are. Deadline and errors as above; -EDEADLK only if none
+ * (any) or one (all) of the incomplete ones can ever end; -EINVAL: count is 0 or too large (any).
+ */
+int baton_future_wait_any(struct baton_future *const *futures, size_t count,
+                          const struct timespec *deadline, size_t *index);
+int baton_future_wait_all(struct baton_future *const *futures, size_t count,
+                          const struct timespec *deadline);
+
+/*
+ * Cancels. A task that has not started will not run: that is decided, and said, at once; the future
+ * completes as cancelled when the task has been unlinked, by the resource's runner, or by this call
+ * if it can take the baton of a queued resource. Until then the memory is baton's. A running task
+ * is told (baton_cancel_requested). A pending promise completes as cancelled at once.
+ *
+ * Returns: 0: it will never run. -EINPROGRESS: it runs now and has been told. -EALREADY: it is
+ * complete, or was cancelled before. -EINVAL: it has not been submitted yet.
+ * Blocking: never. Completing runs continuations on this thread.
+ */
+int baton_future_cancel(struct baton_future *future);
+
+/*
+ * Fulfils a promise: done with `value` if status is 0, else failed with `status`.
+ *
+ * Returns: 0; -EALREADY: it is complete (once only); -EINVAL: the future is a task's.
+ * Ordering: what the caller did before is visible to whoever sees the promise complete.
+ */
+int baton_future_complete(struct baton_future *future, int status, void *value);
+
+/*
+ * What happens next: a task for a resource, or a job for an executor. Caller's memory, baton's from
+ * then() until the task or job is entered.
+ */
+struct baton_continuation {
+	struct baton_continuation *_next;
+	void (*_fire)(struct baton_continuation *continuation);
+	void *_target;
+	void *_subject;
+};
+
+void baton_continuation_task(struct baton_continuation *continuation,
+                             struct baton_resource *resource, struct baton_task *task);
+void baton_continuation_job(struct baton_continuation *continuation,
+                            struct baton_executor *executor, struct baton_job *job);
+
+/*
+ * When the future is complete (at once, if it already is), the continuation's task is submitted to
+ * its resource, or its job scheduled. Several fire in the order of registration, after the
+ * sleepers were woken, on the completing thread. A task that its resource refuses is cancelled, a
+ * job that its executor refuses likewise: nothing is dropped silently.
+ *
+ * Thread safety: any thread. Blocking: never. Ordering: all that the first task did
+ * happens-before the continuation.
+ */
+void baton_future_then(struct baton_future *future, struct baton_continuation *continuation);
+
+/*
+ * For futures that baton_async() returned: another reference; and the end of one. Dropping the
+ * last one does not cancel the task.
+ */
+struct baton_future *baton_future_ref(struct baton_future *future);
+void baton_future_unref(struct baton_future *future);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A resource is the unit of serialisation: its tasks never overlap and run in the order in which
+ * they were submitted. Whoever submits to an idle resource runs the task at once, on its own
+ * thread; whoever submits to a busy one leaves the task behind and goes on.
+ *
+ *                               | may run beside                 | from
+ *   submit*, call, post, async  | everything but init, deinit    | any thread, also inside tasks
+ *   close, cancel_pending       | everything but init, deinit    | any thread, also inside tasks
+ *   close_then                  | everything but init, deinit    | any thread, also inside tasks
+ *   await                       | everything but init, deinit    | any thread, not in an own task
+ *   init, deinit                | nothing                        | the owner
+ *
+ * Progress: submit, submit_later, submit_batch and post are lock-free: a thread stopped inside one
+ * of them, outside any task, delays nobody. (post: as far as malloc is, when its cache is empty.)
+ * Source: the inbox is a Treiber stack that the runner takes whole (as in Hendler et al., flat
+ * combining); state and inbox share one word, as in Oyama, Taura and Yonezawa's delegation lock.
+ */
+#ifndef BATON_RESOURCE_H
+#define BATON_RESOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <baton/executor.h>
+#include <baton/future.h>
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Settings that many resources share. Must outlive them and not change. */
+struct baton_resource_config {
+	/*
+	 * Tasks that a submitter which captured the resource runs before it hands off; its own
+	 * count. 0: tasks run only on the executor's threads (no capture, no inline call, no help
+	 * from other threads); such a resource is initialised with BATON_RESOURCE_INIT_LATER.
+	 */
+	uint32_t capture_limit;
+	/* Tasks that a worker runs before it puts the resource behind the others. Not 0. */
+	uint32_t quantum;
+	/* The same in nanoseconds, looked at between tasks; 0: no limit in time. */
+	uint64_t capture_limit_ns;
+	uint64_t quantum_ns;
+	/* Who drains after a hand-off. NULL: the default pool, created on first need. */
+	struct baton_executor *executor;
+	/*
+	 * Called, under the baton, for each cancelled task that has no future, so that its memory
+	 * can be freed. NULL: nobody is told.
+	 */
+	void (*cancelled)(struct baton_task *task);
+};
+
+#define BATON_CAPTURE_LIMIT 10
+#define BATON_QUANTUM 64
+#define BATON_RESOURCE_CONFIG_INIT                                                                 \
+	{                                                                                          \
+		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL                               \
+	}
+
+/*
+ * What a resource did; in the caller's memory, one per resource. Written by the runner alone, at
+ * no atomic's cost; balanced (submitted = executed + cancelled, outstanding 0) when the resource is
+ * idle. Read it with baton_resource_stats_read().
+ */
+struct baton_resource_stats {
+	uint64_t submitted;   /* tasks that a runner has found */
+	uint64_t executed;    /* of these, run */
+	uint64_t cancelled;   /* of these, never to run */
+	uint64_t outstanding; /* of these, still to come */
+	uint64_t captures;    /* submits that ran inline */
+	uint64_t handoffs;    /* times the resource was given to its executor */
+	uint64_t helped;      /* times a waiter took the queued resource's baton */
+	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
+	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
+};
+
+struct baton_resource {
+	uintptr_t _word;
+	struct baton_task *_list;
+	struct baton_job _job;
+	void *_user;
+	const char *_name;
+	const struct baton_resource_config *_config;
+	struct baton_resource_stats *_stats;
+};
+
+/*
+ * Constant initialisers. `user`: yours, for baton_resource_user(). `name`: for statistics and
+ * messages, must outlive the resource, may be NULL. `config`, `stats`: may be NULL (defaults; not
+ * counted). _LATER: for a config whose capture_limit is 0, and only for such.
+ */
+#define BATON_RESOURCE_INIT(user, name, config, stats)                                             \
+	{                                                                                          \
+		0, NULL, {NULL, 1, 0}, (user), (name), (config), (stats)                           \
+	}
+#define BATON_RESOURCE_INIT_LATER(user, name, config, stats)                                       \
+	{                                                                                          \
+		2, NULL, {NULL, 1, 0}, (user), (name), (config), (stats)                           \
+	}
+
+/* The same at run time; looks at the config, so it serves both kinds. Errors: none. */
+void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+                         const struct baton_resource_config *config,
+                         struct baton_resource_stats *stats);
+
+/* Asserts that the resource is closed and idle, so that its memory may go. */
+void baton_resource_deinit(struct baton_resource *resource);
+
+void *baton_resource_user(const struct baton_resource *resource);
+const char *baton_resource_name(const struct baton_resource *resource);
+
+/* A copy of the counters, each read atomically. Any thread. */
+void baton_resource_stats_read(const struct baton_resource_stats *stats,
+                               struct baton_resource_stats *copy);
+
+/*
+ * Submits a task. If the resource is idle the task runs now, inside this call, and then whatever
+ * other threads have submitted meanwhile, up to the capture limit; what is left goes to the
+ * executor. If it is busy the task is left for the runner.
+ *
+ * Inside a task the capture is nested: only this task runs here, others' tasks go to the executor;
+ * at a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
+ *
+ * Thread safety: any thread. Blocking: never (the tasks run here take what they take).
+ * Ownership: see struct baton_task. The caller must keep the resource alive until the call returns.
+ * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
+ * program order.
+ * Errors: the task is untouched (if its future is cancelled during this very call, the future
+ * completes as cancelled): -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
+ * this is submit_later) and its executor has ended. -EINVAL: the task's future is not fresh.
+ * -ECHILD: after fork, see pool.h.
+ */
+int baton_submit(struct baton_resource *resource, struct baton_task *task);
+
+/* As baton_submit, but runs nothing on this thread: an idle resource goes to its executor. */
+int baton_submit_later(struct baton_resource *resource, struct baton_task *task);
+
+/*
+ * Submits `count` tasks in this order with one publication: no other submitter's task comes between
+ * them, and together they cost one atomic operation. All or none are accepted.
+ */
+int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
+                       size_t count);
+
+#define BATON_NESTING_MAX 8
+
+/* A function for the calls below, which need no task of the caller's. */
+typedef void *(*baton_call_fn)(void *arg);
+
+/*
+ * Runs fn(arg) under the resource's baton and returns its value through `*value` (may be NULL).
+ * Inline if the resource is idle, else it waits its turn as baton_future_wait() does.
+ *
+ * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ECHILD as for baton_submit;
+ * -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead of waiting.
+ * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call.
+ */
+int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
+int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
+
+/*
+ * As baton_submit, with a task that the library allocates (per-thread cache). post: fire and
+ * forget. async: `*future` is set to a reference-counted future, whose value is fn's; end it with
+ * baton_future_unref().
+ *
+ * Errors: as for baton_submit, and -ENOMEM. fn has not run and *future is untouched.
+ */
+int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg);
+int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                struct baton_future **future);
+
+/*
+ * Closes: new submits are refused, what was accepted still runs. 0, or -EALREADY.
+ */
+int baton_resource_close(struct baton_resource *resource);
+
+/*
+ * Closes (if it is not yet closed) and has `finaliser` called exactly once: after the last accepted
+ * task, its completion and the release, on the last runner's thread, which then holds no baton of
+ * this resource. It may free the resource, in which it may lie itself: a session that ends itself
+ * in its own task. The finaliser has no future; its return value is ignored.
+ *
+ * Errors: -EALREADY: there is a finaliser already; nothing happens. -ECHILD.
+ */
+int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
+
+/*
+ * Cancels what has been accepted so far. Marks and returns: at the runner's next look (before its
+ * next task) whatever was accepted before the mark and has not started completes as cancelled;
+ * later submits are unaffected.
+ *
+ * Errors: -ENOMEM (nothing is marked).
+ */
+int baton_resource_cancel_pending(struct baton_resource *resource);
+
+/*
+ * Waits until everything accepted before this call has run or was cancelled and the runner has let
+ * go. On a closed resource its memory then belongs to the caller again (unless there is a
+ * finaliser, to which it belongs). The waiter helps as baton_future_wait() does.
+ * `deadline` as for baton_future_wait_until().
+ *
+ * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
+ */
+int baton_resource_await(struct baton_resource *resource, const struct timespec *deadline);
+
+/* The resource of the innermost running task of this thread, or NULL. */
+struct baton_resource *baton_current(void);
+
+/* Does this thread hold the resource's baton? And the same as an assertion. */
+bool baton_held(const struct baton_resource *resource);
+void baton_assert_held(const struct baton_resource *resource);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

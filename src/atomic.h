@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 1: the one door through which our protocols touch shared memory. The compiler's __atomic
+ * builtins on plain words, the memory order in the name. Not <stdatomic.h>, since the public
+ * structs carry no _Atomic (they must compile as C++); not ck_pr, whose inline assembly
+ * ThreadSanitizer does not see. A controlled scheduler replaces this file to make every access a
+ * scheduling point.
+ *
+ * cas_*: `expected` points to the value; on failure it is overwritten with the one found (read
+ * relaxed). add, sub, or, and return the value before.
+ */
+#ifndef BATON_SRC_ATOMIC_H
+#define BATON_SRC_ATOMIC_H
+
+/*
+ * Instrumented builds (counting, a controlled scheduler) name a header of their own, which defines
+ * cas_with_order and all of the names below.
+ */
+#ifdef BATON_ATOMIC_BACKEND
+#include BATON_ATOMIC_BACKEND
+#else
+
+#define load_relaxed(word) __atomic_load_n((word), __ATOMIC_RELAXED)
+#define load_acquire(word) __atomic_load_n((word), __ATOMIC_ACQUIRE)
+#define load_seq_cst(word) __atomic_load_n((word), __ATOMIC_SEQ_CST)
+
+#define store_relaxed(word, value) __atomic_store_n((word), (value), __ATOMIC_RELAXED)
+#define store_release(word, value) __atomic_store_n((word), (value), __ATOMIC_RELEASE)
+#define store_seq_cst(word, value) __atomic_store_n((word), (value), __ATOMIC_SEQ_CST)
+
+#define swap_acquire(word, value) __atomic_exchange_n((word), (value), __ATOMIC_ACQUIRE)
+#define swap_release(word, value) __atomic_exchange_n((word), (value), __ATOMIC_RELEASE)
+#define swap_acq_rel(word, value) __atomic_exchange_n((word), (value), __ATOMIC_ACQ_REL)
+#define swap_seq_cst(word, value) __atomic_exchange_n((word), (value), __ATOMIC_SEQ_CST)
+
+#define cas_with_order(word, expected, value, order)                                               \
+	__atomic_compare_exchange_n((word), (expected), (value), 0, (order), __ATOMIC_RELAXED)
+#define cas_relaxed(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_RELAXED)
+#define cas_acquire(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_ACQUIRE)
+#define cas_release(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_RELEASE)
+#define cas_acq_rel(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_ACQ_REL)
+#define cas_seq_cst(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_SEQ_CST)
+
+#define add_relaxed(word, value) __atomic_fetch_add((word), (value), __ATOMIC_RELAXED)
+#define add_acquire(word, value) __atomic_fetch_add((word), (value), __ATOMIC_ACQUIRE)
+#define add_release(word, value) __atomic_fetch_add((word), (value), __ATOMIC_RELEASE)
+#define add_acq_rel(word, value) __atomic_fetch_add((word), (value), __ATOMIC_ACQ_REL)
+#define add_seq_cst(word, value) __atomic_fetch_add((word), (value), __ATOMIC_SEQ_CST)
+#define sub_relaxed(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_RELAXED)
+#define sub_acq_rel(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_ACQ_REL)
+#define sub_seq_cst(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_SEQ_CST)
+#define or_acq_rel(word, value) __atomic_fetch_or((word), (value), __ATOMIC_ACQ_REL)
+#define and_acq_rel(word, value) __atomic_fetch_and((word), (value), __ATOMIC_ACQ_REL)
+
+#endif
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions instead of tasks: call (run and return the value), post and async (library's memory).
+ */
+#include "resource.h"
+
+#include "atomic.h"
+#include "node.h"
+
+#include <errno.h>
+
+/* A waiting call: on the caller's stack, which it does not leave before the future is complete. */
+struct call {
+	struct baton_task task;
+	struct baton_future future;
+	baton_call_fn fn;
+	void *arg;
+};
+
+struct post {
+	struct baton_task task;
+	baton_call_fn fn;
+	void *arg;
+};
+
+struct async {
+	struct baton__counted counted;
+	struct baton_task task;
+	baton_call_fn fn;
+	void *arg;
+};
+
+_Static_assert(sizeof(struct post) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(sizeof(struct async) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(offsetof(struct async, counted) == 0, "unref frees the node by its future");
+
+static int call_run(struct baton_task *task)
+{
+	struct call *call = baton_container_of(task, struct call, task);
+
+	baton_set_result(call->fn(call->arg));
+	return 0;
+}
+
+int baton__post_run(struct baton_task *task)
+{
+	struct post *post = baton_container_of(task, struct post, task);
+	baton_call_fn fn = post->fn;
+	void *arg = post->arg;
+
+	baton__node_free(post);
+	(void)fn(arg);
+	return 0;
+}
+
+static int async_run(struct baton_task *task)
+{
+	struct async *async = baton_container_of(task, struct async, task);
+
+	baton_set_result(async->fn(async->arg));
+	return 0;
+}
+
+/* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
+BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                               void **value)
+{
+	struct baton__frame frame;
+	uintptr_t word = 0;
+	void *result;
+
+	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
+	if (load_relaxed(&resource->_word) || !cas_acquire(&resource->_word, &word, BATON__BUSY))
+		return false;
+	baton__frame_push(&frame, resource);
+	result = fn(arg);
+	if (resource->_stats) {
+		baton__count(&resource->_stats->submitted, 1);
+		baton__count(&resource->_stats->executed, 1);
+		baton__count(&resource->_stats->captures, 1);
+	}
+	word = BATON__BUSY;
+	/* [R2] release: all that fn did; pairs with [R2] in capture */
+	if (BATON_LIKELY(cas_release(&resource->_word, &word, 0)))
+		baton__frame_pop(&frame);
+	else
+		baton__run_captured(&frame, resource, 1, 1);
+	if (value)
+		*value = result;
+	return true;
+}
+
+/* The wait can never end: the call is withdrawn, which ends it. */
+static int withdraw(struct call *call)
+{
+	int error;
+
+	(void)baton_future_cancel(&call->future);
+	/* Ended by the holder of the resource, which meets the cancelled task; a queued resource
+	 * has been met by the cancel itself. */
+	do {
+		error = baton_future_wait(&call->future);
+	} while (error && !baton__future_final(&call->future));
+	return baton_future_status(&call->future) ? -EDEADLK : 0;
+}
+
+static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_call_fn fn,
+                                        void *arg, void **value)
+{
+	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
+	int error;
+
+	if (baton__thread_holds(baton__self, resource))
+		return -EDEADLK;
+	baton_task_init(&call.task, call_run, &call.future);
+	error = baton_submit(resource, &call.task);
+	if (error)
+		return error;
+	error = baton_future_wait(&call.future);
+	error = error ? withdraw(&call) : call.future._status;
+	if (!error && value)
+		*value = call.future._value;
+	return error;
+}
+
+BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                            void **value)
+{
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+		int error = baton__thread_attach();
+
+		if (error)
+			return error;
+	}
+	if (BATON_LIKELY(call_at_once(resource, fn, arg, value)))
+		return 0;
+	return call_and_wait(resource, fn, arg, value);
+}
+
+BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                void **value)
+{
+	uintptr_t word;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+		int error = baton__thread_attach();
+
+		if (error)
+			return error;
+	}
+	if (BATON_LIKELY(call_at_once(resource, fn, arg, value)))
+		return 0;
+	word = load_relaxed(&resource->_word);
+	if ((word & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
+	return baton__thread_holds(baton__self, resource) ? -EDEADLK : -EAGAIN;
+}
+
+BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	struct post *post;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+		error = baton__thread_attach();
+	if (error)
+		return error;
+	/* Run at once it needs no node. */
+	if (baton__self->depth < BATON_NESTING_MAX && call_at_once(resource, fn, arg, NULL))
+		return 0;
+	post = baton__node_alloc();
+	if (!post)
+		return -ENOMEM;
+	*post = (struct post){BATON_TASK_INIT(baton__post_run, NULL), fn, arg};
+	error = baton_submit(resource, &post->task);
+	if (error)
+		baton__node_free(post);
+	return error;
+}
+
+BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                             struct baton_future **future)
+{
+	struct async *async;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+		error = baton__thread_attach();
+	if (error)
+		return error;
+	async = baton__node_alloc();
+	if (!async)
+		return -ENOMEM;
+	async->counted = (struct baton__counted){.references = 1};
+	if (baton__self->depth < BATON_NESTING_MAX &&
+	    call_at_once(resource, fn, arg, &async->counted.future._value)) {
+		/* unshared: nobody else has seen it yet */
+		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
+		*future = &async->counted.future;
+		return 0;
+	}
+	/* unshared: not submitted yet */
+	async->counted.future._state = BATON__FUTURE_COUNTED;
+	async->counted.references = 2; /* the runner's, the caller's */
+	async->fn = fn;
+	async->arg = arg;
+	baton_task_init(&async->task, async_run, &async->counted.future);
+	error = baton_submit(resource, &async->task);
+	if (error)
+		baton__node_free(async);
+	else
+		*future = &async->counted.future;
+	return error;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Closing, cancelling what is pending, awaiting: marks that go through the inbox like tasks, so
+ * that "everything accepted before" needs no counting.
+ */
+#include "resource.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "node.h"
+
+#include <errno.h>
+
+/* A mark on an idle (then closed) resource: there is nothing before it. */
+static void capture_for_mark(struct baton_resource *resource, struct baton_task *mark)
+{
+	struct baton__frame frame;
+
+	resource->_list = mark;
+	/* Its finaliser belongs on the executor's thread, or our stack is deep enough. */
+	if (!baton__capture_limit(resource) || baton__self->depth >= BATON_NESTING_MAX) {
+		if (baton__hand_off(resource) == BATON__GIVEN)
+			return;
+		if (baton__self->depth >= BATON_NESTING_MAX) {
+			baton__deferred_push(&resource->_job);
+			return;
+		}
+	}
+	baton__frame_push(&frame, resource);
+	baton__run_rest(&frame, resource);
+}
+
+/* The mode that a push of a mark leaves behind; `mode`: what it asks for. */
+static uintptr_t stronger(uintptr_t word, uintptr_t mode)
+{
+	uintptr_t found = word & BATON__MODE;
+
+	return found == BATON__CLOSED || mode == BATON__NORMAL ? found : mode;
+}
+
+/* Puts a mark into the inbox. False: it is idle and the mark only concerns others' tasks. */
+static bool push_mark(struct baton_resource *resource, struct baton_task *mark, uintptr_t mode)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	/* Ends: as submit's loop: each failure is somebody's progress. */
+	for (;;) {
+		uintptr_t flags = stronger(word, mode) | BATON__BUSY;
+
+		mark->_next = (struct baton_task *)(word & BATON__TASKS);
+		if (word & BATON__BUSY) {
+			/* [R1] release: the mark; pairs with [R1] in take. Linearisation point of
+			 * the close, too. */
+			if (cas_release(&resource->_word, &word, (uintptr_t)mark | flags))
+				return true;
+			continue;
+		}
+		if (mode == BATON__ATTENTION)
+			return false;
+		/* [R2] acquire: what the last runner did; pairs with [R2] in release */
+		if (cas_acquire(&resource->_word, &word, flags)) {
+			capture_for_mark(resource, mark);
+			return true;
+		}
+	}
+}
+
+BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	/* Ends: as submit's loop. */
+	do {
+		if ((word & BATON__MODE) == BATON__CLOSED)
+			return -EALREADY;
+		/* Relaxed would do: the word orders tasks, not closers. Linearisation point. */
+	} while (!cas_relaxed(&resource->_word, &word, word | BATON__CLOSED));
+	return 0;
+}
+
+BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
+                                           struct baton_task *finaliser)
+{
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	/* Relaxed would do: only who gets the bit goes on. */
+	if (or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL)
+		return -EALREADY;
+	BATON_ASSERT(!finaliser->_future);
+	finaliser->_future = BATON__MARK_FINAL;
+	(void)push_mark(resource, finaliser, BATON__CLOSED); /* last touch */
+	return 0;
+}
+
+BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
+{
+	struct baton_task *mark;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (!(load_relaxed(&resource->_word) & BATON__BUSY))
+		return 0;
+	mark = baton__node_alloc();
+	if (!mark)
+		return -ENOMEM;
+	*mark = (struct baton_task)BATON_TASK_INIT(NULL, BATON__MARK_CANCEL);
+	if (!push_mark(resource, mark, BATON__ATTENTION))
+		baton__node_free(mark);
+	return 0;
+}
+
+/* Nothing to wait for: idle, and nobody who could touch it still. */
+static bool idle(struct baton_resource *resource)
+{
+	/* [R2] acquire: what the last runner did; pairs with [R2] in release.
+	 * [R3] acquire: what visitors did; pairs with [R3] in leave */
+	return !(load_acquire(&resource->_word) & BATON__BUSY) &&
+	       !(load_acquire(&resource->_job._turn) & BATON__VISITS);
+}
+
+BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
+                                      const struct timespec *deadline)
+{
+	struct baton__awaiter *awaiter;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (!baton__deadline_valid(deadline))
+		return -EINVAL;
+	if (baton__thread_holds(baton__self, resource))
+		return -EDEADLK;
+	if (idle(resource))
+		return 0;
+	awaiter = baton__node_alloc();
+	if (!awaiter)
+		return -ENOMEM;
+	*awaiter = (struct baton__awaiter){
+		.counted = {.future = BATON_FUTURE_INIT, .references = 2},
+		.task = BATON_TASK_INIT(NULL, BATON__MARK_AWAIT),
+	};
+	/* unshared: not pushed yet */
+	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
+	awaiter->counted.future._resource = resource;
+	(void)push_mark(resource, &awaiter->task, BATON__NORMAL);
+	error = baton_future_wait_until(&awaiter->counted.future, deadline);
+	baton_future_unref(&awaiter->counted.future);
+	return error;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two kinds of continuation: a task for a resource, a job for an executor.
+ */
+#include "resource.h"
+
+#include <errno.h>
+
+static void fire_task(struct baton_continuation *continuation)
+{
+	struct baton_task *task = (struct baton_task *)continuation->_subject;
+	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
+	struct baton_future *future = task->_future;
+
+	/* From an accepted submit on, task and continuation may be gone. */
+	if (!baton_submit(resource, task))
+		return;
+	if (future && !baton__future_final(future))
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     &resource->_job._turn);
+	else if (!future && resource->_config && resource->_config->cancelled)
+		resource->_config->cancelled(task);
+}
+
+static void fire_job(struct baton_continuation *continuation)
+{
+	struct baton_job *job = (struct baton_job *)continuation->_subject;
+	struct baton_executor *executor = (struct baton_executor *)continuation->_target;
+
+	if (baton_executor_schedule(executor, job) < 0)
+		baton_job_cancel(job);
+}
+
+BATON_EXPORT void baton_continuation_task(struct baton_continuation *continuation,
+                                          struct baton_resource *resource, struct baton_task *task)
+{
+	*continuation = (struct baton_continuation){NULL, fire_task, resource, task};
+}
+
+BATON_EXPORT void baton_continuation_job(struct baton_continuation *continuation,
+                                         struct baton_executor *executor, struct baton_job *job)
+{
+	*continuation = (struct baton_continuation){NULL, fire_job, executor, job};
+}

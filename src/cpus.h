@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: how many CPUs this process may use.
+ */
+#ifndef BATON_SRC_CPUS_H
+#define BATON_SRC_CPUS_H
+
+#include <stddef.h>
+
+/* The smaller of the CPUs that it may run on and its cgroup's quota, rounded up; at least 1. */
+size_t baton__cpus_available(void);
+
+/* The CPUs that the calling thread may run on; at least 1. */
+size_t baton__cpus_allowed(void);
+
+/*
+ * The quota of the cgroup of this process and of those above it, in CPUs, rounded up; 0: none.
+ * `root` comes before the absolute path of every file that is read: "" for the real ones.
+ */
+size_t baton__cpus_quota(const char *root);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner's part: take the inbox, run its tasks in order, obey marks, release, or hand off.
+ */
+#include "resource.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "node.h"
+
+#include <errno.h>
+#include <limits.h>
+
+void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
+                     struct baton_task *task)
+{
+	struct baton_future *future = task->_future;
+	int status;
+
+	frame->value = NULL;
+	frame->future = future;
+	if (BATON_LIKELY(!future)) {
+		(void)task->_run(task); /* last touch of the task */
+	} else if (baton__future_claim(future, &resource->_job._turn)) {
+		status = task->_run(task);
+		frame->future = NULL;
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, frame->value, NULL);
+	} else {
+		baton__cancel_task(resource, task);
+		return;
+	}
+	if (resource->_stats)
+		baton__count(&resource->_stats->executed, 1);
+}
+
+void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
+{
+	if (resource->_stats)
+		baton__count(&resource->_stats->cancelled, 1);
+	if (task->_future)
+		baton__future_finish(task->_future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     &resource->_job._turn);
+	else if (task->_run == baton__post_run)
+		baton__node_free(task);
+	else if (resource->_config && resource->_config->cancelled)
+		resource->_config->cancelled(task);
+}
+
+/* Cancels all tasks before the last cancel mark of the list; marks of other kinds stay. */
+static struct baton_task *obey_cancel_marks(struct baton_resource *resource,
+                                            struct baton_task *list)
+{
+	struct baton_task *mark = NULL;
+	struct baton_task *kept = NULL;
+	struct baton_task **end = &kept;
+
+	for (struct baton_task *task = list; task; task = task->_next)
+		if (task->_future == BATON__MARK_CANCEL)
+			mark = task;
+	if (!mark)
+		return list;
+	for (;;) {
+		struct baton_task *task = list;
+
+		list = task->_next;
+		if (task->_future == BATON__MARK_CANCEL) {
+			baton__node_free(task);
+			if (task == mark)
+				break;
+		} else if (baton__is_mark(task)) {
+			*end = task;
+			end = &task->_next;
+		} else {
+			baton__cancel_task(resource, task);
+		}
+	}
+	*end = list;
+	return kept;
+}
+
+/* The mode after the inbox was taken. */
+static uintptr_t mode_after(const struct baton_resource *resource, uintptr_t word)
+{
+	if ((word & BATON__MODE) != BATON__ATTENTION)
+		return word & BATON__MODE;
+	return baton__capture_limit(resource) ? BATON__NORMAL : BATON__LATER;
+}
+
+void baton__take(struct baton_resource *resource)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+	struct baton_task **end = &resource->_list;
+	struct baton_task *newest;
+	struct baton_task *oldest = NULL;
+	uint64_t count = 0;
+
+	/* Ends: each failure is a push or a close: submitters make progress.
+	 * [R1] acquire: the tasks; pairs with [R1] in push */
+	while (!cas_acquire(&resource->_word, &word, BATON__BUSY | mode_after(resource, word)))
+		;
+	newest = (struct baton_task *)(word & BATON__TASKS);
+	while (newest) {
+		struct baton_task *next = newest->_next;
+
+		count += !baton__is_mark(newest);
+		newest->_next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	if (resource->_stats) {
+		baton__count(&resource->_stats->submitted, count);
+		if (count > resource->_stats->backlog_max)
+			store_relaxed(&resource->_stats->backlog_max, count);
+	}
+	/* Not empty only when a mark made the runner look early. */
+	while (*end)
+		end = &(*end)->_next;
+	*end = oldest;
+	if (word & BATON__ATTENTION)
+		resource->_list = obey_cancel_marks(resource, resource->_list);
+}
+
+/* Tells awaiters that everything accepted before them is over; the holder, or after the release. */
+static void fire_await(struct baton_task *mark)
+{
+	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
+
+	baton__future_finish(&awaiter->counted.future, BATON__FUTURE_DONE, 0, NULL, NULL);
+}
+
+void baton__after(struct baton_task *after)
+{
+	struct baton__frame frame;
+
+	while (after) {
+		struct baton_task *mark = after;
+
+		after = mark->_next;
+		if (mark->_future == BATON__MARK_AWAIT) {
+			fire_await(mark);
+			continue;
+		}
+		/* The finaliser goes last, since it frees what others may be about to look at. */
+		if (after) {
+			struct baton_task *rest = after;
+
+			while (rest->_next)
+				rest = rest->_next;
+			rest->_next = mark;
+			mark->_next = NULL;
+			continue;
+		}
+		/* A frame without a resource: what it submits counts as nested (L7). */
+		baton__frame_push(&frame, NULL);
+		(void)mark->_run(mark); /* last touch of resource and mark */
+		baton__frame_pop(&frame);
+	}
+}
+
+/* A mark has come to its turn: it waits for the release. */
+static void postpone(struct baton__frame *frame, struct baton_resource *resource,
+                     struct baton_task *mark)
+{
+	struct baton_task **end = &frame->after;
+
+	if (mark->_future == BATON__MARK_AWAIT) {
+		struct baton__awaiter *awaiter =
+			baton_container_of(mark, struct baton__awaiter, task);
+
+		/* From here on nobody becomes its visitor; who is one has been counted. */
+		(void)baton__future_claim(&awaiter->counted.future, &resource->_job._turn);
+	}
+	mark->_next = NULL;
+	while (*end)
+		end = &(*end)->_next;
+	*end = mark;
+}
+
+/* More work follows: awaiters among the postponed need not wait for it. */
+static BATON_NOINLINE void fire_awaits(struct baton__frame *frame)
+{
+	struct baton_task *after = frame->after;
+
+	frame->after = NULL;
+	while (after) {
+		struct baton_task *mark = after;
+
+		after = mark->_next;
+		BATON_ASSERT(mark->_future == BATON__MARK_AWAIT);
+		fire_await(mark);
+	}
+}
+
+/* True: the visitors on their way out will go on in our place. */
+static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
+{
+	/* [R3] acquire: visitors that are gone touch it no more; pairs with [R3] in leave */
+	uint32_t turn = load_acquire(&resource->_job._turn);
+
+	/* Ends: each failure is a visitor that leaves. */
+	while (turn & BATON__VISITS) {
+		resource->_list = frame->after;
+		/* [R4] release: _list and all else; pairs with [R4] in leave. Last touch. */
+		if (cas_release(&resource->_job._turn, &turn, turn | BATON__LEAVING)) {
+			frame->after = NULL;
+			return true;
+		}
+		resource->_list = NULL;
+		turn = load_acquire(&resource->_job._turn);
+	}
+	return false;
+}
+
+/* Nothing is left: let go, unless something comes. */
+static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
+{
+	if ((word & BATON__MODE) == BATON__CLOSED && frame->after &&
+	    left_to_visitors(frame, resource))
+		return true;
+	/* [R2] release: all that the tasks did; pairs with [R2] in capture. Last touch (L10). */
+	return cas_release(&resource->_word, &word, word & BATON__MODE);
+}
+
+static BATON_NOINLINE bool out_of_time(struct baton__budget *budget)
+{
+	uint64_t now = baton__now_ns();
+
+	if (budget->until_ns == 0) {
+		budget->until_ns = now + budget->limit_ns;
+		return false;
+	}
+	return now >= budget->until_ns;
+}
+
+BATON_INLINE bool spent(struct baton__budget *budget)
+{
+	if (budget->tasks == 0)
+		return true;
+	if (BATON_UNLIKELY(budget->limit_ns) && out_of_time(budget))
+		return true;
+	budget->tasks--;
+	return false;
+}
+
+bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
+                  struct baton__budget *budget)
+{
+	/* Ends: the budget counts tasks; marks end with the inbox, each of them a caller's. */
+	for (;;) {
+		struct baton_task *task = resource->_list;
+		uintptr_t word = load_relaxed(&resource->_word);
+
+		if (!task) {
+			if (word & BATON__TASKS)
+				baton__take(resource);
+			else if (budget->borrowed)
+				break;
+			else if (release(frame, resource, word))
+				return true;
+			continue;
+		}
+		if (BATON_UNLIKELY(word & BATON__ATTENTION && word & BATON__TASKS)) {
+			baton__take(resource);
+			continue;
+		}
+		if (BATON_UNLIKELY(baton__is_mark(task))) {
+			/* A helper cannot release: on a closed resource the last marks stay. */
+			if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
+			    baton__only_marks(resource))
+				break;
+			resource->_list = task->_next;
+			if (task->_future == BATON__MARK_CANCEL)
+				baton__node_free(task);
+			else
+				postpone(frame, resource, task);
+			continue;
+		}
+		if (BATON_UNLIKELY(frame->after != NULL))
+			fire_awaits(frame);
+		if (spent(budget))
+			return false;
+		resource->_list = task->_next;
+		baton__run_task(frame, resource, task);
+		if (BATON_UNLIKELY(budget->until && baton__future_final(budget->until)))
+			return false;
+	}
+	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
+	if (frame->after)
+		fire_awaits(frame);
+	return false;
+}

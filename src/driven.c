@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue of an executor that one thread drives.
+ */
+#include "driven.h"
+
+#include "atomic.h"
+#include "resource.h"
+
+#include <errno.h>
+
+#define CLOSED ((uintptr_t)1)
+
+int baton__driven_push(struct baton__driven *driven, struct baton_job *job)
+{
+	uintptr_t word = load_relaxed(&driven->inbox);
+
+	/* Ends: each failure is another push, or the owner taking all. */
+	do {
+		if (word == CLOSED)
+			return -ESHUTDOWN;
+		job->_next = (struct baton_job *)word;
+		/* [E1] release: the job; pairs with [E1] in take. seq_cst: before our load of
+		 * `asleep` in notify, see [N1]. */
+	} while (!cas_seq_cst(&driven->inbox, &word, (uintptr_t)job));
+	return word == 0;
+}
+
+static void take(struct baton__driven *driven, uintptr_t left)
+{
+	/* [E1] acquire: the jobs; pairs with [E1] in push. seq_cst: after our store of `asleep` in
+	 * wait.c, see [N1]. */
+	struct baton_job *newest = (struct baton_job *)swap_seq_cst(&driven->inbox, left);
+	struct baton_job *oldest = NULL;
+	struct baton_job **end = &driven->list;
+
+	while (newest) {
+		struct baton_job *next = newest->_next;
+
+		newest->_next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	while (*end)
+		end = &(*end)->_next;
+	*end = oldest;
+}
+
+void baton__driven_take(struct baton__driven *driven)
+{
+	take(driven, 0);
+}
+
+struct baton_job *baton__driven_pop(struct baton__driven *driven)
+{
+	struct baton_job *job;
+
+	if (!driven->list)
+		take(driven, 0);
+	job = driven->list;
+	if (job)
+		driven->list = job->_next;
+	return job;
+}
+
+int baton__driven_drive(struct baton__driven *driven)
+{
+	struct baton_job *job;
+
+	if (load_relaxed(&driven->owner) != baton__self)
+		return -EPERM;
+	if (baton__self->depth >= BATON_NESTING_MAX)
+		return -EDEADLK;
+	job = baton__driven_pop(driven);
+	if (!job)
+		return 0;
+	baton_job_run(job);
+	return 1;
+}
+
+void baton__driven_notify(struct baton__driven *driven)
+{
+	/* [E2] acquire: the owner's record; pairs with [E2] in adopt */
+	struct baton__thread *owner = load_acquire(&driven->owner);
+
+	if (owner && owner != baton__self)
+		(void)baton__thread_nudge(owner);
+}
+
+struct baton_job *baton__driven_close(struct baton__driven *driven)
+{
+	struct baton_job *list;
+
+	take(driven, CLOSED);
+	list = driven->list;
+	driven->list = NULL;
+	/* Who has pushed may still be in schedule(). */
+	baton__thread_await_outside(driven);
+	return list;
+}

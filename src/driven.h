@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: what the manual and the loop executor share: a queue of jobs, fed by any thread, run by
+ * the one that owns it. Mpsc: the inbox is taken whole and put in order privately.
+ */
+#ifndef BATON_SRC_DRIVEN_H
+#define BATON_SRC_DRIVEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <baton/executor.h>
+
+#include "thread.h"
+
+struct baton__driven {
+	struct baton_executor executor;
+	uintptr_t inbox;        /* newest job, or CLOSED */
+	struct baton_job *list; /* oldest job; the owner's */
+	struct baton__thread *owner;
+};
+
+/* Queues a job. 1: there was none in the inbox; 0: there was; -ESHUTDOWN. Any thread. */
+int baton__driven_push(struct baton__driven *driven, struct baton_job *job);
+
+/* The oldest job, or NULL. The owner. */
+struct baton_job *baton__driven_pop(struct baton__driven *driven);
+
+/* Puts the inbox behind the list. The owner. */
+void baton__driven_take(struct baton__driven *driven);
+
+/* For the executor's drive: runs one job (1) or none (0); -EPERM, -EDEADLK. */
+int baton__driven_drive(struct baton__driven *driven);
+
+/* A job is queued, or back with work left: the owner may be asleep. Any thread. */
+void baton__driven_notify(struct baton__driven *driven);
+
+/* Refuses jobs from now on and returns those queued, oldest first. The owner. */
+struct baton_job *baton__driven_close(struct baton__driven *driven);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: what the resource needs of executors, and what defines a job's kind.
+ */
+#ifndef BATON_SRC_EXECUTOR_H
+#define BATON_SRC_EXECUTOR_H
+
+#include <baton/executor.h>
+
+#define BATON__JOB_PLAIN 0U
+#define BATON__JOB_RESOURCE 1U
+
+/*
+ * The executor of resources that name none: the default pool's, created on first need. NULL: it
+ * cannot be had. Defined in layer 7.
+ */
+struct baton_executor *baton__executor_default(void);
+
+/* The same, but NULL while there is none. */
+struct baton_executor *baton__executor_default_peek(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 2: the only door to the kernel's sleep and wake. Two calls, both replaceable by a
+ * controlled scheduler.
+ *
+ * Ordering: neither call orders memory; the words themselves carry it.
+ */
+#ifndef BATON_SRC_FUTEX_H
+#define BATON_SRC_FUTEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+/* One word to sleep on, and the value that it must still have. */
+struct baton__futex_watch {
+	const uint32_t *word;
+	uint32_t value;
+};
+
+#define BATON__FUTEX_WATCH_MAX 128
+
+/*
+ * Sleeps until one of the words is woken or no longer has its value, or until `deadline`
+ * (absolute, CLOCK_MONOTONIC, NULL: none). May return early for no reason: the caller looks again.
+ * With more than one word this needs futex_waitv (Linux 5.16); on older kernels it sleeps on the
+ * first word in slices of a millisecond instead.
+ *
+ * Returns 0, or -ETIMEDOUT when the deadline has passed.
+ */
+int baton__futex_wait(const struct baton__futex_watch *watches, size_t count,
+                      const struct timespec *deadline);
+
+/* Wakes up to `count` sleepers of the word, whose memory may be gone: it is not touched. */
+void baton__futex_wake(const uint32_t *word, int count);
+
+/* NULL, or a deadline that is well formed. */
+bool baton__deadline_valid(const struct timespec *deadline);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t baton__now_ns(void);
+
+#endif

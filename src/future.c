@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Futures: completion in one CAS, so that memory can be given back at once; waiting is in wait.c,
+ * cancelling a task in cancel.c, since both need the resource.
+ */
+#include "future.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "node.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <limits.h>
+
+BATON_EXPORT void baton_future_init(struct baton_future *future)
+{
+	*future = (struct baton_future)BATON_FUTURE_INIT;
+}
+
+BATON_EXPORT void baton_promise_init(struct baton_future *future)
+{
+	*future = (struct baton_future)BATON_PROMISE_INIT;
+}
+
+BATON_EXPORT enum baton_state baton_future_poll(const struct baton_future *future)
+{
+	/* [F1] acquire: what the task did; pairs with [F1] in finish */
+	uint32_t state = load_acquire(&future->_state);
+
+	switch (state & BATON__FUTURE_STATE) {
+	case BATON__FUTURE_RUNNING:
+		/* A promise is claimed for the few instructions of its completion. */
+		return state & BATON__FUTURE_PROMISE ? BATON_PENDING : BATON_RUNNING;
+	case BATON__FUTURE_DONE:
+		return BATON_DONE;
+	case BATON__FUTURE_FAILED:
+		return BATON_FAILED;
+	case BATON__FUTURE_CANCELLED:
+		return BATON_CANCELLED;
+	default:
+		return BATON_PENDING;
+	}
+}
+
+BATON_EXPORT int baton_future_status(const struct baton_future *future)
+{
+	return baton__future_final(future) ? future->_status : -EAGAIN;
+}
+
+BATON_EXPORT void *baton_future_value(const struct baton_future *future)
+{
+	return baton__future_final(future) ? future->_value : NULL;
+}
+
+/* Counts the visitor, if there is one, before the CAS that clears its bit; undoes a miscount. */
+static void count_visitor(uint32_t state, uint32_t *visits, bool *counted)
+{
+	bool visitor = state & BATON__FUTURE_VISITOR;
+
+	if (visitor == *counted)
+		return;
+	BATON_ASSERT(visits);
+	*counted = visitor;
+	/* Relaxed: the visitor subtracts after it has seen its bit cleared by our CAS [F2], and the
+	 * release for good is ours too, or comes to others with the baton. */
+	if (visitor)
+		(void)add_relaxed(visits, BATON__VISIT);
+	else
+		(void)sub_relaxed(visits, BATON__VISIT);
+}
+
+bool baton__future_claim(struct baton_future *future, uint32_t *visits)
+{
+	uint32_t state = load_relaxed(&future->_state);
+	uint32_t next;
+	bool counted = false;
+
+	/* Ends: each failure is a flag set by a waiter, canceller or then(), each at most once per
+	 * call, or a visitor coming or going. */
+	do {
+		uint32_t base = state & BATON__FUTURE_STATE;
+
+		count_visitor(state, visits, &counted);
+		next = state & ~BATON__FUTURE_VISITOR;
+		if (base == BATON__FUTURE_PENDING)
+			next = (next & ~BATON__FUTURE_STATE) | BATON__FUTURE_RUNNING;
+		else if (!counted)
+			return false;
+		/* [F2] release: the visit is counted; pairs with [F2] in leave */
+	} while (!cas_release(&future->_state, &state, next));
+	return (next & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING;
+}
+
+/* Appends what then() has linked since the last look, in order of registration. */
+static void take_continuations(struct baton_future *future, struct baton_continuation **last)
+{
+	struct baton_continuation *newest;
+	struct baton_continuation *oldest = NULL;
+
+	/* [F3] acquire: the nodes; pairs with [F3] in then */
+	newest = swap_acquire(&future->_continuations, NULL);
+	while (newest) {
+		struct baton_continuation *next = newest->_next;
+
+		newest->_next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	while (*last)
+		last = &(*last)->_next;
+	*last = oldest;
+}
+
+static void fire(struct baton_continuation *continuation)
+{
+	while (continuation) {
+		struct baton_continuation *next = continuation->_next;
+
+		continuation->_fire(continuation); /* last touch */
+		continuation = next;
+	}
+}
+
+void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
+                          uint32_t *visits)
+{
+	struct baton_continuation *continuations = NULL;
+	uint32_t found = load_relaxed(&future->_state);
+	bool counted = false;
+
+	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
+	future->_value = value;
+	future->_status = status;
+	/* Ends: as in claim. */
+	for (;;) {
+		uint32_t next;
+
+		count_visitor(found, visits, &counted);
+		if (found & BATON__FUTURE_CHAINED) {
+			next = found & ~BATON__FUTURE_CHAINED;
+			/* [F4] acquire: the list's head; pairs with [F4] in then */
+			if (cas_acquire(&future->_state, &found, next)) {
+				take_continuations(future, &continuations);
+				found = next;
+			}
+			continue;
+		}
+		next = state | (found & (BATON__FUTURE_PROMISE | BATON__FUTURE_COUNTED));
+		/* [F1] release: value, status, and all that the task did; pairs with [F1] in
+		 * baton__future_final. [F2] release: the visit is counted; pairs with [F2] in
+		 * leave. Linearisation point, and the last touch unless COUNTED. */
+		if (cas_release(&future->_state, &found, next))
+			break;
+	}
+	if (found & BATON__FUTURE_SLEEPERS)
+		baton__futex_wake(&future->_state, INT_MAX);
+	fire(continuations);
+	if (found & BATON__FUTURE_COUNTED)
+		baton_future_unref(future);
+}
+
+bool baton__future_visit(struct baton_future *future)
+{
+	uint32_t state = load_relaxed(&future->_state);
+
+	/* Ends: as in claim. */
+	do {
+		uint32_t base = state & BATON__FUTURE_STATE;
+
+		if (base != BATON__FUTURE_PENDING && base != BATON__FUTURE_CANCELLING)
+			return false;
+		if (state & BATON__FUTURE_VISITOR)
+			return false;
+		/* [F2] acquire: if the submit failed, the resource was unbound before; pairs with
+		 * [F2] in settle */
+	} while (!cas_acquire(&future->_state, &state, state | BATON__FUTURE_VISITOR));
+	return true;
+}
+
+bool baton__future_leave(struct baton_future *future)
+{
+	uint32_t state = load_relaxed(&future->_state);
+
+	/* Ends: as in claim. */
+	while (state & BATON__FUTURE_VISITOR)
+		if (cas_relaxed(&future->_state, &state, state & ~BATON__FUTURE_VISITOR))
+			return false;
+	/* [F2] acquire: the visit was counted before; pairs with [F2] in claim and finish */
+	(void)load_acquire(&future->_state);
+	return true;
+}
+
+uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits)
+{
+	uint32_t state = load_relaxed(&future->_state);
+	bool counted = false;
+
+	/* Ends: as in claim. A CAS in any case: a visitor whose CAS comes later sees what we did
+	 * before. [F2] release: the visit is counted, the resource unbound; pairs with [F2] in
+	 * leave, visit */
+	do {
+		count_visitor(state, visits, &counted);
+	} while (!cas_release(&future->_state, &state, state & ~BATON__FUTURE_VISITOR));
+	return state & BATON__FUTURE_STATE;
+}
+
+/* Claims a promise for the few instructions until it is finished. */
+static int claim_promise(struct baton_future *future)
+{
+	uint32_t state = load_relaxed(&future->_state);
+
+	/* Ends: as in claim. */
+	do {
+		if (!(state & BATON__FUTURE_PROMISE))
+			return -EINVAL;
+		if ((state & BATON__FUTURE_STATE) != BATON__FUTURE_PENDING)
+			return -EALREADY;
+	} while (!cas_relaxed(&future->_state, &state, state | BATON__FUTURE_RUNNING));
+	return 0;
+}
+
+BATON_EXPORT int baton_future_complete(struct baton_future *future, int status, void *value)
+{
+	int error = claim_promise(future);
+
+	if (!error)
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, value, NULL);
+	return error;
+}
+
+int baton__promise_cancel(struct baton_future *future)
+{
+	int error = claim_promise(future);
+
+	if (!error)
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	return error;
+}
+
+BATON_EXPORT void baton_future_then(struct baton_future *future,
+                                    struct baton_continuation *continuation)
+{
+	struct baton_continuation *mine = NULL;
+	uint32_t state;
+
+	continuation->_next = load_relaxed(&future->_continuations);
+	/* Ends: each failure is another then(), or the completer taking the list.
+	 * [F3] release: the node; pairs with [F3] in take_continuations */
+	while (!cas_release(&future->_continuations, &continuation->_next, continuation))
+		baton__pause();
+	/* [F1] acquire: if it is complete we fire ourselves; pairs with [F1] in finish */
+	state = load_acquire(&future->_state);
+	while (!(state & BATON__FUTURE_FINAL)) {
+		/* [F4] release: the list has a node; pairs with [F4] in finish. A CAS also when the
+		 * bit is set already: it puts our node before the clearing of the bit, after which
+		 * the completer takes the list; a mere load would not. */
+		if (!(state & BATON__FUTURE_CHAINED)) {
+			if (cas_release(&future->_state, &state, state | BATON__FUTURE_CHAINED))
+				return;
+		} else if (cas_release(&future->_state, &state, state)) {
+			return;
+		}
+		if (state & BATON__FUTURE_FINAL)
+			/* [F1] acquire, as above: the failed CAS read relaxed */
+			state = load_acquire(&future->_state);
+	}
+	take_continuations(future, &mine);
+	fire(mine);
+}
+
+BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)
+{
+	struct baton__counted *counted = (struct baton__counted *)(void *)future;
+
+	BATON_ASSERT(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED);
+	/* Relaxed: the caller has a reference, so nobody frees it meanwhile. */
+	(void)add_relaxed(&counted->references, 1);
+	return future;
+}
+
+BATON_EXPORT void baton_future_unref(struct baton_future *future)
+{
+	struct baton__counted *counted = (struct baton__counted *)(void *)future;
+
+	BATON_ASSERT(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED);
+	/* [F6] acquire: the others' use of it is over; pairs with [F6] below, in their unref */
+	if (load_acquire(&counted->references) == 1 ||
+	    /* [F6] release: so is ours; acquire: as above. Pairs with [F6] above */
+	    sub_acq_rel(&counted->references, 1) == 1)
+		baton__node_free(counted);
+}

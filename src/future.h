@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 4: the future's state word, claim and completion, continuations, visitors.
+ *
+ * The state word (futex word), low to high:
+ *   STATE    3 bits  PENDING -> RUNNING -> DONE | FAILED      claim, finish: the runner
+ *                    PENDING -> CANCELLING -> CANCELLED       any thread; then the runner
+ *                    PENDING -> CANCELLED                     the runner, cancelling what is queued
+ *                    the last three have the FINAL bit and are never left
+ *   SLEEPERS         set by a waiter before it sleeps; never cleared: completion wakes all
+ *   CHAINED          set by then() after linking; cleared by the completer before it takes the list
+ *   VISITOR          set by the one thread (helper, canceller) that may touch the future's resource
+ *                    although it is not in a call on it; whoever clears it knows who counts: the
+ *                    visitor on leaving, or the runner, which then adds the visit to the resource's
+ *                    count; only while PENDING or CANCELLING
+ *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
+ *   STOP             the running task has been asked to stop
+ *
+ * Invariants:
+ * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
+ *    RUNNING is a CAS, and only the runner (a promise: the claimer) leaves CANCELLING and RUNNING.
+ * F2 The store that makes it final ([F1]) is the completer's last touch of a future that is not
+ *    COUNTED. The value, the status and the list are dealt with before.
+ * F3 While the VISITOR bit is set, and until its count is taken back, the resource is not released
+ *    for good (resource.h, R6).
+ *
+ * Linearisation point of completion: the CAS to a final state in finish(). No ABA: the word's
+ * states only advance, and its flags are compared together with them.
+ */
+#ifndef BATON_SRC_FUTURE_H
+#define BATON_SRC_FUTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <baton/future.h>
+
+#include "atomic.h"
+#include "platform.h"
+
+#define BATON__FUTURE_PENDING 0U
+#define BATON__FUTURE_RUNNING 1U
+#define BATON__FUTURE_CANCELLING 2U
+#define BATON__FUTURE_FINAL 4U
+#define BATON__FUTURE_DONE 4U
+#define BATON__FUTURE_FAILED 5U
+#define BATON__FUTURE_CANCELLED 6U
+#define BATON__FUTURE_STATE 7U
+#define BATON__FUTURE_SLEEPERS 8U
+#define BATON__FUTURE_CHAINED 0x10U
+#define BATON__FUTURE_VISITOR 0x20U
+#define BATON__FUTURE_PROMISE 0x40U
+#define BATON__FUTURE_COUNTED 0x80U
+#define BATON__FUTURE_STOP 0x100U
+
+/* One visit, in the resource's turn word. */
+#define BATON__VISIT 0x20U
+
+/* A future from the library; lies at the start of a node's body (node.h). */
+struct baton__counted {
+	struct baton_future future;
+	uint32_t references;
+};
+
+BATON_INLINE bool baton__future_final(const struct baton_future *future)
+{
+	/* [F1] acquire: what the task did; pairs with [F1] in finish */
+	return load_acquire(&future->_state) & BATON__FUTURE_FINAL;
+}
+
+/* Is it fresh, so that a task can be submitted with it? The submitter's thread. */
+BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
+{
+	uint32_t state = load_relaxed(&future->_state);
+
+	return !(state & (BATON__FUTURE_STATE | BATON__FUTURE_PROMISE)) &&
+	       !load_relaxed(&future->_resource);
+}
+
+/*
+ * The runner enters the task: true. False: it was cancelled, and is now to be finished so. In both
+ * cases a visitor is counted in `*visits`, the turn word of the resource that the caller holds.
+ */
+bool baton__future_claim(struct baton_future *future, uint32_t *visits);
+
+/*
+ * Completes: wakes sleepers, fires continuations, drops the runner's reference. `state` is one of
+ * the final ones. `visits` as above; NULL if the state is RUNNING or it is a promise's.
+ */
+void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
+                          uint32_t *visits);
+
+/*
+ * Becomes the visitor: true; the resource may now be touched until leave. False: there is one, or
+ * the task has been entered or is complete.
+ * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
+ */
+bool baton__future_visit(struct baton_future *future);
+bool baton__future_leave(struct baton_future *future);
+
+/* Counts and clears a visitor while the task is not accepted; returns the state found. */
+uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits);
+
+/* Cancels a promise: 0, -EALREADY; -EINVAL if it is a task's. */
+int baton__promise_cancel(struct baton_future *future);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Helping (law L9): a waiter borrows the baton of a queued resource and runs its tasks up to its
+ * own; a canceller borrows it to unlink one task. The job stays in its queue meanwhile, as a
+ * reference that keeps the resource from being released. And the end of a visit.
+ */
+#include "resource.h"
+
+#include "atomic.h"
+
+/* QUEUED -> HELPED. */
+static bool borrow(struct baton_resource *resource)
+{
+	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
+	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: each failure is a visitor coming or going, or the end of QUEUED. */
+	do {
+		if ((turn & BATON__PHASE) != BATON__QUEUED)
+			return false;
+		next = (turn & ~BATON__PHASE) | BATON__HELPED | BATON__TOUCHED;
+		/* [H1] acquire: what the last holder did; pairs with [H1] in hand_off, give_back */
+	} while (!cas_acquire(&resource->_job._turn, &turn, next));
+	return true;
+}
+
+static struct baton_executor *executor_if_any(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default_peek();
+}
+
+/* Only marks are left, and they wait for a release that the job in the queue prevents. */
+static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
+{
+	return resource->_list && baton__only_marks(resource) && executor &&
+	       executor->_ops->withdraw && executor->_ops->withdraw(executor, &resource->_job);
+}
+
+/*
+ * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
+ * runner. True in the second case.
+ */
+static bool give_back(struct baton__frame *frame, struct baton_resource *resource)
+{
+	struct baton_executor *executor = executor_if_any(resource);
+	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
+	struct baton__budget budget = {.tasks = 0};
+	bool withdrawn = withdraw(executor, resource);
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+	bool busy;
+
+	/* Once the baton is back the job may run, and the executor's owner see the end of it. */
+	baton__thread_enter(executor);
+
+	/* Ends: each failure is a visitor coming or going, or the job being popped. */
+	do {
+		next = turn & ~BATON__PHASE;
+		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
+			next |= BATON__QUEUED;
+		else
+			next &= ~BATON__TOUCHED;
+		/* [H1] release: what we did; pairs with [H1] in borrow, take_back.
+		 * [H2] acquire: the job is in no queue; pairs with [H2] in take_back.
+		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow.
+		 * Last touch, if it goes back to QUEUED. */
+	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
+	if ((next & BATON__PHASE) != BATON__QUEUED) {
+		baton__thread_leave();
+		/* CONSUMED: as if we had been handed the job, with nothing of the quantum left. */
+		baton__stay(frame, resource, &budget);
+		return true;
+	}
+	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
+	baton__thread_leave();
+	baton__frame_pop(frame);
+	/* Others who sleep for it may have to help next; its address is only compared. */
+	if (busy)
+		baton__thread_nudge_for(resource, member);
+	return false;
+}
+
+bool baton__help(struct baton_resource *resource, struct baton_future *until)
+{
+	struct baton__budget budget = {.tasks = UINT32_MAX, .until = until, .borrowed = true};
+	struct baton__frame frame;
+	bool helped;
+
+	if (!borrow(resource))
+		return false;
+	baton__frame_push(&frame, resource);
+	(void)baton__drain(&frame, resource, &budget);
+	helped = budget.tasks != UINT32_MAX || baton__future_final(until);
+	if (helped && resource->_stats)
+		baton__count(&resource->_stats->helped, 1);
+	return give_back(&frame, resource) || helped;
+}
+
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
+{
+	struct baton__frame frame;
+
+	if (!borrow(resource))
+		return false;
+	baton__frame_push(&frame, resource);
+	baton__take(resource);
+	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
+		struct baton_task *task = *link;
+
+		if (task->_future == future) {
+			*link = task->_next;
+			baton__cancel_task(resource, task);
+			break;
+		}
+	}
+	(void)give_back(&frame, resource);
+	return true;
+}
+
+void baton__leave(struct baton_future *future, struct baton_resource *resource)
+{
+	struct baton__frame frame;
+	uint32_t turn;
+
+	if (!baton__future_leave(future))
+		return;
+	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
+	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
+	turn = sub_acq_rel(&resource->_job._turn, BATON__VISIT) - BATON__VISIT;
+	if (!(turn & BATON__LEAVING) || turn & BATON__VISITS)
+		return; /* last touch: who sees no visits may free it */
+	/* The runner has gone, and no visitor is left: we are the runner. */
+	(void)sub_relaxed(&resource->_job._turn, BATON__LEAVING);
+	if (!baton__capture_limit(resource) && baton__hand_off(resource) == BATON__GIVEN)
+		return;
+	baton__frame_push(&frame, resource);
+	baton__run_rest(&frame, resource);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What executors do with a job, whatever kind it is.
+ */
+#include "resource.h"
+
+static struct baton_plain_job *plain(struct baton_job *job)
+{
+	return baton_container_of(job, struct baton_plain_job, job);
+}
+
+/* Executors' threads are attached long before; others bring jobs from shutdown_now. */
+static void attach(void)
+{
+	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+
+	BATON_ASSERT(!error);
+}
+
+BATON_EXPORT void baton_job_run(struct baton_job *job)
+{
+	attach();
+	if (job->_kind == BATON__JOB_RESOURCE)
+		baton__resource_run(job);
+	else
+		plain(job)->_run(plain(job));
+}
+
+BATON_EXPORT void baton_job_cancel(struct baton_job *job)
+{
+	attach();
+	if (job->_kind == BATON__JOB_RESOURCE)
+		baton__resource_cancel(job);
+	else if (plain(job)->_cancel)
+		plain(job)->_cancel(plain(job));
+}
+
+BATON_EXPORT struct baton_job *baton_job_next(const struct baton_job *job)
+{
+	return job->_next;
+}

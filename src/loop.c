@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop executor: an eventfd tells a thread in an event loop that there are jobs.
+ */
+#include "driven.h"
+#include "resource.h"
+
+#include "atomic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct baton_loop {
+	struct baton__driven driven;
+	int fd;
+};
+
+static struct baton__driven *driven_of(struct baton_executor *executor)
+{
+	return baton_container_of(executor, struct baton__driven, executor);
+}
+
+/* The descriptor becomes readable; EAGAIN (2^64 - 2 unread signals) means that it is. */
+static void signal_fd(struct baton_loop *loop)
+{
+	uint64_t one = 1;
+
+	while (write(loop->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static int schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	struct baton__driven *driven = driven_of(executor);
+	int status = baton__thread_attach();
+
+	if (status)
+		return status;
+	baton__thread_enter(driven);
+	status = baton__driven_push(driven, job);
+	/* Only the first since the owner took all: it takes all after it has cleared the signal. */
+	if (status == 1)
+		signal_fd(baton_container_of(driven, struct baton_loop, driven));
+	if (status >= 0)
+		baton__driven_notify(driven);
+	baton__thread_leave();
+	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
+	return status < 0 ? status : 1;
+}
+
+static int drive(struct baton_executor *executor)
+{
+	return baton__driven_drive(driven_of(executor));
+}
+
+static int returned(struct baton_executor *executor)
+{
+	baton__driven_notify(driven_of(executor));
+	return 1;
+}
+
+static const struct baton_executor_ops ops = {schedule, drive, returned, NULL, NULL};
+
+BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
+{
+	struct baton_loop *new = calloc(1, sizeof(*new));
+	int error;
+
+	if (!new)
+		return -ENOMEM;
+	new->driven.executor._ops = &ops;
+	new->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (new->fd < 0) {
+		error = -errno;
+		free(new);
+		return error;
+	}
+	*loop = new;
+	return 0;
+}
+
+BATON_EXPORT struct baton_executor *baton_loop_executor(struct baton_loop *loop)
+{
+	return &loop->driven.executor;
+}
+
+BATON_EXPORT int baton_loop_fd(const struct baton_loop *loop)
+{
+	return loop->fd;
+}
+
+BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
+{
+	int error = baton__thread_attach();
+
+	/* [E2] release: our record; pairs with [E2] in notify */
+	if (!error)
+		store_release(&loop->driven.owner, baton__self);
+	return error;
+}
+
+BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
+{
+	struct baton_job *batch;
+	struct baton_job *last = NULL;
+	uint64_t signals;
+	size_t count = 0;
+
+	if (BATON_UNLIKELY(loop->driven.owner != baton__self) && baton_loop_adopt(loop))
+		return 0;
+	/* EAGAIN: no signal; then what a nested drive has left is in the list. */
+	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
+		;
+	baton__driven_take(&loop->driven);
+	batch = loop->driven.list;
+	for (struct baton_job *job = batch; job; job = job->_next)
+		last = job;
+	/* Jobs that these schedule are for the next call, so that the loop sees its sockets. */
+	while (loop->driven.list && (jobs_max == 0 || count < jobs_max)) {
+		struct baton_job *job = loop->driven.list;
+
+		loop->driven.list = job->_next;
+		count++;
+		if (job == last) {
+			baton_job_run(job);
+			break;
+		}
+		baton_job_run(job);
+	}
+	if (loop->driven.list)
+		signal_fd(loop);
+	return count;
+}
+
+BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
+{
+	struct baton_job *job = baton__driven_close(&loop->driven);
+
+	while (job) {
+		struct baton_job *next = baton_job_next(job);
+
+		baton_job_run(job);
+		job = next;
+	}
+	(void)close(loop->fd);
+	free(loop);
+}

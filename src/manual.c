@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manual executor: runs nothing until its owner says so.
+ */
+#include "driven.h"
+#include "resource.h"
+
+#include "atomic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct baton_manual {
+	struct baton__driven driven;
+};
+
+static struct baton__driven *driven_of(struct baton_executor *executor)
+{
+	return baton_container_of(executor, struct baton__driven, executor);
+}
+
+static int schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	struct baton__driven *driven = driven_of(executor);
+	int status = baton__thread_attach();
+
+	if (status)
+		return status;
+	baton__thread_enter(driven);
+	status = baton__driven_push(driven, job);
+	if (status >= 0)
+		baton__driven_notify(driven);
+	baton__thread_leave();
+	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
+	return status < 0 ? status : 1;
+}
+
+static int drive(struct baton_executor *executor)
+{
+	return baton__driven_drive(driven_of(executor));
+}
+
+static int returned(struct baton_executor *executor)
+{
+	baton__driven_notify(driven_of(executor));
+	return 1;
+}
+
+static const struct baton_executor_ops ops = {schedule, drive, returned, NULL, NULL};
+
+BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
+{
+	struct baton_manual *new;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->driven.executor._ops = &ops;
+	new->driven.owner = baton__self;
+	*manual = new;
+	return 0;
+}
+
+BATON_EXPORT struct baton_executor *baton_manual_executor(struct baton_manual *manual)
+{
+	return &manual->driven.executor;
+}
+
+BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
+{
+	struct baton_job *job;
+
+	BATON_ASSERT(manual->driven.owner == baton__self);
+	job = baton__driven_pop(&manual->driven);
+	if (job)
+		baton_job_run(job);
+	return job;
+}
+
+BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
+{
+	size_t count = 0;
+
+	/* Ends when the jobs stop scheduling more. */
+	while (baton_manual_run_one(manual))
+		count++;
+	return count;
+}
+
+BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
+{
+	struct baton_job *job;
+
+	BATON_ASSERT(manual->driven.owner == baton__self);
+	job = baton__driven_close(&manual->driven);
+	while (job) {
+		struct baton_job *next = baton_job_next(job);
+
+		baton_job_cancel(job);
+		job = next;
+	}
+	free(manual);
+}

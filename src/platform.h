@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 0: the compiler, assertions, the cache line. What everything else may rely on.
+ */
+#ifndef BATON_SRC_PLATFORM_H
+#define BATON_SRC_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ck_pr.h> /* ck_pr_stall: the CPU's spin hint; Concurrency Kit has it for every CPU */
+
+/* States share a word with task pointers: three low bits are free where pointers are 8 bytes. */
+_Static_assert(sizeof(void *) == 8, "baton needs 64-bit pointers");
+
+#define BATON_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define BATON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define BATON_NOINLINE __attribute__((noinline))
+#define BATON_COLD __attribute__((cold, noinline))
+#define BATON_INLINE static inline __attribute__((always_inline))
+#define BATON_EXPORT __attribute__((visibility("default")))
+
+/* Words written by different threads are kept this far apart. */
+#define BATON_CACHE_LINE 64
+#define BATON_CACHE_ALIGNED __attribute__((aligned(BATON_CACHE_LINE)))
+
+/*
+ * Called by a failed assertion; the default prints one line to stderr, and abort() follows. Not
+ * public API: a program may define its own by replacing the pointer before its first call.
+ */
+extern void (*baton_assert_hook)(const char *condition, const char *file, int line);
+
+_Noreturn BATON_COLD void baton__assert_fail(const char *condition, const char *file, int line);
+
+/* On in every build, cheap, one condition each: programming errors stop here. */
+#define BATON_ASSERT(condition)                                                                    \
+	(BATON_LIKELY(condition) ? (void)0 : baton__assert_fail(#condition, __FILE__, __LINE__))
+
+/* One turn of a spinning loop. */
+BATON_INLINE void baton__pause(void)
+{
+	ck_pr_stall();
+}
+
+#endif

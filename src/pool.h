@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: the pool's shared state, as workers see it.
+ */
+#ifndef BATON_SRC_POOL_H
+#define BATON_SRC_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/pool.h>
+
+#include "idle.h"
+#include "injection.h"
+#include "platform.h"
+#include "worker.h"
+
+/*
+ * state's bits; set by any thread, never cleared:
+ *   SHUTDOWN  plain jobs are refused; ends when everything accepted has run
+ *   STOP      everything is refused; workers end with what they have
+ *   ENDED     after SHUTDOWN: everything has run, the injection queue is closed
+ */
+#define BATON__POOL_SHUTDOWN 1U
+#define BATON__POOL_STOP 2U
+#define BATON__POOL_ENDED 4U
+
+#define BATON__POOL_NAME_MAX 10
+
+struct baton_pool {
+	struct baton_executor executor; /* first: the pool is found from it */
+	size_t worker_count;
+	struct baton__worker *workers;
+	char name[BATON__POOL_NAME_MAX + 1];
+	/* Above: immutable once threads run. */
+	uint32_t state BATON_CACHE_ALIGNED;
+	uint32_t blocked;    /* workers that sleep inside a job; P2 in pool.c */
+	uint32_t starting;   /* threads that have not said how they started; futex word */
+	int32_t start_error; /* of one of them */
+	uint32_t live;       /* threads that have not ended; futex word */
+	struct baton__idle idle;
+	struct baton__injection injection;
+};
+
+/* Is there a job that some worker could take? Sequentially consistent. */
+bool baton__pool_has_work(const struct baton_pool *pool);
+
+/*
+ * There may be work: wakes a worker, or, if all sleep inside jobs, the threads that may help. 1:
+ * all workers are in jobs; 0: one will look.
+ */
+int baton__pool_notify(struct baton_pool *pool);
+
+/* Sets bits of the state; true if one of them was not set. */
+bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting: capture what is idle, push to what is busy.
+ *
+ * Budget: two atomic read-modify-writes for an idle resource (capture, release), one for a busy
+ * one.
+ */
+#include "resource.h"
+
+#include "atomic.h"
+
+#include <errno.h>
+
+#include <ck_backoff.h> /* for the retries of a contended push */
+
+struct baton_future baton__marks[3];
+
+BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+                                      const struct baton_resource_config *config,
+                                      struct baton_resource_stats *stats)
+{
+	BATON_ASSERT(!config || config->quantum > 0);
+	if (config && config->capture_limit == 0)
+		*resource =
+			(struct baton_resource)BATON_RESOURCE_INIT_LATER(user, name, config, stats);
+	else
+		*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
+}
+
+BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
+{
+	/* [R2] acquire: the last runner's touches; pairs with [R2] in release */
+	BATON_ASSERT(load_acquire(&resource->_word) == BATON__CLOSED);
+	BATON_ASSERT(!(load_acquire(&resource->_job._turn) & BATON__VISITS));
+}
+
+BATON_EXPORT void *baton_resource_user(const struct baton_resource *resource)
+{
+	return resource->_user;
+}
+
+BATON_EXPORT const char *baton_resource_name(const struct baton_resource *resource)
+{
+	return resource->_name;
+}
+
+BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *stats,
+                                            struct baton_resource_stats *copy)
+{
+	copy->executed = load_relaxed(&stats->executed);
+	copy->cancelled = load_relaxed(&stats->cancelled);
+	copy->submitted = load_relaxed(&stats->submitted);
+	copy->captures = load_relaxed(&stats->captures);
+	copy->handoffs = load_relaxed(&stats->handoffs);
+	copy->helped = load_relaxed(&stats->helped);
+	copy->refused = load_relaxed(&stats->refused);
+	copy->backlog_max = load_relaxed(&stats->backlog_max);
+	/* Not one instant's values: a task may have run between two loads. */
+	copy->outstanding = copy->submitted > copy->executed + copy->cancelled
+	                            ? copy->submitted - copy->executed - copy->cancelled
+	                            : 0;
+}
+
+/* The runner found nobody else's task: the common end. */
+BATON_INLINE bool release_at_once(struct baton_resource *resource)
+{
+	uintptr_t word = BATON__BUSY;
+
+	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
+	return cas_release(&resource->_word, &word, 0);
+}
+
+BATON_INLINE bool capture(struct baton_resource *resource, uintptr_t idle)
+{
+	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
+	return cas_acquire(&resource->_word, &idle, idle | BATON__BUSY);
+}
+
+BATON_INLINE void count_submitted(struct baton_resource *resource, uint32_t count)
+{
+	if (resource->_stats)
+		baton__count(&resource->_stats->submitted, count);
+}
+
+BATON_INLINE void count_capture(struct baton_resource *resource)
+{
+	if (resource->_stats)
+		baton__count(&resource->_stats->captures, 1);
+}
+
+/* An idle resource that must not run here: to its executor. The caller has captured it. */
+static int start_later(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                       bool inline_ok)
+{
+	struct baton__frame frame;
+	enum baton__handoff given;
+
+	resource->_list = first;
+	count_submitted(resource, count);
+	given = baton__hand_off(resource);
+	if (given == BATON__GIVEN)
+		return 0;
+	if (inline_ok) {
+		/* Only too deep: nobody minds this thread, but its stack must be unwound first. */
+		baton__deferred_push(&resource->_job);
+		return 0;
+	}
+	baton__frame_push(&frame, resource);
+	if (given == BATON__REFUSED) {
+		/* Nobody has seen them: they go back to the caller. */
+		resource->_list = NULL;
+		if (resource->_stats)
+			baton__count(&resource->_stats->submitted, (uint64_t)0 - count);
+	}
+	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
+	 * helper may have run some of ours, so all are accepted): there is only this thread. */
+	baton__run_rest(&frame, resource);
+	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
+}
+
+/* Turns a chain that is linked oldest first around. */
+static struct baton_task *reversed(struct baton_task *oldest)
+{
+	struct baton_task *newest = NULL;
+
+	while (oldest) {
+		struct baton_task *next = oldest->_next;
+
+		oldest->_next = newest;
+		newest = oldest;
+		oldest = next;
+	}
+	return newest;
+}
+
+/* Publishes a chain, newest first, onto the inbox if the resource is (still) busy. */
+BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct baton_task *newest,
+                       struct baton_task *oldest, uintptr_t flags)
+{
+	oldest->_next = (struct baton_task *)(*word & BATON__TASKS);
+	/* [R1] release: publishes the tasks; pairs with [R1] in take. Linearisation point, and the
+	 * last touch of tasks and resource (L10). */
+	return cas_release(&resource->_word, word, (uintptr_t)newest | flags);
+}
+
+int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                        bool inline_ok)
+{
+	ck_backoff_t backoff = CK_BACKOFF_INITIALIZER;
+	struct baton_task *newest = NULL;
+	uintptr_t word;
+
+	/* Ends: each failed CAS means that another thread has submitted, taken, released or
+	 * closed: lock-free. */
+	for (;;) {
+		word = load_relaxed(&resource->_word);
+		if ((word & BATON__MODE) == BATON__CLOSED)
+			return -EPIPE;
+		if (word & BATON__BUSY) {
+			struct baton_task *oldest = first;
+
+			if (!newest)
+				newest = reversed(first);
+			if (push(resource, &word, newest, oldest, word & ~BATON__TASKS))
+				return 0;
+			oldest->_next = NULL;
+			ck_backoff_eb(&backoff);
+			continue;
+		}
+		if (newest) {
+			first = reversed(newest);
+			newest = NULL;
+		}
+		if (!capture(resource, word))
+			continue;
+		if (word == BATON__NORMAL && inline_ok && baton__self->depth < BATON_NESTING_MAX) {
+			struct baton__frame frame;
+
+			resource->_list = first;
+			count_submitted(resource, count);
+			count_capture(resource);
+			baton__frame_push(&frame, resource);
+			baton__run_captured(&frame, resource, 0, count);
+			return 0;
+		}
+		return start_later(resource, first, count, inline_ok && word == BATON__NORMAL);
+	}
+}
+
+int baton__unready(struct baton_resource *resource, struct baton_task *task, int error)
+{
+	struct baton_future *future = task->_future;
+
+	if (!future)
+		return error;
+	/* Relaxed: before the CAS in settle. */
+	store_relaxed(&future->_resource, NULL);
+	if (baton__future_settle(future, &resource->_job._turn) == BATON__FUTURE_CANCELLING)
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     &resource->_job._turn);
+	return error;
+}
+
+static BATON_NOINLINE int submit_slow(struct baton_resource *resource, struct baton_task *task,
+                                      bool inline_ok)
+{
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+		error = baton__thread_attach();
+		if (error)
+			return error;
+	}
+	/* Looked at before the future is bound, so that a cancel does not meet a refused task, save
+	 * one that races the close itself. */
+	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
+	if (!baton__ready(resource, task))
+		return -EINVAL;
+	task->_next = NULL;
+	error = baton__submit_chain(resource, task, 1, inline_ok);
+	return error ? baton__unready(resource, task, error) : 0;
+}
+
+BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__frame frame;
+
+	if (BATON_UNLIKELY(load_relaxed(&resource->_word) != 0 ||
+	                   baton__self->depth >= BATON_NESTING_MAX))
+		return submit_slow(resource, task, true);
+	if (BATON_UNLIKELY(!capture(resource, 0)))
+		return submit_slow(resource, task, true);
+	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
+		baton__frame_push(&frame, resource);
+		baton__run_captured(&frame, resource, 0, 0);
+		return -EINVAL;
+	}
+	count_submitted(resource, 1);
+	count_capture(resource);
+	baton__frame_push(&frame, resource);
+	baton__run_task(&frame, resource, task);
+	if (BATON_LIKELY(release_at_once(resource)))
+		baton__frame_pop(&frame);
+	else
+		baton__run_captured(&frame, resource, 1, 1);
+	return 0;
+}
+
+BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
+{
+	return submit_slow(resource, task, false);
+}
+
+BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
+                                    struct baton_task *const *tasks, size_t count)
+{
+	size_t ready = 0;
+	int error;
+
+	if (count == 0)
+		return 0;
+	if (count > UINT32_MAX)
+		return -EINVAL;
+	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+	if (error)
+		return error;
+	for (; ready < count; ready++) {
+		if (!baton__ready(resource, tasks[ready])) {
+			error = -EINVAL;
+			goto unready;
+		}
+		tasks[ready]->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
+	}
+	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
+	if (!error)
+		return 0;
+unready:
+	while (ready > 0)
+		(void)baton__unready(resource, tasks[--ready], error);
+	return error;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: the resource's two words and what its parts (submit, drain, help, close) share.
+ *
+ * _word: the inbox and the state, in one word:
+ *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
+ *                  capturing CAS, cleared by the releasing one.
+ *   MODE   2 bits  NORMAL, LATER (never inline; constant from init on), ATTENTION (a cancel mark is
+ *                  in the inbox; set with its push, cleared when the runner takes the inbox, only
+ *                  while BUSY), CLOSED (for good).
+ *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
+ *
+ *   idle -> BUSY                    capture, by submit, call, a closer with a mark
+ *   BUSY|tasks -> BUSY|task|tasks   push, any thread
+ *   BUSY|tasks -> BUSY              take, the runner
+ *   BUSY -> idle                    release, the runner, with inbox and list empty
+ *
+ * _job._turn: who holds a BUSY resource, read by helpers and by visitors only:
+ *   PHASE   HELD -> QUEUED          hand-off: the runner, before it schedules the job
+ *           QUEUED -> HELD          the executor's thread that popped the job
+ *           QUEUED -> HELPED        a helper borrows the baton; the job stays in the queue
+ *           HELPED -> QUEUED        the helper gives it back
+ *           HELPED -> CONSUMED      the executor's thread popped the job: it leaves the rest to the
+ *                                   helper
+ *           CONSUMED -> HELD        the helper becomes the runner
+ *   LEAVING the runner has nothing left but what comes after the release, and a visitor is in the
+ *           way: the last visitor goes on in its place
+ *   TOUCHED a helper has had the baton since it was QUEUED
+ *   FINAL   there is a finaliser; set once, never cleared
+ *   visits  threads that may touch the resource although they are in no call on it
+ *
+ * Invariants:
+ * R1 At most one thread holds the baton: it made the CAS idle -> BUSY, or took over by a CAS on
+ *    _turn from one that gave it up there.
+ * R2 _list, _job, the statistics are touched by the holder alone. _list is older than the inbox.
+ * R3 While a job is in an executor's queue the phase is QUEUED, HELPED; never released then.
+ * R4 A task is in one place: the inbox, _list, or entered.
+ * R5 A submitter touches neither task nor resource after its publishing CAS (unless it captured).
+ * R6 A closed resource is released for good (awaits, finaliser) only with no visits.
+ *
+ * Linearisation points: submit: the CAS on _word. Close: its CAS on _word.
+ * ABA on _word: a push links to whatever is on top at its CAS, so a recurring top is right; take
+ * and release do not read through it before they own it.
+ */
+#ifndef BATON_SRC_RESOURCE_H
+#define BATON_SRC_RESOURCE_H
+
+#include <baton/resource.h>
+
+#include "atomic.h"
+#include "executor.h"
+#include "future.h"
+#include "platform.h"
+#include "thread.h"
+
+#define BATON__BUSY ((uintptr_t)1)
+#define BATON__MODE ((uintptr_t)6)
+#define BATON__NORMAL ((uintptr_t)0)
+#define BATON__LATER ((uintptr_t)2)
+#define BATON__ATTENTION ((uintptr_t)4)
+#define BATON__CLOSED ((uintptr_t)6)
+#define BATON__TASKS (~(uintptr_t)7)
+
+#define BATON__PHASE 3U
+#define BATON__HELD 0U
+#define BATON__QUEUED 1U
+#define BATON__HELPED 2U
+#define BATON__CONSUMED 3U
+#define BATON__LEAVING 4U
+#define BATON__TOUCHED 8U
+#define BATON__FINAL 16U
+#define BATON__VISITS (~31U) /* counted in units of BATON__VISIT */
+
+_Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
+_Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
+
+/*
+ * Marks: entries of the inbox that are no tasks of the user's. A task's _future points to one of
+ * these instead of to a future.
+ */
+extern struct baton_future baton__marks[3];
+#define BATON__MARK_CANCEL (&baton__marks[0]) /* cancel everything older; a node's body */
+#define BATON__MARK_AWAIT (&baton__marks[1])  /* a struct baton__awaiter */
+#define BATON__MARK_FINAL (&baton__marks[2])  /* the user's finaliser */
+
+struct baton__awaiter {
+	struct baton__counted counted;
+	struct baton_task task;
+};
+
+BATON_INLINE bool baton__is_mark(const struct baton_task *task)
+{
+	return (uintptr_t)task->_future - (uintptr_t)baton__marks < sizeof(baton__marks);
+}
+
+/* Has the list no tasks of the user's? The holder. */
+BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
+{
+	for (const struct baton_task *task = resource->_list; task; task = task->_next)
+		if (!baton__is_mark(task))
+			return false;
+	return true;
+}
+
+/* How far a drain goes. */
+struct baton__budget {
+	uint32_t tasks;                   /* left to run */
+	uint64_t limit_ns;                /* 0: none */
+	uint64_t until_ns;                /* 0: the clock has not been read yet */
+	const struct baton_future *until; /* stop when this is complete; NULL: none */
+	bool borrowed;                    /* a helper: stop when empty, never release */
+};
+
+BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+
+	frame->below = self->top;
+	frame->resource = resource;
+	frame->future = NULL;
+	frame->value = NULL;
+	frame->after = NULL;
+	store_relaxed(&self->top, frame); /* read by on_fork_in_child */
+	self->depth++;
+}
+
+/* Works off what no executor would take, when the outermost frame has gone. */
+void baton__deferred_run(struct baton__thread *self);
+void baton__deferred_push(struct baton_job *job);
+
+BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
+{
+	struct baton__thread *self = baton__self;
+
+	store_relaxed(&self->top, frame->below);
+	self->depth--;
+	if (BATON_UNLIKELY(self->deferred) && !frame->below)
+		baton__deferred_run(self);
+}
+
+BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
+{
+	/* The runner's alone, handed on with the baton; readers see some recent value. */
+	store_relaxed(counter, load_relaxed(counter) + more);
+}
+
+BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
+{
+	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
+}
+
+/* Enters one task that has been unlinked, and completes its future. The holder, with its frame. */
+void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
+                     struct baton_task *task);
+
+/* Completes one unlinked task as cancelled. The holder. */
+void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
+
+/*
+ * Runs tasks of the resource that this thread holds, beginning with _list. True: there was nothing
+ * left and it was released: touch it no more, pop the frame and call baton__after(). False: the
+ * budget is spent; the baton is still held.
+ */
+bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
+                  struct baton__budget *budget);
+
+/* Takes the inbox and puts it behind _list, cancel marks obeyed. The holder. */
+void baton__take(struct baton_resource *resource);
+
+/* Fires what was waiting for the release: awaits, then the finaliser. Without the frame. */
+void baton__after(struct baton_task *after);
+
+enum baton__handoff {
+	BATON__GIVEN,           /* gone: touch it no more */
+	BATON__REFUSED,         /* still held; nobody has had it meanwhile */
+	BATON__REFUSED_TOUCHED, /* still held, but a helper had it meanwhile */
+};
+
+/* Gives the held resource to its executor. */
+enum baton__handoff baton__hand_off(struct baton_resource *resource);
+
+/*
+ * The holder drains within the budget; what is left is handed off, or run here where nobody takes
+ * it. Pops the frame and fires what waited for the release.
+ */
+void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
+                 struct baton__budget *budget);
+
+/*
+ * Captured: the holder runs _list and what has come meanwhile within the limits, hands off the
+ * rest, and goes on where nobody takes it. Pops the frame. `own`: how many tasks a nested capture
+ * may run.
+ */
+void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
+                         uint32_t own);
+
+/* As above, for a baton that was taken over and whose limits do not count. */
+void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
+
+/*
+ * Publishes a chain of `count` tasks, linked oldest first and ending in `last`; captures if that is
+ * possible and `inline_ok`. The tasks are ready (see baton__ready).
+ */
+int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                        bool inline_ok);
+
+/*
+ * The task was not accepted: its future is bound no more (but complete, if it was cancelled
+ * meanwhile). Returns `error`.
+ */
+int baton__unready(struct baton_resource *resource, struct baton_task *task, int error);
+
+/* Binds the task's future to the resource. False: the future is not fresh. */
+BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_future *future = task->_future;
+
+	if (BATON_LIKELY(!future))
+		return true;
+	if (!baton__future_fresh(future))
+		return false;
+	/* [F5] release: the resource's words, for a visitor that never saw them initialised;
+	 * pairs with [F5] in baton__future_resource */
+	store_release(&future->_resource, resource);
+	return true;
+}
+
+BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *future)
+{
+	/* [F5] acquire: pairs with [F5] in baton__ready */
+	return load_acquire(&future->_resource);
+}
+
+/* The run function of baton_post's tasks, whose nodes a cancel must free. */
+int baton__post_run(struct baton_task *task);
+
+/* The executor's thread popped the resource's job. */
+void baton__resource_run(struct baton_job *job);
+void baton__resource_cancel(struct baton_job *job);
+
+/* What a visitor may do: true if it took the baton of the queued resource and gave it back. */
+bool baton__help(struct baton_resource *resource, struct baton_future *until);
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future);
+
+/* Ends a visit. */
+void baton__leave(struct baton_future *future, struct baton_resource *resource);
+
+BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default();
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of threads: taken at a thread's first use of baton, given back at its exit, adopted by a
+ * later thread together with the nodes cached in them; and what becomes of them in a fork's child.
+ *
+ * The registry is a push-only list, so walking it needs no protection. A record is claimed by one
+ * CAS on `used`: no list of free records, hence no ABA. Finding one is linear in the largest number
+ * of threads that ever used baton at once, and happens once per thread.
+ */
+#include "thread.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+static struct baton__thread nobody = {.depth = BATON__DEPTH_NONE};
+
+__thread struct baton__thread *baton__self = &nobody;
+
+static struct baton__thread *registry;
+static uint32_t pools;
+static uint32_t forked;
+static uint32_t sleepers; /* threads whose `asleep` is set, or about to be */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t exit_key;
+static int set_up_error;
+
+static void on_thread_exit(void *record)
+{
+	(void)record;
+	baton__thread_detach();
+}
+
+/* In the child only the forking thread exists; nobody runs beside this. */
+static void on_fork_in_child(void)
+{
+	bool lost = load_relaxed(&pools) != 0;
+
+	for (struct baton__thread *thread = load_relaxed(&registry); thread; thread = thread->next)
+		if (load_relaxed(&thread->top))
+			lost = true;
+	if (!lost)
+		return;
+	store_relaxed(&forked, 1);
+	/* Frames on this very stack are still popped by the functions that pushed them. */
+	if (baton__self != &nobody)
+		baton__self->depth += BATON__DEPTH_NONE;
+}
+
+static void set_up(void)
+{
+	set_up_error = -pthread_key_create(&exit_key, on_thread_exit);
+	if (!set_up_error)
+		set_up_error = -pthread_atfork(NULL, NULL, on_fork_in_child);
+}
+
+static struct baton__thread *adopt(void)
+{
+	struct baton__thread *thread;
+
+	/* [T1] acquire: the record's list is complete; pairs with [T1] in create */
+	for (thread = load_acquire(&registry); thread; thread = thread->next) {
+		uint32_t used = load_relaxed(&thread->used);
+
+		/* [T2] acquire: what the last owner left; pairs with [T2] in detach */
+		if (!used && cas_acquire(&thread->used, &used, 1))
+			return thread;
+	}
+	return NULL;
+}
+
+static struct baton__thread *create(void)
+{
+	struct baton__thread *thread = aligned_alloc(BATON_CACHE_LINE, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	*thread = (struct baton__thread){.used = 1};
+	thread->next = load_relaxed(&registry);
+	/* Ends: each failure means that another thread has linked a record of its own.
+	 * [T1] release: publishes the record; pairs with [T1] in adopt and nudge_all */
+	while (!cas_release(&registry, &thread->next, thread))
+		baton__pause();
+	return thread;
+}
+
+int baton__thread_attach(void)
+{
+	struct baton__thread *thread;
+
+	if (baton__self != &nobody)
+		return baton__forked() ? -ECHILD : 0;
+	(void)pthread_once(&once, set_up);
+	if (set_up_error)
+		return -ENOMEM;
+	if (baton__forked())
+		return -ECHILD;
+	thread = adopt();
+	if (!thread)
+		thread = create();
+	if (!thread)
+		return -ENOMEM;
+	if (pthread_setspecific(exit_key, thread)) {
+		store_release(&thread->used, 0);
+		return -ENOMEM;
+	}
+	baton__self = thread;
+	return 0;
+}
+
+void baton__thread_detach(void)
+{
+	struct baton__thread *thread = baton__self;
+
+	if (thread == &nobody)
+		return;
+	BATON_ASSERT(!thread->top || baton__forked());
+	baton__node_flush(thread);
+	store_relaxed(&thread->member, NULL);
+	baton__self = &nobody;
+	(void)pthread_setspecific(exit_key, NULL);
+	/* [T2] release: the record is as we left it; pairs with [T2] in adopt */
+	store_release(&thread->used, 0);
+}
+
+bool baton__forked(void)
+{
+	/* Written before this process had a second thread. */
+	return load_relaxed(&forked) != 0;
+}
+
+void baton__fork_pools_add(int delta)
+{
+	/* A counter; read in a fork's child, after everything. */
+	(void)add_relaxed(&pools, (uint32_t)delta);
+}
+
+bool baton__thread_nudge(struct baton__thread *thread)
+{
+	/* [N1] seq_cst: our load of `asleep` after our publication of work, against the sleeper's
+	 * store of `asleep` before its look for work. Weaker, both could miss the other, and the
+	 * sleeper would never learn of the work. */
+	if (!load_seq_cst(&thread->asleep))
+		return false;
+	/* [N3] release: the work is there; pairs with [N3] in sleeps.
+	 * [N4] seq_cst: before our second look at `asleep`; pairs with [N4] in wakes. */
+	(void)add_seq_cst(&thread->nudge, 1);
+	baton__futex_wake(&thread->nudge, 1);
+	return load_seq_cst(&thread->asleep);
+}
+
+/* Does anybody sleep in a wait? Usually not, and then nobody walks the registry. */
+static bool any_asleep(void)
+{
+	/* [N1] seq_cst: as in nudge; the sleeper counts itself before its look for work. */
+	return load_seq_cst(&sleepers) != 0;
+}
+
+void baton__thread_nudge_for(const void *resource, const struct baton_executor *member)
+{
+	if (!any_asleep())
+		return;
+	/* [T1] acquire: as in adopt; pairs with [T1] in create. A record linked later belongs to a
+	 * thread that looks for work after our publication. */
+	for (struct baton__thread *thread = load_acquire(&registry); thread;
+	     thread = thread->next) {
+		/* Relaxed: `awaiting` is written before `asleep`, which nudge looks at first. */
+		const void *awaiting;
+
+		if (!load_seq_cst(&thread->asleep))
+			continue;
+		awaiting = load_relaxed(&thread->awaiting);
+		if (awaiting && awaiting != resource)
+			continue;
+		if (member && load_relaxed(&thread->member) != member)
+			continue;
+		if (baton__thread_nudge(thread))
+			return;
+	}
+}
+
+void baton__thread_nudge_all(void)
+{
+	if (!any_asleep())
+		return;
+	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
+	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
+		(void)baton__thread_nudge(thread);
+}
+
+uint32_t baton__thread_sleeps(const void *resource)
+{
+	struct baton__thread *self = baton__self;
+	/* [N3] acquire: what the nudge was about; pairs with [N3] in nudge */
+	uint32_t nudge = load_acquire(&self->nudge);
+
+	store_relaxed(&self->awaiting, resource);
+	/* [N1] seq_cst: before our look for work; pairs with [N1] in any_asleep, nudge */
+	(void)add_seq_cst(&sleepers, 1);
+	store_seq_cst(&self->asleep, 1);
+	return nudge;
+}
+
+bool baton__thread_wakes(uint32_t nudge)
+{
+	struct baton__thread *self = baton__self;
+
+	/* [N4] seq_cst: before our second look at `nudge`; pairs with [N4] in nudge */
+	store_seq_cst(&self->asleep, 0);
+	(void)sub_relaxed(&sleepers, 1); /* too high is harmless */
+	return load_seq_cst(&self->nudge) != nudge;
+}
+
+void baton__thread_await_outside(const void *object)
+{
+	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
+		/* Ended by that thread, which is at most a system call away from leaving.
+		 * [N2] acquire: its last touch is over; pairs with [N2] in leave */
+		while (thread != baton__self && load_acquire(&thread->inside) == object)
+			(void)sched_yield();
+}

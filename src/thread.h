@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 4: what baton knows of a thread: the chain of batons that it holds, whether it sleeps, the
+ * executor that it belongs to, its cache of nodes. A record outlives its thread and is adopted by a
+ * later one; records are never freed, so that others may look at them at any time.
+ *
+ * Invariants:
+ * T1 `top` and `depth` are written by the record's thread alone; depth is the chain's length.
+ * T2 Before a thread sleeps for a future it sets `asleep`, then looks for work that it could help
+ *    with; whoever makes such work looks at `asleep` after publishing it. Both seq_cst ([N1]), so
+ *    one of the two sees the other.
+ * T3 A sleeping thread watches `nudge` besides what it waits for. Who bumps it looks at `asleep`
+ *    again afterwards; who ends a wait clears `asleep`, then looks at `nudge` again, and passes a
+ *    nudge on that it has not acted on. Both seq_cst ([N4]): a nudge is not lost on one who leaves.
+ * T4 `inside` is the executor in whose schedule() the thread is, or NULL; written by its thread.
+ */
+#ifndef BATON_SRC_THREAD_H
+#define BATON_SRC_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "atomic.h"
+#include "platform.h"
+
+struct baton_executor;
+struct baton_future;
+struct baton_job;
+struct baton_resource;
+struct baton_task;
+struct baton__node;
+
+/* One held baton: lives on the runner's stack while it runs the resource. */
+struct baton__frame {
+	struct baton__frame *below;
+	struct baton_resource *resource; /* NULL: a finaliser, which holds none */
+	struct baton_future *future;     /* of the running task, or NULL */
+	void *value;                     /* baton_set_result */
+	struct baton_task *after;        /* to be fired after the release: awaits, the finaliser */
+};
+
+struct baton__thread {
+	struct baton__frame *top; /* innermost held baton, NULL if none */
+	uint32_t depth; /* frames in the chain; from BATON__DEPTH_NONE on: take the slow path */
+	uint32_t used;  /* a thread has this record: taken by CAS, given back by the owner */
+	struct baton_executor
+		*member;            /* the executor whose thread this is, or NULL; set by itself */
+	struct baton_job *deferred; /* resources that no executor would take; owner only, FIFO */
+	struct baton_job *deferred_last;
+	bool deferred_running;     /* the list is being worked off */
+	struct baton__node *nodes; /* node.c: free nodes, owner only */
+	uint32_t node_count;
+	uint32_t parcel_count; /* node.c: nodes of another thread, collected to be sent home */
+	struct baton__node *parcel;
+	struct baton__node *parcel_last;
+	struct baton__thread *next; /* registry, immutable once linked */
+	/* From here on other threads look or write. */
+	uint32_t asleep BATON_CACHE_ALIGNED; /* T2 */
+	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */
+	const void *awaiting;                /* while asleep: the resource, or NULL: several */
+	const void *inside;                  /* T4 */
+	struct baton__node *returned;        /* node.c: any thread pushes, the owner takes all */
+	uint32_t returned_count;             /* about how many */
+};
+
+/* Deeper than any limit: what a thread without a record has, and every thread after a bad fork. */
+#define BATON__DEPTH_NONE 0x40000000U
+
+/* Never NULL: a static stand-in with depth BATON__DEPTH_NONE until the thread is attached. */
+extern __thread struct baton__thread *baton__self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/*
+ * Makes sure that the calling thread has a record of its own.
+ * Errors: -ENOMEM; -ECHILD: this process is a fork's child that baton cannot serve.
+ */
+int baton__thread_attach(void);
+
+/* Gives the thread's record back now; else this happens at its exit. */
+void baton__thread_detach(void);
+
+/*
+ * Has this process been forked off one that had a pool or a runner? Then its threads and half-done
+ * tasks are gone, and every call that would need them is refused.
+ */
+bool baton__forked(void);
+
+/* A pool begins (+1) or ends (-1) to exist. */
+void baton__fork_pools_add(int delta);
+
+/* Wakes the thread, if it sleeps in a wait, so that it looks around. True: it will. */
+bool baton__thread_nudge(struct baton__thread *thread);
+
+/*
+ * Wakes one thread that sleeps in a wait for a task of this resource (which is only compared: it
+ * may be gone), so that it helps; `member` not NULL: only one of that executor's threads.
+ */
+void baton__thread_nudge_for(const void *resource, const struct baton_executor *member);
+
+/* Wakes every thread that sleeps in a wait. */
+void baton__thread_nudge_all(void);
+
+/*
+ * The calling thread is about to sleep in a wait for this resource (NULL: for several); returns the
+ * value of `nudge` to watch. And it has woken: true if there was a nudge since.
+ */
+uint32_t baton__thread_sleeps(const void *resource);
+bool baton__thread_wakes(uint32_t nudge);
+
+/*
+ * An executor's schedule() still touches the executor after it has published the job, by which time
+ * the job may have run and the executor's owner, having seen that, may be about to free it. So
+ * schedule() says where it is (enter, leave; not nested), and destroy waits until nobody is there.
+ */
+BATON_INLINE void baton__thread_enter(const void *object)
+{
+	/* Ordered by the publication of the job that follows, which destroy has seen the effect of.
+	 * Without a record there is nothing to say; only who could not be attached has none. */
+	if (baton__self->depth < BATON__DEPTH_NONE)
+		store_relaxed(&baton__self->inside, object);
+}
+
+BATON_INLINE void baton__thread_leave(void)
+{
+	/* [N2] release: our last touch of the object; pairs with [N2] in await_outside */
+	if (baton__self->depth < BATON__DEPTH_NONE)
+		store_release(&baton__self->inside, NULL);
+}
+
+void baton__thread_await_outside(const void *object);
+
+/* Does the thread hold the resource's baton? */
+BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
+                                      const struct baton_resource *resource)
+{
+	/* Bounded by the chain, whose length is the depth of nested calls on this stack. */
+	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below)
+		if (frame->resource == resource)
+			return true;
+	return false;
+}
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: the worker's loop: its own queues, the injection queue, the other workers' queues; then
+ * it looks around for a while, then it sleeps.
+ *
+ * Invariants:
+ * W1 Whoever puts jobs where others can take them looks for sleepers afterwards (D3 in idle.c): one
+ *    who submits, a worker that has moved jobs into its own queue, the last to end its search.
+ *    The one exception: see baton__worker_schedule.
+ * W2 A worker leaves its loop only with its own queues empty, and only it fills them.
+ * W3 A worker that sleeps in the idle set has nothing: not in its queues, not in its hands.
+ */
+#include "worker.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "idle.h"
+#include "injection.h"
+#include "pool.h"
+#include "thread.h"
+
+/* Jobs from the LIFO slot in a row, as tokio. */
+#define LIFO_MAX 3
+/* Every so many jobs the injection queue comes first; a prime, as in tokio and Go. */
+#define INJECTION_TICK 61
+/* Jobs fetched from the injection queue at a time. */
+#define SHARE_MIN 4
+#define SHARE_MAX 64
+/* Looking around before sleeping: 16 looks, 2 microseconds apart. LIFO slots of others are left
+ * alone at first: their owners, whose caches are warm, mostly come to them in that time. */
+#define LOOKS 16
+#define LOOKS_BEFORE_LIFO 8
+#define LOOK_NS 2000
+#define LOOK_PAUSES 256
+
+_Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * SHARE_MIN, "a share goes into a run queue");
+
+static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
+
+static void count(uint64_t *counter, uint64_t more)
+{
+	/* Relaxed: this worker alone writes it, and nothing hangs on it. */
+	store_relaxed(counter, load_relaxed(counter) + more);
+}
+
+/* Takes the job in the worker's LIFO slot; any thread. */
+static struct baton_job *take_lifo(struct baton__worker *worker)
+{
+	if (!load_relaxed(&worker->lifo)) /* the swap decides */
+		return NULL;
+	/* [W4] acquire: the job; pairs with [W4] in schedule. */
+	return swap_acquire(&worker->lifo, NULL);
+}
+
+/* Puts a job last in the own run queue; if full, half goes to the injection queue. For W1. */
+static void push_back(struct baton__worker *worker, struct baton_job *job)
+{
+	struct baton__joblist list = BATON__JOBLIST_INIT;
+
+	if (BATON_LIKELY(baton__runqueue_push(&worker->queue, job)))
+		return;
+	baton__runqueue_overflow(&worker->queue, &list);
+	baton__joblist_append(&list, job);
+	/* Closed, by shutdown_now: this worker runs them itself before it ends. */
+	if (baton__injection_push_list(&worker->pool->injection, &list))
+		baton__joblist_join(&worker->kept, &list);
+}
+
+/*
+ * Has got a job from elsewhere, and maybe put more into its own run queue (`more`). W1: others who
+ * searched while those were on their way have not seen them.
+ */
+static void got_work(struct baton__worker *worker, bool more)
+{
+	struct baton_pool *pool = worker->pool;
+
+	if (worker->searching) {
+		worker->searching = false;
+		if (baton__idle_stop_searching(&pool->idle) && baton__pool_has_work(pool))
+			(void)baton__idle_notify(&pool->idle);
+	} else if (more) {
+		(void)baton__idle_notify(&pool->idle);
+	}
+}
+
+/* Takes about `share` jobs from the injection queue: returns one, the others go last in its own. */
+static struct baton_job *fetch(struct baton__worker *worker, size_t share)
+{
+	struct baton__joblist list = BATON__JOBLIST_INIT;
+	struct baton_job *first;
+	bool more;
+
+	baton__injection_fetch(&worker->pool->injection, share, &list);
+	first = baton__joblist_pop(&list);
+	if (!first)
+		return NULL;
+	count(&worker->counts.injection_batches, 1);
+	more = list.count != 0;
+	/* Bounded by what was fetched. */
+	while (list.count)
+		push_back(worker, baton__joblist_pop(&list));
+	got_work(worker, more);
+	return first;
+}
+
+static struct baton_job *fetch_share(struct baton__worker *worker)
+{
+	struct baton_pool *pool = worker->pool;
+	size_t share = baton__injection_length(&pool->injection) / pool->worker_count + 1;
+
+	if (share < SHARE_MIN)
+		share = SHARE_MIN;
+	return fetch(worker, share < SHARE_MAX ? share : SHARE_MAX);
+}
+
+/* xorshift64: whom to steal from first. */
+static uint64_t next_random(struct baton__worker *worker)
+{
+	worker->random ^= worker->random << 13;
+	worker->random ^= worker->random >> 7;
+	worker->random ^= worker->random << 17;
+	return worker->random;
+}
+
+/* Tries all other workers once, beginning anywhere. The worker's own queue is empty. */
+static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
+{
+	struct baton_pool *pool = worker->pool;
+	size_t start = (size_t)(next_random(worker) % pool->worker_count);
+
+	for (size_t i = 0; i < pool->worker_count; i++) {
+		struct baton__worker *victim = &pool->workers[(start + i) % pool->worker_count];
+		struct baton_job *job;
+		size_t stolen;
+
+		if (victim == worker)
+			continue;
+		job = baton__runqueue_steal(&victim->queue, &worker->queue, &stolen);
+		if (!job && lifo_too) {
+			job = take_lifo(victim);
+			stolen = 1;
+		}
+		if (job) {
+			count(&worker->counts.stolen, stolen);
+			got_work(worker, stolen > 1);
+			return job;
+		}
+	}
+	return NULL;
+}
+
+static bool is_ending(struct baton_pool *pool)
+{
+	/* [W5] acquire: pairs with [W5] in set_state. */
+	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);
+}
+
+/* Searching: looks at all queues, again and again, for some tens of microseconds. */
+static struct baton_job *look_around(struct baton__worker *worker)
+{
+	for (int look = 0; look < LOOKS; look++) {
+		struct baton_job *job = fetch_share(worker);
+		uint64_t until;
+
+		if (!job)
+			job = steal(worker, look >= LOOKS_BEFORE_LIFO);
+		if (job || is_ending(worker->pool))
+			return job;
+		until = baton__now_ns() + LOOK_NS;
+		for (int i = 0; i < LOOK_PAUSES && baton__now_ns() < until; i++)
+			baton__pause();
+	}
+	return NULL;
+}
+
+/* The last one awake after a shutdown, with nothing in its hands: ends the pool if all has run. */
+static void try_end(struct baton_pool *pool)
+{
+	/* All others sleep, and nobody wakes them while we search: W3, so what there is is in the
+	 * injection queue, and at the moment when it closes there is nothing. */
+	if (baton__injection_close_if_empty(&pool->injection)) {
+		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
+		baton__idle_wake_all(&pool->idle);
+	}
+}
+
+/* Sleeps until there may be work; then the worker is searching. Or finds the end. */
+static void park(struct baton__worker *worker)
+{
+	struct baton_pool *pool = worker->pool;
+	bool shutdown = load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN;
+	enum baton__idle_entered entered =
+		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
+	uint32_t state;
+
+	if (entered == BATON__IDLE_ALONE) {
+		/* Without being counted as searching, others could be woken: search first. */
+		if (worker->searching)
+			try_end(pool);
+		return;
+	}
+	worker->searching = false;
+	/* [D6] seq_cst: after our 0 in the wake word. [W6] seq_cst: after we have entered; shutdown
+	 * sets the state, then looks for sleepers: either it finds us, or we see it. */
+	state = load_seq_cst(&pool->state);
+	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
+		return;
+	/* D3. Not if it was shut down before: then another one is awake, and the last one ends it.
+	 */
+	if (entered == BATON__IDLE_LOOK &&
+	    ((!shutdown && (state & BATON__POOL_SHUTDOWN)) || baton__pool_has_work(pool)))
+		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */
+	count(&worker->counts.parked, 1);
+	baton__idle_wait(&pool->idle, worker->index);
+	count(&worker->counts.woken, 1);
+	worker->searching = true; /* or the end: then it does not matter */
+}
+
+/* A job from elsewhere; NULL: the pool has ended. The worker's own queues are empty. */
+static struct baton_job *find(struct baton__worker *worker)
+{
+	struct baton_pool *pool = worker->pool;
+
+	/* Ended by whoever makes a job, or ends the pool. */
+	while (!is_ending(pool)) {
+		struct baton_job *job = fetch_share(worker);
+
+		if (job)
+			return job;
+		if (!worker->searching)
+			worker->searching = baton__idle_try_search(&pool->idle);
+		if (worker->searching)
+			job = look_around(worker);
+		if (job)
+			return job;
+		park(worker);
+	}
+	return NULL;
+}
+
+static struct baton_job *next_own(struct baton__worker *worker)
+{
+	struct baton_job *job = baton__joblist_pop(&worker->kept);
+
+	if (BATON_UNLIKELY(job != NULL))
+		return job;
+	if (worker->lifo_streak < LIFO_MAX) {
+		job = take_lifo(worker);
+	} else {
+		worker->lifo_streak = 0;
+		job = baton__runqueue_pop(&worker->queue);
+		if (job)
+			return job;
+		job = take_lifo(worker);
+	}
+	if (!job) {
+		worker->lifo_streak = 0;
+		return baton__runqueue_pop(&worker->queue);
+	}
+	worker->lifo_streak++;
+	count(&worker->counts.lifo_hits, 1);
+	return job;
+}
+
+static struct baton_job *next_job(struct baton__worker *worker)
+{
+	struct baton_job *job = NULL;
+
+	if (++worker->tick % INJECTION_TICK == 0)
+		job = fetch(worker, 1);
+	if (!job)
+		job = next_own(worker);
+	if (!job)
+		job = find(worker);
+	if (BATON_UNLIKELY(worker->unannounced)) { /* see schedule */
+		worker->unannounced = false;
+		if (job && !baton__runqueue_is_empty(&worker->queue))
+			(void)baton__idle_notify(&worker->pool->idle);
+	}
+	return job;
+}
+
+void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index)
+{
+	*worker = (struct baton__worker){
+		.pool = pool,
+		.index = (uint32_t)index,
+		.random = UINT64_C(0x9E3779B97F4A7C15) * (index + 1),
+	};
+	baton__runqueue_init(&worker->queue);
+}
+
+void baton__worker_loop(struct baton__worker *worker)
+{
+	struct baton_job *job;
+
+	current = worker;
+	/* Ended by shutdown or shutdown_now, see find. */
+	while ((job = next_job(worker))) {
+		worker->running = job;
+		/* Before it runs: who sees the job done sees it counted. */
+		count(&worker->counts.executed, 1);
+		baton_job_run(job);
+		worker->running = NULL;
+	}
+	current = NULL;
+}
+
+struct baton__worker *baton__worker_current(void)
+{
+	return current;
+}
+
+int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
+{
+	if (job == worker->running && job->_kind) {
+		/* A resource whose quantum is over: behind the others. Its runner is on its way
+		 * back to our loop, where it is taken next if it is alone: nobody need be woken for
+		 * it. If something comes in between, next_job and worker_blocks announce it. */
+		push_back(worker, job);
+		if (baton__runqueue_length(&worker->queue) == 1 && !load_relaxed(&worker->lifo)) {
+			worker->unannounced = true;
+			return 0;
+		}
+	} else {
+		/* [W4] release: the job; pairs with [W4] in take_lifo.
+		 * [D3] seq_cst: before the look for sleepers. */
+		job = swap_seq_cst(&worker->lifo, job);
+		if (job)
+			push_back(worker, job);
+	}
+	return baton__pool_notify(worker->pool);
+}
+
+void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job)
+{
+	push_back(worker, job);
+}
+
+void baton__worker_blocks(struct baton__worker *worker)
+{
+	if (worker->unannounced) {
+		worker->unannounced = false;
+		(void)baton__idle_notify(&worker->pool->idle);
+	}
+}
+
+void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *list)
+{
+	struct baton_job *job;
+
+	/* Ends: the pool is stopped, so little is put there any more. */
+	while ((job = baton__runqueue_take(&worker->queue)))
+		baton__joblist_append(list, job);
+	job = take_lifo(worker);
+	if (job)
+		baton__joblist_append(list, job);
+}
+
+bool baton__worker_has_work(const struct baton__worker *worker)
+{
+	/* [D3] seq_cst: pairs with schedule. */
+	return load_seq_cst(&worker->lifo) || !baton__runqueue_is_empty(&worker->queue);
+}

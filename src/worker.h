@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: a worker of the pool: its queues, its loop.
+ */
+#ifndef BATON_SRC_WORKER_H
+#define BATON_SRC_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "joblist.h"
+#include "platform.h"
+#include "runqueue.h"
+
+struct baton_pool;
+
+/* As struct baton_pool_stats. Written by the worker alone, read by anybody, all relaxed. */
+struct baton__worker_counts {
+	uint64_t executed;
+	uint64_t stolen;
+	uint64_t parked;
+	uint64_t woken;
+	uint64_t lifo_hits;
+	uint64_t injection_batches;
+};
+
+struct baton__worker {
+	/* The worker's own. */
+	struct baton_pool *pool BATON_CACHE_ALIGNED;
+	struct baton_job *running;  /* the job that it is in; only compared, it may be gone */
+	struct baton__joblist kept; /* what found no room when the injection queue had closed */
+	uint64_t random;
+	uint32_t index;
+	uint32_t tick;        /* jobs run */
+	uint32_t lifo_streak; /* jobs from the LIFO slot in a row */
+	bool searching;       /* it is counted so in the idle set */
+	bool unannounced;     /* a push to its run queue was not notified, see schedule */
+	pthread_t thread;     /* creator's */
+	/* Shared: the newest job of this worker. The worker puts; it and thieves swap it out. */
+	struct baton_job *lifo BATON_CACHE_ALIGNED;
+	struct baton__runqueue queue;
+	struct baton__worker_counts counts BATON_CACHE_ALIGNED;
+};
+
+void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index);
+
+/* What the worker's thread does until the pool ends. */
+void baton__worker_loop(struct baton__worker *worker);
+
+/* The worker that the calling thread is, NULL if it is none. */
+struct baton__worker *baton__worker_current(void);
+
+/*
+ * Takes a job that this worker, the calling thread, has made. The pool is not stopped. 0; 1: no
+ * worker is free for it just now.
+ */
+int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job);
+
+/* Puts a job behind the others of this worker, the calling thread, which then notifies. */
+void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job);
+
+/* The calling thread, this worker, is about to sleep inside a job. */
+void baton__worker_blocks(struct baton__worker *worker);
+
+/* Appends to `list` what is in the worker's queues. Any thread. */
+void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *list);
+
+/* Is there something in the worker's queues? Any thread; sequentially consistent. */
+bool baton__worker_has_work(const struct baton__worker *worker);
+
+#endif

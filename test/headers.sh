@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Each header compiles alone: all as C11, the public ones also without GNU extensions and as C++17.
+# With the compilers that are set, and with gcc and clang where these are there.
+set -u
+
+warnings="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
+bad=0
+
+try() # header compiler...
+{
+	header=$1
+	shift
+	# The include comes twice: a guard that guards nothing shows.
+	if ! printf '#include "%s"\n#include "%s"\nextern int end;\n' "$header" "$header" |
+		"$@" - -I.; then
+		echo "$header does not compile alone: $*"
+		bad=1
+	fi
+}
+
+# shellcheck disable=SC2086 # words, on purpose
+check_all() # C compiler, C++ compiler
+{
+	for header in include/*.h include/baton/*.h; do
+		try "$header" $1 -x c -std=c11 $warnings
+		[ -z "$2" ] || try "$header" $2 -x c++ -std=c++17 $warnings
+	done
+	for header in src/*.h; do
+		try "$header" $1 -x c -std=c11 -D_GNU_SOURCE $warnings -iquote src \
+			-Wno-unused-function
+	done
+}
+
+check_all "${CC:-cc}" "${CXX:-g++}"
+for pair in gcc:g++ clang:clang++; do
+	c=${pair%:*}
+	cpp=${pair#*:}
+	command -v "$c" >/dev/null 2>&1 || continue
+	command -v "$cpp" >/dev/null 2>&1 || cpp=
+	case $(readlink -f "$(command -v "${CC:-cc}")") in
+	"$(readlink -f "$(command -v "$c")")") ;;
+	*) check_all "$c" "$cpp" ;;
+	esac
+done
+exit $bad

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs into a temporary place, builds the README's first complete C example against it by
+# pkg-config, shared and static, runs both, uninstalls, and sees that nothing is left.
+#
+#	MAKE=make CC=cc install.sh
+set -eu
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+make="${MAKE:-make} --no-print-directory"
+cc=${CC:-cc}
+prefix=$tmp/prefix
+
+fail()
+{
+	echo "check-install: $*"
+	exit 1
+}
+
+left_in() # directory: files, and directories of ours
+{
+	find "$1" ! -type d -o -name baton
+}
+
+# The first ```c block with a main().
+[ -e README.md ] || fail "there is no README.md, whose example is built here"
+awk '
+	/^```c$/ {inside = 1; text = ""; next}
+	/^```/ && inside {
+		inside = 0
+		if (text ~ /int main/) {
+			printf "%s", text
+			exit
+		}
+	}
+	inside {text = text $0 "\n"}' README.md >"$tmp/example.c"
+[ -s "$tmp/example.c" ] || fail "README.md has no \`\`\`c block with a main()"
+
+# Where a user would have it: a prefix of its own.
+dirs="PREFIX=$prefix LIBDIR=$prefix/lib INCLUDEDIR=$prefix/include DESTDIR="
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$make install $dirs
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+version=$(pkg-config --modversion baton)
+flags="$(pkg-config --cflags baton) -std=c11 -Wall -Wextra -Wpedantic -Werror"
+libs=$(pkg-config --libs baton)
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+{
+	$cc $flags -o "$tmp/shared" "$tmp/example.c" $libs || fail "the example does not build"
+	$cc $flags -static -o "$tmp/static" "$tmp/example.c" $(pkg-config --static --libs baton) ||
+		fail "the example does not build with -static"
+	$cc $flags -o "$tmp/archive" "$tmp/example.c" "$prefix/lib/libbaton.a" -pthread ||
+		fail "the example does not build with libbaton.a"
+}
+for kind in shared static archive; do
+	LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/$kind" >"$tmp/$kind.out" ||
+		fail "the README's example, $kind, ended with status $?"
+done
+LD_LIBRARY_PATH=$prefix/lib ldd "$tmp/shared" | grep -q "$prefix/lib/libbaton.so.${version%%.*} " ||
+	[ "$(readelf -d "$tmp/shared" | grep -c 'NEEDED.*\[libbaton.so.[0-9]*\]')" = 1 ] ||
+	fail "the example does not use the library by its soname"
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$make uninstall $dirs
+[ -z "$(left_in "$prefix")" ] || fail "uninstall leaves $(left_in "$prefix")"
+
+# Where a packager would have it.
+dirs="PREFIX=/usr LIBDIR=/usr/lib/triplet INCLUDEDIR=/usr/include DESTDIR=$tmp/stage"
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$make install $dirs
+for file in include/baton.h include/baton/task.h lib/triplet/libbaton.a lib/triplet/libbaton.so \
+	"lib/triplet/libbaton.so.$version" lib/triplet/pkgconfig/baton.pc; do
+	[ -e "$tmp/stage/usr/$file" ] || fail "install with DESTDIR leaves out $file"
+done
+! grep -q "$tmp" "$tmp/stage/usr/lib/triplet/pkgconfig/baton.pc" || fail "baton.pc names DESTDIR"
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$make uninstall $dirs
+[ -z "$(left_in "$tmp/stage")" ] || fail "uninstall leaves $(left_in "$tmp/stage")"

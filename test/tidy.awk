@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+# The rules of test/tidy.sh. Variable: layers, the makefile's lines of that name.
+#
+# In a C file, `code` is the current line without comments and with empty strings; comments are
+# counted, so that an ordering tag's two ends can be told from one comment that names it twice.
+
+function complain(where, message)
+{
+	print where ": " message
+	bad = 1
+}
+
+function here(message)
+{
+	complain(FILENAME ":" FNR, message)
+}
+
+function stem(name)
+{
+	sub(/^.*\//, "", name)
+	sub(/\.[a-z]+$/, "", name)
+	return name
+}
+
+# Tags look like [R1]; each must stand in two comments of src.
+function note_tags(text,    tag)
+{
+	if (!in_src)
+		return
+	while (match(text, /\[[A-Z]+[0-9]+[a-z]?\]/)) {
+		tag = substr(text, RSTART, RLENGTH)
+		text = substr(text, RSTART + RLENGTH)
+		if (tag_seen[tag] == FILENAME ":" comment)
+			continue
+		tag_seen[tag] = FILENAME ":" comment
+		tag_first[tag] = tag_count[tag]++ ? tag_first[tag] : FILENAME ":" FNR
+	}
+}
+
+function strip(line,    out, end, token)
+{
+	out = ""
+	while (line != "") {
+		if (in_comment) {
+			end = index(line, "*/")
+			note_tags(end ? substr(line, 1, end - 1) : line)
+			if (!end)
+				return out
+			in_comment = 0
+			out = out " "
+			line = substr(line, end + 2)
+			continue
+		}
+		if (!match(line, /\/\*|\/\/|"|'/))
+			return out line
+		out = out substr(line, 1, RSTART - 1)
+		token = substr(line, RSTART, RLENGTH)
+		line = substr(line, RSTART + RLENGTH)
+		if (token == "/*") {
+			in_comment = 1
+			comment++
+		} else if (token == "//") {
+			comment++
+			note_tags(line)
+			return out
+		} else {
+			out = out token token
+			while (match(line, /\\.|"|'/)) {
+				end = substr(line, RSTART, RLENGTH)
+				line = substr(line, RSTART + RLENGTH)
+				if (end == token)
+					break
+			}
+		}
+	}
+	return out
+}
+
+function columns(line,    width, tab)
+{
+	width = 0
+	while ((tab = index(line, "\t")) > 0) {
+		width += tab - 1
+		width += 8 - width % 8
+		line = substr(line, tab + 1)
+	}
+	gsub(/[\200-\277]/, "", line) # UTF-8: count characters
+	return width + length(line)
+}
+
+function finish_file()
+{
+	if (file == "" || file == "Makefile")
+		return
+	if (file_lines > 400)
+		complain(file, file_lines " lines (400 at most): split off what has its own name")
+	if (file ~ /\.h$/ && !guarded)
+		complain(file, "no include guard: #ifndef NAME, #define NAME, first of all")
+	if (function_start)
+		complain(file ":" function_start, "no closing brace in column 1 ends this function")
+}
+
+function check_include(line,    name, level)
+{
+	name = line
+	sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
+	if (in_public && name !~ /^<(stdbool\.h|stddef\.h|stdint\.h|time\.h|baton\/[a-z_]+\.h)>/)
+		here("a public header includes <stdbool.h>, <stddef.h>, <stdint.h>, <time.h> " \
+		     "and <baton/...> only")
+	if (!in_src)
+		return
+	if (name ~ /^<baton\.h>/)
+		here("the umbrella header is for users: include the <baton/...> that is needed")
+	if (name ~ /^<stdatomic\.h>/)
+		here("shared words go through src/atomic.h, not <stdatomic.h>")
+	if (FILENAME ~ /\.c$/ && !own_included) {
+		own_included = 1
+		if ((stem(FILENAME) ".h") in src_headers && name !~ "^\"" stem(FILENAME) "\\.h\"")
+			here("a file's own header comes first: include \"" stem(FILENAME) ".h\"")
+	}
+	if (name !~ /^"/ && name !~ /^<baton\//)
+		return
+	sub(/^["<](baton\/)?/, "", name)
+	sub(/[">].*/, "", name)
+	level = stem(name)
+	if (!(level in layer)) {
+		if (line ~ /"/)
+			here(name " is in no layer: add it to a LAYER_ of the makefile")
+		return
+	}
+	# A public header is in the layer of the .c of its name.
+	if (line ~ /</ && !(("src/" level ".c") in listed))
+		return
+	if (stem(FILENAME) in layer && layer[level] > layer[stem(FILENAME)])
+		here("includes " name " of layer " layer[level] " from layer " \
+		     layer[stem(FILENAME)] ": turn the dependency round (a callback, or a " \
+		     "declaration below that a layer above defines)")
+}
+
+# A shared word is touched by its address, which goes to an operation of src/atomic.h.
+function check_shared(code, raw,    before)
+{
+	while (match(code, /(->|\.)(_word|_state|_turn)[^a-z_0-9]/)) {
+		before = substr(code, 1, RSTART - 1)
+		code = substr(code, RSTART + RLENGTH)
+		if (raw ~ /[Uu]nshared/ || before ~ /[{,][ \t]*$|^[ \t]*$/)
+			continue
+		sub(/([A-Za-z0-9_]|->|\.|\[[^\]]*\])*$/, "", before)
+		if (before !~ /&$/)
+			here("a shared word outside src/atomic.h: load_relaxed(&...) and the " \
+			     "like, or say /* unshared: why */ here or a line before")
+	}
+}
+
+function check_code(code, raw)
+{
+	if (in_src && FILENAME != "src/atomic.h" &&
+	    code ~ /_Atomic|__atomic_|__sync_|atomic_thread_fence|(^|[^a-z_])atomic_[a-z]+/)
+		here("atomics go through src/atomic.h: use (or add) an operation there")
+	if (in_src && code ~ /pthread_(mutex|rwlock|spin|cond)_/ && raw !~ /lock allowed:/)
+		here("the library does not lock: use its own protocols, or say here or a " \
+		     "line before /* lock allowed: why nobody waits for a stopped thread */")
+	if (in_src)
+		check_shared(code, raw)
+	if (no_private && code ~ /(->|\.)_[a-z]/)
+		here("a member that starts with _ is private: use the public functions")
+	if (in_broker && code ~ /pthread_(mutex|rwlock)/)
+		here("the broker has no locks: make what is guarded a resource")
+	if (in_test && code ~ /^TestSuite\(.*\.timeout/)
+		suite_timeout = 1
+	if (in_test && code ~ /^Test\(/ && !suite_timeout)
+		untimed = FNR
+	if (code ~ /\.timeout/)
+		untimed = 0
+	if (code ~ /^{/) {
+		if (untimed)
+			complain(FILENAME ":" untimed, "a test without .timeout: give it one")
+		untimed = 0
+		function_start = FNR
+	} else if (code ~ /^}/ && function_start) {
+		if (FNR - function_start - 1 > 70)
+			complain(FILENAME ":" function_start, "function of " \
+			         (FNR - function_start - 1) " lines (70 at most): split it")
+		function_start = 0
+	}
+}
+
+BEGIN {
+	marks = "(^|[^A-Za-z_])(FIX" "ME|TO" "DO|XX" "X)([^A-Za-z_]|$)"
+	count = split(layers, line, "\n")
+	for (i = 1; i <= count; i++) {
+		words = split(line[i], word, /[ \t]+/)
+		level = word[1]
+		sub(/^LAYER_/, "", level)
+		for (j = 3; j <= words; j++) {
+			if (word[j] == "")
+				continue
+			if (stem(word[j]) in layer)
+				complain("Makefile", word[j] " is in two layers: take one away")
+			layer[stem(word[j])] = level + 0
+			listed["src/" word[j]] = 1
+		}
+	}
+	for (i = 1; i < ARGC; i++) {
+		present[ARGV[i]] = 1
+		if (ARGV[i] ~ /^src\/.*\.h$/)
+			src_headers[stem(ARGV[i]) ".h"] = 1
+		if (ARGV[i] ~ /^src\// && !(stem(ARGV[i]) in layer))
+			complain(ARGV[i], "in no layer: add it to a LAYER_ of the makefile")
+		if (ARGV[i] ~ /^src\/.*\.c$/ && stem(ARGV[i]) in layer && !(ARGV[i] in listed))
+			complain(ARGV[i], "its layer names only the header: list the .c instead")
+	}
+	for (name in listed)
+		if (!(name in present))
+			complain("Makefile", name " is in a layer, but not there: take it out")
+}
+
+FNR == 1 {
+	finish_file()
+	file = FILENAME
+	in_src = file ~ /^src\//
+	in_public = file ~ /^include\//
+	in_broker = file ~ /^examples\/broker\//
+	in_test = file ~ /^test\/(unit|api)\/test_/
+	no_private = file ~ /^examples\// || file ~ /^test\/api\// || file ~ /\.cc$/
+	is_c = file ~ /\.(c|h|cc)$/
+	in_comment = function_start = suite_timeout = untimed = own_included = guarded = 0
+	guard = previous = ""
+	comment = 0
+	if (is_c && $0 !~ /SPDX-License-Identifier: MIT/)
+		here("the first line is /* SPDX-License-Identifier: MIT */")
+}
+
+{
+	file_lines = FNR
+	if (length($0) > 50 && (width = columns($0)) > 100)
+		here(width " columns (100 at most): break the line")
+	if ($0 ~ marks)
+		here("do it now, or write it down elsewhere")
+	if ($0 ~ /[ \t]$/)
+		here("white space at the end of the line: take it away")
+}
+
+is_c {
+	if ($0 ~ /^[ \t]*#[ \t]*include/ && !in_comment)
+		check_include($0)
+	if ($1 == "#ifndef" && guard == "")
+		guard = $2
+	if ($1 == "#define" && $2 == guard)
+		guarded = 1
+	code = strip($0)
+	if (code != "")
+		check_code(code, previous $0)
+	previous = $0
+	if (in_public && $1 == "#define" && $2 ~ /^BATON_[A-Z_]*_INIT(_[A-Z]+)?(\(|$)/) {
+		name = $2
+		sub(/\(.*/, "", name)
+		initialiser[name] = FILENAME ":" FNR
+	}
+	if (FILENAME == "test/unit/cxx_smoke.cc")
+		smoke = smoke code "\n"
+}
+
+END {
+	finish_file()
+	for (tag in tag_count)
+		if (tag_count[tag] < 2)
+			complain(tag_first[tag], "ordering tag " tag " stands in one comment " \
+			         "only: name it at the other end of the edge, too")
+	for (name in initialiser)
+		if (smoke !~ name "[^A-Z_]")
+			complain(initialiser[name], name " is not in test/unit/cxx_smoke.cc: " \
+			         "use it there, so that it stays a constant in C++")
+	exit bad
+}
