@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The public headers as a C++17 program sees them: they compile without a warning, every
+ * initialiser macro is a constant initialiser, and what they declare links and runs.
+ */
+#include <baton.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+
+namespace
+{
+
+int failures;
+
+void expect(bool condition, const char *text)
+{
+	if (!condition) {
+		failures++;
+		std::fprintf(stderr, "cxx_smoke: not so: %s\n", text);
+	}
+}
+
+#define EXPECT(condition) expect((condition), #condition)
+
+struct counter {
+	baton_task task;
+	int value;
+};
+
+int count(baton_task *task)
+{
+	counter *self = baton_container_of(task, counter, task);
+
+	self->value++;
+	baton_set_result(&self->value);
+	return 0;
+}
+
+void *add_one(void *arg)
+{
+	++*static_cast<int *>(arg);
+	return arg;
+}
+
+void run_job(baton_plain_job *)
+{
+}
+
+/* constexpr: the compiler itself confirms that these are constants. */
+constexpr baton_resource_config config_default = BATON_RESOURCE_CONFIG_INIT;
+constexpr baton_pool_options options_default = BATON_POOL_OPTIONS_INIT;
+constexpr baton_future future_fresh = BATON_FUTURE_INIT;
+constexpr baton_future promise_fresh = BATON_PROMISE_INIT;
+constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
+[[maybe_unused]] constexpr baton_plain_job job_fresh = BATON_PLAIN_JOB_INIT(run_job, nullptr);
+constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
+constexpr baton_resource_config config_later = {0, BATON_QUANTUM, 0, 0, nullptr, nullptr};
+constexpr baton_resource resource_later =
+	BATON_RESOURCE_INIT_LATER(nullptr, "later", &config_later, nullptr);
+
+baton_resource_stats stats;
+baton_future future = BATON_FUTURE_INIT;
+counter counted = {BATON_TASK_INIT(count, &future), 0};
+baton_resource resource = BATON_RESOURCE_INIT(&counted, "resource", &config_default, &stats);
+
+void submits_a_task()
+{
+	EXPECT(baton_submit(&resource, &counted.task) == 0);
+	EXPECT(baton_future_wait(&future) == 0);
+	EXPECT(baton_future_poll(&future) == BATON_DONE);
+	EXPECT(baton_future_complete_p(&future));
+	EXPECT(baton_future_status(&future) == 0);
+	EXPECT(baton_future_value(&future) == &counted.value);
+	EXPECT(counted.value == 1);
+}
+
+void calls_and_awaits()
+{
+	baton_future *result = nullptr;
+	void *value = nullptr;
+
+	EXPECT(baton_call(&resource, add_one, &counted.value, &value) == 0);
+	EXPECT(value == &counted.value);
+	EXPECT(baton_async(&resource, add_one, &counted.value, &result) == 0);
+	if (result) {
+		EXPECT(baton_future_wait(result) == 0);
+		EXPECT(baton_future_value(result) == &counted.value);
+		baton_future_unref(result);
+	}
+	EXPECT(counted.value == 3);
+	EXPECT(baton_resource_user(&resource) == &counted);
+}
+
+void fulfils_a_promise()
+{
+	baton_future promise = promise_fresh;
+
+	EXPECT(baton_future_complete(&promise, 0, &failures) == 0);
+	EXPECT(baton_future_complete(&promise, 0, nullptr) == -EALREADY);
+	EXPECT(baton_future_value(&promise) == &failures);
+}
+
+void closes()
+{
+	baton_task late = task_fresh;
+
+	EXPECT(baton_resource_close(&resource) == 0);
+	EXPECT(baton_submit(&resource, &late) == -EPIPE);
+	EXPECT(baton_resource_await(&resource, nullptr) == 0);
+	baton_resource_deinit(&resource);
+}
+
+} /* namespace */
+
+int main()
+{
+	EXPECT(options_default.workers == 0);
+	EXPECT(baton_future_poll(&future_fresh) == BATON_PENDING);
+	EXPECT(baton_resource_user(&resource_fresh) == nullptr);
+	EXPECT(baton_resource_user(&resource_later) == nullptr);
+	submits_a_task();
+	calls_and_awaits();
+	fulfils_a_promise();
+	closes();
+	if (failures == 0)
+		std::printf("cxx_smoke: ok\n");
+	return failures != 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* submit_batch: the given order, one publication, all or none. */
+#include "support.h"
+
+static void tasks_of(struct step *steps, size_t count, struct baton_task **tasks)
+{
+	for (size_t i = 0; i < count; i++)
+		tasks[i] = &steps[i].task;
+}
+
+Test(batch, an_idle_resource_runs_it_inline_in_the_given_order, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct baton_task *tasks[10];
+	struct step steps[10];
+
+	steps_init(steps, 10, &journal, 0);
+	tasks_of(steps, 10, tasks);
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 10), 0);
+	cr_assert(journal_counts_up(&journal, 0, 10));
+	for (size_t i = 0; i < 10; i++)
+		cr_assert(journal_here(&journal, i));
+	resource_end(&resource);
+}
+
+Test(batch, a_busy_resource_takes_it_behind_what_is_there, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct baton_task *tasks[4];
+	struct occupant occupant;
+	struct step steps[6];
+
+	steps_init(steps, 6, &journal, 0);
+	tasks_of(&steps[1], 4, tasks);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 4), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[5].task), 0);
+	cr_assert_eq(journal.count, 0);
+	release(&occupant);
+	cr_assert(journal_counts_up(&journal, 0, 6));
+	resource_end(&resource);
+}
+
+Test(batch, of_nothing_does_nothing, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_task *tasks[1] = {NULL};
+
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 0), 0);
+	cr_assert_eq(stats.submitted, 0);
+	cr_assert_eq(stats.outstanding, 0);
+	resource_end(&resource);
+}
+
+Test(batch, beyond_the_capture_limit_it_is_handed_off, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct baton_task *tasks[25];
+	struct step steps[25];
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	steps_init(steps, 25, &journal, 0);
+	tasks_of(steps, 25, tasks);
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 25), 0);
+	cr_assert(journal_counts_up(&journal, 0, 10));
+	cr_assert_eq(stats.handoffs, 1);
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 25));
+	resource_end(&resource);
+	cr_assert_eq(stats.submitted, 25);
+	cr_assert_eq(stats.executed, 25);
+}
+
+Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct journal journal = {0};
+	struct baton_task *tasks[3];
+	struct step steps[3];
+
+	for (int i = 0; i < 3; i++)
+		step_init(&steps[i], &journal, i, &futures[i]);
+	tasks_of(steps, 3, tasks);
+	cr_assert_eq(baton_submit(&resource, tasks[2]), 0);
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), -EINVAL);
+	cr_assert_eq(journal.count, 1);
+	cr_assert_eq(baton_future_cancel(&futures[0]), -EINVAL, "it was not submitted");
+	baton_future_init(&futures[2]);
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
+	cr_assert_eq(journal.count, 4);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+	resource_end(&resource);
+}
+
+/* Under contention: what the resource guards is the batch that is under way. */
+enum { MEMBERS = 5 };
+
+struct scene {
+	struct baton_resource resource;
+	int under_way; /* the batch that has begun and not ended, or 0 */
+	int next;      /* the member that must come next */
+	int errors;
+	int members;
+	int loners;
+};
+
+struct member {
+	struct baton_task task;
+	struct scene *scene;
+	int batch; /* 0: a task of its own */
+	int index;
+};
+
+static int member_run(struct baton_task *task)
+{
+	struct member *member = baton_container_of(task, struct member, task);
+	struct scene *scene = member->scene;
+
+	if (member->batch == 0) {
+		scene->errors += scene->under_way != 0;
+		scene->loners++;
+		return 0;
+	}
+	if (member->index == 0)
+		scene->errors += scene->under_way != 0;
+	else
+		scene->errors += scene->under_way != member->batch || scene->next != member->index;
+	scene->next = member->index + 1;
+	scene->under_way = scene->next == MEMBERS ? 0 : member->batch;
+	scene->members++;
+	return 0;
+}
+
+struct party {
+	struct scene *scene;
+	struct member *members;
+	int batches;
+	int first_batch; /* 0: submits loners */
+	int refused;
+};
+
+static void *party_main(void *arg)
+{
+	struct party *party = arg;
+	struct member *member = party->members;
+
+	for (int i = 0; i < party->batches; i++) {
+		struct baton_task *tasks[MEMBERS];
+		int batch = party->first_batch ? party->first_batch + i : 0;
+
+		for (int j = 0; j < MEMBERS; j++, member++) {
+			baton_task_init(&member->task, member_run, NULL);
+			member->scene = party->scene;
+			member->batch = batch;
+			member->index = j;
+			tasks[j] = &member->task;
+			if (!batch)
+				party->refused +=
+					baton_submit(&party->scene->resource, tasks[j]) != 0;
+		}
+		if (batch)
+			party->refused +=
+				baton_submit_batch(&party->scene->resource, tasks, MEMBERS) != 0;
+	}
+	return NULL;
+}
+
+Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct scene scene = {0};
+	struct party parties[3];
+	pthread_t threads[3];
+	int batches = scaled(10000);
+
+	config.executor = baton_pool_executor(pool);
+	config.capture_limit = 3;
+	config.quantum = 7;
+	baton_resource_init(&scene.resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < 3; i++) {
+		parties[i] = (struct party){&scene, NULL, batches, i ? i * batches * 2 : 0, 0};
+		parties[i].members = calloc((size_t)batches * MEMBERS, sizeof(struct member));
+		MUST(parties[i].members);
+	}
+	for (int i = 0; i < 3; i++)
+		threads[i] = thread_start(party_main, &parties[i]);
+	for (int i = 0; i < 3; i++)
+		thread_join(threads[i]);
+	resource_end(&scene.resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	for (int i = 0; i < 3; i++) {
+		free(parties[i].members);
+		cr_assert_eq(parties[i].refused, 0);
+	}
+	cr_assert_eq(scene.errors, 0);
+	cr_assert_eq(scene.members, 2 * batches * MEMBERS);
+	cr_assert_eq(scene.loners, batches * MEMBERS);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * baton_call, try_call, post and async: functions under a resource's baton without a task of one's
+ * own; and what a task can ask about itself: current, held, set_result.
+ */
+#include "support.h"
+
+#include <signal.h>
+
+static void *increment(void *arg)
+{
+	int *counter = arg;
+
+	++*counter;
+	return counter;
+}
+
+Test(call, on_an_idle_resource_it_runs_here_and_returns_the_value, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	void *value = NULL;
+	int counter = 0;
+
+	cr_assert_eq(baton_call(&resource, increment, &counter, &value), 0);
+	cr_assert_eq(value, &counter);
+	cr_assert_eq(baton_call(&resource, increment, &counter, NULL), 0);
+	cr_assert_eq(baton_try_call(&resource, increment, &counter, &value), 0);
+	cr_assert_eq(counter, 3);
+	resource_end(&resource);
+}
+
+struct caller {
+	struct baton_resource *resource;
+	int calls;
+	int *counter;
+	int errors;
+};
+
+static void *caller_main(void *arg)
+{
+	struct caller *caller = arg;
+
+	for (int i = 0; i < caller->calls; i++) {
+		void *value = NULL;
+
+		caller->errors +=
+			baton_call(caller->resource, increment, caller->counter, &value) != 0;
+		caller->errors += value != caller->counter;
+	}
+	return NULL;
+}
+
+Test(call, calls_of_many_threads_are_serialised, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct caller callers[4];
+	pthread_t threads[4];
+	int counter = 0;
+
+	config.executor = baton_pool_executor(pool);
+	config.capture_limit = 2;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < 4; i++) {
+		callers[i] = (struct caller){&resource, scaled(5000), &counter, 0};
+		threads[i] = thread_start(caller_main, &callers[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		thread_join(threads[i]);
+		cr_assert_eq(callers[i].errors, 0);
+	}
+	resource_end(&resource);
+	cr_assert_eq(counter, 4 * scaled(5000));
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(call, on_a_busy_resource_it_waits_its_turn, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	int counter = 0;
+	struct caller caller = {&resource, 1, &counter, 0};
+	struct occupant occupant;
+	pthread_t thread;
+
+	occupy(&occupant, &resource);
+	thread = thread_start(caller_main, &caller);
+	release(&occupant);
+	thread_join(thread);
+	cr_assert_eq(caller.errors, 0);
+	cr_assert_eq(counter, 1);
+	resource_end(&resource);
+}
+
+Test(call, try_call_does_not_wait_for_a_busy_resource, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	int counter = 0;
+	void *value = &occupant;
+
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_try_call(&resource, increment, &counter, &value), -EAGAIN);
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert_eq(counter, 0, "it must not run later either");
+	cr_assert_eq(value, &occupant);
+}
+
+struct inner {
+	struct baton_task task;
+	struct baton_resource *resource; /* to call from inside */
+	struct baton_resource *through;  /* from inside a task of this one, if there is one */
+	int counter;
+	int result;
+	int try_result;
+	void *value;
+};
+
+static int calls_inside(struct baton_task *task)
+{
+	struct inner *inner = baton_container_of(task, struct inner, task);
+
+	inner->result = baton_call(inner->resource, increment, &inner->counter, &inner->value);
+	inner->try_result =
+		baton_try_call(inner->resource, increment, &inner->counter, &inner->value);
+	return 0;
+}
+
+static int calls_through(struct baton_task *task)
+{
+	struct inner *inner = baton_container_of(task, struct inner, task);
+
+	baton_task_init(task, calls_inside, NULL);
+	return baton_submit(inner->through, task);
+}
+
+Test(call, a_resource_that_this_thread_holds_is_a_deadlock, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct inner inner = {
+		BATON_TASK_INIT(calls_inside, NULL), &resource, NULL, 0, 0, 0, &inner};
+
+	cr_assert_eq(baton_submit(&resource, &inner.task), 0);
+	resource_end(&resource);
+	cr_assert_eq(inner.result, -EDEADLK);
+	cr_assert_eq(inner.try_result, -EDEADLK);
+	cr_assert_eq(inner.counter, 0, "it must not run later either");
+	cr_assert_eq(inner.value, &inner);
+}
+
+Test(call, so_is_one_that_it_holds_further_down, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource middle = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct inner inner = {
+		BATON_TASK_INIT(calls_through, NULL), &outer, &middle, 0, 0, 0, &inner};
+
+	cr_assert_eq(baton_submit(&outer, &inner.task), 0);
+	resource_end(&outer);
+	resource_end(&middle);
+	cr_assert_eq(inner.result, -EDEADLK);
+	cr_assert_eq(inner.try_result, -EDEADLK);
+	cr_assert_eq(inner.counter, 0);
+}
+
+Test(call, inside_a_task_another_resource_is_called_inline, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct inner inner = {BATON_TASK_INIT(calls_inside, NULL), &other, NULL, 0, -1, -1, NULL};
+
+	cr_assert_eq(baton_submit(&outer, &inner.task), 0);
+	cr_assert_eq(inner.result, 0);
+	cr_assert_eq(inner.try_result, 0);
+	cr_assert_eq(inner.counter, 2);
+	cr_assert_eq(inner.value, &inner.counter);
+	resource_end(&outer);
+	resource_end(&other);
+}
+
+static atomic_int caller_tid;
+
+static void *caller_once(void *arg)
+{
+	struct inner *inner = arg;
+
+	atomic_store(&caller_tid, thread_id());
+	inner->result = baton_call(inner->resource, increment, &inner->counter, &inner->value);
+	return NULL;
+}
+
+Test(call, a_cancel_pending_that_meets_the_waiting_call_cancels_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct inner inner = {BATON_TASK_INIT(NULL, NULL), &resource, NULL, 0, 0, 0, &inner};
+	struct occupant occupant;
+	pthread_t thread;
+
+	occupy(&occupant, &resource);
+	thread = thread_start(caller_once, &inner);
+	until_at_least(&caller_tid, 1);
+	until_asleep(atomic_load(&caller_tid));
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	release(&occupant);
+	thread_join(thread);
+	resource_end(&resource);
+	cr_assert_eq(inner.result, -ECANCELED);
+	cr_assert_eq(inner.counter, 0);
+	cr_assert_eq(inner.value, &inner);
+}
+
+Test(call, post_and_async_run_inline_on_an_idle_resource, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future *future = NULL;
+	int counter = 0;
+
+	cr_assert_eq(baton_post(&resource, increment, &counter), 0);
+	cr_assert_eq(counter, 1);
+	cr_assert_eq(baton_async(&resource, increment, &counter, &future), 0);
+	cr_assert_eq(counter, 2);
+	cr_assert_not_null(future);
+	cr_assert_eq(baton_future_poll(future), BATON_DONE);
+	cr_assert_eq(baton_future_status(future), 0);
+	cr_assert_eq(baton_future_value(future), &counter);
+	baton_future_unref(future);
+	resource_end(&resource);
+}
+
+/* What a task asks about itself. */
+struct asked {
+	struct baton_task task;
+	struct baton_resource *outer;
+	struct baton_resource *inner;
+	struct asked *next;
+	struct baton_resource *current[3];
+	bool held[3][2];
+};
+
+static void ask(struct asked *asked, int moment)
+{
+	asked->current[moment] = baton_current();
+	asked->held[moment][0] = baton_held(asked->outer);
+	asked->held[moment][1] = baton_held(asked->inner);
+}
+
+static int asked_run(struct baton_task *task)
+{
+	struct asked *asked = baton_container_of(task, struct asked, task);
+
+	ask(asked, 0);
+	baton_assert_held(asked->outer);
+	if (asked->next)
+		(void)baton_submit(asked->inner, &asked->next->task);
+	ask(asked, 1);
+	return 0;
+}
+
+Test(call, current_and_held_follow_the_nesting, .timeout = 10)
+{
+	struct baton_resource a = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource b = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct asked inner = {.task = BATON_TASK_INIT(asked_run, NULL), .outer = &a, .inner = &b};
+	struct asked outer = {
+		.task = BATON_TASK_INIT(asked_run, NULL), .outer = &a, .inner = &b, .next = &inner};
+
+	cr_assert_null(baton_current());
+	cr_assert_not(baton_held(&a));
+	cr_assert_eq(baton_submit(&a, &outer.task), 0);
+	cr_assert(outer.current[0] == &a && outer.held[0][0] && !outer.held[0][1]);
+	cr_assert(inner.current[0] == &b && inner.held[0][0] && inner.held[0][1]);
+	cr_assert(outer.current[1] == &a && outer.held[1][0] && !outer.held[1][1]);
+	cr_assert_null(baton_current());
+	cr_assert_not(baton_held(&a));
+	resource_end(&a);
+	resource_end(&b);
+}
+
+Test(call, what_another_thread_holds_this_one_does_not, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	bool held;
+
+	occupy(&occupant, &resource);
+	held = baton_held(&resource);
+	release(&occupant);
+	cr_assert_not(held);
+	resource_end(&resource);
+}
+
+Test(call, assert_held_stops_who_does_not_hold, .timeout = 10, .signal = SIGABRT)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	baton_assert_held(&resource);
+}
+
+Test(call, set_result_outside_a_task_is_stopped, .timeout = 10, .signal = SIGABRT)
+{
+	baton_set_result(NULL);
+}
+
+Test(call, cancel_requested_outside_a_task_is_stopped, .timeout = 10, .signal = SIGABRT)
+{
+	(void)baton_cancel_requested();
+}
+
+struct result {
+	struct baton_task task;
+	struct baton_resource *other;
+	struct result *inner;
+	int place[2];
+};
+
+static int sets_results(struct baton_task *task)
+{
+	struct result *result = baton_container_of(task, struct result, task);
+
+	baton_set_result(&result->place[0]);
+	if (result->inner)
+		(void)baton_submit(result->other, &result->inner->task);
+	else
+		baton_set_result(&result->place[1]);
+	return 0;
+}
+
+Test(call, the_last_set_result_of_the_innermost_task_counts, .timeout = 10)
+{
+	struct baton_resource a = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource b = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct result inner = {BATON_TASK_INIT(sets_results, &futures[1]), NULL, NULL, {0, 0}};
+	struct result outer = {BATON_TASK_INIT(sets_results, &futures[0]), &b, &inner, {0, 0}};
+	struct result none = {BATON_TASK_INIT(sets_results, NULL), &b, NULL, {0, 0}};
+
+	cr_assert_eq(baton_submit(&a, &outer.task), 0);
+	cr_assert_eq(baton_future_value(&futures[1]), &inner.place[1]);
+	cr_assert_eq(baton_future_value(&futures[0]), &outer.place[0]);
+	cr_assert_eq(baton_submit(&a, &none.task), 0, "without a future it is ignored");
+	resource_end(&a);
+	resource_end(&b);
+}

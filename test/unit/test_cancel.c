@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Cancelling a future: what it says at once, what happens to the task, who notices. */
+#include "support.h"
+
+struct listener {
+	struct baton_task task;
+	struct baton_task *nested; /* submitted to `other` from inside */
+	struct baton_resource *resource;
+	struct baton_resource *other;
+	struct baton_future *own;
+	sem_t entered;
+	sem_t leave;
+	bool before;
+	bool after;
+	int status;
+};
+
+static int listens(struct baton_task *task)
+{
+	struct listener *listener = baton_container_of(task, struct listener, task);
+
+	listener->before = baton_cancel_requested();
+	gate_open(&listener->entered);
+	gate_pass(&listener->leave);
+	if (listener->nested)
+		(void)baton_submit(listener->other, listener->nested);
+	listener->after = baton_cancel_requested();
+	return listener->status;
+}
+
+static void *listener_main(void *arg)
+{
+	struct listener *listener = arg;
+
+	MUST(baton_submit(listener->resource, &listener->task) == 0);
+	return NULL;
+}
+
+static void listener_init(struct listener *listener, struct baton_resource *resource,
+                          struct baton_future *future)
+{
+	memset(listener, 0, sizeof(*listener));
+	baton_task_init(&listener->task, listens, future);
+	listener->resource = resource;
+	gate_init(&listener->entered);
+	gate_init(&listener->leave);
+}
+
+Test(cancel, what_was_never_submitted_cannot_be_cancelled, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct journal journal = {0};
+	struct step step;
+
+	cr_assert_eq(baton_future_cancel(&future), -EINVAL);
+	step_init(&step, &journal, 1, &future);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(journal.count, 1);
+	cr_assert_eq(baton_future_cancel(&future), -EALREADY);
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	resource_end(&resource);
+}
+
+Test(cancel, a_task_behind_a_runner_never_runs_and_completes_when_unlinked, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[3];
+
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 3; i++) {
+		step_init(&steps[i], &journal, i, &futures[i]);
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	}
+	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_PENDING, "its memory is baton's still");
+	cr_assert_eq(baton_future_status(&futures[1]), -EAGAIN);
+	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(&futures[1]), 0);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_status(&futures[1]), -ECANCELED);
+	cr_assert_null(baton_future_value(&futures[1]));
+	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
+	resource_end(&resource);
+	cr_assert_eq(journal.count, 2);
+	cr_assert(journal.number[0] == 0 && journal.number[1] == 2);
+}
+
+Test(cancel, of_a_queued_resources_task_takes_the_baton_and_runs_nothing, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[3];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < 3; i++) {
+		step_init(&steps[i], &journal, i, &futures[i]);
+		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
+	}
+	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(journal.count, 0);
+	stash_run(&stash);
+	cr_assert_eq(journal.count, 2);
+	cr_assert(journal.number[0] == 0 && journal.number[1] == 2);
+	cr_assert_eq(baton_future_poll(&futures[2]), BATON_DONE);
+	resource_end(&resource);
+}
+
+Test(cancel, the_only_task_of_a_queued_resource_leaves_it_idle, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[2];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&steps[0], &journal, 0, &future);
+	step_init(&steps[1], &journal, 1, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_future_cancel(&future), 0);
+	stash_run(&stash);
+	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(journal.count, 1, "idle again: inline");
+	resource_end(&resource);
+}
+
+Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct listener told, nested, next;
+	pthread_t thread;
+
+	listener_init(&told, &resource, &futures[0]);
+	listener_init(&nested, &other, NULL);
+	listener_init(&next, &resource, &futures[1]);
+	told.nested = &nested.task;
+	told.other = &other;
+	told.status = -ECANCELED;
+	gate_open(&nested.leave);
+	gate_open(&next.leave);
+	thread = thread_start(listener_main, &told);
+	gate_pass(&told.entered);
+	cr_assert_eq(baton_submit(&resource, &next.task), 0);
+	cr_assert_eq(baton_future_cancel(&futures[0]), -EINPROGRESS);
+	cr_assert_eq(baton_future_poll(&futures[0]), BATON_RUNNING);
+	gate_open(&told.leave);
+	thread_join(thread);
+	resource_end(&resource);
+	resource_end(&other);
+	cr_assert(!told.before && told.after);
+	cr_assert(!nested.before && !nested.after, "the innermost task is another one");
+	cr_assert(!next.before && !next.after);
+	cr_assert_eq(baton_future_poll(&futures[0]), BATON_FAILED, "it ran");
+	cr_assert_eq(baton_future_status(&futures[0]), -ECANCELED);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_DONE);
+}
+
+Test(cancel, a_running_task_may_ignore_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct listener told;
+	pthread_t thread;
+
+	listener_init(&told, &resource, &future);
+	thread = thread_start(listener_main, &told);
+	gate_pass(&told.entered);
+	cr_assert_eq(baton_future_cancel(&future), -EINPROGRESS);
+	gate_open(&told.leave);
+	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_status(&future), 0);
+	thread_join(thread);
+	cr_assert(told.after);
+	resource_end(&resource);
+}
+
+static int cancels_itself(struct baton_task *task)
+{
+	struct listener *listener = baton_container_of(task, struct listener, task);
+
+	listener->status = baton_future_cancel(listener->own);
+	listener->after = baton_cancel_requested();
+	return 0;
+}
+
+Test(cancel, a_task_may_cancel_itself, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct listener listener;
+
+	listener_init(&listener, &resource, &future);
+	baton_task_init(&listener.task, cancels_itself, &future);
+	listener.own = &future;
+	cr_assert_eq(baton_submit(&resource, &listener.task), 0);
+	cr_assert_eq(listener.status, -EINPROGRESS);
+	cr_assert(listener.after);
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	resource_end(&resource);
+}
+
+struct killer {
+	struct baton_task task;
+	struct baton_future *victim;
+	int answer;
+	enum baton_state state;
+};
+
+static int cancels_the_next(struct baton_task *task)
+{
+	struct killer *killer = baton_container_of(task, struct killer, task);
+
+	killer->answer = baton_future_cancel(killer->victim);
+	killer->state = baton_future_poll(killer->victim);
+	return 0;
+}
+
+Test(cancel, a_task_may_cancel_the_next_of_its_own_batch, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct killer killer = {BATON_TASK_INIT(cancels_the_next, NULL), &future, 1, BATON_DONE};
+	struct journal journal = {0};
+	struct step steps[2];
+	struct baton_task *batch[3] = {&killer.task, &steps[0].task, &steps[1].task};
+
+	step_init(&steps[0], &journal, 0, &future);
+	step_init(&steps[1], &journal, 1, NULL);
+	cr_assert_eq(baton_submit_batch(&resource, batch, 3), 0);
+	cr_assert_eq(killer.answer, 0);
+	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert(journal_counts_up(&journal, 1, 1));
+	resource_end(&resource);
+}
+
+static void *sets_flag(void *arg)
+{
+	*(int *)arg = 1;
+	return NULL;
+}
+
+Test(cancel, an_async_call_can_be_cancelled, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future *future = NULL;
+	struct occupant occupant;
+	int flag = 0;
+
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_async(&resource, sets_flag, &flag, &future), 0);
+	cr_assert_eq(baton_future_cancel(future), 0);
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(future), 0);
+	cr_assert_eq(baton_future_status(future), -ECANCELED);
+	baton_future_unref(future);
+	resource_end(&resource);
+	cr_assert_eq(flag, 0);
+}
+
+static void *waits_main(void *arg)
+{
+	return (void *)(intptr_t)baton_future_wait(arg);
+}
+
+Test(cancel, a_waiter_of_the_cancelled_task_is_woken, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct journal journal = {0};
+	struct occupant occupant;
+	pthread_t thread;
+	struct step step;
+
+	occupy(&occupant, &resource);
+	step_init(&step, &journal, 1, &future);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	thread = thread_start(waits_main, &future);
+	cr_assert_eq(baton_future_cancel(&future), 0);
+	release(&occupant);
+	cr_assert_null(thread_join(thread));
+	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	resource_end(&resource);
+	cr_assert_eq(journal.count, 0);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits that can never end get -EDEADLK (L9); a wait drives the executor that its thread drives. */
+#include "support.h"
+
+/* A task that waits for another's future in the way that `how` says, perhaps through a resource. */
+struct asker {
+	struct baton_task task;
+	struct baton_resource *own;
+	struct baton_resource *through;
+	struct step *next; /* submitted to `own` first */
+	struct baton_future *awaited;
+	struct baton_future *promise;
+	int results[4];
+	size_t index;
+};
+
+static int asks(struct baton_task *task)
+{
+	struct asker *asker = baton_container_of(task, struct asker, task);
+	struct baton_future *futures[2] = {asker->awaited, asker->promise};
+
+	if (asker->next)
+		MUST(baton_submit(asker->own, &asker->next->task) == 0);
+	asker->results[0] = baton_future_wait(asker->awaited);
+	asker->results[1] = baton_resource_await(asker->own, NULL);
+	asker->results[2] = baton_future_wait_all(futures, 2, NULL);
+	asker->results[3] = baton_future_wait_any(futures, 1, NULL, &asker->index);
+	return 0;
+}
+
+static int asks_through(struct baton_task *task)
+{
+	struct asker *asker = baton_container_of(task, struct asker, task);
+
+	baton_task_init(task, asks, NULL);
+	return baton_submit(asker->through, task);
+}
+
+static void all_are_deadlocks(baton_task_fn how)
+{
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource through = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct journal journal = {0};
+	struct step next;
+	struct asker asker = {.task = BATON_TASK_INIT(how, NULL),
+	                      .own = &own,
+	                      .through = &through,
+	                      .next = &next,
+	                      .awaited = &future,
+	                      .promise = &promise,
+	                      .index = 7};
+
+	step_init(&next, &journal, 1, &future);
+	cr_assert_eq(baton_submit(&own, &asker.task), 0);
+	resource_end(&own);
+	resource_end(&through);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(asker.results[i], -EDEADLK, "%d: %d", i, asker.results[i]);
+	cr_assert_eq(asker.index, 7);
+	cr_assert_eq(journal.count, 1, "the awaited task runs all the same");
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+}
+
+Test(deadlock, waiting_for_the_own_resource, .timeout = 10)
+{
+	all_are_deadlocks(asks);
+}
+
+Test(deadlock, waiting_for_a_resource_held_further_down, .timeout = 10)
+{
+	all_are_deadlocks(asks_through);
+}
+
+Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
+{
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct asker asker = {.task = BATON_TASK_INIT(asks, &future),
+	                      .own = &own,
+	                      .awaited = &future,
+	                      .promise = &promise};
+
+	cr_assert_eq(baton_submit(&own, &asker.task), 0);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(asker.results[i], -EDEADLK, "%d: %d", i, asker.results[i]);
+	resource_end(&own);
+}
+
+static int asks_any(struct baton_task *task)
+{
+	struct asker *asker = baton_container_of(task, struct asker, task);
+	struct baton_future *futures[2] = {asker->awaited, asker->promise};
+
+	MUST(baton_submit(asker->own, &asker->next->task) == 0);
+	asker->results[0] = baton_future_wait_any(futures, 2, NULL, &asker->index);
+	return 0;
+}
+
+static void *fulfil_main(void *arg)
+{
+	MUST(baton_future_complete(arg, 0, NULL) == 0);
+	return NULL;
+}
+
+Test(deadlock, wait_any_is_none_while_one_of_them_can_end, .timeout = 10)
+{
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct journal journal = {0};
+	struct step next;
+	struct asker asker = {.task = BATON_TASK_INIT(asks_any, NULL),
+	                      .own = &own,
+	                      .next = &next,
+	                      .awaited = &future,
+	                      .promise = &promise,
+	                      .index = 7};
+	pthread_t thread = thread_start(fulfil_main, &promise);
+
+	step_init(&next, &journal, 1, &future);
+	cr_assert_eq(baton_submit(&own, &asker.task), 0);
+	thread_join(thread);
+	cr_assert_eq(asker.results[0], 0);
+	cr_assert_eq(asker.index, 1);
+	resource_end(&own);
+}
+
+/* Executors that only this thread drives. */
+enum { MANUAL, LOOP };
+
+struct driven {
+	struct baton_manual *manual;
+	struct baton_loop *loop;
+	struct baton_resource_config config;
+};
+
+static void driven_init(struct driven *driven, int kind, uint32_t capture_limit)
+{
+	memset(driven, 0, sizeof(*driven));
+	driven->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	driven->config.capture_limit = capture_limit;
+	if (kind == MANUAL) {
+		cr_assert_eq(baton_manual_create(&driven->manual), 0);
+		driven->config.executor = baton_manual_executor(driven->manual);
+	} else {
+		cr_assert_eq(baton_loop_create(&driven->loop), 0);
+		baton_loop_adopt(driven->loop);
+		driven->config.executor = baton_loop_executor(driven->loop);
+	}
+}
+
+static void driven_deinit(struct driven *driven)
+{
+	if (driven->manual)
+		baton_manual_destroy(driven->manual);
+	else
+		baton_loop_destroy(driven->loop);
+}
+
+static void *returns_arg(void *arg)
+{
+	return arg;
+}
+
+static void waits_drive(int kind, uint32_t capture_limit)
+{
+	struct driven driven;
+	struct baton_resource resources[3];
+	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct journal journals[3];
+	struct step steps[3];
+	void *value = NULL;
+
+	driven_init(&driven, kind, capture_limit);
+	memset(journals, 0, sizeof(journals));
+	for (int i = 0; i < 3; i++) {
+		baton_resource_init(&resources[i], NULL, NULL, &driven.config, NULL);
+		step_init(&steps[i], &journals[i], i, &futures[i]);
+		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
+	}
+	cr_assert_eq(baton_future_wait(&futures[2]), 0);
+	cr_assert(journal_counts_up(&journals[2], 2, 1) && journal_here(&journals[2], 0));
+	cr_assert_eq(baton_resource_await(&resources[0], NULL), 0);
+	cr_assert_eq(baton_future_poll(&futures[0]), BATON_DONE);
+	cr_assert_eq(baton_call(&resources[1], returns_arg, &driven, &value), 0);
+	cr_assert_eq(value, &driven);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_DONE);
+	for (int i = 0; i < 3; i++)
+		resource_end(&resources[i]);
+	driven_deinit(&driven);
+}
+
+Test(deadlock, a_wait_drives_the_manual_executor_of_its_own_thread, .timeout = 10)
+{
+	waits_drive(MANUAL, 0);
+	waits_drive(MANUAL, 10);
+}
+
+Test(deadlock, a_wait_drives_the_loop_executor_of_its_own_thread, .timeout = 10)
+{
+	waits_drive(LOOP, 0);
+	waits_drive(LOOP, 10);
+}
+
+/* Task i waits for task i + 1, each of a resource of its own on one driven executor. */
+enum { DEEP = 300 };
+
+struct deep {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_resource *resource;
+	struct deep *next;
+	int ran;
+	int result;
+};
+
+static int deep_run(struct baton_task *task)
+{
+	struct deep *deep = baton_container_of(task, struct deep, task);
+
+	deep->ran++;
+	if (!deep->next)
+		return 0;
+	deep->result = baton_submit_later(deep->next->resource, &deep->next->task);
+	if (deep->result == 0)
+		deep->result = baton_future_wait(&deep->next->future);
+	return 0;
+}
+
+static void goes_deep(int count, int kind, uint32_t capture_limit, int *failed)
+{
+	struct baton_resource *resources = calloc(DEEP, sizeof(*resources));
+	struct deep *deeps = calloc(DEEP, sizeof(*deeps));
+	struct driven driven;
+
+	MUST(resources && deeps);
+	driven_init(&driven, kind, capture_limit);
+	for (int i = 0; i < count; i++) {
+		baton_resource_init(&resources[i], NULL, NULL, &driven.config, NULL);
+		baton_future_init(&deeps[i].future);
+		baton_task_init(&deeps[i].task, deep_run, &deeps[i].future);
+		deeps[i].resource = &resources[i];
+		deeps[i].next = i + 1 < count ? &deeps[i + 1] : NULL;
+	}
+	cr_assert_eq(baton_submit_later(&resources[0], &deeps[0].task), 0);
+	cr_assert_eq(baton_future_wait(&deeps[0].future), 0);
+	*failed = 0;
+	for (int i = 0; i < count; i++) {
+		resource_end(&resources[i]);
+		cr_assert_eq(deeps[i].ran, 1);
+		cr_assert(deeps[i].result == 0 || deeps[i].result == -EDEADLK);
+		*failed += deeps[i].result != 0;
+	}
+	driven_deinit(&driven);
+	free(deeps);
+	free(resources);
+}
+
+Test(deadlock, tasks_on_a_driven_executor_wait_for_each_other, .timeout = 10)
+{
+	int failed;
+
+	for (int kind = MANUAL; kind <= LOOP; kind++)
+		for (uint32_t limit = 0; limit <= 10; limit += 10) {
+			goes_deep(3, kind, limit, &failed);
+			cr_assert_eq(failed, 0);
+		}
+}
+
+Test(deadlock, driving_too_deep_is_answered_and_nothing_is_lost, .timeout = 10)
+{
+	int failed;
+
+	for (int kind = MANUAL; kind <= LOOP; kind++)
+		for (uint32_t limit = 0; limit <= 10; limit += 10)
+			goes_deep(DEEP, kind, limit, &failed);
+}

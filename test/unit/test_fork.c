@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork: the child of a process with a pool or a running task is refused clearly and never hangs
+ * (its alarm would end it); a process that forks before its first use is not concerned.
+ */
+#include "support.h"
+
+#include <sys/wait.h>
+
+/* Exit codes of a child: 0, or the number of the check that failed. */
+#define CHECK(number, condition)                                                                   \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			return (number);                                                           \
+	} while (0)
+
+/* 0 to 99: what the check returned; -n: ended by signal n. */
+static int in_child(int (*check)(void *), void *arg)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		alarm(5 * BATON_TEST_SCALE);
+		_exit(check(arg));
+	}
+	while (waitpid(child, &status, 0) < 0)
+		MUST(errno == EINTR);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void *count(void *arg)
+{
+	++*(int *)arg;
+	return arg;
+}
+
+static void run_nothing(struct baton_plain_job *job)
+{
+	(void)job;
+}
+
+static int everything_works(void *arg)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future *future = NULL;
+	struct baton_pool *pool = NULL;
+	struct baton_resource resource;
+	int counter = 0;
+
+	(void)arg;
+	CHECK(1, baton_pool_create(NULL, &pool) == 0);
+	config.executor = baton_pool_executor(pool);
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	CHECK(2, baton_post(&resource, count, &counter) == 0);
+	CHECK(3, baton_async(&resource, count, &counter, &future) == 0);
+	CHECK(4, baton_future_wait(future) == 0);
+	baton_future_unref(future);
+	CHECK(5, baton_call(&resource, count, &counter, NULL) == 0);
+	CHECK(6, counter == 3);
+	CHECK(7, baton_resource_close(&resource) == 0);
+	CHECK(8, baton_resource_await(&resource, NULL) == 0);
+	CHECK(9, baton_pool_destroy(pool) == 0);
+	return 0;
+}
+
+Test(fork, before_the_first_use_it_does_not_matter, .timeout = 10)
+{
+	cr_assert_eq(in_child(everything_works, NULL), 0);
+}
+
+Test(fork, a_forked_process_may_fork_again_before_its_first_use, .timeout = 10)
+{
+	cr_assert_eq(in_child(everything_works, NULL), 0);
+	cr_assert_eq(everything_works(NULL), 0);
+}
+
+static int inline_works(void *arg)
+{
+	struct baton_resource *resource = arg;
+	int counter = 0;
+
+	CHECK(1, baton_post(resource, count, &counter) == 0);
+	CHECK(2, baton_call(resource, count, &counter, NULL) == 0);
+	CHECK(3, counter == 2);
+	return 0;
+}
+
+Test(fork, with_no_pool_and_nothing_running_the_child_goes_on, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	cr_assert_eq(inline_works(&resource), 0);
+	cr_assert_eq(in_child(inline_works, &resource), 0);
+	cr_assert_eq(inline_works(&resource), 0);
+}
+
+/* A process with a pool, at rest. */
+struct parent {
+	struct baton_pool *pool;
+	struct baton_resource_config config;
+	struct baton_resource_config config_later;
+	struct baton_resource resource;
+	struct baton_resource later;
+	struct baton_future *future; /* pending */
+};
+
+static void parent_init(struct parent *parent)
+{
+	memset(parent, 0, sizeof(*parent));
+	parent->pool = pool_of(2);
+	parent->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	parent->config.executor = baton_pool_executor(parent->pool);
+	parent->config_later = parent->config;
+	parent->config_later.capture_limit = 0;
+	baton_resource_init(&parent->resource, NULL, NULL, &parent->config, NULL);
+	baton_resource_init(&parent->later, NULL, NULL, &parent->config_later, NULL);
+}
+
+static int pool_is_refused(void *arg)
+{
+	struct parent *parent = arg;
+	struct baton_plain_job job = BATON_PLAIN_JOB_INIT(run_nothing, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_future *async = NULL;
+	struct baton_pool *pool = NULL;
+	struct journal journal = {0};
+	struct step step;
+	int counter = 0;
+
+	step_init(&step, &journal, 0, &future);
+	CHECK(1, baton_pool_submit(parent->pool, &job) == -ECHILD);
+	CHECK(2, baton_pool_create(NULL, &pool) == -ECHILD && !pool);
+	CHECK(3, baton_pool_default(&pool) == -ECHILD && !pool);
+	CHECK(4, baton_submit_later(&parent->resource, &step.task) == -ECHILD);
+	CHECK(5, baton_submit(&parent->later, &step.task) == -ECHILD);
+	CHECK(6, baton_post(&parent->later, count, &counter) == -ECHILD);
+	CHECK(7, baton_async(&parent->later, count, &counter, &async) == -ECHILD && !async);
+	CHECK(8, baton_call(&parent->later, count, &counter, NULL) == -ECHILD);
+	CHECK(9, baton_future_poll(&future) == BATON_PENDING);
+	CHECK(10, baton_pool_await_termination(parent->pool, NULL) == -ECHILD);
+	CHECK(11, baton_pool_destroy(parent->pool) == -ECHILD);
+	CHECK(12, counter == 0 && journal.count == 0);
+	return 0;
+}
+
+static int idle_submit_answers(void *arg)
+{
+	struct parent *parent = arg;
+	struct journal journal = {0};
+	struct step step;
+	int answer;
+
+	step_init(&step, &journal, 0, NULL);
+	answer = baton_submit(&parent->resource, &step.task);
+	CHECK(1, answer == 0 ? journal.count == 1 : answer == -ECHILD && journal.count == 0);
+	return 0;
+}
+
+Test(fork, the_child_of_a_process_with_a_pool_is_refused, .timeout = 10)
+{
+	struct parent parent;
+	int counter = 0;
+
+	parent_init(&parent);
+	cr_assert_eq(in_child(pool_is_refused, &parent), 0);
+	cr_assert_eq(in_child(idle_submit_answers, &parent), 0);
+	cr_assert_eq(baton_call(&parent.later, count, &counter, NULL), 0, "the parent goes on");
+	cr_assert_eq(counter, 1);
+	resource_end(&parent.later);
+	resource_end(&parent.resource);
+	cr_assert_eq(baton_pool_destroy(parent.pool), 0);
+}
+
+static int default_is_refused(void *arg)
+{
+	struct baton_pool *pool = NULL;
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct step step;
+
+	(void)arg;
+	step_init(&step, &journal, 0, NULL);
+	CHECK(1, baton_pool_default(&pool) == -ECHILD);
+	CHECK(2, baton_submit_later(&resource, &step.task) == -ECHILD);
+	CHECK(3, journal.count == 0);
+	return 0;
+}
+
+Test(fork, the_child_of_a_process_with_the_default_pool_is_refused, .timeout = 10)
+{
+	struct baton_pool *pool = NULL;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	cr_assert_eq(in_child(default_is_refused, NULL), 0);
+	cr_assert_eq(in_child(everything_works, NULL), 1, "no new pool either");
+}
+
+/* A task runs on another thread at the moment of the fork: its runner is not in the child. */
+static int running_is_refused(void *arg)
+{
+	struct parent *parent = arg;
+	struct timespec deadline = deadline_in_ms(60000);
+	struct baton_future *futures[1] = {parent->future};
+	struct baton_future *async = NULL;
+	struct journal journal = {0};
+	struct step step;
+	size_t index = 7;
+	int counter = 0;
+
+	step_init(&step, &journal, 0, NULL);
+	CHECK(1, baton_submit(&parent->resource, &step.task) == -ECHILD);
+	CHECK(2, baton_submit_later(&parent->resource, &step.task) == -ECHILD);
+	CHECK(3, baton_post(&parent->resource, count, &counter) == -ECHILD);
+	CHECK(4, baton_async(&parent->resource, count, &counter, &async) == -ECHILD && !async);
+	CHECK(5, baton_call(&parent->resource, count, &counter, NULL) == -ECHILD);
+	CHECK(6, baton_future_wait(parent->future) == -ECHILD);
+	CHECK(7, baton_future_wait_until(parent->future, &deadline) == -ECHILD);
+	CHECK(8, baton_future_wait_any(futures, 1, NULL, &index) == -ECHILD && index == 7);
+	CHECK(9, baton_future_wait_all(futures, 1, NULL) == -ECHILD);
+	CHECK(10, baton_resource_await(&parent->resource, NULL) == -ECHILD);
+	CHECK(11, baton_resource_close_then(&parent->resource, &step.task) == -ECHILD);
+	CHECK(12, counter == 0 && journal.count == 0);
+	return 0;
+}
+
+static void fork_while_running(bool with_pool)
+{
+	struct parent parent;
+	struct occupant occupant;
+	int counter = 0;
+
+	memset(&parent, 0, sizeof(parent));
+	if (with_pool)
+		parent_init(&parent);
+	else
+		baton_resource_init(&parent.resource, NULL, NULL, NULL, NULL);
+	occupy(&occupant, &parent.resource);
+	cr_assert_eq(baton_async(&parent.resource, count, &counter, &parent.future), 0);
+	cr_assert_eq(in_child(running_is_refused, &parent), 0);
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(parent.future), 0, "the parent goes on");
+	cr_assert_eq(counter, 1);
+	baton_future_unref(parent.future);
+	resource_end(&parent.resource);
+	if (with_pool) {
+		resource_end(&parent.later);
+		cr_assert_eq(baton_pool_destroy(parent.pool), 0);
+	}
+}
+
+Test(fork, while_a_task_runs_elsewhere_the_child_is_refused, .timeout = 10)
+{
+	fork_while_running(false);
+}
+
+Test(fork, while_a_task_runs_elsewhere_and_there_is_a_pool_too, .timeout = 10)
+{
+	fork_while_running(true);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Library nodes: a burst, short-lived threads and nodes freed by other threads leave bounded
+ * memory. Measured as the heap's bytes in use; a sanitizer's heap says nothing, there it only runs.
+ */
+#include "support.h"
+
+#include <malloc.h>
+
+#define MIB ((size_t)1024 * 1024)
+
+static size_t heap_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Did the heap grow by less than `bound` since `before`? */
+static bool grown_less(size_t before, size_t bound)
+{
+	size_t after = heap_in_use();
+	bool less = after < before + bound;
+
+	if (!less && !BATON_TEST_SANITIZED)
+		fprintf(stderr, "heap: %zu bytes before, %zu after\n", before, after);
+	return less || BATON_TEST_SANITIZED;
+}
+
+static void *count(void *arg)
+{
+	++*(uint64_t *)arg;
+	return arg;
+}
+
+static void burst(struct baton_resource *resource, int posts, uint64_t *counter)
+{
+	struct occupant occupant;
+
+	occupy(&occupant, resource);
+	for (int i = 0; i < posts; i++)
+		cr_assert_eq(baton_post(resource, count, counter), 0);
+	release(&occupant);
+	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+}
+
+Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	uint64_t counter = 0;
+	size_t before;
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	burst(&resource, 1000, &counter);
+	before = heap_in_use();
+	for (int i = 0; i < 2; i++) {
+		burst(&resource, scaled(1000000), &counter);
+		cr_assert(grown_less(before, 8 * MIB));
+	}
+	cr_assert_eq(counter, (uint64_t)(1000 + 2 * scaled(1000000)));
+	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+struct brief {
+	struct baton_resource *resource;
+	uint64_t *counter;
+	struct baton_future *future;
+};
+
+static void *brief_main(void *arg)
+{
+	struct brief *brief = arg;
+
+	for (int i = 0; i < 20; i++)
+		MUST(baton_post(brief->resource, count, brief->counter) == 0);
+	MUST(baton_async(brief->resource, count, brief->counter, &brief->future) == 0);
+	return NULL;
+}
+
+static void brief_threads(struct baton_resource *resource, int threads, uint64_t *counter)
+{
+	for (int i = 0; i < threads; i++) {
+		struct brief brief = {resource, counter, NULL};
+
+		thread_join(thread_start(brief_main, &brief));
+		cr_assert_eq(baton_future_wait(brief.future), 0);
+		baton_future_unref(brief.future);
+	}
+}
+
+Test(memory, ten_thousand_short_lived_threads_leave_what_a_few_do, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	uint64_t counter = 0;
+	size_t before;
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	brief_threads(&resource, scaled(500), &counter);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	before = heap_in_use();
+	brief_threads(&resource, scaled(10000), &counter);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert(grown_less(before, 1 * MIB));
+	cr_assert_eq(counter, (uint64_t)(scaled(10000) + scaled(500)) * 21);
+	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* The thread is gone when its nodes are freed: its cache outlives it, and the next adopts it. */
+static void *leaves_posts(void *arg)
+{
+	struct brief *brief = arg;
+
+	for (int i = 0; i < 500; i++)
+		MUST(baton_post(brief->resource, count, brief->counter) == 0);
+	return NULL;
+}
+
+Test(memory, nodes_of_a_thread_that_has_gone_are_used_again, .timeout = 20)
+{
+	struct baton_manual *manual = NULL;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	uint64_t counter = 0;
+	struct brief brief = {&resource, &counter, NULL};
+	size_t before = 0;
+	int rounds = scaled(2000);
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < rounds; i++) {
+		thread_join(thread_start(leaves_posts, &brief));
+		(void)baton_manual_run_until_idle(manual);
+		if (i == rounds / 10)
+			before = heap_in_use();
+	}
+	cr_assert(grown_less(before, MIB));
+	cr_assert_eq(counter, (uint64_t)rounds * 500);
+	resource_end(&resource);
+	baton_manual_destroy(manual);
+}
+
+/* One thread allocates for ever, another one drops for ever. */
+enum { RING = 256 };
+
+struct pipeline {
+	struct baton_resource *resource;
+	uint64_t counter;
+	int total;
+	_Atomic(struct baton_future *) ring[RING];
+	atomic_int tail;
+	int errors;
+};
+
+static void *pipeline_drop(void *arg)
+{
+	struct pipeline *pipeline = arg;
+
+	for (int i = 0; i < pipeline->total; i++) {
+		struct baton_future *future;
+
+		until_at_least(&pipeline->tail, i + 1);
+		future = atomic_exchange(&pipeline->ring[i % RING], NULL);
+		pipeline->errors += baton_future_wait(future) != 0;
+		baton_future_unref(future);
+	}
+	return NULL;
+}
+
+Test(memory, nodes_freed_by_another_thread_come_home, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct pipeline pipeline = {.resource = &resource, .total = scaled(300000)};
+	size_t before = 0;
+	pthread_t thread;
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	thread = thread_start(pipeline_drop, &pipeline);
+	for (int i = 0; i < pipeline.total; i++) {
+		struct baton_future *future = NULL;
+
+		while (atomic_load(&pipeline.ring[i % RING]))
+			sched_yield();
+		cr_assert_eq(baton_async(&resource, count, &pipeline.counter, &future), 0);
+		atomic_store(&pipeline.ring[i % RING], future);
+		atomic_store(&pipeline.tail, i + 1);
+		if (i == pipeline.total / 10)
+			before = heap_in_use();
+	}
+	thread_join(thread);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert(grown_less(before, MIB));
+	cr_assert_eq(pipeline.errors, 0);
+	cr_assert_eq(pipeline.counter, (uint64_t)pipeline.total);
+	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
+{
+	struct baton_manual *manual = NULL;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step steps[3];
+	uint64_t counter = 0;
+	size_t before = 0;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < 100; i++) {
+		struct baton_future future = BATON_FUTURE_INIT;
+		struct baton_task *batch[1] = {&steps[2].task};
+
+		journal.count = 0;
+		steps_init(steps, 3, &journal, 0);
+		step_init(&steps[0], &journal, 0, &future);
+		cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+		cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+		cr_assert_eq(baton_submit_batch(&resource, batch, 1), 0);
+		(void)baton_manual_run_until_idle(manual);
+		cr_assert_eq(baton_future_wait(&future), 0);
+		cr_assert_eq(baton_call(&resource, count, &counter, NULL), 0);
+		if (i == 0)
+			before = heap_in_use();
+	}
+	cr_assert_eq(heap_in_use(), before);
+	resource_end(&resource);
+	baton_manual_destroy(manual);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Creating pools: names, stacks, CPUs, the default one; and what happens when it fails. */
+#include "pool_support.h"
+
+#include <dlfcn.h>
+
+/* Thread creation that can be made to fail: the library's calls come here too. */
+static atomic_int creations_left = -1; /* < 0: any number */
+
+typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                   void *(*start)(void *), void *restrict arg)
+{
+	union {
+		void *symbol;
+		create_fn function;
+	} real = {dlsym(RTLD_NEXT, "pthread_create")};
+
+	if (atomic_load(&creations_left) == 0)
+		return EAGAIN;
+	if (atomic_load(&creations_left) > 0)
+		atomic_fetch_sub(&creations_left, 1);
+	return real.function(thread, attributes, start, arg);
+}
+
+static void work_note_thread(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+
+	work->thread = pthread_self();
+	MUST(pthread_getname_np(pthread_self(), work->name, sizeof(work->name)) == 0);
+	work->result = baton_pool_await_termination(work->pool, NULL);
+	MUST(baton_pool_destroy(work->pool) == work->result);
+	work_finish(work);
+}
+
+static struct work run_note_thread(const struct baton_pool_options *options)
+{
+	struct baton_pool *pool;
+	struct work work;
+	atomic_int done = 0;
+
+	cr_assert_eq(baton_pool_create(options, &pool), 0);
+	work_init(&work, work_note_thread, pool, &done);
+	cr_assert_eq(baton_pool_submit(pool, &work.job), 0);
+	until_at_least(&done, 1);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	return work;
+}
+
+Test(pool_options, names_its_threads, .timeout = 10)
+{
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0};
+
+	cr_assert_str_eq(run_note_thread(&options).name, "baton-0");
+	options.name = "a-very-long-name";
+	cr_assert_str_eq(run_note_thread(&options).name, "a-very-lon-0");
+}
+
+Test(pool_options, answers_edeadlk_to_its_own_workers, .timeout = 10)
+{
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0};
+
+	cr_assert_eq(run_note_thread(&options).result, -EDEADLK);
+}
+
+Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	while (!CPU_ISSET((size_t)cpu, &set))
+		cpu++;
+
+	struct baton_pool_options options = {2, NULL, 64 * 1024, &cpu, 1};
+
+	cr_assert_str_neq(run_note_thread(&options).name, "");
+}
+
+Test(pool_options, leaves_nothing_behind_when_a_thread_cannot_be_created, .timeout = 30)
+{
+	for (int possible = 0; possible < 8; possible++) {
+		struct baton_pool_options options = {8, NULL, 0, NULL, 0};
+		struct baton_pool *pool = NULL;
+
+		atomic_store(&creations_left, possible);
+		cr_assert_eq(baton_pool_create(&options, &pool), -EAGAIN);
+		atomic_store(&creations_left, -1);
+		cr_assert_null(pool);
+	}
+}
+
+Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
+{
+	struct baton_pool *pool = NULL;
+	int negative = -1;
+	int absent = 60000;
+	struct baton_pool_options options[] = {
+		{BATON_POOL_WORKERS_MAX + 1, NULL, 0, NULL, 0},
+		{1, NULL, 1, NULL, 0}, /* no such stack; a page is too small as well */
+		{1, NULL, SIZE_MAX, NULL, 0},
+		{1, NULL, 0, &negative, 1},
+		{1, NULL, 0, &absent, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		cr_assert_eq(baton_pool_create(&options[i], &pool), -EINVAL, "%zu", i);
+	cr_assert_null(pool);
+}
+
+Test(pool_options, has_one_default_for_the_process, .timeout = 10)
+{
+	struct baton_pool *pool = NULL;
+	struct baton_pool *again = NULL;
+
+	atomic_store(&creations_left, 0);
+	cr_assert_eq(baton_pool_default(&pool), -EAGAIN);
+	atomic_store(&creations_left, -1);
+	cr_assert_eq(baton_pool_default(&pool), 0); /* it is tried again */
+	cr_assert_eq(baton_pool_default(&again), 0);
+	cr_assert_eq(pool, again);
+	cr_assert_geq(baton_pool_workers(pool), 1);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* A resource's statistics: what is counted, and that it balances when the resource is quiescent. */
+#include "support.h"
+
+enum { THREADS = 4 };
+
+struct load {
+	struct baton_resource *resource;
+	int posts;
+	int refused;
+	pthread_t thread;
+};
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void *load_main(void *arg)
+{
+	struct load *load = arg;
+
+	for (int i = 0; i < load->posts; i++)
+		load->refused += baton_post(load->resource, nothing, NULL) != 0;
+	return NULL;
+}
+
+Test(stats, they_balance_after_many_threads, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_stats stats = {0}, copy;
+	struct baton_resource resource;
+	struct load loads[THREADS];
+	uint64_t posts = (uint64_t)scaled(20000);
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	for (int i = 0; i < THREADS; i++) {
+		loads[i] = (struct load){&resource, (int)posts, 0, pthread_self()};
+		loads[i].thread = thread_start(load_main, &loads[i]);
+	}
+	for (int i = 0; i < 1000; i++)
+		baton_resource_stats_read(&stats, &copy);
+	for (int i = 0; i < THREADS; i++) {
+		thread_join(loads[i].thread);
+		cr_assert_eq(loads[i].refused, 0);
+	}
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_resource_stats_read(&stats, &copy);
+	cr_assert_eq(copy.submitted, THREADS * posts);
+	cr_assert_eq(copy.executed, THREADS * posts);
+	cr_assert_eq(copy.cancelled, 0);
+	cr_assert_eq(copy.outstanding, 0);
+	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(stats, inline_runs_count_as_captures, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct journal journal = {0};
+	struct step steps[3];
+
+	steps_init(steps, 3, &journal, 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	cr_assert_eq(stats.captures, 3);
+	cr_assert_eq(stats.submitted, 3);
+	cr_assert_eq(stats.executed, 3);
+	cr_assert_eq(stats.outstanding, 0);
+	cr_assert_eq(stats.handoffs, 0);
+	resource_end(&resource);
+}
+
+Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_future futures[6];
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[6];
+
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 6; i++) {
+		baton_future_init(&futures[i]);
+		step_init(&steps[i], &journal, i, i == 1 ? NULL : &futures[i]);
+		if (i == 4)
+			cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	}
+	cr_assert_eq(baton_future_cancel(&futures[5]), 0);
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert(journal_counts_up(&journal, 4, 1));
+	cr_assert_eq(stats.submitted, 7);
+	cr_assert_eq(stats.executed, 2);
+	cr_assert_eq(stats.cancelled, 5);
+	cr_assert_eq(stats.outstanding, 0);
+}
+
+Test(stats, the_largest_backlog_is_kept, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct occupant occupant;
+	struct journal journal = {0};
+	struct step steps[8];
+
+	steps_init(steps, 8, &journal, 0);
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 7; i++)
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	release(&occupant);
+	cr_assert_eq(baton_submit(&resource, &steps[7].task), 0);
+	cr_assert_eq(stats.backlog_max, 7);
+	resource_end(&resource);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Continuations: what happens when a future is complete, in which order, and if it is refused. */
+#include "support.h"
+
+struct relay {
+	struct baton_continuation continuation;
+	struct baton_plain_job job;
+	struct step step;
+	struct baton_future future;
+};
+
+static void relay_task(struct relay *relay, struct baton_resource *resource,
+                       struct journal *journal, int number)
+{
+	baton_future_init(&relay->future);
+	step_init(&relay->step, journal, number, &relay->future);
+	baton_continuation_task(&relay->continuation, resource, &relay->step.task);
+}
+
+Test(then, before_completion_it_waits_and_after_it_fires_at_once, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct journal journal = {0};
+	struct relay relays[2];
+
+	relay_task(&relays[0], &resource, &journal, 0);
+	relay_task(&relays[1], &resource, &journal, 1);
+	baton_future_then(&promise, &relays[0].continuation);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_future_poll(&relays[0].future), BATON_PENDING);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(journal.count, 1);
+	baton_future_then(&promise, &relays[1].continuation);
+	cr_assert(journal_counts_up(&journal, 0, 2));
+	cr_assert_eq(baton_future_poll(&relays[0].future), BATON_DONE);
+	cr_assert_eq(baton_future_poll(&relays[1].future), BATON_DONE);
+	resource_end(&resource);
+}
+
+Test(then, several_fire_in_the_order_of_registration, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct journal journal = {0};
+	struct relay relays[20];
+
+	for (int i = 0; i < 20; i++) {
+		relay_task(&relays[i], &resource, &journal, i);
+		baton_future_then(&promise, &relays[i].continuation);
+	}
+	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), 0);
+	cr_assert(journal_counts_up(&journal, 0, 20));
+	resource_end(&resource);
+}
+
+Test(then, they_fire_on_failure_and_on_cancel_too, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future first = BATON_FUTURE_INIT;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct relay relay;
+	struct step step;
+
+	step_init(&step, &journal, 0, &first);
+	relay_task(&relay, &resource, &journal, 1);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	baton_future_then(&first, &relay.continuation);
+	cr_assert_eq(baton_future_cancel(&first), 0);
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(&relay.future), 0);
+	resource_end(&resource);
+	cr_assert_eq(baton_future_poll(&first), BATON_CANCELLED);
+	cr_assert(journal_counts_up(&journal, 1, 1));
+}
+
+Test(then, a_continuation_may_go_to_the_same_resource, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future first = BATON_FUTURE_INIT;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[2];
+	struct relay relay;
+
+	step_init(&steps[0], &journal, 0, &first);
+	step_init(&steps[1], &journal, 1, NULL);
+	relay_task(&relay, &resource, &journal, 2);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	baton_future_then(&first, &relay.continuation);
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(&relay.future), 0);
+	resource_end(&resource);
+	cr_assert(journal_counts_up(&journal, 0, 3), "submitted last, so it runs last");
+}
+
+Test(then, a_task_that_its_resource_refuses_is_cancelled, .timeout = 10)
+{
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct journal journal = {0};
+	struct relay relays[2];
+
+	relay_task(&relays[0], &closed, &journal, 0);
+	relay_task(&relays[1], &closed, &journal, 0);
+	baton_future_then(&promise, &relays[0].continuation);
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	baton_future_then(&promise, &relays[1].continuation);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(baton_future_poll(&relays[i].future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_status(&relays[i].future), -ECANCELED);
+	}
+	cr_assert_eq(journal.count, 0);
+}
+
+static int told;
+
+static void count_told(struct baton_task *task)
+{
+	(void)task;
+	told++;
+}
+
+Test(then, a_refused_task_without_future_is_told_to_the_config, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation continuation;
+	struct baton_resource closed;
+	struct journal journal = {0};
+	struct step step;
+
+	config.cancelled = count_told;
+	baton_resource_init(&closed, NULL, NULL, &config, NULL);
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	step_init(&step, &journal, 0, NULL);
+	baton_continuation_task(&continuation, &closed, &step.task);
+	baton_future_then(&promise, &continuation);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(told, 1);
+	cr_assert_eq(journal.count, 0);
+}
+
+static int job_runs, job_cancels;
+
+static void job_run(struct baton_plain_job *job)
+{
+	(void)job;
+	job_runs++;
+}
+
+static void job_cancel(struct baton_plain_job *job)
+{
+	(void)job;
+	job_cancels++;
+}
+
+Test(then, a_job_is_scheduled_or_cancelled, .timeout = 10)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct relay relays[2];
+	struct stash stash;
+
+	stash_init(&stash);
+	for (int i = 0; i < 2; i++) {
+		baton_plain_job_init(&relays[i].job, job_run, job_cancel);
+		baton_continuation_job(&relays[i].continuation, &stash.executor,
+		                       &relays[i].job.job);
+	}
+	baton_future_then(&promise, &relays[0].continuation);
+	cr_assert_eq(atomic_load(&stash.count), 0);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(atomic_load(&stash.count), 1);
+	cr_assert_eq(job_runs, 0);
+	stash_run(&stash);
+	cr_assert(job_runs == 1 && job_cancels == 0);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	baton_future_then(&promise, &relays[1].continuation);
+	cr_assert(job_runs == 1 && job_cancels == 1);
+}
+
+/* Racing: registered while it completes, each fires once and sees what the first task did. */
+enum { RACES = 3000 };
+
+struct race {
+	struct baton_future promise;
+	uint64_t plain;
+	struct baton_continuation continuation;
+	struct baton_task task;
+	uint64_t seen;
+	int fired;
+};
+
+static int race_fires(struct baton_task *task)
+{
+	struct race *race = baton_container_of(task, struct race, task);
+
+	race->seen = race->plain;
+	race->fired++;
+	return 0;
+}
+
+static atomic_int race_turn;
+
+static void *race_main(void *arg)
+{
+	struct race *races = arg;
+
+	for (int i = 0; i < scaled(RACES); i++) {
+		until_at_least(&race_turn, i + 1);
+		for (int j = 0; j < i % 64; j++)
+			atomic_load(&race_turn);
+		races[i].plain = 5;
+		MUST(baton_future_complete(&races[i].promise, 0, NULL) == 0);
+	}
+	return NULL;
+}
+
+Test(then, registered_while_it_completes_it_fires_once, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct race *races = calloc(RACES, sizeof(*races));
+	pthread_t thread;
+
+	MUST(races);
+	for (int i = 0; i < RACES; i++) {
+		baton_promise_init(&races[i].promise);
+		baton_task_init(&races[i].task, race_fires, NULL);
+		baton_continuation_task(&races[i].continuation, &resource, &races[i].task);
+	}
+	thread = thread_start(race_main, races);
+	for (int i = 0; i < scaled(RACES); i++) {
+		atomic_store(&race_turn, i + 1);
+		for (int j = 0; j < i % 37; j++)
+			atomic_load(&race_turn);
+		baton_future_then(&races[i].promise, &races[i].continuation);
+	}
+	thread_join(thread);
+	resource_end(&resource);
+	for (int i = 0; i < scaled(RACES); i++) {
+		cr_assert_eq(races[i].fired, 1);
+		cr_assert_eq(races[i].seen, 5);
+	}
+	free(races);
+}
+
+/* A chain over several resources, started by a promise. */
+enum { LINKS = 200 };
+
+struct chain_link {
+	struct baton_continuation continuation;
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_resource *resource;
+	int *position;
+	int seen;
+};
+
+static int link_run(struct baton_task *task)
+{
+	struct chain_link *link = baton_container_of(task, struct chain_link, task);
+
+	link->seen = (*link->position)++;
+	return 0;
+}
+
+Test(then, a_chain_over_several_resources_keeps_its_order, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_resource_config configs[3] = {
+		BATON_RESOURCE_CONFIG_INIT, BATON_RESOURCE_CONFIG_INIT, BATON_RESOURCE_CONFIG_INIT};
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_resource resources[3];
+	struct chain_link links[LINKS];
+	int position = 0;
+
+	configs[1].capture_limit = 0;
+	for (int i = 0; i < 3; i++) {
+		configs[i].executor = baton_pool_executor(pool);
+		baton_resource_init(&resources[i], NULL, NULL, &configs[i], NULL);
+	}
+	for (int i = 0; i < LINKS; i++) {
+		baton_future_init(&links[i].future);
+		baton_task_init(&links[i].task, link_run, &links[i].future);
+		links[i].position = &position; /* a plain variable, handed down the chain */
+		links[i].seen = -1;
+		baton_continuation_task(&links[i].continuation, &resources[i % 3], &links[i].task);
+		baton_future_then(i ? &links[i - 1].future : &promise, &links[i].continuation);
+	}
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(baton_future_wait(&links[LINKS - 1].future), 0);
+	for (int i = 0; i < LINKS; i++)
+		cr_assert_eq(links[i].seen, i);
+	for (int i = 0; i < 3; i++)
+		resource_end(&resources[i]);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool as its users see it: it sleeps when idle, says what it did, ends when told to. */
+#include "support.h"
+
+#include <dirent.h>
+
+struct counted {
+	struct baton_plain_job job;
+	atomic_int *runs;
+	atomic_int *tids; /* where to leave the worker's thread, or NULL */
+};
+
+static void counted_run(struct baton_plain_job *job)
+{
+	struct counted *counted = baton_container_of(job, struct counted, job);
+
+	if (counted->tids)
+		atomic_store(counted->tids, thread_id());
+	atomic_fetch_add(counted->runs, 1);
+}
+
+static void counted_init(struct counted *counted, atomic_int *runs, atomic_int *tids)
+{
+	baton_plain_job_init(&counted->job, counted_run, NULL);
+	counted->runs = runs;
+	counted->tids = tids;
+}
+
+/* Threads of this process that neither sleep nor are the caller's. */
+static int awake(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int count = 0;
+
+	MUST(tasks);
+	while ((entry = readdir(tasks))) {
+		int tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != thread_id())
+			count += thread_state(tid) == 'R';
+	}
+	closedir(tasks);
+	return count;
+}
+
+Test(workers, without_jobs_they_all_sleep_and_stay_asleep, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(4);
+	struct baton_pool_stats before, after;
+	atomic_int runs = 0;
+	struct counted jobs[100];
+	int seen = 0;
+
+	for (int i = 0; i < 100; i++) {
+		counted_init(&jobs[i], &runs, NULL);
+		cr_assert_eq(baton_pool_submit(pool, &jobs[i].job), 0);
+	}
+	until_at_least(&runs, 100);
+	while (seen < 50)
+		seen = awake() == 0 ? seen + 1 : 0;
+	baton_pool_stats(pool, &before);
+	for (int i = 0; i < 200; i++)
+		seen += awake();
+	baton_pool_stats(pool, &after);
+	cr_assert_geq(before.parked, 4);
+	cr_assert_eq(after.woken, before.woken, "nothing woke them, no time-out did");
+	cr_assert_eq(after.parked, before.parked);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(workers, a_parked_pool_wakes_for_each_single_job, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(2);
+	atomic_int runs = 0, tid = 0;
+
+	for (int i = 0; i < scaled(300); i++) {
+		struct counted job;
+
+		counted_init(&job, &runs, &tid);
+		cr_assert_eq(baton_pool_submit(pool, &job.job), 0);
+		until_at_least(&runs, i + 1);
+		if (i % 3) /* parked again, or just about to */
+			until_asleep(atomic_load(&tid));
+	}
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(workers, their_counters_add_up, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(3);
+	struct baton_pool_stats all, one, sum = {0};
+	atomic_int runs = 0;
+	int count = scaled(10000);
+	struct counted *jobs = calloc((size_t)count, sizeof(*jobs));
+
+	MUST(jobs);
+	cr_assert_eq(baton_pool_workers(pool), 3);
+	for (int i = 0; i < count; i++) {
+		counted_init(&jobs[i], &runs, NULL);
+		cr_assert_eq(baton_pool_submit(pool, &jobs[i].job), 0);
+	}
+	cr_assert_eq(baton_pool_shutdown(pool), 0);
+	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	baton_pool_stats(pool, &all);
+	for (size_t i = 0; i < 3; i++) {
+		cr_assert_eq(baton_pool_worker_stats(pool, i, &one), 0);
+		sum.executed += one.executed;
+		sum.stolen += one.stolen;
+		sum.lifo_hits += one.lifo_hits;
+		sum.injection_batches += one.injection_batches;
+	}
+	cr_assert_eq(baton_pool_worker_stats(pool, 3, &one), -EINVAL);
+	cr_assert_eq(all.executed, (uint64_t)count);
+	cr_assert_eq(sum.executed, (uint64_t)count);
+	cr_assert_eq(sum.stolen, all.stolen);
+	cr_assert_eq(sum.lifo_hits, all.lifo_hits);
+	cr_assert_eq(sum.injection_batches, all.injection_batches);
+	cr_assert_geq(all.injection_batches, 1, "they all came from outside");
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	free(jobs);
+}
+
+struct gated {
+	struct baton_plain_job job;
+	sem_t entered;
+	sem_t leave;
+};
+
+static void gated_run(struct baton_plain_job *job)
+{
+	struct gated *gated = baton_container_of(job, struct gated, job);
+
+	gate_open(&gated->entered);
+	gate_pass(&gated->leave);
+}
+
+Test(workers, termination_is_awaited_after_a_shutdown_only, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct timespec deadline = deadline_in_ms(10);
+	struct timespec malformed = {1, 1000000000};
+	struct gated gated = {.job = BATON_PLAIN_JOB_INIT(gated_run, NULL)};
+	struct baton_plain_job late = BATON_PLAIN_JOB_INIT(gated_run, NULL);
+	struct baton_job *jobs = &late.job;
+
+	gate_init(&gated.entered);
+	gate_init(&gated.leave);
+	cr_assert_eq(baton_pool_await_termination(pool, &deadline), -EINVAL);
+	cr_assert_eq(baton_pool_submit(pool, &gated.job), 0);
+	gate_pass(&gated.entered);
+	cr_assert_eq(baton_pool_shutdown(pool), 0);
+	cr_assert_eq(baton_pool_shutdown(pool), -EALREADY);
+	cr_assert_eq(baton_pool_submit(pool, &late), -ESHUTDOWN);
+	cr_assert_eq(baton_pool_await_termination(pool, &malformed), -EINVAL);
+	cr_assert_eq(baton_pool_await_termination(pool, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), 0, "harder than before");
+	cr_assert_null(jobs);
+	jobs = &late.job;
+	cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), -EALREADY);
+	cr_assert_eq(jobs, &late.job);
+	gate_open(&gated.leave);
+	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* A hundred workers of one pool meet this thread, each in a job: every one of them was woken. */
+static pthread_barrier_t meeting;
+
+static void meets(struct baton_plain_job *job)
+{
+	(void)job;
+	(void)pthread_barrier_wait(&meeting);
+}
+
+Test(workers, a_hundred_are_all_woken_by_a_hundred_jobs, .timeout = 10)
+{
+	enum { MANY = 100 };
+	struct baton_pool *pool = pool_of(MANY);
+	struct baton_plain_job jobs[MANY];
+
+	MUST(pthread_barrier_init(&meeting, NULL, MANY + 1) == 0);
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < MANY; i++)
+			baton_plain_job_init(&jobs[i], meets, NULL);
+		for (int i = 0; i < MANY - 1; i++)
+			cr_assert_eq(baton_pool_submit(pool, &jobs[i]), 0);
+		while (round % 2 && awake() > 0) /* some of them in the barrier, some idle */
+			sched_yield();
+		cr_assert_eq(baton_pool_submit(pool, &jobs[MANY - 1]), 0);
+		(void)pthread_barrier_wait(&meeting);
+	}
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
