@@ -237,8 +237,9 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 {
 	if (budget->tasks == 0)
 		return true;
-	if (BATON_UNLIKELY(budget->limit_ns) && out_of_time(budget))
+	if (BATON_UNLIKELY(budget->limit_ns) && budget->ran && out_of_time(budget))
 		return true;
+	budget->ran = true;
 	budget->tasks--;
 	return false;
 }

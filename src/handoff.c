@@ -150,6 +150,7 @@ void baton__run_captured(struct baton__frame *frame, struct baton_resource *reso
 	if (frame->below && budget.tasks > own)
 		budget.tasks = own;
 	budget.tasks -= ran < budget.tasks ? ran : budget.tasks;
+	budget.ran = ran > 0;
 	baton__stay(frame, resource, &budget);
 }
 
