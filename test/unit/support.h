@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the API tests share: threads that may not fail, gates to meet at, a task that occupies a
- * resource, a journal of what ran where, an executor that stores its jobs, seeds and deadlines. A
- * helper used on other threads never asserts: what cannot go wrong is a MUST, the rest is recorded.
+ * resource, a journal of what ran where, seeds and deadlines. A helper used on other threads never
+ * asserts: what cannot go wrong is a MUST, the rest is recorded.
  */
 #ifndef BATON_TEST_UNIT_SUPPORT_H
 #define BATON_TEST_UNIT_SUPPORT_H
@@ -86,7 +86,6 @@ static inline uint32_t rng_below(uint64_t *state, uint32_t bound)
 	return (uint32_t)((*state * 0x2545F4914F6CDD1DU) >> 32) % bound;
 }
 
-/* Time. */
 static inline uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -112,7 +111,6 @@ static inline void work_for_ns(uint64_t duration_ns)
 		continue;
 }
 
-/* Threads and gates. */
 static inline pthread_t thread_start(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
@@ -268,12 +266,24 @@ static inline int occupant_run(struct baton_task *task)
 	return 0;
 }
 
-static inline void *occupant_main(void *arg)
+/* A thread's first submit may take another way than its later ones: this is one's first. */
+static inline void *occupant_fresh_main(void *arg)
 {
 	struct occupant *occupant = arg;
 
 	occupant->result = baton_submit(occupant->resource, &occupant->task);
 	return NULL;
+}
+
+static inline void *occupant_main(void *arg)
+{
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	MUST(baton_submit(&own, &step.task) == 0);
+	return occupant_fresh_main(arg);
 }
 
 static inline void occupant_init(struct occupant *occupant, struct baton_resource *resource)
@@ -293,7 +303,7 @@ static inline void occupy(struct occupant *occupant, struct baton_resource *reso
 	gate_pass(&occupant->entered);
 }
 
-/* Returns when the occupant's submit has returned. */
+/* Returns when its submit has. */
 static inline void release(struct occupant *occupant)
 {
 	gate_open(&occupant->leave);
@@ -326,69 +336,6 @@ static inline struct baton_pool *pool_of(size_t workers)
 	options.workers = workers;
 	MUST(baton_pool_create(&options, &pool) == 0);
 	return pool;
-}
-
-/* An executor that takes jobs (or refuses, if `answer` is an error) and runs none by itself. */
-#define STASH_MAX 1024
-
-struct stash {
-	struct baton_executor executor;
-	atomic_int answer;
-	atomic_int refused;
-	atomic_int returned;
-	atomic_size_t count;
-	size_t next;
-	_Atomic(struct baton_job *) jobs[STASH_MAX];
-};
-
-static inline int stash_schedule(struct baton_executor *executor, struct baton_job *job)
-{
-	struct stash *stash = baton_container_of(executor, struct stash, executor);
-	int answer = atomic_load(&stash->answer);
-	size_t index;
-
-	if (answer < 0) {
-		atomic_fetch_add(&stash->refused, 1);
-		return answer;
-	}
-	index = atomic_fetch_add(&stash->count, 1);
-	MUST(index < STASH_MAX);
-	atomic_store(&stash->jobs[index], job);
-	return answer;
-}
-
-static inline int stash_returned(struct baton_executor *executor)
-{
-	atomic_fetch_add(&baton_container_of(executor, struct stash, executor)->returned, 1);
-	return 0;
-}
-
-static const struct baton_executor_ops stash_ops = {
-	.schedule = stash_schedule,
-	.returned = stash_returned,
-};
-
-static inline void stash_init(struct stash *stash)
-{
-	const struct baton_executor executor = {&stash_ops};
-
-	memset(stash, 0, sizeof(*stash));
-	stash->executor = executor;
-}
-
-/* Runs the oldest job that has not run yet. */
-static inline bool stash_run_one(struct stash *stash)
-{
-	if (stash->next == atomic_load(&stash->count))
-		return false;
-	baton_job_run(atomic_load(&stash->jobs[stash->next++]));
-	return true;
-}
-
-static inline void stash_run(struct stash *stash)
-{
-	while (stash_run_one(stash))
-		continue;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* submit_batch: the given order, one publication, all or none. */
-#include "support.h"
+#include "stash.h"
 
 static void tasks_of(struct step *steps, size_t count, struct baton_task **tasks)
 {

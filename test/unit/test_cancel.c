@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cancelling a future: what it says at once, what happens to the task, who notices. */
-#include "support.h"
+#include "stash.h"
 
 struct listener {
 	struct baton_task task;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Closing: what is refused, what still runs, the finaliser, and when the memory may go. */
-#include "support.h"
+#include "stash.h"
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Executors: the manual one, one that refuses, plain jobs, and what a hand-off means to each. */
-#include "support.h"
+#include "stash.h"
 
 struct counted {
 	struct baton_plain_job job;

@@ -3,7 +3,7 @@
  * Helping (L9): a waiter whose resource is queued runs it itself, in a worker as well as outside,
  * and a wait that cannot end says so.
  */
-#include "support.h"
+#include "stash.h"
 
 static void queued_init(struct baton_resource *resource, struct baton_resource_config *config,
                         struct stash *stash, struct baton_resource_stats *stats)

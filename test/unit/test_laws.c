@@ -233,7 +233,7 @@ static void history(int threads, size_t workers)
 	for (int i = 0; i < threads; i++) {
 		submitters[i].ledgers = ledgers;
 		submitters[i].index = i;
-		submitters[i].operations = scaled(500000) / threads;
+		submitters[i].operations = scaled(200000) / threads;
 		submitters[i].rng = rng_fork(seed, (uint64_t)i);
 		submitters[i].thread = thread_start(submitter_main, &submitters[i]);
 	}

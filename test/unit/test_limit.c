@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Bounded stay (L8): capture limit in tasks and in time, limit 0, the worker's quantum. */
-#include "support.h"
+#include "stash.h"
 
 /* A busy resource whose pool has one worker; the steps behind the occupant are 1, 2, ... */
 static void run_behind_an_occupant(size_t count, struct journal *journal, pthread_t *submitter,
-                                   struct baton_resource_stats *stats)
+                                   struct baton_resource_stats *stats, bool fresh)
 {
 	struct baton_pool *pool = pool_of(1);
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -15,7 +15,9 @@ static void run_behind_an_occupant(size_t count, struct journal *journal, pthrea
 	config.executor = baton_pool_executor(pool);
 	baton_resource_init(&resource, NULL, NULL, &config, stats);
 	steps_init(steps, count, journal, 1);
-	occupy(&occupant, &resource);
+	occupant_init(&occupant, &resource);
+	occupant.thread = thread_start(fresh ? occupant_fresh_main : occupant_main, &occupant);
+	gate_pass(&occupant.entered);
 	for (size_t i = 0; i < count; i++)
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
 	release(&occupant);
@@ -26,13 +28,13 @@ static void run_behind_an_occupant(size_t count, struct journal *journal, pthrea
 	cr_assert(journal_counts_up(journal, 1, count));
 }
 
-Test(limit, ten_tasks_run_on_the_submitter_without_a_hand_off, .timeout = 10)
+static void ten_tasks(bool fresh)
 {
 	struct baton_resource_stats stats = {0};
 	struct journal journal = {0};
 	pthread_t submitter;
 
-	run_behind_an_occupant(9, &journal, &submitter, &stats);
+	run_behind_an_occupant(9, &journal, &submitter, &stats, fresh);
 	for (size_t i = 0; i < 9; i++)
 		cr_assert(pthread_equal(journal.thread[i], submitter));
 	cr_assert_eq(stats.handoffs, 0);
@@ -41,13 +43,23 @@ Test(limit, ten_tasks_run_on_the_submitter_without_a_hand_off, .timeout = 10)
 	cr_assert_eq(stats.backlog_max, 9);
 }
 
-Test(limit, the_eleventh_task_runs_on_another_thread_after_one_hand_off, .timeout = 10)
+Test(limit, ten_tasks_run_on_the_submitter_without_a_hand_off, .timeout = 10)
+{
+	ten_tasks(false);
+}
+
+Test(limit, also_if_it_is_the_submitters_first_use_of_baton, .timeout = 10)
+{
+	ten_tasks(true);
+}
+
+static void eleven_tasks(bool fresh)
 {
 	struct baton_resource_stats stats = {0};
 	struct journal journal = {0};
 	pthread_t submitter;
 
-	run_behind_an_occupant(10, &journal, &submitter, &stats);
+	run_behind_an_occupant(10, &journal, &submitter, &stats, fresh);
 	for (size_t i = 0; i < 9; i++)
 		cr_assert(pthread_equal(journal.thread[i], submitter));
 	cr_assert_not(pthread_equal(journal.thread[9], submitter));
@@ -56,6 +68,16 @@ Test(limit, the_eleventh_task_runs_on_another_thread_after_one_hand_off, .timeou
 	cr_assert_eq(stats.executed, 11);
 	cr_assert_eq(stats.captures, 1);
 	cr_assert_eq(stats.backlog_max, 10);
+}
+
+Test(limit, the_eleventh_task_runs_on_another_thread_after_one_hand_off, .timeout = 10)
+{
+	eleven_tasks(false);
+}
+
+Test(limit, the_eleventh_also_after_a_first_use_of_baton, .timeout = 10)
+{
+	eleven_tasks(true);
 }
 
 Test(limit, a_limit_of_one_runs_the_submitters_own_task_only, .timeout = 10)
@@ -90,7 +112,7 @@ static int step_works_a_millisecond(struct baton_task *task)
 	return step_run(task);
 }
 
-Test(limit, a_captured_thread_leaves_after_its_time, .timeout = 10)
+static void leaves_after_its_time(bool fresh)
 {
 	struct baton_resource_stats stats = {0};
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -107,7 +129,9 @@ Test(limit, a_captured_thread_leaves_after_its_time, .timeout = 10)
 	config.quantum = 1000000;
 	baton_resource_init(&resource, NULL, NULL, &config, &stats);
 	steps_init(steps, 50, &journal, 0);
-	occupy(&occupant, &resource);
+	occupant_init(&occupant, &resource);
+	occupant.thread = thread_start(fresh ? occupant_fresh_main : occupant_main, &occupant);
+	gate_pass(&occupant.entered);
 	for (size_t i = 0; i < 50; i++) {
 		baton_task_init(&steps[i].task, step_works_a_millisecond, NULL);
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
@@ -120,6 +144,16 @@ Test(limit, a_captured_thread_leaves_after_its_time, .timeout = 10)
 	stash_run(&stash);
 	cr_assert(journal_counts_up(&journal, 0, 50));
 	resource_end(&resource);
+}
+
+Test(limit, a_captured_thread_leaves_after_its_time, .timeout = 10)
+{
+	leaves_after_its_time(false);
+}
+
+Test(limit, its_time_counts_from_the_second_task_in_a_first_use_too, .timeout = 10)
+{
+	leaves_after_its_time(true);
 }
 
 /* What a resource with limit 0 must not do on a thread that is not its executor's. */
@@ -154,11 +188,6 @@ Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 	resource_end(&resource);
 }
 
-static int step_tells_the_thread(struct baton_task *task)
-{
-	return step_run(task);
-}
-
 Test(limit, with_limit_0_a_waiter_outside_does_not_help, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(2);
@@ -171,7 +200,7 @@ Test(limit, with_limit_0_a_waiter_outside_does_not_help, .timeout = 10)
 	baton_resource_init(&resource, NULL, NULL, &config, NULL);
 	for (int i = 0; i < scaled(1000); i++) {
 		struct baton_future future = BATON_FUTURE_INIT;
-		struct step step = {BATON_TASK_INIT(step_tells_the_thread, &future), &journal, i};
+		struct step step = {BATON_TASK_INIT(step_run, &future), &journal, i};
 		pthread_t thread = pthread_self();
 		void *value = NULL;
 

@@ -33,18 +33,19 @@ static void *count(void *arg)
 	return arg;
 }
 
+/* With limit 0 the posts are freed by the worker, else perhaps by this thread, which helps. */
 static void burst(struct baton_resource *resource, int posts, uint64_t *counter)
 {
 	struct occupant occupant;
 
-	occupy(&occupant, resource);
+	occupy_later(&occupant, resource);
 	for (int i = 0; i < posts; i++)
 		cr_assert_eq(baton_post(resource, count, counter), 0);
-	release(&occupant);
+	gate_open(&occupant.leave);
 	cr_assert_eq(baton_resource_await(resource, NULL), 0);
 }
 
-Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
+static void bursts(uint32_t capture_limit)
 {
 	struct baton_pool *pool = pool_of(1);
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -53,6 +54,7 @@ Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
 	size_t before;
 
 	config.executor = baton_pool_executor(pool);
+	config.capture_limit = capture_limit;
 	baton_resource_init(&resource, NULL, NULL, &config, NULL);
 	burst(&resource, 1000, &counter);
 	before = heap_in_use();
@@ -63,6 +65,36 @@ Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
 	cr_assert_eq(counter, (uint64_t)(1000 + 2 * scaled(1000000)));
 	resource_end(&resource);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
+{
+	bursts(10);
+}
+
+Test(memory, a_burst_that_a_worker_frees_is_given_back, .timeout = 20)
+{
+	bursts(0);
+}
+
+Test(memory, cancelled_posts_are_given_back, .timeout = 20)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	uint64_t counter = 0;
+	size_t before = heap_in_use();
+
+	for (int i = 0; i < 3; i++) {
+		struct occupant occupant;
+
+		occupy(&occupant, &resource);
+		for (int j = 0; j < scaled(100000); j++)
+			cr_assert_eq(baton_post(&resource, count, &counter), 0);
+		cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+		release(&occupant);
+	}
+	cr_assert(grown_less(before, MIB));
+	cr_assert_eq(counter, 0);
+	resource_end(&resource);
 }
 
 struct brief {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Nesting and bounded stack (L7): inline inside a task, to a bounded depth; endless chains. */
-#include "support.h"
+#include "stash.h"
 
 /* A task that submits the next one to its resource, in the middle of its own journal entries. */
 struct nest {
@@ -255,6 +255,80 @@ Test(nest, a_chain_through_a_million_resources_on_8_mib, .timeout = 20)
 Test(nest, a_chain_through_a_million_resources_on_64_kib, .timeout = 20)
 {
 	chain_of(small_stack(), chain_main, (size_t)scaled(CHAIN));
+}
+
+/* The executor refuses: this thread must run them all, from the bottom of its stack. */
+static void refused_chain_begin(struct chain *chain, struct stash *stash, size_t count)
+{
+	stash_init(stash);
+	atomic_store(&stash->answer, -ESHUTDOWN);
+	*chain = (struct chain){.config = BATON_RESOURCE_CONFIG_INIT, .count = count};
+	chain->config.executor = &stash->executor;
+	chain->resources = calloc(count, sizeof(*chain->resources));
+	chain->nests = calloc(count, sizeof(*chain->nests));
+	MUST(chain->resources && chain->nests);
+	nests_init(chain->nests, chain->resources, count, &chain->config, NULL);
+}
+
+static void refused_chain_end(struct chain *chain)
+{
+	cr_assert_eq(chain->error, 0);
+	for (size_t i = 0; i < chain->count; i++) {
+		cr_assert_eq(chain->nests[i].result, 0);
+		resource_end(&chain->resources[i]);
+	}
+	free(chain->nests);
+	free(chain->resources);
+}
+
+Test(nest, a_chain_whose_executor_refuses_on_64_kib, .timeout = 20)
+{
+	struct chain chain;
+	struct stash stash;
+
+	refused_chain_begin(&chain, &stash, (size_t)scaled(CHAIN / 5));
+	thread_run_on(small_stack(), chain_main, &chain);
+	refused_chain_end(&chain);
+}
+
+/* The innermost submits a task that neither it nor an executor may run now, and waits for it. */
+struct last {
+	struct nest nest;
+	struct baton_future future;
+	struct baton_resource resource;
+	struct step step;
+	int results[2];
+};
+
+static int last_run(struct baton_task *task)
+{
+	struct nest *nest = baton_container_of(task, struct nest, task);
+	struct last *last = baton_container_of(nest, struct last, nest);
+
+	last->results[0] = baton_submit(&last->resource, &last->step.task);
+	last->results[1] = baton_future_wait(&last->future);
+	return 0;
+}
+
+Test(nest, what_was_put_off_for_its_depth_can_be_waited_for, .timeout = 10)
+{
+	struct journal journal = {0};
+	struct last last = {.future = BATON_FUTURE_INIT, .results = {1, 1}};
+	struct chain chain;
+	struct stash stash;
+
+	refused_chain_begin(&chain, &stash, BATON_NESTING_MAX);
+	baton_resource_init(&last.resource, NULL, NULL, &chain.config, NULL);
+	step_init(&last.step, &journal, 0, &last.future);
+	baton_task_init(&last.nest.task, last_run, NULL);
+	last.nest.resource = &chain.resources[BATON_NESTING_MAX - 1];
+	chain.nests[BATON_NESTING_MAX - 2].next = &last.nest;
+	chain.error = baton_submit(&chain.resources[0], &chain.nests[0].task);
+	resource_end(&last.resource);
+	cr_assert_eq(last.results[0], 0);
+	cr_assert_eq(last.results[1], 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	refused_chain_end(&chain);
 }
 
 /* The same by continuations: each future's completion submits the next task. */

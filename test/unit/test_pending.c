@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cancel_pending: what was accepted before it and has not started never runs; the rest does. */
-#include "support.h"
+#include "stash.h"
 
 struct watched {
 	struct step step;

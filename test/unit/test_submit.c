@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ways to submit: where a task runs, in which order, and what a refused or reused task means. */
-#include "support.h"
+#include "stash.h"
 
 static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL, NULL);
 

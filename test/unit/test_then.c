@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Continuations: what happens when a future is complete, in which order, and if it is refused. */
-#include "support.h"
+#include "stash.h"
 
 struct relay {
 	struct baton_continuation continuation;
@@ -185,23 +185,29 @@ Test(then, a_job_is_scheduled_or_cancelled, .timeout = 10)
 }
 
 /* Racing: registered while it completes, each fires once and sees what the first task did. */
-enum { RACES = 3000 };
+enum { RACES = 20000 };
 
 struct race {
 	struct baton_future promise;
 	uint64_t plain;
-	struct baton_continuation continuation;
-	struct baton_task task;
+	struct baton_continuation continuations[2];
+	struct baton_task tasks[2];
 	uint64_t seen;
-	int fired;
+	int fired[2];
 };
 
-static int race_fires(struct baton_task *task)
+static int first_fires(struct baton_task *task)
 {
-	struct race *race = baton_container_of(task, struct race, task);
+	struct race *race = baton_container_of(task, struct race, tasks[0]);
 
 	race->seen = race->plain;
-	race->fired++;
+	race->fired[0]++;
+	return 0;
+}
+
+static int second_fires(struct baton_task *task)
+{
+	baton_container_of(task, struct race, tasks[1])->fired[1]++;
 	return 0;
 }
 
@@ -230,20 +236,25 @@ Test(then, registered_while_it_completes_it_fires_once, .timeout = 10)
 	MUST(races);
 	for (int i = 0; i < RACES; i++) {
 		baton_promise_init(&races[i].promise);
-		baton_task_init(&races[i].task, race_fires, NULL);
-		baton_continuation_task(&races[i].continuation, &resource, &races[i].task);
+		baton_task_init(&races[i].tasks[0], first_fires, NULL);
+		baton_task_init(&races[i].tasks[1], second_fires, NULL);
+		for (int j = 0; j < 2; j++)
+			baton_continuation_task(&races[i].continuations[j], &resource,
+			                        &races[i].tasks[j]);
 	}
 	thread = thread_start(race_main, races);
 	for (int i = 0; i < scaled(RACES); i++) {
 		atomic_store(&race_turn, i + 1);
 		for (int j = 0; j < i % 37; j++)
 			atomic_load(&race_turn);
-		baton_future_then(&races[i].promise, &races[i].continuation);
+		baton_future_then(&races[i].promise, &races[i].continuations[0]);
+		baton_future_then(&races[i].promise, &races[i].continuations[1]);
 	}
 	thread_join(thread);
 	resource_end(&resource);
 	for (int i = 0; i < scaled(RACES); i++) {
-		cr_assert_eq(races[i].fired, 1);
+		cr_assert_eq(races[i].fired[0], 1);
+		cr_assert_eq(races[i].fired[1], 1);
 		cr_assert_eq(races[i].seen, 5);
 	}
 	free(races);
