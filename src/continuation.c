@@ -11,14 +11,16 @@ static void fire_task(struct baton_continuation *continuation)
 	struct baton_task *task = (struct baton_task *)continuation->_subject;
 	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
 	struct baton_future *future = task->_future;
+	int error = baton_submit(resource, task);
 
-	/* From an accepted submit on, task and continuation may be gone. */
-	if (!baton_submit(resource, task))
+	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not
+	 * fresh: the future is not ours to complete. */
+	if (!error || error == -ECANCELED || error == -EINVAL)
 		return;
-	if (future && !baton__future_final(future))
+	if (future)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     &resource->_job._turn);
-	else if (!future && resource->_config && resource->_config->cancelled)
+	else if (resource->_config && resource->_config->cancelled)
 		resource->_config->cancelled(task);
 }
 

@@ -195,9 +195,11 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 		return error;
 	/* Relaxed: before the CAS in settle. */
 	store_relaxed(&future->_resource, NULL);
-	if (baton__future_settle(future, &resource->_job._turn) == BATON__FUTURE_CANCELLING)
+	if (baton__future_settle(future, &resource->_job._turn) == BATON__FUTURE_CANCELLING) {
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     &resource->_job._turn);
+		return -ECANCELED; /* last touch of the future */
+	}
 	return error;
 }
 

@@ -206,8 +206,8 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
                         bool inline_ok);
 
 /*
- * The task was not accepted: its future is bound no more (but complete, if it was cancelled
- * meanwhile). Returns `error`.
+ * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future
+ * was cancelled meanwhile, and is now complete.
  */
 int baton__unready(struct baton_resource *resource, struct baton_task *task, int error);
 
@@ -242,6 +242,13 @@ void baton__resource_cancel(struct baton_job *job);
 /* What a visitor may do: true if it took the baton of the queued resource and gave it back. */
 bool baton__help(struct baton_resource *resource, struct baton_future *until);
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future);
+
+/* Does the resource's job wait in a queue? A visitor's question. */
+BATON_INLINE bool baton__queued(struct baton_resource *resource)
+{
+	/* [N1] seq_cst: as in borrow, help.c */
+	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
+}
 
 /* Ends a visit. */
 void baton__leave(struct baton_future *future, struct baton_resource *resource);

@@ -28,6 +28,7 @@ struct wait {
 	const struct timespec *deadline;
 	size_t index;         /* of the complete one, once there is one */
 	const void *resource; /* of the only future, as far as known; only compared */
+	bool last_look;       /* before the sleep */
 };
 
 static bool found(struct wait *wait)
@@ -67,13 +68,18 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
 	return member && member == (executor ? executor : baton__executor_default_peek());
 }
 
-/* Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: never. */
-static int help_one(struct baton_future *future)
+/*
+ * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: never. At
+ * the last look a resource that is still queued, and that we are too deep to help, counts as never.
+ */
+static int help_one(struct baton_future *future, bool last_look)
 {
 	struct baton_resource *resource = baton__future_resource(future);
 	struct baton_executor *executor;
 	bool able;
 	bool helped = false;
+	bool too_deep;
+	bool dead;
 	int status;
 
 	if (!resource || baton__future_final(future))
@@ -89,8 +95,10 @@ static int help_one(struct baton_future *future)
 	}
 	executor = resource->_config ? resource->_config->executor : NULL;
 	able = may_help(resource, executor);
-	if (able)
+	too_deep = able && baton__self->depth >= BATON_HELPING_MAX;
+	if (able && !too_deep)
 		helped = baton__help(resource, future);
+	dead = too_deep && last_look && baton__queued(resource);
 	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
 	 * may lead astray from here, is the one that would destroy it. */
 	baton__thread_enter(executor);
@@ -99,9 +107,9 @@ static int help_one(struct baton_future *future)
 		status = 1;
 	else
 		/* Not if leaving has ended it all, finaliser and executor included. */
-		status = baton__future_final(future) ? 0 : drive(executor, !able);
+		status = baton__future_final(future) ? 0 : drive(executor, !able || too_deep);
 	baton__thread_leave();
-	return status;
+	return status == 0 && dead ? -EDEADLK : status;
 }
 
 /* The same for all; -EDEADLK only if none of them can ever be complete. */
@@ -110,7 +118,7 @@ static int help(struct wait *wait)
 	size_t dead = 0;
 
 	for (size_t i = 0; i < wait->count; i++) {
-		int status = help_one(wait->futures[i]);
+		int status = help_one(wait->futures[i], wait->last_look);
 
 		if (status == 1)
 			return 1;
@@ -193,20 +201,30 @@ static void pass_on(struct wait *wait)
 		baton__thread_nudge_all();
 }
 
+/* Apart, since these arrays would stand between the frames of nested help. */
+static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
+{
+	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
+
+	if (!announce(wait, watches))
+		return 0;
+	watches[wait->count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
+	return baton__futex_wait(watches, wait->count + 1, wait->deadline);
+}
+
 /* One sleep, or one piece of help instead. */
 static int sleep_once(struct wait *wait)
 {
-	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
 	uint32_t nudge;
 	int status;
 
 	if (wait->count == 1)
 		wait->resource = baton__future_resource(wait->futures[0]);
+	wait->last_look = true;
 	nudge = baton__thread_sleeps(wait->resource);
-	watches[wait->count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
 	status = help(wait);
-	if (status == 0 && announce(wait, watches))
-		status = baton__futex_wait(watches, wait->count + 1, wait->deadline);
+	if (status == 0)
+		status = doze(wait, nudge);
 	/* Nudged, and leaving all the same. */
 	if (baton__thread_wakes(nudge) && (status < 0 || found(wait)))
 		pass_on(wait);

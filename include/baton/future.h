@@ -96,14 +96,17 @@ void *baton_future_value(const struct baton_future *future);
  *
  * Blocking: yes, that is its purpose. May be called inside a task for another resource's future.
  * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
- * down its stack, or it is the running task itself), or would have to drive an executor more deeply
- * nested than allowed. -ETIMEDOUT. -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h.
+ * down its stack, or it is the running task itself); or a task waits for a task that waits, and so
+ * on, and this thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help at
+ * one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile. -ETIMEDOUT.
+ * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call.
  * Signals do not end a wait.
  */
 int baton_future_wait(struct baton_future *future);
 int baton_future_wait_until(struct baton_future *future, const struct timespec *deadline);
 
 #define BATON_WAIT_ANY_MAX 127
+#define BATON_HELPING_MAX 32
 
 /*
  * Waits until one of `count` futures (at most BATON_WAIT_ANY_MAX) is complete and puts the index of
@@ -122,7 +125,8 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
  * is told (baton_cancel_requested). A pending promise completes as cancelled at once.
  *
  * Returns: 0: it will never run. -EINPROGRESS: it runs now and has been told. -EALREADY: it is
- * complete, or was cancelled before. -EINVAL: it has not been submitted yet.
+ * complete, or was cancelled before. -EINVAL: it has not been submitted yet. -ENOMEM, -ECHILD:
+ * nothing is cancelled.
  * Blocking: never. Completing runs continuations on this thread.
  */
 int baton_future_cancel(struct baton_future *future);
@@ -155,7 +159,8 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * When the future is complete (at once, if it already is), the continuation's task is submitted to
  * its resource, or its job scheduled. Several fire in the order of registration, after the
  * sleepers were woken, on the completing thread. A task that its resource refuses is cancelled, a
- * job that its executor refuses likewise: nothing is dropped silently.
+ * job that its executor refuses likewise: nothing is dropped silently. (A task whose own future is
+ * not fresh is a programming error: it is not run.)
  *
  * Thread safety: any thread. Blocking: never. Ordering: all that the first task did
  * happens-before the continuation.

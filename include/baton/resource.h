@@ -128,10 +128,11 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Ownership: see struct baton_task. The caller must keep the resource alive until the call returns.
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
  * program order.
- * Errors: the task is untouched (if its future is cancelled during this very call, the future
- * completes as cancelled): -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
+ * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
  * this is submit_later) and its executor has ended. -EINVAL: the task's future is not fresh.
- * -ECHILD: after fork, see pool.h.
+ * -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call, and no memory for its record.
+ * -ECANCELED: one of the first two, and somebody has cancelled the future during this very call: it
+ * is complete, as cancelled.
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task);
 
@@ -192,7 +193,7 @@ int baton_resource_close_then(struct baton_resource *resource, struct baton_task
  * next task) whatever was accepted before the mark and has not started completes as cancelled;
  * later submits are unaffected.
  *
- * Errors: -ENOMEM (nothing is marked).
+ * Errors: -ENOMEM, -ECHILD (nothing is marked).
  */
 int baton_resource_cancel_pending(struct baton_resource *resource);
 

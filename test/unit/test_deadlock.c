@@ -281,10 +281,14 @@ Test(deadlock, driving_too_deep_is_answered_and_nothing_is_lost, .timeout = 10)
 	}
 }
 
-Test(deadlock, helping_deep_below_a_driven_executor_ends, .timeout = 10)
+Test(deadlock, helping_too_deep_is_answered_and_nothing_is_lost, .timeout = 10)
 {
 	int failed;
 
-	for (int kind = MANUAL; kind <= LOOP; kind++)
-		goes_deep(100, kind, 10, &failed);
+	for (int kind = MANUAL; kind <= LOOP; kind++) {
+		goes_deep(BATON_HELPING_MAX - 2, kind, 10, &failed);
+		cr_assert_eq(failed, 0);
+		goes_deep(DEEP, kind, 10, &failed);
+		cr_assert_gt(failed, 0);
+	}
 }
