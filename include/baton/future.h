@@ -97,9 +97,9 @@ void *baton_future_value(const struct baton_future *future);
  * Blocking: yes, that is its purpose. May be called inside a task for another resource's future.
  * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
  * down its stack, or it is the running task itself); or a task waits for a task that waits, and so
- * on, and this thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help at
- * one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile. -ETIMEDOUT.
- * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call.
+ * on, and this thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
+ * at one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile. -ETIMEDOUT.
+ * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: a thread's first call.
  * Signals do not end a wait.
  */
 int baton_future_wait(struct baton_future *future);

@@ -125,7 +125,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * at a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
  * Thread safety: any thread. Blocking: never (the tasks run here take what they take).
- * Ownership: see struct baton_task. The caller must keep the resource alive until the call returns.
+ * Ownership: see struct baton_task. The resource must live until the task is accepted; the task
+ * itself may end it (close_then).
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
  * program order.
  * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
