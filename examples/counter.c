@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The smallest thing: several threads count on one resource. The counter is a plain integer; that
+ * its tasks never overlap is all the protection it needs. Half of the increments are calls (the
+ * thread goes on when it is done), half are posts (the thread goes on at once).
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <baton/resource.h>
+
+#define THREADS 4
+#define ROUNDS 250000
+
+struct counter {
+	struct baton_resource resource;
+	struct baton_resource_stats stats;
+	uint64_t value;
+};
+
+static struct counter counter = {
+	.resource = BATON_RESOURCE_INIT(&counter, "counter", NULL, &counter.stats),
+};
+
+static void *increment(void *arg)
+{
+	struct counter *self = arg;
+
+	self->value++;
+	return NULL;
+}
+
+static void *count(void *arg)
+{
+	int status = 0;
+
+	for (int i = 0; i < ROUNDS && status == 0; i++) {
+		status = baton_call(&counter.resource, increment, arg, NULL);
+		if (status == 0)
+			status = baton_post(&counter.resource, increment, arg);
+	}
+	if (status != 0)
+		fprintf(stderr, "counter: status %d\n", status);
+	return NULL;
+}
+
+int main(void)
+{
+	const uint64_t expected = (uint64_t)THREADS * ROUNDS * 2;
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, count, &counter) != 0)
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	baton_resource_close(&counter.resource);
+	if (baton_resource_await(&counter.resource, NULL) != 0)
+		return 1;
+	printf("counter: %llu of %llu, %llu captures, %llu hand-offs, %llu helped\n",
+	       (unsigned long long)counter.value, (unsigned long long)expected,
+	       (unsigned long long)counter.stats.captures,
+	       (unsigned long long)counter.stats.handoffs,
+	       (unsigned long long)counter.stats.helped);
+	baton_resource_deinit(&counter.resource);
+	return counter.value == expected ? 0 : 1;
+}
