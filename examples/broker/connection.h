@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection: a client's socket. It belongs to the loop thread that got it from the listener; all
+ * but the functions marked "any thread" is that thread's alone. What others want of it they submit
+ * to its resource, which never runs inline and whose executor is the loop: so its tasks are just
+ * more things that happen on the loop thread.
+ *
+ * Output is gathered: tasks append packets, and the loop writes each connection once per turn, as
+ * one vector of many packets (output.c).
+ *
+ * Lifetime and back-pressure are one count. `charges` is what others owe to this connection:
+ * itself (until its socket is closed), its session, and the cost of each message that it
+ * published and that is still on its way through resources (message.h). Above
+ * CONNECTION_CHARGES_HIGH its socket is not read; at CONNECTION_CHARGES_LOW whoever brought it
+ * there has the loop read on. At zero nobody can submit to it any more; its resource closes, and
+ * the finaliser, on the loop thread, frees it.
+ */
+#ifndef BROKER_CONNECTION_H
+#define BROKER_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include <baton/resource.h>
+
+#include "message.h"
+
+struct loop;
+struct session;
+struct session_acks;
+struct topic_use;
+
+#define CONNECTION_REFERENCE 1
+#define CONNECTION_CHARGES_HIGH ((uint64_t)1 << 19)
+#define CONNECTION_CHARGES_LOW (CONNECTION_CHARGES_HIGH / 2)
+#define CONNECTION_TOPICS 16
+
+struct connection {
+	uv_tcp_t tcp;
+	struct loop *loop;
+	struct connection *next; /* of the loop's connections */
+	struct connection *previous;
+	struct connection
+		*dirty_next; /* of those that the loop looks after at the end of its turn */
+	bool dirty;
+	bool closing;
+
+	/* Input. */
+	bool paused;          /* not read, see above */
+	bool more;            /* has had its share of this turn, to be read on in the next one */
+	bool resumed;         /* to be read again at the end of this turn */
+	unsigned char *input; /* the beginning of a packet whose end has not come yet */
+	size_t input_size;
+	size_t input_capacity;
+	uint64_t seen; /* when it was last heard of, in the loop's milliseconds */
+	uint64_t silence_max;
+	struct session *session;                     /* from CONNECT on */
+	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
+	struct session_acks *acks;                   /* read in this turn */
+
+	/* Output. */
+	struct packet *output_first;
+	struct packet **output_end;
+	size_t output_offset; /* bytes of the first packet that are written */
+	size_t writing;       /* bytes that a uv_write has taken */
+	uv_write_t write;
+	uint64_t written; /* atomic, written by the loop thread: bytes of messages, ever */
+
+	struct baton_resource resource;
+	struct baton_resource_stats stats;
+	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see connection.c */
+	uint64_t resume_cost;
+	bool kicked; /* atomic */
+	struct baton_task resume;
+	struct baton_task kick;
+	struct baton_task end;
+	struct baton_task finaliser;
+};
+
+/* Takes the descriptor. Errors: -ENOMEM and those of libuv; the descriptor is closed. */
+int connection_open(struct loop *loop, int fd);
+
+/* Closes the socket; the rest of the end follows by itself. */
+void connection_close(struct connection *connection);
+
+/* At the end of a turn: reads on if it was resumed, and writes. */
+void connection_turn(struct connection *connection);
+
+/* Puts it among those that the loop looks after at the end of this turn. */
+void connection_dirty(struct connection *connection);
+
+/* What came for a message that it published: charges it. True: read no more for now. */
+bool connection_charge(struct connection *connection, uint64_t cost);
+
+/* Any thread that has something charged: charges more, which the next connection_charge() sees. */
+void connection_charge_more(struct connection *connection, uint64_t cost);
+
+/* Any thread. Ends a charge. */
+void connection_release(struct connection *connection, uint64_t cost);
+
+/* Any thread that has something charged. The packet goes out behind all others. */
+void connection_send(struct connection *connection, struct packet *packet);
+
+/* Any thread that has something charged: closes it. */
+void connection_kick(struct connection *connection);
+
+/* Any thread that has something charged. */
+uint64_t connection_written(const struct connection *connection);
+
+/* input.c: begins to read (errors: libuv's); handles what was kept; frees it. */
+int input_start(struct connection *connection);
+void input_again(struct connection *connection);
+void input_free(struct connection *connection);
+
+/* output.c: appends; writes what can be written; drops the rest (the socket is closed). */
+void output_append(struct connection *connection, struct packet *packet);
+void output_flush(struct connection *connection);
+void output_drop(struct connection *connection);
+
+#endif

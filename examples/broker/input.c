@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a connection reads. All connections of a loop read into one buffer, and packets are handled
+ * where they lie in it; only the beginning of a packet whose end has not come yet, and what came
+ * after a pause was called for, is copied and kept. A connection that has filled the buffer is read
+ * on only after all have had their turn, and what was caused by that has been written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+#include "connection.h"
+#include "loop.h"
+#include "protocol.h"
+#include "session.h"
+
+static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct connection *connection = handle->data;
+
+	(void)suggested;
+	*buffer = uv_buf_init((char *)connection->loop->input, LOOP_INPUT_SIZE);
+}
+
+static bool input_reserve(struct connection *connection, size_t capacity)
+{
+	unsigned char *grown;
+
+	if (capacity <= connection->input_capacity)
+		return true;
+	grown = realloc(connection->input, capacity);
+	if (grown == NULL)
+		return false;
+	connection->input = grown;
+	connection->input_capacity = capacity;
+	return true;
+}
+
+static bool input_append(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	if (!input_reserve(connection, connection->input_size + size))
+		return false;
+	if (size > 0)
+		memcpy(connection->input + connection->input_size, bytes, size);
+	connection->input_size += size;
+	return true;
+}
+
+void input_free(struct connection *connection)
+{
+	free(connection->input);
+	connection->input = NULL;
+	connection->input_size = 0;
+	connection->input_capacity = 0;
+}
+
+/*
+ * Handles the packets in the bytes; returns how many bytes it used. `*needed`: the size of the
+ * packet that the rest begins, 0 if that is not known.
+ */
+static size_t input_packets(struct connection *connection, const unsigned char *bytes, size_t size,
+                            size_t *needed)
+{
+	const size_t size_max = connection->loop->broker->options.packet_max;
+	struct codec_frame frame;
+	size_t used = 0;
+	int status = 1;
+
+	*needed = 0;
+	while (status > 0 && !connection->closing && !connection->paused) {
+		status = codec_frame(bytes + used, size - used, size_max, &frame);
+		if (status == 0)
+			*needed = frame.size;
+		if (status <= 0)
+			break;
+		status = protocol_handle(connection, &frame);
+		used += frame.size;
+	}
+	if (connection->acks != NULL) {
+		session_acknowledge(connection->session, connection->acks);
+		connection->acks = NULL;
+	}
+	if (status == -EPROTO || status == -EMSGSIZE)
+		connection->loop->stats.malformed++;
+	if (status < 0)
+		connection_close(connection);
+	return used;
+}
+
+/* Handles these bytes, behind what was kept. False: no memory. */
+static bool input_handle(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	const bool kept = connection->input_size > 0;
+	size_t needed, used;
+
+	if (kept) {
+		if (!input_append(connection, bytes, size))
+			return false;
+		bytes = connection->input;
+		size = connection->input_size;
+	}
+	used = input_packets(connection, bytes, size, &needed);
+	if (connection->closing)
+		return true; /* the end frees what was kept */
+	if (used == size) {
+		input_free(connection);
+		return true;
+	}
+	if (kept) {
+		memmove(connection->input, connection->input + used, size - used);
+		connection->input_size = size - used;
+		return input_reserve(connection, needed);
+	}
+	return input_reserve(connection, needed) &&
+	       input_append(connection, bytes + used, size - used);
+}
+
+static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	struct connection *connection = stream->data;
+
+	if (size == 0 || connection->closing)
+		return;
+	if (size > 0) {
+		connection->seen = uv_now(&connection->loop->uv);
+		connection_dirty(connection);
+	}
+	if (size < 0 ||
+	    !input_handle(connection, (const unsigned char *)buffer->base, (size_t)size)) {
+		connection_close(connection);
+	} else if (size == LOOP_INPUT_SIZE && !connection->closing) {
+		connection->more = true;
+		uv_read_stop(stream);
+	}
+}
+
+int input_start(struct connection *connection)
+{
+	return uv_read_start((uv_stream_t *)&connection->tcp, input_allocate, input_read);
+}
+
+void input_again(struct connection *connection)
+{
+	if (connection->input_size > 0 && !input_handle(connection, NULL, 0))
+		connection_close(connection);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Topic names and topic filters: what MQTT 3.1.1 (sections 1.5.3 and 4.7) allows, and which filter
+ * matches which name. Pure functions of their arguments.
+ */
+#ifndef BROKER_NAMES_H
+#define BROKER_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Some bytes of somebody else's memory. */
+struct slice {
+	const char *bytes;
+	size_t size;
+};
+
+/* More levels than this in a filter are refused, which bounds the depth of the tree. */
+#define NAMES_LEVELS_MAX 128
+
+bool names_equal(struct slice a, struct slice b);
+
+/* UTF-8 without overlong forms, surrogates and NUL. */
+bool names_utf8_valid(struct slice text);
+
+/* Not empty, no wildcards. The text has been found valid UTF-8. */
+bool names_topic_valid(struct slice topic);
+
+/* Not empty, each + a level of its own, # only as the last level. */
+bool names_filter_valid(struct slice filter);
+
+size_t names_levels(struct slice name);
+bool names_wildcard(struct slice filter);
+
+/* Takes the first level off `*rest`. False when there is none left (rest->bytes is NULL). */
+bool names_next_level(struct slice *rest, struct slice *level);
+
+/* Does the filter match the topic? A leading wildcard does not match names that begin with $. */
+bool names_match(struct slice filter, struct slice topic);
+
+#endif

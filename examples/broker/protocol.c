@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client's packets mean; see protocol.h. Not served yet: QoS 2 (a SUBSCRIBE is granted QoS
+ * 1, a PUBLISH ends the connection), wills and passwords (read and forgotten), sessions that
+ * outlive their connection.
+ */
+#include "protocol.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "broker.h"
+#include "connection.h"
+#include "loop.h"
+#include "map.h"
+#include "request.h"
+#include "session.h"
+#include "topic.h"
+
+/* Puts a packet of the broker's own behind what the connection has to write already. */
+static int reply(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	struct packet *packet = packet_create_own(bytes, size);
+
+	if (packet == NULL)
+		return -ENOMEM;
+	output_append(connection, packet);
+	connection_dirty(connection);
+	return 1;
+}
+
+static int refuse(struct connection *connection, uint8_t return_code)
+{
+	unsigned char bytes[4];
+
+	reply(connection, bytes, codec_put_connack(bytes, return_code));
+	return -ECONNRESET;
+}
+
+static int handle_connect(struct connection *connection, const struct codec_frame *frame)
+{
+	struct broker *broker = connection->loop->broker;
+	struct codec_connect connect;
+	unsigned char bytes[4];
+	int status;
+
+	if (connection->session != NULL)
+		return -EPROTO;
+	status = codec_connect(frame, &connect);
+	if (status == -EPROTONOSUPPORT)
+		return refuse(connection, 1);
+	if (status != 0)
+		return status;
+	if (connect.client_id.size == 0 && !connect.clean)
+		return refuse(connection, 2);
+	connection->session = session_create(broker, connection, connect.client_id);
+	if (connection->session == NULL)
+		return -ENOMEM;
+	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
+	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
+	status = reply(connection, bytes, codec_put_connack(bytes, 0));
+	if (connect.client_id.size > 0)
+		clients_register(&broker->clients, connection->session);
+	return status;
+}
+
+/* The topic: looked up once, then found in the connection's own small table. */
+static struct topic *find_topic(struct connection *connection, struct slice name)
+{
+	const uint64_t hash = map_hash(name.bytes, name.size, 0);
+	struct topic_use **slot = &connection->topics[hash % CONNECTION_TOPICS];
+	struct topic_use *use = *slot;
+
+	if (use != NULL && names_equal(use->topic->name, name))
+		return use->topic;
+	use = table_lookup(&connection->loop->broker->table, name);
+	if (use == NULL)
+		return NULL;
+	if (*slot != NULL)
+		topic_unuse(*slot);
+	*slot = use;
+	return use->topic;
+}
+
+static int handle_publish(struct connection *connection, const struct codec_frame *frame)
+{
+	struct codec_publish publish;
+	struct message *message;
+	struct topic *topic;
+	int status = codec_publish(frame, &publish);
+
+	if (status != 0)
+		return status;
+	if (publish.qos == 2)
+		return -ECONNRESET;
+	topic = find_topic(connection, publish.topic);
+	if (topic == NULL)
+		return -ENOMEM;
+	message = message_create(connection, &publish);
+	if (message == NULL)
+		return -ENOMEM;
+	connection->loop->stats.messages_in++;
+	connection_charge(connection, message->cost);
+	topic_publish(topic, message);
+	return 1;
+}
+
+/* Acknowledgements are gathered; they go to the session when all that has come is handled. */
+static int handle_puback(struct connection *connection, const struct codec_frame *frame)
+{
+	struct session_acks *acks = connection->acks;
+	uint16_t packet_id;
+	int status = codec_ack(frame, &packet_id);
+
+	if (status != 0)
+		return status;
+	if (acks == NULL) {
+		acks = malloc(sizeof(*acks));
+		if (acks == NULL)
+			return -ENOMEM;
+		acks->count = 0;
+		connection->acks = acks;
+	}
+	acks->packet_ids[acks->count++] = packet_id;
+	if (acks->count == SESSION_ACKS_MAX) {
+		session_acknowledge(connection->session, acks);
+		connection->acks = NULL;
+	}
+	return 1;
+}
+
+static int handle_filters(struct connection *connection, const struct codec_frame *frame)
+{
+	struct request *request;
+	uint16_t packet_id;
+	size_t count;
+	int status = codec_filters(frame, &packet_id, &count);
+
+	if (status != 0)
+		return status;
+	request = request_create(connection->session, frame, packet_id, count);
+	if (request == NULL)
+		return -ENOMEM;
+	request_submit(connection->loop->broker, request);
+	return 1;
+}
+
+static int handle_ping(struct connection *connection, const struct codec_frame *frame)
+{
+	unsigned char bytes[CODEC_HEADER_MAX];
+	int status = codec_empty(frame);
+
+	if (status != 0)
+		return status;
+	return reply(connection, bytes, codec_put_header(bytes, CODEC_PINGRESP, 0, 0));
+}
+
+static int handle_disconnect(const struct codec_frame *frame)
+{
+	const int status = codec_empty(frame);
+
+	return status != 0 ? status : -ECONNRESET;
+}
+
+int protocol_handle(struct connection *connection, const struct codec_frame *frame)
+{
+	if (frame->type == CODEC_CONNECT)
+		return handle_connect(connection, frame);
+	if (connection->session == NULL)
+		return -EPROTO; /* the first packet must be a CONNECT */
+	switch (frame->type) {
+	case CODEC_PUBLISH:
+		return handle_publish(connection, frame);
+	case CODEC_PUBACK:
+		return handle_puback(connection, frame);
+	case CODEC_SUBSCRIBE:
+	case CODEC_UNSUBSCRIBE:
+		return handle_filters(connection, frame);
+	case CODEC_PINGREQ:
+		return handle_ping(connection, frame);
+	case CODEC_DISCONNECT:
+		return handle_disconnect(frame);
+	default:
+		return -EPROTO; /* what only brokers send, QoS 2's, and the reserved */
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests; see request.h. */
+#include "request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+#include "must.h"
+#include "session.h"
+
+/* SUBACK has a code for each filter: the QoS granted (2 is not yet served), or 0x80. */
+static struct packet *request_create_answer(const struct request *request, uint8_t type,
+                                            uint16_t packet_id)
+{
+	const size_t codes = type == CODEC_SUBACK ? request->count : 0;
+	unsigned char *bytes = malloc(CODEC_HEADER_MAX + 2 + codes);
+	struct packet *answer;
+	size_t at;
+
+	if (bytes == NULL)
+		return NULL;
+	at = codec_put_header(bytes, type, 0, 2 + codes);
+	at += codec_put_u16(bytes + at, packet_id);
+	for (size_t i = 0; i < codes; i++)
+		bytes[at++] = request->filters[i].accepted ? request->filters[i].qos : 0x80;
+	answer = packet_create_own(bytes, at);
+	free(bytes);
+	return answer;
+}
+
+struct request *request_create(struct session *session, const struct codec_frame *frame,
+                               uint16_t packet_id, size_t count)
+{
+	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
+	const size_t filters_size = count * sizeof(struct request_filter);
+	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
+	struct request *request = malloc(sizeof(*request) + filters_size + frame->body_size);
+	struct codec_frame copy = *frame;
+	unsigned char *body;
+	size_t offset = 0;
+
+	if (request == NULL)
+		return NULL;
+	*request = (struct request){.broker = session->broker, .session = session, .count = count};
+	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
+	request->filters = (struct request_filter *)(request + 1);
+	body = (unsigned char *)(request->filters + count);
+	memcpy(body, frame->body, frame->body_size);
+	copy.body = body;
+	for (size_t i = 0; i < count; i++) {
+		struct request_filter *filter = &request->filters[i];
+
+		*filter = (struct request_filter){0};
+		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
+		filter->qos = filter->qos > 1 ? 1 : filter->qos;
+		filter->accepted = subscribe && names_levels(filter->name) <= NAMES_LEVELS_MAX;
+	}
+	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
+	                                        packet_id);
+	if (request->answer == NULL) {
+		free(request);
+		return NULL;
+	}
+	return request;
+}
+
+struct request *request_create_end(struct session *session)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (request == NULL)
+		return NULL;
+	request->kind = REQUEST_END;
+	request->session = session;
+	return request;
+}
+
+void request_submit(struct broker *broker, struct request *request)
+{
+	request->broker = broker;
+	session_reference(request->session);
+	matcher_apply(&broker->matcher, request);
+}
+
+void request_answer(struct request *request)
+{
+	if (request->answer != NULL)
+		session_deliver(request->session, request->answer);
+	request->answer = NULL;
+}
+
+void request_destroy(struct request *request)
+{
+	while (request->removed != NULL) {
+		struct subscription *removed = request->removed;
+
+		request->removed = removed->session_next;
+		subscription_destroy(removed);
+	}
+	session_release(request->session);
+	free(request);
+}

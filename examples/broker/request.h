@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A SUBSCRIBE, an UNSUBSCRIBE, or the end of a session, on its way: the same struct is the task of
+ * both hops.
+ *
+ *   connection -> subscription tree   enters or takes out the subscriptions
+ *     -> topic table                  tells each topic that is concerned
+ *       -> session                    the acknowledgement, behind all that
+ *
+ * Requests of one client stay in order through both. When the client sees the acknowledgement each
+ * topic has the change in its inbox, so it comes before whatever is published after that.
+ */
+#ifndef BROKER_REQUEST_H
+#define BROKER_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/task.h>
+
+#include "codec.h"
+#include "message.h"
+
+struct broker;
+struct session;
+struct subscription;
+
+enum request_kind {
+	REQUEST_SUBSCRIBE,
+	REQUEST_UNSUBSCRIBE,
+	REQUEST_END,
+};
+
+struct request_filter {
+	struct slice name;
+	uint64_t id; /* the subscription's, put in by the tree */
+	uint8_t qos;
+	bool accepted;
+};
+
+struct request {
+	struct baton_task task;
+	struct broker *broker;
+	struct session *session; /* counted, but for REQUEST_END until it is submitted */
+	enum request_kind kind;
+	struct packet *answer;
+	struct subscription *removed; /* out of the tree; by session_next */
+	size_t count;
+	struct request_filter *filters;
+};
+
+/* From a checked SUBSCRIBE or UNSUBSCRIBE with `count` filters. NULL: no memory. */
+struct request *request_create(struct session *session, const struct codec_frame *frame,
+                               uint16_t packet_id, size_t count);
+struct request *request_create_end(struct session *session);
+
+/* The first hop. Any thread that holds a reference on the session. */
+void request_submit(struct broker *broker, struct request *request);
+
+/* For the table: sends the acknowledgement; frees. */
+void request_answer(struct request *request);
+void request_destroy(struct request *request);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums and prints what stats.h describes. The demo reads the lines "name value" by their name. */
+#include "stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const kind_names[STATS_KINDS] = {
+	[STATS_TOPIC] = "topics",
+	[STATS_SESSION] = "sessions",
+	[STATS_CONNECTION] = "connections",
+	[STATS_TABLE] = "topic table",
+	[STATS_MATCHER] = "subscription tree",
+	[STATS_CLIENTS] = "client ids",
+};
+
+static void stats_sum(uint64_t *sum, uint64_t more)
+{
+	__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
+}
+
+void stats_count(uint64_t *counter)
+{
+	stats_sum(counter, 1);
+}
+
+void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more)
+{
+	struct baton_resource_stats *sum = &stats->kinds[kind];
+	uint64_t backlog = __atomic_load_n(&sum->backlog_max, __ATOMIC_RELAXED);
+
+	stats_sum(&stats->resources[kind], 1);
+	stats_sum(&sum->submitted, more->submitted);
+	stats_sum(&sum->executed, more->executed);
+	stats_sum(&sum->cancelled, more->cancelled);
+	stats_sum(&sum->captures, more->captures);
+	stats_sum(&sum->handoffs, more->handoffs);
+	stats_sum(&sum->helped, more->helped);
+	stats_sum(&sum->refused, more->refused);
+	while (more->backlog_max > backlog) /* ends: each failure has raised `backlog` */
+		if (__atomic_compare_exchange_n(&sum->backlog_max, &backlog, more->backlog_max, 0,
+		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			break;
+}
+
+static void print_resources(const struct stats *stats)
+{
+	uint64_t captures = 0, handoffs = 0, helped = 0;
+
+	printf("%-18s %9s %12s %12s %10s %8s %8s\n", "resources", "number", "tasks", "captures",
+	       "hand-offs", "helped", "backlog");
+	for (int i = 0; i < STATS_KINDS; i++) {
+		const struct baton_resource_stats *kind = &stats->kinds[i];
+
+		printf("%-18s %9" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %8" PRIu64
+		       " %8" PRIu64 "\n",
+		       kind_names[i], stats->resources[i], kind->executed, kind->captures,
+		       kind->handoffs, kind->helped, kind->backlog_max);
+		captures += kind->captures;
+		handoffs += kind->handoffs;
+		helped += kind->helped;
+	}
+	printf("captures           %" PRIu64 "\n", captures);
+	printf("handoffs           %" PRIu64 "\n", handoffs);
+	printf("helped             %" PRIu64 "\n", helped);
+}
+
+void stats_print(const struct stats *stats, const struct loop_stats *loops,
+                 const struct baton_pool_stats *pool)
+{
+	printf("connections        %" PRIu64 "\n", loops->connections);
+	printf("messages_in        %" PRIu64 "\n", loops->messages_in);
+	printf("messages_out       %" PRIu64 "\n", loops->messages_out);
+	printf("dropped            %" PRIu64 "\n", stats->dropped);
+	printf("evicted            %" PRIu64 "\n", stats->evicted);
+	printf("malformed          %" PRIu64 "\n", loops->malformed);
+	printf("retained           %" PRIu64 "\n", stats->retained);
+	printf("pauses             %" PRIu64 "\n", loops->pauses);
+	printf("writes             %" PRIu64 "\n", loops->writes);
+	print_resources(stats);
+	printf("pool_jobs          %" PRIu64 "\n", pool->executed);
+	printf("steals             %" PRIu64 "\n", pool->stolen);
+	printf("parks              %" PRIu64 "\n", pool->parked);
+	printf("lifo_hits          %" PRIu64 "\n", pool->lifo_hits);
+	fflush(stdout);
+}

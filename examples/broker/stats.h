@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the broker counts. Loop threads count messages in their own struct loop_stats; what baton
+ * counted for a resource is added here when the resource ends, for each kind of resource together.
+ */
+#ifndef BROKER_STATS_H
+#define BROKER_STATS_H
+
+#include <stdint.h>
+
+#include <baton/pool.h>
+#include <baton/resource.h>
+
+enum stats_kind {
+	STATS_TOPIC,
+	STATS_SESSION,
+	STATS_CONNECTION,
+	STATS_TABLE,
+	STATS_MATCHER,
+	STATS_CLIENTS,
+	STATS_KINDS,
+};
+
+/* Written by one loop thread, read when it has ended. */
+struct loop_stats {
+	uint64_t connections;
+	uint64_t messages_in;
+	uint64_t messages_out;
+	uint64_t pauses; /* times a publisher was not read from, see connection.h */
+	uint64_t writes; /* system calls that wrote */
+	uint64_t malformed;
+};
+
+struct stats {
+	/* Any thread, through stats_count(). */
+	uint64_t dropped; /* QoS 0 messages that a stuck subscriber did not get */
+	uint64_t evicted; /* stuck QoS 1 subscribers that were disconnected */
+	uint64_t retained;
+	/* Sums over resources that have ended, through stats_add(). */
+	uint64_t resources[STATS_KINDS];
+	struct baton_resource_stats kinds[STATS_KINDS];
+};
+
+void stats_count(uint64_t *counter);
+void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more);
+
+/* Prints the table. Nothing else may run by now. */
+void stats_print(const struct stats *stats, const struct loop_stats *loops,
+                 const struct baton_pool_stats *pool);
+
+#endif

@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# baton's examples on real input: the counter, the subscriptions, and then the MQTT broker with
+# Debian's own clients. Four mosquitto_pub send real text, line by line, at QoS 0 and 1, to four
+# mosquitto_sub with an exact topic, `+`, `#` and overlapping subscriptions; what each of these
+# printed is compared with what was sent, byte by byte. Run from the repository's root when the
+# examples are built (make demo). Exit status 0: everything was as it should be.
+#
+#   DEMO_LINES=n   lines per publisher (default 150000; at QoS 1 at most 60000)
+#   BUILD=dir      where the binaries are (default build)
+
+set -u
+export LC_ALL=C
+
+build=${BUILD:-build}
+lines=${DEMO_LINES:-150000}
+limit=120 # seconds, for any one client
+pids=()
+
+# mosquitto_pub 2.0.11 -l -q 1 ends too early with more lines than there are packet ids: it takes
+# the first acknowledgement of the id that its last line will have for that of the last line.
+fewer=$((lines < 60000 ? lines : 60000))
+declare -A count=([a]=$lines [b]=$fewer [c]=$lines [d]=$fewer)
+sent=$((2 * (lines + fewer)))
+got=0
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/baton-demo.XXXXXX") || exit 1
+
+stop() {
+	local pid
+
+	for pid in "${pids[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$work"
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+fail() {
+	echo "demo: FAILED: $*" >&2
+	exit 1
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds.
+wait_for() {
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+for program in mosquitto_pub mosquitto_sub stdbuf timeout; do
+	command -v "$program" >/dev/null || fail "$program is missing (Debian: mosquitto-clients)"
+done
+
+# ---- the small ones ----
+
+timeout -k 5 60 "$build/examples/counter" || fail "counter"
+timeout -k 5 60 "$build/examples/subscriptions" || fail "subscriptions"
+
+# ---- the text: whatever of this the machine has, without blank lines ----
+
+text() {
+	find /usr/share/common-licenses /usr/include /usr/lib/gcc /usr/share/perl \
+		/usr/lib/*/perl-base -type f -size -200k 2>/dev/null |
+		LC_ALL=C sort | head -n 3000 | tr '\n' '\0' | xargs -0 cat 2>/dev/null |
+		tr -cd '\12\40-\176' | grep '[^ ]' | cut -c1-400 | head -n $sent
+}
+
+text >"$work/text"
+[ "$(wc -l <"$work/text")" -gt 100 ] || fail "no text found on this machine"
+while [ "$(wc -l <"$work/text")" -lt $sent ]; do
+	cat "$work/text" "$work/text" >"$work/more" && mv "$work/more" "$work/text"
+done
+
+# sent.a to sent.d: each line says whose it is, and its number.
+at=1
+for name in a b c d; do
+	tail -n +$at "$work/text" | head -n "${count[$name]}" |
+		awk -v name=$name '{printf "%s %07d %s\n", name, NR, $0}' >"$work/sent.$name"
+	at=$((at + count[$name]))
+done
+
+# ---- the broker ----
+
+timeout -k 20 900 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --threads 2 \
+	--stats >"$work/broker" &
+broker=$!
+pids+=("$broker")
+wait_for 10 grep -q '^listening on' "$work/broker" || fail "the broker did not start"
+port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/broker")
+
+# Arrays, not functions: what runs in the background is `timeout` itself, which stop() can end.
+pub=(timeout -k 10 $limit mosquitto_pub -h 127.0.0.1 -p "$port")
+sub=(timeout -k 10 $limit stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port")
+
+"${pub[@]}" -t demo/retained -q 1 -r -m 'kept for you' || fail "publish a retained message"
+[ "$("${sub[@]}" -t 'demo/+' -C 1 -W 10 -F '%r %t %p')" = '1 demo/retained kept for you' ] ||
+	fail "the retained message"
+echo "retained: a new subscriber got it"
+
+# ---- subscribers, all acknowledged before anybody publishes ----
+
+declare -A expects=([exact]="c d" [plus]="a b" [hash]="a b c d" [overlap]="a b c d")
+
+subscribe() {
+	local name=$1 expected=0 publisher
+
+	shift
+	for publisher in ${expects[$name]}; do
+		expected=$((expected + count[$publisher]))
+	done
+	got=$((got + expected))
+	"${sub[@]}" -d -i "demo-$name" -C $expected "$@" >"$work/got.$name" 2>&1 &
+	subscribers[$name]=$!
+	pids+=($!)
+}
+
+declare -A subscribers=()
+subscribe exact -q 0 -t text/shared
+subscribe plus -q 1 -t text/own/+
+subscribe hash -q 0 -t 'text/#'
+subscribe overlap -q 1 -t 'text/#' -t text/shared -t 'text/+/b'
+for name in "${!subscribers[@]}"; do
+	wait_for 10 grep -q '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
+done
+
+start=$(date +%s%N)
+publishers=()
+for name in a b c d; do
+	case $name in
+	a) "${pub[@]}" -i demo-a -q 0 -t text/own/a -l <"$work/sent.a" & ;;
+	b) "${pub[@]}" -i demo-b -q 1 -t text/own/b -l <"$work/sent.b" & ;;
+	c) "${pub[@]}" -i demo-c -q 0 -t text/shared -l <"$work/sent.c" & ;;
+	d) "${pub[@]}" -i demo-d -q 1 -t text/shared -l <"$work/sent.d" & ;;
+	esac
+	publishers+=($!)
+	pids+=($!)
+done
+
+# ---- meanwhile: clients that do not speak MQTT ----
+
+# Sends the bytes (printf's format); the broker must close this connection, soon.
+malformed() {
+	local what=$1 bytes=$2 answer status
+
+	exec 3<>"/dev/tcp/127.0.0.1/$port" || fail "malformed: connect"
+	# shellcheck disable=SC2059
+	printf "$bytes" >&3 2>/dev/null
+	IFS= read -r -t 10 -N 64 answer <&3 2>/dev/null
+	status=$?
+	exec 3<&- 3>&-
+	[ $status -le 128 ] || fail "malformed ($what): still connected"
+	: "$answer"
+}
+
+connect='\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01m'
+malformed "not MQTT" 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+malformed "no CONNECT" '\x30\x05\x00\x01txx'
+malformed "endless length" '\x10\xff\xff\xff\xff\xff'
+malformed "overlong length" "$connect"'\xc0\x80\x00'
+malformed "too large" "$connect"'\x30\x80\x80\x80\x01'
+malformed "wildcard in a name" "$connect"'\x30\x04\x00\x01#x'
+malformed "second CONNECT" "$connect$connect"
+malformed "reserved bits" "$connect"'\x80\x06\x00\x01\x00\x01a\x00'
+echo "malformed: 8 clients were closed"
+
+# ---- the end of it ----
+
+for pid in "${publishers[@]}"; do
+	wait "$pid" || fail "a publisher ended with status $?"
+done
+for name in "${!subscribers[@]}"; do
+	wait "${subscribers[$name]}" || fail "subscriber $name ended with status $?"
+done
+end=$(date +%s%N)
+
+for name in "${!subscribers[@]}"; do
+	for publisher in ${expects[$name]}; do
+		grep "^$publisher " "$work/got.$name" | cmp -s - "$work/sent.$publisher" ||
+			fail "$name: the lines of $publisher are not what was sent"
+	done
+	grep '^[cd] ' "$work/got.$name" >"$work/order.$name"
+done
+for name in hash overlap; do
+	cmp -s "$work/order.exact" "$work/order.$name" || fail "text/shared: no common order"
+done
+echo "verified: every line, in its publisher's order, at each of 4 subscribers;"
+echo "          both publishers of text/shared in one common order at 3"
+
+kill -TERM "$broker"
+wait "$broker" || fail "the broker ended with status $?"
+value() {
+	awk -v name="$1" '$1 == name {print $2}' "$work/broker"
+}
+[ "$(value malformed)" -ge 8 ] || fail "the broker counted $(value malformed) malformed clients"
+[ "$(value dropped)" -eq 0 ] || fail "the broker dropped $(value dropped) messages"
+
+ms=$(((end - start) / 1000000))
+echo
+printf '%-22s %12s %12s\n' '' lines 'lines/s' published $sent $((sent * 1000 / ms)) \
+	delivered $got $((got * 1000 / ms))
+echo
+sed -n '2,$p' "$work/broker"
+echo
+echo "demo: all is well"
