@@ -19,7 +19,7 @@ LAYER_7 := default_pool.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS :=
+EXTRA_CHECKS := check-budget
 
 CC ?= cc
 CXX ?= g++
@@ -176,7 +176,7 @@ check-install: all | build/deps/test ## install, build the README's example, uni
 	$(Q)MAKE='$(MAKE)' CC='$(CC)' test/install.sh
 
 .PHONY: tidy tidy-format format
-tidy: ## layers, lengths, ordering tags, names: what STYLE can be checked
+tidy: ## layers, lengths, ordering tags, names: what of the style can be checked
 	$(Q)test/tidy.sh
 
 FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
@@ -218,8 +218,31 @@ build/bench/bench: $(BENCH_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -lm -pthread
 
-bench: build/bench/bench ## the benchmark, against its peers in the same run
+bench: build/bench/bench build/bench/counts ## the benchmark, against its peers in the same run
 	$(Q)BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" $<
+
+# ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
+COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
+COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench
+COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc syscall sched_yield eventfd read \
+	write,-Wl,--wrap=$f)
+
+build/counts/%.o: %.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(if $(filter src/%,$<),$(LIB_FLAGS),$(TEST_FLAGS)) $(COUNTING) \
+		-c -o $@ $<
+
+build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/counts/%.o)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(COUNTS_WRAP) -o $@ $^ $(LDFLAGS) -lm -pthread
+
+-include $(patsubst %.c,build/counts/%.d,$(SOURCES) $(COUNTS_SOURCES))
+
+.PHONY: check-budget
+check-budget: build/bench/counts ## atomics, allocations, system calls per task: within budget
+	$(Q)timeout 60 $<
 
 -include $(patsubst %.c,build/%.d,$(BENCH_SOURCES) $(wildcard examples/*.c) $(BROKER_SOURCES))
 

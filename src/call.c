@@ -65,6 +65,7 @@ static int async_run(struct baton_task *task)
 BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                void **value)
 {
+	struct baton__thread *self = baton__self;
 	struct baton__frame frame;
 	uintptr_t word = 0;
 	void *result;
@@ -72,7 +73,7 @@ BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn
 	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
 	if (load_relaxed(&resource->_word) || !cas_acquire(&resource->_word, &word, BATON__BUSY))
 		return false;
-	baton__frame_push(&frame, resource);
+	baton__frame_enter(self, &frame, resource);
 	result = fn(arg);
 	if (resource->_stats) {
 		baton__count(&resource->_stats->submitted, 1);
@@ -81,10 +82,13 @@ BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn
 	}
 	word = BATON__BUSY;
 	/* [R2] release: all that fn did; pairs with [R2] in capture */
-	if (BATON_LIKELY(cas_release(&resource->_word, &word, 0)))
-		baton__frame_pop(&frame);
-	else
+	if (BATON_LIKELY(cas_release(&resource->_word, &word, 0))) {
+		baton__frame_exit(self, &frame);
+	} else {
+		frame.value = NULL;
+		frame.after = NULL;
 		baton__run_captured(&frame, resource, 1, 1);
+	}
 	if (value)
 		*value = result;
 	return true;
@@ -201,7 +205,6 @@ BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, 
 	}
 	/* unshared: not submitted yet */
 	async->counted.future._state = BATON__FUTURE_COUNTED;
-	async->counted.references = 2; /* the runner's, the caller's */
 	async->fn = fn;
 	async->arg = arg;
 	baton_task_init(&async->task, async_run, &async->counted.future);

@@ -139,7 +139,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	if (!awaiter)
 		return -ENOMEM;
 	*awaiter = (struct baton__awaiter){
-		.counted = {.future = BATON_FUTURE_INIT, .references = 2},
+		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
 		.task = BATON_TASK_INIT(NULL, BATON__MARK_AWAIT),
 	};
 	/* unshared: not pushed yet */

@@ -149,15 +149,16 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 		next = state | (found & (BATON__FUTURE_PROMISE | BATON__FUTURE_COUNTED));
 		/* [F1] release: value, status, and all that the task did; pairs with [F1] in
 		 * baton__future_final. [F2] release: the visit is counted; pairs with [F2] in
-		 * leave. Linearisation point, and the last touch unless COUNTED. */
-		if (cas_release(&future->_state, &found, next))
+		 * leave. [F6] acquire: the others' use is over; pairs with [F6] in unref.
+		 * Linearisation point, and the last touch unless DROPPED. */
+		if (cas_acq_rel(&future->_state, &found, next))
 			break;
 	}
 	if (found & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
 	fire(continuations);
-	if (found & BATON__FUTURE_COUNTED)
-		baton_future_unref(future);
+	if (found & BATON__FUTURE_DROPPED)
+		baton__node_free(future);
 }
 
 bool baton__future_visit(struct baton_future *future)
@@ -286,8 +287,13 @@ BATON_EXPORT void baton_future_unref(struct baton_future *future)
 
 	BATON_ASSERT(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED);
 	/* [F6] acquire: the others' use of it is over; pairs with [F6] below, in their unref */
-	if (load_acquire(&counted->references) == 1 ||
-	    /* [F6] release: so is ours; acquire: as above. Pairs with [F6] above */
-	    sub_acq_rel(&counted->references, 1) == 1)
+	if (load_acquire(&counted->references) != 1 &&
+	    /* [F6] release: so is ours; acquire: as above. Pairs with [F6] above and in finish */
+	    sub_acq_rel(&counted->references, 1) != 1)
+		return;
+	/* [F6] release: our use; pairs with [F6] in finish. [F1] acquire: the completer's last
+	 * touch was the store that we see; pairs with [F1] in finish. */
+	if (baton__future_final(future) ||
+	    or_acq_rel(&future->_state, BATON__FUTURE_DROPPED) & BATON__FUTURE_FINAL)
 		baton__node_free(counted);
 }

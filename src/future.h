@@ -14,13 +14,14 @@
  *                    visitor on leaving, or the runner, which then adds the visit to the resource's
  *                    count; only while PENDING or CANCELLING
  *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
+ *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
  *
  * Invariants:
  * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
  *    RUNNING is a CAS, and only the runner (a promise: the claimer) leaves CANCELLING and RUNNING.
- * F2 The store that makes it final ([F1]) is the completer's last touch of a future that is not
- *    COUNTED. The value, the status and the list are dealt with before.
+ * F2 The store that makes it final ([F1]) is the completer's last touch of a future that was not
+ *    DROPPED. The value, the status and the list are dealt with before.
  * F3 While the VISITOR bit is set, and until its count is taken back, the resource is not released
  *    for good (resource.h, R6).
  *
@@ -52,11 +53,15 @@
 #define BATON__FUTURE_PROMISE 0x40U
 #define BATON__FUTURE_COUNTED 0x80U
 #define BATON__FUTURE_STOP 0x100U
+#define BATON__FUTURE_DROPPED 0x200U
 
 /* One visit, in the resource's turn word. */
 #define BATON__VISIT 0x20U
 
-/* A future from the library; lies at the start of a node's body (node.h). */
+/*
+ * A future from the library; lies at the start of a node's body (node.h). The references are those
+ * from outside; the runner's is the state itself: who is second of "final" and "dropped" frees it.
+ */
 struct baton__counted {
 	struct baton_future future;
 	uint32_t references;
@@ -84,7 +89,7 @@ BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 bool baton__future_claim(struct baton_future *future, uint32_t *visits);
 
 /*
- * Completes: wakes sleepers, fires continuations, drops the runner's reference. `state` is one of
+ * Completes: wakes sleepers, fires continuations, frees what was dropped. `state` is one of
  * the final ones. `visits` as above; NULL if the state is RUNNING or it is a promise's.
  */
 void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,

@@ -224,28 +224,79 @@ static BATON_NOINLINE int submit_slow(struct baton_resource *resource, struct ba
 	return error ? baton__unready(resource, task, error) : 0;
 }
 
-BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+/* A task with a future, on an idle resource. */
+static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
+                                             struct baton_task *task)
 {
 	struct baton__frame frame;
 
-	if (BATON_UNLIKELY(load_relaxed(&resource->_word) != 0 ||
-	                   baton__self->depth >= BATON_NESTING_MAX))
+	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
+	    !capture(resource, 0))
 		return submit_slow(resource, task, true);
-	if (BATON_UNLIKELY(!capture(resource, 0)))
-		return submit_slow(resource, task, true);
+	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
-		baton__frame_push(&frame, resource);
 		baton__run_captured(&frame, resource, 0, 0);
 		return -EINVAL;
 	}
 	count_submitted(resource, 1);
 	count_capture(resource);
-	baton__frame_push(&frame, resource);
 	baton__run_task(&frame, resource, task);
 	if (BATON_LIKELY(release_at_once(resource)))
 		baton__frame_pop(&frame);
 	else
 		baton__run_captured(&frame, resource, 1, 1);
+	return 0;
+}
+
+/* Runs on from the short path: the rest of the frame is set up only now. */
+static BATON_NOINLINE int run_on(struct baton__frame *frame, struct baton_resource *resource)
+{
+	frame->value = NULL;
+	frame->after = NULL;
+	baton__run_captured(frame, resource, 1, 1);
+	return 0;
+}
+
+static BATON_NOINLINE void count_at_once(struct baton_resource *resource)
+{
+	count_submitted(resource, 1);
+	count_capture(resource);
+	baton__count(&resource->_stats->executed, 1);
+}
+
+/* One look at a busy resource, for a task without a future. False: the long way. */
+BATON_INLINE bool push_at_once(struct baton_resource *resource, uintptr_t word,
+                               struct baton_task *task)
+{
+	return (word & BATON__BUSY) && (word & BATON__MODE) != BATON__CLOSED &&
+	       push(resource, &word, task, task, word & ~BATON__TASKS);
+}
+
+/*
+ * The short path: no future, and the resource is idle, or busy and the push succeeds at once. What
+ * it does not do is done in submit_slow.
+ */
+BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+	uintptr_t word = load_relaxed(&resource->_word);
+	struct baton__frame frame;
+
+	if (task->_future)
+		return submit_with_future(resource, task);
+	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
+		return submit_slow(resource, task, true);
+	if (word)
+		return push_at_once(resource, word, task) ? 0 : submit_slow(resource, task, true);
+	if (BATON_UNLIKELY(!capture(resource, 0)))
+		return submit_slow(resource, task, true);
+	baton__frame_enter(self, &frame, resource);
+	(void)task->_run(task); /* last touch of the task */
+	if (BATON_UNLIKELY(resource->_stats != NULL))
+		count_at_once(resource);
+	if (BATON_UNLIKELY(!release_at_once(resource)))
+		return run_on(&frame, resource);
+	baton__frame_exit(self, &frame);
 	return 0;
 }
 

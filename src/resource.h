@@ -112,31 +112,39 @@ struct baton__budget {
 	bool borrowed;                    /* a helper: stop when empty, never release */
 };
 
-BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
+/* Without `value` and `after`, which a run at once does not need. */
+BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
+                                     struct baton_resource *resource)
 {
-	struct baton__thread *self = baton__self;
-
 	frame->below = self->top;
 	frame->resource = resource;
 	frame->future = NULL;
-	frame->value = NULL;
-	frame->after = NULL;
 	store_relaxed(&self->top, frame); /* read by on_fork_in_child */
 	self->depth++;
+}
+
+BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
+{
+	baton__frame_enter(baton__self, frame, resource);
+	frame->value = NULL;
+	frame->after = NULL;
 }
 
 /* Works off what no executor would take, when the outermost frame has gone. */
 void baton__deferred_run(struct baton__thread *self);
 void baton__deferred_push(struct baton_job *job);
 
-BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
+BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
 {
-	struct baton__thread *self = baton__self;
-
 	store_relaxed(&self->top, frame->below);
 	self->depth--;
 	if (BATON_UNLIKELY(self->deferred) && !frame->below)
 		baton__deferred_run(self);
+}
+
+BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
+{
+	baton__frame_exit(baton__self, frame);
 }
 
 BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a submitter pays: on an idle resource, the run included; on a busy one, which here is one
+ * that this very thread holds.
+ */
+#include "counters.h"
+
+#include <math.h>
+
+#include <baton.h>
+
+#define TASKS 960 /* a multiple of the batch; fits the caches of nodes */
+#define BATCH 16
+
+static const struct baton_resource_config patient = {
+	.capture_limit = 4 * TASKS,
+	.quantum = BATON_QUANTUM,
+};
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &patient, NULL);
+static struct baton_task tasks[TASKS];
+static struct baton_future futures[TASKS];
+static struct baton_future *handles[TASKS];
+
+static int nothing_task(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* One round of TASKS, in one of the ways to submit. */
+static void submit_plain(void)
+{
+	for (int i = 0; i < TASKS; i++) {
+		baton_task_init(&tasks[i], nothing_task, NULL);
+		(void)baton_submit(&resource, &tasks[i]);
+	}
+}
+
+static void submit_future(void)
+{
+	for (int i = 0; i < TASKS; i++) {
+		baton_future_init(&futures[i]);
+		baton_task_init(&tasks[i], nothing_task, &futures[i]);
+		(void)baton_submit(&resource, &tasks[i]);
+	}
+}
+
+static void submit_batch(void)
+{
+	struct baton_task *pointers[BATCH];
+
+	for (int i = 0; i < TASKS; i += BATCH) {
+		for (int j = 0; j < BATCH; j++) {
+			pointers[j] = &tasks[i + j];
+			baton_task_init(pointers[j], nothing_task, NULL);
+		}
+		(void)baton_submit_batch(&resource, pointers, BATCH);
+	}
+}
+
+static void call(void)
+{
+	void *value;
+
+	for (int i = 0; i < TASKS; i++)
+		(void)baton_call(&resource, nothing, NULL, &value);
+}
+
+static void post(void)
+{
+	for (int i = 0; i < TASKS; i++)
+		(void)baton_post(&resource, nothing, NULL);
+}
+
+static void async(void)
+{
+	for (int i = 0; i < TASKS; i++)
+		if (baton_async(&resource, nothing, NULL, &handles[i]))
+			handles[i] = NULL;
+}
+
+static void drop(void)
+{
+	for (int i = 0; i < TASKS; i++) {
+		if (handles[i])
+			baton_future_unref(handles[i]);
+		handles[i] = NULL;
+	}
+}
+
+static void async_and_drop(void)
+{
+	async();
+	drop();
+}
+
+struct busy {
+	struct baton_task task;
+	void (*way)(void);
+	struct counts cost;
+};
+
+static int busy_run(struct baton_task *task)
+{
+	struct busy *busy = baton_container_of(task, struct busy, task);
+	struct bench_counts before = counts_now();
+
+	busy->way();
+	busy->cost = counts_since(&before, TASKS);
+	return 0;
+}
+
+static void row_idle(const char *path, struct counts limit, void (*way)(void))
+{
+	struct bench_counts before;
+
+	way(); /* fills the caches */
+	before = counts_now();
+	way();
+	counts_row(path, limit, counts_since(&before, TASKS));
+}
+
+static void row_busy(const char *path, struct counts limit, void (*way)(void))
+{
+	struct busy busy = {.task = BATON_TASK_INIT(busy_run, NULL), .way = way};
+
+	for (int i = 0; i < 2; i++) {
+		(void)baton_submit(&resource, &busy.task);
+		drop();
+	}
+	counts_row(path, limit, busy.cost);
+}
+
+void counts_submitter(void)
+{
+	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
+	row_idle("call, idle", (struct counts){2, 0, 0}, call);
+	row_idle("submit, idle, caller's future", (struct counts){4, 0, 0}, submit_future);
+	row_idle("batch of 16, idle, no futures", (struct counts){2.0 / BATCH, 0, 0}, submit_batch);
+	row_idle("post, idle", (struct counts){2, 0, 0}, post);
+	row_idle("async and unref, idle", (struct counts){2, 0, 0}, async_and_drop);
+	row_busy("submit, busy, no future", (struct counts){1, 0, 0}, submit_plain);
+	row_busy("submit, busy, caller's future", (struct counts){1, 0, 0}, submit_future);
+	row_busy("batch of 16, busy", (struct counts){1.0 / BATCH, 0, 0}, submit_batch);
+	row_busy("post, busy", (struct counts){1, 0, 0}, post);
+	row_busy("async, busy", (struct counts){1, 0, 0}, async);
+}
