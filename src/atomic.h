@@ -50,6 +50,7 @@
 #define sub_acq_rel(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_ACQ_REL)
 #define sub_seq_cst(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_SEQ_CST)
 #define or_acq_rel(word, value) __atomic_fetch_or((word), (value), __ATOMIC_ACQ_REL)
+#define or_seq_cst(word, value) __atomic_fetch_or((word), (value), __ATOMIC_SEQ_CST)
 #define and_acq_rel(word, value) __atomic_fetch_and((word), (value), __ATOMIC_ACQ_REL)
 
 #endif

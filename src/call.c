@@ -100,9 +100,10 @@ static int withdraw(struct call *call)
 	int error;
 
 	(void)baton_future_cancel(&call->future);
-	/* Ended by the holder of the resource, which meets the cancelled task; a queued resource
-	 * has been met by the cancel itself. */
+	/* Ended by the holder of the resource, which meets the cancelled task, or by us when it is
+	 * queued. */
 	do {
+		baton__cancel_visit(&call->future);
 		error = baton_future_wait(&call->future);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_status(&call->future) ? -EDEADLK : 0;

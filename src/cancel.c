@@ -9,41 +9,66 @@
 
 #include <errno.h>
 
+/* The visitor's part. */
+static void unlink_and_leave(struct baton_future *future, struct baton_resource *resource)
+{
+	baton__self->visits++;
+	if (!baton__unlink(resource, future))
+		baton__leave(future, resource);
+	baton__self->visits--;
+	baton__deferred_check(baton__self);
+}
+
+void baton__cancel_visit(struct baton_future *future)
+{
+	struct baton_resource *resource = baton__future_visit(future);
+
+	if (resource)
+		unlink_and_leave(future, resource);
+}
+
+/* The decision. 0: it is CANCELLING now, and we are its visitor if *resource is set. */
+static int decide(struct baton_future *future, struct baton_resource **resource)
+{
+	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
+	for (;;) {
+		/* [F8] acquire: before the look at the resource; pairs with [F8] in settle.
+		 * [F1] acquire: as poll; pairs with [F1] in finish */
+		uint32_t state = load_acquire(&future->_state);
+		uint32_t base = state & BATON__FUTURE_STATE;
+		uint32_t next = state | BATON__FUTURE_STOP;
+
+		*resource = baton__future_resource(future);
+		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
+			return -EALREADY;
+		if (!*resource)
+			return -EINVAL;
+		if (base == BATON__FUTURE_PENDING)
+			next = state | BATON__FUTURE_CANCELLING | BATON__FUTURE_VISITOR;
+		/* Relaxed: nothing is published. Linearisation point. */
+		if (!cas_relaxed(&future->_state, &state, next))
+			continue;
+		if (base == BATON__FUTURE_RUNNING)
+			return -EINPROGRESS;
+		/* A helper is there: the task is unlinked when it is reached. */
+		if (state & BATON__FUTURE_VISITOR)
+			*resource = NULL;
+		return 0;
+	}
+}
+
 BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 {
 	struct baton_resource *resource;
-	uint32_t state;
-	uint32_t next;
 	int error = baton__thread_attach();
 
 	if (error)
 		return error;
-	/* [F1] acquire: as poll; pairs with [F1] in finish */
-	state = load_acquire(&future->_state);
-	if (state & BATON__FUTURE_PROMISE)
+	/* Relaxed: constant after init. */
+	if (load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)
 		return baton__promise_cancel(future);
-	resource = baton__future_resource(future);
-	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
-	do {
-		uint32_t base = state & BATON__FUTURE_STATE;
-
-		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
-			return -EALREADY;
-		if (!resource)
-			return -EINVAL;
-		if (base == BATON__FUTURE_RUNNING)
-			next = state | BATON__FUTURE_STOP;
-		else
-			next = state | BATON__FUTURE_CANCELLING | BATON__FUTURE_VISITOR;
-		/* [F2] acquire: an unbound resource; pairs with [F2] in settle. Linearisation
-		 * point of the decision. */
-	} while (!cas_acquire(&future->_state, &state, next));
-	if ((state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING)
-		return -EINPROGRESS;
-	if (state & BATON__FUTURE_VISITOR)
-		return 0; /* a helper is there; the task is unlinked when it is reached */
-	if (baton__future_resource(future) == resource)
-		(void)baton__unlink(resource, future);
-	baton__leave(future, resource);
-	return 0;
+	error = decide(future, &resource);
+	if (!error && resource)
+		unlink_and_leave(future, resource);
+	return error;
 }

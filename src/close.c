@@ -22,12 +22,12 @@ static void capture_for_mark(struct baton_resource *resource, struct baton_task 
 		if (baton__hand_off(resource) == BATON__GIVEN)
 			return;
 		if (baton__self->depth >= BATON_NESTING_MAX) {
-			baton__deferred_push(&resource->_job);
+			baton__deferred_push(resource);
 			return;
 		}
 	}
 	baton__frame_push(&frame, resource);
-	baton__run_rest(&frame, resource);
+	baton__run_captured(&frame, resource, 0, 0);
 }
 
 /* The mode that a push of a mark leaves behind; `mode`: what it asks for. */

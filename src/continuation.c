@@ -18,8 +18,8 @@ static void fire_task(struct baton_continuation *continuation)
 	if (!error || error == -ECANCELED || error == -EINVAL)
 		return;
 	if (future)
-		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-		                     &resource->_job._turn);
+		/* Unbound, it has no visitor. */
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 	else if (resource->_config && resource->_config->cancelled)
 		resource->_config->cancelled(task);
 }

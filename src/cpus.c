@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The kernel refuses sets that are too small; no kernel has more CPUs than this. */
 #define CPUS_FIRST 1024
@@ -171,7 +172,8 @@ static size_t quota_in(const char *root, const struct mount *mount)
 
 	if (!cgroup)
 		return 0;
-	if (top_length > 1 && !strncmp(cgroup, mount->top, top_length))
+	if (top_length > 1 && !strncmp(cgroup, mount->top, top_length) &&
+	    (cgroup[top_length] == '/' || !cgroup[top_length]))
 		below += top_length;
 	directory = text("%s%s%s", root, mount->point, below);
 	free(cgroup);
@@ -226,7 +228,8 @@ size_t baton__cpus_allowed(void)
 
 		if (!set)
 			return 1;
-		if (!sched_getaffinity(0, size, set))
+		/* The process's, not that of the calling thread, which may be pinned. */
+		if (!sched_getaffinity(getpid(), size, set))
 			count = CPU_COUNT_S(size, set);
 		else
 			too_small = errno == EINVAL;

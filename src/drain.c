@@ -18,10 +18,10 @@ void baton__run_task(struct baton__frame *frame, struct baton_resource *resource
 	int status;
 
 	frame->value = NULL;
-	frame->future = future;
 	if (BATON_LIKELY(!future)) {
 		(void)task->_run(task); /* last touch of the task */
 	} else if (baton__future_claim(future, &resource->_job._turn)) {
+		frame->future = future;
 		status = task->_run(task);
 		frame->future = NULL;
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
@@ -271,10 +271,9 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 			    baton__only_marks(resource))
 				break;
 			resource->_list = task->_next;
-			if (task->_future == BATON__MARK_CANCEL)
-				baton__node_free(task);
-			else
-				postpone(frame, resource, task);
+			/* Cancel marks have gone when the inbox was taken. */
+			BATON_ASSERT(task->_future != BATON__MARK_CANCEL);
+			postpone(frame, resource, task);
 			continue;
 		}
 		if (BATON_UNLIKELY(frame->after != NULL))

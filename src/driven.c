@@ -26,14 +26,22 @@ int baton__driven_push(struct baton__driven *driven, struct baton_job *job)
 	return word == 0;
 }
 
+/* Puts the inbox behind the list and leaves it empty, or closed; closed it stays. */
 static void take(struct baton__driven *driven, uintptr_t left)
 {
-	/* [E1] acquire: the jobs; pairs with [E1] in push. seq_cst: after our store of `asleep` in
-	 * wait.c, see [N1]. */
-	struct baton_job *newest = (struct baton_job *)swap_seq_cst(&driven->inbox, left);
+	uintptr_t word = load_relaxed(&driven->inbox);
+	struct baton_job *newest;
 	struct baton_job *oldest = NULL;
 	struct baton_job **end = &driven->list;
 
+	/* Ends: each failure is a push.
+	 * [E1] acquire: the jobs; pairs with [E1] in push. seq_cst: after our store of `asleep` in
+	 * wait.c, see [N1]. */
+	do {
+		if (word == CLOSED)
+			return;
+	} while (!cas_seq_cst(&driven->inbox, &word, left));
+	newest = (struct baton_job *)word;
 	while (newest) {
 		struct baton_job *next = newest->_next;
 
@@ -63,11 +71,30 @@ struct baton_job *baton__driven_pop(struct baton__driven *driven)
 	return job;
 }
 
+/* A record is adopted by another thread when its own has ended: hence the session. */
+bool baton__driven_owned(const struct baton__driven *driven)
+{
+	return load_relaxed(&driven->owner) == baton__self &&
+	       driven->session == baton__self->session;
+}
+
+int baton__driven_adopt(struct baton__driven *driven)
+{
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	driven->session = baton__self->session;
+	/* [E2] release: our record; pairs with [E2] in notify */
+	store_release(&driven->owner, baton__self);
+	return 0;
+}
+
 int baton__driven_drive(struct baton__driven *driven)
 {
 	struct baton_job *job;
 
-	if (load_relaxed(&driven->owner) != baton__self)
+	if (!baton__driven_owned(driven))
 		return -EPERM;
 	if (baton__self->depth >= BATON_NESTING_MAX)
 		return -EDEADLK;
@@ -87,14 +114,9 @@ void baton__driven_notify(struct baton__driven *driven)
 		(void)baton__thread_nudge(owner);
 }
 
-struct baton_job *baton__driven_close(struct baton__driven *driven)
+void baton__driven_close(struct baton__driven *driven)
 {
-	struct baton_job *list;
-
 	take(driven, CLOSED);
-	list = driven->list;
-	driven->list = NULL;
 	/* Who has pushed may still be in schedule(). */
 	baton__thread_await_outside(driven);
-	return list;
 }

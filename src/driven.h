@@ -18,6 +18,7 @@ struct baton__driven {
 	uintptr_t inbox;        /* newest job, or CLOSED */
 	struct baton_job *list; /* oldest job; the owner's */
 	struct baton__thread *owner;
+	uint64_t session; /* the owner's, see thread.h */
 };
 
 /* Queues a job. 1: there was none in the inbox; 0: there was; -ESHUTDOWN. Any thread. */
@@ -35,7 +36,11 @@ int baton__driven_drive(struct baton__driven *driven);
 /* A job is queued, or back with work left: the owner may be asleep. Any thread. */
 void baton__driven_notify(struct baton__driven *driven);
 
-/* Refuses jobs from now on and returns those queued, oldest first. The owner. */
-struct baton_job *baton__driven_close(struct baton__driven *driven);
+/* The calling thread becomes the owner: 0, -ENOMEM, -ECHILD. And is it the owner? */
+int baton__driven_adopt(struct baton__driven *driven);
+bool baton__driven_owned(const struct baton__driven *driven);
+
+/* Refuses jobs from now on; those queued are still to be popped. The owner. */
+void baton__driven_close(struct baton__driven *driven);
 
 #endif

@@ -107,3 +107,12 @@ uint64_t baton__now_ns(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * (uint64_t)NS_PER_S + (uint64_t)now.tv_nsec;
 }
+
+uint64_t baton__deadline_ns(const struct timespec *deadline)
+{
+	uint64_t seconds = (uint64_t)deadline->tv_sec;
+
+	if (seconds >= UINT64_MAX / (uint64_t)NS_PER_S)
+		return UINT64_MAX;
+	return seconds * (uint64_t)NS_PER_S + (uint64_t)deadline->tv_nsec;
+}

@@ -38,7 +38,8 @@ void baton__futex_wake(const uint32_t *word, int count);
 /* NULL, or a deadline that is well formed. */
 bool baton__deadline_valid(const struct timespec *deadline);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* CLOCK_MONOTONIC, now, and a valid deadline, in nanoseconds; at most UINT64_MAX. */
 uint64_t baton__now_ns(void);
+uint64_t baton__deadline_ns(const struct timespec *deadline);
 
 #endif

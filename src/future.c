@@ -87,8 +87,9 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 			next = (next & ~BATON__FUTURE_STATE) | BATON__FUTURE_RUNNING;
 		else if (!counted)
 			return false;
-		/* [F2] release: the visit is counted; pairs with [F2] in leave */
-	} while (!cas_release(&future->_state, &state, next));
+		/* [F2] release: the visit is counted; pairs with [F2] in leave.
+		 * [F7] acquire: what an uncounted visitor did; pairs with [F7] in leave */
+	} while (!cas_acq_rel(&future->_state, &state, next));
 	return (next & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING;
 }
 
@@ -150,6 +151,7 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 		/* [F1] release: value, status, and all that the task did; pairs with [F1] in
 		 * baton__future_final. [F2] release: the visit is counted; pairs with [F2] in
 		 * leave. [F6] acquire: the others' use is over; pairs with [F6] in unref.
+		 * [F7] acquire: what an uncounted visitor did; pairs with [F7] in leave.
 		 * Linearisation point, and the last touch unless DROPPED. */
 		if (cas_acq_rel(&future->_state, &found, next))
 			break;
@@ -161,48 +163,62 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 		baton__node_free(future);
 }
 
-bool baton__future_visit(struct baton_future *future)
+struct baton_resource *baton__future_visit(struct baton_future *future)
 {
-	uint32_t state = load_relaxed(&future->_state);
-
-	/* Ends: as in claim. */
-	do {
+	/* Ends: each failure is a flag set once, a visitor, or the runner's progress. */
+	for (;;) {
+		/* [F8] acquire: before the look at the resource; pairs with [F8] in settle */
+		uint32_t state = load_acquire(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
+		struct baton_resource *resource = baton__future_resource(future);
 
 		if (base != BATON__FUTURE_PENDING && base != BATON__FUTURE_CANCELLING)
-			return false;
-		if (state & BATON__FUTURE_VISITOR)
-			return false;
-		/* [F2] acquire: if the submit failed, the resource was unbound before; pairs with
-		 * [F2] in settle */
-	} while (!cas_acquire(&future->_state, &state, state | BATON__FUTURE_VISITOR));
-	return true;
+			return NULL;
+		if (!resource || state & BATON__FUTURE_VISITOR)
+			return NULL;
+		/* Succeeds only if no submit was refused since: it is that resource. Relaxed: the
+		 * bit itself orders nothing. */
+		if (cas_relaxed(&future->_state, &state, state | BATON__FUTURE_VISITOR))
+			return resource;
+	}
 }
 
 bool baton__future_leave(struct baton_future *future)
 {
 	uint32_t state = load_relaxed(&future->_state);
 
-	/* Ends: as in claim. */
-	while (state & BATON__FUTURE_VISITOR)
-		if (cas_relaxed(&future->_state, &state, state & ~BATON__FUTURE_VISITOR))
+	/* Ends: as in visit. */
+	while (state & BATON__FUTURE_VISITOR) {
+		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish */
+		if (cas_release(&future->_state, &state, state & ~BATON__FUTURE_VISITOR)) {
+			/* Who found us in the way may have gone to sleep on that. */
+			if (state & BATON__FUTURE_SLEEPERS)
+				baton__futex_wake(&future->_state, INT_MAX);
 			return false;
+		}
+	}
 	/* [F2] acquire: the visit was counted before; pairs with [F2] in claim and finish */
 	(void)load_acquire(&future->_state);
 	return true;
 }
 
-uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits)
+uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, bool *spare)
 {
 	uint32_t state = load_relaxed(&future->_state);
 	bool counted = false;
 
-	/* Ends: as in claim. A CAS in any case: a visitor whose CAS comes later sees what we did
-	 * before. [F2] release: the visit is counted, the resource unbound; pairs with [F2] in
-	 * leave, visit */
+	/* Ends: as in visit. Once counted it stays so: we do not hold the baton, and the runner may
+	 * have left because of this count. [F8] release: the resource is unbound; pairs with [F8]
+	 * in visit, cancel. [F2] release: the visit is counted; pairs with [F2] in leave.
+	 * [F7] acquire: as in claim; pairs with [F7] in leave */
 	do {
-		count_visitor(state, visits, &counted);
-	} while (!cas_release(&future->_state, &state, state & ~BATON__FUTURE_VISITOR));
+		if (state & BATON__FUTURE_VISITOR && !counted) {
+			(void)add_relaxed(visits, BATON__VISIT);
+			counted = true;
+		}
+	} while (!cas_acq_rel(&future->_state, &state,
+	                      (state & ~BATON__FUTURE_VISITOR) + BATON__FUTURE_GENERATION));
+	*spare = counted && !(state & BATON__FUTURE_VISITOR);
 	return state & BATON__FUTURE_STATE;
 }
 

@@ -16,6 +16,8 @@
  *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
+ *   GENERATION       the bits above: counts refused submits, so that who has looked at the resource
+ *                    that the future was bound to then does not succeed with a CAS
  *
  * Invariants:
  * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
@@ -54,6 +56,7 @@
 #define BATON__FUTURE_COUNTED 0x80U
 #define BATON__FUTURE_STOP 0x100U
 #define BATON__FUTURE_DROPPED 0x200U
+#define BATON__FUTURE_GENERATION 0x400U
 
 /* One visit, in the resource's turn word. */
 #define BATON__VISIT 0x20U
@@ -66,6 +69,13 @@ struct baton__counted {
 	struct baton_future future;
 	uint32_t references;
 };
+
+/* The resource to which the future's task was submitted, NULL if none. */
+BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *future)
+{
+	/* [F5] acquire: pairs with [F5] in baton__ready */
+	return load_acquire(&future->_resource);
+}
 
 BATON_INLINE bool baton__future_final(const struct baton_future *future)
 {
@@ -96,15 +106,19 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
                           uint32_t *visits);
 
 /*
- * Becomes the visitor: true; the resource may now be touched until leave. False: there is one, or
- * the task has been entered or is complete.
+ * Becomes the visitor: the task's resource, which may now be touched until leave. NULL: there is a
+ * visitor, whose leaving wakes sleepers, or there is nothing to visit: not submitted, entered,
+ * complete.
  * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
  */
-bool baton__future_visit(struct baton_future *future);
+struct baton_resource *baton__future_visit(struct baton_future *future);
 bool baton__future_leave(struct baton_future *future);
 
-/* Counts and clears a visitor while the task is not accepted; returns the state found. */
-uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits);
+/*
+ * The task was not accepted, and its future has been unbound: counts and clears a visitor. Returns
+ * the state found; *spare: a visit was counted for a visitor that had left, and is to be ended.
+ */
+uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, bool *spare);
 
 /* Cancels a promise: 0, -EALREADY; -EINVAL if it is a task's. */
 int baton__promise_cancel(struct baton_future *future);

@@ -63,9 +63,10 @@ refused:
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
 
-void baton__deferred_push(struct baton_job *job)
+void baton__deferred_push(struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
+	struct baton_job *job = &resource->_job;
 
 	job->_next = NULL;
 	if (self->deferred)
@@ -73,8 +74,30 @@ void baton__deferred_push(struct baton_job *job)
 	else
 		self->deferred = job;
 	self->deferred_last = job;
-	/* [H1] release: as in hand_off; pairs with [H1] in take_back and help.c */
-	(void)add_release(&job->_turn, BATON__QUEUED);
+	/* [H1] release, [N1] seq_cst: as in hand_off; pairs with [H1] in take_back and help.c */
+	(void)add_seq_cst(&job->_turn, BATON__QUEUED);
+	/* Nobody else comes to it before this thread's stack is unwound. */
+	baton__thread_nudge_for(resource, NULL);
+}
+
+bool baton__deferred_remove(struct baton_job *job)
+{
+	struct baton__thread *self = baton__self;
+	struct baton_job *before = NULL;
+
+	for (struct baton_job *other = self->deferred; other;
+	     before = other, other = other->_next) {
+		if (other != job)
+			continue;
+		if (before)
+			before->_next = job->_next;
+		else
+			self->deferred = job->_next;
+		if (self->deferred_last == job)
+			self->deferred_last = before;
+		return true;
+	}
+	return false;
 }
 
 void baton__deferred_run(struct baton__thread *self)
@@ -96,17 +119,24 @@ void baton__deferred_run(struct baton__thread *self)
 /* Gives away what is left, or runs it here. */
 static void end_stay(struct baton__frame *frame, struct baton_resource *resource)
 {
-	if (baton__hand_off(resource) == BATON__GIVEN) {
+	struct baton__thread *self = baton__self;
+	enum baton__handoff given;
+
+	/* A worker at the bottom of its stack comes back to its queue at once. */
+	if (!frame->below && !self->deferred && !self->visits)
+		self->leaving = &resource->_job;
+	given = baton__hand_off(resource);
+	self->leaving = NULL;
+	if (given == BATON__GIVEN) {
 		baton__frame_pop(frame);
-		return;
-	}
-	if (frame->below) {
+	} else if (frame->below) {
 		/* The stack must not grow with what others submit: later, from its bottom. */
-		baton__deferred_push(&resource->_job);
+		baton__deferred_push(resource);
 		baton__frame_pop(frame);
-		return;
+	} else {
+		baton__run_rest(frame, resource);
 	}
-	baton__run_rest(frame, resource);
+	baton__deferred_check(self);
 }
 
 void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource)
@@ -119,6 +149,7 @@ void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource
 	after = frame->after;
 	baton__frame_pop(frame);
 	baton__after(after);
+	baton__deferred_check(baton__self);
 }
 
 void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
@@ -134,6 +165,7 @@ void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
 	baton__frame_pop(frame);
 	if (BATON_UNLIKELY(after != NULL))
 		baton__after(after);
+	baton__deferred_check(baton__self);
 }
 
 void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,

@@ -8,6 +8,9 @@
 
 #include "atomic.h"
 
+/* Tasks that a helper runs before it gives the baton back, and looks again. */
+#define HELP_MAX 1024U
+
 /* QUEUED -> HELPED. */
 static bool borrow(struct baton_resource *resource)
 {
@@ -36,20 +39,23 @@ static struct baton_executor *executor_if_any(const struct baton_resource *resou
 /* Only marks are left, and they wait for a release that the job in the queue prevents. */
 static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
 {
-	return resource->_list && baton__only_marks(resource) && executor &&
-	       executor->_ops->withdraw && executor->_ops->withdraw(executor, &resource->_job);
+	if (!resource->_list || !baton__only_marks(resource))
+		return false;
+	return baton__deferred_remove(&resource->_job) ||
+	       (executor && executor->_ops->withdraw &&
+	        executor->_ops->withdraw(executor, &resource->_job));
 }
 
 /*
  * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
  * runner. True in the second case.
  */
-static bool give_back(struct baton__frame *frame, struct baton_resource *resource)
+static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool last_look)
 {
 	struct baton_executor *executor = executor_if_any(resource);
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
 	struct baton__budget budget = {.tasks = 0};
-	bool withdrawn = withdraw(executor, resource);
+	bool withdrawn = last_look && withdraw(executor, resource);
 	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 	bool busy;
@@ -84,9 +90,17 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	return false;
 }
 
-bool baton__help(struct baton_resource *resource, struct baton_future *until)
+bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
+                 bool last_look)
 {
-	struct baton__budget budget = {.tasks = UINT32_MAX, .until = until, .borrowed = true};
+	/* Bounded: the awaited task's submitter may have been stopped before its push. */
+	struct baton__budget budget = {
+		.tasks = HELP_MAX,
+		.until = until,
+		.borrowed = true,
+		.limit_ns = until_ns,
+		.until_ns = until_ns,
+	};
 	struct baton__frame frame;
 	bool helped;
 
@@ -94,18 +108,22 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until)
 		return false;
 	baton__frame_push(&frame, resource);
 	(void)baton__drain(&frame, resource, &budget);
-	helped = budget.tasks != UINT32_MAX || baton__future_final(until);
+	helped = budget.tasks != HELP_MAX || baton__future_final(until);
 	if (helped && resource->_stats)
 		baton__count(&resource->_stats->helped, 1);
-	return give_back(&frame, resource) || helped;
+	return give_back(&frame, resource, last_look) || helped;
 }
 
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
 {
 	struct baton__frame frame;
+	bool counted;
 
 	if (!borrow(resource))
 		return false;
+	/* The baton protects the resource as well as the visit does, and completing the future may
+	 * give back its memory. */
+	counted = baton__future_leave(future);
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
@@ -117,17 +135,24 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
 			break;
 		}
 	}
-	(void)give_back(&frame, resource);
+	(void)give_back(&frame, resource, false);
+	if (counted)
+		baton__visit_end(resource);
 	return true;
 }
 
 void baton__leave(struct baton_future *future, struct baton_resource *resource)
 {
+	if (baton__future_leave(future))
+		baton__visit_end(resource);
+}
+
+void baton__visit_end(struct baton_resource *resource)
+{
+	struct baton_executor *executor;
 	struct baton__frame frame;
 	uint32_t turn;
 
-	if (!baton__future_leave(future))
-		return;
 	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
 	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
 	turn = sub_acq_rel(&resource->_job._turn, BATON__VISIT) - BATON__VISIT;
@@ -135,7 +160,10 @@ void baton__leave(struct baton_future *future, struct baton_resource *resource)
 		return; /* last touch: who sees no visits may free it */
 	/* The runner has gone, and no visitor is left: we are the runner. */
 	(void)sub_relaxed(&resource->_job._turn, BATON__LEAVING);
-	if (!baton__capture_limit(resource) && baton__hand_off(resource) == BATON__GIVEN)
+	executor = executor_if_any(resource);
+	/* With limit 0 only a thread of its executor's: this one, perhaps. */
+	if (!baton__capture_limit(resource) && baton__self->member != executor &&
+	    baton__hand_off(resource) == BATON__GIVEN)
 		return;
 	baton__frame_push(&frame, resource);
 	baton__run_rest(&frame, resource);

@@ -21,7 +21,7 @@
 
 /* One worker's place. */
 struct baton__sleeper {
-	uint32_t wake BATON_CACHE_ALIGNED; /* futex word: 0 until it is woken */
+	uint32_t wake BATON_CACHE_ALIGNED; /* futex word: even until it is woken */
 	uint32_t next;                     /* below it in the stack: index + 1, 0: none */
 };
 

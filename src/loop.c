@@ -93,12 +93,7 @@ BATON_EXPORT int baton_loop_fd(const struct baton_loop *loop)
 
 BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 {
-	int error = baton__thread_attach();
-
-	/* [E2] release: our record; pairs with [E2] in notify */
-	if (!error)
-		store_release(&loop->driven.owner, baton__self);
-	return error;
+	return baton__driven_adopt(&loop->driven);
 }
 
 BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
@@ -108,7 +103,7 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 	uint64_t signals;
 	size_t count = 0;
 
-	if (BATON_UNLIKELY(loop->driven.owner != baton__self) && baton_loop_adopt(loop))
+	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
 	/* EAGAIN: no signal; then what a nested drive has left is in the list. */
 	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
@@ -136,14 +131,12 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 
 BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
 {
-	struct baton_job *job = baton__driven_close(&loop->driven);
+	struct baton_job *job;
 
-	while (job) {
-		struct baton_job *next = baton_job_next(job);
-
+	baton__driven_close(&loop->driven);
+	/* One by one: a job that waits may drive the others. */
+	while ((job = baton__driven_pop(&loop->driven)))
 		baton_job_run(job);
-		job = next;
-	}
 	(void)close(loop->fd);
 	free(loop);
 }

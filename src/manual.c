@@ -50,18 +50,18 @@ static const struct baton_executor_ops ops = {schedule, drive, returned, NULL, N
 
 BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 {
-	struct baton_manual *new;
-	int error = baton__thread_attach();
+	struct baton_manual *new = calloc(1, sizeof(*new));
+	int error;
 
-	if (error)
-		return error;
-	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
 	new->driven.executor._ops = &ops;
-	new->driven.owner = baton__self;
-	*manual = new;
-	return 0;
+	error = baton__driven_adopt(&new->driven);
+	if (error)
+		free(new);
+	else
+		*manual = new;
+	return error;
 }
 
 BATON_EXPORT struct baton_executor *baton_manual_executor(struct baton_manual *manual)
@@ -73,7 +73,7 @@ BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
 {
 	struct baton_job *job;
 
-	BATON_ASSERT(manual->driven.owner == baton__self);
+	BATON_ASSERT(baton__driven_owned(&manual->driven));
 	job = baton__driven_pop(&manual->driven);
 	if (job)
 		baton_job_run(job);
@@ -94,13 +94,10 @@ BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 {
 	struct baton_job *job;
 
-	BATON_ASSERT(manual->driven.owner == baton__self);
-	job = baton__driven_close(&manual->driven);
-	while (job) {
-		struct baton_job *next = baton_job_next(job);
-
+	BATON_ASSERT(baton__driven_owned(&manual->driven));
+	baton__driven_close(&manual->driven);
+	/* One by one: what one of them calls back may still drive the others. */
+	while ((job = baton__driven_pop(&manual->driven)))
 		baton_job_cancel(job);
-		job = next;
-	}
 	free(manual);
 }

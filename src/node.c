@@ -74,7 +74,8 @@ static void free_list(struct baton__node *node)
 static void send_home(struct baton__thread *home, struct baton__node *first,
                       struct baton__node *last, uint32_t count)
 {
-	if (load_relaxed(&home->returned_count) >= CACHE_MAX) {
+	/* The count may be too high; not if there is nothing. */
+	if (load_relaxed(&home->returned_count) >= CACHE_MAX && load_relaxed(&home->returned)) {
 		free_list(first);
 		return;
 	}

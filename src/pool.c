@@ -84,7 +84,10 @@ static int returned(struct baton_executor *executor)
 	return baton__pool_notify(pool_of(executor));
 }
 
-/* Rare, and dear: everything that can be reached is taken, and all but the job put back. */
+/*
+ * Rare, and dear: everything that can be reached is taken, and all but the job put back, by a
+ * worker into its run queue, by others into the injection queue.
+ */
 static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
@@ -92,8 +95,6 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 	struct baton__worker *worker = own_worker(pool);
 	bool found = false;
 
-	if (!worker)
-		return false;
 	baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
 	for (size_t i = 0; i < pool->worker_count; i++)
 		baton__worker_collect(&pool->workers[i], &list);
@@ -102,8 +103,11 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 
 		if (other == job)
 			found = true;
-		else
+		else if (worker)
 			baton__worker_put_back(worker, other);
+		else if (baton__injection_push(&pool->injection, other))
+			baton_job_run(
+				other); /* closed by shutdown_now: there is only this thread */
 	}
 	(void)baton__pool_notify(pool);
 	return found;
@@ -285,9 +289,10 @@ BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_j
 BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 {
 	bool first;
+	int error = baton__thread_attach(); /* P4 needs a record */
 
-	if (baton__forked())
-		return -ECHILD;
+	if (error)
+		return error;
 	baton__thread_enter(pool);
 	first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
 	/* [W6] If all sleep, one must find out that this is the end. */
@@ -300,9 +305,10 @@ BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
+	int error = baton__thread_attach(); /* P4 needs a record */
 
-	if (baton__forked())
-		return -ECHILD;
+	if (error)
+		return error;
 	baton__thread_enter(pool);
 	(void)baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
 	if (!baton__pool_set_state(pool, BATON__POOL_STOP)) {

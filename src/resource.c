@@ -13,6 +13,10 @@
 
 #include <ck_backoff.h> /* for the retries of a contended push */
 
+/* Turns of an empty loop: from about 50 ns to about 2 us, then from the beginning. */
+#define BACKOFF_MIN 64U
+#define BACKOFF_MAX 4096U
+
 struct baton_future baton__marks[3];
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
@@ -102,7 +106,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 		return 0;
 	if (inline_ok) {
 		/* Only too deep: nobody minds this thread, but its stack must be unwound first. */
-		baton__deferred_push(&resource->_job);
+		baton__deferred_push(resource);
 		return 0;
 	}
 	baton__frame_push(&frame, resource);
@@ -146,7 +150,7 @@ BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct 
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         bool inline_ok)
 {
-	ck_backoff_t backoff = CK_BACKOFF_INITIALIZER;
+	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
 	uintptr_t word;
 
@@ -164,6 +168,8 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			if (push(resource, &word, newest, oldest, word & ~BATON__TASKS))
 				return 0;
 			oldest->_next = NULL;
+			if (backoff > BACKOFF_MAX)
+				backoff = BACKOFF_MIN;
 			ck_backoff_eb(&backoff);
 			continue;
 		}
@@ -190,17 +196,21 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 int baton__unready(struct baton_resource *resource, struct baton_task *task, int error)
 {
 	struct baton_future *future = task->_future;
+	uint32_t state;
+	bool spare;
 
 	if (!future)
 		return error;
 	/* Relaxed: before the CAS in settle. */
 	store_relaxed(&future->_resource, NULL);
-	if (baton__future_settle(future, &resource->_job._turn) == BATON__FUTURE_CANCELLING) {
-		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-		                     &resource->_job._turn);
-		return -ECANCELED; /* last touch of the future */
-	}
-	return error;
+	state = baton__future_settle(future, &resource->_job._turn, &spare);
+	if (spare)
+		baton__visit_end(resource);
+	if (state != BATON__FUTURE_CANCELLING)
+		return error;
+	/* Unbound, it has no visitor. */
+	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	return -ECANCELED; /* last touch of the future */
 }
 
 static BATON_NOINLINE int submit_slow(struct baton_resource *resource, struct baton_task *task,
@@ -242,7 +252,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	count_capture(resource);
 	baton__run_task(&frame, resource, task);
 	if (BATON_LIKELY(release_at_once(resource)))
-		baton__frame_pop(&frame);
+		baton__frame_exit(baton__self, &frame);
 	else
 		baton__run_captured(&frame, resource, 1, 1);
 	return 0;
@@ -318,6 +328,8 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
 	if (error)
 		return error;
+	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
 	for (; ready < count; ready++) {
 		if (!baton__ready(resource, tasks[ready])) {
 			error = -EINVAL;

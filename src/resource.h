@@ -132,19 +132,32 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 
 /* Works off what no executor would take, when the outermost frame has gone. */
 void baton__deferred_run(struct baton__thread *self);
-void baton__deferred_push(struct baton_job *job);
+void baton__deferred_push(struct baton_resource *resource);
 
-BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
+/* Takes the resource's job out of this thread's list: true if it was there. */
+bool baton__deferred_remove(struct baton_job *job);
+
+/* On the way out of a call, with nothing held, visited or still to be fired. */
+BATON_INLINE void baton__deferred_check(struct baton__thread *self)
 {
-	store_relaxed(&self->top, frame->below);
-	self->depth--;
-	if (BATON_UNLIKELY(self->deferred) && !frame->below)
+	if (BATON_UNLIKELY(self->deferred) && !self->top && !self->visits)
 		baton__deferred_run(self);
 }
 
 BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
 {
-	baton__frame_exit(baton__self, frame);
+	struct baton__thread *self = baton__self;
+
+	store_relaxed(&self->top, frame->below);
+	self->depth--;
+}
+
+/* Pops the frame of a run at once, which has nothing to fire. */
+BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
+{
+	store_relaxed(&self->top, frame->below);
+	self->depth--;
+	baton__deferred_check(self);
 }
 
 BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
@@ -234,12 +247,6 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 	return true;
 }
 
-BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *future)
-{
-	/* [F5] acquire: pairs with [F5] in baton__ready */
-	return load_acquire(&future->_resource);
-}
-
 /* The run function of baton_post's tasks, whose nodes a cancel must free. */
 int baton__post_run(struct baton_task *task);
 
@@ -247,9 +254,21 @@ int baton__post_run(struct baton_task *task);
 void baton__resource_run(struct baton_job *job);
 void baton__resource_cancel(struct baton_job *job);
 
-/* What a visitor may do: true if it took the baton of the queued resource and gave it back. */
-bool baton__help(struct baton_resource *resource, struct baton_future *until);
+/*
+ * What a visitor may do. help: true if it took the baton of the queued resource and did something
+ * with it. Not beyond `until_ns` (CLOCK_MONOTONIC; 0: no end). `last_look`: before the caller
+ * sleeps. unlink: true if it took the baton and unlinked the cancelled task; the visit is then
+ * over, and the future is not to be touched.
+ */
+bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
+                 bool last_look);
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future);
+
+/* Unlinks the task of a future that is being cancelled, if its resource is queued. */
+void baton__cancel_visit(struct baton_future *future);
+
+/* A counted visit is over: the last visitor may have to go on as the runner. */
+void baton__visit_end(struct baton_resource *resource);
 
 /* Does the resource's job wait in a queue? A visitor's question. */
 BATON_INLINE bool baton__queued(struct baton_resource *resource)

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -42,6 +43,16 @@ static int set_cpu(pthread_attr_t *attributes, int cpu)
 	error = -pthread_attr_setaffinity_np(attributes, size, set);
 	CPU_FREE(set);
 	return error;
+}
+
+/* The creator may be pinned; its workers are not, unless the options say so. */
+static void set_process_cpus(pthread_attr_t *attributes)
+{
+	cpu_set_t set;
+
+	/* Fails beyond 1,024 CPUs: then they inherit the creator's. */
+	if (!sched_getaffinity(getpid(), sizeof(set), &set))
+		(void)pthread_attr_setaffinity_np(attributes, sizeof(set), &set);
 }
 
 static void set_thread_name(const struct baton__worker *worker)
@@ -86,12 +97,18 @@ static void *worker_main(void *argument)
 int baton__spawn(struct baton_pool *pool, const struct baton_pool_options *options, size_t *started)
 {
 	pthread_attr_t attributes;
+	sigset_t all;
+	sigset_t before;
 	int error = -pthread_attr_init(&attributes);
 
 	*started = 0;
 	if (error)
 		return error;
 	error = set_stack_size(&attributes, options->stack_size);
+	set_process_cpus(&attributes);
+	/* Signals are for the program's own threads: workers inherit this mask. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; i < pool->worker_count && !error; i++) {
 		struct baton__worker *worker = &pool->workers[i];
 
@@ -102,6 +119,7 @@ int baton__spawn(struct baton_pool *pool, const struct baton_pool_options *optio
 		if (!error)
 			++*started;
 	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attributes);
 	return error;
 }

@@ -43,9 +43,17 @@ static void on_fork_in_child(void)
 {
 	bool lost = load_relaxed(&pools) != 0;
 
-	for (struct baton__thread *thread = load_relaxed(&registry); thread; thread = thread->next)
+	for (struct baton__thread *thread = load_relaxed(&registry); thread;
+	     thread = thread->next) {
 		if (load_relaxed(&thread->top))
 			lost = true;
+		if (thread == baton__self)
+			continue;
+		/* Its thread is not here: it neither sleeps nor is anywhere. */
+		store_relaxed(&thread->asleep, 0);
+		store_relaxed(&thread->inside, NULL);
+	}
+	store_relaxed(&sleepers, 0);
 	if (!lost)
 		return;
 	store_relaxed(&forked, 1);
@@ -111,6 +119,7 @@ int baton__thread_attach(void)
 		store_release(&thread->used, 0);
 		return -ENOMEM;
 	}
+	thread->session++;
 	baton__self = thread;
 	return 0;
 }
@@ -171,17 +180,20 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 	 * thread that looks for work after our publication. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
-		/* Relaxed: `awaiting` is written before `asleep`, which nudge looks at first. */
 		const void *awaiting;
 
 		if (!load_seq_cst(&thread->asleep))
 			continue;
+		/* Relaxed: `awaiting` is written before `asleep`. */
 		awaiting = load_relaxed(&thread->awaiting);
 		if (awaiting && awaiting != resource)
 			continue;
 		if (member && load_relaxed(&thread->member) != member)
 			continue;
-		if (baton__thread_nudge(thread))
+		/* Who waits for several may be unable to help: nudged in passing. And a thread may
+		 * have gone on to another wait, and taken the nudge for that. */
+		if (baton__thread_nudge(thread) && awaiting &&
+		    load_relaxed(&thread->awaiting) == awaiting)
 			return;
 	}
 }
@@ -221,7 +233,7 @@ bool baton__thread_wakes(uint32_t nudge)
 void baton__thread_await_outside(const void *object)
 {
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
-		/* Ended by that thread, which is at most a system call away from leaving.
+		/* Ended by that thread, which is at most a system call, or a finaliser, away.
 		 * [N2] acquire: its last touch is over; pairs with [N2] in leave */
 		while (thread != baton__self && load_acquire(&thread->inside) == object)
 			(void)sched_yield();

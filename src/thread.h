@@ -48,7 +48,11 @@ struct baton__thread {
 		*member;            /* the executor whose thread this is, or NULL; set by itself */
 	struct baton_job *deferred; /* resources that no executor would take; owner only, FIFO */
 	struct baton_job *deferred_last;
-	bool deferred_running;     /* the list is being worked off */
+	struct baton_job
+		*leaving;      /* handed off by a runner that goes straight back to its executor */
+	bool deferred_running; /* the list is being worked off */
+	uint32_t visits;       /* visits to resources that this thread is on; the list waits */
+	uint64_t session;      /* counts the threads that have had this record */
 	struct baton__node *nodes; /* node.c: free nodes, owner only */
 	uint32_t node_count;
 	uint32_t parcel_count; /* node.c: nodes of another thread, collected to be sent home */
@@ -58,10 +62,11 @@ struct baton__thread {
 	/* From here on other threads look or write. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* T2 */
 	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */
-	const void *awaiting;                /* while asleep: the resource, or NULL: several */
-	const void *inside;                  /* T4 */
-	struct baton__node *returned;        /* node.c: any thread pushes, the owner takes all */
-	uint32_t returned_count;             /* about how many */
+	const void
+		*awaiting;  /* while asleep: the resource; NULL: several; the record itself: none */
+	const void *inside; /* T4 */
+	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
+	uint32_t returned_count;      /* about how many */
 };
 
 /* Deeper than any limit: what a thread without a record has, and every thread after a bad fork. */

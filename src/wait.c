@@ -18,7 +18,6 @@
 #define PAUSES 100
 #define YIELDS 200
 #define YIELDS_PER_HELP 16
-#define NS_PER_S 1000000000U
 
 _Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
 
@@ -26,13 +25,20 @@ struct wait {
 	struct baton_future *const *futures;
 	size_t count;
 	const struct timespec *deadline;
-	size_t index;         /* of the complete one, once there is one */
-	const void *resource; /* of the only future, as far as known; only compared */
+	uint64_t deadline_ns; /* 0: none */
+	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
+	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
+/* Is it over? */
 static bool found(struct wait *wait)
 {
+	if (wait->all) {
+		while (wait->index < wait->count && baton__future_final(wait->futures[wait->index]))
+			wait->index++;
+		return wait->index == wait->count;
+	}
 	for (size_t i = 0; i < wait->count; i++) {
 		if (baton__future_final(wait->futures[i])) {
 			wait->index = i;
@@ -42,20 +48,9 @@ static bool found(struct wait *wait)
 	return false;
 }
 
-/*
- * Lets the executor of the resource run something, if it is this thread that drives it. 1: it did.
- * `needed`: nobody else can run the task.
- */
-static int drive(struct baton_executor *executor, bool needed)
+static bool passed(const struct wait *wait)
 {
-	int status;
-
-	if (!executor || !executor->_ops->drive)
-		return 0;
-	status = executor->_ops->drive(executor);
-	if (status == 1 || (status == -EDEADLK && needed))
-		return status;
-	return 0;
+	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
 }
 
 /* May this thread run the resource's tasks, whose limit is 0? Only as one of its executor's. */
@@ -69,72 +64,76 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
 }
 
 /*
+ * Helps the resource, which we visit; else lets its executor run something, if it is this thread
+ * that drives it. Ends the visit.
+ */
+static int help_visited(struct wait *wait, struct baton_future *future,
+                        struct baton_resource *resource)
+{
+	struct baton_executor *executor = resource->_config ? resource->_config->executor : NULL;
+	bool able = may_help(resource, executor);
+	bool too_deep = able && baton__self->depth >= BATON_HELPING_MAX;
+	int status = 0;
+	bool queued;
+
+	if (able && !too_deep)
+		status = baton__help(resource, future, wait->deadline_ns, wait->last_look);
+	queued = status == 0 && baton__queued(resource);
+	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
+	 * may lead astray from here, is the one that would destroy it. */
+	baton__thread_enter(executor);
+	baton__leave(future, resource); /* last touch of the resource */
+	/* Not if leaving has ended it all, finaliser and executor included. */
+	if (status == 0 && !baton__future_final(future)) {
+		if (executor && executor->_ops->drive)
+			status = executor->_ops->drive(executor);
+		if (status != 1)
+			status = queued && wait->last_look && (too_deep || status == -EDEADLK)
+			                 ? -EDEADLK
+			                 : 0;
+	}
+	baton__thread_leave();
+	return status;
+}
+
+/*
  * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: never. At
  * the last look a resource that is still queued, and that we are too deep to help, counts as never.
  */
-static int help_one(struct baton_future *future, bool last_look)
+static int help_one(struct wait *wait, struct baton_future *future)
 {
 	struct baton_resource *resource = baton__future_resource(future);
-	struct baton_executor *executor;
-	bool able;
-	bool helped = false;
-	bool too_deep;
-	bool dead;
 	int status;
 
 	if (!resource || baton__future_final(future))
 		return 0;
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
-	if (!baton__future_visit(future))
+	resource = baton__future_visit(future);
+	if (!resource)
 		return 0;
-	if (baton__future_resource(future) != resource) {
-		/* A refused submit has unbound it, and has counted us if it saw us. */
-		baton__leave(future, resource);
-		return 0;
-	}
-	executor = resource->_config ? resource->_config->executor : NULL;
-	able = may_help(resource, executor);
-	too_deep = able && baton__self->depth >= BATON_HELPING_MAX;
-	if (able && !too_deep)
-		helped = baton__help(resource, future);
-	dead = too_deep && last_look && baton__queued(resource);
-	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
-	 * may lead astray from here, is the one that would destroy it. */
-	baton__thread_enter(executor);
-	baton__leave(future, resource); /* last touch of the resource */
-	if (helped)
-		status = 1;
-	else
-		/* Not if leaving has ended it all, finaliser and executor included. */
-		status = baton__future_final(future) ? 0 : drive(executor, !able || too_deep);
-	baton__thread_leave();
-	return status == 0 && dead ? -EDEADLK : status;
+	baton__self->visits++;
+	status = help_visited(wait, future, resource);
+	baton__self->visits--;
+	baton__deferred_check(baton__self);
+	return status;
 }
 
-/* The same for all; -EDEADLK only if none of them can ever be complete. */
+/* The same for all that are left; -EDEADLK if what is waited for can never be. */
 static int help(struct wait *wait)
 {
+	size_t first = wait->all ? wait->index : 0;
 	size_t dead = 0;
 
-	for (size_t i = 0; i < wait->count; i++) {
-		int status = help_one(wait->futures[i], wait->last_look);
+	for (size_t i = first; i < wait->count; i++) {
+		int status = help_one(wait, wait->futures[i]);
 
 		if (status == 1)
 			return 1;
 		if (status == -EDEADLK && !baton__future_final(wait->futures[i]))
 			dead++;
 	}
-	return dead == wait->count ? -EDEADLK : 0;
-}
-
-static bool passed(const struct timespec *deadline)
-{
-	uint64_t now = baton__now_ns();
-
-	return deadline && now / NS_PER_S >= (uint64_t)deadline->tv_sec &&
-	       (now / NS_PER_S > (uint64_t)deadline->tv_sec ||
-	        now % NS_PER_S >= (uint64_t)deadline->tv_nsec);
+	return dead && (wait->all || dead == wait->count) ? -EDEADLK : 0;
 }
 
 /* Looks for about as long as the kernel would take to put us to sleep and wake us. */
@@ -149,9 +148,11 @@ static int spin(struct wait *wait)
 		if (i % YIELDS_PER_HELP == 0) {
 			int status = help(wait);
 
+			if (found(wait))
+				return 0;
 			if (status < 0)
 				return status;
-			if (!found(wait) && wait->deadline && passed(wait->deadline))
+			if (passed(wait))
 				return -ETIMEDOUT;
 		}
 		if (found(wait))
@@ -161,27 +162,23 @@ static int spin(struct wait *wait)
 	return -EAGAIN;
 }
 
-/* Announces a sleeper in each future: the completer wakes it. False: one is complete. */
-static bool announce(struct wait *wait, struct baton__futex_watch *watches)
+/* Announces a sleeper: the completer wakes it. False: the future is complete. */
+static bool announce(struct baton_future *future, struct baton__futex_watch *watch)
 {
-	for (size_t i = 0; i < wait->count; i++) {
-		uint32_t *word = &wait->futures[i]->_state;
-		uint32_t state = load_relaxed(word);
+	uint32_t *word = &future->_state;
+	uint32_t state = load_relaxed(word);
 
-		/* Ends: each failure is a flag set once, a visitor, or the runner's progress.
-		 * Relaxed: the completer's CAS fails on the bit or comes first, in which case the
-		 * word is no longer what we watch. */
-		while (!(state & BATON__FUTURE_SLEEPERS)) {
-			if (state & BATON__FUTURE_FINAL)
-				return false;
-			if (cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS))
-				state |= BATON__FUTURE_SLEEPERS;
-		}
+	/* Ends: each failure is a flag set once, a visitor, or the runner's progress.
+	 * Relaxed: the completer's CAS fails on the bit or comes first, in which case the word is
+	 * no longer what we watch. */
+	while (!(state & BATON__FUTURE_SLEEPERS)) {
 		if (state & BATON__FUTURE_FINAL)
 			return false;
-		watches[i] = (struct baton__futex_watch){word, state};
+		if (cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS))
+			state |= BATON__FUTURE_SLEEPERS;
 	}
-	return true;
+	*watch = (struct baton__futex_watch){word, state};
+	return !(state & BATON__FUTURE_FINAL);
 }
 
 static void tell_executor(struct baton_executor *member, bool blocked)
@@ -190,45 +187,47 @@ static void tell_executor(struct baton_executor *member, bool blocked)
 		member->_ops->blocked(member, blocked);
 }
 
-/* Somebody else who sleeps for the same may have to do what we were nudged for. */
-static void pass_on(struct wait *wait)
-{
-	const void *resource = wait->count == 1 ? wait->resource : NULL;
-
-	if (resource)
-		baton__thread_nudge_for(resource, NULL);
-	else
-		baton__thread_nudge_all();
-}
-
 /* Apart, since these arrays would stand between the frames of nested help. */
 static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 {
 	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
+	/* All: one after the other. */
+	size_t first = wait->all ? wait->index : 0;
+	size_t count = wait->all ? 1 : wait->count;
 
-	if (!announce(wait, watches))
-		return 0;
-	watches[wait->count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
-	return baton__futex_wait(watches, wait->count + 1, wait->deadline);
+	for (size_t i = 0; i < count; i++)
+		if (!announce(wait->futures[first + i], &watches[i]))
+			return 0;
+	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
+	return baton__futex_wait(watches, count + 1, wait->deadline);
 }
 
-/* One sleep, or one piece of help instead. */
+/* What we are to be nudged for, see thread.h. */
+static const void *awaiting(const struct wait *wait)
+{
+	const void *resource;
+
+	if (wait->count > 1)
+		return NULL;
+	resource = baton__future_resource(wait->futures[0]);
+	return resource ? resource : baton__self;
+}
+
+/* One sleep, or one piece of help instead. 0: go on. */
 static int sleep_once(struct wait *wait)
 {
-	uint32_t nudge;
-	int status;
+	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
+	int status = help(wait);
 
-	if (wait->count == 1)
-		wait->resource = baton__future_resource(wait->futures[0]);
-	wait->last_look = true;
-	nudge = baton__thread_sleeps(wait->resource);
-	status = help(wait);
-	if (status == 0)
+	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
+	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = doze(wait, nudge);
-	/* Nudged, and leaving all the same. */
+	/* Nudged, and leaving all the same: somebody else may have to do what we were to. */
 	if (baton__thread_wakes(nudge) && (status < 0 || found(wait)))
-		pass_on(wait);
-	return status == 1 ? 0 : status;
+		baton__thread_nudge_all();
+	if (status == 1)
+		status = passed(wait) ? -ETIMEDOUT : 0;
+	return status;
 }
 
 static int wait_some(struct wait *wait)
@@ -239,14 +238,18 @@ static int wait_some(struct wait *wait)
 	if (found(wait))
 		return 0;
 	status = baton__thread_attach();
-	if (!status)
-		status = spin(wait);
+	if (status)
+		return status;
+	if (wait->deadline)
+		wait->deadline_ns = baton__deadline_ns(wait->deadline);
+	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
 	/* Once per wait, not per sleep: a nudge answered by another nudge would never end. */
 	member = baton__self->member;
 	tell_executor(member, true);
-	/* Ended by the completer of one of the futures, or the deadline. */
+	wait->last_look = true;
+	/* Ended by the completers of the futures, or the deadline. */
 	do {
 		status = sleep_once(wait);
 		if (found(wait))
@@ -270,6 +273,14 @@ BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size
 	return status;
 }
 
+BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count,
+                                       const struct timespec *deadline)
+{
+	struct wait wait = {.futures = futures, .count = count, .deadline = deadline, .all = true};
+
+	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
+}
+
 BATON_EXPORT int baton_future_wait_until(struct baton_future *future,
                                          const struct timespec *deadline)
 {
@@ -279,18 +290,4 @@ BATON_EXPORT int baton_future_wait_until(struct baton_future *future,
 BATON_EXPORT int baton_future_wait(struct baton_future *future)
 {
 	return baton_future_wait_any(&future, 1, NULL, NULL);
-}
-
-BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count,
-                                       const struct timespec *deadline)
-{
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
-	for (size_t i = 0; i < count; i++) {
-		int status = baton_future_wait_any(&futures[i], 1, deadline, NULL);
-
-		if (status)
-			return status;
-	}
-	return 0;
 }

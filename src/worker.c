@@ -66,6 +66,14 @@ static void push_back(struct baton__worker *worker, struct baton_job *job)
 		baton__joblist_join(&worker->kept, &list);
 }
 
+/* There is work, and this worker is about to enter a job: wakes another, or, if all are in jobs,
+ * those who sleep in waits and may help. */
+static void announce(struct baton_pool *pool)
+{
+	if (baton__pool_notify(pool))
+		baton__thread_nudge_all();
+}
+
 /*
  * Has got a job from elsewhere, and maybe put more into its own run queue (`more`). W1: others who
  * searched while those were on their way have not seen them.
@@ -76,11 +84,10 @@ static void got_work(struct baton__worker *worker, bool more)
 
 	if (worker->searching) {
 		worker->searching = false;
-		if (baton__idle_stop_searching(&pool->idle) && baton__pool_has_work(pool))
-			(void)baton__idle_notify(&pool->idle);
-	} else if (more) {
-		(void)baton__idle_notify(&pool->idle);
+		more = baton__idle_stop_searching(&pool->idle) && baton__pool_has_work(pool);
 	}
+	if (more)
+		announce(pool);
 }
 
 /* Takes about `share` jobs from the injection queue: returns one, the others go last in its own. */
@@ -95,7 +102,8 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	if (!first)
 		return NULL;
 	count(&worker->counts.injection_batches, 1);
-	more = list.count != 0;
+	/* Also what the fetch itself has moved within the queue, which another may have missed. */
+	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
 	/* Bounded by what was fetched. */
 	while (list.count)
 		push_back(worker, baton__joblist_pop(&list));
@@ -275,7 +283,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 	if (BATON_UNLIKELY(worker->unannounced)) { /* see schedule */
 		worker->unannounced = false;
 		if (job && !baton__runqueue_is_empty(&worker->queue))
-			(void)baton__idle_notify(&worker->pool->idle);
+			announce(worker->pool);
 	}
 	return job;
 }
@@ -297,7 +305,7 @@ void baton__worker_loop(struct baton__worker *worker)
 	current = worker;
 	/* Ended by shutdown or shutdown_now, see find. */
 	while ((job = next_job(worker))) {
-		worker->running = job;
+		worker->running = job->_kind ? job : NULL; /* a plain one's memory may be reused */
 		/* Before it runs: who sees the job done sees it counted. */
 		count(&worker->counts.executed, 1);
 		baton_job_run(job);
@@ -313,7 +321,7 @@ struct baton__worker *baton__worker_current(void)
 
 int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 {
-	if (job == worker->running && job->_kind) {
+	if (job == worker->running && job == baton__self->leaving) {
 		/* A resource whose quantum is over: behind the others. Its runner is on its way
 		 * back to our loop, where it is taken next if it is alone: nobody need be woken for
 		 * it. If something comes in between, next_job and worker_blocks announce it. */
@@ -341,7 +349,7 @@ void baton__worker_blocks(struct baton__worker *worker)
 {
 	if (worker->unannounced) {
 		worker->unannounced = false;
-		(void)baton__idle_notify(&worker->pool->idle);
+		announce(worker->pool);
 	}
 }
 

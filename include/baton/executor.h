@@ -96,6 +96,7 @@ struct baton_executor_ops {
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 };
 
+/* Must outlive the resources that use it, and every call of its operations by other threads. */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;
 };
@@ -126,7 +127,10 @@ bool baton_manual_run_one(struct baton_manual *manual);
 /* Runs jobs until there is none; returns how many. */
 size_t baton_manual_run_until_idle(struct baton_manual *manual);
 
-/* Refuses further jobs (-ESHUTDOWN), cancels those that are queued, frees. */
+/*
+ * Refuses further jobs (-ESHUTDOWN), cancels those that are queued, frees. No other thread may
+ * still run, or help, a resource that uses it: it would hand it off here.
+ */
 void baton_manual_destroy(struct baton_manual *manual);
 
 /*
@@ -153,7 +157,10 @@ int baton_loop_adopt(struct baton_loop *loop);
  */
 size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
 
-/* Refuses further jobs (-ESHUTDOWN), runs those that are queued, closes the descriptor, frees. */
+/*
+ * Refuses further jobs (-ESHUTDOWN), runs those that are queued, closes the descriptor, frees.
+ * Other threads as for baton_manual_destroy().
+ */
 void baton_loop_destroy(struct baton_loop *loop);
 
 #ifdef __cplusplus

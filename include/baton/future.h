@@ -13,8 +13,8 @@
  *   init                 | nothing                               | the owner
  *
  * Lifetime: baton touches the memory of a complete future no more, so whoever has seen it complete
- * (by poll, wait, a continuation) may reuse it, provided that no other thread is still inside a
- * call on it.
+ * (by poll, wait, a continuation) may reuse it, provided that no other call on it is still under
+ * way (then() included: a continuation that frees the future is registered before the submit).
  */
 #ifndef BATON_FUTURE_H
 #define BATON_FUTURE_H
@@ -89,7 +89,8 @@ void *baton_future_value(const struct baton_future *future);
  * Waits until the future is complete. The waiter does not only sleep: if the task's resource is
  * queued for an executor, the waiter takes its baton and runs its tasks up to the awaited one
  * (helping); if the task's executor is one that only this thread drives, it drives it. Otherwise it
- * pauses about 100 times, yields, then sleeps on a futex.
+ * pauses about 100 times, yields, then sleeps on a futex. (A waiter that was asleep already when
+ * the task was submitted to a queued resource does not help: it leaves that to the executor.)
  *
  * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
  * nothing back: task and future remain baton's.
@@ -159,7 +160,8 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * When the future is complete (at once, if it already is), the continuation's task is submitted to
  * its resource, or its job scheduled. Several fire in the order of registration, after the
  * sleepers were woken, on the completing thread. A task that its resource refuses is cancelled, a
- * job that its executor refuses likewise: nothing is dropped silently. (A task whose own future is
+ * job that its executor refuses likewise (on the completing thread, without the target's baton):
+ * nothing is dropped silently. The target must live until then. (A task whose own future is
  * not fresh is a programming error: it is not run.)
  *
  * Thread safety: any thread. Blocking: never. Ordering: all that the first task did

@@ -9,6 +9,8 @@
  *   await_termination           | any thread but the pool's own (-EDEADLK)
  *   destroy                     | one thread, not the pool's own (-EDEADLK)
  *
+ * Workers block all signals, which are for the program's own threads.
+ *
  * fork: in the child of a process in which a pool existed or a task ran at that moment, every call
  * that would need them returns -ECHILD; nothing hangs. A process that forks before its first use of
  * baton (daemonising) is not concerned.

@@ -47,8 +47,8 @@ struct baton_resource_config {
 	/* Who drains after a hand-off. NULL: the default pool, created on first need. */
 	struct baton_executor *executor;
 	/*
-	 * Called, under the baton, for each cancelled task that has no future, so that its memory
-	 * can be freed. NULL: nobody is told.
+	 * Called for each cancelled task that has no future, so that its memory can be freed: under
+	 * the baton, save for a continuation that a closed resource refuses. NULL: nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
 };
@@ -201,7 +201,9 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
 /*
  * Waits until everything accepted before this call has run or was cancelled and the runner has let
  * go. On a closed resource its memory then belongs to the caller again (unless there is a
- * finaliser, to which it belongs). The waiter helps as baton_future_wait() does.
+ * finaliser, to which it belongs); closed before the call, that is. The waiter helps as
+ * baton_future_wait() does. A wait that times out leaves about 100 bytes in the resource until its
+ * runner comes to them.
  * `deadline` as for baton_future_wait_until().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.

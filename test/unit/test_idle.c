@@ -18,7 +18,7 @@ static void set_init(struct set *set, size_t workers)
 
 static bool is_woken(const struct set *set, size_t worker)
 {
-	return __atomic_load_n(&set->sleepers[worker].wake, __ATOMIC_ACQUIRE) != 0;
+	return __atomic_load_n(&set->sleepers[worker].wake, __ATOMIC_ACQUIRE) & 1;
 }
 
 Test(idle, wakes_the_last_to_fall_asleep, .timeout = 10)
