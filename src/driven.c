@@ -11,7 +11,8 @@
 
 #define CLOSED ((uintptr_t)1)
 
-int baton__driven_push(struct baton__driven *driven, struct baton_job *job)
+/* 1: there was none in the inbox; 0: there was; -ESHUTDOWN. Any thread. */
+static int push(struct baton__driven *driven, struct baton_job *job)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
 
@@ -90,8 +91,49 @@ int baton__driven_adopt(struct baton__driven *driven)
 	return 0;
 }
 
-int baton__driven_drive(struct baton__driven *driven)
+void baton__driven_close(struct baton__driven *driven)
 {
+	take(driven, CLOSED);
+	/* Who has pushed may still be in schedule(). */
+	baton__thread_await_outside(driven);
+}
+
+static struct baton__driven *driven_of(struct baton_executor *executor)
+{
+	return baton_container_of(executor, struct baton__driven, executor);
+}
+
+/* A job is queued, or back with work left: the owner may be asleep. Any thread. */
+static void notify(struct baton__driven *driven)
+{
+	/* [E2] acquire: the owner's record; pairs with [E2] in adopt */
+	struct baton__thread *owner = load_acquire(&driven->owner);
+
+	if (owner && owner != baton__self)
+		(void)baton__thread_nudge(owner);
+}
+
+static int schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	struct baton__driven *driven = driven_of(executor);
+	int status = baton__thread_attach();
+
+	if (status)
+		return status;
+	baton__thread_enter(driven);
+	status = push(driven, job);
+	if (status == 1 && driven->signal)
+		driven->signal(driven);
+	if (status >= 0)
+		notify(driven);
+	baton__thread_leave();
+	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
+	return status < 0 ? status : 1;
+}
+
+static int drive(struct baton_executor *executor)
+{
+	struct baton__driven *driven = driven_of(executor);
 	struct baton_job *job;
 
 	if (!baton__driven_owned(driven))
@@ -105,18 +147,19 @@ int baton__driven_drive(struct baton__driven *driven)
 	return 1;
 }
 
-void baton__driven_notify(struct baton__driven *driven)
+static int returned(struct baton_executor *executor)
 {
-	/* [E2] acquire: the owner's record; pairs with [E2] in adopt */
-	struct baton__thread *owner = load_acquire(&driven->owner);
-
-	if (owner && owner != baton__self)
-		(void)baton__thread_nudge(owner);
+	notify(driven_of(executor));
+	return 1;
 }
 
-void baton__driven_close(struct baton__driven *driven)
+void baton__driven_init(struct baton__driven *driven, void (*signal)(struct baton__driven *driven))
 {
-	take(driven, CLOSED);
-	/* Who has pushed may still be in schedule(). */
-	baton__thread_await_outside(driven);
+	static const struct baton_executor_ops ops = {
+		.schedule = schedule,
+		.drive = drive,
+		.returned = returned,
+	};
+
+	*driven = (struct baton__driven){.executor = {&ops}, .signal = signal};
 }

@@ -14,27 +14,22 @@
 #include "thread.h"
 
 struct baton__driven {
-	struct baton_executor executor;
-	uintptr_t inbox;        /* newest job, or CLOSED */
-	struct baton_job *list; /* oldest job; the owner's */
+	struct baton_executor executor;               /* first: found from it */
+	void (*signal)(struct baton__driven *driven); /* the inbox is no longer empty; or NULL */
+	uintptr_t inbox;                              /* newest job, or CLOSED */
+	struct baton_job *list;                       /* oldest job; the owner's */
 	struct baton__thread *owner;
 	uint64_t session; /* the owner's, see thread.h */
 };
 
-/* Queues a job. 1: there was none in the inbox; 0: there was; -ESHUTDOWN. Any thread. */
-int baton__driven_push(struct baton__driven *driven, struct baton_job *job);
+/* Empty, without an owner. */
+void baton__driven_init(struct baton__driven *driven, void (*signal)(struct baton__driven *driven));
 
 /* The oldest job, or NULL. The owner. */
 struct baton_job *baton__driven_pop(struct baton__driven *driven);
 
 /* Puts the inbox behind the list. The owner. */
 void baton__driven_take(struct baton__driven *driven);
-
-/* For the executor's drive: runs one job (1) or none (0); -EPERM, -EDEADLK. */
-int baton__driven_drive(struct baton__driven *driven);
-
-/* A job is queued, or back with work left: the owner may be asleep. Any thread. */
-void baton__driven_notify(struct baton__driven *driven);
 
 /* The calling thread becomes the owner: 0, -ENOMEM, -ECHILD. And is it the owner? */
 int baton__driven_adopt(struct baton__driven *driven);

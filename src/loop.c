@@ -5,8 +5,6 @@
 #include "driven.h"
 #include "resource.h"
 
-#include "atomic.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -17,11 +15,6 @@ struct baton_loop {
 	int fd;
 };
 
-static struct baton__driven *driven_of(struct baton_executor *executor)
-{
-	return baton_container_of(executor, struct baton__driven, executor);
-}
-
 /* The descriptor becomes readable; EAGAIN (2^64 - 2 unread signals) means that it is. */
 static void signal_fd(struct baton_loop *loop)
 {
@@ -31,37 +24,11 @@ static void signal_fd(struct baton_loop *loop)
 		;
 }
 
-static int schedule(struct baton_executor *executor, struct baton_job *job)
+/* Only for the first job since the owner took all: it does so after it has cleared the signal. */
+static void signal_driven(struct baton__driven *driven)
 {
-	struct baton__driven *driven = driven_of(executor);
-	int status = baton__thread_attach();
-
-	if (status)
-		return status;
-	baton__thread_enter(driven);
-	status = baton__driven_push(driven, job);
-	/* Only the first since the owner took all: it takes all after it has cleared the signal. */
-	if (status == 1)
-		signal_fd(baton_container_of(driven, struct baton_loop, driven));
-	if (status >= 0)
-		baton__driven_notify(driven);
-	baton__thread_leave();
-	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
-	return status < 0 ? status : 1;
+	signal_fd(baton_container_of(driven, struct baton_loop, driven));
 }
-
-static int drive(struct baton_executor *executor)
-{
-	return baton__driven_drive(driven_of(executor));
-}
-
-static int returned(struct baton_executor *executor)
-{
-	baton__driven_notify(driven_of(executor));
-	return 1;
-}
-
-static const struct baton_executor_ops ops = {schedule, drive, returned, NULL, NULL};
 
 BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
 {
@@ -70,7 +37,7 @@ BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
 
 	if (!new)
 		return -ENOMEM;
-	new->driven.executor._ops = &ops;
+	baton__driven_init(&new->driven, signal_driven);
 	new->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->fd < 0) {
 		error = -errno;

@@ -5,48 +5,12 @@
 #include "driven.h"
 #include "resource.h"
 
-#include "atomic.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 struct baton_manual {
 	struct baton__driven driven;
 };
-
-static struct baton__driven *driven_of(struct baton_executor *executor)
-{
-	return baton_container_of(executor, struct baton__driven, executor);
-}
-
-static int schedule(struct baton_executor *executor, struct baton_job *job)
-{
-	struct baton__driven *driven = driven_of(executor);
-	int status = baton__thread_attach();
-
-	if (status)
-		return status;
-	baton__thread_enter(driven);
-	status = baton__driven_push(driven, job);
-	if (status >= 0)
-		baton__driven_notify(driven);
-	baton__thread_leave();
-	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
-	return status < 0 ? status : 1;
-}
-
-static int drive(struct baton_executor *executor)
-{
-	return baton__driven_drive(driven_of(executor));
-}
-
-static int returned(struct baton_executor *executor)
-{
-	baton__driven_notify(driven_of(executor));
-	return 1;
-}
-
-static const struct baton_executor_ops ops = {schedule, drive, returned, NULL, NULL};
 
 BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 {
@@ -55,7 +19,7 @@ BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 
 	if (!new)
 		return -ENOMEM;
-	new->driven.executor._ops = &ops;
+	baton__driven_init(&new->driven, NULL);
 	error = baton__driven_adopt(&new->driven);
 	if (error)
 		free(new);
