@@ -76,7 +76,7 @@ struct baton_job *baton__driven_pop(struct baton__driven *driven)
 bool baton__driven_owned(const struct baton__driven *driven)
 {
 	return load_relaxed(&driven->owner) == baton__self &&
-	       driven->session == baton__self->session;
+	       load_relaxed(&driven->session) == baton__self->session;
 }
 
 int baton__driven_adopt(struct baton__driven *driven)
@@ -85,7 +85,8 @@ int baton__driven_adopt(struct baton__driven *driven)
 
 	if (error)
 		return error;
-	driven->session = baton__self->session;
+	/* Relaxed: compared by who finds its own record to be the owner's; published with it. */
+	store_relaxed(&driven->session, baton__self->session);
 	/* [E2] release: our record; pairs with [E2] in notify */
 	store_release(&driven->owner, baton__self);
 	return 0;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Awaiting a closed resource ends, or is answered, wherever the resource is queued. A helper cannot
+ * release it: its entry in a queue must be run or withdrawn.
+ */
+#include "pool_support.h"
+#include "stash.h"
+
+/* The thread that awaits has put the resource off itself, since its executor refuses. */
+struct own_list {
+	struct baton_task outer;
+	struct baton_task inner;
+	struct baton_resource *resource;
+	struct step step;
+	int result;
+};
+
+static int own_list_inner(struct baton_task *task)
+{
+	struct own_list *scene = baton_container_of(task, struct own_list, inner);
+
+	return baton_submit(scene->resource, &scene->step.task);
+}
+
+static int own_list_outer(struct baton_task *task)
+{
+	struct own_list *scene = baton_container_of(task, struct own_list, outer);
+
+	MUST(baton_submit(scene->resource, &scene->inner) == 0);
+	MUST(baton_resource_close(scene->resource) == 0);
+	scene->result = baton_resource_await(scene->resource, NULL);
+	return 0;
+}
+
+Test(await_closed, put_off_by_the_thread_that_awaits, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource;
+	struct own_list scene = {.outer = BATON_TASK_INIT(own_list_outer, NULL),
+	                         .inner = BATON_TASK_INIT(own_list_inner, NULL),
+	                         .resource = &resource,
+	                         .result = 1};
+	struct journal journal = {0};
+	struct stash stash;
+
+	stash_init(&stash);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&scene.step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit(&own, &scene.outer), 0);
+	cr_assert_eq(scene.result, 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+	resource_end(&own);
+}
+
+/* The thread that awaits is as deep as it may be, and alone drives the executor. */
+struct deep {
+	struct baton_resource nest[BATON_NESTING_MAX];
+	int depth;
+	struct baton_resource *resource;
+	struct step step;
+	int result;
+};
+
+static void *deeper(void *arg)
+{
+	struct deep *deep = arg;
+
+	if (deep->depth < BATON_NESTING_MAX) {
+		MUST(baton_call(&deep->nest[deep->depth++], deeper, deep, NULL) == 0);
+		return NULL;
+	}
+	MUST(baton_submit_later(deep->resource, &deep->step.task) == 0);
+	MUST(baton_resource_close(deep->resource) == 0);
+	deep->result = baton_resource_await(deep->resource, NULL);
+	return NULL;
+}
+
+Test(await_closed, too_deep_to_drive_its_executor_is_answered, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct deep deep = {.resource = &resource, .result = 1};
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	for (int i = 0; i < BATON_NESTING_MAX; i++)
+		baton_resource_init(&deep.nest[i], NULL, NULL, NULL, NULL);
+	step_init(&deep.step, &journal, 0, NULL);
+	(void)deeper(&deep);
+	cr_assert_eq(deep.result, -EDEADLK);
+	cr_assert(journal_counts_up(&journal, 0, 1), "helped all the same");
+	(void)baton_manual_run_until_idle(manual);
+	resource_end(&resource);
+	for (int i = 0; i < BATON_NESTING_MAX; i++)
+		resource_end(&deep.nest[i]);
+	baton_manual_destroy(manual);
+}
+
+Test(await_closed, queued_in_a_pool_that_is_stuck, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct plug plug;
+	struct step step;
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	plug_in(&plug, pool);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert(journal_counts_up(&journal, 0, 1) && journal_here(&journal, 0));
+	baton_resource_deinit(&resource);
+	gate_open(&plug.leave);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* Not by anybody else than a worker, and the only worker is the one that awaits. */
+struct lone {
+	struct baton_plain_job job;
+	struct baton_resource *resource;
+	struct step step;
+	int result;
+	sem_t over;
+};
+
+static void lone_run(struct baton_plain_job *job)
+{
+	struct lone *lone = baton_container_of(job, struct lone, job);
+
+	MUST(baton_submit(lone->resource, &lone->step.task) == 0);
+	MUST(baton_resource_close(lone->resource) == 0);
+	lone->result = baton_resource_await(lone->resource, NULL);
+	gate_open(&lone->over);
+}
+
+Test(await_closed, with_limit_0_by_the_only_worker, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct lone lone = {.resource = &resource, .result = 1};
+
+	config.executor = baton_pool_executor(pool);
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_plain_job_init(&lone.job, lone_run, NULL);
+	step_init(&lone.step, &journal, 0, NULL);
+	gate_init(&lone.over);
+	cr_assert_eq(baton_pool_submit(pool, &lone.job), 0);
+	gate_pass(&lone.over);
+	cr_assert_eq(lone.result, 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	baton_resource_deinit(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* A helper's tasks have put work off, which awaits the very resource that the helper visits. */
+struct visited {
+	struct baton_resource *resource;
+	struct baton_resource *put_off;
+	struct baton_task helped;
+	struct baton_task inline_one;
+	struct baton_task late_one;
+	struct baton_future future; /* of `helped` */
+	sem_t late;
+	atomic_int over;
+	int awaited;
+	int waited;
+};
+
+static int visited_helped(struct baton_task *task)
+{
+	struct visited *scene = baton_container_of(task, struct visited, helped);
+
+	return baton_submit(scene->put_off, &scene->inline_one);
+}
+
+static int visited_inline_one(struct baton_task *task)
+{
+	struct visited *scene = baton_container_of(task, struct visited, inline_one);
+
+	return baton_submit(scene->put_off, &scene->late_one);
+}
+
+static int visited_late_one(struct baton_task *task)
+{
+	struct visited *scene = baton_container_of(task, struct visited, late_one);
+
+	MUST(baton_resource_close(scene->resource) == 0);
+	gate_open(&scene->late);
+	scene->awaited = baton_resource_await(scene->resource, NULL);
+	return 0;
+}
+
+static void *visited_main(void *arg)
+{
+	struct visited *scene = arg;
+
+	scene->waited = baton_future_wait(&scene->future);
+	atomic_store(&scene->over, 1);
+	return NULL;
+}
+
+Test(await_closed, by_work_that_its_helper_has_put_off, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_config refusing = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_resource resource, put_off;
+	struct visited scene = {.resource = &resource,
+	                        .put_off = &put_off,
+	                        .inline_one = BATON_TASK_INIT(visited_inline_one, NULL),
+	                        .late_one = BATON_TASK_INIT(visited_late_one, NULL),
+	                        .future = BATON_FUTURE_INIT,
+	                        .awaited = 1,
+	                        .waited = 1};
+	struct stash stash;
+	pthread_t thread;
+
+	gate_init(&scene.late);
+	stash_init(&stash);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	refusing.executor = &stash.executor;
+	baton_resource_init(&put_off, NULL, NULL, &refusing, NULL);
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_task_init(&scene.helped, visited_helped, &scene.future);
+	cr_assert_eq(baton_submit_later(&resource, &scene.helped), 0);
+	thread = thread_start(visited_main, &scene);
+	gate_pass(&scene.late);
+	while (!atomic_load(&scene.over)) {
+		(void)baton_manual_run_until_idle(manual);
+		sched_yield();
+	}
+	thread_join(thread);
+	cr_assert_eq(scene.waited, 0);
+	cr_assert_eq(scene.awaited, 0);
+	baton_resource_deinit(&resource);
+	resource_end(&put_off);
+	baton_manual_destroy(manual);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* A waiter's own work while it waits: for all of its futures, and not beyond its deadline. */
+#include "support.h"
+
+/* A task that completes a promise. */
+struct keeper {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_future promise;
+};
+
+static int keeper_run(struct baton_task *task)
+{
+	struct keeper *keeper = baton_container_of(task, struct keeper, task);
+
+	return baton_future_complete(&keeper->promise, 0, NULL);
+}
+
+static void keeper_init(struct keeper *keeper)
+{
+	baton_future_init(&keeper->future);
+	baton_promise_init(&keeper->promise);
+	baton_task_init(&keeper->task, keeper_run, &keeper->future);
+}
+
+static void wait_all_drives(bool promise_first)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_resource resource;
+	struct keeper keeper;
+	struct baton_future *futures[2];
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	keeper_init(&keeper);
+	futures[promise_first ? 0 : 1] = &keeper.promise;
+	futures[promise_first ? 1 : 0] = &keeper.future;
+	cr_assert_eq(baton_submit(&resource, &keeper.task), 0);
+	cr_assert_eq(baton_future_wait_all(futures, 2, NULL), 0);
+	resource_end(&resource);
+	baton_manual_destroy(manual);
+}
+
+Test(wait_help, wait_all_drives_for_the_first_and_for_the_last, .timeout = 10)
+{
+	wait_all_drives(false);
+	wait_all_drives(true);
+}
+
+/* On the only worker, a task that waits for another's promise and future. */
+struct asker {
+	struct baton_task task;
+	struct baton_resource *resource;
+	struct keeper keeper;
+	int result;
+};
+
+static int asker_run(struct baton_task *task)
+{
+	struct asker *asker = baton_container_of(task, struct asker, task);
+	struct baton_future *futures[2] = {&asker->keeper.promise, &asker->keeper.future};
+
+	MUST(baton_submit_later(asker->resource, &asker->keeper.task) == 0);
+	asker->result = baton_future_wait_all(futures, 2, NULL);
+	return 0;
+}
+
+Test(wait_help, wait_all_helps_for_the_last_on_the_only_worker, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resources[2];
+	struct asker asker = {
+		.task = BATON_TASK_INIT(asker_run, NULL), .resource = &resources[1], .result = 1};
+
+	config.executor = baton_pool_executor(pool);
+	for (int i = 0; i < 2; i++)
+		baton_resource_init(&resources[i], NULL, NULL, &config, NULL);
+	keeper_init(&asker.keeper);
+	cr_assert_eq(baton_submit_later(&resources[0], &asker.task), 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(asker.result, 0);
+	resource_end(&resources[0]);
+	resource_end(&resources[1]);
+}
+
+/* There is always one more job to drive. */
+struct ticker {
+	struct baton_task task;
+	struct baton_resource *resource;
+	bool stop;
+};
+
+static int ticker_run(struct baton_task *task)
+{
+	struct ticker *ticker = baton_container_of(task, struct ticker, task);
+
+	return ticker->stop ? 0 : baton_submit(ticker->resource, task);
+}
+
+Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct timespec deadline = deadline_in_ms(50);
+	struct baton_resource ticking, busy;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct ticker ticker = {BATON_TASK_INIT(ticker_run, NULL), &ticking, false};
+	struct step step;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&busy, NULL, NULL, &config, NULL);
+	occupy(&occupant, &busy);
+	step_init(&step, &journal, 0, &future);
+	cr_assert_eq(baton_submit(&busy, &step.task), 0);
+	config.capture_limit = 0;
+	baton_resource_init(&ticking, NULL, NULL, &config, NULL);
+	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
+	cr_assert_eq(baton_future_wait_until(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(journal.count, 0);
+	ticker.stop = true;
+	release(&occupant);
+	cr_assert_eq(baton_future_wait(&future), 0);
+	(void)baton_manual_run_until_idle(manual);
+	resource_end(&ticking);
+	resource_end(&busy);
+	baton_manual_destroy(manual);
+}
+
+/* A task that lasts until a time has passed. */
+struct lasting {
+	struct baton_task task;
+	uint64_t until_ns;
+};
+
+static int lasting_run(struct baton_task *task)
+{
+	while (now_ns() <= baton_container_of(task, struct lasting, task)->until_ns)
+		continue;
+	return 0;
+}
+
+enum { STEPS = 100 };
+
+Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct timespec deadline = deadline_in_ms(50);
+	struct lasting lasting = {BATON_TASK_INIT(lasting_run, NULL), now_ns() + 50000000U};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step steps[STEPS];
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &lasting.task), 0);
+	for (int i = 0; i < STEPS; i++) {
+		step_init(&steps[i], &journal, i, i == STEPS - 1 ? &future : NULL);
+		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
+	}
+	cr_assert_eq(baton_future_wait_until(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert(journal_counts_up(&journal, 0, STEPS));
+	(void)baton_manual_run_until_idle(manual);
+	resource_end(&resource);
+	baton_manual_destroy(manual);
+}
