@@ -174,8 +174,15 @@ struct baton_resource *baton__future_visit(struct baton_future *future)
 
 		if (base != BATON__FUTURE_PENDING && base != BATON__FUTURE_CANCELLING)
 			return NULL;
-		if (!resource || state & BATON__FUTURE_VISITOR)
+		if (!resource)
 			return NULL;
+		if (state & BATON__FUTURE_VISITOR) {
+			/* Relaxed: a flag; if the CAS fails the visitor may have left. */
+			if (state & BATON__FUTURE_WANTED ||
+			    cas_relaxed(&future->_state, &state, state | BATON__FUTURE_WANTED))
+				return NULL;
+			continue;
+		}
 		/* Succeeds only if no submit was refused since: it is that resource. Relaxed: the
 		 * bit itself orders nothing. */
 		if (cas_relaxed(&future->_state, &state, state | BATON__FUTURE_VISITOR))
@@ -190,9 +197,11 @@ bool baton__future_leave(struct baton_future *future)
 	/* Ends: as in visit. */
 	while (state & BATON__FUTURE_VISITOR) {
 		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish */
-		if (cas_release(&future->_state, &state, state & ~BATON__FUTURE_VISITOR)) {
-			/* Who found us in the way may have gone to sleep on that. */
-			if (state & BATON__FUTURE_SLEEPERS)
+		if (cas_release(&future->_state, &state,
+		                state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED))) {
+			/* Who found us in the way may have gone to sleep on that. Only then: two
+			 * waiters would else wake each other for ever. */
+			if (state & BATON__FUTURE_WANTED)
 				baton__futex_wake(&future->_state, INT_MAX);
 			return false;
 		}

@@ -16,6 +16,7 @@
  *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
+ *   WANTED   a thread found a visitor in its way; cleared with VISITOR by it, which then wakes
  *   GENERATION       the bits above: counts refused submits, so that who has looked at the resource
  *                    that the future was bound to then does not succeed with a CAS
  *
@@ -56,7 +57,8 @@
 #define BATON__FUTURE_COUNTED 0x80U
 #define BATON__FUTURE_STOP 0x100U
 #define BATON__FUTURE_DROPPED 0x200U
-#define BATON__FUTURE_GENERATION 0x400U
+#define BATON__FUTURE_WANTED 0x400U
+#define BATON__FUTURE_GENERATION 0x800U
 
 /* One visit, in the resource's turn word. */
 #define BATON__VISIT 0x20U
@@ -107,8 +109,8 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 
 /*
  * Becomes the visitor: the task's resource, which may now be touched until leave. NULL: there is a
- * visitor, whose leaving wakes sleepers, or there is nothing to visit: not submitted, entered,
- * complete.
+ * visitor, whose leaving wakes those who found it, or there is nothing to visit: not submitted,
+ * entered, complete.
  * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
  */
 struct baton_resource *baton__future_visit(struct baton_future *future);

@@ -50,7 +50,8 @@ static bool withdraw(struct baton_executor *executor, struct baton_resource *res
  * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
  * runner. True in the second case.
  */
-static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool last_look)
+static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool did,
+                      bool last_look)
 {
 	struct baton_executor *executor = executor_if_any(resource);
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
@@ -84,8 +85,9 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
 	baton__thread_leave();
 	baton__frame_pop(frame);
-	/* Others who sleep for it may have to help next; its address is only compared. */
-	if (busy)
+	/* Others who sleep for it may have to help next; its address is only compared. Not if there
+	 * was nothing to do: two awaiters would else nudge each other for ever. */
+	if (busy && did)
 		baton__thread_nudge_for(resource, member);
 	return false;
 }
@@ -111,7 +113,7 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 	helped = budget.tasks != HELP_MAX || baton__future_final(until);
 	if (helped && resource->_stats)
 		baton__count(&resource->_stats->helped, 1);
-	return give_back(&frame, resource, last_look) || helped;
+	return give_back(&frame, resource, helped, last_look) || helped;
 }
 
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
@@ -135,7 +137,7 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
 			break;
 		}
 	}
-	(void)give_back(&frame, resource, false);
+	(void)give_back(&frame, resource, true, false);
 	if (counted)
 		baton__visit_end(resource);
 	return true;
