@@ -252,3 +252,49 @@ Test(await_closed, by_work_that_its_helper_has_put_off, .timeout = 10)
 	resource_end(&put_off);
 	baton_manual_destroy(manual);
 }
+
+static void *await_300_ms(void *arg)
+{
+	struct timespec deadline = deadline_in_ms(300);
+
+	return (void *)(intptr_t)baton_resource_await(arg, &deadline);
+}
+
+static uint64_t process_cpu_ms(void)
+{
+	struct timespec used;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* Each, finding nothing to do, must not wake the other to find the same. */
+Test(await_closed, by_two_who_can_do_nothing_costs_nothing, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step step;
+	pthread_t threads[2];
+	uint64_t before;
+	void *answers[2];
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	before = process_cpu_ms();
+	for (int i = 0; i < 2; i++)
+		threads[i] = thread_start(await_300_ms, &resource);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_join(threads[i], &answers[i]), 0);
+	cr_assert_lt(process_cpu_ms() - before, 150);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq((intptr_t)answers[i], -ETIMEDOUT);
+	(void)baton_manual_run_until_idle(manual);
+	baton_resource_deinit(&resource);
+	baton_manual_destroy(manual);
+}
