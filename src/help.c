@@ -78,6 +78,12 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	if ((next & BATON__PHASE) != BATON__QUEUED) {
 		baton__thread_leave();
+		/* With limit 0 the rest, the finaliser too, belongs to the executor's threads. */
+		if (!baton__capture_limit(resource) && baton__self->member != executor &&
+		    baton__hand_off(resource) == BATON__GIVEN) {
+			baton__frame_pop(frame);
+			return true;
+		}
 		/* CONSUMED: as if we had been handed the job, with nothing of the quantum left. */
 		baton__stay(frame, resource, &budget);
 		return true;
@@ -154,14 +160,22 @@ void baton__visit_end(struct baton_resource *resource)
 	struct baton_executor *executor;
 	struct baton__frame frame;
 	uint32_t turn;
+	uint32_t next;
+	bool last;
 
 	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
 	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
-	turn = sub_acq_rel(&resource->_job._turn, BATON__VISIT) - BATON__VISIT;
-	if (!(turn & BATON__LEAVING) || turn & BATON__VISITS)
+	turn = load_relaxed(&resource->_job._turn);
+	do {
+		next = turn - BATON__VISIT;
+		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
+		/* In one step, so that there is one last visitor. Ends: other visitors' steps. */
+		if (last)
+			next &= ~BATON__LEAVING;
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	if (!last)
 		return; /* last touch: who sees no visits may free it */
 	/* The runner has gone, and no visitor is left: we are the runner. */
-	(void)sub_relaxed(&resource->_job._turn, BATON__LEAVING);
 	executor = executor_if_any(resource);
 	/* With limit 0 only a thread of its executor's: this one, perhaps. */
 	if (!baton__capture_limit(resource) && baton__self->member != executor &&

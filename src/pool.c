@@ -109,7 +109,8 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 			baton_job_run(
 				other); /* closed by shutdown_now: there is only this thread */
 	}
-	(void)baton__pool_notify(pool);
+	if (baton__pool_notify(pool))
+		baton__thread_nudge_all();
 	return found;
 }
 

@@ -182,7 +182,8 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 	     thread = thread->next) {
 		const void *awaiting;
 
-		if (!load_seq_cst(&thread->asleep))
+		/* Not ourselves: who looks around before its sleep is awake. */
+		if (thread == baton__self || !load_seq_cst(&thread->asleep))
 			continue;
 		/* Relaxed: `awaiting` is written before `asleep`. */
 		awaiting = load_relaxed(&thread->awaiting);
@@ -204,7 +205,9 @@ void baton__thread_nudge_all(void)
 		return;
 	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
-		(void)baton__thread_nudge(thread);
+		/* Who waits for nothing that could be helped is left asleep. */
+		if (thread != baton__self && load_relaxed(&thread->awaiting) != thread)
+			(void)baton__thread_nudge(thread);
 }
 
 uint32_t baton__thread_sleeps(const void *resource)

@@ -28,6 +28,7 @@ struct wait {
 	uint64_t deadline_ns; /* 0: none */
 	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
+	bool obstructed;      /* by another visitor, at the last look */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
@@ -110,8 +111,13 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
 	resource = baton__future_visit(future);
-	if (!resource)
+	if (!resource) {
+		uint32_t state = load_relaxed(&future->_state) & BATON__FUTURE_STATE;
+
+		if (state == BATON__FUTURE_PENDING || state == BATON__FUTURE_CANCELLING)
+			wait->obstructed = true;
 		return 0;
+	}
 	baton__self->visits++;
 	status = help_visited(wait, future, resource);
 	baton__self->visits--;
@@ -196,7 +202,9 @@ static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 	size_t count = wait->all ? 1 : wait->count;
 
 	for (size_t i = 0; i < count; i++)
-		if (!announce(wait->futures[first + i], &watches[i]))
+		/* Obstructed we sleep only if that visitor is to wake us; else we look again. */
+		if (!announce(wait->futures[first + i], &watches[i]) ||
+		    (wait->obstructed && count == 1 && !(watches[i].value & BATON__FUTURE_WANTED)))
 			return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
 	return baton__futex_wait(watches, count + 1, wait->deadline);
@@ -217,16 +225,18 @@ static const void *awaiting(const struct wait *wait)
 static int sleep_once(struct wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
-	int status = help(wait);
+	int status;
 
+	wait->obstructed = false;
+	status = help(wait);
 	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = doze(wait, nudge);
+	if (status >= 0)
+		status = passed(wait) ? -ETIMEDOUT : 0;
 	/* Nudged, and leaving all the same: somebody else may have to do what we were to. */
 	if (baton__thread_wakes(nudge) && (status < 0 || found(wait)))
 		baton__thread_nudge_all();
-	if (status == 1)
-		status = passed(wait) ? -ETIMEDOUT : 0;
 	return status;
 }
 
@@ -241,7 +251,7 @@ static int wait_some(struct wait *wait)
 	if (status)
 		return status;
 	if (wait->deadline)
-		wait->deadline_ns = baton__deadline_ns(wait->deadline);
+		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1; /* not 0: none */
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
