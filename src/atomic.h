@@ -29,7 +29,6 @@
 #define store_seq_cst(word, value) __atomic_store_n((word), (value), __ATOMIC_SEQ_CST)
 
 #define swap_acquire(word, value) __atomic_exchange_n((word), (value), __ATOMIC_ACQUIRE)
-#define swap_release(word, value) __atomic_exchange_n((word), (value), __ATOMIC_RELEASE)
 #define swap_acq_rel(word, value) __atomic_exchange_n((word), (value), __ATOMIC_ACQ_REL)
 #define swap_seq_cst(word, value) __atomic_exchange_n((word), (value), __ATOMIC_SEQ_CST)
 
@@ -42,16 +41,12 @@
 #define cas_seq_cst(word, expected, value) cas_with_order(word, expected, value, __ATOMIC_SEQ_CST)
 
 #define add_relaxed(word, value) __atomic_fetch_add((word), (value), __ATOMIC_RELAXED)
-#define add_acquire(word, value) __atomic_fetch_add((word), (value), __ATOMIC_ACQUIRE)
-#define add_release(word, value) __atomic_fetch_add((word), (value), __ATOMIC_RELEASE)
-#define add_acq_rel(word, value) __atomic_fetch_add((word), (value), __ATOMIC_ACQ_REL)
 #define add_seq_cst(word, value) __atomic_fetch_add((word), (value), __ATOMIC_SEQ_CST)
 #define sub_relaxed(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_RELAXED)
 #define sub_acq_rel(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_ACQ_REL)
 #define sub_seq_cst(word, value) __atomic_fetch_sub((word), (value), __ATOMIC_SEQ_CST)
 #define or_acq_rel(word, value) __atomic_fetch_or((word), (value), __ATOMIC_ACQ_REL)
 #define or_seq_cst(word, value) __atomic_fetch_or((word), (value), __ATOMIC_SEQ_CST)
-#define and_acq_rel(word, value) __atomic_fetch_and((word), (value), __ATOMIC_ACQ_REL)
 
 #endif
 

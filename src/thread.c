@@ -235,6 +235,7 @@ bool baton__thread_wakes(uint32_t nudge)
 
 void baton__thread_await_outside(const void *object)
 {
+	/* [T1] acquire: as in adopt; pairs with [T1] in create. One linked later is not inside. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
 		/* Ended by that thread, which is at most a system call, or a finaliser, away.
 		 * [N2] acquire: its last touch is over; pairs with [N2] in leave */
