@@ -246,6 +246,42 @@ check-budget: build/bench/counts ## atomics, allocations, system calls per task:
 
 -include $(patsubst %.c,build/%.d,$(BENCH_SOURCES) $(wildcard examples/*.c) $(BROKER_SOURCES))
 
+# ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
+SIM_ENGINE := $(wildcard test/sim/*.c)
+SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
+SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -Wno-attributes -fno-pie \
+	-U_FORTIFY_SOURCE -iquote test/sim -iquote src -Iinclude -MMD -MP
+# Instrumented by the compiler; what it calls is test/sim/races.c.
+SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \
+	-DBATON_ATOMIC_BACKEND='"backend.h"'
+SECONDS ?= 1
+SIM_ARGS ?=
+
+build/sim/%.o: %.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SIM_FLAGS) -c -o $@ $<
+
+build/sim/%.simo: %.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) -c -o $@ $<
+
+build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo) \
+		test/sim/globals.ld
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) \
+		-Wl,-T,test/sim/globals.ld -pthread
+
+-include $(patsubst %.c,build/sim/%.d,$(SIM_ENGINE) $(SIM_SUBJECTS))
+
+.PHONY: check-sim explore
+check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
+	$(Q)test/run.sh check-sim $<
+
+explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
+	$(Q)$< --seconds $(SECONDS) $(SIM_ARGS)
+
 # ---- Installing ----
 .PHONY: install uninstall
 install: all ## to PREFIX (/usr/local), below DESTDIR

@@ -9,7 +9,9 @@
 #include "atomic.h"
 
 /* Tasks that a helper runs before it gives the baton back, and looks again. */
-#define HELP_MAX 1024U
+#ifndef BATON_HELP_MAX /* tests make it small */
+#define BATON_HELP_MAX 1024U
+#endif
 
 /* QUEUED -> HELPED. */
 static bool borrow(struct baton_resource *resource)
@@ -103,7 +105,7 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 {
 	/* Bounded: the awaited task's submitter may have been stopped before its push. */
 	struct baton__budget budget = {
-		.tasks = HELP_MAX,
+		.tasks = BATON_HELP_MAX,
 		.until = until,
 		.borrowed = true,
 		.limit_ns = until_ns,
@@ -116,7 +118,7 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 		return false;
 	baton__frame_push(&frame, resource);
 	(void)baton__drain(&frame, resource, &budget);
-	helped = budget.tasks != HELP_MAX || baton__future_final(until);
+	helped = budget.tasks != BATON_HELP_MAX || baton__future_final(until);
 	if (helped && resource->_stats)
 		baton__count(&resource->_stats->helped, 1);
 	return give_back(&frame, resource, helped, last_look) || helped;

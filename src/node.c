@@ -11,8 +11,10 @@
 #include <stdlib.h>
 
 /* Nodes kept per thread, each in its own and in the returned list; nodes sent home at once. */
-#define CACHE_MAX 1024U
-#define PARCEL_MAX 32U
+#ifndef BATON_NODE_CACHE_MAX /* tests make these small */
+#define BATON_NODE_CACHE_MAX 1024U
+#define BATON_NODE_PARCEL_MAX 32U
+#endif
 
 struct baton__node {
 	struct baton__node *next;
@@ -75,7 +77,8 @@ static void send_home(struct baton__thread *home, struct baton__node *first,
                       struct baton__node *last, uint32_t count)
 {
 	/* The count may be too high; not if there is nothing. */
-	if (load_relaxed(&home->returned_count) >= CACHE_MAX && load_relaxed(&home->returned)) {
+	if (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
+	    load_relaxed(&home->returned)) {
 		free_list(first);
 		return;
 	}
@@ -98,7 +101,8 @@ void baton__node_flush(struct baton__thread *self)
 
 static BATON_NOINLINE void free_elsewhere(struct baton__thread *self, struct baton__node *node)
 {
-	if (self->parcel && (self->parcel->home != node->home || self->parcel_count == PARCEL_MAX))
+	if (self->parcel &&
+	    (self->parcel->home != node->home || self->parcel_count == BATON_NODE_PARCEL_MAX))
 		baton__node_flush(self);
 	node->next = self->parcel;
 	if (!self->parcel)
@@ -113,7 +117,8 @@ void baton__node_free(void *body)
 	struct baton__node *node = node_of(body);
 
 	/* A thread without a record has nowhere to collect. */
-	if (BATON_UNLIKELY(self->depth >= BATON__DEPTH_NONE || self->node_count >= CACHE_MAX)) {
+	if (BATON_UNLIKELY(self->depth >= BATON__DEPTH_NONE ||
+	                   self->node_count >= BATON_NODE_CACHE_MAX)) {
 		free(node);
 		return;
 	}

@@ -15,9 +15,11 @@
 #include <errno.h>
 #include <sched.h>
 
-#define PAUSES 100
-#define YIELDS 200
-#define YIELDS_PER_HELP 16
+#ifndef BATON_WAIT_PAUSES /* tests make these small */
+#define BATON_WAIT_PAUSES 100
+#define BATON_WAIT_YIELDS 200
+#define BATON_WAIT_YIELDS_PER_HELP 16
+#endif
 
 _Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
 
@@ -145,13 +147,13 @@ static int help(struct wait *wait)
 /* Looks for about as long as the kernel would take to put us to sleep and wake us. */
 static int spin(struct wait *wait)
 {
-	for (int i = 0; i < PAUSES; i++) {
+	for (int i = 0; i < BATON_WAIT_PAUSES; i++) {
 		baton__pause();
 		if (found(wait))
 			return 0;
 	}
-	for (int i = 0; i < YIELDS; i++) {
-		if (i % YIELDS_PER_HELP == 0) {
+	for (int i = 0; i < BATON_WAIT_YIELDS; i++) {
+		if (i % BATON_WAIT_YIELDS_PER_HELP == 0) {
 			int status = help(wait);
 
 			if (found(wait))

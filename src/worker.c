@@ -21,19 +21,21 @@
 
 /* Jobs from the LIFO slot in a row, as tokio. */
 #define LIFO_MAX 3
+#ifndef BATON_WORKER_LOOKS /* tests make these small */
 /* Every so many jobs the injection queue comes first; a prime, as in tokio and Go. */
-#define INJECTION_TICK 61
+#define BATON_WORKER_INJECTION_TICK 61
 /* Jobs fetched from the injection queue at a time. */
-#define SHARE_MIN 4
-#define SHARE_MAX 64
+#define BATON_WORKER_SHARE_MIN 4
 /* Looking around before sleeping: 16 looks, 2 microseconds apart. LIFO slots of others are left
  * alone at first: their owners, whose caches are warm, mostly come to them in that time. */
-#define LOOKS 16
-#define LOOKS_BEFORE_LIFO 8
+#define BATON_WORKER_LOOKS 16
+#define BATON_WORKER_LOOKS_BEFORE_LIFO 8
+#endif
+#define SHARE_MAX 64
 #define LOOK_NS 2000
 #define LOOK_PAUSES 256
 
-_Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * SHARE_MIN, "a share goes into a run queue");
+_Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
 static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
 
@@ -116,8 +118,8 @@ static struct baton_job *fetch_share(struct baton__worker *worker)
 	struct baton_pool *pool = worker->pool;
 	size_t share = baton__injection_length(&pool->injection) / pool->worker_count + 1;
 
-	if (share < SHARE_MIN)
-		share = SHARE_MIN;
+	if (share < BATON_WORKER_SHARE_MIN)
+		share = BATON_WORKER_SHARE_MIN;
 	return fetch(worker, share < SHARE_MAX ? share : SHARE_MAX);
 }
 
@@ -166,12 +168,12 @@ static bool is_ending(struct baton_pool *pool)
 /* Searching: looks at all queues, again and again, for some tens of microseconds. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
-	for (int look = 0; look < LOOKS; look++) {
+	for (int look = 0; look < BATON_WORKER_LOOKS; look++) {
 		struct baton_job *job = fetch_share(worker);
 		uint64_t until;
 
 		if (!job)
-			job = steal(worker, look >= LOOKS_BEFORE_LIFO);
+			job = steal(worker, look >= BATON_WORKER_LOOKS_BEFORE_LIFO);
 		if (job || is_ending(worker->pool))
 			return job;
 		until = baton__now_ns() + LOOK_NS;
@@ -274,7 +276,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 {
 	struct baton_job *job = NULL;
 
-	if (++worker->tick % INJECTION_TICK == 0)
+	if (++worker->tick % BATON_WORKER_INJECTION_TICK == 0)
 		job = fetch(worker, 1);
 	if (!job)
 		job = next_own(worker);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the explorer's parts share: choices decide, threads switch, memory remembers old values,
+ * races watches plain accesses, kernel is sleep, time and allocation, explore runs executions.
+ */
+#ifndef BATON_SIM_ENGINE_H
+#define BATON_SIM_ENGINE_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "backend.h"
+#include "sim.h"
+
+/* ---- Vector clocks: a thread's component counts its releases ---- */
+typedef uint16_t sim_clock __attribute__((vector_size(2 * SIM_THREADS_MAX)));
+
+static inline sim_clock sim_clock_join(sim_clock a, sim_clock b)
+{
+	sim_clock greater = (sim_clock)(a > b);
+
+	return (a & greater) | (b & ~greater);
+}
+
+/* ---- Choices ---- */
+enum sim_mode { SIM_EXHAUSTIVE, SIM_RANDOM, SIM_PCT, SIM_BYTES, SIM_REPLAY };
+
+struct sim_deviation {
+	uint32_t step;
+	uint32_t chosen;
+};
+
+struct sim_choices {
+	enum sim_mode mode;
+	bool weak;      /* loads may return old values */
+	uint32_t step;  /* decisions in this execution, also those without alternatives */
+	unsigned bound; /* exhaustive: what deviations may cost */
+	uint32_t seed;
+};
+
+extern struct sim_choices sim_choices;
+
+/*
+ * One of `count`; 0 is what happens without interference. The alternatives from `paid` on cost one
+ * each in the exhaustive search.
+ */
+unsigned sim_choose(unsigned count, unsigned paid);
+void sim_note(unsigned chosen); /* a decision that was taken elsewhere: for replay */
+
+void sim_choices_begin(enum sim_mode mode, uint64_t seed, unsigned bound);
+void sim_choices_bytes(const uint8_t *bytes, size_t size);
+void sim_choices_replay(const struct sim_deviation *deviations, size_t count);
+bool sim_choices_next(void); /* exhaustive: is there another execution? */
+void sim_choices_restart(void);
+size_t sim_choices_made(const struct sim_deviation **deviations);
+uint64_t sim_random(void);
+
+/* ---- Threads ---- */
+enum sim_state { SIM_READY, SIM_ASLEEP, SIM_JOINING, SIM_FINISHED };
+
+#define SIM_TLS_MAX 64
+#define SIM_KEYS_MAX 4
+#define SIM_CALLS_MAX 200
+
+struct sim_thread {
+	enum sim_state state;
+	bool fresh;
+	bool yielded; /* the others first */
+	bool frozen;
+	unsigned joins;    /* JOINING: whom */
+	uint64_t deadline; /* ASLEEP: 0: none */
+	bool timed_out;
+	const uint32_t *watched[130];
+	size_t watched_count;
+	void *(*function)(void *argument);
+	void *argument;
+	uint32_t priority; /* PCT */
+	uint32_t points;   /* scheduling points that it has come to */
+	sim_clock clock;
+	jmp_buf context;
+	ucontext_t start;
+	unsigned char tls[SIM_TLS_MAX];
+	void *keys[SIM_KEYS_MAX];
+	const void *calls[SIM_CALLS_MAX]; /* return addresses, innermost last */
+	unsigned call_count;
+	const struct sim_site *at; /* its last atomic operation */
+};
+
+extern struct sim_thread sim_threads[SIM_THREADS_MAX];
+extern unsigned sim_thread_count;
+extern unsigned sim_self;
+
+static inline struct sim_thread *sim_me(void)
+{
+	return &sim_threads[sim_self];
+}
+
+unsigned sim_thread_add(void *(*function)(void *), void *argument);
+/* Runs the scenario as thread 0 until all threads have ended, or something is wrong. */
+void sim_threads_run(const struct sim_scenario *scenario);
+/* The calling thread's state has been set, or it is at a point: who goes on? */
+void sim_schedule(bool leave);
+_Noreturn void sim_execution_ends(void);
+void sim_freeze_at(unsigned thread, uint32_t point);
+bool sim_freeze_came(void);
+void sim_operation(struct sim_site *site);
+
+/* ---- Memory, races ---- */
+enum sim_access { SIM_READ, SIM_WRITE, SIM_ATOMIC_READ, SIM_ATOMIC_WRITE, SIM_ACCESSES };
+
+void sim_memory_begin(void);
+bool sim_memory_shared_more(void); /* a place has turned out to be shared, since the last call */
+void sim_races_begin(void);
+void sim_accessed(const void *address, size_t size, enum sim_access kind, const void *where);
+/* Where an atomic access was made: told from a return address by where it points to. */
+static inline const void *sim_where(const struct sim_site *site)
+{
+	return (const char *)site + 1;
+}
+
+/* ---- Kernel ---- */
+void sim_kernel_begin(void);
+void sim_wake(unsigned thread, bool timed_out);
+void sim_time_passes(uint64_t until);
+bool sim_arena_holds(const void *address, size_t size, bool *valid);
+
+/* ---- Reports ---- */
+extern bool sim_tracing;
+void sim_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sim_print_calls(const struct sim_thread *thread);
+void sim_print_place(const void *where);
+void sim_print_race(void);
+
+/* ---- Executions ---- */
+struct sim_outcome {
+	bool running;
+	bool failed;
+	char message[1024];
+};
+
+extern struct sim_outcome sim_outcome;
+
+#endif

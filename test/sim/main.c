@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The explorer's command line: which scenarios, how long, how deep; one line of figures for each.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "explore.h"
+
+#define DEVIATIONS_MAX 4096
+
+struct options {
+	const char *only; /* part of a name, NULL: all */
+	const char *replay;
+	uint64_t seed;
+	double seconds; /* per scenario and mode */
+	unsigned long executions;
+	unsigned bound;
+	unsigned freeze;
+	bool sc; /* no old values */
+	bool trace;
+	bool quiet;
+};
+
+struct totals {
+	unsigned passed;
+	unsigned failed;
+	unsigned long executions;
+};
+
+static struct sim_scenario *scenarios;
+
+void sim_register(struct sim_scenario *scenario)
+{
+	struct sim_scenario **end = &scenarios;
+
+	while (*end && strcmp((*end)->name, scenario->name) < 0)
+		end = &(*end)->next;
+	scenario->next = *end;
+	*end = scenario;
+}
+
+static void usage(FILE *file)
+{
+	(void)fputs(
+		"Runs the library under a scheduler that decides every interleaving.\n\n"
+		"  --scenario TEXT    those whose name contains it\n"
+		"  --seconds N        per scenario and way of searching (default 1)\n"
+		"  --executions N     at most (default 100000000); when freezing: per point\n"
+		"  --bound N          exhaustive search: preemptions, old values, wakes for no\n"
+		"                     reason and early timeouts, together (default 2)\n"
+		"  --seed N           of the random walks (default: the time)\n"
+		"  --sc               sequentially consistent memory: no old values\n"
+		"  --replay LIST      one execution, as a failure has printed it\n"
+		"  --freeze N         with --replay: the point at which the thread is frozen\n"
+		"  --trace            print the steps of what fails\n"
+		"  --quiet            print failures and the last line only\n"
+		"  --list             the scenarios\n\n"
+		"  sim --scenario capture --seconds 10\n"
+		"  sim --scenario hand_off --replay '31:1,44:2' --trace\n",
+		file);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end) {
+		(void)fprintf(stderr, "sim: not a number: %s\n", text);
+		exit(2);
+	}
+	return value;
+}
+
+static size_t deviations_of(const char *text, struct sim_deviation *list)
+{
+	size_t count = 0;
+
+	while (*text && count < DEVIATIONS_MAX) {
+		int used = 0;
+
+		if (sscanf(text, "%u:%u%n", &list[count].step, &list[count].chosen, &used) < 2) {
+			(void)fprintf(stderr, "sim: not a list of STEP:CHOICE: %s\n", text);
+			exit(2);
+		}
+		count++;
+		text += used;
+		if (*text == ',')
+			text++;
+	}
+	return count;
+}
+
+static void list_scenarios(void)
+{
+	for (const struct sim_scenario *one = scenarios; one; one = one->next)
+		(void)printf("%-28s %s\n", one->name, one->claim);
+}
+
+static bool set_option(struct options *options, int option)
+{
+	switch (option) {
+	case 's':
+		options->only = optarg;
+		break;
+	case 't':
+		options->seconds = strtod(optarg, NULL);
+		break;
+	case 'n':
+		options->executions = number(optarg);
+		break;
+	case 'b':
+		options->bound = (unsigned)number(optarg);
+		break;
+	case 'S':
+		options->seed = number(optarg);
+		break;
+	case 'c':
+		options->sc = true;
+		break;
+	case 'r':
+		options->replay = optarg;
+		break;
+	case 'f':
+		options->freeze = (unsigned)number(optarg);
+		break;
+	case 'T':
+		options->trace = true;
+		break;
+	case 'q':
+		options->quiet = true;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static struct options parse(int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"scenario", required_argument, NULL, 's'},
+		{"seconds", required_argument, NULL, 't'},
+		{"executions", required_argument, NULL, 'n'},
+		{"bound", required_argument, NULL, 'b'},
+		{"seed", required_argument, NULL, 'S'},
+		{"sc", no_argument, NULL, 'c'},
+		{"replay", required_argument, NULL, 'r'},
+		{"freeze", required_argument, NULL, 'f'},
+		{"trace", no_argument, NULL, 'T'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"list", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct options options = {
+		.seconds = 1,
+		.executions = 100000000,
+		.seed = (uint64_t)time(NULL),
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		if (option == 'l') {
+			list_scenarios();
+			exit(0);
+		}
+		if (!set_option(&options, option)) {
+			usage(option == 'h' ? stdout : stderr);
+			exit(option == 'h' ? 0 : 2);
+		}
+	}
+	if (optind != argc) {
+		usage(stderr);
+		exit(2);
+	}
+	return options;
+}
+
+static void print_figures(const struct sim_scenario *scenario, const struct sim_run *exhausted,
+                          const struct sim_run *walked, const struct sim_run *frozen)
+{
+	(void)printf("%-28s %8lu %s bound %u, %8lu random", scenario->name, exhausted->executions,
+	             exhausted->complete ? "(all)" : "     ", exhausted->bound, walked->executions);
+	if (frozen->executions)
+		(void)printf(", frozen at %u points: %lu", frozen->frozen_points,
+		             frozen->executions);
+	(void)putchar('\n');
+}
+
+/* A self-test: the explorer must find the failure. */
+static bool finds_failure(struct sim_run *exhausted, struct sim_run *walked)
+{
+	bool by_search = !sim_exhaust(exhausted);
+	bool by_walk = !sim_walk(walked);
+
+	return by_search && by_walk;
+}
+
+static bool try_scenario(const struct sim_scenario *scenario, const struct options *options,
+                         struct totals *totals)
+{
+	struct sim_run exhausted = {
+		.scenario = scenario,
+		.seed = options->seed,
+		.bound = scenario->bound && !options->bound ? scenario->bound
+	                 : options->bound                   ? options->bound
+	                                                    : 2,
+		.weak = !options->sc,
+		.traced = options->trace,
+		.seconds = options->seconds,
+		.executions_max = options->executions,
+	};
+	struct sim_run walked = exhausted;
+	struct sim_run frozen = exhausted;
+	bool good;
+
+	if (options->sc && scenario->fails && scenario->weak_only)
+		return true;
+	frozen.executions_max = (unsigned long)(options->seconds * 60) + 1;
+	if (scenario->fails) {
+		good = finds_failure(&exhausted, &walked);
+		if (!good)
+			(void)fprintf(stderr, "%s: the explorer has not found its failure\n",
+			              scenario->name);
+	} else {
+		good = sim_exhaust(&exhausted) && sim_walk(&walked) &&
+		       (!scenario->freeze || sim_freeze(&frozen));
+	}
+	totals->executions += exhausted.executions + walked.executions + frozen.executions;
+	if (!options->quiet)
+		print_figures(scenario, &exhausted, &walked, &frozen);
+	return good;
+}
+
+static int replay(const struct options *options)
+{
+	static struct sim_deviation list[DEVIATIONS_MAX];
+	struct sim_run run = {.traced = options->trace, .frozen_point = options->freeze};
+
+	for (run.scenario = scenarios; run.scenario; run.scenario = run.scenario->next)
+		if (options->only && !strcmp(run.scenario->name, options->only))
+			break;
+	if (!run.scenario) {
+		(void)fprintf(stderr, "sim: --replay needs the --scenario's whole name\n");
+		return 2;
+	}
+	if (!sim_replay(&run, list, deviations_of(options->replay, list))) {
+		(void)printf("%s: does not fail\n", run.scenario->name);
+		return 0;
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse(argc, argv);
+	struct totals totals = {0, 0, 0};
+
+	if (options.replay)
+		return replay(&options);
+	for (const struct sim_scenario *one = scenarios; one; one = one->next) {
+		if (options.only && !strstr(one->name, options.only))
+			continue;
+		if (try_scenario(one, &options, &totals))
+			totals.passed++;
+		else
+			totals.failed++;
+		(void)fflush(stdout);
+	}
+	(void)printf("%lu interleavings, seed %lu: %u passed, %u failed\n", totals.executions,
+	             (unsigned long)options.seed, totals.passed, totals.failed);
+	return totals.failed || !totals.passed;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Included before every file of the library and of the scenarios in the explorer's build: threads,
+ * sleep, time and memory come from the explorer; and the constants that decide how soon something
+ * wraps, overflows or gives up are small, so that it happens.
+ */
+#ifndef BATON_SIM_REDIRECT_H
+#define BATON_SIM_REDIRECT_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ck_pr.h>
+
+int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                       void *(*function)(void *), void *argument);
+int sim_pthread_join(pthread_t thread, void **result);
+int sim_pthread_once(pthread_once_t *once, void (*function)(void));
+int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int sim_pthread_setspecific(pthread_key_t key, const void *value);
+int sim_sched_yield(void);
+int sim_clock_gettime(clockid_t clock, struct timespec *time);
+long sim_syscall(long number, ...);
+void *sim_aligned_alloc(size_t alignment, size_t size);
+void *sim_calloc(size_t count, size_t size);
+void sim_free(void *memory);
+void sim_spin(void);
+
+#define pthread_create sim_pthread_create
+#define pthread_join sim_pthread_join
+#define pthread_once sim_pthread_once
+#define pthread_key_create sim_pthread_key_create
+#define pthread_setspecific sim_pthread_setspecific
+#define pthread_atfork(before, parent, child) ((void)(child), 0)
+#define pthread_sigmask(how, set, before) ((void)(set), (void)(before), 0)
+#define pthread_setname_np(thread, name) ((void)(name), 0)
+#define sched_yield sim_sched_yield
+#define sched_getaffinity(process, size, set) ((void)(set), -1)
+#define clock_gettime sim_clock_gettime
+#define syscall sim_syscall
+#define aligned_alloc sim_aligned_alloc
+#define calloc sim_calloc
+#define free sim_free
+#define ck_pr_stall sim_spin
+
+/* Small, so that what is rare happens. */
+#define BATON_RUNQUEUE_SLOTS 4
+#define BATON_INJECTION_SLOTS 2
+#define BATON_INJECTION_BATCH 2
+#define BATON_WAIT_PAUSES 1
+#define BATON_WAIT_YIELDS 2
+#define BATON_WAIT_YIELDS_PER_HELP 2
+#define BATON_HELP_MAX 2
+#define BATON_NODE_CACHE_MAX 2
+#define BATON_NODE_PARCEL_MAX 2
+#define BATON_WORKER_INJECTION_TICK 3
+#define BATON_WORKER_SHARE_MIN 2
+#define BATON_WORKER_LOOKS 2
+#define BATON_WORKER_LOOKS_BEFORE_LIFO 1
+
+/* A thread's variables are saved and loaded as the explorer goes from one thread to another. */
+#define __thread __attribute__((section("sim_tls")))
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitters of one resource: capture, push, release, hand-off.
+ */
+#include "support.h"
+
+static struct sim_topic topic;
+static struct sim_note notes[6];
+static struct baton_manual *manual;
+
+static void submit_two(void *argument)
+{
+	struct sim_note *first = argument;
+
+	for (int i = 0; i < 2; i++) {
+		sim_note_init(&first[i], &topic, false);
+		sim_require(sim_note_submit(&first[i]) == 0);
+	}
+}
+
+static void submit_and_wait(void *argument)
+{
+	struct sim_note *note = argument;
+
+	sim_note_init(note, &topic, true);
+	sim_require(sim_note_submit(note) == 0);
+	sim_note_wait(note);
+}
+
+static void end(unsigned expected)
+{
+	sim_settled(&topic);
+	sim_topic_close(&topic);
+	sim_require(topic.changes == (int)expected + 1);
+}
+
+SIM_SCENARIO(submit_2, "two submitters, two tasks each, all inline")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	sim_start(submit_two, &notes[0]);
+	sim_start(submit_two, &notes[2]);
+	sim_join_all();
+	end(4);
+}
+
+SIM_SCENARIO(submit_3, "three submitters, two tasks each")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	sim_start(submit_two, &notes[0]);
+	sim_start(submit_two, &notes[2]);
+	sim_start(submit_two, &notes[4]);
+	sim_join_all();
+	end(6);
+}
+
+static void with_hand_off(uint32_t limit, unsigned submitters)
+{
+	sim_require(baton_manual_create(&manual) == 0);
+	sim_topic_init(&topic, limit, 1, baton_manual_executor(manual));
+	for (unsigned i = 0; i < submitters; i++)
+		sim_start(submit_two, &notes[2 * i]);
+	sim_drive(manual);
+	end(2 * submitters);
+	baton_manual_destroy(manual);
+}
+
+SIM_SCENARIO(hand_off_limit_1, "capture limit 1: every other task goes to the executor")
+{
+	with_hand_off(1, 2);
+}
+
+SIM_SCENARIO(hand_off_limit_2, "capture limit 2, three submitters", .bound = 1)
+{
+	with_hand_off(2, 3);
+}
+
+SIM_SCENARIO(hand_off_limit_0, "capture limit 0: everything runs on the executor's thread")
+{
+	with_hand_off(0, 2);
+}
+
+SIM_SCENARIO(wait_2, "two submitters wait for their own")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	sim_start(submit_and_wait, &notes[0]);
+	sim_start(submit_and_wait, &notes[1]);
+	sim_join_all();
+	end(2);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads as coroutines, and who of them goes on. A switch takes along what the library keeps per
+ * thread (the section sim_tls).
+ */
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK_SIZE (256 * 1024)
+#define STEPS_MAX 30000U
+
+struct sim_thread sim_threads[SIM_THREADS_MAX];
+unsigned sim_thread_count;
+unsigned sim_self;
+
+extern unsigned char __start_sim_tls[];
+extern unsigned char __stop_sim_tls[];
+
+static unsigned char first_tls[SIM_TLS_MAX];
+static bool first_tls_saved;
+static unsigned char *stacks[SIM_THREADS_MAX];
+static jmp_buf outside;
+static const struct sim_scenario *running;
+
+static unsigned freeze_thread; /* 0: none */
+static uint32_t freeze_point;
+static bool freeze_came;
+
+static size_t tls_size(void)
+{
+	size_t size = (size_t)(__stop_sim_tls - __start_sim_tls);
+
+	if (size > SIM_TLS_MAX)
+		abort();
+	return size;
+}
+
+unsigned sim_thread(void)
+{
+	return sim_self;
+}
+
+unsigned sim_frozen(void)
+{
+	return freeze_thread && sim_threads[freeze_thread].frozen ? freeze_thread : 0;
+}
+
+void sim_freeze_at(unsigned thread, uint32_t point)
+{
+	freeze_thread = thread;
+	freeze_point = point;
+}
+
+bool sim_freeze_came(void)
+{
+	return freeze_came;
+}
+
+_Noreturn void sim_execution_ends(void)
+{
+	_longjmp(outside, 1);
+}
+
+static void run_destructors(void)
+{
+	extern void (*sim_destructors[SIM_KEYS_MAX])(void *);
+	struct sim_thread *me = sim_me();
+
+	for (unsigned i = 0; i < SIM_KEYS_MAX; i++) {
+		void *value = me->keys[i];
+
+		me->keys[i] = NULL;
+		if (value && sim_destructors[i])
+			sim_destructors[i](value);
+	}
+}
+
+static void thread_main(void)
+{
+	struct sim_thread *me = sim_me();
+
+	(void)me->function(me->argument);
+	if (sim_self == 0)
+		sim_join_all();
+	run_destructors();
+	me->state = SIM_FINISHED;
+	me->clock[sim_self]++;
+	sim_trace("ends");
+	for (unsigned i = 0; i < sim_thread_count; i++) {
+		struct sim_thread *other = &sim_threads[i];
+
+		if (other->state == SIM_JOINING && other->joins == sim_self)
+			other->state = SIM_READY;
+	}
+	sim_schedule(true);
+	abort();
+}
+
+unsigned sim_thread_add(void *(*function)(void *), void *argument)
+{
+	unsigned number = sim_thread_count;
+	struct sim_thread *thread = &sim_threads[number];
+
+	if (number == SIM_THREADS_MAX)
+		sim_fail("explorer: more than %d threads", SIM_THREADS_MAX);
+	sim_thread_count++;
+	memset(thread, 0, offsetof(struct sim_thread, context));
+	memset(thread->keys, 0, sizeof(thread->keys));
+	thread->call_count = 0;
+	thread->at = NULL;
+	thread->fresh = true;
+	thread->function = function;
+	thread->argument = argument;
+	thread->priority = (uint32_t)(sim_random() >> 33) | 0x10000U;
+	memcpy(thread->tls, first_tls, tls_size());
+	if (number) {
+		/* What its creator did, it sees. */
+		thread->clock = sim_me()->clock;
+		sim_me()->clock[sim_self]++;
+	}
+	thread->clock[number] = 1;
+	if (!stacks[number])
+		stacks[number] = malloc(STACK_SIZE);
+	(void)getcontext(&thread->start);
+	thread->start.uc_stack.ss_sp = stacks[number];
+	thread->start.uc_stack.ss_size = STACK_SIZE;
+	thread->start.uc_link = NULL;
+	makecontext(&thread->start, thread_main, 0);
+	return number;
+}
+
+static void enter(struct sim_thread *thread)
+{
+	memcpy(__start_sim_tls, thread->tls, tls_size());
+	sim_self = (unsigned)(thread - sim_threads);
+	if (thread->fresh) {
+		thread->fresh = false;
+		(void)setcontext(&thread->start);
+	}
+	_longjmp(thread->context, 1);
+}
+
+static void switch_to(struct sim_thread *next)
+{
+	struct sim_thread *me = sim_me();
+
+	if (next == me)
+		return;
+	memcpy(me->tls, __start_sim_tls, tls_size());
+	if (_setjmp(me->context) == 0)
+		enter(next);
+}
+
+bool sim_others_ended(void)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (i != sim_self && sim_threads[i].state != SIM_FINISHED)
+			return false;
+	return true;
+}
+
+static _Noreturn void deadlock(void)
+{
+	static const char *const states[] = {"ready", "asleep", "joining", "ended"};
+	char text[600];
+	size_t length = 0;
+
+	for (unsigned i = 0; i < sim_thread_count; i++) {
+		const struct sim_thread *thread = &sim_threads[i];
+		const struct sim_site *site = thread->at;
+
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+		                           "\n  thread %u %s, last at %s:%d %s", i,
+		                           states[thread->state], site ? site->file : "start",
+		                           site ? site->line : 0, site ? site->what : "");
+		if (length >= sizeof(text))
+			break;
+	}
+	sim_fail("deadlock: nobody can go on%s", text);
+}
+
+static bool can_run(const struct sim_thread *thread)
+{
+	return thread->state == SIM_READY && !thread->frozen;
+}
+
+/* Those that could go on, the calling one first, unless it is to leave. */
+static unsigned list_ready(unsigned *list, bool leave, bool yielded_too)
+{
+	unsigned count = 0;
+
+	if (!leave && can_run(sim_me()))
+		list[count++] = sim_self;
+	for (unsigned i = 1; i <= sim_thread_count; i++) {
+		unsigned other = (sim_self + i) % sim_thread_count;
+		const struct sim_thread *thread = &sim_threads[other];
+
+		if ((other != sim_self || yielded_too) && can_run(thread) &&
+		    (yielded_too || !thread->yielded) && !(count && list[0] == other))
+			list[count++] = other;
+	}
+	return count;
+}
+
+/* Those whose deadline may pass; if nobody else can do anything, the earliest. */
+static unsigned list_sleepers(unsigned *list, unsigned count)
+{
+	bool only = count == 0;
+	unsigned earliest = 0;
+
+	for (unsigned i = 0; i < sim_thread_count; i++) {
+		const struct sim_thread *thread = &sim_threads[i];
+
+		if (thread->state != SIM_ASLEEP || !thread->deadline || thread->frozen)
+			continue;
+		if (!only)
+			list[count++] = i;
+		else if (!count || thread->deadline < sim_threads[earliest].deadline) {
+			list[0] = earliest = i;
+			count = 1;
+		}
+	}
+	return count;
+}
+
+/* PCT: the highest priority; at random points the calling thread becomes the lowest. */
+static unsigned choose_by_priority(const unsigned *list, unsigned ready, unsigned count)
+{
+	unsigned best = 0;
+
+	sim_choices.step++;
+	if (sim_random() % 64 == 0)
+		sim_me()->priority = (uint32_t)(sim_random() % 0x10000U);
+	if (ready < count && sim_random() % 32 == 0)
+		best = ready + (unsigned)(sim_random() % (count - ready));
+	else
+		for (unsigned i = 1; i < ready; i++)
+			if (sim_threads[list[i]].priority > sim_threads[list[best]].priority)
+				best = i;
+	sim_note(best);
+	return best;
+}
+
+/* Nobody but the frozen one can go on. */
+static void thaw(void)
+{
+	struct sim_thread *thread = &sim_threads[freeze_thread];
+
+	if (running->frozen)
+		running->frozen();
+	sim_trace("-- thread %u goes on", freeze_thread);
+	thread->frozen = false;
+	freeze_thread = 0;
+}
+
+void sim_schedule(bool leave)
+{
+	unsigned list[2 * SIM_THREADS_MAX];
+	unsigned ready;
+	unsigned count;
+	unsigned chosen;
+
+	if (sim_choices.step > STEPS_MAX)
+		sim_fail("no end after %u steps: a livelock", STEPS_MAX);
+	for (;;) {
+		ready = list_ready(list, leave, false);
+		if (!ready) {
+			for (unsigned i = 0; i < sim_thread_count; i++)
+				sim_threads[i].yielded = false;
+			ready = list_ready(list, leave, true);
+		}
+		count = list_sleepers(list, ready);
+		if (count)
+			break;
+		if (sim_others_ended() && sim_me()->state == SIM_FINISHED)
+			sim_execution_ends();
+		if (!sim_frozen())
+			deadlock();
+		thaw();
+	}
+	if (sim_choices.mode == SIM_PCT)
+		chosen = choose_by_priority(list, ready, count);
+	else
+		chosen = sim_choose(count, list[0] == sim_self && ready ? 1 : ready ? ready : 1);
+	if (sim_threads[list[chosen]].state == SIM_ASLEEP) {
+		sim_time_passes(sim_threads[list[chosen]].deadline);
+		sim_wake(list[chosen], true);
+	}
+	switch_to(&sim_threads[list[chosen]]);
+}
+
+/* Every atomic operation comes by here. */
+void sim_operation(struct sim_site *site)
+{
+	struct sim_thread *me = sim_me();
+
+	me->at = site;
+	me->yielded = false;
+	if (sim_self == freeze_thread && freeze_thread && me->points++ == freeze_point) {
+		sim_trace("-- is frozen before %s:%d %s", site->file, site->line, site->what);
+		freeze_came = true;
+		me->frozen = true;
+		sim_schedule(true);
+	} else if (site->shared) {
+		sim_schedule(false);
+	} else {
+		sim_choices.step++; /* nobody else has ever been seen there */
+		if (sim_choices.step > STEPS_MAX)
+			sim_fail("no end after %u steps: a livelock", STEPS_MAX);
+	}
+}
+
+static void *scenario_main(void *argument)
+{
+	(void)argument;
+	running->run();
+	return NULL;
+}
+
+void sim_threads_run(const struct sim_scenario *scenario)
+{
+	if (!first_tls_saved) {
+		memcpy(first_tls, __start_sim_tls, tls_size());
+		first_tls_saved = true;
+	}
+	running = scenario;
+	freeze_came = false;
+	sim_thread_count = 0;
+	sim_self = 0;
+	(void)sim_thread_add(scenario_main, NULL);
+	if (_setjmp(outside) == 0)
+		enter(&sim_threads[0]);
+	memcpy(__start_sim_tls, first_tls, tls_size());
+}
+
+void sim_point(void)
+{
+	sim_schedule(false);
+}
+
+void sim_yield(void)
+{
+	sim_me()->yielded = true;
+	sim_schedule(true);
+}
+
+void sim_join(unsigned number)
+{
+	struct sim_thread *thread = &sim_threads[number];
+
+	while (thread->state != SIM_FINISHED) {
+		sim_me()->state = SIM_JOINING;
+		sim_me()->joins = number;
+		sim_schedule(true);
+	}
+	sim_me()->clock = sim_clock_join(sim_me()->clock, thread->clock);
+}
+
+void sim_join_all(void)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (i != sim_self)
+			sim_join(i);
+}
+
+struct start {
+	void (*function)(void *argument);
+	void *argument;
+};
+
+static void *started(void *argument)
+{
+	const struct start *start = argument;
+
+	start->function(start->argument);
+	return NULL;
+}
+
+unsigned sim_start(void (*function)(void *argument), void *argument)
+{
+	struct start *start = sim_alloc(sizeof(*start));
+
+	*start = (struct start){function, argument};
+	return sim_thread_add(started, start);
+}
