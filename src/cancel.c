@@ -10,25 +10,28 @@
 #include <errno.h>
 
 /* The visitor's part. */
-static void unlink_and_leave(struct baton_future *future, struct baton_resource *resource)
+static void unlink_and_leave(struct baton_future *future, struct baton_resource *resource,
+                             uint32_t generation)
 {
 	baton__self->visits++;
-	if (!baton__unlink(resource, future))
-		baton__leave(future, resource);
+	if (!baton__unlink(resource, future, generation))
+		baton__leave(future, resource, generation);
 	baton__self->visits--;
 	baton__deferred_check(baton__self);
 }
 
 void baton__cancel_visit(struct baton_future *future)
 {
-	struct baton_resource *resource = baton__future_visit(future);
+	uint32_t generation;
+	struct baton_resource *resource = baton__future_visit(future, &generation);
 
 	if (resource)
-		unlink_and_leave(future, resource);
+		unlink_and_leave(future, resource, generation);
 }
 
-/* The decision. 0: it is CANCELLING now, and we are its visitor if *resource is set. */
-static int decide(struct baton_future *future, struct baton_resource **resource)
+/* The decision. 0: it is CANCELLING now, and we are its visitor, see visit, if *resource is set. */
+static int decide(struct baton_future *future, struct baton_resource **resource,
+                  uint32_t *generation)
 {
 	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
 	for (;;) {
@@ -50,6 +53,7 @@ static int decide(struct baton_future *future, struct baton_resource **resource)
 			continue;
 		if (base == BATON__FUTURE_RUNNING)
 			return -EINPROGRESS;
+		*generation = baton__future_generation(state);
 		/* A helper is there: the task is unlinked when it is reached. */
 		if (state & BATON__FUTURE_VISITOR)
 			*resource = NULL;
@@ -60,6 +64,7 @@ static int decide(struct baton_future *future, struct baton_resource **resource)
 BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 {
 	struct baton_resource *resource;
+	uint32_t generation;
 	int error = baton__thread_attach();
 
 	if (error)
@@ -67,8 +72,8 @@ BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 	/* Relaxed: constant after init. */
 	if (load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)
 		return baton__promise_cancel(future);
-	error = decide(future, &resource);
+	error = decide(future, &resource, &generation);
 	if (!error && resource)
-		unlink_and_leave(future, resource);
+		unlink_and_leave(future, resource, generation);
 	return error;
 }

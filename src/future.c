@@ -163,7 +163,7 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 		baton__node_free(future);
 }
 
-struct baton_resource *baton__future_visit(struct baton_future *future)
+struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation)
 {
 	/* Ends: each failure is a flag set once, a visitor, or the runner's progress. */
 	for (;;) {
@@ -185,18 +185,21 @@ struct baton_resource *baton__future_visit(struct baton_future *future)
 		}
 		/* Succeeds only if no submit was refused since: it is that resource. Relaxed: the
 		 * bit itself orders nothing. */
-		if (cas_relaxed(&future->_state, &state, state | BATON__FUTURE_VISITOR))
+		if (cas_relaxed(&future->_state, &state, state | BATON__FUTURE_VISITOR)) {
+			*generation = baton__future_generation(state);
 			return resource;
+		}
 	}
 }
 
-bool baton__future_leave(struct baton_future *future)
+bool baton__future_leave(struct baton_future *future, uint32_t generation)
 {
 	uint32_t state = load_relaxed(&future->_state);
 
-	/* Ends: as in visit. */
-	while (state & BATON__FUTURE_VISITOR) {
-		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish */
+	/* Ends: as in visit. A bit of another generation is another's: F4. */
+	while (state & BATON__FUTURE_VISITOR && baton__future_generation(state) == generation) {
+		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish,
+		 * settle */
 		if (cas_release(&future->_state, &state,
 		                state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED))) {
 			/* Who found us in the way may have gone to sleep on that. Only then: two
@@ -206,7 +209,7 @@ bool baton__future_leave(struct baton_future *future)
 			return false;
 		}
 	}
-	/* [F2] acquire: the visit was counted before; pairs with [F2] in claim and finish */
+	/* [F2] acquire: the visit was counted before; pairs with [F2] in claim, finish, settle */
 	(void)load_acquire(&future->_state);
 	return true;
 }

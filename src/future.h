@@ -17,8 +17,9 @@
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
  *   WANTED   a thread found a visitor in its way; cleared with VISITOR by it, which then wakes
- *   GENERATION       the bits above: counts refused submits, so that who has looked at the resource
- *                    that the future was bound to then does not succeed with a CAS
+ *   GENERATION       the 21 bits above: counts refused submits, modulo 2^21, so that who has looked
+ *                    at the resource that the future was bound to then neither becomes its visitor
+ *                    nor takes a later visitor's bit for its own
  *
  * Invariants:
  * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
@@ -27,9 +28,13 @@
  *    DROPPED. The value, the status and the list are dealt with before.
  * F3 While the VISITOR bit is set, and until its count is taken back, the resource is not released
  *    for good (resource.h, R6).
+ * F4 A visitor clears no VISITOR bit of another generation: that visit is to another resource, and
+ *    its own has been counted by settle. Within one generation the visits are to one resource: a
+ *    visitor that claim has counted and the next one may leave in each other's place.
  *
  * Linearisation point of completion: the CAS to a final state in finish(). No ABA: the word's
- * states only advance, and its flags are compared together with them.
+ * states only advance, and its flags are compared together with them. The generation comes back
+ * after 2^21 refused submits: who looks, or visits, through exactly so many is deceived.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -85,6 +90,12 @@ BATON_INLINE bool baton__future_final(const struct baton_future *future)
 	return load_acquire(&future->_state) & BATON__FUTURE_FINAL;
 }
 
+/* What a visitor remembers of the state, see F4. */
+BATON_INLINE uint32_t baton__future_generation(uint32_t state)
+{
+	return state / BATON__FUTURE_GENERATION;
+}
+
 /* Is it fresh, so that a task can be submitted with it? The submitter's thread. */
 BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 {
@@ -108,13 +119,13 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
                           uint32_t *visits);
 
 /*
- * Becomes the visitor: the task's resource, which may now be touched until leave. NULL: there is a
- * visitor, whose leaving wakes those who found it, or there is nothing to visit: not submitted,
- * entered, complete.
+ * Becomes the visitor: the task's resource, which may now be touched until leave, and in
+ * *generation what leave wants to know. NULL: there is a visitor, whose leaving wakes those who
+ * found it, or there is nothing to visit: not submitted, entered, complete.
  * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
  */
-struct baton_resource *baton__future_visit(struct baton_future *future);
-bool baton__future_leave(struct baton_future *future);
+struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation);
+bool baton__future_leave(struct baton_future *future, uint32_t generation);
 
 /*
  * The task was not accepted, and its future has been unbound: counts and clears a visitor. Returns

@@ -124,7 +124,8 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 	return give_back(&frame, resource, helped, last_look) || helped;
 }
 
-bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation)
 {
 	struct baton__frame frame;
 	bool counted;
@@ -133,7 +134,7 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
 		return false;
 	/* The baton protects the resource as well as the visit does, and completing the future may
 	 * give back its memory. */
-	counted = baton__future_leave(future);
+	counted = baton__future_leave(future, generation);
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
@@ -151,9 +152,9 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future)
 	return true;
 }
 
-void baton__leave(struct baton_future *future, struct baton_resource *resource)
+void baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
 {
-	if (baton__future_leave(future))
+	if (baton__future_leave(future, generation))
 		baton__visit_end(resource);
 }
 

@@ -262,7 +262,8 @@ void baton__resource_cancel(struct baton_job *job);
  */
 bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
                  bool last_look);
-bool baton__unlink(struct baton_resource *resource, struct baton_future *future);
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation);
 
 /* Unlinks the task of a future that is being cancelled, if its resource is queued. */
 void baton__cancel_visit(struct baton_future *future);
@@ -277,8 +278,9 @@ BATON_INLINE bool baton__queued(struct baton_resource *resource)
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
-/* Ends a visit. */
-void baton__leave(struct baton_future *future, struct baton_resource *resource);
+/* Ends a visit; `generation`: from visit. */
+void baton__leave(struct baton_future *future, struct baton_resource *resource,
+                  uint32_t generation);
 
 BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
 {

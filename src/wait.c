@@ -71,7 +71,7 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
  * that drives it. Ends the visit.
  */
 static int help_visited(struct wait *wait, struct baton_future *future,
-                        struct baton_resource *resource)
+                        struct baton_resource *resource, uint32_t generation)
 {
 	struct baton_executor *executor = resource->_config ? resource->_config->executor : NULL;
 	bool able = may_help(resource, executor);
@@ -85,7 +85,7 @@ static int help_visited(struct wait *wait, struct baton_future *future,
 	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
 	 * may lead astray from here, is the one that would destroy it. */
 	baton__thread_enter(executor);
-	baton__leave(future, resource); /* last touch of the resource */
+	baton__leave(future, resource, generation); /* last touch of the resource */
 	/* Not if leaving has ended it all, finaliser and executor included. */
 	if (status == 0 && !baton__future_final(future)) {
 		if (executor && executor->_ops->drive)
@@ -106,13 +106,14 @@ static int help_visited(struct wait *wait, struct baton_future *future,
 static int help_one(struct wait *wait, struct baton_future *future)
 {
 	struct baton_resource *resource = baton__future_resource(future);
+	uint32_t generation;
 	int status;
 
 	if (!resource || baton__future_final(future))
 		return 0;
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
-	resource = baton__future_visit(future);
+	resource = baton__future_visit(future, &generation);
 	if (!resource) {
 		uint32_t state = load_relaxed(&future->_state) & BATON__FUTURE_STATE;
 
@@ -121,7 +122,7 @@ static int help_one(struct wait *wait, struct baton_future *future)
 		return 0;
 	}
 	baton__self->visits++;
-	status = help_visited(wait, future, resource);
+	status = help_visited(wait, future, resource, generation);
 	baton__self->visits--;
 	baton__deferred_check(baton__self);
 	return status;

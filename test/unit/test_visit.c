@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Visitors of a future whose submit is refused: whose visit ends when, and who waits for it. */
+#include "stash.h"
+
+#define BATCH 64
+
+/* A task of a queued resource that stays; it runs on the thread that helps. */
+struct stay {
+	struct baton_task task;
+	atomic_int entered;
+	sem_t leave;
+};
+
+static int stay_run(struct baton_task *task)
+{
+	struct stay *stay = baton_container_of(task, struct stay, task);
+
+	atomic_store(&stay->entered, 1);
+	gate_pass(&stay->leave);
+	return 0;
+}
+
+/* A resource in the queue of an executor that runs nothing, with a task that stays. */
+struct place {
+	struct stash stash;
+	struct baton_resource_config config;
+	struct baton_resource resource;
+	struct stay stay;
+};
+
+static void place_init(struct place *place)
+{
+	stash_init(&place->stash);
+	place->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	place->config.executor = &place->stash.executor;
+	baton_resource_init(&place->resource, NULL, NULL, &place->config, NULL);
+	baton_task_init(&place->stay.task, stay_run, NULL);
+	atomic_init(&place->stay.entered, 0);
+	gate_init(&place->stay.leave);
+	MUST(baton_submit_later(&place->resource, &place->stay.task) == 0);
+}
+
+/* Waits, in pieces, since nothing wakes who sleeps for a future that is bound a moment later. */
+static void *waits(void *arg)
+{
+	struct timespec deadline;
+	int status;
+
+	do {
+		deadline = deadline_in_ms(1);
+		status = baton_future_wait_until(arg, &deadline);
+	} while (status == -ETIMEDOUT);
+	return status ? arg : NULL;
+}
+
+/* Submits, again and again, what is refused because of the last task, until somebody visits. */
+static void refuse_until_visited(struct place *place, struct baton_task *task)
+{
+	struct baton_future futures[BATCH];
+	struct baton_future unfit = BATON_PROMISE_INIT;
+	struct baton_task tasks[BATCH];
+	struct baton_task *batch[BATCH];
+
+	batch[0] = task;
+	for (int i = 1; i < BATCH; i++) {
+		baton_future_init(&futures[i]);
+		baton_task_init(&tasks[i], stay_run, i < BATCH - 1 ? &futures[i] : &unfit);
+		batch[i] = &tasks[i];
+	}
+	while (!atomic_load(&place->stay.entered))
+		cr_assert_eq(baton_submit_batch(&place->resource, batch, BATCH), -EINVAL);
+}
+
+Test(visit, from_before_a_refusal_takes_no_later_one_for_itself, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct journal journal = {0};
+	struct place before, after;
+	pthread_t first, second;
+	struct step step;
+
+	place_init(&before);
+	place_init(&after);
+	step_init(&step, &journal, 0, &future);
+	first = thread_start(waits, &future);
+	refuse_until_visited(&before, &step.task);
+	cr_assert_eq(baton_submit_later(&after.resource, &step.task), 0);
+	second = thread_start(waits, &future);
+	while (!atomic_load(&after.stay.entered))
+		sched_yield();
+	/* Both are visitors; the first leaves, while the other's visit goes on. */
+	gate_open(&before.stay.leave);
+	stash_run(&before.stash);
+	resource_end(&before.resource);
+	gate_open(&after.stay.leave);
+	cr_assert_null(thread_join(first));
+	cr_assert_null(thread_join(second));
+	stash_run(&after.stash);
+	resource_end(&after.resource);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+}
