@@ -89,7 +89,7 @@ static unsigned choose_replayed(unsigned count)
 	return chosen < count ? chosen : 0;
 }
 
-static unsigned choose_byte(unsigned count)
+static unsigned choose_byte(unsigned count, unsigned paid)
 {
 	unsigned chosen;
 
@@ -97,6 +97,8 @@ static unsigned choose_byte(unsigned count)
 		return 0;
 	chosen = *input++;
 	input_left--;
+	if (paid == 0 || paid >= count)
+		return chosen % count;
 	/* Most bytes let things go on. */
 	return chosen < 160 ? 0 : chosen % count;
 }
@@ -118,7 +120,7 @@ unsigned sim_choose(unsigned count, unsigned paid)
 			chosen = (unsigned)(sim_random() % count);
 		break;
 	case SIM_BYTES:
-		chosen = choose_byte(count);
+		chosen = choose_byte(count, paid);
 		break;
 	case SIM_REPLAY:
 		chosen = choose_replayed(count);
@@ -126,6 +128,11 @@ unsigned sim_choose(unsigned count, unsigned paid)
 	}
 	sim_note(chosen);
 	return chosen;
+}
+
+unsigned sim_pick(unsigned count)
+{
+	return sim_choose(count, count);
 }
 
 void sim_choices_begin(enum sim_mode mode, uint64_t seed, unsigned bound)

@@ -26,6 +26,7 @@ static inline sim_clock sim_clock_join(sim_clock a, sim_clock b)
 }
 
 /* ---- Choices ---- */
+/* The last two must not depend on what executions before have learnt of the places. */
 enum sim_mode { SIM_EXHAUSTIVE, SIM_RANDOM, SIM_PCT, SIM_BYTES, SIM_REPLAY };
 
 struct sim_deviation {
@@ -103,6 +104,7 @@ unsigned sim_thread_add(void *(*function)(void *), void *argument);
 void sim_threads_run(const struct sim_scenario *scenario);
 /* The calling thread's state has been set, or it is at a point: who goes on? */
 void sim_schedule(bool leave);
+bool sim_stack_holds(const void *address);
 _Noreturn void sim_execution_ends(void);
 void sim_freeze_at(unsigned thread, uint32_t point);
 bool sim_freeze_came(void);

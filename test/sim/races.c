@@ -22,8 +22,8 @@ struct granule {
 	const void *where[SIM_ACCESSES][SIM_THREADS_MAX];
 };
 
-extern unsigned char __start_sim_tls[];
-extern unsigned char __stop_sim_tls[];
+extern unsigned char sim_globals_begin[];
+extern unsigned char sim_globals_end[];
 
 static struct granule granules[GRANULES];
 static uint32_t execution;
@@ -117,9 +117,10 @@ void sim_accessed(const void *address, size_t size, enum sim_access kind, const 
 	uintptr_t first = (uintptr_t)address;
 	bool valid = true;
 
-	if (first - (uintptr_t)__start_sim_tls < (size_t)(__stop_sim_tls - __start_sim_tls))
-		return; /* each thread's own */
-	if (sim_arena_holds(address, size, &valid) && !valid) {
+	if (!sim_arena_holds(address, size, &valid) && !sim_stack_holds(address) &&
+	    first - (uintptr_t)sim_globals_begin >= (size_t)(sim_globals_end - sim_globals_begin))
+		return; /* a thread's own variables, a fuzzer's counters */
+	if (!valid) {
 		race_where[0] = where;
 		race_where[1] = NULL;
 		sim_fail("%s of %zu bytes at %p: not allocated, or given back", name_of(kind), size,

@@ -67,5 +67,6 @@ void sim_spin(void);
 
 /* A thread's variables are saved and loaded as the explorer goes from one thread to another. */
 #define __thread __attribute__((section("sim_tls")))
+#define tls_model(model)
 
 #endif

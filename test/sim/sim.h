@@ -41,6 +41,7 @@ struct sim_scenario {
 	unsigned bound; /* of the exhaustive search; 0: the explorer's */
 	bool fails;     /* a self-test: the explorer must find that it fails */
 	bool weak_only; /* the self-test fails with old values only */
+	bool walk_only; /* too large for the exhaustive search */
 	struct sim_scenario *next;
 };
 

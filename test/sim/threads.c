@@ -21,7 +21,7 @@ extern unsigned char __stop_sim_tls[];
 
 static unsigned char first_tls[SIM_TLS_MAX];
 static bool first_tls_saved;
-static unsigned char *stacks[SIM_THREADS_MAX];
+static unsigned char *stacks;
 static jmp_buf outside;
 static const struct sim_scenario *running;
 
@@ -36,6 +36,11 @@ static size_t tls_size(void)
 	if (size > SIM_TLS_MAX)
 		abort();
 	return size;
+}
+
+bool sim_stack_holds(const void *address)
+{
+	return (uintptr_t)address - (uintptr_t)stacks < (size_t)SIM_THREADS_MAX * STACK_SIZE;
 }
 
 unsigned sim_thread(void)
@@ -122,10 +127,10 @@ unsigned sim_thread_add(void *(*function)(void *), void *argument)
 		sim_me()->clock[sim_self]++;
 	}
 	thread->clock[number] = 1;
-	if (!stacks[number])
-		stacks[number] = malloc(STACK_SIZE);
+	if (!stacks)
+		stacks = malloc((size_t)SIM_THREADS_MAX * STACK_SIZE);
 	(void)getcontext(&thread->start);
-	thread->start.uc_stack.ss_sp = stacks[number];
+	thread->start.uc_stack.ss_sp = stacks + (size_t)number * STACK_SIZE;
 	thread->start.uc_stack.ss_size = STACK_SIZE;
 	thread->start.uc_link = NULL;
 	makecontext(&thread->start, thread_main, 0);
@@ -304,7 +309,7 @@ void sim_operation(struct sim_site *site)
 		freeze_came = true;
 		me->frozen = true;
 		sim_schedule(true);
-	} else if (site->shared) {
+	} else if (site->shared || sim_choices.mode >= SIM_BYTES) {
 		sim_schedule(false);
 	} else {
 		sim_choices.step++; /* nobody else has ever been seen there */

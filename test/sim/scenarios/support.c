@@ -65,6 +65,13 @@ UNSEEN static void note_fate(struct sim_note *note, enum sim_fate fate)
 	note->runner = sim_thread();
 }
 
+/* A cancelled task says so by its future alone, if it has one. */
+UNSEEN static bool waiting(const struct sim_note *note)
+{
+	/* unshared: the explorer's look */
+	return note->fate == SIM_ACCEPTED && !(note->future._state & BATON__FUTURE_FINAL);
+}
+
 /* Nobody whose submit had ended before this one's began is still waiting. */
 UNSEEN static void check_order(const struct sim_note *note)
 {
@@ -73,8 +80,8 @@ UNSEEN static void check_order(const struct sim_note *note)
 	for (unsigned i = 0; i < topic->note_count; i++) {
 		const struct sim_note *other = topic->notes[i];
 
-		if (other != note && other->fate == SIM_ACCEPTED && other->ended &&
-		    other->ended < note->began)
+		if (other != note && other->topic == topic && waiting(other) &&
+		    other->ended && other->ended < note->began)
 			sim_fail("order: a task runs before one that was submitted earlier");
 	}
 }
@@ -207,7 +214,8 @@ UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < topic->note_count; i++)
-		left += topic->notes[i]->fate == SIM_ACCEPTED && topic->notes[i]->submitter != but;
+		left += topic->notes[i]->topic == topic && waiting(topic->notes[i]) &&
+		        topic->notes[i]->submitter != but;
 	return left;
 }
 

@@ -19,7 +19,7 @@
 
 #include "resource.h"
 
-#define SIM_NOTES_MAX 24
+#define SIM_NOTES_MAX 64
 
 enum sim_fate { SIM_FRESH, SIM_ACCEPTED, SIM_RAN, SIM_CANCELLED, SIM_REFUSED };
 
