@@ -26,8 +26,11 @@
  *    RUNNING is a CAS, and only the runner (a promise: the claimer) leaves CANCELLING and RUNNING.
  * F2 The store that makes it final ([F1]) is the completer's last touch of a future that was not
  *    DROPPED. The value, the status and the list are dealt with before.
- * F3 While the VISITOR bit is set, and until its count is taken back, the resource is not released
- *    for good (resource.h, R6).
+ * F3 While the VISITOR bit is set, and until its count is taken back, the resource is there: its
+ *    task or the count keeps it from being released for good (resource.h, R6). A task that is still
+ *    being submitted does not, but then its submit is under way, and nobody may give the resource
+ *    back. Refused, it leaves a count, but that may come after the release: hence await's condition
+ *    (baton/resource.h). Anything else would have the submitter wait for the visitor (L4).
  * F4 A visitor clears no VISITOR bit of another generation: that visit is to another resource, and
  *    its own has been counted by settle. Within one generation the visits are to one resource: a
  *    visitor that claim has counted and the next one may leave in each other's place.

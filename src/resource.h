@@ -36,7 +36,8 @@
  * R3 While a job is in an executor's queue the phase is QUEUED, HELPED; never released then.
  * R4 A task is in one place: the inbox, _list, or entered.
  * R5 A submitter touches neither task nor resource after its publishing CAS (unless it captured).
- * R6 A closed resource is released for good (awaits, finaliser) only with no visits.
+ * R6 A closed resource is released for good (awaits, finaliser) only with no visits. A submit that
+ *    is refused then may count one afterwards (future.h, F3): the next await waits for it.
  *
  * Linearisation points: submit: the CAS on _word. Close: its CAS on _word.
  * ABA on _word: a push links to whatever is on top at its CAS, so a recurring top is right; take

@@ -125,8 +125,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * at a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
  * Thread safety: any thread. Blocking: never (the tasks run here take what they take).
- * Ownership: see struct baton_task. The resource must live until the task is accepted; the task
- * itself may end it (close_then).
+ * Ownership: see struct baton_task. The resource must live until the task is accepted, whereupon
+ * the task itself may end it (close_then), or is refused; for how it is given back then see await.
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
  * program order.
  * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
@@ -183,7 +183,8 @@ int baton_resource_close(struct baton_resource *resource);
  * Closes (if it is not yet closed) and has `finaliser` called exactly once: after the last accepted
  * task, its completion and the release, on the last runner's thread, which then holds no baton of
  * this resource. It may free the resource, in which it may lie itself: a session that ends itself
- * in its own task. The finaliser has no future; its return value is ignored.
+ * in its own task; but not beside a submit that may be refused, see await. The finaliser has no
+ * future; its return value is ignored.
  *
  * Errors: -EALREADY: there is a finaliser already; nothing happens. -ECHILD.
  */
@@ -201,9 +202,11 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
 /*
  * Waits until everything accepted before this call has run or was cancelled and the runner has let
  * go. On a closed resource its memory then belongs to the caller again (unless there is a
- * finaliser, to which it belongs); closed before the call, that is. The waiter helps as
- * baton_future_wait() does. A wait that times out leaves about 100 bytes in the resource until its
- * runner comes to them.
+ * finaliser, to which it belongs); closed before the call, that is, and with no submit to it under
+ * way: one that is refused may leave behind, for a moment, a thread that was about to help with its
+ * task or to cancel it, and only an await that begins afterwards waits for that thread too. The
+ * waiter helps as baton_future_wait() does. A wait that times out leaves about 100 bytes in the
+ * resource until its runner comes to them.
  * `deadline` as for baton_future_wait_until().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.

@@ -26,11 +26,35 @@ struct place {
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct stay stay;
+	/* If set: a helper that has given the baton back stays, as a visitor. */
+	bool holds;
+	sem_t returned;
+	sem_t leave;
 };
 
-static void place_init(struct place *place)
+static int place_returned(struct baton_executor *executor)
+{
+	struct place *place = baton_container_of(executor, struct place, stash.executor);
+
+	if (place->holds) {
+		gate_open(&place->returned);
+		gate_pass(&place->leave);
+	}
+	return 0;
+}
+
+static const struct baton_executor_ops place_ops = {
+	.schedule = stash_schedule,
+	.returned = place_returned,
+};
+
+static void place_init(struct place *place, bool holds)
 {
 	stash_init(&place->stash);
+	place->stash.executor._ops = &place_ops;
+	place->holds = holds;
+	gate_init(&place->returned);
+	gate_init(&place->leave);
 	place->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	place->config.executor = &place->stash.executor;
 	baton_resource_init(&place->resource, NULL, NULL, &place->config, NULL);
@@ -79,8 +103,8 @@ Test(visit, from_before_a_refusal_takes_no_later_one_for_itself, .timeout = 10)
 	pthread_t first, second;
 	struct step step;
 
-	place_init(&before);
-	place_init(&after);
+	place_init(&before, false);
+	place_init(&after, false);
 	step_init(&step, &journal, 0, &future);
 	first = thread_start(waits, &future);
 	refuse_until_visited(&before, &step.task);
@@ -98,4 +122,34 @@ Test(visit, from_before_a_refusal_takes_no_later_one_for_itself, .timeout = 10)
 	stash_run(&after.stash);
 	resource_end(&after.resource);
 	cr_assert(journal_counts_up(&journal, 0, 1));
+}
+
+Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct place *place = malloc(sizeof(*place));
+	struct journal journal = {0};
+	struct timespec deadline;
+	pthread_t visitor;
+	struct step step;
+
+	MUST(place);
+	place_init(place, true);
+	step_init(&step, &journal, 0, &future);
+	visitor = thread_start(waits, &future);
+	refuse_until_visited(place, &step.task);
+	gate_open(&place->stay.leave);
+	gate_pass(&place->returned);
+	stash_run(&place->stash);
+	/* Idle, and the visitor is still there. */
+	cr_assert_eq(baton_resource_close(&place->resource), 0);
+	deadline = deadline_in_ms(10);
+	cr_assert_eq(baton_resource_await(&place->resource, &deadline), -ETIMEDOUT);
+	gate_open(&place->leave);
+	resource_end(&place->resource);
+	free(place);
+	cr_assert_eq(baton_submit(&other, &step.task), 0);
+	cr_assert_null(thread_join(visitor));
+	resource_end(&other);
 }
