@@ -7,9 +7,14 @@
  * P2 If all workers sleep inside jobs and there is a job, the sleeping threads have been nudged
  *    since and look whether they can help: a worker counts itself as blocked, then looks for jobs;
  *    who publishes a job then looks at the count. Both seq_cst ([P2]): one of them sees the other.
- * P3 A job that schedule has taken is run by a worker, or is in shutdown_now's list, once.
+ * P3 A job that schedule has taken is run by a worker, or is in shutdown_now's list, or has been
+ *    withdrawn, once.
  * P4 A thread from outside says so while it is inside a call (thread.h, T4): its job may have run,
  *    and another thread may be in destroy, before it has looked for sleepers.
+ * P5 The injection queue is not closed while a thread from outside has jobs in its hands that it
+ *    will put back there: that thread counts itself in `hands`, then looks at the state; who closes
+ *    sets ENDING or STOP, then looks at the count. Both seq_cst ([P5]): the first touches no queue,
+ *    or the second waits.
  */
 #include "pool.h"
 
@@ -84,34 +89,11 @@ static int returned(struct baton_executor *executor)
 	return baton__pool_notify(pool_of(executor));
 }
 
-/*
- * Rare, and dear: everything that can be reached is taken, and all but the job put back, by a
- * worker into its run queue, by others into the injection queue.
- */
 static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 {
-	struct baton__joblist list = BATON__JOBLIST_INIT;
 	struct baton_pool *pool = pool_of(executor);
-	struct baton__worker *worker = own_worker(pool);
-	bool found = false;
 
-	baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
-	for (size_t i = 0; i < pool->worker_count; i++)
-		baton__worker_collect(&pool->workers[i], &list);
-	while (list.count) {
-		struct baton_job *other = baton__joblist_pop(&list);
-
-		if (other == job)
-			found = true;
-		else if (worker)
-			baton__worker_put_back(worker, other);
-		else if (baton__injection_push(&pool->injection, other))
-			baton_job_run(
-				other); /* closed by shutdown_now: there is only this thread */
-	}
-	if (baton__pool_notify(pool))
-		baton__thread_nudge_all();
-	return found;
+	return baton__pool_withdraw(pool, own_worker(pool), job);
 }
 
 static void blocked(struct baton_executor *executor, bool is_blocked)
@@ -168,7 +150,7 @@ bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
 		if ((state & bits) == bits)
 			return false;
 		/* [W5] release: pairs with [W5] where the state is read. [D6], [W6] seq_cst: before
-		 * the look for sleepers. */
+		 * the look for sleepers. [P5] seq_cst: before the look at `hands`. */
 	} while (!cas_seq_cst(&pool->state, &state, state | bits));
 	return true;
 }
@@ -317,8 +299,9 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 		return -EALREADY;
 	}
 	baton__idle_wake_all(&pool->idle);
-	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds. */
-	while (!baton__injection_close_if_empty(&pool->injection)) {
+	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds;
+	 * who withdraws puts back what it holds (P5). */
+	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
 		size_t before = list.count;
 
 		baton__injection_fetch(&pool->injection, SIZE_MAX, &list);

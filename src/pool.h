@@ -11,20 +11,23 @@
 
 #include <baton/pool.h>
 
+#include "atomic.h"
 #include "idle.h"
 #include "injection.h"
 #include "platform.h"
 #include "worker.h"
 
 /*
- * state's bits; set by any thread, never cleared:
+ * state's bits; set by any thread, never cleared but for ENDING:
  *   SHUTDOWN  plain jobs are refused; ends when everything accepted has run
  *   STOP      everything is refused; workers end with what they have
  *   ENDED     after SHUTDOWN: everything has run, the injection queue is closed
+ *   ENDING    the last worker awake tries to close the injection queue; cleared by it if it cannot
  */
 #define BATON__POOL_SHUTDOWN 1U
 #define BATON__POOL_STOP 2U
 #define BATON__POOL_ENDED 4U
+#define BATON__POOL_ENDING 8U
 
 #define BATON__POOL_NAME_MAX 10
 
@@ -36,6 +39,7 @@ struct baton_pool {
 	/* Above: immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
 	uint32_t blocked;    /* workers that sleep inside a job; P2 in pool.c */
+	uint32_t hands;      /* threads from outside that withdraw a job just now; P5 in pool.c */
 	uint32_t starting;   /* threads that have not said how they started; futex word */
 	int32_t start_error; /* of one of them */
 	uint32_t live;       /* threads that have not ended; futex word */
@@ -51,6 +55,18 @@ bool baton__pool_has_work(const struct baton_pool *pool);
  * all workers are in jobs; 0: one will look.
  */
 int baton__pool_notify(struct baton_pool *pool);
+
+/* Takes the job out of the pool's queues: true if it was there. Any thread, as `worker` or NULL. */
+bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
+                          struct baton_job *job);
+
+/* Does a thread from outside have jobs in its hands? P5; the state says already what for. */
+BATON_INLINE bool baton__pool_in_hands(const struct baton_pool *pool)
+{
+	/* [P5] seq_cst: after the state was set. acquire: they have been put back. Pairs with [P5]
+	 * in withdraw.c. */
+	return load_seq_cst(&pool->hands) != 0;
+}
 
 /* Sets bits of the state; true if one of them was not set. */
 bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits);

@@ -186,11 +186,18 @@ static struct baton_job *look_around(struct baton__worker *worker)
 /* The last one awake after a shutdown, with nothing in its hands: ends the pool if all has run. */
 static void try_end(struct baton_pool *pool)
 {
+	if (!baton__pool_set_state(pool, BATON__POOL_ENDING))
+		return;
 	/* All others sleep, and nobody wakes them while we search: W3, so what there is is in the
-	 * injection queue, and at the moment when it closes there is nothing. */
-	if (baton__injection_close_if_empty(&pool->injection)) {
+	 * injection queue, or in hands from which it comes there (P5), and at the moment when it
+	 * closes there is nothing. */
+	if (!baton__pool_in_hands(pool) && baton__injection_close_if_empty(&pool->injection)) {
 		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
 		baton__idle_wake_all(&pool->idle);
+	} else {
+		/* Clears the bit, which nobody else sets or clears. [P5] seq_cst: who has not
+		 * withdrawn because of it is asleep for those whom we tell of the jobs now. */
+		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
 	}
 }
 

@@ -85,8 +85,8 @@ struct baton_executor_ops {
 	 */
 	int (*returned)(struct baton_executor *executor);
 	/*
-	 * Optional. If the calling thread is one of this executor's and the job is in a queue that
-	 * it can reach: take it out, and return true. It will then not be run.
+	 * Optional. If the job is in a queue that the calling thread, one of this executor's or
+	 * not, can reach: take it out, and return true. It will then not be run. Must run nothing.
 	 */
 	bool (*withdraw)(struct baton_executor *executor, struct baton_job *job);
 	/*

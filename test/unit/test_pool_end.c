@@ -205,3 +205,98 @@ Test(pool_end, can_be_stopped_inside_a_job, .timeout = 10)
 	cr_assert_eq(atomic_load(&child.ran) + atomic_load(&child.cancelled), 1);
 	cr_assert_eq(atomic_load(&queued.ran) + atomic_load(&queued.cancelled), 1);
 }
+
+/* Withdraws a job that is nowhere, so that all the others go through its hands. */
+struct withdrawer {
+	struct baton_pool *pool;
+	atomic_int rounds;
+	atomic_int stop;
+	pthread_t thread;
+};
+
+static void *withdrawer_main(void *arg)
+{
+	struct withdrawer *withdrawer = arg;
+	struct baton_executor *executor = baton_pool_executor(withdrawer->pool);
+	struct baton_plain_job absent = BATON_PLAIN_JOB_INIT(work_run, NULL);
+
+	while (!atomic_load(&withdrawer->stop)) {
+		MUST(!executor->_ops->withdraw(executor, &absent.job));
+		atomic_fetch_add(&withdrawer->rounds, 1);
+	}
+	return NULL;
+}
+
+static void withdrawer_start(struct withdrawer *withdrawer, struct baton_pool *pool)
+{
+	withdrawer->pool = pool;
+	atomic_init(&withdrawer->rounds, 0);
+	atomic_init(&withdrawer->stop, 0);
+	withdrawer->thread = thread_start(withdrawer_main, withdrawer);
+}
+
+static void withdrawer_stop(struct withdrawer *withdrawer)
+{
+	atomic_store(&withdrawer->stop, 1);
+	thread_join(withdrawer->thread);
+}
+
+Test(pool_end, shutdown_now_returns_what_is_in_a_withdrawers_hands, .timeout = 30)
+{
+	for (int round = 0; round < scaled(20); round++) {
+		struct baton_pool *pool = pool_of(1);
+		struct work *works = works_create(1000, pool, NULL);
+		struct baton_job *jobs = NULL;
+		struct withdrawer withdrawer;
+		struct plug plug;
+		size_t count = 0;
+
+		plug_in(&plug, pool);
+		for (size_t i = 0; i < 1000; i++)
+			cr_assert_eq(baton_pool_submit(pool, &works[i].job), 0);
+		withdrawer_start(&withdrawer, pool);
+		until_at_least(&withdrawer.rounds, 1);
+		cr_assert_eq(baton_pool_shutdown_now(pool, &jobs), 0);
+		withdrawer_stop(&withdrawer);
+		for (; jobs; jobs = baton_job_next(jobs))
+			count++;
+		cr_assert_eq(count, 1000);
+		for (size_t i = 0; i < 1000; i++)
+			cr_assert_eq(atomic_load(&works[i].ran), 0, "by whom?");
+		gate_open(&plug.leave);
+		cr_assert_eq(baton_pool_destroy(pool), 0);
+		free(works);
+	}
+}
+
+static void work_run_here(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+
+	work->thread = pthread_self();
+	work_finish(work);
+}
+
+Test(pool_end, does_not_come_while_a_withdrawer_has_jobs_in_its_hands, .timeout = 60)
+{
+	for (int round = 0; round < scaled(50); round++) {
+		struct baton_pool *pool = pool_of(2);
+		struct work works[20];
+		struct withdrawer withdrawer;
+
+		withdrawer_start(&withdrawer, pool);
+		until_at_least(&withdrawer.rounds, 1);
+		for (size_t i = 0; i < 20; i++) {
+			work_init(&works[i], work_run_here, pool, NULL);
+			cr_assert_eq(baton_pool_submit(pool, &works[i].job), 0);
+		}
+		cr_assert_eq(baton_pool_shutdown(pool), 0);
+		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+		withdrawer_stop(&withdrawer);
+		for (size_t i = 0; i < 20; i++) {
+			cr_assert_eq(atomic_load(&works[i].ran), 1);
+			cr_assert(!pthread_equal(works[i].thread, withdrawer.thread));
+		}
+		cr_assert_eq(baton_pool_destroy(pool), 0);
+	}
+}
