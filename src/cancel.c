@@ -15,7 +15,7 @@ static void unlink_and_leave(struct baton_future *future, struct baton_resource 
 {
 	baton__self->visits++;
 	if (!baton__unlink(resource, future, generation))
-		baton__leave(future, resource, generation);
+		(void)baton__leave(future, resource, generation);
 	baton__self->visits--;
 	baton__deferred_check(baton__self);
 }

@@ -152,10 +152,13 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	return true;
 }
 
-void baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
+bool baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
 {
-	if (baton__future_leave(future, generation))
+	bool counted = baton__future_leave(future, generation);
+
+	if (counted)
 		baton__visit_end(resource);
+	return counted;
 }
 
 void baton__visit_end(struct baton_resource *resource)

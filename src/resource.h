@@ -269,7 +269,10 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 /* Unlinks the task of a future that is being cancelled, if its resource is queued. */
 void baton__cancel_visit(struct baton_future *future);
 
-/* A counted visit is over: the last visitor may have to go on as the runner. */
+/*
+ * A counted visit is over: the last visitor may have to go on as the runner. This may run anything,
+ * and enters executors (thread.h, T4).
+ */
 void baton__visit_end(struct baton_resource *resource);
 
 /* Does the resource's job wait in a queue? A visitor's question. */
@@ -279,8 +282,8 @@ BATON_INLINE bool baton__queued(struct baton_resource *resource)
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
-/* Ends a visit; `generation`: from visit. */
-void baton__leave(struct baton_future *future, struct baton_resource *resource,
+/* Ends a visit; `generation`: from visit. True: it had been counted, see baton__visit_end. */
+bool baton__leave(struct baton_future *future, struct baton_resource *resource,
                   uint32_t generation);
 
 BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)

@@ -12,7 +12,10 @@
  * T3 A sleeping thread watches `nudge` besides what it waits for. Who bumps it looks at `asleep`
  *    again afterwards; who ends a wait clears `asleep`, then looks at `nudge` again, and passes a
  *    nudge on that it has not acted on. Both seq_cst ([N4]): a nudge is not lost on one who leaves.
- * T4 `inside` is the executor in whose schedule() the thread is, or NULL; written by its thread.
+ * T4 `inside` is the executor that the thread touches although nothing else may keep it: in its
+ *    schedule(), or when it has given back a helped resource's baton, or ended a visit. Or NULL.
+ *    Written by its thread. Not nested: who enters is inside the outer one no more, even after it
+ *    has left; so nobody touches an executor after a call that may enter one.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H

@@ -74,6 +74,7 @@ static int help_visited(struct wait *wait, struct baton_future *future,
                         struct baton_resource *resource, uint32_t generation)
 {
 	struct baton_executor *executor = resource->_config ? resource->_config->executor : NULL;
+	int (*drive)(struct baton_executor *) = executor ? executor->_ops->drive : NULL;
 	bool able = may_help(resource, executor);
 	bool too_deep = able && baton__self->depth >= BATON_HELPING_MAX;
 	int status = 0;
@@ -85,11 +86,14 @@ static int help_visited(struct wait *wait, struct baton_future *future,
 	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
 	 * may lead astray from here, is the one that would destroy it. */
 	baton__thread_enter(executor);
-	baton__leave(future, resource, generation); /* last touch of the resource */
-	/* Not if leaving has ended it all, finaliser and executor included. */
-	if (status == 0 && !baton__future_final(future)) {
-		if (executor && executor->_ops->drive)
-			status = executor->_ops->drive(executor);
+	/* Last touch of the resource; of the executor too, if the visit had been counted: as the
+	 * last visitor we may have handed off the resource, and are inside no more (T4), or ended
+	 * it all, finaliser and executor included. Nor is there anything to drive for: the runner
+	 * has come to the task, or it was refused. */
+	if (!baton__leave(future, resource, generation) && status == 0 &&
+	    !baton__future_final(future)) {
+		if (drive)
+			status = drive(executor);
 		if (status != 1)
 			status = queued && wait->last_look && (too_deep || status == -EDEADLK)
 			                 ? -EDEADLK

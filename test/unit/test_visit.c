@@ -28,8 +28,11 @@ struct place {
 	struct stay stay;
 	/* If set: a helper that has given the baton back stays, as a visitor. */
 	bool holds;
-	sem_t returned;
+	atomic_int returned;
 	sem_t leave;
+	struct baton_task finaliser;
+	atomic_int ended;
+	atomic_int late; /* touches of the executor after that */
 };
 
 static int place_returned(struct baton_executor *executor)
@@ -37,23 +40,44 @@ static int place_returned(struct baton_executor *executor)
 	struct place *place = baton_container_of(executor, struct place, stash.executor);
 
 	if (place->holds) {
-		gate_open(&place->returned);
+		atomic_store(&place->returned, 1);
 		gate_pass(&place->leave);
 	}
 	return 0;
 }
 
+/* Whoever asks is not the one that drives it. */
+static int place_drive(struct baton_executor *executor)
+{
+	struct place *place = baton_container_of(executor, struct place, stash.executor);
+
+	if (atomic_load(&place->ended))
+		atomic_fetch_add(&place->late, 1);
+	return -EPERM;
+}
+
 static const struct baton_executor_ops place_ops = {
 	.schedule = stash_schedule,
+	.drive = place_drive,
 	.returned = place_returned,
 };
+
+/* The resource is over, and, as far as it goes, so is its executor. */
+static int place_end(struct baton_task *finaliser)
+{
+	atomic_store(&baton_container_of(finaliser, struct place, finaliser)->ended, 1);
+	return 0;
+}
 
 static void place_init(struct place *place, bool holds)
 {
 	stash_init(&place->stash);
 	place->stash.executor._ops = &place_ops;
 	place->holds = holds;
-	gate_init(&place->returned);
+	atomic_init(&place->returned, 0);
+	atomic_init(&place->ended, 0);
+	atomic_init(&place->late, 0);
+	baton_task_init(&place->finaliser, place_end, NULL);
 	gate_init(&place->leave);
 	place->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	place->config.executor = &place->stash.executor;
@@ -78,7 +102,7 @@ static void *waits(void *arg)
 }
 
 /* Submits, again and again, what is refused because of the last task, until somebody visits. */
-static void refuse_until_visited(struct place *place, struct baton_task *task)
+static void refuse_until(struct place *place, struct baton_task *task, atomic_int *visited)
 {
 	struct baton_future futures[BATCH];
 	struct baton_future unfit = BATON_PROMISE_INIT;
@@ -91,7 +115,7 @@ static void refuse_until_visited(struct place *place, struct baton_task *task)
 		baton_task_init(&tasks[i], stay_run, i < BATCH - 1 ? &futures[i] : &unfit);
 		batch[i] = &tasks[i];
 	}
-	while (!atomic_load(&place->stay.entered))
+	while (!atomic_load(visited))
 		cr_assert_eq(baton_submit_batch(&place->resource, batch, BATCH), -EINVAL);
 }
 
@@ -107,7 +131,7 @@ Test(visit, from_before_a_refusal_takes_no_later_one_for_itself, .timeout = 10)
 	place_init(&after, false);
 	step_init(&step, &journal, 0, &future);
 	first = thread_start(waits, &future);
-	refuse_until_visited(&before, &step.task);
+	refuse_until(&before, &step.task, &before.stay.entered);
 	cr_assert_eq(baton_submit_later(&after.resource, &step.task), 0);
 	second = thread_start(waits, &future);
 	while (!atomic_load(&after.stay.entered))
@@ -138,9 +162,8 @@ Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 	place_init(place, true);
 	step_init(&step, &journal, 0, &future);
 	visitor = thread_start(waits, &future);
-	refuse_until_visited(place, &step.task);
 	gate_open(&place->stay.leave);
-	gate_pass(&place->returned);
+	refuse_until(place, &step.task, &place->returned);
 	stash_run(&place->stash);
 	/* Idle, and the visitor is still there. */
 	cr_assert_eq(baton_resource_close(&place->resource), 0);
@@ -152,4 +175,35 @@ Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 	cr_assert_eq(baton_submit(&other, &step.task), 0);
 	cr_assert_null(thread_join(visitor));
 	resource_end(&other);
+}
+
+Test(visit, that_ends_everything_looks_at_no_executor_afterwards, .timeout = 10)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct journal journal = {0};
+	struct place place;
+	struct step steps[2];
+	pthread_t visitor;
+
+	place_init(&place, false);
+	step_init(&steps[0], &journal, 0, &futures[0]);
+	step_init(&steps[1], &journal, 1, &futures[1]);
+	gate_open(&place.stay.leave);
+	cr_assert_eq(baton_submit(&place.resource, &steps[0].task), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	/* Queued, with nothing to help with. */
+	place.holds = true;
+	visitor = thread_start(waits, &futures[1]);
+	refuse_until(&place, &steps[1].task, &place.returned);
+	stash_run(&place.stash);
+	cr_assert_eq(baton_resource_close_then(&place.resource, &place.finaliser), 0);
+	cr_assert_eq(atomic_load(&place.ended), 0, "it is left to the visitor");
+	gate_open(&place.leave);
+	until_at_least(&place.ended, 1);
+	cr_assert_eq(baton_submit(&other, &steps[1].task), 0);
+	cr_assert_null(thread_join(visitor));
+	cr_assert_eq(atomic_load(&place.late), 0);
+	resource_end(&other);
+	cr_assert(journal_counts_up(&journal, 0, 2));
 }
