@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs of public calls, and the interleavings in which they run, made of the fuzzer's bytes: the
- * random programs of test/sim/scenarios/api.c under the explorer. The first byte chooses between
- * the executors; each further one is a decision. What fails prints a replay for build/sim/sim.
+ * Programs of public calls, and the interleavings in which they run, made of the fuzzer's bytes:
+ * the random programs of test/sim/scenarios/api.c under the explorer. The first byte chooses
+ * between the executors; each further one is a decision. What fails prints a replay for
+ * build/sim/sim.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -80,8 +80,8 @@ UNSEEN static void check_order(const struct sim_note *note)
 	for (unsigned i = 0; i < topic->note_count; i++) {
 		const struct sim_note *other = topic->notes[i];
 
-		if (other != note && other->topic == topic && waiting(other) &&
-		    other->ended && other->ended < note->began)
+		if (other != note && other->topic == topic && waiting(other) && other->ended &&
+		    other->ended < note->began)
 			sim_fail("order: a task runs before one that was submitted earlier");
 	}
 }
