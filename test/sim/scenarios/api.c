@@ -6,6 +6,7 @@
  *
  * A note's memory is given back as soon as its owner may; what others touch is kept to the end.
  */
+#include "posts.h"
 #include "support.h"
 
 #include "atomic.h"
@@ -14,17 +15,11 @@
 #define ACTORS 3
 #define CALLS_MAX 5
 #define NOTES 3 /* of each actor */
-#define POSTS_MAX 16
 
 struct actor {
 	struct sim_note *notes[NOTES];
 	bool given_back[NOTES];
 	unsigned count;
-};
-
-struct posted {
-	unsigned runs;
-	bool accepted;
 };
 
 struct link {
@@ -34,77 +29,14 @@ struct link {
 
 static struct sim_topic topics[TOPICS];
 static struct actor actors[ACTORS];
-static struct posted posts[POSTS_MAX];
-static uint32_t post_count;
-static uint32_t cancelling; /* somebody has cancelled what was pending */
 static struct baton_manual *manual;
 static struct baton_pool *pool;
 static struct baton_future *promise;
+static bool may_shut_down;
 
 static struct sim_topic *any_topic(void)
 {
 	return &topics[sim_pick(TOPICS)];
-}
-
-/* ---- Fire and forget ---- */
-
-static void *run_posted(void *argument)
-{
-	struct posted *posted = argument;
-
-	posted->runs++;
-	return posted;
-}
-
-static struct posted *new_post(void)
-{
-	uint32_t number = add_relaxed(&post_count, 1);
-
-	return number < POSTS_MAX ? &posts[number] : NULL;
-}
-
-static void post(struct baton_resource *resource)
-{
-	struct posted *posted = new_post();
-
-	if (posted && !baton_post(resource, run_posted, posted))
-		posted->accepted = true;
-}
-
-static void async(struct baton_resource *resource, bool wait)
-{
-	struct posted *posted = new_post();
-	struct baton_future *future;
-
-	if (!posted || baton_async(resource, run_posted, posted, &future))
-		return;
-	posted->accepted = true;
-	if (wait && baton_future_wait(future) == 0 && baton_future_poll(future) == BATON_DONE)
-		sim_require(baton_future_value(future) == posted);
-	baton_future_unref(future);
-}
-
-static void call(struct baton_resource *resource, bool try)
-{
-	struct posted *posted = new_post();
-	void *value = NULL;
-
-	if (!posted)
-		return;
-	if (!(try ? baton_try_call : baton_call)(resource, run_posted, posted, &value)) {
-		posted->accepted = true;
-		sim_require(value == posted);
-		sim_require(posted->runs == 1);
-	}
-}
-
-static void check_posts(void)
-{
-	for (unsigned i = 0; i < POSTS_MAX; i++) {
-		sim_require(posts[i].runs <= posts[i].accepted);
-		if (!load_relaxed(&cancelling))
-			sim_require(posts[i].runs == posts[i].accepted);
-	}
 }
 
 /* ---- Inside tasks ---- */
@@ -132,13 +64,13 @@ static void inside(struct sim_note *note)
 		submit_nested(note->topic);
 		break;
 	case 3:
-		post(&other->resource);
+		sim_post(&other->resource);
 		break;
 	case 4:
-		call(&other->resource, true);
+		sim_call(&other->resource, true);
 		break;
 	case 5:
-		status = baton_call(&note->topic->resource, run_posted, NULL, NULL);
+		status = sim_call_inside(&note->topic->resource);
 		sim_require(status == -EDEADLK || status == -EPIPE);
 		break;
 	case 6:
@@ -233,14 +165,50 @@ static void chain(struct sim_note *note)
 	baton_future_then(&note->future, &link->continuation);
 }
 
-static void close_topic(void)
+/* What nobody had taken is run, or cancelled, here. */
+static void shut_down_now(void)
 {
-	(void)baton_resource_close(&topics[1].resource);
+	struct baton_job *jobs;
+
+	if (baton_pool_shutdown_now(pool, &jobs))
+		return;
+	while (jobs) {
+		struct baton_job *job = jobs;
+
+		jobs = baton_job_next(job);
+		if (sim_pick(2)) {
+			sim_posts_cancelled();
+			baton_job_cancel(job);
+		} else {
+			baton_job_run(job);
+		}
+	}
+}
+
+static void end_something(void)
+{
+	switch (sim_pick(may_shut_down ? 5 : 3)) {
+	case 0:
+		(void)baton_resource_close(&topics[1].resource);
+		break;
+	case 1:
+		(void)baton_future_complete(promise, 0, NULL);
+		break;
+	case 2:
+		(void)baton_future_cancel(promise);
+		break;
+	case 3:
+		(void)baton_pool_shutdown(pool);
+		break;
+	default:
+		shut_down_now();
+		break;
+	}
 }
 
 static void cancel_pending(void)
 {
-	store_relaxed(&cancelling, 1);
+	sim_posts_cancelled();
 	(void)baton_resource_cancel_pending(&any_topic()->resource);
 }
 
@@ -286,19 +254,19 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 		submit_batch();
 		break;
 	case 5:
-		post(resource);
+		sim_post(resource);
 		break;
 	case 6:
-		async(resource, false);
+		sim_async(resource, false);
 		break;
 	case 7:
-		async(resource, true);
+		sim_async(resource, true);
 		break;
 	case 8:
-		call(resource, false);
+		sim_call(resource, false);
 		break;
 	case 9:
-		call(resource, true);
+		sim_call(resource, true);
 		break;
 	case 10:
 		cancel_pending();
@@ -307,12 +275,7 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 		(void)baton_resource_await(resource, &deadline);
 		break;
 	case 12:
-		if (sim_pick(2))
-			close_topic();
-		else if (sim_pick(2))
-			(void)baton_future_complete(promise, 0, NULL);
-		else
-			(void)baton_future_cancel(promise);
+		end_something();
 		break;
 	default:
 		touch_note(sim_pick(4));
@@ -329,6 +292,8 @@ static void run_actor(void *argument)
 	for (unsigned i = 0; i < actor->count; i++)
 		sim_require(baton_future_wait(&actor->notes[i]->future) == 0);
 }
+
+/* ---- The whole ---- */
 
 static void make_executor(unsigned workers)
 {
@@ -385,7 +350,7 @@ static void run_api(unsigned workers)
 	}
 	for (int i = 0; i < TOPICS; i++)
 		sim_settled(&topics[i]);
-	check_posts();
+	sim_check_posts();
 }
 
 SIM_SCENARIO(api_manual, "random programs, an executor driven by hand", .walk_only = true)
@@ -396,4 +361,10 @@ SIM_SCENARIO(api_manual, "random programs, an executor driven by hand", .walk_on
 SIM_SCENARIO(api_pool, "random programs, a pool with two workers", .walk_only = true)
 {
 	run_api(2);
+}
+
+SIM_SCENARIO(api_shutdown, "random programs that shut down their pool", .walk_only = true)
+{
+	may_shut_down = true;
+	run_api(1);
 }
