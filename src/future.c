@@ -217,19 +217,21 @@ bool baton__future_leave(struct baton_future *future, uint32_t generation)
 uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, bool *spare)
 {
 	uint32_t state = load_relaxed(&future->_state);
+	uint32_t next;
 	bool counted = false;
 
 	/* Ends: as in visit. Once counted it stays so: we do not hold the baton, and the runner may
-	 * have left because of this count. [F8] release: the resource is unbound; pairs with [F8]
-	 * in visit, cancel. [F2] release: the visit is counted; pairs with [F2] in leave.
-	 * [F7] acquire: as in claim; pairs with [F7] in leave */
+	 * have left because of this count. WANTED goes too: that visitor will wake nobody.
+	 * [F8] release: the resource is unbound; pairs with [F8] in visit, cancel. [F2] release:
+	 * the visit is counted; pairs with [F2] in leave. [F7] acquire: as in claim; pairs with
+	 * [F7] in leave */
 	do {
 		if (state & BATON__FUTURE_VISITOR && !counted) {
 			(void)add_relaxed(visits, BATON__VISIT);
 			counted = true;
 		}
-	} while (!cas_acq_rel(&future->_state, &state,
-	                      (state & ~BATON__FUTURE_VISITOR) + BATON__FUTURE_GENERATION));
+		next = state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED);
+	} while (!cas_acq_rel(&future->_state, &state, next + BATON__FUTURE_GENERATION));
 	*spare = counted && !(state & BATON__FUTURE_VISITOR);
 	return state & BATON__FUTURE_STATE;
 }

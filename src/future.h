@@ -16,7 +16,9 @@
  *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
- *   WANTED   a thread found a visitor in its way; cleared with VISITOR by it, which then wakes
+ *   WANTED   a thread found a visitor in its way; cleared with VISITOR by it, which then wakes; or
+ *                    by settle, which need not: there is nothing to help with, or the next submit
+ *                    finds who has not gone to sleep yet
  *   GENERATION       the 21 bits above: counts refused submits, modulo 2^21, so that who has looked
  *                    at the resource that the future was bound to then neither becomes its visitor
  *                    nor takes a later visitor's bit for its own

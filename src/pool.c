@@ -269,6 +269,16 @@ BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_j
 
 /* ---- The end ---- */
 
+static bool begin_shutdown(struct baton_pool *pool)
+{
+	bool first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
+
+	/* [W6] If all sleep, one must find out that this is the end. */
+	if (first)
+		(void)baton__idle_notify(&pool->idle);
+	return first;
+}
+
 BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 {
 	bool first;
@@ -277,10 +287,7 @@ BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 	if (error)
 		return error;
 	baton__thread_enter(pool);
-	first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
-	/* [W6] If all sleep, one must find out that this is the end. */
-	if (first)
-		(void)baton__idle_notify(&pool->idle);
+	first = begin_shutdown(pool);
 	baton__thread_leave();
 	return first ? 0 : -EALREADY;
 }
@@ -333,7 +340,7 @@ BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
 		return -ECHILD;
 	if (own_worker(pool))
 		return -EDEADLK;
-	(void)baton_pool_shutdown(pool);
+	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
 	baton__join(pool, pool->worker_count);
 	baton__thread_await_outside(pool); /* P4 */
 	baton__fork_pools_add(-1);

@@ -69,20 +69,22 @@ size_t baton_pool_workers(const struct baton_pool *pool);
 
 /*
  * Runs a plain job on some worker. On a worker of this pool: the newest first.
- * Errors: the job is untouched: -ESHUTDOWN: after shutdown. -ECHILD.
+ * Errors: the job is untouched: -ESHUTDOWN: after shutdown. -ECHILD. -ENOMEM: this thread's first
+ * call, and no memory for its record.
  */
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job);
 
 /*
  * No more jobs by baton_pool_submit; hand-offs are accepted until everything accepted has run; then
- * the workers end. Returns at once. 0, or -EALREADY.
+ * the workers end. Returns at once. 0; -EALREADY; -ECHILD, or -ENOMEM (as submit): not shut down.
  */
 int baton_pool_shutdown(struct baton_pool *pool);
 
 /*
  * No more jobs, no more hand-offs. Puts the list of jobs that no worker had taken into `*jobs`
  * (NULL if none); give each to baton_job_run or baton_job_cancel. What a worker had taken is run.
- * Returns at once. 0; -EALREADY if shutdown_now was called before (then *jobs is untouched).
+ * Returns at once. 0; -EALREADY if shutdown_now was called before; -ECHILD, -ENOMEM as shutdown
+ * (then *jobs is untouched).
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs);
 

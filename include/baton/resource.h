@@ -142,7 +142,8 @@ int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 
 /*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
- * them, and together they cost one atomic operation. All or none are accepted.
+ * them, and together they cost one atomic operation. All or none are accepted; refused ones are
+ * untouched, save that a future which somebody has cancelled during this call is complete.
  */
 int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
                        size_t count);
