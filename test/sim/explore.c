@@ -182,6 +182,14 @@ static void print_replay(const struct sim_run *run, const struct sim_deviation *
 	(void)fprintf(stderr, "'\n");
 }
 
+static void print_failure(const struct sim_run *run)
+{
+	(void)fprintf(stderr, "%s: %s\n", run->scenario->name, sim_outcome.message);
+	sim_print_race();
+	(void)fprintf(stderr, "  thread %u:\n", sim_self);
+	sim_print_calls(sim_me());
+}
+
 static void report(struct sim_run *run)
 {
 	const struct sim_deviation *made;
@@ -196,11 +204,7 @@ static void report(struct sim_run *run)
 		sim_tracing = run->traced;
 		(void)replay(run, list, count);
 		sim_tracing = false;
-		(void)fprintf(stderr, "%s: with %zu deviations: %s\n", run->scenario->name, count,
-		              sim_outcome.message);
-		sim_print_race();
-		(void)fprintf(stderr, "  thread %u:\n", sim_self);
-		sim_print_calls(sim_me());
+		print_failure(run);
 	} else {
 		(void)fprintf(stderr, "%s: explorer: the replay does not fail\n",
 		              run->scenario->name);
@@ -216,12 +220,8 @@ bool sim_replay(struct sim_run *run, const struct sim_deviation *list, size_t co
 	sim_tracing = run->traced;
 	failed = replay(run, list, count);
 	sim_tracing = false;
-	if (failed) {
-		(void)fprintf(stderr, "%s: %s\n", run->scenario->name, sim_outcome.message);
-		sim_print_race();
-		(void)fprintf(stderr, "  thread %u:\n", sim_self);
-		sim_print_calls(sim_me());
-	}
+	if (failed)
+		print_failure(run);
 	return failed;
 }
 

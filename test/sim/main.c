@@ -207,8 +207,11 @@ static void print_figures(const struct sim_scenario *scenario, const struct sim_
 }
 
 /* A self-test: the explorer must find the failure. */
-static bool finds_failure(struct sim_run *exhausted, struct sim_run *walked)
+static bool finds_failure(struct sim_run *exhausted, struct sim_run *walked, struct sim_run *frozen)
 {
+	if (frozen->scenario->freeze)
+		return sim_exhaust(exhausted) && sim_walk(walked) && !sim_freeze(frozen);
+
 	bool by_search = !sim_exhaust(exhausted);
 	bool by_walk = !sim_walk(walked);
 
@@ -237,7 +240,7 @@ static bool try_scenario(const struct sim_scenario *scenario, const struct optio
 		return true;
 	frozen.executions_max = (unsigned long)(options->seconds * 60) + 1;
 	if (scenario->fails) {
-		good = finds_failure(&exhausted, &walked);
+		good = finds_failure(&exhausted, &walked, &frozen);
 		if (!good)
 			(void)fprintf(stderr, "%s: the explorer has not found its failure\n",
 			              scenario->name);

@@ -189,6 +189,51 @@ SIM_SCENARIO(litmus_deadline, "a sleep with a deadline ends, also when nobody wa
 	sim_start(wake_and_set, NULL);
 }
 
+/* ---- A frozen thread ---- */
+
+static void lock_and_add(void *argument)
+{
+	uint32_t found = 0;
+
+	(void)argument;
+	while (!cas_acquire(&y, &found, 1)) {
+		struct baton__futex_watch watch = {&y, 1};
+
+		(void)baton__futex_wait(&watch, 1, NULL);
+		found = 0;
+	}
+	data++;
+	store_release(&y, 0);
+	baton__futex_wake(&y, 2);
+	seen[sim_thread() - 1] = 1;
+}
+
+static void add_without_lock(void *argument)
+{
+	(void)argument;
+	(void)add_relaxed(&x, 1);
+	seen[sim_thread() - 1] = 1;
+}
+
+__attribute__((no_sanitize("thread"))) static void other_has_added(void)
+{
+	sim_require(seen[1]);
+}
+
+SIM_SCENARIO(litmus_frozen, "nobody waits for a thread that is frozen before an addition",
+             .freeze = 1, .frozen = other_has_added)
+{
+	sim_start(add_without_lock, NULL);
+	sim_start(add_without_lock, NULL);
+}
+
+SIM_SCENARIO(litmus_frozen_lock, "but for one that is frozen in a lock", .freeze = 1,
+             .frozen = other_has_added, .fails = true)
+{
+	sim_start(lock_and_add, NULL);
+	sim_start(lock_and_add, NULL);
+}
+
 /* ---- Memory ---- */
 
 static uint32_t *shared;
