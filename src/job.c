@@ -9,7 +9,8 @@ static struct baton_plain_job *plain(struct baton_job *job)
 	return baton_container_of(job, struct baton_plain_job, job);
 }
 
-/* Executors' threads are attached long before; others bring jobs from shutdown_now. */
+/* Executors' threads are attached long before; others bring jobs from shutdown_now. A plain job
+ * needs no record of the thread, and is run or cancelled where there is no memory for one, too. */
 static void attach(void)
 {
 	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
@@ -19,20 +20,22 @@ static void attach(void)
 
 BATON_EXPORT void baton_job_run(struct baton_job *job)
 {
-	attach();
-	if (job->_kind == BATON__JOB_RESOURCE)
+	if (job->_kind == BATON__JOB_RESOURCE) {
+		attach();
 		baton__resource_run(job);
-	else
+	} else {
 		plain(job)->_run(plain(job));
+	}
 }
 
 BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 {
-	attach();
-	if (job->_kind == BATON__JOB_RESOURCE)
+	if (job->_kind == BATON__JOB_RESOURCE) {
+		attach();
 		baton__resource_cancel(job);
-	else if (plain(job)->_cancel)
+	} else if (plain(job)->_cancel) {
 		plain(job)->_cancel(plain(job));
+	}
 }
 
 BATON_EXPORT struct baton_job *baton_job_next(const struct baton_job *job)

@@ -28,9 +28,8 @@ static uint32_t pools;
 static uint32_t forked;
 static uint32_t sleepers; /* threads whose `asleep` is set, or about to be */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t exit_key;
-static int set_up_error;
+static uint32_t exit_key; /* plus 1; 0: there is none yet */
+static uint32_t watches_forks;
 
 static void on_thread_exit(void *record)
 {
@@ -54,7 +53,9 @@ static void on_fork_in_child(void)
 		store_relaxed(&thread->inside, NULL);
 	}
 	store_relaxed(&sleepers, 0);
-	if (!lost)
+	/* Once: a child may fork again (the depth would come round to 0), and the handler may
+	 * have been registered twice. */
+	if (!lost || load_relaxed(&forked))
 		return;
 	store_relaxed(&forked, 1);
 	/* Frames on this very stack are still popped by the functions that pushed them. */
@@ -62,11 +63,37 @@ static void on_fork_in_child(void)
 		baton__self->depth += BATON__DEPTH_NONE;
 }
 
-static void set_up(void)
+/*
+ * What all threads need; what there is no memory (or no key) for is tried again by the next thread
+ * that attaches. Nobody waits for another: of two threads at it at once one takes its key back, and
+ * the handler may be there twice.
+ */
+static int set_up(void)
 {
-	set_up_error = -pthread_key_create(&exit_key, on_thread_exit);
-	if (!set_up_error)
-		set_up_error = -pthread_atfork(NULL, NULL, on_fork_in_child);
+	uint32_t none = 0;
+	pthread_key_t key;
+
+	/* [T3] acquire: the key is there; pairs with [T3] below. */
+	if (!load_acquire(&exit_key)) {
+		if (pthread_key_create(&key, on_thread_exit))
+			return -ENOMEM;
+		/* [T3] release: the key; pairs with [T3] above and in set_at_exit. */
+		if (!cas_release(&exit_key, &none, (uint32_t)key + 1))
+			(void)pthread_key_delete(key);
+	}
+	if (!load_relaxed(&watches_forks)) { /* at worst once more */
+		if (pthread_atfork(NULL, NULL, on_fork_in_child))
+			return -ENOMEM;
+		store_relaxed(&watches_forks, 1);
+	}
+	return 0;
+}
+
+/* Has on_thread_exit called for this record; NULL: not any more. */
+static int set_at_exit(struct baton__thread *thread)
+{
+	/* [T3] acquire: the key; pairs with [T3] in set_up */
+	return pthread_setspecific((pthread_key_t)(load_acquire(&exit_key) - 1), thread);
 }
 
 static struct baton__thread *adopt(void)
@@ -105,8 +132,7 @@ int baton__thread_attach(void)
 
 	if (baton__self != &nobody)
 		return baton__forked() ? -ECHILD : 0;
-	(void)pthread_once(&once, set_up);
-	if (set_up_error)
+	if (set_up())
 		return -ENOMEM;
 	if (baton__forked())
 		return -ECHILD;
@@ -115,7 +141,7 @@ int baton__thread_attach(void)
 		thread = create();
 	if (!thread)
 		return -ENOMEM;
-	if (pthread_setspecific(exit_key, thread)) {
+	if (set_at_exit(thread)) {
 		store_release(&thread->used, 0);
 		return -ENOMEM;
 	}
@@ -134,7 +160,7 @@ void baton__thread_detach(void)
 	baton__node_flush(thread);
 	store_relaxed(&thread->member, NULL);
 	baton__self = &nobody;
-	(void)pthread_setspecific(exit_key, NULL);
+	(void)set_at_exit(NULL);
 	/* [T2] release: the record is as we left it; pairs with [T2] in adopt */
 	store_release(&thread->used, 0);
 }

@@ -57,6 +57,10 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
  * thread (a resource: its tasks, at least one quantum), or cancel it (a resource: its pending tasks
  * complete as cancelled; the resource stays usable). Exactly one of the two, exactly once.
  * baton_job_next: the next one in a list of jobs; read it before running the job.
+ *
+ * A resource's job needs a record of the thread: if this is the thread's first call and there is no
+ * memory for one, the process ends (an assertion). An executor of your own avoids that by an
+ * earlier call on its thread that can say -ENOMEM: baton_resource_await() on an idle resource, say.
  */
 void baton_job_run(struct baton_job *job);
 void baton_job_cancel(struct baton_job *job);
@@ -117,7 +121,7 @@ static inline int baton_executor_schedule(struct baton_executor *executor, struc
  */
 struct baton_manual;
 
-/* Errors: -ENOMEM. */
+/* Errors: -ENOMEM, -ECHILD. */
 int baton_manual_create(struct baton_manual **manual);
 struct baton_executor *baton_manual_executor(struct baton_manual *manual);
 

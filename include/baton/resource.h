@@ -130,7 +130,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
  * program order.
  * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
- * this is submit_later) and its executor has ended. -EINVAL: the task's future is not fresh.
+ * this is submit_later) and its executor has ended, or it is the default pool and could not be
+ * created (the next submit tries again). -EINVAL: the task's future is not fresh.
  * -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call, and no memory for its record.
  * -ECANCELED: one of the first two, and somebody has cancelled the future during this very call: it
  * is complete, as cancelled.
@@ -157,8 +158,9 @@ typedef void *(*baton_call_fn)(void *arg);
  * Runs fn(arg) under the resource's baton and returns its value through `*value` (may be NULL).
  * Inline if the resource is idle, else it waits its turn as baton_future_wait() does.
  *
- * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ECHILD as for baton_submit;
- * -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead of waiting.
+ * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ENOMEM, -ECHILD as for
+ * baton_submit; -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead
+ * of waiting.
  * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call.
  */
 int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
@@ -187,7 +189,8 @@ int baton_resource_close(struct baton_resource *resource);
  * in its own task; but not beside a submit that may be refused, see await. The finaliser has no
  * future; its return value is ignored.
  *
- * Errors: -EALREADY: there is a finaliser already; nothing happens. -ECHILD.
+ * Errors: nothing happens: -EALREADY: there is a finaliser already. -ENOMEM: a thread's first call.
+ * -ECHILD.
  */
 int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
 

@@ -63,7 +63,7 @@ uint64_t sim_random(void);
 enum sim_state { SIM_READY, SIM_ASLEEP, SIM_JOINING, SIM_FINISHED };
 
 #define SIM_TLS_MAX 64
-#define SIM_KEYS_MAX 4
+#define SIM_KEYS_MAX 8
 #define SIM_CALLS_MAX 200
 
 struct sim_thread {

@@ -34,7 +34,6 @@ void (*sim_destructors[SIM_KEYS_MAX])(void *);
 
 static uint64_t now;
 static unsigned key_count;
-static sim_clock once_clock;
 static unsigned char *arena;
 static uint8_t *valid_words; /* one per 8 bytes of the arena */
 static size_t arena_used;
@@ -45,7 +44,6 @@ void sim_kernel_begin(void)
 {
 	now = NS_PER_S;
 	key_count = 0;
-	once_clock = (sim_clock){0};
 	if (!arena) {
 		arena = aligned_alloc(ALIGNMENT, ARENA_SIZE);
 		valid_words = calloc(ARENA_SIZE / 8, 1);
@@ -261,20 +259,6 @@ int sim_pthread_join(pthread_t thread, void **result)
 	return 0;
 }
 
-int sim_pthread_once(pthread_once_t *once, void (*function)(void));
-int sim_pthread_once(pthread_once_t *once, void (*function)(void))
-{
-	/* `function` is no place where others go on. */
-	if (!*once) {
-		*once = 1;
-		function();
-		once_clock = sim_me()->clock;
-		sim_me()->clock[sim_self]++;
-	}
-	sim_me()->clock = sim_clock_join(sim_me()->clock, once_clock);
-	return 0;
-}
-
 int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
@@ -282,6 +266,13 @@ int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 		return EAGAIN;
 	sim_destructors[key_count] = destructor;
 	*key = key_count++;
+	return 0;
+}
+
+int sim_pthread_key_delete(pthread_key_t key);
+int sim_pthread_key_delete(pthread_key_t key)
+{
+	sim_destructors[key] = NULL;
 	return 0;
 }
 

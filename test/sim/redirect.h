@@ -22,8 +22,8 @@
 int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*function)(void *), void *argument);
 int sim_pthread_join(pthread_t thread, void **result);
-int sim_pthread_once(pthread_once_t *once, void (*function)(void));
 int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int sim_pthread_key_delete(pthread_key_t key);
 int sim_pthread_setspecific(pthread_key_t key, const void *value);
 int sim_sched_yield(void);
 int sim_clock_gettime(clockid_t clock, struct timespec *time);
@@ -35,8 +35,8 @@ void sim_spin(void);
 
 #define pthread_create sim_pthread_create
 #define pthread_join sim_pthread_join
-#define pthread_once sim_pthread_once
 #define pthread_key_create sim_pthread_key_create
+#define pthread_key_delete sim_pthread_key_delete
 #define pthread_setspecific sim_pthread_setspecific
 #define pthread_atfork(before, parent, child) ((void)(child), 0)
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before), 0)

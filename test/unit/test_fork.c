@@ -262,3 +262,33 @@ Test(fork, while_a_task_runs_elsewhere_and_there_is_a_pool_too, .timeout = 10)
 {
 	fork_while_running(true);
 }
+
+/* The child forks, and its child, and so on: the same answer to all of them. */
+struct generations {
+	struct parent parent;
+	int left;
+};
+
+static int is_refused_down_to(void *arg)
+{
+	struct generations *generations = arg;
+	struct journal journal = {0};
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	CHECK(1, baton_submit(&generations->parent.resource, &step.task) == -ECHILD);
+	CHECK(2, journal.count == 0);
+	return --generations->left ? in_child(is_refused_down_to, generations) : 0;
+}
+
+Test(fork, a_childs_child_is_refused_too_and_so_on, .timeout = 10)
+{
+	struct generations generations = {.left = 6};
+	struct parent *parent = &generations.parent;
+
+	parent_init(parent);
+	cr_assert_eq(in_child(is_refused_down_to, &generations), 0);
+	resource_end(&parent->later);
+	resource_end(&parent->resource);
+	cr_assert_eq(baton_pool_destroy(parent->pool), 0);
+}
