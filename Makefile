@@ -19,7 +19,7 @@ LAYER_7 := default_pool.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-budget
+EXTRA_CHECKS := check-budget check-faults
 
 CC ?= cc
 CXX ?= g++
@@ -281,6 +281,33 @@ check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
 
 explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
 	$(Q)$< --seconds $(SECONDS) $(SIM_ARGS)
+
+# ---- Faults: the n-th call of the library's to libc or the kernel fails ----
+FAULTS_SOURCES := $(wildcard test/faults/*.c)
+FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
+	__sched_cpualloc __sched_cpufree fopen getline pthread_create pthread_attr_init \
+	pthread_attr_setstacksize pthread_attr_setaffinity_np pthread_key_create \
+	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
+	write clock_gettime,-Wl,--wrap=$f)
+
+build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+
+build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+
+-include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
+
+.PHONY: check-faults check-faults-asan
+check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults $<
+
+check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, leaks included
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults-asan $<
 
 # ---- Installing ----
 .PHONY: install uninstall

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a resource.
+ */
+#include "scenario.h"
+
+#include <baton/version.h>
+
+struct end {
+	struct baton_resource *resource;
+	struct probe finaliser;
+	sem_t over;
+};
+
+static int finaliser_run(struct baton_task *task)
+{
+	struct end *end = baton_container_of(task, struct end, finaliser.task);
+
+	atomic_fetch_add(&end->finaliser.runs, 1);
+	gate_open(&end->over);
+	return 0;
+}
+
+static void end_init(struct end *end, struct baton_resource *resource)
+{
+	probe_init_plain(&end->finaliser);
+	end->finaliser.task._run = finaliser_run;
+	end->resource = resource;
+	gate_init(&end->over);
+}
+
+static void *close_then(void *arg)
+{
+	struct end *end = arg;
+
+	INSIST(baton_resource_close_then(end->resource, &end->finaliser.task),
+	       !atomic_load(&end->finaliser.runs) && !end->finaliser.task._future);
+	return NULL;
+}
+
+SCENARIO(close, then_idle)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct end end;
+
+	end_init(&end, &resource);
+	elsewhere(close_then, &end);
+	gate_pass(&end.over);
+	EXPECT(atomic_load(&end.finaliser.runs) == 1);
+	USE(baton_resource_deinit(&resource));
+}
+
+SCENARIO(close, then_busy)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct probe probe;
+	struct end end;
+
+	end_init(&end, &resource);
+	probe_init(&probe);
+	occupy(&occupant, &resource);
+	INSIST(baton_submit(&resource, &probe.task), probe_untouched(&probe));
+	elsewhere(close_then, &end);
+	EXPECT(atomic_load(&end.finaliser.runs) == 0);
+	leave(&occupant);
+	gate_pass(&end.over);
+	EXPECT(probe_done(&probe));
+	EXPECT(atomic_load(&end.finaliser.runs) == 1);
+}
+
+/* With limit 0 the finaliser belongs on the executor's thread, if there is one. */
+SCENARIO(close, then_with_limit_0)
+{
+	const struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct end end;
+
+	end_init(&end, &resource);
+	elsewhere(close_then, &end);
+	gate_pass(&end.over);
+	EXPECT(atomic_load(&end.finaliser.runs) == 1);
+}
+
+SCENARIO(close, twice)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	EXPECT(*USE(baton_version()));
+	EXPECT(TRY(baton_resource_close(&resource)) == 0);
+	EXPECT(TRY(baton_resource_close(&resource)) == -EALREADY);
+	resource_end(&resource);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of the public functions.
+ */
+#include "contract.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAP "src/baton.map"
+#define FUNCTIONS_MAX 128
+
+/* What is documented for a first call of a thread, and after fork. */
+#define FIRST ENOMEM, ECHILD
+#define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED
+#define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
+
+static const struct function {
+	const char *name;
+	int errors[8];
+} functions[] = {
+	/* baton/executor.h */
+	{"baton_job_run", {0}},
+	{"baton_job_cancel", {0}},
+	{"baton_job_next", {0}},
+	{"baton_plain_job_init", {0}},
+	{"baton_executor_schedule", {FIRST, ESHUTDOWN}}, /* whatever the executor says */
+	{"baton_manual_create", {FIRST}},
+	{"baton_manual_executor", {0}},
+	{"baton_manual_run_one", {0}},
+	{"baton_manual_run_until_idle", {0}},
+	{"baton_manual_destroy", {0}},
+	{"baton_loop_create", {ENOMEM, EMFILE, ENFILE}},
+	{"baton_loop_executor", {0}},
+	{"baton_loop_fd", {0}},
+	{"baton_loop_adopt", {FIRST}},
+	{"baton_loop_run", {0}},
+	{"baton_loop_destroy", {0}},
+	/* baton/future.h */
+	{"baton_future_init", {0}},
+	{"baton_promise_init", {0}},
+	{"baton_future_poll", {0}},
+	{"baton_future_complete_p", {0}},
+	{"baton_future_status", {EAGAIN, ECANCELED}},
+	{"baton_future_value", {0}},
+	{"baton_future_wait", {WAIT}},
+	{"baton_future_wait_until", {WAIT}},
+	{"baton_future_wait_any", {WAIT}},
+	{"baton_future_wait_all", {WAIT}},
+	{"baton_future_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
+	{"baton_future_complete", {EALREADY, EINVAL}},
+	{"baton_continuation_task", {0}},
+	{"baton_continuation_job", {0}},
+	{"baton_future_then", {0}},
+	{"baton_future_ref", {0}},
+	{"baton_future_unref", {0}},
+	/* baton/pool.h */
+	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
+	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},
+	{"baton_pool_executor", {0}},
+	{"baton_pool_workers", {0}},
+	{"baton_pool_submit", {FIRST, ESHUTDOWN}},
+	{"baton_pool_shutdown", {FIRST, EALREADY}},
+	{"baton_pool_shutdown_now", {FIRST, EALREADY}},
+	{"baton_pool_await_termination", {EDEADLK, ETIMEDOUT, EINVAL, ECHILD}},
+	{"baton_pool_destroy", {EDEADLK, ECHILD}},
+	{"baton_pool_worker_stats", {EINVAL}},
+	{"baton_pool_stats", {0}},
+	/* baton/resource.h */
+	{"baton_resource_init", {0}},
+	{"baton_resource_deinit", {0}},
+	{"baton_resource_user", {0}},
+	{"baton_resource_name", {0}},
+	{"baton_resource_stats_read", {0}},
+	{"baton_submit", {SUBMIT}},
+	{"baton_submit_later", {SUBMIT}},
+	{"baton_submit_batch", {SUBMIT}},
+	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, ECANCELED}},
+	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},
+	{"baton_post", {SUBMIT}},
+	{"baton_async", {SUBMIT}},
+	{"baton_resource_close", {EALREADY}},
+	{"baton_resource_close_then", {FIRST, EALREADY}},
+	{"baton_resource_cancel_pending", {FIRST}},
+	{"baton_resource_await", {WAIT}},
+	{"baton_current", {0}},
+	{"baton_held", {0}},
+	{"baton_assert_held", {0}},
+	/* baton/task.h */
+	{"baton_task_init", {0}},
+	{"baton_set_result", {0}},
+	{"baton_cancel_requested", {0}},
+	/* baton/version.h */
+	{"baton_version", {0}},
+};
+
+#define FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+_Static_assert(FUNCTIONS <= FUNCTIONS_MAX, "room for their notes");
+
+/* Shared with the children. */
+static struct notes {
+	atomic_uint calls[FUNCTIONS_MAX]; /* in cycles with a fault */
+} * notes;
+
+const char *_Atomic *contract_last;
+
+void contract_init(void)
+{
+	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	             0);
+	if (notes == MAP_FAILED)
+		abort();
+}
+
+/* The function's place in the table; `text` goes on after the name. */
+static size_t find(const char *text)
+{
+	size_t length = strcspn(text, "(; \n");
+
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (strlen(functions[i].name) == length &&
+		    !strncmp(functions[i].name, text, length))
+			return i;
+	return FUNCTIONS;
+}
+
+void contract_enter(const char *call)
+{
+	size_t index = find(call);
+
+	if (index == FUNCTIONS)
+		contract_broken(call, 0, "not in the table of contract.c");
+	atomic_store(contract_last, call);
+	if (fault_planned())
+		atomic_fetch_add(&notes->calls[index], 1);
+}
+
+int contract_leave(const char *call, int status)
+{
+	const struct function *function = &functions[find(call)];
+	char text[64];
+
+	if (status == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(function->errors) / sizeof(*function->errors); i++)
+		if (function->errors[i] && function->errors[i] == -status)
+			return status;
+	(void)snprintf(text, sizeof(text), "returned %d, which its header does not document",
+	               status);
+	contract_broken(call, 0, text);
+}
+
+unsigned contract_uncovered(void)
+{
+	FILE *map = fopen(MAP, "r");
+	unsigned bad = 0;
+	char line[128];
+
+	if (!map) {
+		perror(MAP);
+		return 1;
+	}
+	while (fgets(line, sizeof(line), map)) {
+		const char *name = line + strspn(line, "\t ");
+
+		/* All but the one variable. */
+		if (strncmp(name, "baton_", strlen("baton_")) == 0 &&
+		    strncmp(name, "baton_assert_hook;", strlen("baton_assert_hook;")) != 0 &&
+		    find(name) == FUNCTIONS)
+			bad += fprintf(stderr, "[FAIL] not in contract.c: %s", name) > 0;
+	}
+	(void)fclose(map);
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		if (!atomic_load(&notes->calls[i]))
+			bad += fprintf(stderr, "[FAIL] no scenario calls %s\n", functions[i].name) >
+			       0;
+	return bad;
+}

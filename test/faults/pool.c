@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pools: creation, jobs. Their end is in pool_end.c.
+ */
+#include "job.h"
+
+#include <sched.h>
+
+#define WORKERS 3
+#define JOBS 4
+
+static bool stats_balance(const struct baton_pool *pool, uint64_t jobs)
+{
+	struct baton_pool_stats sum;
+	struct baton_pool_stats one;
+	uint64_t executed = 0;
+
+	for (size_t i = 0; i < USE(baton_pool_workers(pool)); i++) {
+		EXPECT(TRY(baton_pool_worker_stats(pool, i, &one)) == 0);
+		executed += one.executed;
+	}
+	EXPECT(TRY(baton_pool_worker_stats(pool, USE(baton_pool_workers(pool)), &one)) == -EINVAL);
+	USE(baton_pool_stats(pool, &sum));
+	return executed == jobs && sum.executed == jobs;
+}
+
+/* Is it one that works? */
+static void use_pool(struct baton_pool *pool)
+{
+	struct job job;
+
+	job_init(&job, pool);
+	INSIST(baton_pool_submit(pool, &job.plain), job_untouched(&job));
+	gate_pass(&job.over);
+	EXPECT(job_ran(&job));
+}
+
+SCENARIO(pool, create)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+
+	options.workers = WORKERS;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	EXPECT(USE(baton_pool_workers(pool)) == WORKERS);
+	use_pool(pool);
+	EXPECT(stats_balance(pool, 1));
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
+SCENARIO(pool, create_with_all_options)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+	int cpu = sched_getcpu();
+
+	options.workers = WORKERS;
+	options.name = "a long name";
+	options.stack_size = 200000;
+	options.cpus = &cpu;
+	options.cpu_count = 1;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	use_pool(pool);
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
+/* Asks the system how many CPUs there are; where it cannot, one worker will do. */
+SCENARIO(pool, create_with_defaults)
+{
+	struct baton_pool *pool = NULL;
+
+	INSIST(baton_pool_create(NULL, &pool), !pool);
+	EXPECT(USE(baton_pool_workers(pool)) >= 1);
+	use_pool(pool);
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
+SCENARIO(pool, default)
+{
+	struct baton_pool *pool = NULL;
+	struct baton_pool *again = NULL;
+
+	INSIST(baton_pool_default(&pool), !pool);
+	INSIST(baton_pool_default(&again), !again);
+	EXPECT(again == pool);
+	use_pool(pool);
+}
+
+static void *get_default(void *arg)
+{
+	struct baton_pool **pool = arg;
+
+	INSIST(baton_pool_default(pool), !*pool);
+	return NULL;
+}
+
+/* Who waits for a creator that fails becomes the next. */
+SCENARIO(pool, default_for_two)
+{
+	struct baton_pool *pools[2] = {NULL, NULL};
+	pthread_t other = thread_start(get_default, &pools[0]);
+
+	(void)get_default(&pools[1]);
+	thread_join(other);
+	EXPECT(pools[0] && pools[0] == pools[1]);
+}
+
+static void *submit_jobs(void *arg)
+{
+	struct job *jobs = arg;
+
+	for (int i = 0; i < JOBS; i++)
+		INSIST(baton_pool_submit(jobs[i].pool, &jobs[i].plain), job_untouched(&jobs[i]));
+	return NULL;
+}
+
+SCENARIO(pool, submit)
+{
+	struct baton_pool *pool = pool_get();
+	struct job jobs[JOBS];
+	struct job last;
+
+	for (int i = 0; i < JOBS; i++)
+		job_init(&jobs[i], pool);
+	elsewhere(submit_jobs, jobs);
+	for (int i = 0; i < JOBS; i++) {
+		gate_pass(&jobs[i].over);
+		EXPECT(job_ran(&jobs[i]));
+	}
+	job_init(&last, pool);
+	INSIST(baton_executor_schedule(USE(baton_pool_executor(pool)), &last.plain.job),
+	       job_untouched(&last));
+	gate_pass(&last.over);
+	EXPECT(job_ran(&last));
+	EXPECT(stats_balance(pool, JOBS + 1));
+	pool_put(pool);
+}
+
+struct nest {
+	struct job outer;
+	struct job inner;
+};
+
+static void run_nest(struct baton_plain_job *plain)
+{
+	struct nest *nest = baton_container_of(plain, struct nest, outer.plain);
+
+	INSIST(baton_pool_submit(nest->outer.pool, &nest->inner.plain),
+	       job_untouched(&nest->inner));
+	gate_open(&nest->outer.over);
+}
+
+SCENARIO(pool, submit_in_a_job)
+{
+	struct baton_pool *pool = pool_get();
+	struct nest nest;
+
+	job_init(&nest.outer, pool);
+	job_init(&nest.inner, pool);
+	nest.outer.plain._run = run_nest;
+	INSIST(baton_pool_submit(pool, &nest.outer.plain), true);
+	gate_pass(&nest.outer.over);
+	gate_pass(&nest.inner.over);
+	EXPECT(job_ran(&nest.inner));
+	pool_put(pool);
+}
+
+/* A resource that goes through the pool many times. */
+SCENARIO(pool, resource)
+{
+	struct baton_pool *pool = pool_get();
+	const struct baton_resource_config config = {
+		.capture_limit = 1,
+		.quantum = 1,
+		.quantum_ns = 1000,
+		.capture_limit_ns = 1000,
+		.executor = USE(baton_pool_executor(pool)),
+	};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct occupant occupant;
+	struct probe probes[JOBS];
+
+	occupy(&occupant, &resource);
+	for (int i = 0; i < JOBS; i++) {
+		probe_init(&probes[i]);
+		INSIST(baton_submit(&resource, &probes[i].task), probe_untouched(&probes[i]));
+	}
+	leave(&occupant);
+	for (int i = 0; i < JOBS; i++) {
+		INSIST(baton_future_wait_until(&probes[i].future, in_ms(LONG_MS)), true);
+		EXPECT(probe_done(&probes[i]));
+	}
+	resource_end(&resource);
+	pool_put(pool);
+}
