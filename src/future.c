@@ -177,9 +177,13 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 		if (!resource)
 			return NULL;
 		if (state & BATON__FUTURE_VISITOR) {
-			/* Relaxed: a flag; if the CAS fails the visitor may have left. */
-			if (state & BATON__FUTURE_WANTED ||
-			    cas_relaxed(&future->_state, &state, state | BATON__FUTURE_WANTED))
+			if (!load_relaxed(&baton__self->asleep))
+				return NULL;
+			baton__thread_obstructed(future);
+			/* [N5] release: we sleep, and for whose leaving; pairs with [N5] in leave,
+			 * settle. Also when the bit is set: it puts us before the leaving, which a
+			 * mere load would not. If it fails the visitor may have left. */
+			if (cas_release(&future->_state, &state, state | BATON__FUTURE_WANTED))
 				return NULL;
 			continue;
 		}
@@ -199,13 +203,12 @@ bool baton__future_leave(struct baton_future *future, uint32_t generation)
 	/* Ends: as in visit. A bit of another generation is another's: F4. */
 	while (state & BATON__FUTURE_VISITOR && baton__future_generation(state) == generation) {
 		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish,
-		 * settle */
-		if (cas_release(&future->_state, &state,
+		 * settle. [N5] acquire: who found us in its way; pairs with [N5] in visit */
+		if (cas_acq_rel(&future->_state, &state,
 		                state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED))) {
-			/* Who found us in the way may have gone to sleep on that. Only then: two
-			 * waiters would else wake each other for ever. */
+			/* Last touch: its address is only compared. */
 			if (state & BATON__FUTURE_WANTED)
-				baton__futex_wake(&future->_state, INT_MAX);
+				baton__thread_nudge_obstructed(future);
 			return false;
 		}
 	}
@@ -221,10 +224,10 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 	bool counted = false;
 
 	/* Ends: as in visit. Once counted it stays so: we do not hold the baton, and the runner may
-	 * have left because of this count. WANTED goes too: that visitor will wake nobody.
+	 * have left because of this count. WANTED goes too: that visitor will nudge nobody.
 	 * [F8] release: the resource is unbound; pairs with [F8] in visit, cancel. [F2] release:
 	 * the visit is counted; pairs with [F2] in leave. [F7] acquire: as in claim; pairs with
-	 * [F7] in leave */
+	 * [F7] in leave. [N5] acquire: as in leave; pairs with [N5] in visit */
 	do {
 		if (state & BATON__FUTURE_VISITOR && !counted) {
 			(void)add_relaxed(visits, BATON__VISIT);
@@ -232,6 +235,9 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 		}
 		next = state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED);
 	} while (!cas_acq_rel(&future->_state, &state, next + BATON__FUTURE_GENERATION));
+	/* The next submit may bring what they can help with. */
+	if (state & BATON__FUTURE_WANTED)
+		baton__thread_nudge_obstructed(future);
 	*spare = counted && !(state & BATON__FUTURE_VISITOR);
 	return state & BATON__FUTURE_STATE;
 }

@@ -16,9 +16,9 @@
  *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
- *   WANTED   a thread found a visitor in its way; cleared with VISITOR by it, which then wakes; or
- *                    by settle, which need not: there is nothing to help with, or the next submit
- *                    finds who has not gone to sleep yet
+ *   WANTED   a thread that is about to sleep found a visitor in its way; cleared with VISITOR by
+ *                    who does that for good, leave or settle, and then nudges it (thread.h, T5);
+ *                    claim leaves it: nobody need help any more
  *   GENERATION       the 21 bits above: counts refused submits, modulo 2^21, so that who has looked
  *                    at the resource that the future was bound to then neither becomes its visitor
  *                    nor takes a later visitor's bit for its own
@@ -125,8 +125,8 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 
 /*
  * Becomes the visitor: the task's resource, which may now be touched until leave, and in
- * *generation what leave wants to know. NULL: there is a visitor, whose leaving wakes those who
- * found it, or there is nothing to visit: not submitted, entered, complete.
+ * *generation what leave wants to know. NULL: there is a visitor, whose leaving nudges who found it
+ * and is about to sleep, or there is nothing to visit: not submitted, entered, complete.
  * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
  */
 struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation);

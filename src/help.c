@@ -49,8 +49,19 @@ static bool withdraw(struct baton_executor *executor, struct baton_resource *res
 }
 
 /*
+ * Has something been pushed since we looked, and found nothing to do? The baton may be another's by
+ * now, but we are still a visitor: the word is there, what it points to need not be.
+ */
+static bool pushed_since(struct baton_resource *resource)
+{
+	/* Who looks for work after the push, and finds us at it, is seen here among the sleepers:
+	 * [N1], or it would have found QUEUED. Then the push is seen, too: in this order. */
+	return baton__thread_any_asleep() && load_relaxed(&resource->_word) & BATON__TASKS;
+}
+
+/*
  * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
- * runner. True in the second case.
+ * runner. True in the second case. Without `did`, the caller is still a visitor.
  */
 static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool did,
                       bool last_look)
@@ -76,7 +87,7 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 		/* [H1] release: what we did; pairs with [H1] in borrow, take_back.
 		 * [H2] acquire: the job is in no queue; pairs with [H2] in take_back.
 		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow.
-		 * Last touch, if it goes back to QUEUED. */
+		 * Last touch, if it goes back to QUEUED, but for pushed_since. */
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	if ((next & BATON__PHASE) != BATON__QUEUED) {
 		baton__thread_leave();
@@ -94,8 +105,9 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	baton__thread_leave();
 	baton__frame_pop(frame);
 	/* Others who sleep for it may have to help next; its address is only compared. Not if there
-	 * was nothing to do: two awaiters would else nudge each other for ever. */
-	if (busy && did)
+	 * was nothing to do: two awaiters would else nudge each other for ever. What was pushed
+	 * since is taken by the next look, so that each push makes one nudge. */
+	if (busy && (did || pushed_since(resource)))
 		baton__thread_nudge_for(resource, member);
 	return false;
 }

@@ -191,8 +191,7 @@ bool baton__thread_nudge(struct baton__thread *thread)
 	return load_seq_cst(&thread->asleep);
 }
 
-/* Does anybody sleep in a wait? Usually not, and then nobody walks the registry. */
-static bool any_asleep(void)
+bool baton__thread_any_asleep(void)
 {
 	/* [N1] seq_cst: as in nudge; the sleeper counts itself before its look for work. */
 	return load_seq_cst(&sleepers) != 0;
@@ -200,7 +199,7 @@ static bool any_asleep(void)
 
 void baton__thread_nudge_for(const void *resource, const struct baton_executor *member)
 {
-	if (!any_asleep())
+	if (!baton__thread_any_asleep())
 		return;
 	/* [T1] acquire: as in adopt; pairs with [T1] in create. A record linked later belongs to a
 	 * thread that looks for work after our publication. */
@@ -225,9 +224,33 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 	}
 }
 
+void baton__thread_obstructed(const void *future)
+{
+	struct baton__thread *self = baton__self;
+	const void *obstacle = load_relaxed(&self->obstacle);
+
+	/* Published by WANTED, see [N5]. */
+	store_relaxed(&self->obstacle, !obstacle || obstacle == future ? future : self);
+}
+
+void baton__thread_nudge_obstructed(const void *future)
+{
+	if (!baton__thread_any_asleep())
+		return;
+	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
+	for (struct baton__thread *thread = load_acquire(&registry); thread;
+	     thread = thread->next) {
+		/* Relaxed: another value is of a sleep that begins now, and looks after us. */
+		const void *obstacle = load_relaxed(&thread->obstacle);
+
+		if (thread != baton__self && (obstacle == future || obstacle == thread))
+			(void)baton__thread_nudge(thread);
+	}
+}
+
 void baton__thread_nudge_all(void)
 {
-	if (!any_asleep())
+	if (!baton__thread_any_asleep())
 		return;
 	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
@@ -243,6 +266,7 @@ uint32_t baton__thread_sleeps(const void *resource)
 	uint32_t nudge = load_acquire(&self->nudge);
 
 	store_relaxed(&self->awaiting, resource);
+	store_relaxed(&self->obstacle, NULL);
 	/* [N1] seq_cst: before our look for work; pairs with [N1] in any_asleep, nudge */
 	(void)add_seq_cst(&sleepers, 1);
 	store_seq_cst(&self->asleep, 1);

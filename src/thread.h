@@ -16,6 +16,11 @@
  *    schedule(), or when it has given back a helped resource's baton, or ended a visit. Or NULL.
  *    Written by its thread. Not nested: who enters is inside the outer one no more, even after it
  *    has left; so nobody touches an executor after a call that may enter one.
+ * T5 Who finds a visitor in its way says at which future in `obstacle`, after `asleep`, and sets
+ *    that future's WANTED; who clears WANTED nudges those who have said so. Both are RMWs of the
+ *    future's state ([N5]): one finds the visitor gone, or the other finds the sleeper. Each nudge
+ *    answers a look that was in vain, and of those who look again at once one is in nobody's way:
+ *    it ends.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H
@@ -68,6 +73,7 @@ struct baton__thread {
 	const void
 		*awaiting;  /* while asleep: the resource; NULL: several; the record itself: none */
 	const void *inside; /* T4 */
+	const void *obstacle;         /* T5: the future; NULL: none; the record itself: several */
 	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
 	uint32_t returned_count;      /* about how many */
 };
@@ -100,11 +106,20 @@ void baton__fork_pools_add(int delta);
 /* Wakes the thread, if it sleeps in a wait, so that it looks around. True: it will. */
 bool baton__thread_nudge(struct baton__thread *thread);
 
+/* Does anybody sleep in a wait? Usually not, and then nobody walks the registry. */
+bool baton__thread_any_asleep(void);
+
 /*
  * Wakes one thread that sleeps in a wait for a task of this resource (which is only compared: it
  * may be gone), so that it helps; `member` not NULL: only one of that executor's threads.
  */
 void baton__thread_nudge_for(const void *resource, const struct baton_executor *member);
+
+/* The calling thread, about to sleep, finds a visitor of this future in its way; see T5. */
+void baton__thread_obstructed(const void *future);
+
+/* Wakes who has found a visitor of this future (which is only compared) in its way. */
+void baton__thread_nudge_obstructed(const void *future);
 
 /* Wakes every thread that sleeps in a wait. */
 void baton__thread_nudge_all(void);
@@ -124,9 +139,11 @@ bool baton__thread_wakes(uint32_t nudge);
 BATON_INLINE void baton__thread_enter(const void *object)
 {
 	/* Ordered by the publication of the job that follows, which destroy has seen the effect of.
+	 * [N2] release: for who reads this and waits for our leaving an earlier object; pairs with
+	 * [N2] in await_outside. (C11's release sequence, which C++20 has no more, would do.)
 	 * Without a record there is nothing to say; only who could not be attached has none. */
 	if (baton__self->depth < BATON__DEPTH_NONE)
-		store_relaxed(&baton__self->inside, object);
+		store_release(&baton__self->inside, object);
 }
 
 BATON_INLINE void baton__thread_leave(void)

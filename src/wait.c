@@ -5,7 +5,8 @@
  * A wake from another core costs as much as a thousand tasks, so a waiter gives the runner time:
  * about a hundred pauses, then many sched_yields, between which it tries to run the awaited task
  * itself (help). It sleeps on the futures' state words and on its own `nudge` word, which is bumped
- * when there may be something to help with that was not there before (thread.h, T2, T3).
+ * when there may be something to help with that was not there before, or that was another helper's
+ * (thread.h, T2, T3, T5).
  */
 #include "resource.h"
 
@@ -30,7 +31,6 @@ struct wait {
 	uint64_t deadline_ns; /* 0: none */
 	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
-	bool obstructed;      /* by another visitor, at the last look */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
@@ -118,13 +118,8 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
 	resource = baton__future_visit(future, &generation);
-	if (!resource) {
-		uint32_t state = load_relaxed(&future->_state) & BATON__FUTURE_STATE;
-
-		if (state == BATON__FUTURE_PENDING || state == BATON__FUTURE_CANCELLING)
-			wait->obstructed = true;
+	if (!resource)
 		return 0;
-	}
 	baton__self->visits++;
 	status = help_visited(wait, future, resource, generation);
 	baton__self->visits--;
@@ -209,9 +204,7 @@ static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 	size_t count = wait->all ? 1 : wait->count;
 
 	for (size_t i = 0; i < count; i++)
-		/* Obstructed we sleep only if that visitor is to wake us; else we look again. */
-		if (!announce(wait->futures[first + i], &watches[i]) ||
-		    (wait->obstructed && count == 1 && !(watches[i].value & BATON__FUTURE_WANTED)))
+		if (!announce(wait->futures[first + i], &watches[i]))
 			return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
 	return baton__futex_wait(watches, count + 1, wait->deadline);
@@ -232,10 +225,8 @@ static const void *awaiting(const struct wait *wait)
 static int sleep_once(struct wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
-	int status;
+	int status = help(wait);
 
-	wait->obstructed = false;
-	status = help(wait);
 	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = doze(wait, nudge);

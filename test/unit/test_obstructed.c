@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiters that find others in their way, or nothing to do yet: they sleep, and are woken. */
+#include "stash.h"
+
+/* A task of a queued resource that stays; it runs on the thread that helps. */
+struct stay {
+	struct baton_task task;
+	sem_t entered;
+	sem_t leave;
+};
+
+static int stay_run(struct baton_task *task)
+{
+	struct stay *stay = baton_container_of(task, struct stay, task);
+
+	gate_open(&stay->entered);
+	gate_pass(&stay->leave);
+	return 0;
+}
+
+/* Waits for all of some futures. */
+struct waiter {
+	struct baton_future *futures[2];
+	size_t count;
+	atomic_int tid;
+	int result;
+};
+
+static void *waiter_main(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	atomic_store(&waiter->tid, thread_id());
+	waiter->result = baton_future_wait_all(waiter->futures, waiter->count, NULL);
+	return NULL;
+}
+
+Test(obstructed, at_the_last_of_all_it_sleeps, .timeout = 10)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct waiter helper = {.futures = {&future}, .count = 1, .result = 1};
+	struct waiter waiter = {.futures = {&promise, &future}, .count = 2, .result = 1};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	pthread_t threads[2];
+	struct stash stash;
+	struct stay stay;
+	struct step step;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_task_init(&stay.task, stay_run, NULL);
+	gate_init(&stay.entered);
+	gate_init(&stay.leave);
+	step_init(&step, &journal, 0, &future);
+	cr_assert_eq(baton_submit_later(&resource, &stay.task), 0);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	threads[0] = thread_start(waiter_main, &helper);
+	gate_pass(&stay.entered);
+	threads[1] = thread_start(waiter_main, &waiter);
+	until_at_least(&waiter.tid, 1);
+	until_asleep(atomic_load(&waiter.tid));
+	gate_open(&stay.leave);
+	thread_join(threads[0]);
+	cr_assert_eq(helper.result, 0);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	thread_join(threads[1]);
+	cr_assert_eq(waiter.result, 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	stash_run(&stash);
+	resource_end(&resource);
+}
