@@ -246,68 +246,8 @@ check-budget: build/bench/counts ## atomics, allocations, system calls per task:
 
 -include $(patsubst %.c,build/%.d,$(BENCH_SOURCES) $(wildcard examples/*.c) $(BROKER_SOURCES))
 
-# ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
-SIM_ENGINE := $(wildcard test/sim/*.c)
-SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
-SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -fno-pie \
-	-U_FORTIFY_SOURCE -iquote test/sim -iquote src -Iinclude -MMD -MP
-# Instrumented by the compiler; what it calls is test/sim/races.c.
-SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \
-	-DBATON_ATOMIC_BACKEND='"backend.h"'
-SECONDS ?= 1
-SIM_ARGS ?=
-
-build/sim/%.o: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SIM_FLAGS) -c -o $@ $<
-
-build/sim/%.simo: %.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) -c -o $@ $<
-
-build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo) \
-		test/sim/globals.ld
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) \
-		-Wl,-T,test/sim/globals.ld -pthread
-
--include $(patsubst %.c,build/sim/%.d,$(SIM_ENGINE) $(SIM_SUBJECTS))
-
-.PHONY: check-sim explore
-check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
-	$(Q)test/run.sh check-sim $<
-
-explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
-	$(Q)$< --seconds $(SECONDS) $(SIM_ARGS)
-
-# ---- Faults: the n-th call of the library's to libc or the kernel fails ----
-FAULTS_SOURCES := $(wildcard test/faults/*.c)
-FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
-	__sched_cpualloc __sched_cpufree fopen getline pthread_create pthread_attr_init \
-	pthread_attr_setstacksize pthread_attr_setaffinity_np pthread_key_create \
-	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
-	write clock_gettime,-Wl,--wrap=$f)
-
-build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
-
-build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
-	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
-
--include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
-
-.PHONY: check-faults check-faults-asan
-check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
-	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults $<
-
-check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, leaks included
-	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults-asan $<
+# ---- Beyond unit tests: explorer, models, mutants, faults, stress, fuzzing, coverage ----
+include test/checks.mk
 
 # ---- Installing ----
 .PHONY: install uninstall
@@ -342,5 +282,5 @@ clean: ## removes build/
 	$(Q)rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@awk '/^# Yours/ {on = 1; print ""} !NF {on = 0} on {sub(/^#/, " "); print}' Makefile

@@ -126,8 +126,8 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
  * is told (baton_cancel_requested). A pending promise completes as cancelled at once.
  *
  * Returns: 0: it will never run. -EINPROGRESS: it runs now and has been told. -EALREADY: it is
- * complete, or was cancelled before. -EINVAL: it has not been submitted yet. -ENOMEM, -ECHILD:
- * nothing is cancelled.
+ * complete (a promise: or is being completed just now), or was cancelled before. -EINVAL: it has
+ * not been submitted yet. -ENOMEM, -ECHILD: nothing is cancelled.
  * Blocking: never. Completing runs continuations on this thread.
  */
 int baton_future_cancel(struct baton_future *future);
@@ -135,7 +135,8 @@ int baton_future_cancel(struct baton_future *future);
 /*
  * Fulfils a promise: done with `value` if status is 0, else failed with `status`.
  *
- * Returns: 0; -EALREADY: it is complete (once only); -EINVAL: the future is a task's.
+ * Returns: 0; -EALREADY: it is complete, or just becoming so (once only); -EINVAL: the future is a
+ * task's.
  * Ordering: what the caller did before is visible to whoever sees the promise complete.
  */
 int baton_future_complete(struct baton_future *future, int status, void *value);
@@ -158,11 +159,12 @@ void baton_continuation_job(struct baton_continuation *continuation,
 
 /*
  * When the future is complete (at once, if it already is), the continuation's task is submitted to
- * its resource, or its job scheduled. Several fire in the order of registration, after the
- * sleepers were woken, on the completing thread. A task that its resource refuses is cancelled, a
- * job that its executor refuses likewise (on the completing thread, without the target's baton):
- * nothing is dropped silently. The target must live until then. (A task whose own future is
- * not fresh is a programming error: it is not run.)
+ * its resource, or its job scheduled. Those registered before the completion fire in the order of
+ * registration, after the sleepers were woken, on the completing thread; one that finds the future
+ * complete fires in then() itself, maybe before these. A task that its resource refuses is
+ * cancelled, a job that its executor refuses likewise (on the completing thread, without the
+ * target's baton): nothing is dropped silently. The target must live until then. (A task whose own
+ * future is not fresh is a programming error: it is not run.)
  *
  * Thread safety: any thread. Blocking: never. Ordering: all that the first task did
  * happens-before the continuation.

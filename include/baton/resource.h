@@ -209,8 +209,10 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * finaliser, to which it belongs); closed before the call, that is, and with no submit to it under
  * way: one that is refused may leave behind, for a moment, a thread that was about to help with its
  * task or to cancel it, and only an await that begins afterwards waits for that thread too. The
- * waiter helps as baton_future_wait() does. A wait that times out leaves about 100 bytes in the
- * resource until its runner comes to them.
+ * waiter helps as baton_future_wait() does; but when there is no task left, only the entry in its
+ * executor's queue, it can take that from a pool, not from a manual or loop executor, whose thread
+ * has to come to it. A wait that times out leaves about 100 bytes in the resource until its runner
+ * comes to them.
  * `deadline` as for baton_future_wait_until().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.

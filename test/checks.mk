@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+# Part of the Makefile: what goes beyond the unit tests. SECONDS=n is for how long a search that has
+# no end goes on.
+
+# ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
+SIM_ENGINE := $(wildcard test/sim/*.c)
+SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
+SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -fno-pie \
+	-U_FORTIFY_SOURCE -iquote test/sim -iquote src -Iinclude -MMD -MP
+# Instrumented by the compiler; what it calls is test/sim/races.c.
+SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \
+	-DBATON_ATOMIC_BACKEND='"backend.h"'
+
+build/sim/%.o: %.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SIM_FLAGS) -c -o $@ $<
+
+build/sim/%.simo: %.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) -c -o $@ $<
+
+build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo) \
+		test/sim/globals.ld
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) \
+		-Wl,-T,test/sim/globals.ld -pthread
+
+-include $(patsubst %.c,build/sim/%.d,$(SIM_ENGINE) $(SIM_SUBJECTS))
+
+.PHONY: check-sim explore
+check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
+	$(Q)test/run.sh check-sim $<
+
+explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
+	$(Q)$< --seconds $(or $(SECONDS),1) $(SIM_ARGS)
+
+# ---- Faults: the n-th call of the library's to libc or the kernel fails ----
+FAULTS_SOURCES := $(wildcard test/faults/*.c)
+FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
+	__sched_cpualloc __sched_cpufree fopen getline pthread_create pthread_attr_init \
+	pthread_attr_setstacksize pthread_attr_setaffinity_np pthread_key_create \
+	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
+	write clock_gettime,-Wl,--wrap=$f)
+
+build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+
+build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+
+-include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
+
+.PHONY: check-faults check-faults-asan
+check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ... fails, for every n
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults $<
+
+check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, leaks included
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults-asan $<
+
+# ---- Stress: everything at random, the history checked; see test/stress/main.c ----
+STRESS_SOURCES := $(wildcard test/stress/*.c)
+SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+# $1: where its files go; $2: what it adds to linking.
+define stress
+$1/stress/stress: $(STRESS_SOURCES:%.c=$1/%.o) $1/libbaton.a
+	$$(call say,LD,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) -pthread
+
+-include $(STRESS_SOURCES:%.c=$1/%.d)
+endef
+
+$(eval $(call stress,build,))
+$(eval $(call stress,build/asan,-fsanitize=address))
+$(eval $(call stress,build/tsan,-fsanitize=thread))
+
+.PHONY: stress stress-asan stress-tsan check-stress
+stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', see --help
+	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
+
+stress-asan: build/asan/stress/stress ## the same under AddressSanitizer
+	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
+
+stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
+	$(Q)TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" $(SETARCH) $< --seconds $(or $(SECONDS),10) \
+		--patience 40 $(STRESS_ARGS)
+# Can the checker fail? And a few seconds of each.
+check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/stress ## quick stress
+	$(Q)test/stress/selftest.sh $<
+	$(Q)build/stress/stress --quiet --seconds 5
+	$(Q)build/asan/stress/stress --quiet --seconds 5
+	$(Q)TSAN_OPTIONS=halt_on_error=1 $(SETARCH) build/tsan/stress/stress --quiet --seconds 5 \
+		--patience 40

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The test's memory: cells of one size, taken and given back by any thread, reused at once and last
+ * in, first out. What is given back is filled with a pattern, which must be there still when the
+ * cell is taken again: who touches memory that is no longer his is found out, by the pattern, by
+ * ThreadSanitizer (the filling is a plain write) or by AddressSanitizer (the cell is poisoned).
+ */
+#ifndef BATON_TEST_STRESS_CELL_H
+#define BATON_TEST_STRESS_CELL_H
+
+#include <stdint.h>
+
+#define CELL_SIZE 384
+#define CELL_CACHE_MAX 64
+
+/* One thread's free cells. */
+struct cell_cache {
+	void *cells[CELL_CACHE_MAX];
+	uint32_t count;
+	int64_t taken; /* less given back */
+};
+
+void *cell_take(void);
+void cell_give(void *cell);
+
+/* All threads at rest: checks every free cell's pattern. */
+void cell_check_all(void);
+
+#endif

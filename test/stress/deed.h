@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* What threads do: one random call of the public interface after the other. */
+#ifndef BATON_TEST_STRESS_DEED_H
+#define BATON_TEST_STRESS_DEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct actor;
+struct baton_future;
+struct engine;
+struct errand;
+struct note;
+struct open;
+struct site;
+struct timespec;
+
+enum deed {
+	DEED_SUBMIT,
+	DEED_LATER,
+	DEED_BATCH,
+	DEED_POST,
+	DEED_ASYNC,
+	DEED_CALL,
+	DEED_TRY_CALL,
+	DEED_THEN,
+	DEED_JOB,
+	DEED_PROMISE,
+	DEED_FULFIL,
+	DEED_SHARE,
+	DEED_SHARED,
+	DEED_COLLECT,
+	DEED_WAIT,
+	DEED_WAIT_ANY,
+	DEED_WAIT_ALL,
+	DEED_CANCEL,
+	DEED_CANCEL_PENDING,
+	DEED_AWAIT,
+	DEED_RETIRE,
+	DEED_STALE,
+	DEED_EARLY,
+	DEED_STATS,
+	DEED_COUNT,
+};
+
+/* How often each is done, in this round. */
+void deeds_weigh(uint64_t *random);
+
+/* One deed; by a thread of the test's that is in no task. */
+void deed_do(void);
+
+/* Perhaps one, in a task of that site, in a job, or a finaliser (NULL). */
+void deed_nested(struct site *site);
+
+/* Finishes what is complete of the thread's own futures, or all. */
+void deed_collect(bool all);
+
+/* All threads at rest: the same for everybody's, and what they have left lying about. */
+void deed_collect_everybodys(void);
+
+/* The parts: deed_submit.c, deed_future.c, deed_share.c, deed_end.c. */
+void deed_submit_one(struct site *site, bool later);
+void deed_batch(struct site *site);
+void deed_post(struct site *site);
+void deed_async(struct site *site);
+void deed_call(struct site *site);
+void deed_try_call(struct site *site);
+void deed_then(struct site *site);
+void deed_stale(struct site *site);
+void deed_early(struct site *site);
+void deed_give_reference(const struct open *open);
+void deed_job(void);
+void deed_promise(void);
+void deed_fulfil(void);
+void deed_share(void);
+void deed_shared(void);
+void deed_wait(void);
+void deed_wait_any(void);
+void deed_wait_all(void);
+void deed_cancel(void);
+void deed_cancel_pending(struct site *site);
+void deed_await(struct site *site);
+void deed_stats(struct site *site);
+
+/*
+ * A future that is to be seen to the end needs a place, reserved before it is submitted: what runs
+ * nested in the submit has futures, too. Open takes the reserved place, release gives it back; take
+ * draws one of the open ones and keeps its place reserved.
+ */
+bool deed_reserve(void);
+void deed_release(void);
+void deed_open(struct baton_future *future, struct note *note, struct errand *errand);
+bool deed_take(struct open *open);
+
+/* Waits for a future; checks what the wait says, and the future if it is complete. True: it is. */
+bool deed_wait_for(struct baton_future *future, struct note *note, const struct timespec *deadline);
+void deed_cancel_it(struct baton_future *future, struct note *note);
+struct timespec deed_deadline(void);
+
+/* May a wait for this say that it would never end? */
+bool deed_deadlock_ok(const struct note *note);
+
+#endif

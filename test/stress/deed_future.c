@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Deeds: waiting and cancelling. */
+#include "deed.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "actor.h"
+#include "errand.h"
+#include "random.h"
+#include "report.h"
+#include "site.h"
+
+#define TOGETHER 8
+
+struct timespec deed_deadline(void)
+{
+	static const uint32_t bounds_us[] = {1, 20, 200, 2000};
+	uint64_t *random = &actor_self()->random;
+	uint64_t at = now_ns();
+	struct timespec deadline;
+
+	/* Now and then it has passed already. */
+	at += (uint64_t)random_below(random, bounds_us[random_below(random, 4)]) * 1000;
+	deadline.tv_sec = (time_t)(at / 1000000000U);
+	deadline.tv_nsec = (long)(at % 1000000000U);
+	return deadline;
+}
+
+bool deed_deadlock_ok(const struct note *note)
+{
+	const struct actor *self = actor_self();
+
+	return actor_holds(note->resource) || self->hidden ||
+	       self->depth + self->hidden >= BATON_NESTING_MAX;
+}
+
+static void check_wait(const struct note *wait, bool deadline)
+{
+	if (wait->result == 0 || (deadline && wait->result == -ETIMEDOUT))
+		return;
+	if (wait->result == -EDEADLK && deed_deadlock_ok(wait->about))
+		return;
+	report(wait->about, wait, "a wait returns %d", wait->result);
+}
+
+bool deed_wait_for(struct baton_future *future, struct note *note, const struct timespec *deadline)
+{
+	struct note *wait = note_begin(NOTE_WAIT, NULL);
+	int error;
+
+	wait->about = note;
+	actor_busy(deadline ? "wait with a deadline" : "wait", note->resource);
+	if (deadline)
+		error = baton_future_wait_until(future, deadline);
+	else
+		error = baton_future_wait(future);
+	actor_idle();
+	note_end(wait, error);
+	check_wait(wait, deadline);
+	if (error)
+		return false;
+	errand_check(future, note);
+	return true;
+}
+
+static void put_back(const struct open *open)
+{
+	if (baton_future_complete_p(open->future)) {
+		struct open copy = *open;
+
+		deed_release();
+		errand_finish(&copy);
+	} else {
+		deed_open(open->future, open->note, open->errand);
+	}
+}
+
+void deed_wait(void)
+{
+	struct timespec deadline = deed_deadline();
+	struct open open;
+	bool for_ever;
+
+	if (!deed_take(&open))
+		return;
+	for_ever = random_one_in(&actor_self()->random, 2) && actor_may_wait(open.note);
+	(void)deed_wait_for(open.future, open.note, for_ever ? NULL : &deadline);
+	put_back(&open);
+}
+
+/* Several of our own at once; returns how many. Without a deadline only if each of them may. */
+static size_t take_some(struct open *opens, struct baton_future **futures, bool *for_ever)
+{
+	uint64_t *random = &actor_self()->random;
+	size_t count = 1 + random_below(random, TOGETHER);
+	size_t got = 0;
+
+	*for_ever = random_one_in(random, 2);
+	while (got < count && deed_take(&opens[got])) {
+		futures[got] = opens[got].future;
+		*for_ever = *for_ever && actor_may_wait(opens[got].note);
+		got++;
+	}
+	return got;
+}
+
+static bool any_deadlock_ok(const struct open *opens, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (deed_deadlock_ok(opens[i].note))
+			return true;
+	return false;
+}
+
+static void wait_together(bool all)
+{
+	struct baton_future *futures[TOGETHER];
+	struct open opens[TOGETHER];
+	struct timespec deadline = deed_deadline();
+	bool for_ever;
+	size_t count = take_some(opens, futures, &for_ever);
+	const struct timespec *until = for_ever ? NULL : &deadline;
+	size_t index = TOGETHER;
+	struct note *wait;
+	int error;
+
+	if (count == 0)
+		return;
+	wait = note_begin(NOTE_WAIT, NULL);
+	wait->about = opens[0].note;
+	actor_busy(all ? "wait_all" : "wait_any", opens[0].note->resource);
+	error = all ? baton_future_wait_all(futures, count, until)
+	            : baton_future_wait_any(futures, count, until, &index);
+	actor_idle();
+	note_end(wait, error);
+	if (error != -EDEADLK || !any_deadlock_ok(opens, count))
+		if (error != 0 && (error != -ETIMEDOUT || for_ever))
+			report(opens[0].note, wait, "a wait for %zu returns %d", count, error);
+	if (error == 0 && all)
+		for (size_t i = 0; i < count; i++)
+			errand_check(futures[i], opens[i].note);
+	if (error == 0 && !all) {
+		if (index >= count)
+			report(opens[0].note, wait, "wait_any: index %zu of %zu", index, count);
+		errand_check(futures[index], opens[index].note);
+	}
+	for (size_t i = 0; i < count; i++)
+		put_back(&opens[i]);
+}
+
+void deed_wait_any(void)
+{
+	wait_together(false);
+}
+
+void deed_wait_all(void)
+{
+	wait_together(true);
+}
+
+void deed_cancel_it(struct baton_future *future, struct note *note)
+{
+	struct note *cancel = note_begin(NOTE_CANCEL, NULL);
+	uint32_t before = atomic_fetch_add(&note->tried, 1);
+	int error;
+
+	cancel->about = note;
+	error = note_end(cancel, baton_future_cancel(future));
+	switch (error) {
+	case 0:
+		atomic_fetch_add(&note->won, 1);
+		break;
+	case -EINPROGRESS:
+		atomic_fetch_add(&note->told, 1);
+		break;
+	case -EALREADY:
+		/* A promise may be just about to be complete. */
+		if (note_is_task(note) && before == 0 && atomic_load(&note->tried) == 1 &&
+		    !baton_future_complete_p(future))
+			report(note, cancel, "the first cancel of an incomplete future: -EALREADY");
+		break;
+	case -EINVAL:
+		if (note->kind == NOTE_THEN || note->early)
+			break;
+		/* fall through */
+	default:
+		report(note, cancel, "cancel: %d", error);
+	}
+}
+
+void deed_cancel(void)
+{
+	struct open open;
+
+	if (!deed_take(&open))
+		return;
+	deed_cancel_it(open.future, open.note);
+	put_back(&open);
+}
+
+void deed_cancel_pending(struct site *site)
+{
+	struct note *note = note_begin(NOTE_CANCEL_PENDING, site);
+
+	if (note_end(note, baton_resource_cancel_pending(&site->resource)))
+		report(note, NULL, "cancel_pending: %d", note->result);
+}
+
+void deed_await(struct site *site)
+{
+	struct actor *self = actor_self();
+	struct timespec deadline = deed_deadline();
+	bool held = actor_holds(site->number);
+	bool for_ever = random_one_in(&self->random, 2) && actor_may_await(site) && !held;
+	struct note *note;
+	int error;
+
+	/* What a timed out one leaves behind must be seen to the end. */
+	if (!for_ever && (!self->client || self->stray_count >= ACTOR_STRAY_MAX / 2))
+		return;
+	note = note_begin(NOTE_AWAIT, site);
+	actor_busy("await", site->number);
+	error = note_end(note, baton_resource_await(&site->resource, for_ever ? NULL : &deadline));
+	actor_idle();
+	if (held && error != -EDEADLK)
+		report(note, NULL, "await from inside: %d", error);
+	if (error == 0 || (error == -EDEADLK && deed_deadlock_ok(note) && held))
+		return;
+	if (error == -EDEADLK ? !deed_deadlock_ok(note) : error != -ETIMEDOUT || for_ever)
+		report(note, NULL, "await: %d", error);
+	site_pin_again(site);
+	MUST(self->stray_count < ACTOR_STRAY_MAX);
+	self->strays[self->stray_count++] = site;
+}
+
+void deed_stats(struct site *site)
+{
+	struct baton_resource_stats copy;
+
+	baton_resource_stats_read(&site->stats, &copy);
+	if (baton_resource_user(&site->resource) != site)
+		report(NULL, NULL, "a resource's user pointer has changed");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An errand is a task, a plain job or a promise with what may hang on it, in one cell. Without a
+ * future the cell is given back as soon as the task is entered, or told of its cancelling; with
+ * one, by the last who has a reference, after its owner has seen the future complete.
+ */
+#ifndef BATON_TEST_STRESS_ERRAND_H
+#define BATON_TEST_STRESS_ERRAND_H
+
+#include <baton.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "note.h"
+
+struct open;
+
+struct errand {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_continuation continuation;
+	struct baton_plain_job job;
+	struct note *note;
+	struct site *site;
+	struct engine *engine; /* a job's */
+	atomic_uint references;
+	bool pinned; /* a continuation's site, until it is entered or cancelled */
+};
+
+_Static_assert(sizeof(struct errand) <= 384, "a cell");
+
+/* Begins its note. */
+struct errand *errand_task(enum note_kind kind, struct site *site, bool future);
+struct errand *errand_job(struct engine *engine);
+struct errand *errand_promise(void);
+
+/* Its submit was refused, or never made. */
+void errand_discard(struct errand *errand);
+
+/* For configs: a task without a future has been cancelled. */
+void errand_cancelled(struct baton_task *task);
+
+/* For post, async, call: the argument is the note. */
+void *errand_call(void *note);
+
+int errand_status(const struct note *note);
+
+/* Is the complete future as its note says? Any thread that may look at it. */
+void errand_check(const struct baton_future *future, struct note *note);
+
+/* Its owner has seen it complete, and is through with it. */
+void errand_finish(struct open *open);
+
+void errand_unref(struct errand *errand);
+
+#endif

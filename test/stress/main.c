@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stress program: threads do everything that the public interface allows, at random, with
+ * resources, pools and futures that come and go, are signalled and stopped, and all that happens is
+ * checked against the laws of the README. `stress --help` has the options.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "actor.h"
+#include "disturber.h"
+#include "options.h"
+#include "report.h"
+#include "round.h"
+#include "site.h"
+#include "watch.h"
+
+#define ROUND_NS 1000000000U
+
+int main(int argc, char **argv)
+{
+	uint64_t operations = 0;
+	uint64_t rounds = 0;
+	uint64_t number;
+	uint64_t begin;
+	uint64_t end;
+
+	options_parse(argc, argv);
+	number = options.round >= 0 ? (uint64_t)options.round : 0;
+	fprintf(stderr, "stress: seed %" PRIu64 "\n", options.seed);
+	report_on_crash();
+	disturber_install();
+	watch_start();
+	begin = now_ns();
+	end = begin + (uint64_t)(options.seconds * 1e9);
+	for (;;) {
+		uint64_t now = now_ns();
+		uint64_t left = UINT64_MAX / 8;
+
+		if (options.tasks ? operations >= options.tasks : now >= end)
+			break;
+		if (options.tasks)
+			left = options.tasks - operations;
+		report_round(number);
+		operations += round_run(
+			number, left, options.tasks || end - now > ROUND_NS ? ROUND_NS : end - now);
+		rounds++;
+		if (options.round < 0)
+			number++;
+		watch_round(number, operations);
+	}
+	watch_stop();
+	printf("%" PRIu64 " operations in %.1f s, %" PRIu64 " rounds, %" PRIu64
+	       " resources finalised, %" PRIu64 " signals, %" PRIu64 " stops: no violation\n",
+	       operations, (double)(now_ns() - begin) / 1e9, rounds, sites_finalised(),
+	       disturber_signals(), disturber_stops());
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A site is a resource with what the checker keeps beside it, in one cell. Sites stand in places:
+ * whoever finds one there pins it, uses it, and lets it go; a retired one is closed, finalised, and
+ * its cell is given back by the last to let go, who puts a new site into the place.
+ *
+ * The pins order nothing between two users (relaxed in, release out, acquire for the last alone).
+ */
+#ifndef BATON_TEST_STRESS_SITE_H
+#define BATON_TEST_STRESS_SITE_H
+
+#include <baton.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct note;
+
+struct site {
+	struct baton_resource resource;
+	struct baton_resource_stats stats;
+	struct baton_task finaliser;
+	struct engine *engine;
+	uint32_t number; /* from 1; never again */
+	uint32_t place;
+	uint32_t capture_limit;
+	bool counted; /* has stats */
+	/* The shadow: plain, touched by tasks alone, so that what one task did must happen before
+	 * the next, or ThreadSanitizer says so. */
+	uint32_t owner; /* the actor that is in a task, plus 1 */
+	uint32_t runs;
+	uint64_t version;
+	uint64_t version_again;
+	/* Not the shadow's. */
+	uint32_t finalised;
+	struct note *closing;
+};
+
+_Static_assert(sizeof(struct site) <= 384, "a cell");
+
+void sites_start(uint32_t count);
+void sites_await_start(void);
+
+/* No new sites; closes all there are. Then sites_live() comes to 0. */
+void sites_stop(void);
+bool sites_stopping(void);
+uint32_t sites_live(void);
+void sites_end(void);
+
+/* Those that are retired and not gone; returns the number of one of them, or 0. */
+uint32_t sites_print(void);
+uint64_t sites_finalised(void);
+
+/* Those on that engine, or all (NULL). */
+void sites_retire(struct engine *engine);
+
+/* Pins the site of a random place; some places are hot. NULL: there is none just now. */
+struct site *site_pin(uint64_t *random);
+void site_pin_again(struct site *site);
+void site_unpin(struct site *site);
+
+/* Closes a pinned site in one of several ways, if this thread is the first to say so. */
+void site_retire(struct site *site, uint64_t *random);
+
+/* The task of the note is entered; left. */
+void site_enter(struct site *site, struct note *note);
+void site_leave(struct site *site, struct note *note);
+
+#endif
