@@ -19,7 +19,7 @@ LAYER_7 := default_pool.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-budget check-faults
+EXTRA_CHECKS := check-budget check-sim check-faults check-stress check-fuzz-corpus
 
 CC ?= cc
 CXX ?= g++
@@ -36,6 +36,7 @@ LIBDIR ?= $(PREFIX)/lib
 MAKEFLAGS += --no-builtin-rules
 
 Q := $(if $(filter-out 0,$(V)),,@)
+comma := ,
 say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
 
 # ---- Version: include/baton/version.h holds it ----
@@ -263,17 +264,19 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo bench
+INSTALLING := deps test check check-% demo bench explore stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 .PHONY: deps
 deps: ## installs what tests and demo need (Debian, apt-get)
-	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo
+	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
+		models fuzz coverage
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-build/deps/build build/deps/test build/deps/demo: build/deps/%:
+$(addprefix build/deps/,build test demo corpus fuzz models coverage): build/deps/%:
 	$(Q)mkdir -p $(@D)
-	$(Q)CC='$(CC)' CXX='$(CXX)' flock build/deps .ci/deps.sh $(DEPS_MODE) $*
+	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \
+		.ci/deps.sh $(DEPS_MODE) $*
 	$(Q)touch $@
 
 
@@ -282,5 +285,5 @@ clean: ## removes build/
 	$(Q)rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@awk '/^# Yours/ {on = 1; print ""} !NF {on = 0} on {sub(/^#/, " "); print}' Makefile

@@ -5,8 +5,9 @@
 #	deps.sh --install GROUP...	installs what is missing (Debian; as root, or by sudo)
 #	deps.sh --check GROUP...	says what is missing, and fails if something is
 #
-# Groups: build (the library), test, demo. Looks for headers and commands, not for packages, so
-# that what came in another way counts too.
+# Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
+# fuzz, coverage.
+# Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
 mode=$1
@@ -62,6 +63,26 @@ compiler_package() # command, fallback
 	esac
 }
 
+# clang with libFuzzer and the sanitizers' runtime, whose package has clang's version in its name.
+need_libfuzzer()
+{
+	clang=${FUZZ_CC:-clang}
+	need_command "$clang" clang
+	if command -v "$clang" >/dev/null 2>&1; then
+		probe=$(mktemp)
+		echo 'int LLVMFuzzerTestOneInput(const char *, unsigned long);
+			int LLVMFuzzerTestOneInput(const char *d, unsigned long n) {
+			return d == 0 && n; }' |
+			"$clang" -fsanitize=fuzzer,address -x c -o "$probe" - 2>/dev/null ||
+			need "libclang-rt-$("$clang" -dumpversion | cut -d . -f 1)-dev"
+		rm -f "$probe"
+	else
+		version=$(apt-cache depends clang 2>/dev/null |
+			sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p')
+		need "libclang-rt-${version:-14}-dev"
+	fi
+}
+
 for group; do
 	case $group in
 	build)
@@ -77,6 +98,21 @@ for group; do
 	demo)
 		need_command mosquitto_pub mosquitto-clients
 		need_headers uv.h libuv1-dev
+		;;
+	corpus)
+		need_headers uv.h libuv1-dev
+		;;
+	models)
+		need_command spin spin
+		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
+		need_headers stdio.h libc6-dev
+		;;
+	fuzz)
+		need_libfuzzer
+		;;
+	coverage)
+		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
+		need_command gcovr gcovr
 		;;
 	*)
 		echo "deps.sh: no such group: $group" >&2

@@ -209,3 +209,12 @@ Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
 	cr_assert_eq(scene.members, 2 * batches * MEMBERS);
 	cr_assert_eq(scene.loners, batches * MEMBERS);
 }
+
+Test(batch, more_tasks_than_can_be_counted_are_refused, .timeout = 5)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_task *const none = NULL;
+
+	cr_assert_eq(baton_submit_batch(&resource, &none, (size_t)UINT32_MAX + 1), -EINVAL);
+	resource_end(&resource);
+}

@@ -110,3 +110,18 @@ Test(cpus, reads_a_version_1_quota_below_the_root_of_its_mount)
 	put("/cg/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
 	cr_assert_eq(baton__cpus_quota(root), 0);
 }
+
+Test(cpus, passes_over_lines_that_it_does_not_understand)
+{
+	put("/proc/self/mountinfo", "no separator\n - cgroup2 too short\n" V2_MOUNT);
+	put("/proc/self/cgroup", "no colon\n0::/a\n");
+	put("/sys/fs/cgroup/a/cpu.max", "100000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 1);
+}
+
+Test(cpus, sees_no_quota_where_it_is_not_told_its_cgroup)
+{
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 0);
+}

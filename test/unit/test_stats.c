@@ -118,3 +118,26 @@ Test(stats, the_largest_backlog_is_kept, .timeout = 10)
 	cr_assert_eq(stats.backlog_max, 7);
 	resource_end(&resource);
 }
+
+Test(stats, what_is_queued_is_outstanding, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_stats stats = {0}, copy;
+	struct baton_manual *manual = NULL;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step step;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	baton_resource_stats_read(&stats, &copy);
+	cr_assert_eq(copy.outstanding, 1);
+	cr_assert(baton_manual_run_one(manual));
+	baton_resource_stats_read(&stats, &copy);
+	cr_assert_eq(copy.outstanding, 0);
+	resource_end(&resource);
+	baton_manual_destroy(manual);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool as its users see it: it sleeps when idle, says what it did, ends when told to. */
-#include "support.h"
+#include "pool_support.h"
 
 #include <dirent.h>
 
@@ -192,4 +192,41 @@ Test(workers, a_hundred_are_all_woken_by_a_hundred_jobs, .timeout = 10)
 		(void)pthread_barrier_wait(&meeting);
 	}
 	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* Each job of a chain puts the next into its worker's slot; the first one queues another, too. */
+enum { LINKS = 1000 };
+
+static void link_run(struct baton_plain_job *job)
+{
+	struct work *link = work_of(job);
+
+	if (link->others[1])
+		MUST(baton_pool_submit(link->pool, &link->others[1]->job) == 0);
+	if (link->others[0])
+		MUST(baton_pool_submit(link->pool, &link->others[0]->job) == 0);
+	link->result = link->others[2] && atomic_load(&link->others[2]->ran);
+	work_finish(link);
+}
+
+Test(workers, a_chain_of_jobs_in_the_slot_does_not_starve_the_queue, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	atomic_int done = 0;
+	struct work *links = works_create(LINKS, pool, &done);
+	struct work queued;
+
+	work_init(&queued, work_run, pool, &done);
+	for (int i = 0; i < LINKS; i++) {
+		baton_plain_job_init(&links[i].job, link_run, work_cancel);
+		links[i].others[0] = i + 1 < LINKS ? &links[i + 1] : NULL;
+	}
+	links[0].others[1] = &queued;
+	links[LINKS - 1].others[2] = &queued;
+	cr_assert_eq(baton_pool_submit(pool, &links[0].job), 0);
+	until_at_least(&done, LINKS + 1);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(atomic_load(&links[LINKS - 1].ran), 1);
+	cr_assert_eq(links[LINKS - 1].result, 1, "it had run before the chain's end");
+	free(links);
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection without a socket: the broker's input.c is here as it is; libuv, which brings the
+ * bytes, and what handles the packets, are replaced by the functions below. Each read gets a buffer
+ * of its own, of exactly its size, which is gone when the read is over.
+ */
+#include <errno.h>
+
+#include "broker.h"
+#include "connection.h"
+#include "decoder.h"
+#include "fuzz.h"
+#include "loop.h"
+#include "protocol.h"
+#include "session.h"
+
+static struct broker broker;
+static struct loop loop = {.broker = &broker};
+static uv_alloc_cb allocate;
+static uv_read_cb deliver;
+static struct trace trace;
+static unsigned int pauses;
+static size_t piece_max;
+
+/* ---- What input.c calls ---- */
+
+int uv_read_start(uv_stream_t *stream, uv_alloc_cb allocate_cb, uv_read_cb read_cb)
+{
+	(void)stream;
+	allocate = allocate_cb;
+	deliver = read_cb;
+	return 0;
+}
+
+int uv_read_stop(uv_stream_t *stream)
+{
+	(void)stream;
+	abort(); /* only for a read that fills the loop's buffer: no input is so big */
+}
+
+uint64_t uv_now(const uv_loop_t *uv)
+{
+	(void)uv;
+	return 0;
+}
+
+uv_buf_t uv_buf_init(char *base, unsigned int size)
+{
+	uv_buf_t buffer;
+
+	buffer.base = base;
+	buffer.len = size;
+	return buffer;
+}
+
+void connection_close(struct connection *connection)
+{
+	connection->closing = true;
+}
+
+void connection_dirty(struct connection *connection)
+{
+	connection->dirty = true;
+}
+
+void session_acknowledge(struct session *session, struct session_acks *acks)
+{
+	(void)session;
+	FUZZ_CHECK(acks->count > 0 && acks->count <= SESSION_ACKS_MAX);
+	free(acks);
+}
+
+/* As the broker's protocol gathers them. */
+static void gather_ack(struct connection *connection)
+{
+	if (connection->acks == NULL) {
+		connection->acks = calloc(1, sizeof(*connection->acks));
+		FUZZ_CHECK(connection->acks != NULL);
+	}
+	if (++connection->acks->count == SESSION_ACKS_MAX) {
+		session_acknowledge(connection->session, connection->acks);
+		connection->acks = NULL;
+	}
+}
+
+int protocol_handle(struct connection *connection, const struct codec_frame *frame)
+{
+	const uint8_t first[2] = {frame->type, frame->flags};
+	const int status = decoder_handle(frame);
+
+	FUZZ_CHECK(!connection->closing && !connection->paused);
+	FUZZ_CHECK(frame->size <= broker.options.packet_max);
+	trace.hash = hash_bytes(trace.hash, first, sizeof(first));
+	trace.hash = hash_bytes(trace.hash, &frame->size, sizeof(frame->size));
+	trace.hash = hash_bytes(trace.hash, frame->body, frame->body_size);
+	trace.hash = hash_bytes(trace.hash, &status, sizeof(status));
+	trace.used += frame->size;
+	if (status > 0 && frame->type == CODEC_PUBACK)
+		gather_ack(connection);
+	if (pauses >> (trace.packets++ % 6) & 1)
+		connection->paused = true;
+	return status;
+}
+
+/* ---- What brings the bytes ---- */
+
+/* The size of the next read. */
+static size_t piece(const struct delivery *delivery, size_t left, uint64_t *random)
+{
+	const unsigned int size_max = 1 + delivery->cuts / 3;
+	size_t size = left;
+
+	if (delivery->cuts % 3 == 1)
+		size = size_max;
+	else if (delivery->cuts % 3 == 2)
+		size = 1 + fuzz_random(random, size_max);
+	else if (delivery->cuts > 0)
+		size = fuzz_random(random, 2) == 0 ? 1 : 1 + fuzz_random(random, 4 * size_max);
+	return size < left ? size : left;
+}
+
+static void read_piece(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	const struct fuzz_copy copy = fuzz_copy(bytes, size);
+	uv_buf_t buffer = {0};
+
+	allocate((uv_handle_t *)&connection->tcp, size, &buffer);
+	FUZZ_CHECK(size < buffer.len);
+	buffer.base = (char *)copy.bytes;
+	deliver((uv_stream_t *)&connection->tcp, (ssize_t)size, &buffer);
+	fuzz_uncopy(copy);
+	/* A pause ends: what was kept behind it is handled. It may call for the next one. */
+	while (connection->paused && !connection->closing) {
+		connection->paused = false;
+		input_again(connection);
+	}
+	FUZZ_CHECK(connection->acks == NULL);
+	FUZZ_CHECK(connection->input_size <= connection->input_capacity);
+	FUZZ_CHECK(connection->input_capacity <= broker.options.packet_max + piece_max);
+}
+
+struct trace connection_read(const struct delivery *delivery)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	uint64_t random = delivery->cuts + 1;
+
+	FUZZ_CHECK(connection != NULL);
+	trace = (struct trace){0};
+	pauses = delivery->pauses;
+	piece_max = delivery->cuts == 0 ? delivery->size : 8 * (1 + delivery->cuts / 3);
+	broker.options.packet_max = delivery->size_max;
+	loop.stats = (struct loop_stats){0};
+	connection->loop = &loop;
+	connection->tcp.data = connection;
+	FUZZ_CHECK(input_start(connection) == 0);
+	/* What comes after the end of a connection is to be ignored. */
+	for (size_t at = 0, size; at < delivery->size; at += size) {
+		size = piece(delivery, delivery->size - at, &random);
+		read_piece(connection, delivery->bytes + at, size);
+	}
+	trace.closed = connection->closing;
+	trace.malformed = loop.stats.malformed > 0;
+	FUZZ_CHECK(loop.stats.malformed <= (trace.closed ? 1 : 0));
+	if (!trace.closed) {
+		trace.kept = connection->input_size;
+		trace.kept_hash = hash_bytes(0, connection->input, connection->input_size);
+	}
+	input_free(connection);
+	free(connection);
+	return trace;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz target: the example broker's decoder, from the bytes a socket brings to packets. An input's
+ * first byte says how the others are cut into reads, the second how big a packet may be (low two
+ * bits) and after which packets reading pauses. Properties:
+ *
+ * - no cut and no pause makes a difference, nor does the memory behind a packet;
+ * - what is accepted, and as what, is what the model of the standard says, for each beginning of a
+ *   packet, too; what is malformed is an error as soon as it can be seen, and stays one;
+ * - nothing decoded lies outside its packet, nothing kept is longer than a packet and a read;
+ * - what the encoders make of what was decoded is what came.
+ */
+#include <errno.h>
+
+#include "codec.h"
+#include "decoder.h"
+#include "fuzz.h"
+
+/* Where a slice lies in the body; inside, or the target ends. */
+static void place(const struct codec_frame *frame, struct slice slice, size_t *at, size_t *size)
+{
+	*at = (size_t)(slice.bytes - (const char *)frame->body);
+	*size = slice.size;
+	FUZZ_CHECK(*at <= frame->body_size && *size <= frame->body_size - *at);
+}
+
+static struct decoded decode(const struct codec_frame *frame)
+{
+	struct decoded decoded = {0};
+	struct codec_connect connect;
+	struct codec_publish publish;
+
+	switch (frame->type) {
+	case CODEC_CONNECT:
+		decoded.status = codec_connect(frame, &connect);
+		if (decoded.status != 0)
+			break;
+		decoded.number = connect.keep_alive;
+		decoded.flag = connect.clean;
+		place(frame, connect.client_id, &decoded.text_at, &decoded.text_size);
+		break;
+	case CODEC_PUBLISH:
+		decoded.status = codec_publish(frame, &publish);
+		if (decoded.status != 0)
+			break;
+		decoded.number = publish.packet_id;
+		decoded.qos = publish.qos;
+		decoded.flag = publish.retain;
+		place(frame, publish.topic, &decoded.text_at, &decoded.text_size);
+		place(frame, publish.payload, &decoded.rest_at, &decoded.rest_size);
+		break;
+	case CODEC_PUBACK:
+		decoded.status = codec_ack(frame, &decoded.number);
+		break;
+	case CODEC_SUBSCRIBE:
+	case CODEC_UNSUBSCRIBE:
+		decoded.status = codec_filters(frame, &decoded.number, &decoded.count);
+		break;
+	case CODEC_PINGREQ:
+	case CODEC_DISCONNECT:
+		decoded.status = codec_empty(frame);
+		break;
+	default:
+		decoded.status = -EPROTO; /* the broker does not serve QoS 2 */
+		break;
+	}
+	return decoded.status == 0 ? decoded : (struct decoded){.status = decoded.status};
+}
+
+static void check_equal(const struct decoded *a, const struct decoded *b)
+{
+	FUZZ_CHECK(a->status == b->status);
+	FUZZ_CHECK(a->number == b->number && a->qos == b->qos && a->flag == b->flag);
+	FUZZ_CHECK(a->text_at == b->text_at && a->text_size == b->text_size);
+	FUZZ_CHECK(a->rest_at == b->rest_at && a->rest_size == b->rest_size);
+	FUZZ_CHECK(a->count == b->count);
+}
+
+/* The first `size` bytes of the body, alone: their decoder and the model agree. */
+static struct decoded check_body(const struct codec_frame *frame, size_t size)
+{
+	const unsigned int first_byte = frame->type * 16U + frame->flags;
+	const struct fuzz_copy copy = fuzz_copy(frame->body, size);
+	const struct codec_frame alone = {frame->type, frame->flags, copy.bytes, size, 0};
+	const struct decoded decoded = decode(&alone);
+	const struct decoded model = model_body(first_byte, copy.bytes, size);
+
+	check_equal(&decoded, &model);
+	fuzz_uncopy(copy);
+	return decoded;
+}
+
+static void check_publish(const struct codec_frame *frame)
+{
+	struct codec_publish publish;
+	unsigned char *out;
+	size_t size;
+
+	FUZZ_CHECK(codec_publish(frame, &publish) == 0);
+	out = malloc(CODEC_HEADER_MAX + 2 + publish.topic.size + 2);
+	FUZZ_CHECK(out != NULL);
+	size = codec_put_publish(out, &publish);
+	FUZZ_CHECK(size == frame->size - publish.payload.size);
+	FUZZ_CHECK(out[0] == frame->type * 16 + (frame->flags & 7)); /* DUP is not passed on */
+	FUZZ_CHECK(memcmp(out + 1, frame->body - (frame->size - frame->body_size) + 1, size - 1) ==
+	           0);
+	free(out);
+}
+
+static void check_filters(const struct codec_frame *frame, const struct decoded *decoded)
+{
+	unsigned char *out = malloc(frame->body_size);
+	size_t at, offset = 0;
+	struct slice filter;
+	uint8_t qos;
+
+	FUZZ_CHECK(out != NULL);
+	at = codec_put_u16(out, decoded->number);
+	for (size_t i = 0; i < decoded->count; i++) {
+		filter = codec_filter_next(frame, &offset, &qos);
+		at += codec_put_string(out + at, filter);
+		if (frame->type == CODEC_SUBSCRIBE)
+			out[at++] = qos;
+		FUZZ_CHECK(at == offset && offset <= frame->body_size);
+	}
+	FUZZ_CHECK(at == frame->body_size && memcmp(out, frame->body, at) == 0);
+	free(out);
+}
+
+static void check_encoders(const struct codec_frame *frame, const struct decoded *decoded)
+{
+	const size_t header_size = frame->size - frame->body_size;
+	unsigned char header[CODEC_HEADER_MAX], *ack;
+
+	FUZZ_CHECK(codec_put_header(header, frame->type, frame->flags, frame->body_size) ==
+	           header_size);
+	FUZZ_CHECK(memcmp(header, frame->body - header_size, header_size) == 0);
+	if (decoded->status != 0)
+		return;
+	if (frame->type == CODEC_PUBLISH)
+		check_publish(frame);
+	if (frame->type == CODEC_SUBSCRIBE || frame->type == CODEC_UNSUBSCRIBE)
+		check_filters(frame, decoded);
+	if (frame->type == CODEC_PUBACK) {
+		ack = malloc(4);
+		FUZZ_CHECK(ack != NULL && codec_put_ack(ack, CODEC_PUBACK, decoded->number) == 4);
+		FUZZ_CHECK(memcmp(ack, frame->body - header_size, 4) == 0);
+		free(ack);
+	}
+}
+
+int decoder_handle(const struct codec_frame *frame)
+{
+	const struct decoded here = decode(frame);
+	const struct decoded alone = check_body(frame, frame->body_size);
+
+	check_equal(&here, &alone);
+	check_encoders(frame, &here);
+	if (here.status == 0 && frame->type == CODEC_DISCONNECT)
+		return -ECONNRESET;
+	return here.status == 0 ? 1 : here.status;
+}
+
+/* The beginning of a packet, alone: its frame is what the model says. */
+static int check_frame(const unsigned char *bytes, size_t size, size_t size_max, size_t *whole)
+{
+	const struct fuzz_copy copy = fuzz_copy(bytes, size);
+	const int expected = model_frame(copy.bytes, size, size_max, whole);
+	struct codec_frame frame;
+
+	FUZZ_CHECK(codec_frame(copy.bytes, size, size_max, &frame) == expected);
+	FUZZ_CHECK(expected < 0 || frame.size == *whole);
+	if (expected > 0) {
+		FUZZ_CHECK(frame.type == copy.bytes[0] / 16 && frame.flags == copy.bytes[0] % 16);
+		FUZZ_CHECK(frame.body + frame.body_size == copy.bytes + *whole);
+	}
+	fuzz_uncopy(copy);
+	return expected;
+}
+
+/* Each beginning of each packet; returns where the first packet begins that is none. */
+static size_t check_beginnings(const unsigned char *bytes, size_t size, size_t size_max)
+{
+	size_t at = 0, whole = 0, part, left;
+	struct codec_frame frame;
+	int status, before;
+
+	for (;; at += whole) {
+		left = size - at;
+		before = 0;
+		for (size_t i = 0; i <= left && i <= 7; i++) {
+			check_frame(bytes + at, i, SIZE_MAX, &part);
+			status = check_frame(bytes + at, i, size_max, &part);
+			FUZZ_CHECK(before == 0 || status == before); /* what it is, it stays */
+			before = status;
+		}
+		status = check_frame(bytes + at, left, size_max, &whole);
+		FUZZ_CHECK(before == 0 || status == before);
+		if (status <= 0)
+			return at;
+		check_frame(bytes + at, whole - 1, size_max, &part);
+		FUZZ_CHECK(codec_frame(bytes + at, left, size_max, &frame) == 1);
+		for (size_t i = 0; i < frame.body_size && i < 48; i++)
+			check_body(&frame, i);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const size_t sizes_max[] = {40, 300, 5000, 20000};
+	struct delivery delivery = {0};
+	struct trace whole, pieces;
+	size_t end;
+
+	if (size < 2 || size > 60000)
+		return 0;
+	delivery.bytes = data + 2;
+	delivery.size = size - 2;
+	delivery.size_max = sizes_max[data[1] % 4];
+	end = check_beginnings(delivery.bytes, delivery.size, delivery.size_max);
+	whole = connection_read(&delivery);
+	delivery.cuts = 1 + data[0];
+	delivery.pauses = data[1] / 4;
+	pieces = connection_read(&delivery);
+
+	FUZZ_CHECK(whole.packets == pieces.packets && whole.hash == pieces.hash);
+	FUZZ_CHECK(whole.used == pieces.used && whole.used <= end);
+	FUZZ_CHECK(whole.closed == pieces.closed && whole.malformed == pieces.malformed);
+	FUZZ_CHECK(whole.kept == pieces.kept && whole.kept_hash == pieces.kept_hash);
+	if (!whole.closed)
+		FUZZ_CHECK(whole.used == end && whole.kept == delivery.size - end);
+	return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * At the depth where nothing may be captured any more, and with an executor that refuses: what is
+ * submitted, closed and awaited there is put off until the stack is unwound, or done on request.
+ */
+#include "stash.h"
+
+/* Captures within captures; the innermost does `work`. */
+struct deep {
+	struct baton_task task;
+	struct baton_resource resource;
+	struct deep *inner;
+	void (*work)(void *scene);
+	void *scene;
+	int result;
+};
+
+static int deep_run(struct baton_task *task)
+{
+	struct deep *deep = baton_container_of(task, struct deep, task);
+
+	if (deep->inner)
+		deep->result = baton_submit(&deep->inner->resource, &deep->inner->task);
+	else
+		deep->work(deep->scene);
+	return 0;
+}
+
+static void deep_down(void (*work)(void *scene), void *scene)
+{
+	struct deep deep[BATON_NESTING_MAX];
+
+	for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
+		deep[i] = (struct deep){.work = work, .scene = scene};
+		deep[i].inner = i + 1 < BATON_NESTING_MAX ? &deep[i + 1] : NULL;
+		baton_task_init(&deep[i].task, deep_run, NULL);
+		baton_resource_init(&deep[i].resource, NULL, NULL, NULL, NULL);
+	}
+	cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
+	for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
+		cr_assert_eq(deep[i].result, 0);
+		resource_end(&deep[i].resource);
+	}
+}
+
+struct scene {
+	struct stash stash;
+	struct baton_resource_config config;
+	struct baton_resource resources[2];
+	struct journal journal;
+	struct step steps[2];
+	struct step finaliser;
+	int results[3];
+	size_t ran; /* when `work` was over */
+};
+
+static void scene_init(struct scene *scene)
+{
+	memset(scene, 0, sizeof(*scene));
+	stash_init(&scene->stash);
+	atomic_store(&scene->stash.answer, -ESHUTDOWN);
+	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	scene->config.executor = &scene->stash.executor;
+	for (int i = 0; i < 2; i++)
+		baton_resource_init(&scene->resources[i], NULL, NULL, &scene->config, NULL);
+	steps_init(scene->steps, 2, &scene->journal, 0);
+	step_init(&scene->finaliser, &scene->journal, 2, NULL);
+}
+
+static void submits_two(void *arg)
+{
+	struct scene *scene = arg;
+
+	for (int i = 0; i < 2; i++)
+		scene->results[i] = baton_submit(&scene->resources[i], &scene->steps[i].task);
+	scene->ran = scene->journal.count;
+}
+
+Test(depth, two_resources_that_were_put_off_run_in_their_order, .timeout = 10)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	deep_down(submits_two, &scene);
+	cr_assert_eq(scene.results[0], 0);
+	cr_assert_eq(scene.results[1], 0);
+	cr_assert_eq(scene.ran, 0);
+	cr_assert(journal_counts_up(&scene.journal, 0, 2));
+	resource_end(&scene.resources[0]);
+	resource_end(&scene.resources[1]);
+}
+
+static void closes(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->results[0] = baton_resource_close_then(&scene->resources[0], &scene->finaliser.task);
+	scene->ran = scene->journal.count;
+}
+
+Test(depth, a_finaliser_is_put_off_too, .timeout = 10)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	deep_down(closes, &scene);
+	cr_assert_eq(scene.results[0], 0);
+	cr_assert_eq(scene.ran, 0);
+	cr_assert(journal_counts_up(&scene.journal, 2, 1));
+}
+
+static void awaits_the_second(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->results[0] = baton_submit(&scene->resources[0], &scene->steps[0].task);
+	scene->results[1] = baton_resource_close_then(&scene->resources[1], &scene->finaliser.task);
+	scene->results[2] = baton_resource_await(&scene->resources[1], NULL);
+	scene->ran = scene->journal.count;
+}
+
+Test(depth, what_was_put_off_and_closed_can_be_awaited_before_what_came_first, .timeout = 10)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	deep_down(awaits_the_second, &scene);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(scene.results[i], 0);
+	cr_assert_eq(scene.ran, 1);
+	cr_assert_eq(scene.journal.count, 2);
+	cr_assert_eq(scene.journal.number[0], 2, "the finaliser");
+	cr_assert_eq(scene.journal.number[1], 0);
+	resource_end(&scene.resources[0]);
+}

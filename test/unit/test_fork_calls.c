@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* fork: every call in the child of a process with a pool says -ECHILD, and changes nothing. */
+#include "support.h"
+
+#include <sys/wait.h>
+
+/* Exit codes of a child: 0, or the number of the check that failed. */
+#define CHECK(number, condition)                                                                   \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			return (number);                                                           \
+	} while (0)
+
+struct parent {
+	struct baton_pool *pool;
+	struct baton_loop *loop; /* nobody's yet */
+	struct baton_resource resource;
+	struct baton_future queued; /* of a task */
+	int status;                 /* of the child */
+};
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int check(struct parent *parent)
+{
+	struct baton_task *const *none = NULL;
+	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+	struct baton_task *tasks[1] = {&task};
+	struct baton_manual *manual = NULL;
+	struct baton_job *jobs = NULL;
+	struct baton_job job = {NULL, 0, 0};
+
+	CHECK(1, baton_try_call(&parent->resource, nothing, NULL, NULL) == -ECHILD);
+	CHECK(2, baton_future_cancel(&parent->queued) == -ECHILD);
+	CHECK(3, baton_resource_cancel_pending(&parent->resource) == -ECHILD);
+	CHECK(4, baton_submit_batch(&parent->resource, tasks, 1) == -ECHILD);
+	CHECK(5, baton_submit_batch(&parent->resource, none, 0) == 0);
+	CHECK(6, baton_pool_shutdown(parent->pool) == -ECHILD);
+	CHECK(7, baton_pool_shutdown_now(parent->pool, &jobs) == -ECHILD && !jobs);
+	CHECK(8, baton_manual_create(&manual) == -ECHILD && !manual);
+	CHECK(9, baton_loop_adopt(parent->loop) == -ECHILD);
+	CHECK(10, baton_loop_run(parent->loop, 0) == 0);
+	CHECK(11, baton_executor_schedule(baton_loop_executor(parent->loop), &job) == -ECHILD);
+	CHECK(12, baton_future_poll(&parent->queued) == BATON_PENDING);
+	return 0;
+}
+
+/* Returns in the parent. -n: the child was ended by signal n. */
+static void *forks(void *arg)
+{
+	struct parent *parent = arg;
+	pid_t child;
+	int status = 0;
+
+	fflush(NULL);
+	child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		alarm(5 * BATON_TEST_SCALE);
+		_exit(check(parent));
+	}
+	while (waitpid(child, &status, 0) < 0)
+		MUST(errno == EINTR);
+	parent->status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+	return NULL;
+}
+
+static void parent_init(struct parent *parent, struct step *step, struct journal *journal,
+                        struct baton_manual *manual, struct baton_resource_config *config)
+{
+	memset(parent, 0, sizeof(*parent));
+	parent->pool = pool_of(1);
+	parent->status = -1;
+	MUST(baton_loop_create(&parent->loop) == 0);
+	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	config->executor = baton_manual_executor(manual);
+	baton_resource_init(&parent->resource, NULL, NULL, config, NULL);
+	baton_future_init(&parent->queued);
+	step_init(step, journal, 0, &parent->queued);
+	MUST(baton_submit_later(&parent->resource, &step->task) == 0);
+}
+
+static void parent_end(struct parent *parent, struct baton_manual *manual)
+{
+	(void)baton_manual_run_until_idle(manual);
+	cr_assert_eq(baton_future_poll(&parent->queued), BATON_DONE, "the parent goes on");
+	resource_end(&parent->resource);
+	baton_loop_destroy(parent->loop);
+	cr_assert_eq(baton_pool_destroy(parent->pool), 0);
+	baton_manual_destroy(manual);
+}
+
+static void forked_by(void *(*caller)(void *parent))
+{
+	struct baton_resource_config config;
+	struct baton_manual *manual = NULL;
+	struct journal journal = {0};
+	struct parent parent;
+	struct step step;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	parent_init(&parent, &step, &journal, manual, &config);
+	(void)caller(&parent);
+	cr_assert_eq(parent.status, 0);
+	parent_end(&parent, manual);
+}
+
+Test(fork_calls, are_refused_in_the_child_of_a_thread_that_has_used_baton, .timeout = 10)
+{
+	forked_by(forks);
+}
+
+static void *forks_on_a_new_thread(void *parent)
+{
+	return thread_join(thread_start(forks, parent));
+}
+
+Test(fork_calls, are_refused_in_the_child_of_a_thread_that_has_not, .timeout = 10)
+{
+	forked_by(forks_on_a_new_thread);
+}
