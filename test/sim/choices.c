@@ -130,11 +130,6 @@ unsigned sim_choose(unsigned count, unsigned paid)
 	return chosen;
 }
 
-unsigned sim_pick(unsigned count)
-{
-	return sim_choose(count, count);
-}
-
 void sim_choices_begin(enum sim_mode mode, uint64_t seed, unsigned bound)
 {
 	static const unsigned rates[] = {2, 4, 8, 16, 40};

@@ -60,18 +60,22 @@ size_t sim_choices_made(const struct sim_deviation **deviations);
 uint64_t sim_random(void);
 
 /* ---- Threads ---- */
-enum sim_state { SIM_READY, SIM_ASLEEP, SIM_JOINING, SIM_FINISHED };
+enum sim_state { SIM_READY, SIM_ASLEEP, SIM_IDLE, SIM_JOINING, SIM_FINISHED };
 
 #define SIM_TLS_MAX 64
 #define SIM_KEYS_MAX 8
 #define SIM_CALLS_MAX 200
+#define SIM_HASTE 8
 
 struct sim_thread {
 	enum sim_state state;
 	bool fresh;
-	bool yielded; /* the others first */
+	bool yielded;      /* the others first */
+	unsigned in_haste; /* that many yields more without letting the others go first */
+	bool hurried;      /* it has been; now the others */
 	bool frozen;
 	unsigned joins;    /* JOINING: whom */
+	const void *idle;  /* IDLE: until this word changes */
 	uint64_t deadline; /* ASLEEP: 0: none */
 	bool timed_out;
 	const uint32_t *watched[130];
@@ -108,6 +112,10 @@ bool sim_stack_holds(const void *address);
 _Noreturn void sim_execution_ends(void);
 void sim_freeze_at(unsigned thread, uint32_t point);
 bool sim_freeze_came(void);
+/* How often `frozen` has looked, since the program began. */
+unsigned long sim_freeze_looks(void);
+/* The word has changed, NULL: a thread has ended: who is idle may go on. */
+void sim_word_changed(const void *word);
 void sim_operation(struct sim_site *site);
 
 /* ---- Memory, races ---- */

@@ -287,6 +287,7 @@ bool sim_walk(struct sim_run *run)
 bool sim_freeze(struct sim_run *run)
 {
 	unsigned long each = run->executions_max;
+	unsigned long looks = sim_freeze_looks();
 	bool came = true;
 
 	for (run->frozen_point = 1; came; run->frozen_point++) {
@@ -303,6 +304,7 @@ bool sim_freeze(struct sim_run *run)
 		}
 	}
 	run->frozen_points = run->frozen_point - 2;
+	run->looks = sim_freeze_looks() - looks;
 	run->frozen_point = 0;
 	return true;
 }

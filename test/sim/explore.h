@@ -25,6 +25,7 @@ struct sim_run {
 	unsigned long executions;
 	bool complete; /* the exhaustive search has come to its end */
 	unsigned frozen_points;
+	unsigned long looks; /* of `frozen` */
 };
 
 bool sim_exhaust(struct sim_run *run);

@@ -21,6 +21,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define ARENA_SIZE (1024UL * 1024UL)
 #define ALIGNMENT 64UL
+#define LIBRARYS UINT64_C(0x4C4942) /* in front of a block that is not the scenario's */
 
 /* struct futex_waitv of <linux/futex.h> since 5.16. */
 struct waitv {
@@ -37,7 +38,6 @@ static unsigned key_count;
 static unsigned char *arena;
 static uint8_t *valid_words; /* one per 8 bytes of the arena */
 static size_t arena_used;
-static size_t blocks;
 static unsigned failing;
 
 void sim_kernel_begin(void)
@@ -50,7 +50,6 @@ void sim_kernel_begin(void)
 	}
 	memset(valid_words, 0, arena_used / 8);
 	arena_used = 0;
-	blocks = 0;
 	failing = 0;
 }
 
@@ -115,6 +114,7 @@ static long fall_asleep(const struct timespec *deadline)
 	}
 	sim_trace("sleeps");
 	me->timed_out = false;
+	me->in_haste = 0;
 	me->state = SIM_ASLEEP;
 	sim_schedule(true);
 	sim_trace(me->timed_out ? "its deadline has passed" : "is woken");
@@ -226,19 +226,6 @@ long sim_syscall(long number, ...)
 	return result;
 }
 
-int sim_sched_yield(void);
-int sim_sched_yield(void)
-{
-	sim_yield();
-	return 0;
-}
-
-void sim_spin(void);
-void sim_spin(void)
-{
-	sim_yield();
-}
-
 /* ---- Threads ---- */
 
 int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -311,6 +298,7 @@ static void *take(size_t size)
 	if (arena_used + rounded + 2 * ALIGNMENT > ARENA_SIZE)
 		sim_fail("explorer: more than %lu bytes", ARENA_SIZE);
 	memcpy(block - sizeof(size), &size, sizeof(size));
+	memset(block - 2 * sizeof(size), 0, sizeof(size));
 	memset(valid_words + (size_t)(block - arena) / 8, 1, (size + 7) / 8);
 	arena_used += rounded + ALIGNMENT;
 	return block;
@@ -327,7 +315,7 @@ void *sim_aligned_alloc(size_t alignment, size_t size)
 		return NULL;
 	}
 	block = take(size);
-	blocks++;
+	memcpy(block - 2 * sizeof(size), &(uint64_t){LIBRARYS}, sizeof(uint64_t));
 	memset(block, 0xA5, size);
 	return block;
 }
@@ -345,9 +333,21 @@ void *sim_alloc(size_t size)
 	return memset(take(size), 0, size);
 }
 
-size_t sim_allocated(void)
+void sim_each_block(void (*look)(const void *block, size_t size))
 {
-	return blocks;
+	size_t at = 0;
+
+	while (at < arena_used) {
+		const unsigned char *block = arena + at + ALIGNMENT;
+		uint64_t owner;
+		size_t size;
+
+		memcpy(&size, block - sizeof(size), sizeof(size));
+		memcpy(&owner, block - 2 * sizeof(size), sizeof(owner));
+		if (owner == LIBRARYS && valid_words[(size_t)(block - arena) / 8])
+			look(block, size);
+		at += (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
+	}
 }
 
 void sim_free(void *memory);
@@ -370,5 +370,4 @@ void sim_free(void *memory)
 	sim_accessed(block, size, SIM_WRITE, __builtin_return_address(0));
 	memset(valid_words + (size_t)(block - arena) / 8, 0, (size + 7) / 8);
 	memset(block, 0xDD, size);
-	blocks--;
 }

@@ -201,8 +201,8 @@ static void print_figures(const struct sim_scenario *scenario, const struct sim_
 	(void)printf("%-28s %8lu %s bound %u, %8lu random", scenario->name, exhausted->executions,
 	             exhausted->complete ? "(all)" : "     ", exhausted->bound, walked->executions);
 	if (frozen->executions)
-		(void)printf(", frozen at %u points: %lu", frozen->frozen_points,
-		             frozen->executions);
+		(void)printf(", frozen at %u points: %lu, %lu looks", frozen->frozen_points,
+		             frozen->executions, frozen->looks);
 	(void)putchar('\n');
 }
 
@@ -247,6 +247,10 @@ static bool try_scenario(const struct sim_scenario *scenario, const struct optio
 	} else {
 		good = (scenario->walk_only || sim_exhaust(&exhausted)) && sim_walk(&walked) &&
 		       (!scenario->freeze || sim_freeze(&frozen));
+		if (good && scenario->frozen && !frozen.looks) {
+			(void)fprintf(stderr, "%s: nobody was frozen\n", scenario->name);
+			good = false;
+		}
 	}
 	totals->executions += exhausted.executions + walked.executions + frozen.executions;
 	if (!options->quiet)

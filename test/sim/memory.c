@@ -226,7 +226,10 @@ static void put(struct location *location, void *word, size_t size, uint64_t val
 	memcpy(word, &value, size);
 	if (releases(order))
 		me->clock[sim_self]++;
-	if (location->watcher && before != value)
+	if (before == value)
+		return;
+	sim_word_changed(word);
+	if (location->watcher)
 		location->watcher(word, sim_self, before, value);
 }
 

@@ -82,8 +82,8 @@ void sim_reuse(const void *memory, size_t size);
 
 /* Memory that lives for the execution; not for what is to be given back. */
 void *sim_alloc(size_t size);
-/* Blocks that the library has not given back, but for records of threads and cached nodes. */
-size_t sim_allocated(void);
+/* Those blocks that the library has taken and not given back. */
+void sim_each_block(void (*look)(const void *block, size_t size));
 
 /* Decisions so far in this execution. */
 uint32_t sim_step(void);
@@ -94,6 +94,11 @@ unsigned sim_pick(unsigned count);
 /* A place where others may go on, and one where they have to, if they can. */
 void sim_point(void);
 void sim_yield(void);
+/*
+ * Until an atomic operation changes the word, or a thread ends. Who has found nothing to do there
+ * by a read-modify-write, with no other scheduling point since, misses nothing.
+ */
+void sim_idle(const void *word);
 
 /* Virtual time, CLOCK_MONOTONIC. */
 struct timespec sim_in(uint64_t ns);

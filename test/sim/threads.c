@@ -28,6 +28,7 @@ static const struct sim_scenario *running;
 static unsigned freeze_thread; /* 0: none */
 static uint32_t freeze_point;
 static bool freeze_came;
+static unsigned long freeze_looks;
 
 static size_t tls_size(void)
 {
@@ -62,6 +63,11 @@ void sim_freeze_at(unsigned thread, uint32_t point)
 bool sim_freeze_came(void)
 {
 	return freeze_came;
+}
+
+unsigned long sim_freeze_looks(void)
+{
+	return freeze_looks;
 }
 
 _Noreturn void sim_execution_ends(void)
@@ -100,6 +106,7 @@ static void thread_main(void)
 		if (other->state == SIM_JOINING && other->joins == sim_self)
 			other->state = SIM_READY;
 	}
+	sim_word_changed(NULL);
 	sim_schedule(true);
 	abort();
 }
@@ -169,7 +176,7 @@ bool sim_others_ended(void)
 
 static _Noreturn void deadlock(void)
 {
-	static const char *const states[] = {"ready", "asleep", "joining", "ended"};
+	static const char *const states[] = {"ready", "asleep", "idle", "joining", "ended"};
 	char text[600];
 	size_t length = 0;
 
@@ -205,6 +212,18 @@ static unsigned list_ready(unsigned *list, bool leave, bool yielded_too)
 
 		if ((other != sim_self || yielded_too) && can_run(thread) &&
 		    (yielded_too || !thread->yielded) && !(count && list[0] == other))
+			list[count++] = other;
+	}
+	return count;
+}
+
+/* Those that let the others go first. */
+static unsigned list_yielded(unsigned *list, unsigned count)
+{
+	for (unsigned i = 1; i < sim_thread_count; i++) {
+		unsigned other = (sim_self + i) % sim_thread_count;
+
+		if (can_run(&sim_threads[other]) && sim_threads[other].yielded)
 			list[count++] = other;
 	}
 	return count;
@@ -254,8 +273,10 @@ static void thaw(void)
 {
 	struct sim_thread *thread = &sim_threads[freeze_thread];
 
-	if (running->frozen)
+	if (running->frozen) {
+		freeze_looks++;
 		running->frozen();
+	}
 	sim_trace("-- thread %u goes on", freeze_thread);
 	thread->frozen = false;
 	freeze_thread = 0;
@@ -263,8 +284,9 @@ static void thaw(void)
 
 void sim_schedule(bool leave)
 {
-	unsigned list[2 * SIM_THREADS_MAX];
+	unsigned list[3 * SIM_THREADS_MAX];
 	unsigned ready;
+	unsigned free;
 	unsigned count;
 	unsigned chosen;
 
@@ -277,7 +299,10 @@ void sim_schedule(bool leave)
 				sim_threads[i].yielded = false;
 			ready = list_ready(list, leave, true);
 		}
-		count = list_sleepers(list, ready);
+		free = ready;
+		if (ready && sim_me()->in_haste > SIM_HASTE)
+			list[free++] = sim_self;
+		count = list_sleepers(list, ready ? list_yielded(list, free) : 0);
 		if (count)
 			break;
 		if (sim_others_ended() && sim_me()->state == SIM_FINISHED)
@@ -287,9 +312,11 @@ void sim_schedule(bool leave)
 		thaw();
 	}
 	if (sim_choices.mode == SIM_PCT)
-		chosen = choose_by_priority(list, ready, count);
+		chosen = choose_by_priority(list, free, count);
 	else
-		chosen = sim_choose(count, list[0] == sim_self && ready ? 1 : ready ? ready : 1);
+		chosen = sim_choose(count, list[0] == sim_self && ready ? 1 : free ? free : 1);
+	if (sim_me()->in_haste > SIM_HASTE)
+		sim_me()->in_haste = chosen == ready && free > ready ? SIM_HASTE : 0;
 	if (sim_threads[list[chosen]].state == SIM_ASLEEP) {
 		sim_time_passes(sim_threads[list[chosen]].deadline);
 		sim_wake(list[chosen], true);
@@ -339,55 +366,4 @@ void sim_threads_run(const struct sim_scenario *scenario)
 	if (_setjmp(outside) == 0)
 		enter(&sim_threads[0]);
 	memcpy(__start_sim_tls, first_tls, tls_size());
-}
-
-void sim_point(void)
-{
-	sim_schedule(false);
-}
-
-void sim_yield(void)
-{
-	sim_me()->yielded = true;
-	sim_schedule(true);
-}
-
-void sim_join(unsigned number)
-{
-	struct sim_thread *thread = &sim_threads[number];
-
-	while (thread->state != SIM_FINISHED) {
-		sim_me()->state = SIM_JOINING;
-		sim_me()->joins = number;
-		sim_schedule(true);
-	}
-	sim_me()->clock = sim_clock_join(sim_me()->clock, thread->clock);
-}
-
-void sim_join_all(void)
-{
-	for (unsigned i = 0; i < sim_thread_count; i++)
-		if (i != sim_self)
-			sim_join(i);
-}
-
-struct start {
-	void (*function)(void *argument);
-	void *argument;
-};
-
-static void *started(void *argument)
-{
-	const struct start *start = argument;
-
-	start->function(start->argument);
-	return NULL;
-}
-
-unsigned sim_start(void (*function)(void *argument), void *argument)
-{
-	struct start *start = sim_alloc(sizeof(*start));
-
-	*start = (struct start){function, argument};
-	return sim_thread_add(started, start);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Topics and notes. What they remember is the explorer's, not the program's: it is written without
- * being looked at (UNSEEN), save for `changes`, which the batons protect.
+ * being looked at (SIM_UNSEEN), save for `changes`, which the batons protect.
  */
 #include "support.h"
 
-#define UNSEEN __attribute__((no_sanitize("thread"), noinline))
+#include "atomic.h"
 
 /* ---- Who holds it: follows the two words of the resource ---- */
 
@@ -19,7 +19,7 @@ static struct sim_topic *topic_of_turn(const void *turn)
 	return baton_container_of((uintptr_t)turn, struct sim_topic, resource._job._turn);
 }
 
-UNSEEN static void hand(struct sim_topic *topic, int from, int to)
+SIM_UNSEEN static void hand(struct sim_topic *topic, int from, int to)
 {
 	if (topic->holder != from)
 		sim_fail("two holders: %d, though %d holds it, gives it to %d", from, topic->holder,
@@ -27,7 +27,8 @@ UNSEEN static void hand(struct sim_topic *topic, int from, int to)
 	topic->holder = to;
 }
 
-UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t before, uint64_t after)
+SIM_UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t before,
+                                    uint64_t after)
 {
 	struct sim_topic *topic = topic_of_word(word);
 
@@ -37,7 +38,8 @@ UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t befo
 		hand(topic, (int)thread, SIM_NOBODY);
 }
 
-UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t before, uint64_t after)
+SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t before,
+                                    uint64_t after)
 {
 	struct sim_topic *topic = topic_of_turn(word);
 	uint32_t from = before & BATON__PHASE;
@@ -46,8 +48,10 @@ UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t befo
 	if (from != to) {
 		if (from == BATON__QUEUED)
 			hand(topic, SIM_QUEUE, (int)thread);
-		else if (to == BATON__QUEUED)
+		else if (to == BATON__QUEUED) {
 			hand(topic, (int)thread, SIM_QUEUE);
+			topic->giver = (int)thread;
+		}
 	}
 	if (!(before & BATON__LEAVING) && after & BATON__LEAVING)
 		hand(topic, (int)thread, SIM_VISITORS);
@@ -57,47 +61,60 @@ UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t befo
 
 /* ---- Notes ---- */
 
-UNSEEN static void note_fate(struct sim_note *note, enum sim_fate fate)
+SIM_UNSEEN static void note_fate(struct sim_note *note, enum sim_fate fate)
 {
 	if (note->fate != SIM_ACCEPTED)
 		sim_fail("a task of fate %d has now fate %d", note->fate, fate);
+	if (fate == SIM_RAN && note->never)
+		sim_fail("a task runs whose cancel has succeeded");
 	note->fate = fate;
 	note->runner = sim_thread();
 }
 
-/* A cancelled task says so by its future alone, if it has one. */
-UNSEEN static bool waiting(const struct sim_note *note)
+SIM_UNSEEN static uint32_t state_of(const struct sim_note *note)
 {
-	/* unshared: the explorer's look */
-	return note->fate == SIM_ACCEPTED && !(note->future._state & BATON__FUTURE_FINAL);
+	return note->own_future ? note->future._state & BATON__FUTURE_STATE : 0;
+}
+
+/* Is it still to run? */
+SIM_UNSEEN static bool waits(const struct sim_note *note)
+{
+	uint32_t state = state_of(note);
+
+	return note->fate == SIM_ACCEPTED && state != BATON__FUTURE_CANCELLING &&
+	       state != BATON__FUTURE_CANCELLED;
 }
 
 /* Nobody whose submit had ended before this one's began is still waiting. */
-UNSEEN static void check_order(const struct sim_note *note)
+SIM_UNSEEN static void check_order(const struct sim_note *note)
 {
 	const struct sim_topic *topic = note->topic;
 
 	for (unsigned i = 0; i < topic->note_count; i++) {
 		const struct sim_note *other = topic->notes[i];
 
-		if (other != note && other->topic == topic && waiting(other) && other->ended &&
+		if (other != note && other->topic == topic && waits(other) && other->ended &&
 		    other->ended < note->began)
 			sim_fail("order: a task runs before one that was submitted earlier");
 	}
 }
 
-UNSEEN static void enter(struct sim_topic *topic, bool entered)
+SIM_UNSEEN static void enter(struct sim_topic *topic, bool entered)
 {
 	if (topic->entered == entered)
 		sim_fail("two tasks of one resource overlap");
 	if (entered && topic->holder != (int)sim_thread())
 		sim_fail("a task runs on thread %u, the holder is %d", sim_thread(), topic->holder);
+	if (topic->finalised)
+		sim_fail("a task runs after the finaliser");
+	if (topic->only != SIM_NOBODY && topic->only != (int)sim_thread())
+		sim_fail("a task runs on thread %u, not on the executor's", sim_thread());
 	topic->entered = entered;
 }
 
-static int run_note(struct baton_task *task)
+void *sim_note_run(void *argument)
 {
-	struct sim_note *note = baton_container_of(task, struct sim_note, task);
+	struct sim_note *note = argument;
 	struct sim_topic *topic = note->topic;
 
 	enter(topic, true);
@@ -107,6 +124,14 @@ static int run_note(struct baton_task *task)
 	if (note->body)
 		note->body(note);
 	enter(topic, false);
+	return note;
+}
+
+static int run_note(struct baton_task *task)
+{
+	struct sim_note *note = baton_container_of(task, struct sim_note, task);
+
+	(void)sim_note_run(note);
 	if (!task->_future)
 		sim_retire(&note->task, sizeof(note->task));
 	return note->status;
@@ -127,7 +152,7 @@ void sim_note_init(struct sim_note *note, struct sim_topic *topic, bool with_fut
 	baton_task_init(&note->task, run_note, with_future ? &note->future : NULL);
 }
 
-UNSEEN void sim_note_begin(struct sim_note *note)
+SIM_UNSEEN void sim_note_begin(struct sim_note *note)
 {
 	struct sim_topic *topic = note->topic;
 
@@ -140,7 +165,7 @@ UNSEEN void sim_note_begin(struct sim_note *note)
 	note->ended = 0;
 }
 
-UNSEEN int sim_note_end(struct sim_note *note, int status)
+SIM_UNSEEN int sim_note_end(struct sim_note *note, int status)
 {
 	note->ended = sim_step();
 	if (!status)
@@ -157,12 +182,51 @@ int sim_note_submit(struct sim_note *note)
 	return sim_note_end(note, baton_submit(&note->topic->resource, &note->task));
 }
 
-UNSEEN static enum sim_fate fate_of(const struct sim_note *note)
+int sim_note_submit_later(struct sim_note *note)
+{
+	sim_note_begin(note);
+	return sim_note_end(note, baton_submit_later(&note->topic->resource, &note->task));
+}
+
+int sim_note_post(struct sim_note *note)
+{
+	sim_note_begin(note);
+	return sim_note_end(note, baton_post(&note->topic->resource, sim_note_run, note));
+}
+
+int sim_note_call(struct sim_note *note)
+{
+	void *value = NULL;
+	int status;
+
+	sim_note_begin(note);
+	status = sim_note_end(note, baton_call(&note->topic->resource, sim_note_run, note, &value));
+	sim_require(value == (status ? NULL : note));
+	return status;
+}
+
+SIM_UNSEEN static void never(struct sim_note *note)
+{
+	if (note->fate == SIM_RAN)
+		sim_fail("a task has run whose cancel succeeds");
+	note->never = true;
+}
+
+int sim_note_cancel(struct sim_note *note)
+{
+	int status = baton_future_cancel(&note->future);
+
+	if (!status)
+		never(note);
+	return status;
+}
+
+SIM_UNSEEN static enum sim_fate fate_of(const struct sim_note *note)
 {
 	return note->fate;
 }
 
-UNSEEN static void cancelled_now(struct sim_note *note)
+SIM_UNSEEN static void cancelled_now(struct sim_note *note)
 {
 	if (note->fate == SIM_ACCEPTED)
 		note->fate = SIM_CANCELLED;
@@ -197,7 +261,9 @@ void sim_note_wait(struct sim_note *note)
 void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
                     struct baton_executor *executor)
 {
-	*topic = (struct sim_topic){.holder = SIM_NOBODY};
+	*topic = (struct sim_topic){.holder = SIM_NOBODY, .only = SIM_NOBODY};
+	if (limit == 0)
+		topic->only = (int)sim_thread();
 	topic->config = (struct baton_resource_config){
 		.capture_limit = limit,
 		.quantum = quantum,
@@ -209,23 +275,43 @@ void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
 	sim_watch(&topic->resource._job._turn, turn_changes);
 }
 
-UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)
+SIM_UNSEEN static bool settled(const struct sim_note *note)
+{
+	return note->fate != SIM_ACCEPTED || state_of(note) == BATON__FUTURE_CANCELLED;
+}
+
+SIM_UNSEEN unsigned sim_left(const struct sim_topic *topic, unsigned but)
 {
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < topic->note_count; i++)
-		left += topic->notes[i]->topic == topic && waiting(topic->notes[i]) &&
+		left += topic->notes[i]->topic == topic && !settled(topic->notes[i]) &&
 		        topic->notes[i]->submitter != but;
 	return left;
 }
 
-UNSEEN static void note_finalised(struct sim_topic *topic)
+SIM_UNSEEN void sim_not_delayed(const struct sim_topic *topic)
+{
+	int frozen = (int)sim_frozen();
+
+	for (unsigned i = 0; i < topic->note_count; i++)
+		if ((int)topic->notes[i]->submitter != frozen && !topic->notes[i]->ended)
+			sim_fail("a submit is delayed");
+	if (topic->holder == frozen || (topic->holder == SIM_QUEUE && topic->giver == frozen))
+		return;
+	if (sim_left(topic, (unsigned)frozen))
+		sim_fail("a task is delayed by thread %d, which does not hold its resource: %d",
+		         frozen, topic->holder);
+}
+
+SIM_UNSEEN static void note_finalised(struct sim_topic *topic)
 {
 	if (topic->finalised)
 		sim_fail("finalised twice");
-	if (sim_left(topic, SIM_THREADS_MAX))
-		sim_fail("finalised before its last task");
-	if (topic->holder != SIM_NOBODY)
+	for (unsigned i = 0; i < topic->note_count; i++)
+		if (topic->notes[i]->ended && !settled(topic->notes[i]))
+			sim_fail("finalised before its last task");
+	if (topic->holder != SIM_NOBODY && !topic->stays)
 		sim_fail("finalised while %d holds it", topic->holder);
 	topic->finalised = true;
 	topic->finalised_by = sim_thread();
@@ -238,7 +324,9 @@ static int finalise(struct baton_task *task)
 	note_finalised(topic);
 	topic->changes++;
 	sim_retire(&topic->finaliser, sizeof(topic->finaliser));
-	sim_retire(&topic->resource, sizeof(topic->resource));
+	if (!topic->stays)
+		sim_retire(&topic->resource, sizeof(topic->resource));
+	store_release(&topic->over, 1);
 	return 0;
 }
 
@@ -257,27 +345,11 @@ void sim_topic_close(struct sim_topic *topic)
 	sim_retire(&topic->resource, sizeof(topic->resource));
 }
 
-UNSEEN void sim_settled(const struct sim_topic *topic)
+SIM_UNSEEN void sim_settled(const struct sim_topic *topic)
 {
 	if (sim_left(topic, SIM_THREADS_MAX))
 		sim_fail("%u tasks were accepted and have never run",
 		         sim_left(topic, SIM_THREADS_MAX));
 	if (topic->holder != SIM_NOBODY)
 		sim_fail("in the end %d holds the resource", topic->holder);
-}
-
-/* ---- A manual executor ---- */
-
-void sim_drive(struct baton_manual *manual)
-{
-	for (;;) {
-		bool last = sim_others_ended();
-
-		if (baton_manual_run_one(manual))
-			continue;
-		if (last)
-			break;
-		sim_yield();
-	}
-	sim_join_all();
 }

@@ -19,6 +19,9 @@
 
 #include "resource.h"
 
+/* Of a function: what it does with memory is not looked at. */
+#define SIM_UNSEEN __attribute__((no_sanitize("thread"), noinline))
+
 #define SIM_NOTES_MAX 64
 
 enum sim_fate { SIM_FRESH, SIM_ACCEPTED, SIM_RAN, SIM_CANCELLED, SIM_REFUSED };
@@ -36,9 +39,13 @@ struct sim_topic {
 	struct baton_task finaliser;
 	int changes; /* by its tasks, protected by the baton alone */
 	int holder;
+	int giver; /* who last gave it to a queue */
+	int only;  /* the thread on which alone its tasks run, or SIM_NOBODY */
 	bool entered;
+	bool stays; /* the finaliser does not give its memory back */
 	bool finalised;
 	unsigned finalised_by;
+	uint32_t over; /* published by the finaliser: load it with acquire */
 	struct sim_note *notes[SIM_NOTES_MAX];
 	unsigned note_count;
 };
@@ -53,13 +60,17 @@ struct sim_note {
 	bool own_future;                     /* task with `future` */
 	/* What became of it. */
 	enum sim_fate fate;
+	bool never;         /* cancelled, said baton_future_cancel */
 	unsigned runner;    /* thread that ran it */
 	unsigned submitter; /* thread */
 	uint32_t began;     /* steps at which its submit began and ended */
 	uint32_t ended;
 };
 
-/* `limit`: capture limit; `executor`: not NULL if there can be a hand-off. */
+/*
+ * `limit`: capture limit; `executor`: not NULL if there can be a hand-off. With limit 0 the tasks
+ * are to run on the calling thread.
+ */
 void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
                     struct baton_executor *executor);
 
@@ -67,8 +78,17 @@ void sim_note_init(struct sim_note *note, struct sim_topic *topic, bool with_fut
 
 /* Submits, and notes what came of it: baton_submit's status. _begin and _end: around other ways. */
 int sim_note_submit(struct sim_note *note);
+int sim_note_submit_later(struct sim_note *note);
 void sim_note_begin(struct sim_note *note);
 int sim_note_end(struct sim_note *note, int status);
+
+/* Without a task of its own: baton_post, baton_call; and the function that they call. */
+int sim_note_post(struct sim_note *note);
+int sim_note_call(struct sim_note *note);
+void *sim_note_run(void *note);
+
+/* Cancels; if that succeeds it must not run. baton_future_cancel's status. */
+int sim_note_cancel(struct sim_note *note);
 
 /* Its future is complete: looks whether it says what happened; the memory is given back. */
 void sim_note_over(struct sim_note *note);
@@ -86,8 +106,60 @@ void sim_settled(const struct sim_topic *topic);
 /* How many accepted notes have not met their fate, those of thread `but` left out. */
 unsigned sim_left(const struct sim_topic *topic, unsigned but);
 
+/* What threads do, for sim_start: each with the note that is its argument. */
+void sim_does_submit(void *note);
+void sim_does_wait(void *note);
+void sim_does_cancel(void *note);
+void sim_does_submit_and_wait(void *note);
+void sim_does_submit_two(void *notes); /* [0], then [1] */
+
+/*
+ * A topic with a manual executor of the calling thread's, in whose queue `count` notes with futures
+ * lie; and its end: the calling thread has driven the executor, and the others have ended.
+ */
+struct sim_stage {
+	struct sim_topic topic;
+	struct baton_manual *manual;
+	struct sim_note notes[6];
+};
+
+void sim_stage_init(struct sim_stage *stage, uint32_t limit, uint32_t quantum, unsigned count);
+void sim_stage_end(struct sim_stage *stage);
+/* The same, where a finaliser has had the resource. */
+void sim_stage_end_finalised(struct sim_stage *stage);
+
+/* Every block of the library's that is left is a thread's record, or a node that one has cached.
+ * When the other threads have ended and executors are destroyed. */
+void sim_no_leaks(void);
+
+/*
+ * For `frozen`, where an executor has a thread that is not frozen: every submit of the others' has
+ * ended; their tasks are over, unless it is the frozen thread that holds the resource, or is about
+ * to give its job to the executor.
+ */
+void sim_not_delayed(const struct sim_topic *topic);
+
 /* Runs jobs of the executor, which this thread has created, until all other threads have ended and
  * there is none left. */
 void sim_drive(struct baton_manual *manual);
+
+/*
+ * An executor without a thread: jobs lie on it, any thread may run them. What `schedule` returns is
+ * its own thing: 1, if only helpers are to come; and from the refuse-th call on it refuses (0:
+ * never).
+ */
+struct sim_shelf {
+	struct baton_executor executor;
+	uintptr_t jobs; /* newest first */
+	uint32_t calls;
+	uint32_t refuse;
+	int status;
+};
+
+void sim_shelf_init(struct sim_shelf *shelf, int status, uint32_t refuse);
+/* Runs what lies on it now: how many jobs. */
+unsigned sim_shelf_run(struct sim_shelf *shelf);
+/* The same, again and again, until all other threads have ended. */
+void sim_shelf_drive(struct sim_shelf *shelf);
 
 #endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What scenarios and the library ask of threads: to begin, to end, to let others go on.
+ */
+#include "engine.h"
+
+unsigned sim_pick(unsigned count)
+{
+	return sim_choose(count, count);
+}
+
+void sim_point(void)
+{
+	sim_schedule(false);
+}
+
+void sim_yield(void)
+{
+	sim_me()->yielded = true;
+	sim_schedule(true);
+}
+
+/*
+ * The library's: between two looks, until it sleeps. Whether it comes to its sleep before the
+ * others have done another step is one choice, not one at every yield.
+ */
+int sim_sched_yield(void);
+int sim_sched_yield(void)
+{
+	struct sim_thread *me = sim_me();
+
+	if (me->in_haste) {
+		me->hurried = --me->in_haste == 0;
+		sim_schedule(false);
+		return 0;
+	}
+	if (!me->hurried)
+		me->in_haste = SIM_HASTE + 1; /* may begin now */
+	me->hurried = false;
+	me->yielded = true;
+	sim_schedule(true);
+	if (me->in_haste)
+		me->yielded = false;
+	return 0;
+}
+
+void sim_spin(void);
+void sim_spin(void)
+{
+	(void)sim_sched_yield();
+}
+
+void sim_word_changed(const void *word)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (sim_threads[i].state == SIM_IDLE && (!word || sim_threads[i].idle == word))
+			sim_threads[i].state = SIM_READY;
+}
+
+void sim_idle(const void *word)
+{
+	sim_me()->idle = word;
+	sim_me()->state = SIM_IDLE;
+	sim_schedule(true);
+}
+
+void sim_join(unsigned number)
+{
+	struct sim_thread *thread = &sim_threads[number];
+
+	while (thread->state != SIM_FINISHED) {
+		sim_me()->state = SIM_JOINING;
+		sim_me()->joins = number;
+		sim_schedule(true);
+	}
+	sim_me()->clock = sim_clock_join(sim_me()->clock, thread->clock);
+}
+
+void sim_join_all(void)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (i != sim_self)
+			sim_join(i);
+}
+
+struct start {
+	void (*function)(void *argument);
+	void *argument;
+};
+
+static void *started(void *argument)
+{
+	const struct start *start = argument;
+
+	start->function(start->argument);
+	return NULL;
+}
+
+unsigned sim_start(void (*function)(void *argument), void *argument)
+{
+	struct start *start = sim_alloc(sizeof(*start));
+
+	*start = (struct start){function, argument};
+	return sim_thread_add(started, start);
+}
