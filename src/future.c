@@ -180,8 +180,8 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 			if (!load_relaxed(&baton__self->asleep))
 				return NULL;
 			baton__thread_obstructed(future);
-			/* [N5] release: we sleep, and for whose leaving; pairs with [N5] in leave,
-			 * settle. Also when the bit is set: it puts us before the leaving, which a
+			/* [N5] release: we sleep, and for whose leaving; pairs with [N5] in leave.
+			 * Also when the bit is set: it puts us before the leaving, which a
 			 * mere load would not. If it fails the visitor may have left. */
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_WANTED))
 				return NULL;
@@ -225,9 +225,9 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 
 	/* Ends: as in visit. Once counted it stays so: we do not hold the baton, and the runner may
 	 * have left because of this count. WANTED goes too: that visitor will nudge nobody.
-	 * [F8] release: the resource is unbound; pairs with [F8] in visit, cancel. [F2] release:
-	 * the visit is counted; pairs with [F2] in leave. [F7] acquire: as in claim; pairs with
-	 * [F7] in leave. [N5] acquire: as in leave; pairs with [N5] in visit */
+	 * [F8] release: the resource is unbound; pairs with [F8] in visit, cancel, announce.
+	 * [F2] release: the visit is counted; pairs with [F2] in leave. [F7] acquire: as in claim;
+	 * pairs with [F7] in leave */
 	do {
 		if (state & BATON__FUTURE_VISITOR && !counted) {
 			(void)add_relaxed(visits, BATON__VISIT);
@@ -235,9 +235,9 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 		}
 		next = state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED);
 	} while (!cas_acq_rel(&future->_state, &state, next + BATON__FUTURE_GENERATION));
-	/* The next submit may bring what they can help with. */
-	if (state & BATON__FUTURE_WANTED)
-		baton__thread_nudge_obstructed(future);
+	/* Who sleeps for this resource would not be nudged for the next one. */
+	if (state & BATON__FUTURE_SLEEPERS)
+		baton__futex_wake(&future->_state, INT_MAX);
 	*spare = counted && !(state & BATON__FUTURE_VISITOR);
 	return state & BATON__FUTURE_STATE;
 }

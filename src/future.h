@@ -7,7 +7,8 @@
  *                    PENDING -> CANCELLING -> CANCELLED       any thread; then the runner
  *                    PENDING -> CANCELLED                     the runner, cancelling what is queued
  *                    the last three have the FINAL bit and are never left
- *   SLEEPERS         set by a waiter before it sleeps; never cleared: completion wakes all
+ *   SLEEPERS         set by a waiter before it sleeps; never cleared: completion wakes all, a
+ *                    refused submit too
  *   CHAINED          set by then() after linking; cleared by the completer before it takes the list
  *   VISITOR          set by the one thread (helper, canceller) that may touch the future's resource
  *                    although it is not in a call on it; whoever clears it knows who counts: the
@@ -17,8 +18,8 @@
  *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
  *   STOP             the running task has been asked to stop
  *   WANTED   a thread that is about to sleep found a visitor in its way; cleared with VISITOR by
- *                    who does that for good, leave or settle, and then nudges it (thread.h, T5);
- *                    claim leaves it: nobody need help any more
+ *                    that, which then nudges the thread (thread.h, T5); or by settle, which need
+ *                    not: who sleeps is woken, or looks again (doze)
  *   GENERATION       the 21 bits above: counts refused submits, modulo 2^21, so that who has looked
  *                    at the resource that the future was bound to then neither becomes its visitor
  *                    nor takes a later visitor's bit for its own

@@ -17,10 +17,9 @@
  *    Written by its thread. Not nested: who enters is inside the outer one no more, even after it
  *    has left; so nobody touches an executor after a call that may enter one.
  * T5 Who finds a visitor in its way says at which future in `obstacle`, after `asleep`, and sets
- *    that future's WANTED; who clears WANTED nudges those who have said so. Both are RMWs of the
- *    future's state ([N5]): one finds the visitor gone, or the other finds the sleeper. Each nudge
- *    answers a look that was in vain, and of those who look again at once one is in nobody's way:
- *    it ends.
+ *    that future's WANTED; the visitor that clears WANTED nudges those who have said so. Both are
+ *    RMWs of the future's state ([N5]): one finds the visitor gone, or the other the sleeper. It
+ *    ends: a nudge answers a look in vain, and of those who look again one has nobody in its way.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H
@@ -70,9 +69,9 @@ struct baton__thread {
 	/* From here on other threads look or write. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* T2 */
 	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */
-	const void
-		*awaiting;  /* while asleep: the resource; NULL: several; the record itself: none */
-	const void *inside; /* T4 */
+	/* While asleep: the resource; NULL: several, or one not known yet; the record: none. */
+	const void *awaiting;
+	const void *inside;           /* T4 */
 	const void *obstacle;         /* T5: the future; NULL: none; the record itself: several */
 	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
 	uint32_t returned_count;      /* about how many */
@@ -121,11 +120,11 @@ void baton__thread_obstructed(const void *future);
 /* Wakes who has found a visitor of this future (which is only compared) in its way. */
 void baton__thread_nudge_obstructed(const void *future);
 
-/* Wakes every thread that sleeps in a wait. */
+/* Wakes every thread that sleeps in a wait, and may come to help. */
 void baton__thread_nudge_all(void);
 
 /*
- * The calling thread is about to sleep in a wait for this resource (NULL: for several); returns the
+ * The calling thread is about to sleep in a wait for this resource (or see `awaiting`); returns the
  * value of `nudge` to watch. And it has woken: true if there was a nudge since.
  */
 uint32_t baton__thread_sleeps(const void *resource);

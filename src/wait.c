@@ -113,6 +113,10 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	uint32_t generation;
 	int status;
 
+	/* The submitter has not written it seq_cst, so that a load might miss it, [N1] or not: an
+	 * RMW finds what is there. Ends: a failure is another submit. Relaxed: visit acquires. */
+	while (wait->last_look && !cas_relaxed(&future->_resource, &resource, resource))
+		continue;
 	if (!resource || baton__future_final(future))
 		return 0;
 	if (baton__thread_holds(baton__self, resource))
@@ -174,25 +178,43 @@ static int spin(struct wait *wait)
 static bool announce(struct baton_future *future, struct baton__futex_watch *watch)
 {
 	uint32_t *word = &future->_state;
-	uint32_t state = load_relaxed(word);
+	uint32_t state;
 
-	/* Ends: each failure is a flag set once, a visitor, or the runner's progress.
-	 * Relaxed: the completer's CAS fails on the bit or comes first, in which case the word is
-	 * no longer what we watch. */
-	while (!(state & BATON__FUTURE_SLEEPERS)) {
+	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
+	 * The completer's CAS, or settle's, fails on the bit, or comes first: then the word is no
+	 * longer what we watch, or we see it here. [F8] acquire: in the latter case also what
+	 * became of the resource, for doze; pairs with [F8] in settle */
+	do {
+		state = load_acquire(word);
 		if (state & BATON__FUTURE_FINAL)
 			return false;
-		if (cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS))
-			state |= BATON__FUTURE_SLEEPERS;
-	}
-	*watch = (struct baton__futex_watch){word, state};
-	return !(state & BATON__FUTURE_FINAL);
+	} while (!(state & BATON__FUTURE_SLEEPERS) &&
+	         !cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS));
+	*watch = (struct baton__futex_watch){word, state | BATON__FUTURE_SLEEPERS};
+	return true;
 }
 
 static void tell_executor(struct baton_executor *member, bool blocked)
 {
 	if (member && member->_ops->blocked)
 		member->_ops->blocked(member, blocked);
+}
+
+/* What we are to be nudged for, see thread.h. */
+static const void *awaiting(const struct wait *wait)
+{
+	struct baton_future *future = wait->futures[0];
+	const void *resource;
+
+	if (wait->count > 1)
+		return NULL;
+	resource = baton__future_resource(future);
+	/* Not submitted yet, and then perhaps to a resource that only our executor's threads may
+	 * run, who all wait like us (L9). Not if it never will be. Relaxed: constant after init. */
+	if (resource ||
+	    (baton__self->member && !(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)))
+		return resource;
+	return baton__self;
 }
 
 /* Apart, since these arrays would stand between the frames of nested help. */
@@ -206,19 +228,11 @@ static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 	for (size_t i = 0; i < count; i++)
 		if (!announce(wait->futures[first + i], &watches[i]))
 			return 0;
+	/* Bound anew since we have said so: we look again. Later that wakes us. */
+	if (awaiting(wait) != load_relaxed(&baton__self->awaiting))
+		return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
 	return baton__futex_wait(watches, count + 1, wait->deadline);
-}
-
-/* What we are to be nudged for, see thread.h. */
-static const void *awaiting(const struct wait *wait)
-{
-	const void *resource;
-
-	if (wait->count > 1)
-		return NULL;
-	resource = baton__future_resource(wait->futures[0]);
-	return resource ? resource : baton__self;
 }
 
 /* One sleep, or one piece of help instead. 0: go on. */

@@ -78,8 +78,9 @@ struct baton_executor_ops {
 	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
 	/*
 	 * Optional. Called by a thread that is about to wait for something that this executor will
-	 * run. If the calling thread is the one that drives it: run one job and return 1, or return
-	 * 0 if there is none. -EDEADLK: it is, but too deeply nested. Any other thread: -EPERM.
+	 * run (itself: not for a task elsewhere that in its turn waits for this executor). If the
+	 * calling thread is the one that drives it: run one job and return 1, or return 0 if there
+	 * is none. -EDEADLK: it is, but too deeply nested. Any other thread: -EPERM.
 	 */
 	int (*drive)(struct baton_executor *executor);
 	/*
@@ -100,7 +101,10 @@ struct baton_executor_ops {
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 };
 
-/* Must outlive the resources that use it, and every call of its operations by other threads. */
+/*
+ * Must outlive the resources that use it, and every call of its operations by other threads:
+ * waiters too, who call drive, returned and withdraw while they wait for a task of such a resource.
+ */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;
 };

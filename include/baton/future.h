@@ -90,7 +90,9 @@ void *baton_future_value(const struct baton_future *future);
  * queued for an executor, the waiter takes its baton and runs its tasks up to the awaited one
  * (helping); if the task's executor is one that only this thread drives, it drives it. Otherwise it
  * pauses about 100 times, yields, then sleeps on a futex. (A waiter that was asleep already when
- * the task was submitted to a queued resource does not help: it leaves that to the executor.)
+ * the task was submitted leaves that to the executor; but a pool's worker helps, unless the
+ * resource was queued before. And a thread drives its executor for that executor's tasks only: not
+ * while it waits for one that runs elsewhere and waits for them in its turn.)
  *
  * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
  * nothing back: task and future remain baton's.

@@ -36,7 +36,9 @@ struct baton_resource_config {
 	/*
 	 * Tasks that a submitter which captured the resource runs before it hands off; its own
 	 * count. 0: tasks run only on the executor's threads (no capture, no inline call, no help
-	 * from other threads); such a resource is initialised with BATON_RESOURCE_INIT_LATER.
+	 * from other threads), except that when the executor ends, what others submit while one
+	 * thread is refused, or cancels the resource's job, is run by that thread: nobody else is
+	 * left. Such a resource is initialised with BATON_RESOURCE_INIT_LATER.
 	 */
 	uint32_t capture_limit;
 	/* Tasks that a worker runs before it puts the resource behind the others. Not 0. */

@@ -28,10 +28,12 @@ extern unsigned char sim_globals_end[];
 static struct granule granules[GRANULES];
 static uint32_t execution;
 static lane masks[256];
+static const void *race_where[2]; /* of the failure: this access, and the one before */
 
 void sim_races_begin(void)
 {
 	execution++;
+	race_where[0] = race_where[1] = NULL;
 	if (!masks[1][0])
 		for (unsigned mask = 0; mask < 256; mask++)
 			for (unsigned i = 0; i < 8; i++)
@@ -79,8 +81,6 @@ static const char *name_of(enum sim_access kind)
 
 	return names[kind];
 }
-
-static const void *race_where[2];
 
 static void check_granule(struct granule *granule, lane mask, enum sim_access kind,
                           const void *where, const void *address)

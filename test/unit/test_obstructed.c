@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiters that find others in their way, or nothing to do yet: they sleep, and are woken. */
+#include "pool_support.h"
 #include "stash.h"
 
 /* A task of a queued resource that stays; it runs on the thread that helps. */
@@ -71,5 +72,40 @@ Test(obstructed, at_the_last_of_all_it_sleeps, .timeout = 10)
 	cr_assert_eq(waiter.result, 0);
 	cr_assert(journal_counts_up(&journal, 0, 1));
 	stash_run(&stash);
+	resource_end(&resource);
+}
+
+/* The only worker of a pool, asleep in a wait for what comes to its pool afterwards. */
+struct lone {
+	struct baton_plain_job job;
+	struct waiter waiter;
+};
+
+static void lone_run(struct baton_plain_job *job)
+{
+	(void)waiter_main(&baton_container_of(job, struct lone, job)->waiter);
+}
+
+Test(obstructed, by_itself_the_only_worker_runs_what_is_submitted_later, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct lone lone = {BATON_PLAIN_JOB_INIT(lone_run, NULL), {{&future}, 1, 0, 1}};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step step;
+
+	config.executor = baton_pool_executor(pool);
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&step, &journal, 0, &future);
+	cr_assert_eq(baton_pool_submit(pool, &lone.job), 0);
+	until_at_least(&lone.waiter.tid, 1);
+	until_asleep(atomic_load(&lone.waiter.tid));
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(lone.waiter.result, 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
 	resource_end(&resource);
 }

@@ -309,11 +309,8 @@ static void make_executor(unsigned workers)
 		sim_require(baton_manual_create(&manual) == 0);
 		executor = baton_manual_executor(manual);
 	}
-	for (int i = 0; i < TOPICS; i++) {
+	for (int i = 0; i < TOPICS; i++)
 		sim_topic_init(&topics[i], limits[sim_pick(4)], sim_pick(2) + 1, executor);
-		if (workers)
-			topics[i].only = SIM_NOBODY; /* any worker, or who shuts down */
-	}
 }
 
 static void run_api(unsigned workers)

@@ -34,6 +34,14 @@ static void end(struct sim_topic *which)
 	sim_settled(which);
 }
 
+/* Time does not pass while somebody is awake. */
+static void until_all_sleep(void)
+{
+	struct timespec deadline = sim_in(1000000000);
+
+	sim_require(baton_future_wait_until(&promise, &deadline) == -ETIMEDOUT);
+}
+
 static void wait_for_promise(struct sim_note *note)
 {
 	(void)note;
@@ -60,8 +68,6 @@ static void wait_for_all(void *argument)
 SIM_SCENARIO(obstructed_all, "who waits for all sleeps while another helps with the last",
              .bound = 1)
 {
-	struct timespec deadline = sim_in(1000000000);
-
 	begin(&topic, 10);
 	sim_note_init(&notes[0], &topic, false);
 	sim_note_init(&notes[1], &topic, true);
@@ -76,8 +82,7 @@ SIM_SCENARIO(obstructed_all, "who waits for all sleeps while another helps with 
 	}
 	sim_start(wait_for, &notes[1]);
 	sim_start(wait_for_all, &notes[1]);
-	/* Comes when all others sleep: time does not pass while one of them is awake. */
-	sim_require(baton_future_wait_until(&promise, &deadline) == -ETIMEDOUT);
+	until_all_sleep();
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 	sim_join_all();
 	sim_note_over(&notes[1]);
@@ -145,4 +150,36 @@ SIM_SCENARIO(obstructed_push, "a helper in vain tells of what was pushed meanwhi
 	sim_join_all();
 	end(&topic);
 	baton_manual_destroy(manual);
+}
+
+/* ---- The only worker waits for what is submitted to its pool afterwards ---- */
+
+static struct baton_pool *pool;
+static struct baton_plain_job job;
+
+static void wait_as_a_worker(struct baton_plain_job *this_job)
+{
+	(void)this_job;
+	wait_for(&notes[0]);
+}
+
+SIM_SCENARIO(obstructed_worker,
+             "the only worker runs what it waits for, submitted to its pool later")
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+
+	options.workers = 1;
+	sim_require(baton_pool_create(&options, &pool) == 0);
+	sim_topic_init(&topic, 0, 1, baton_pool_executor(pool));
+	baton_promise_init(&promise);
+	sim_note_init(&notes[0], &topic, true);
+	baton_plain_job_init(&job, wait_as_a_worker, NULL);
+	sim_require(baton_pool_submit(pool, &job) == 0);
+	if (sim_pick(2))
+		until_all_sleep();
+	submit(&notes[0]);
+	sim_require(baton_pool_destroy(pool) == 0);
+	sim_note_over(&notes[0]);
+	sim_topic_close(&topic);
+	sim_settled(&topic);
 }

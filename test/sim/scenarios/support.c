@@ -262,7 +262,7 @@ void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
                     struct baton_executor *executor)
 {
 	*topic = (struct sim_topic){.holder = SIM_NOBODY, .only = SIM_NOBODY};
-	if (limit == 0)
+	if (limit == 0 && executor && executor->_ops->drive) /* its creator drives it */
 		topic->only = (int)sim_thread();
 	topic->config = (struct baton_resource_config){
 		.capture_limit = limit,
