@@ -181,11 +181,20 @@ check-fuzz-corpus: $(FUZZERS:%=build/fuzz/corpus_%) ## their corpora, and mutati
 
 # ---- Coverage ----
 # What runs to see what of src/ it runs: programs that test/run.sh understands.
-COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%)
+COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%) build/coverage/faults/faults
 
 $(eval $(call variant,build/coverage,-O0 -g --coverage -fprofile-update=atomic,,-lcriterion \
 	-Wl$(comma)--wrap=abort -Wl$(comma)--wrap=_exit,build/coverage/test/shim/coverage.o))
 -include build/coverage/test/shim/coverage.d
+
+build/coverage/faults/faults: $(FAULTS_SOURCES:%.c=build/coverage/%.o) \
+		build/coverage/test/shim/coverage.o build/coverage/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) --coverage $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit \
+		-o $@ $^ $(LDFLAGS) -pthread
+
+-include $(FAULTS_SOURCES:%.c=build/coverage/%.d)
 
 .PHONY: coverage
 coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of src/ the tests run
