@@ -243,7 +243,8 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 	if (!baton__future_fresh(future))
 		return false;
 	/* [F5] release: the resource's words, for a visitor that never saw them initialised;
-	 * pairs with [F5] in baton__future_resource */
+	 * pairs with [F5] in baton__future_resource. [N6] before the task is queued, and the look
+	 * for sleepers after that; pairs with [N6] in help_one */
 	store_release(&future->_resource, resource);
 	return true;
 }

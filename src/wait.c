@@ -113,9 +113,12 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	uint32_t generation;
 	int status;
 
-	/* The submitter has not written it seq_cst, so that a load might miss it, [N1] or not: an
-	 * RMW finds what is there. Ends: a failure is another submit. Relaxed: visit acquires. */
-	while (wait->last_look && !cas_relaxed(&future->_resource, &resource, resource))
+	/* [N6] seq_cst: after our store of `asleep`. The submitter has written it before the
+	 * seq_cst operation that queues the task, and looks for sleepers then; but not seq_cst
+	 * itself, for that would cost each submit an atomic. A load might miss it; the RMW does not
+	 * where a seq_cst operation takes along what came before it: x86, ARMv8, POWER; C11 does
+	 * not say so. Pairs with [N6] in baton__ready. Ends: a failure is another submit. */
+	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
 		continue;
 	if (!resource || baton__future_final(future))
 		return 0;

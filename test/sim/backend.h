@@ -13,8 +13,11 @@
 struct sim_site {
 	const char *file;
 	int line;
+	const char *function;
 	const char *what;
-	unsigned char shared; /* two threads meet at a word that it has touched */
+	unsigned char shared;  /* two threads meet at a word that it has touched */
+	unsigned char reached; /* since they were last printed */
+	struct sim_site *next; /* of those */
 };
 
 enum sim_rmw { SIM_SWAP, SIM_ADD, SIM_SUB, SIM_OR, SIM_AND };
@@ -28,8 +31,8 @@ bool sim_cas(struct sim_site *site, void *word, size_t size, uint64_t *expected,
 
 #define SIM_SITE(text)                                                                             \
 	({                                                                                         \
-		static struct sim_site site_                                                       \
-			__attribute__((section("sim_kept"))) = {__FILE__, __LINE__, text, 0};      \
+		static struct sim_site site_ __attribute__((section("sim_kept"))) = {              \
+			__FILE__, __LINE__, __func__, text, 0, 0, NULL};                           \
 		&site_;                                                                            \
 	})
 #define SIM_TYPE(word) __typeof__(*(word))
@@ -62,6 +65,16 @@ bool sim_cas(struct sim_site *site, void *word, size_t size, uint64_t *expected,
 #define or_relaxed(word, value) sim_rmw_(word, value, __ATOMIC_RELAXED, SIM_OR, "or_relaxed")
 #define or_acq_rel(word, value) sim_rmw_(word, value, __ATOMIC_ACQ_REL, SIM_OR, "or_acq_rel")
 #define or_seq_cst(word, value) sim_rmw_(word, value, __ATOMIC_SEQ_CST, SIM_OR, "or_seq_cst")
+
+/* What only a mutant uses. */
+#define swap_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_SWAP, "swap_release")
+#define add_acquire(word, value) sim_rmw_(word, value, __ATOMIC_ACQUIRE, SIM_ADD, "add_acquire")
+#define add_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_ADD, "add_release")
+#define add_acq_rel(word, value) sim_rmw_(word, value, __ATOMIC_ACQ_REL, SIM_ADD, "add_acq_rel")
+#define sub_acquire(word, value) sim_rmw_(word, value, __ATOMIC_ACQUIRE, SIM_SUB, "sub_acquire")
+#define sub_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_SUB, "sub_release")
+#define or_acquire(word, value) sim_rmw_(word, value, __ATOMIC_ACQUIRE, SIM_OR, "or_acquire")
+#define or_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_OR, "or_release")
 
 #define sim_cas_(word, expected, value, order, name)                                               \
 	({                                                                                         \

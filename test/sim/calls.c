@@ -79,7 +79,7 @@ void sim_join(unsigned number)
 void sim_join_all(void)
 {
 	for (unsigned i = 0; i < sim_thread_count; i++)
-		if (i != sim_self)
+		if (i != sim_self && !sim_threads[i].daemon)
 			sim_join(i);
 }
 
@@ -88,7 +88,7 @@ struct start {
 	void *argument;
 };
 
-static void *started(void *argument)
+void *sim_started(void *argument)
 {
 	const struct start *start = argument;
 
@@ -101,5 +101,5 @@ unsigned sim_start(void (*function)(void *argument), void *argument)
 	struct start *start = sim_alloc(sizeof(*start));
 
 	*start = (struct start){function, argument};
-	return sim_thread_add(started, start);
+	return sim_thread_add(sim_started, start);
 }

@@ -43,6 +43,11 @@ uint64_t sim_random(void)
 	return z ^ (z >> 31);
 }
 
+void sim_calm(bool calm)
+{
+	sim_choices.calm = calm;
+}
+
 uint32_t sim_step(void)
 {
 	return sim_choices.step;
@@ -108,7 +113,7 @@ unsigned sim_choose(unsigned count, unsigned paid)
 	unsigned chosen = 0;
 
 	sim_choices.step++;
-	if (count <= 1)
+	if (count <= 1 || sim_choices.calm)
 		return 0;
 	switch (sim_choices.mode) {
 	case SIM_EXHAUSTIVE:
@@ -136,6 +141,7 @@ void sim_choices_begin(enum sim_mode mode, uint64_t seed, unsigned bound)
 
 	sim_choices.mode = mode;
 	sim_choices.step = 0;
+	sim_choices.calm = false;
 	sim_choices.bound = bound;
 	state = seed;
 	rarely = rates[sim_random() % 5];

@@ -37,6 +37,8 @@ struct sim_deviation {
 struct sim_choices {
 	enum sim_mode mode;
 	bool weak;      /* loads may return old values */
+	bool ordered;   /* those of sequentially consistent operations: see the scenario */
+	bool calm;      /* nothing is chosen */
 	uint32_t step;  /* decisions in this execution, also those without alternatives */
 	unsigned bound; /* exhaustive: what deviations may cost */
 	uint32_t seed;
@@ -74,6 +76,7 @@ struct sim_thread {
 	unsigned in_haste; /* that many yields more without letting the others go first */
 	bool hurried;      /* it has been; now the others */
 	bool frozen;
+	bool daemon;       /* nobody waits for its end */
 	unsigned joins;    /* JOINING: whom */
 	const void *idle;  /* IDLE: until this word changes */
 	uint64_t deadline; /* ASLEEP: 0: none */
@@ -104,19 +107,25 @@ static inline struct sim_thread *sim_me(void)
 }
 
 unsigned sim_thread_add(void *(*function)(void *), void *argument);
+void *sim_started(void *argument); /* what sim_start's threads begin with */
 /* Runs the scenario as thread 0 until all threads have ended, or something is wrong. */
 void sim_threads_run(const struct sim_scenario *scenario);
 /* The calling thread's state has been set, or it is at a point: who goes on? */
 void sim_schedule(bool leave);
 bool sim_stack_holds(const void *address);
 _Noreturn void sim_execution_ends(void);
-void sim_freeze_at(unsigned thread, uint32_t point);
-bool sim_freeze_came(void);
-/* How often `frozen` has looked, since the program began. */
-unsigned long sim_freeze_looks(void);
 /* The word has changed, NULL: a thread has ended: who is idle may go on. */
 void sim_word_changed(const void *word);
 void sim_operation(struct sim_site *site);
+void sim_print_sites(const char *scenario); /* that it has reached */
+
+/* ---- Freezing: for the next execution; whether it came to it; looks of `frozen`, in all ---- */
+void sim_freeze_at(unsigned thread, uint32_t point);
+bool sim_freeze_came(void);
+unsigned long sim_freeze_looks(void);
+bool sim_freeze_now(void); /* the calling thread, before an atomic operation */
+bool sim_freeze_lasts(void);
+void sim_thaw(const struct sim_scenario *scenario);
 
 /* ---- Memory, races ---- */
 enum sim_access { SIM_READ, SIM_WRITE, SIM_ATOMIC_READ, SIM_ATOMIC_WRITE, SIM_ACCESSES };
@@ -130,6 +139,14 @@ static inline const void *sim_where(const struct sim_site *site)
 {
 	return (const char *)site + 1;
 }
+
+/* ---- The order of sequentially consistent operations; in weak memory ---- */
+void sim_order_begin(void);
+/* May one, which will know what `known` says, load the value of this index, which is old? */
+bool sim_order_allows(const void *word, uint32_t index, const sim_clock *known);
+/* Such an operation has loaded, or stored, the value of this index. */
+void sim_order_add(const void *word, uint32_t index, bool store);
+void sim_order_forget(const void *word);
 
 /* ---- Kernel ---- */
 void sim_kernel_begin(void);

@@ -17,7 +17,10 @@ struct sim_run {
 	uint64_t seed;
 	unsigned bound;
 	bool weak;
-	bool traced; /* print every step of what fails */
+	bool traced;     /* print every step of what fails */
+	bool brief;      /* print one line of what fails */
+	const char *way; /* its name */
+	bool skipped;    /* not asked for */
 	double seconds;
 	unsigned long executions_max;
 	unsigned frozen_point; /* 0: nobody is frozen; else before which point of its, from 1 */

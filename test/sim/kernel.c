@@ -39,6 +39,7 @@ static unsigned char *arena;
 static uint8_t *valid_words; /* one per 8 bytes of the arena */
 static size_t arena_used;
 static unsigned failing;
+static unsigned failing_thread;
 
 void sim_kernel_begin(void)
 {
@@ -51,6 +52,7 @@ void sim_kernel_begin(void)
 	memset(valid_words, 0, arena_used / 8);
 	arena_used = 0;
 	failing = 0;
+	failing_thread = 0;
 }
 
 /* ---- Time ---- */
@@ -234,6 +236,8 @@ int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*function)(void *), void *argument)
 {
 	(void)attributes;
+	if (failing_thread && --failing_thread == 0)
+		return EAGAIN;
 	*thread = sim_thread_add(function, argument);
 	return 0;
 }
@@ -282,6 +286,11 @@ bool sim_arena_holds(const void *address, size_t size, bool *valid)
 		if (!valid_words[at])
 			*valid = false;
 	return true;
+}
+
+void sim_fail_thread(unsigned n)
+{
+	failing_thread = n;
 }
 
 void sim_fail_allocation(unsigned n)
@@ -348,6 +357,22 @@ void sim_each_block(void (*look)(const void *block, size_t size))
 			look(block, size);
 		at += (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
 	}
+}
+
+static size_t blocks;
+
+static void count_block(const void *block, size_t size)
+{
+	(void)block;
+	(void)size;
+	blocks++;
+}
+
+size_t sim_allocated(void)
+{
+	blocks = 0;
+	sim_each_block(count_block);
+	return blocks;
 }
 
 void sim_free(void *memory);

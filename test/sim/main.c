@@ -4,18 +4,23 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "explore.h"
 
 #define DEVIATIONS_MAX 4096
+#define HANG_SECONDS 5
 
 struct options {
-	const char *only; /* part of a name, NULL: all */
+	const char *only; /* parts of names, NULL: all */
 	const char *replay;
+	const char *way; /* of searching; NULL: all */
 	uint64_t seed;
 	double seconds; /* per scenario and mode */
 	unsigned long executions;
@@ -26,6 +31,8 @@ struct options {
 	bool quiet;
 	unsigned part; /* of `parts`, from 0 */
 	unsigned parts;
+	bool brief; /* one line of the first failure, and that is all */
+	bool sites;
 };
 
 struct totals {
@@ -35,6 +42,7 @@ struct totals {
 };
 
 static struct sim_scenario *scenarios;
+static const char *trying = "no scenario";
 
 void sim_register(struct sim_scenario *scenario)
 {
@@ -50,7 +58,9 @@ static void usage(FILE *file)
 {
 	(void)fputs(
 		"Runs the library under a scheduler that decides every interleaving.\n\n"
-		"  --scenario TEXT    those whose name contains it\n"
+		"  --scenario TEXT    those whose name contains it, or one of several: TEXT,TEXT;\n"
+		"                     =TEXT: that one\n"
+		"  --way NAME         only: search (exhaustively), walk (at random), freeze\n"
 		"  --part K/N         of these every N-th, from the K-th: to run N parts at once\n"
 		"  --seconds N        per scenario and way of searching (default 1)\n"
 		"  --executions N     at most (default 100000000); when freezing: per point\n"
@@ -62,6 +72,8 @@ static void usage(FILE *file)
 		"  --freeze N         with --replay: the point at which the thread is frozen\n"
 		"  --trace            print the steps of what fails\n"
 		"  --quiet            print failures and the last line only\n"
+		"  --brief            end with the first failure, and do not shorten it\n"
+		"  --sites            print the places that each scenario has come to\n"
 		"  --list             the scenarios\n\n"
 		"  sim --scenario capture --seconds 10\n"
 		"  sim --scenario hand_off --replay '31:1,44:2' --trace\n",
@@ -140,11 +152,20 @@ static bool set_option(struct options *options, int option)
 	case 'q':
 		options->quiet = true;
 		break;
-	case 'p':
+	case 'P':
 		if (sscanf(optarg, "%u/%u", &options->part, &options->parts) < 2 ||
 		    options->part < 1 || options->part > options->parts)
 			return false;
 		options->part--;
+		break;
+	case 'w':
+		options->way = optarg;
+		break;
+	case 'B':
+		options->brief = true;
+		break;
+	case 'p':
+		options->sites = true;
 		break;
 	default:
 		return false;
@@ -156,7 +177,7 @@ static struct options parse(int argc, char **argv)
 {
 	static const struct option table[] = {
 		{"scenario", required_argument, NULL, 's'},
-		{"part", required_argument, NULL, 'p'},
+		{"part", required_argument, NULL, 'P'},
 		{"seconds", required_argument, NULL, 't'},
 		{"executions", required_argument, NULL, 'n'},
 		{"bound", required_argument, NULL, 'b'},
@@ -166,6 +187,9 @@ static struct options parse(int argc, char **argv)
 		{"freeze", required_argument, NULL, 'f'},
 		{"trace", no_argument, NULL, 'T'},
 		{"quiet", no_argument, NULL, 'q'},
+		{"way", required_argument, NULL, 'w'},
+		{"brief", no_argument, NULL, 'B'},
+		{"sites", no_argument, NULL, 'p'},
 		{"list", no_argument, NULL, 'l'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -206,6 +230,33 @@ static void print_figures(const struct sim_scenario *scenario, const struct sim_
 	(void)putchar('\n');
 }
 
+static void set_way(struct sim_run *run, const char *way, const struct options *options)
+{
+	run->way = way;
+	run->skipped = options->way && strcmp(options->way, way);
+}
+
+/* What no scheduling point has stopped: says where, and ends. */
+static void died(int signal)
+{
+	char text[200];
+	int length = snprintf(text, sizeof(text), "%s died 0: signal %d\n", trying, signal);
+
+	(void)!write(STDOUT_FILENO, text, (size_t)length);
+	_exit(1);
+}
+
+static void watch_signals(void)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
+	static unsigned char stack[65536];
+	struct sigaction action = {.sa_handler = died, .sa_flags = SA_ONSTACK};
+
+	(void)sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		(void)sigaction(signals[i], &action, NULL);
+}
+
 /* A self-test: the explorer must find the failure. */
 static bool finds_failure(struct sim_run *exhausted, struct sim_run *walked, struct sim_run *frozen)
 {
@@ -229,12 +280,21 @@ static bool try_scenario(const struct sim_scenario *scenario, const struct optio
 	                                                    : 2,
 		.weak = !options->sc,
 		.traced = options->trace,
+		.brief = options->brief,
 		.seconds = options->seconds,
 		.executions_max = options->executions,
 	};
 	struct sim_run walked = exhausted;
 	struct sim_run frozen = exhausted;
+	/* Of the processor's time: a scenario that takes longer hangs between two points. */
+	struct itimerval limit = {.it_value.tv_sec = (time_t)(3 * options->seconds) + HANG_SECONDS};
 	bool good;
+
+	set_way(&exhausted, "search", options);
+	set_way(&walked, "walk", options);
+	set_way(&frozen, "freeze", options);
+	trying = scenario->name;
+	(void)setitimer(ITIMER_VIRTUAL, &limit, NULL);
 
 	if (options->sc && scenario->fails && scenario->weak_only)
 		return true;
@@ -277,16 +337,36 @@ static int replay(const struct options *options)
 	return 1;
 }
 
+/* Does the name contain one of the texts, which commas part? */
+static bool is_wanted(const char *name, const char *texts)
+{
+	while (texts) {
+		const char *comma = strchr(texts, ',');
+		size_t length = comma ? (size_t)(comma - texts) : strlen(texts);
+
+		if (*texts == '=' && strlen(name) == length - 1 &&
+		    !memcmp(name, texts + 1, length - 1))
+			return true;
+		if (memmem(name, strlen(name), texts, length))
+			return true;
+		texts = comma ? comma + 1 : NULL;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
 	struct totals totals = {0, 0, 0};
 	unsigned number = 0;
 
+	watch_signals();
 	if (options.replay)
 		return replay(&options);
 	for (const struct sim_scenario *one = scenarios; one; one = one->next) {
-		if (options.only && !strstr(one->name, options.only))
+		if (options.only && !is_wanted(one->name, options.only))
+			continue;
+		if (options.brief && (totals.failed || one->fails))
 			continue;
 		if (number++ % options.parts != options.part)
 			continue;
@@ -294,6 +374,8 @@ int main(int argc, char **argv)
 			totals.passed++;
 		else
 			totals.failed++;
+		if (options.sites)
+			sim_print_sites(one->name);
 		(void)fflush(stdout);
 	}
 	(void)printf("%lu interleavings, seed %lu\n", totals.executions,

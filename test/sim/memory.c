@@ -3,12 +3,13 @@
  * Atomic operations. A word's last values are kept, each with what an acquiring load of it learns.
  * A load returns any of them that the C11 model leaves to it: not older than what the thread has
  * seen of that word (coherence), than what happens-before it, or, if it is sequentially consistent,
- * than the last such store to, or load of, the word. A read-modify-write reads the newest. The
- * order of execution is the modification order, and the one order of sequentially consistent
- * operations; so executions that need another (load buffering) are not seen.
+ * than the order of such operations allows (order.c). A read-modify-write reads the newest; a
+ * compare-and-swap that fails is a load. The order of execution is the modification order; so
+ * executions that need another, or a load from the future (load buffering), are not seen.
  */
 #include "engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ struct location {
 	uint32_t execution;
 	uint32_t newest; /* of all stores; the last HISTORY of them are kept */
 	uint32_t oldest;
-	uint32_t last_seq_cst;
+	uint32_t last_seq_cst; /* store, or load */
 	uint32_t seen[SIM_THREADS_MAX];
 	uint8_t stale[SIM_THREADS_MAX];
 	uint8_t threads; /* that have been here, a bit each */
@@ -48,6 +49,7 @@ static bool more_shared;
 void sim_memory_begin(void)
 {
 	execution++;
+	sim_order_begin();
 }
 
 bool sim_memory_shared_more(void)
@@ -69,6 +71,7 @@ static uint64_t read_word(const void *word, size_t size)
 static void forget(struct location *location, uint64_t value)
 {
 	location->newest = location->oldest = location->last_seq_cst = 0;
+	sim_order_forget(location->word);
 	memset(location->seen, 0, sizeof(location->seen));
 	memset(location->stale, 0, sizeof(location->stale));
 	memset(&location->history[0], 0, sizeof(location->history[0]));
@@ -119,6 +122,30 @@ static void meet(struct location *location, struct sim_site *site)
 	site->shared = 1;
 }
 
+static struct sim_site *reached;
+
+void sim_print_sites(const char *scenario)
+{
+	while (reached) {
+		struct sim_site *site = reached;
+		const char *file = strrchr(site->file, '/');
+
+		(void)printf("%s at %s:%s:%.*s\n", scenario, file ? file + 1 : site->file,
+		             site->function, (int)strcspn(site->what, " "), site->what);
+		reached = site->next;
+		site->reached = 0;
+	}
+}
+
+static void reach(struct sim_site *site)
+{
+	if (site->reached)
+		return;
+	site->reached = 1;
+	site->next = reached;
+	reached = site;
+}
+
 static struct store *newest(struct location *location)
 {
 	return &location->history[location->newest % HISTORY];
@@ -131,6 +158,7 @@ static struct location *begin(struct sim_site *site, const void *word, size_t si
 	struct location *location;
 	uint64_t value;
 
+	reach(site);
 	sim_operation(site);
 	sim_accessed(word, size, kind, sim_where(site));
 	location = find(word);
@@ -152,11 +180,20 @@ static uint32_t oldest_visible(const struct location *location, int order)
 
 	if (floor < location->oldest)
 		floor = location->oldest;
-	if (order == __ATOMIC_SEQ_CST && floor < location->last_seq_cst)
-		floor = location->last_seq_cst;
 	for (uint32_t i = location->newest; i > floor; i--)
 		if (happens_before(&location->history[i % HISTORY]))
+			floor = i;
+	if (order != __ATOMIC_SEQ_CST)
+		return floor;
+	if (sim_choices.ordered)
+		return floor < location->last_seq_cst ? location->last_seq_cst : floor;
+	for (uint32_t i = location->newest; i > floor; i--) {
+		sim_clock known = sim_clock_join(sim_me()->clock,
+		                                 location->history[(i - 1) % HISTORY].released);
+
+		if (!sim_order_allows(location->word, i - 1, &known))
 			return i;
+	}
 	return floor;
 }
 
@@ -175,11 +212,14 @@ static void acquire(const struct store *store)
 	sim_me()->clock = sim_clock_join(sim_me()->clock, store->released);
 }
 
-static void has_seen(struct location *location, uint32_t index, int order)
+static void has_seen(struct location *location, uint32_t index, int order, bool stored)
 {
 	location->seen[sim_self] = index;
-	if (order == __ATOMIC_SEQ_CST && location->last_seq_cst < index)
+	if (order != __ATOMIC_SEQ_CST || !sim_choices.weak)
+		return;
+	if (location->last_seq_cst < index)
 		location->last_seq_cst = index;
+	sim_order_add(location->word, index, stored);
 }
 
 uint64_t sim_load(struct sim_site *site, const void *word, size_t size, int order)
@@ -196,9 +236,9 @@ uint64_t sim_load(struct sim_site *site, const void *word, size_t size, int orde
 	location->stale[sim_self] = (uint8_t)(chosen ? location->stale[sim_self] + 1 : 0);
 	index -= chosen;
 	store = &location->history[index % HISTORY];
-	has_seen(location, index, order);
 	if (acquires(order))
 		acquire(store);
+	has_seen(location, index, order, false);
 	sim_trace("%s:%d %s = %#lx%s", site->file, site->line, site->what,
 	          (unsigned long)store->value, chosen ? " (an old value)" : "");
 	return store->value;
@@ -221,7 +261,7 @@ static void put(struct location *location, void *word, size_t size, uint64_t val
 	if (location->newest - location->oldest >= HISTORY)
 		location->oldest = location->newest - HISTORY + 1;
 	*newest(location) = store;
-	has_seen(location, location->newest, order);
+	has_seen(location, location->newest, order, true);
 	memset(location->stale, 0, sizeof(location->stale));
 	memcpy(word, &value, size);
 	if (releases(order))
@@ -278,24 +318,52 @@ uint64_t sim_rmw(struct sim_site *site, void *word, size_t size, enum sim_rmw op
 	return old.value;
 }
 
+/*
+ * A value other than the expected one that a failing compare-and-swap may have read: the newest,
+ * or, like any load, an old one; it fails on that even if the newest is as expected. UINT32_MAX:
+ * none.
+ */
+static uint32_t unexpected(struct location *location, uint64_t expected)
+{
+	uint32_t floor = location->newest;
+	uint32_t found[HISTORY];
+	unsigned count = 0;
+	unsigned chosen;
+
+	if (newest(location)->value == expected)
+		found[count++] = UINT32_MAX;
+	if (sim_choices.weak && location->stale[sim_self] < STALE_MAX)
+		floor = oldest_visible(location, __ATOMIC_RELAXED);
+	for (uint32_t i = location->newest + 1; i-- > floor;)
+		if (location->history[i % HISTORY].value != expected)
+			found[count++] = i;
+	chosen = sim_choose(count, 1);
+	location->stale[sim_self] = (uint8_t)(chosen ? location->stale[sim_self] + 1 : 0);
+	return found[chosen];
+}
+
 bool sim_cas(struct sim_site *site, void *word, size_t size, uint64_t *expected, uint64_t value,
              int order)
 {
 	struct location *location;
 	struct store old;
+	uint32_t index;
 
 	/* If it fails it only reads: a race with a plain read is none then. */
 	location = begin(site, word, size, SIM_ATOMIC_READ);
-	old = *newest(location);
 	value = cut(value, size);
 	*expected = cut(*expected, size);
-	if (old.value != *expected) {
-		sim_trace("%s:%d %s: %#lx, not %#lx", site->file, site->line, site->what,
-		          (unsigned long)old.value, (unsigned long)*expected);
-		has_seen(location, location->newest, __ATOMIC_RELAXED);
+	index = unexpected(location, *expected);
+	if (index != UINT32_MAX) {
+		old = location->history[index % HISTORY];
+		sim_trace("%s:%d %s: %#lx%s, not %#lx", site->file, site->line, site->what,
+		          (unsigned long)old.value, index == location->newest ? "" : " (old)",
+		          (unsigned long)*expected);
+		has_seen(location, index, __ATOMIC_RELAXED, false);
 		*expected = old.value;
 		return false;
 	}
+	old = *newest(location);
 	sim_accessed(word, size, SIM_ATOMIC_WRITE, sim_where(site));
 	if (acquires(order))
 		acquire(&old);

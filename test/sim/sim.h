@@ -39,9 +39,15 @@ struct sim_scenario {
 	unsigned freeze;
 	void (*frozen)(void);
 	unsigned bound; /* of the exhaustive search; 0: the explorer's */
-	bool fails;     /* a self-test: the explorer must find that it fails */
+	bool daemons; /* threads that the library starts may sleep for ever: it ends without them */
+	bool fails;   /* a self-test: the explorer must find that it fails */
 	bool weak_only; /* the self-test fails with old values only */
 	bool walk_only; /* too large for the exhaustive search */
+	/*
+	 * Sequentially consistent operations take effect in the order of execution, with all that
+	 * comes before them in their threads: as x86, ARMv8 and POWER have it, though not C11.
+	 */
+	bool ordered;
 	struct sim_scenario *next;
 };
 
@@ -62,6 +68,8 @@ void sim_register(struct sim_scenario *scenario);
 unsigned sim_start(void (*function)(void *argument), void *argument);
 void sim_join(unsigned thread);
 void sim_join_all(void);
+/* Joins those that the scenario has started. */
+void sim_join_started(void);
 /* Has every other thread ended? */
 bool sim_others_ended(void);
 
@@ -83,10 +91,18 @@ void sim_reuse(const void *memory, size_t size);
 /* Memory that lives for the execution; not for what is to be given back. */
 void *sim_alloc(size_t size);
 /* Those blocks that the library has taken and not given back. */
+size_t sim_allocated(void);
 void sim_each_block(void (*look)(const void *block, size_t size));
 
 /* Decisions so far in this execution. */
 uint32_t sim_step(void);
+
+/*
+ * Setting up: until it is told otherwise nobody interferes, nothing is chosen and nobody frozen.
+ * And: the others go on like that until each of them has ended or sleeps.
+ */
+void sim_calm(bool calm);
+void sim_settle(void);
 
 /* A choice of the scenario's, 0 to count - 1: explored like the others. */
 unsigned sim_pick(unsigned count);
@@ -110,5 +126,7 @@ void sim_watch(const void *word, sim_watcher *watcher);
 
 /* The n-th allocation from now on fails (1: the next); 0: none. */
 void sim_fail_allocation(unsigned n);
+/* The same for pthread_create. */
+void sim_fail_thread(unsigned n);
 
 #endif

@@ -11,6 +11,7 @@
 
 #define STACK_SIZE (256 * 1024)
 #define STEPS_MAX 30000U
+/* So long after a thread was frozen the others are where they can come to, or spin for it. */
 
 struct sim_thread sim_threads[SIM_THREADS_MAX];
 unsigned sim_thread_count;
@@ -25,10 +26,7 @@ static unsigned char *stacks;
 static jmp_buf outside;
 static const struct sim_scenario *running;
 
-static unsigned freeze_thread; /* 0: none */
-static uint32_t freeze_point;
-static bool freeze_came;
-static unsigned long freeze_looks;
+static void *scenario_main(void *argument);
 
 static size_t tls_size(void)
 {
@@ -47,27 +45,6 @@ bool sim_stack_holds(const void *address)
 unsigned sim_thread(void)
 {
 	return sim_self;
-}
-
-unsigned sim_frozen(void)
-{
-	return freeze_thread && sim_threads[freeze_thread].frozen ? freeze_thread : 0;
-}
-
-void sim_freeze_at(unsigned thread, uint32_t point)
-{
-	freeze_thread = thread;
-	freeze_point = point;
-}
-
-bool sim_freeze_came(void)
-{
-	return freeze_came;
-}
-
-unsigned long sim_freeze_looks(void)
-{
-	return freeze_looks;
 }
 
 _Noreturn void sim_execution_ends(void)
@@ -127,6 +104,7 @@ unsigned sim_thread_add(void *(*function)(void *), void *argument)
 	thread->function = function;
 	thread->argument = argument;
 	thread->priority = (uint32_t)(sim_random() >> 33) | 0x10000U;
+	thread->daemon = running->daemons && function != sim_started && function != scenario_main;
 	memcpy(thread->tls, first_tls, tls_size());
 	if (number) {
 		/* What its creator did, it sees. */
@@ -170,6 +148,15 @@ bool sim_others_ended(void)
 {
 	for (unsigned i = 0; i < sim_thread_count; i++)
 		if (i != sim_self && sim_threads[i].state != SIM_FINISHED)
+			return false;
+	return true;
+}
+
+/* Only daemons are left: that is the end. */
+static bool over(void)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (!sim_threads[i].daemon && sim_threads[i].state != SIM_FINISHED)
 			return false;
 	return true;
 }
@@ -268,20 +255,6 @@ static unsigned choose_by_priority(const unsigned *list, unsigned ready, unsigne
 	return best;
 }
 
-/* Nobody but the frozen one can go on. */
-static void thaw(void)
-{
-	struct sim_thread *thread = &sim_threads[freeze_thread];
-
-	if (running->frozen) {
-		freeze_looks++;
-		running->frozen();
-	}
-	sim_trace("-- thread %u goes on", freeze_thread);
-	thread->frozen = false;
-	freeze_thread = 0;
-}
-
 void sim_schedule(bool leave)
 {
 	unsigned list[3 * SIM_THREADS_MAX];
@@ -292,6 +265,8 @@ void sim_schedule(bool leave)
 
 	if (sim_choices.step > STEPS_MAX)
 		sim_fail("no end after %u steps: a livelock", STEPS_MAX);
+	if (sim_frozen() && !sim_freeze_lasts())
+		sim_thaw(running);
 	for (;;) {
 		ready = list_ready(list, leave, false);
 		if (!ready) {
@@ -305,13 +280,13 @@ void sim_schedule(bool leave)
 		count = list_sleepers(list, ready ? list_yielded(list, free) : 0);
 		if (count)
 			break;
-		if (sim_others_ended() && sim_me()->state == SIM_FINISHED)
+		if (over())
 			sim_execution_ends();
 		if (!sim_frozen())
 			deadlock();
-		thaw();
+		sim_thaw(running); /* nobody but the frozen one can go on */
 	}
-	if (sim_choices.mode == SIM_PCT)
+	if (sim_choices.mode == SIM_PCT && !sim_choices.calm)
 		chosen = choose_by_priority(list, free, count);
 	else
 		chosen = sim_choose(count, list[0] == sim_self && ready ? 1 : free ? free : 1);
@@ -331,10 +306,8 @@ void sim_operation(struct sim_site *site)
 
 	me->at = site;
 	me->yielded = false;
-	if (sim_self == freeze_thread && freeze_thread && me->points++ == freeze_point) {
+	if (sim_freeze_now()) {
 		sim_trace("-- is frozen before %s:%d %s", site->file, site->line, site->what);
-		freeze_came = true;
-		me->frozen = true;
 		sim_schedule(true);
 	} else if (site->shared || sim_choices.mode >= SIM_BYTES) {
 		sim_schedule(false);
@@ -359,11 +332,33 @@ void sim_threads_run(const struct sim_scenario *scenario)
 		first_tls_saved = true;
 	}
 	running = scenario;
-	freeze_came = false;
 	sim_thread_count = 0;
 	sim_self = 0;
 	(void)sim_thread_add(scenario_main, NULL);
 	if (_setjmp(outside) == 0)
 		enter(&sim_threads[0]);
 	memcpy(__start_sim_tls, first_tls, tls_size());
+}
+
+void sim_settle(void)
+{
+	bool before = sim_choices.calm;
+	unsigned others;
+
+	sim_choices.calm = true;
+	do {
+		others = 0;
+		for (unsigned i = 0; i < sim_thread_count; i++)
+			others += i != sim_self && can_run(&sim_threads[i]);
+		if (others)
+			sim_yield();
+	} while (others);
+	sim_choices.calm = before;
+}
+
+void sim_join_started(void)
+{
+	for (unsigned i = 0; i < sim_thread_count; i++)
+		if (i != sim_self && sim_threads[i].function == sim_started)
+			sim_join(i);
 }

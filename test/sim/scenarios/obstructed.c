@@ -164,7 +164,7 @@ static void wait_as_a_worker(struct baton_plain_job *this_job)
 }
 
 SIM_SCENARIO(obstructed_worker,
-             "the only worker runs what it waits for, submitted to its pool later")
+             "the only worker runs what it waits for, submitted to its pool later", .ordered = true)
 {
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
 

@@ -64,12 +64,13 @@ static void waiters(unsigned count)
 	baton_manual_destroy(manual);
 }
 
-SIM_SCENARIO(rebound_1, "a waiter for a refused task helps when it is accepted elsewhere")
+SIM_SCENARIO(rebound_1, "a waiter for a refused task helps when it is accepted elsewhere",
+             .ordered = true)
 {
 	waiters(1);
 }
 
-SIM_SCENARIO(rebound_2, "two of them, one in the other's way", .bound = 1)
+SIM_SCENARIO(rebound_2, "two of them, one in the other's way", .bound = 1, .ordered = true)
 {
 	waiters(2);
 }
