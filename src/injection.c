@@ -224,7 +224,7 @@ static bool half_is_free(const struct baton__injection *queue)
 /* Takes the spill: a share for the caller, the rest goes into the ring in pieces. */
 static void refill(struct baton__injection *queue, size_t share_max, struct baton__joblist *list)
 {
-	uint64_t top = load_relaxed(&queue->spill); /* validated by the CAS */
+	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [I3] */
 
 	do {
 		if (!top || top == SPILL_SHUT)
@@ -282,8 +282,8 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 	while (list->count < wanted) {
 		bool claimed = claim(queue, list);
 
-		/* Relaxed: a hint, the CAS in refill decides. */
-		if (BATON_UNLIKELY(load_relaxed(&queue->spill) & ~SPILL_SHUT) &&
+		/* The CAS in refill decides. [I3] seq_cst: as in is_empty. */
+		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
 		    (!claimed || half_is_free(queue)))
 			/* What is in the ring is older than the spill. */
 			refill(queue, claimed ? 0 : wanted - list->count, list);

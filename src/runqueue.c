@@ -30,9 +30,10 @@ static struct baton_job *take_oldest(struct baton__runqueue *queue)
 {
 	/* Lock-free: a round is repeated only when another thread has moved the head. */
 	for (;;) {
-		uint64_t head = load_acquire(&queue->head); /* before tail, R1 */
-		/* [Q1] acquire: the slot and the job; pairs with [Q1] in push and steal. */
-		uint64_t tail = load_acquire(&queue->tail);
+		uint64_t head = load_seq_cst(&queue->head); /* before tail, R1 */
+		/* [Q1] acquire: the slot and the job; pairs with [Q1] in push and steal.
+		 * [Q3] seq_cst, both: who takes may be about to sleep, and has said so before. */
+		uint64_t tail = load_seq_cst(&queue->tail);
 
 		if (head >= tail)
 			return NULL;

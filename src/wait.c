@@ -31,6 +31,7 @@ struct wait {
 	uint64_t deadline_ns; /* 0: none */
 	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
+	bool nudged;          /* and has done nothing about it yet */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
@@ -247,10 +248,15 @@ static int sleep_once(struct wait *wait)
 	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = doze(wait, nudge);
+	if (status == 1)
+		wait->nudged = false;
 	if (status >= 0)
 		status = passed(wait) ? -ETIMEDOUT : 0;
-	/* Nudged, and leaving all the same: somebody else may have to do what we were to. */
-	if (baton__thread_wakes(nudge) && (status < 0 || found(wait)))
+	if (baton__thread_wakes(nudge))
+		wait->nudged = true;
+	/* Nudged, and leaving without having helped: somebody else may have to do what we were to.
+	 */
+	if (wait->nudged && (status < 0 || found(wait)))
 		baton__thread_nudge_all();
 	return status;
 }

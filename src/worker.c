@@ -48,7 +48,9 @@ static void count(uint64_t *counter, uint64_t more)
 /* Takes the job in the worker's LIFO slot; any thread. */
 static struct baton_job *take_lifo(struct baton__worker *worker)
 {
-	if (!load_relaxed(&worker->lifo)) /* the swap decides */
+	/* [D3] seq_cst: who takes may be about to sleep, and has said so before.
+	 * The swap decides. */
+	if (!load_seq_cst(&worker->lifo))
 		return NULL;
 	/* [W4] acquire: the job; pairs with [W4] in schedule. */
 	return swap_acquire(&worker->lifo, NULL);
