@@ -111,12 +111,16 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 static bool advance(struct baton__injection *queue, uint64_t tail)
 {
 	uint64_t *slot = slot_of(queue, tail + 1);
-	/* [I4] acquire: the batch of the round before was read; pairs with [I4] in claim. */
+	/* [I4] acquire: the batch of the round before was read; pairs with [I4] in claim.
+	 * [I5] acquire: that it was opened, for who sees our tail; pairs with [I5] below. */
 	uint64_t word = load_acquire(slot);
 
 	if (word == word_closed(tail + 1 - SLOTS)) {
+		/* [I5] release: it is open. A failed CAS reads relaxed: look again. */
 		if (cas_acq_rel(slot, &word, word_empty(tail + 1)))
 			word = word_empty(tail + 1);
+		else
+			word = load_acquire(slot);
 	}
 	if (word == word_empty(tail + 1)) {
 		/* [I3] seq_cst: who sees a push sees its position too.

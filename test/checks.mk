@@ -36,6 +36,19 @@ check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
 explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
 	$(Q)$< --seconds $(or $(SECONDS),1) $(SIM_ARGS)
 
+# ---- Mutants: each order weakened, each step broken; what does the explorer say? ----
+MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
+	LINK='$(CC) $(CFLAGS) -no-pie' \
+	LINK_OBJECTS='$(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)' \
+	LINK_FLAGS='$(LDFLAGS) -Wl,-T,test/sim/globals.ld -pthread'
+
+.PHONY: check-mutants check-mutants-quick
+check-mutants: build/sim/sim ## is every weaker order, every broken step found? T=text: some
+	$(Q)$(MUTANTS) LEARN=$(LEARN) test/mutants/run.sh $@ $< $(T)
+
+check-mutants-quick: build/sim/sim ## a dozen of them
+	$(Q)$(MUTANTS) test/mutants/run.sh $@ $< quick
+
 # ---- Faults: the n-th call of the library's to libc or the kernel fails ----
 FAULTS_SOURCES := $(wildcard test/faults/*.c)
 FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \

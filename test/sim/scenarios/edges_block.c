@@ -124,7 +124,7 @@ static void resource_init(uint32_t limit)
 	}
 }
 
-SIM_SCENARIO(edge_block_help, "[N1] [P2] a worker that waits in a job is told of what it can help",
+SIM_SCENARIO(edge_block_help, "[N1] a worker that waits in a job is told of what it can help",
              .bound = 2)
 {
 	create_pool(1);

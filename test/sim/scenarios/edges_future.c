@@ -236,3 +236,48 @@ SIM_SCENARIO(edge_cancel_queued, "a task of a queued resource is unlinked by who
 	}
 	baton_manual_destroy(manual);
 }
+
+SIM_SCENARIO(edge_cancel_job, "what is in a job that is cancelled is cancelled, the inbox too")
+{
+	sim_require(baton_manual_create(&manual) == 0);
+	sim_topic_init(&topic, 0, 64, baton_manual_executor(manual));
+	for (int i = 0; i < 3; i++) {
+		sim_note_init(&notes[i], &topic, true);
+		sim_require(sim_note_submit(&notes[i]) == 0);
+	}
+	baton_manual_destroy(manual);
+	for (int i = 0; i < 3; i++)
+		sim_require(baton_future_poll(&notes[i].future) == BATON_CANCELLED);
+}
+
+/* ---- A batch keeps its order ---- */
+
+static struct baton_task batch[3];
+static int order;
+
+static int check_batch(struct baton_task *one)
+{
+	sim_require(one == &batch[order]);
+	order++;
+	return 0;
+}
+
+static void submit_batch(void *argument)
+{
+	struct baton_task *const list[] = {&batch[0], &batch[1], &batch[2]};
+
+	(void)argument;
+	for (int i = 0; i < 3; i++)
+		baton_task_init(&batch[i], check_batch, NULL);
+	sim_require(baton_submit_batch(&topic.resource, list, 3) == 0);
+}
+
+SIM_SCENARIO(edge_batch, "L2: a batch runs in its order, pushed or captured")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	baton_task_init(&task, write_data, NULL);
+	sim_start(submit_batch, NULL);
+	submit_task(NULL);
+	sim_join_all();
+	sim_require(order == 3);
+}

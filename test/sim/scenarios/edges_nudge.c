@@ -136,4 +136,6 @@ SIM_SCENARIO(edge_deferred, "[H1] [N1] a deferred resource is helped, its sleepe
 	sim_note_init(&notes[2], &inner, true);
 	sim_start(wait_for_inner, NULL);
 	sim_require(sim_note_submit(&notes[0]) == 0);
+	sim_join_all();
+	sim_require(notes[2].runner == 1); /* L7: not nested in ours */
 }

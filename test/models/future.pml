@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The future's state word: submitter and runner, waiters, a canceller, then, references.
+ *
+ * Modelled: binding, a refused submit and its settle, the generation, claim, finish with its list
+ * and its last touch, SLEEPERS and the futex (compare and block in one step; a wake wakes only who
+ * is blocked), visitors with WANTED and counted visits, then, unref with DROPPED, promises. The
+ * future's memory is gone when its users have returned, or when it is freed; a resource's when it
+ * is closed and has no visits.
+ *
+ * leave() compares the generation that visit() and decide() saw: a visitor from before a refused
+ * submit does not clear the bit of a later one, on another resource.
+ *
+ * Left out: memory orders (every step is sequentially consistent); the resource's own words, whose
+ * end is a wait for no visits here (resource.pml); nudges (nudge.pml); deadlines; value and status;
+ * STOP, which nothing depends on.
+ *
+ * A CAS loop whose failed rounds write nothing that others see is one step. "@src": see src.awk.
+ *
+ * Configuration: WAITERS, REFUSED (the first submit is), CANCELLER, THENS, COUNTED (references
+ * instead of the users' memory), PROMISE (two complete it), HELPED (nobody runs the task but a
+ * waiter on a visit, and PASSERS come and go). LIVE: the property live.
+ */
+#ifndef WAITERS
+#define WAITERS 1
+#endif
+#ifndef THENS
+#define THENS 0
+#endif
+#ifndef PASSERS
+#define PASSERS 0
+#endif
+
+/* The state, as in future.h; without what is constant. */
+#define STATE 7
+#define PENDING 0
+#define RUNNING 1
+#define CANCELLING 2
+#define FINAL 4
+#define DONE 4
+#define CANCELLED 6
+#define SLEEPERS 8
+#define CHAINED 16
+#define VISITOR 32
+#define DROPPED 64
+#define WANTED 128
+#define GENERATION 256
+
+#define VISITABLE(word) (((word) & STATE) == PENDING || ((word) & STATE) == CANCELLING)
+
+short state;
+byte resource;             /* the future's; 0: none */
+byte list;                 /* of continuations */
+byte next[THENS + 1];
+byte visits[3];            /* of resources 1 and 2 */
+bool asleep[WAITERS + 1];  /* in the futex wait on the state */
+byte references;
+
+/* What is asserted about. */
+bool gone;                 /* the future's memory */
+bool freed[3];             /* a resource's memory */
+bool refused;              /* the refused submit has returned */
+byte finals;               /* times that the state has become final */
+byte fired[THENS + 1];
+byte fires;
+byte users;
+byte returned;             /* waiters */
+bool taken;                /* the task, by a helper */
+
+#ifdef CANCELLER
+#define CANCELLERS 1
+#else
+#define CANCELLERS 0
+#endif
+#define USERS (WAITERS + THENS + CANCELLERS + PASSERS)
+#define ALL_DONE (!users && fires == THENS && finals == 1 && gone && visits[1] + visits[2] == 0)
+
+#ifdef LIVE
+ltl live { <> ALL_DONE }
+#endif
+
+#define TOUCH assert(!gone)
+
+/* ---- The one who completes ---- */
+
+/* Counts or discounts the visitor in `seen`, in the turn of resource `home`. */
+inline count_visitor()
+{
+	if
+	:: (seen & VISITOR) && !counted ->
+		assert(home && !freed[home]);
+		visits[home]++;
+		counted = true
+	:: !(seen & VISITOR) && counted ->
+		assert(visits[home] && !freed[home]);
+		visits[home]--;
+		counted = false
+	:: else
+	fi
+}
+
+/*
+ * Lock-free, not wait-free: visitors that come and go between each load and its CAS could make all
+ * of the completer's rounds fail. Liveness is shown for a completer that gets its turn.
+ */
+inline gets_its_turn()
+{
+#ifdef LIVE
+	seen = state;
+	count_visitor()
+#else
+	skip
+#endif
+}
+
+/* Takes the list, and fires it; clobbers last. */
+inline take_continuations()
+{
+	atomic {
+		TOUCH;
+		/* @src future.c:take_continuations swap_acquire(&future->_continuations, NULL) */
+		last = list;
+		list = 0;
+		do
+		:: last ->
+			/* Fired later, and turned around first: what counts is that it is once. */
+			fires++;
+			fired[last]++;
+			assert(fired[last] == 1);
+			last = next[last]
+		:: else -> break
+		od
+	}
+}
+
+/* Claims the task's future for the runner of `home`. */
+inline claim()
+{
+	/* @src future.c:baton__future_claim uint32_t state = load_relaxed(&future->_state) */
+	atomic { TOUCH; seen = state; counted = false }
+	do
+	:: true ->
+#ifndef BREAK_CLAIM_UNCOUNTED
+		atomic { count_visitor() }
+#endif
+		atomic {
+			TOUCH;
+			gets_its_turn();
+			if
+			:: (seen & STATE) != PENDING && !counted -> break
+			:: !((seen & STATE) != PENDING && !counted) && state == seen ->
+				/* @src future.c:baton__future_claim
+				 * cas_acq_rel(&future->_state, &state, next) */
+				state = state & ~VISITOR;
+				if
+				:: (seen & STATE) == PENDING -> state = state | RUNNING
+				:: else
+				fi;
+				break
+			:: else -> seen = state
+			fi
+		}
+	od;
+	claimed = ((seen & STATE) == PENDING);
+	counted = false;
+	seen = 0
+}
+
+/* Completes, as DONE or CANCELLED. `home` is 0 where no visitor can be. */
+inline finish(final)
+{
+	atomic {
+		TOUCH;
+		seen = state;
+		counted = false;
+		assert(!(seen & FINAL))
+	}
+	do
+	:: true ->
+		atomic { count_visitor() }
+		if
+		:: seen & CHAINED ->
+#ifdef BREAK_CHAIN_EARLY
+			take_continuations();
+#endif
+			atomic {
+				TOUCH;
+				if
+				:: state == seen ->
+					/* @src future.c:baton__future_finish
+					 * cas_acquire(&future->_state, &found, next) */
+					seen = state & ~CHAINED;
+					state = seen;
+					chained = true
+				:: else -> seen = state
+				fi
+			}
+			if
+			:: chained ->
+				chained = false;
+#ifndef BREAK_CHAIN_EARLY
+				take_continuations()
+#endif
+			:: else
+			fi
+		:: else ->
+			atomic {
+				TOUCH;
+				gets_its_turn();
+				if
+#ifdef BREAK_FINISH_STORE
+				:: true ->
+#else
+				:: state == seen && !(seen & CHAINED) ->
+#endif
+					/* @src future.c:baton__future_finish
+					 * cas_acq_rel(&future->_state, &found, next) */
+					assert(!(state & FINAL));
+					finals++;
+					state = final;
+					break
+				:: else -> seen = state
+				fi
+			}
+		fi
+	od;
+	counted = false;
+#ifdef BREAK_LATE_TOUCH
+	/* Looks again for sleepers. */
+	atomic { TOUCH; seen = seen | (state & SLEEPERS) }
+#endif
+	if
+	:: seen & SLEEPERS ->
+		/* The memory may be gone: a wake does not touch it.
+		 * @src future.c:baton__future_finish baton__futex_wake(&future->_state, INT_MAX) */
+		wake()
+	:: else
+	fi;
+	if
+	:: seen & DROPPED ->
+		/* @src future.c:baton__future_finish baton__node_free(future) */
+		atomic { TOUCH; gone = true }
+	:: else
+	fi;
+	seen = 0
+}
+
+inline wake()
+{
+	atomic {
+		last = 0;
+		do
+		:: last <= WAITERS -> asleep[last] = false; last++
+		:: else -> last = 0; break
+		od
+	}
+}
+
+/* ---- Visitors ---- */
+
+/* visiting: the resource, or 0. */
+inline visit()
+{
+	do
+	:: true ->
+		/* @src future.c:baton__future_visit
+		 * uint32_t state = load_acquire(&future->_state) */
+		atomic { TOUCH; seen = state }
+		/* @src future.c:baton__future_visit baton__future_resource(future) */
+		atomic { TOUCH; visiting = resource }
+		if
+		:: !VISITABLE(seen) || !visiting -> visiting = 0; break
+		:: VISITABLE(seen) && visiting && (seen & VISITOR) ->
+			visiting = 0;
+			if
+			:: seen & WANTED -> break
+			:: else
+			fi;
+			atomic {
+				TOUCH;
+				if
+				:: state == seen ->
+					/* @src future.c:baton__future_visit
+					 * cas_relaxed(&future->_state, &state, state
+					 * | BATON__FUTURE_WANTED) */
+					state = state | WANTED;
+					break
+				:: else
+				fi
+			}
+		:: else ->
+			atomic {
+				TOUCH;
+				if
+				:: state == seen ->
+					/* @src future.c:baton__future_visit
+					 * cas_relaxed(&future->_state, &state, state
+					 * | BATON__FUTURE_VISITOR) */
+					state = state | VISITOR;
+					generation = seen / GENERATION;
+					break
+				:: else -> visiting = 0
+				fi
+			}
+		fi
+	od;
+	seen = 0
+}
+
+/* Ends the visit. */
+inline leave()
+{
+	/* @src future.c:baton__future_leave uint32_t state = load_relaxed(&future->_state) */
+	atomic { TOUCH; assert(!freed[visiting]); seen = state }
+	do
+#ifdef BREAK_LEAVE_GENERATION
+	:: (seen & VISITOR) ->
+#else
+	:: (seen & VISITOR) && seen / GENERATION == generation ->
+#endif
+		atomic {
+			TOUCH;
+			if
+			:: state == seen ->
+				/* @src future.c:baton__future_leave cas_release(&future->_state */
+				state = state & ~(VISITOR | WANTED);
+				visiting = 0;
+				break
+			:: else -> seen = state
+			fi
+		}
+	:: else -> break
+	od;
+	if
+	:: visiting ->
+		atomic {
+			/* @src help.c:baton__visit_end
+			 * cas_acq_rel(&resource->_job._turn, &turn, next) */
+			assert(visits[visiting] && !freed[visiting]);
+			visits[visiting]--;
+			visiting = 0
+		}
+	:: !visiting && (seen & WANTED) ->
+#ifndef BREAK_LEAVE_SILENTLY
+		/* @src future.c:baton__future_leave baton__futex_wake(&future->_state, INT_MAX) */
+		wake()
+#else
+		skip
+#endif
+	:: else
+	fi;
+	seen = 0;
+	generation = 0
+}
+
+/* ---- Users ---- */
+
+/* The user's last touch of the future. */
+inline done_with_it()
+{
+#ifdef COUNTED
+#ifdef BREAK_UNREF_STORE
+	last = references;
+	references = last - 1;
+#else
+	atomic {
+		TOUCH;
+		/* @src future.c:baton_future_unref sub_acq_rel(&counted->references, 1) */
+		last = references;
+		references--
+	}
+#endif
+	if
+	:: last == 1 ->
+		atomic {
+			TOUCH;
+			seen = state;
+#ifdef BREAK_DROPPED_STORE
+		}
+		atomic {
+#endif
+			TOUCH;
+			if
+			/* @src future.c:baton_future_unref baton__future_final(future) */
+			:: seen & FINAL -> gone = true
+			/* @src future.c:baton_future_unref
+			 * or_acq_rel(&future->_state, BATON__FUTURE_DROPPED) */
+			:: else -> state = seen | DROPPED
+			fi
+		}
+	:: else
+	fi;
+	users--
+#else
+	users--
+#endif
+}
+
+proctype Waiter(byte me)
+{
+	short seen, watched;
+	byte visiting, generation, last, home;
+	bool obstructed, counted, claimed, chained;
+
+#ifdef HELPED
+	/* From here on there is a nudge for those who sleep (nudge.pml). */
+	resource == 2;
+#endif
+	do
+	:: true ->
+		/* sleep_once */
+		atomic {
+			TOUCH;
+			/* @src wait.c:found baton__future_final(wait->futures[i]) */
+			if
+			:: state & FINAL -> break
+			:: else -> obstructed = false
+			fi
+		}
+		if
+		/* @src wait.c:help_one
+		 * struct baton_resource *resource = baton__future_resource(future) */
+		:: resource -> visit();
+			if
+			:: visiting ->
+				assert(!freed[visiting]);
+#ifdef HELPED
+				/* Whoever borrows the baton first finds the task, and runs it. */
+				if
+				:: atomic { !taken -> taken = true }
+					home = visiting;
+					claim();
+					if
+					:: claimed -> finish(DONE)
+					:: else -> finish(CANCELLED)
+					fi
+				:: else
+				fi;
+#endif
+				leave()
+			:: else ->
+				/* @src wait.c:help_one
+				 * load_relaxed(&future->_state) & BATON__FUTURE_STATE */
+				atomic { TOUCH; obstructed = VISITABLE(state) }
+			fi
+		:: else
+		fi;
+		/* announce */
+		atomic {
+			TOUCH;
+			if
+			:: state & FINAL -> break
+			:: else
+			fi;
+#ifndef BREAK_UNANNOUNCED
+			/* @src wait.c:announce
+			 * cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS) */
+			state = state | SLEEPERS;
+#endif
+			watched = state
+		}
+		if
+#ifndef BREAK_OBSTRUCTED_SLEEPS
+		/* @src wait.c:doze
+		 * wait->obstructed && count == 1 && !(watches[i].value & BATON__FUTURE_WANTED) */
+		:: obstructed && !(watched & WANTED)
+#endif
+		:: else ->
+			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
+#ifdef BREAK_FUTEX_BLIND
+			asleep[me] = true;
+#else
+			atomic { TOUCH; asleep[me] = (state == watched) }
+#endif
+			!asleep[me]
+		fi;
+		watched = 0
+	od;
+	returned++;
+	done_with_it()
+}
+
+proctype Canceller()
+{
+	short seen;
+	byte visiting, generation, last;
+
+	/* cancel.c: decide */
+	do
+	:: true ->
+		atomic { TOUCH; seen = state }
+		atomic { TOUCH; visiting = resource }
+		if
+		:: !visiting || (seen & FINAL) || (seen & STATE) != PENDING -> visiting = 0; break
+		:: else ->
+			atomic {
+				TOUCH;
+				if
+				:: state == seen ->
+					/* @src cancel.c:decide
+					 * cas_relaxed(&future->_state, &state, next) */
+					visiting = ((seen & VISITOR) -> 0 : visiting);
+					state = state | CANCELLING | VISITOR;
+					generation = seen / GENERATION;
+					break
+				:: else -> visiting = 0
+				fi
+			}
+		fi
+	od;
+	seen = 0;
+	if
+	:: visiting -> assert(!freed[visiting]); leave()
+	:: else
+	fi;
+	done_with_it()
+}
+
+/* Visits, as one whose deadline passes, or who is too deep to help. */
+proctype Passer()
+{
+	short seen;
+	byte visiting, generation, last;
+
+#ifdef HELPED
+	/* From here on there is a nudge for those who sleep (nudge.pml). */
+	resource == 2;
+#endif
+	visit();
+	if
+	:: visiting -> assert(!freed[visiting]); leave()
+	:: else
+	fi;
+	done_with_it()
+}
+
+proctype Then(byte me)
+{
+	short seen;
+	byte last;
+
+	/* @src future.c:baton_future_then load_relaxed(&future->_continuations) */
+	atomic {
+		TOUCH;
+		/* @src future.c:baton_future_then
+		 * cas_release(&future->_continuations, &continuation->_next, continuation) */
+		next[me] = list;
+		list = me
+	}
+	/* @src future.c:baton_future_then state = load_acquire(&future->_state) (x2) */
+	atomic { TOUCH; seen = state }
+	do
+	:: seen & FINAL -> take_continuations(); break
+	:: else ->
+		atomic {
+			TOUCH;
+			if
+			:: state == seen ->
+				/* @src future.c:baton_future_then
+				 * cas_release(&future->_state, &state, state
+				 * | BATON__FUTURE_CHAINED) */
+				/* @src future.c:baton_future_then
+				 * cas_release(&future->_state, &state, state) */
+				state = state | CHAINED;
+				break
+			:: else -> seen = state
+			fi
+		}
+	od;
+	done_with_it()
+}
+
+/* ---- The submitter, who is or becomes the runner; a promise's completers ---- */
+
+proctype Runner()
+{
+	short seen;
+	byte home, last;
+	bool counted, claimed, chained, spare;
+
+#ifdef REFUSED
+	/* @src resource.h:baton__ready store_release(&future->_resource, resource) */
+	resource = 1;
+	/* It is closed. */
+	/* @src resource.c:baton__unready store_relaxed(&future->_resource, NULL) */
+	resource = 0;
+	/* @src future.c:baton__future_settle uint32_t state = load_relaxed(&future->_state) */
+	atomic { TOUCH; seen = state }
+	do
+	:: true ->
+		if
+		:: (seen & VISITOR) && !counted ->
+			/* @src future.c:baton__future_settle add_relaxed(visits, BATON__VISIT) */
+			atomic { assert(!freed[1]); visits[1]++; counted = true }
+		:: else
+		fi;
+		atomic {
+			TOUCH;
+#ifdef LIVE
+			seen = state;
+			if
+			:: (seen & VISITOR) && !counted -> visits[1]++; counted = true
+			:: else
+			fi;
+#endif
+			if
+			:: state == seen ->
+				/* @src future.c:baton__future_settle
+				 * cas_acq_rel(&future->_state, &state */
+#ifdef BREAK_SETTLE_GENERATION
+				state = state & ~VISITOR;
+#else
+				state = (state & ~VISITOR) + GENERATION;
+#endif
+				spare = counted && !(seen & VISITOR);
+				claimed = ((seen & STATE) == CANCELLING);
+				break
+			:: else -> seen = state
+			fi
+		}
+	od;
+	counted = false;
+	if
+	:: spare -> atomic { assert(visits[1]); visits[1]--; spare = false }
+	:: else
+	fi;
+	seen = 0;
+	refused = true;
+	if
+	:: claimed ->
+		/* @src resource.c:baton__unready
+		 * baton__future_finish(future, BATON__FUTURE_CANCELLED */
+		claimed = false;
+		finish(CANCELLED);
+		goto end
+	:: else
+	fi;
+#endif
+	/* Submitted to resource 2, which takes it. */
+	resource = 2;
+#ifdef HELPED
+	goto end;
+#endif
+	home = 2;
+	claim();
+	if
+	:: claimed -> finish(DONE)
+	:: else -> finish(CANCELLED)
+	fi;
+end:
+	skip
+}
+
+/* The users of a closed resource give its memory away when it has no visits (resource.pml). */
+proctype Owner()
+{
+	do
+	:: atomic { !freed[1] && refused && !visits[1] -> freed[1] = true }
+	:: atomic { !freed[2] && finals && !visits[2] -> freed[2] = true }
+	:: freed[2] && (freed[1] || !refused) -> break
+	od
+}
+
+/* baton_future_complete, baton__promise_cancel */
+proctype Completer()
+{
+	short seen;
+	byte home, last;
+	bool counted, claimed, chained;
+
+#ifdef BREAK_PROMISE_STORE
+	TOUCH;
+	claimed = ((state & STATE) == PENDING);
+#endif
+	atomic {
+		TOUCH;
+#ifndef BREAK_PROMISE_STORE
+		claimed = ((state & STATE) == PENDING);
+#endif
+		if
+		:: claimed ->
+			/* @src future.c:claim_promise
+			 * cas_relaxed(&future->_state, &state, state | BATON__FUTURE_RUNNING) */
+			state = state | RUNNING
+		:: else
+		fi
+	}
+	if
+	:: claimed -> finish(DONE)
+	:: else
+	fi;
+	done_with_it()
+}
+
+init
+{
+	byte i;
+
+	atomic {
+#ifdef PROMISE
+		users = USERS + 2;
+		run Completer();
+		run Completer();
+#else
+		users = USERS;
+		run Runner();
+		run Owner();
+#endif
+		references = users;
+		i = 1;
+		do
+		:: i <= WAITERS -> run Waiter(i); i++
+		:: else -> break
+		od;
+		i = 1;
+		do
+		:: i <= THENS -> run Then(i); i++
+		:: else -> break
+		od;
+		i = 1;
+		do
+		:: i <= PASSERS -> run Passer(); i++
+		:: else -> break
+		od;
+#ifdef CANCELLER
+		run Canceller();
+#endif
+		i = 0
+	}
+#ifndef COUNTED
+	/* Whose memory it is gives it away when it is complete and they are out of all calls. */
+	atomic { !users && (state & FINAL) -> gone = true }
+#endif
+	/* Nothing is left behind: else this is no valid end. */
+	ALL_DONE
+}
