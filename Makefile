@@ -19,7 +19,8 @@ LAYER_7 := default_pool.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-budget check-sim check-faults check-stress check-fuzz-corpus
+EXTRA_CHECKS := check-budget check-sim check-models check-mutants-quick check-faults \
+	check-stress check-fuzz-corpus
 
 CC ?= cc
 CXX ?= g++

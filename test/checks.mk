@@ -31,10 +31,10 @@ build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.si
 
 .PHONY: check-sim explore
 check-sim: build/sim/sim ## a quick look at the interleavings of each scenario
-	$(Q)test/run.sh check-sim $<
+	$(Q)test/sim/run.sh $@ $< --seconds 0.05
 
-explore: build/sim/sim ## a long one: SECONDS=n per scenario and mode, SIM_ARGS='--scenario name'
-	$(Q)$< --seconds $(or $(SECONDS),1) $(SIM_ARGS)
+explore: build/sim/sim ## a long one: SECONDS=n (3) each way per scenario, SIM_ARGS='--scenario name'
+	$(Q)test/sim/run.sh $@ $< --seconds $(or $(SECONDS),3) $(SIM_ARGS)
 
 # ---- Mutants: each order weakened, each step broken; what does the explorer say? ----
 MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
@@ -48,6 +48,14 @@ check-mutants: build/sim/sim ## is every weaker order, every broken step found? 
 
 check-mutants-quick: build/sim/sim ## a dozen of them
 	$(Q)$(MUTANTS) test/mutants/run.sh $@ $< quick
+
+# ---- Models of the protocols, for spin ----
+.PHONY: check-models check-models-deep
+check-models: | build/deps/models ## the protocols' models, and that each of their breaks is found
+	$(Q)CC='$(CC)' test/models/check.sh $@
+
+check-models-deep: | build/deps/models ## the same with larger configurations; minutes, 4 GB
+	$(Q)CC='$(CC)' test/models/check.sh $@ --deep
 
 # ---- Faults: the n-th call of the library's to libc or the kernel fails ----
 FAULTS_SOURCES := $(wildcard test/faults/*.c)
@@ -212,3 +220,20 @@ build/coverage/faults/faults: $(FAULTS_SOURCES:%.c=build/coverage/%.o) \
 .PHONY: coverage
 coverage: $(COVERAGE_PROGRAMS) | build/deps/test build/deps/coverage ## what of src/ the tests run
 	$(Q)TEST_ARGS='-j2 $(TEST_ARGS)' test/coverage.sh $(sort $^)
+
+# ---- All of it, for long ----
+# So many seconds for each of stress and fuzzing.
+DEEP_SECONDS := 120
+
+.PHONY: check-deep deep-stress deep-fuzz
+deep-stress:
+	$(Q)$(MAKE) --no-print-directory stress stress-asan stress-tsan SECONDS=$(DEEP_SECONDS) \
+		STRESS_ARGS=--quiet
+
+deep-fuzz:
+	$(Q)$(MAKE) --no-print-directory fuzz SECONDS=$(DEEP_SECONDS)
+
+check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
+	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
+		check-models check-models-deep check-mutants deep-stress check-faults \
+		check-faults-asan check-fuzz-corpus deep-fuzz coverage

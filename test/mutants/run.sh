@@ -25,9 +25,10 @@ begin=$(date +%s)
 	awk -f $here/structural.awk $here/structural.txt
 } >$out/all
 if [ "${1-}" = quick ]; then
-	awk 'NR == FNR {if (!/^#/) wanted[$1] = 1; next} $1 in wanted' $here/quick.txt $out/all
+	awk 'FILENAME == ARGV[1] {if (!/^#/) wanted[$1] = 1; next}
+		$1 in wanted' $here/quick.txt $out/all
 elif [ -e "${1-}" ]; then
-	awk 'NR == FNR {wanted[$1] = 1; next} $1 in wanted' "$1" $out/all
+	awk 'FILENAME == ARGV[1] {wanted[$1] = 1; next} $1 in wanted' "$1" $out/all
 elif [ $# -gt 0 ]; then
 	printf '%s\n' "$@" | grep -F -f - $out/all
 else
@@ -40,7 +41,7 @@ if [ "${1-}" != quick ]; then
 		>$out/sites.all 2>$out/sites.errors ||
 		grep ': fails in execution' $out/sites.errors
 	# One that fails without a mutant says nothing about mutants.
-	awk 'NR == FNR {sub(/:$/, "", $1); fails[$1] = 1; next}
+	awk 'FILENAME == ARGV[1] {sub(/:$/, "", $1); fails[$1] = 1; next}
 	$2 == "at" && $1 !~ /^litmus_/ && !($1 in fails)' \
 		$out/sites.errors $out/sites.all >$out/sites
 fi
@@ -48,7 +49,8 @@ fi
 touch $out/sites
 
 # Those not known to survive first.
-awk 'NR == FNR {known[$1] = 1; next} {print ($1 in known) + 0, $0}' $here/survivors.txt $out/list |
+awk 'FILENAME == ARGV[1] {known[$1] = 1; next}
+	{print ($1 in known) + 0, $0}' $here/survivors.txt $out/list |
 	sort -s -k1,1n | cut -d ' ' -f 2- | xargs -r -P "${JOBS:-$(nproc)}" -n 3 $here/try.sh
 
 # ---- What came of it ----
@@ -66,7 +68,7 @@ if [ -n "${LEARN-}" ]; then
 	} >$out/killers && mv $out/killers $here/killers.txt
 fi
 awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/results/$label}" '
-FNR == NR {
+FILENAME == ARGV[1] {
 	if ($0 !~ /^#/ && $0 !~ /^[ \t]/ && NF)
 		known[$1] = 1
 	next
