@@ -125,7 +125,7 @@ void baton__thread_nudge_all(void);
 
 /*
  * The calling thread is about to sleep in a wait for this resource (or see `awaiting`); returns the
- * value of `nudge` to watch. And it has woken: true if there was a nudge since.
+ * value of `nudge` to watch. And it has woken: true if there was a nudge since `nudge`.
  */
 uint32_t baton__thread_sleeps(const void *resource);
 bool baton__thread_wakes(uint32_t nudge);

@@ -31,7 +31,7 @@ struct wait {
 	uint64_t deadline_ns; /* 0: none */
 	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
-	bool nudged;          /* and has done nothing about it yet */
+	uint32_t answered;    /* the nudges until then: helped since, or not for this wait */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
@@ -249,14 +249,12 @@ static int sleep_once(struct wait *wait)
 	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = doze(wait, nudge);
 	if (status == 1)
-		wait->nudged = false;
+		wait->answered = nudge;
 	if (status >= 0)
 		status = passed(wait) ? -ETIMEDOUT : 0;
-	if (baton__thread_wakes(nudge))
-		wait->nudged = true;
-	/* Nudged, and leaving without having helped: somebody else may have to do what we were to.
-	 */
-	if (wait->nudged && (status < 0 || found(wait)))
+	/* Nudged, in this round or before, and leaving without having helped since: somebody else
+	 * may have to do what we were to. */
+	if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait)))
 		baton__thread_nudge_all();
 	return status;
 }
@@ -280,6 +278,8 @@ static int wait_some(struct wait *wait)
 	member = baton__self->member;
 	tell_executor(member, true);
 	wait->last_look = true;
+	/* Relaxed: a nudge that comes before our first sleep was for another wait. */
+	wait->answered = load_relaxed(&baton__self->nudge);
 	/* Ended by the completers of the futures, or the deadline. */
 	do {
 		status = sleep_once(wait);
