@@ -19,7 +19,7 @@ sources='resource.h resource.c drain.c handoff.c help.c cancel.c close.c call.c 
 # What pan says of a search that has not seen everything.
 cut='search depth too small|Search not completed|reached -DMEMLIM'
 
-# One run: KIND (safe, live, break: finds an error; known: as break), MODEL, MiB, -D...
+# One run: KIND (safe, live, break: finds an error), MODEL, MiB, -D...
 one() {
 	number=$1 kind=$2 model=$3 memory=$4
 	shift 4
@@ -30,7 +30,7 @@ one() {
 	[ "$memory" -le 1000 ] || optimise=-O2
 	case $kind in
 	live) flags='-DNFAIR=3' search='-a -f' ;;
-	break | known) optimise=-O0 ;;
+	break) optimise=-O0 ;;
 	esac
 	[ "$kind" != live ] || set -- "$@" -DLIVE
 	why=
@@ -43,7 +43,7 @@ one() {
 		errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' "$here/log" | tail -n 1)
 		if [ -z "$errors" ]; then
 			why='pan did not end well'
-		elif [ "$kind" = break ] || [ "$kind" = known ]; then
+		elif [ "$kind" = break ]; then
 			[ "$errors" -gt 0 ] || why='the break is not found'
 		elif [ "$errors" -gt 0 ]; then
 			why=$(sed -n 's/^pan:[0-9]*: //p' "$here/log" | head -n 1)

@@ -53,7 +53,9 @@ byte resource;             /* the future's; 0: none */
 byte list;                 /* of continuations */
 byte next[THENS + 1];
 byte visits[3];            /* of resources 1 and 2 */
-bool asleep[WAITERS + 1];  /* in the futex wait on the state */
+bool asleep[WAITERS + 1];  /* in the futex wait on the state and on the thread's own nudge */
+bool obstacle[WAITERS + 1]; /* it has found a visitor in its way */
+bool nudged[WAITERS + 1];   /* its nudge word has been bumped since it began to sleep */
 byte references;
 
 /* What is asserted about. */
@@ -259,6 +261,24 @@ inline wake()
 /* ---- Visitors ---- */
 
 /* visiting: the resource, or 0. */
+/* Those who have said that a visitor is in their way. Clobbers last. */
+inline nudge_obstructed()
+{
+	last = 1;
+	do
+	:: last <= WAITERS ->
+		atomic {
+			if
+			:: obstacle[last] -> nudged[last] = true; asleep[last] = false
+			:: else
+			fi
+		};
+		last++
+	:: else -> break
+	od;
+	last = 0
+}
+
 inline visit()
 {
 	do
@@ -273,15 +293,20 @@ inline visit()
 		:: VISITABLE(seen) && visiting && (seen & VISITOR) ->
 			visiting = 0;
 			if
-			:: seen & WANTED -> break
+			/* @src future.c:baton__future_visit load_relaxed(&baton__self->asleep) */
+			:: !me -> break
 			:: else
 			fi;
+#ifndef BREAK_OBSTACLE_UNSAID
+			/* @src thread.c:baton__thread_obstructed store_relaxed(&self->obstacle */
+			obstacle[me] = true;
+#endif
 			atomic {
 				TOUCH;
 				if
 				:: state == seen ->
 					/* @src future.c:baton__future_visit
-					 * cas_relaxed(&future->_state, &state, state
+					 * cas_release(&future->_state, &state, state
 					 * | BATON__FUTURE_WANTED) */
 					state = state | WANTED;
 					break
@@ -322,7 +347,7 @@ inline leave()
 			TOUCH;
 			if
 			:: state == seen ->
-				/* @src future.c:baton__future_leave cas_release(&future->_state */
+				/* @src future.c:baton__future_leave cas_acq_rel(&future->_state */
 				state = state & ~(VISITOR | WANTED);
 				visiting = 0;
 				break
@@ -342,8 +367,8 @@ inline leave()
 		}
 	:: !visiting && (seen & WANTED) ->
 #ifndef BREAK_LEAVE_SILENTLY
-		/* @src future.c:baton__future_leave baton__futex_wake(&future->_state, INT_MAX) */
-		wake()
+		/* @src future.c:baton__future_leave baton__thread_nudge_obstructed(future) */
+		nudge_obstructed()
 #else
 		skip
 #endif
@@ -400,7 +425,7 @@ proctype Waiter(byte me)
 {
 	short seen, watched;
 	byte visiting, generation, last, home;
-	bool obstructed, counted, claimed, chained;
+	bool counted, claimed, chained;
 
 #ifdef HELPED
 	/* From here on there is a nudge for those who sleep (nudge.pml). */
@@ -414,7 +439,10 @@ proctype Waiter(byte me)
 			/* @src wait.c:found baton__future_final(wait->futures[i]) */
 			if
 			:: state & FINAL -> break
-			:: else -> obstructed = false
+			:: else ->
+				/* @src thread.c:baton__thread_sleeps store_relaxed(&self->obstacle, NULL) */
+				obstacle[me] = false;
+				nudged[me] = false
 			fi
 		}
 		if
@@ -438,10 +466,7 @@ proctype Waiter(byte me)
 				fi;
 #endif
 				leave()
-			:: else ->
-				/* @src wait.c:help_one
-				 * load_relaxed(&future->_state) & BATON__FUTURE_STATE */
-				atomic { TOUCH; obstructed = VISITABLE(state) }
+			:: else
 			fi
 		:: else
 		fi;
@@ -454,26 +479,18 @@ proctype Waiter(byte me)
 			fi;
 #ifndef BREAK_UNANNOUNCED
 			/* @src wait.c:announce
-			 * cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS) */
+			 * cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS) */
 			state = state | SLEEPERS;
 #endif
 			watched = state
 		}
-		if
-#ifndef BREAK_OBSTRUCTED_SLEEPS
-		/* @src wait.c:doze
-		 * wait->obstructed && count == 1 && !(watches[i].value & BATON__FUTURE_WANTED) */
-		:: obstructed && !(watched & WANTED)
-#endif
-		:: else ->
-			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
+		/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
 #ifdef BREAK_FUTEX_BLIND
-			asleep[me] = true;
+		asleep[me] = true;
 #else
-			atomic { TOUCH; asleep[me] = (state == watched) }
+		atomic { TOUCH; asleep[me] = (state == watched && !nudged[me]) }
 #endif
-			!asleep[me]
-		fi;
+		!asleep[me];
 		watched = 0
 	od;
 	returned++;
@@ -520,7 +537,7 @@ proctype Canceller()
 proctype Passer()
 {
 	short seen;
-	byte visiting, generation, last;
+	byte me = 0, visiting, generation, last; /* awake: nobody nudges it */
 
 #ifdef HELPED
 	/* From here on there is a nudge for those who sleep (nudge.pml). */
@@ -608,9 +625,9 @@ proctype Runner()
 				/* @src future.c:baton__future_settle
 				 * cas_acq_rel(&future->_state, &state */
 #ifdef BREAK_SETTLE_GENERATION
-				state = state & ~VISITOR;
+				state = state & ~(VISITOR | WANTED);
 #else
-				state = (state & ~VISITOR) + GENERATION;
+				state = (state & ~(VISITOR | WANTED)) + GENERATION;
 #endif
 				spare = counted && !(seen & VISITOR);
 				claimed = ((seen & STATE) == CANCELLING);
@@ -620,6 +637,11 @@ proctype Runner()
 		}
 	od;
 	counted = false;
+	if
+	/* @src future.c:baton__future_settle baton__futex_wake(&future->_state, INT_MAX) */
+	:: seen & SLEEPERS -> wake()
+	:: else
+	fi;
 	if
 	:: spare -> atomic { assert(visits[1]); visits[1]--; spare = false }
 	:: else

@@ -13,7 +13,7 @@
  * (future.pml), spinning before the sleep, waits for several futures, executors that are driven.
  *
  * "@src": see src.awk. Configuration: WAITERS; TIMED of them, the first in the registry, may leave
- * at any sleep, having no task; DEEP, CARRY: see below; POOL: two workers, which block or take the
+ * at any sleep, having no task; DEEP: see below; POOL: two workers, which block or take the
  * job, and a publisher who believes that one of them looks. LIVE: the property live.
  */
 #ifndef WAITERS
@@ -26,11 +26,11 @@
 #ifndef DEEP
 #define DEEP 0
 #endif
-/* Does a waiter that was nudged, and has gone round without helping, remember it? */
-#ifdef CARRY
-#define CARRIED nudged ||
-#else
+/* A waiter that was nudged, and has gone round without helping, remembers it. */
+#ifdef BREAK_FORGETS
 #define CARRIED
+#else
+#define CARRIED nudged ||
 #endif
 #define WORKERS 2
 
@@ -83,7 +83,7 @@ inline nudge_thread(thread)
 inline nudge_for()
 {
 	if
-	/* @src thread.c:any_asleep load_seq_cst(&sleepers) */
+	/* @src thread.c:baton__thread_any_asleep load_seq_cst(&sleepers) */
 	:: sleepers ->
 		i = 1;
 		do
@@ -165,7 +165,8 @@ proctype Waiter(byte me)
 				}
 			:: else -> break
 			od;
-#ifdef CARRY
+#ifndef BREAK_FORGETS
+			/* @src wait.c:sleep_once wait->answered = nudge */
 			nudged = false;
 #endif
 			/* @src help.c:give_back cas_seq_cst(&resource->_job._turn, &turn, next) */
@@ -192,7 +193,7 @@ proctype Waiter(byte me)
 		:: !late && me <= TIMED && me > DEEP -> late = true
 		:: !late ->
 			/* @src wait.c:announce
-			 * cas_relaxed(word, &state, state | BATON__FUTURE_SLEEPERS) */
+			 * cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS) */
 			announced[me] = true;
 			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
 			atomic { in_futex[me] = (!final[me] && nudge[me] == seen) }
@@ -215,12 +216,12 @@ proctype Waiter(byte me)
 		if
 #ifndef BREAK_NOT_PASSED_ON
 		/* @src wait.c:sleep_once
-		 * baton__thread_wakes(nudge) && (status < 0 || found(wait)) */
+		 * baton__thread_wakes(wait->answered) && (status < 0 || found(wait)) */
 		:: nudged && (late || final[me]) -> nudge_all()
 #endif
 		:: else
 		fi;
-#ifndef CARRY
+#ifdef BREAK_FORGETS
 		nudged = false;
 #endif
 		seen = 0;

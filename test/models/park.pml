@@ -598,9 +598,9 @@ init
 	}
 #ifdef SHUTDOWN
 	!producing;
-	/* @src pool.c:baton_pool_shutdown baton__pool_set_state(pool, BATON__POOL_SHUTDOWN) */
+	/* @src pool.c:begin_shutdown baton__pool_set_state(pool, BATON__POOL_SHUTDOWN) */
 	pool_state = pool_state | SHUT;
-	/* @src pool.c:baton_pool_shutdown baton__idle_notify(&pool->idle) */
+	/* @src pool.c:begin_shutdown baton__idle_notify(&pool->idle) */
 	notify();
 #endif
 	/* Nothing is left behind: else this is no valid end. */

@@ -793,7 +793,7 @@ borrow:
 		if
 		:: future[target] & VISITOR ->
 			visiting = 0;
-			/* @src future.c:baton__future_leave cas_release(&future->_state */
+			/* @src future.c:baton__future_leave cas_acq_rel(&future->_state */
 			future[target] = future[target] & ~VISITOR
 		:: else -> visiting = 2
 		fi;
