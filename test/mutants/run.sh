@@ -7,8 +7,8 @@
 #
 # FILE: only mutants that it lists; TEXT: only those whose name contains one; "quick": those of
 # quick.txt. Fails if a mutant survives that is not in survivors.txt, or if one that is there does
-# not. Environment: as try.sh; JOBS; LEARN=1 writes killers.txt anew: what is known to kill a mutant
-# is tried first.
+# not; "~ NAME" there: one that is rarely found. Environment: as try.sh; JOBS; LEARN=1 writes
+# killers.txt anew: what is known to kill a mutant is tried first.
 set -u
 
 label=$1
@@ -49,7 +49,7 @@ fi
 touch $out/sites
 
 # Those not known to survive first.
-awk 'FILENAME == ARGV[1] {known[$1] = 1; next}
+awk 'FILENAME == ARGV[1] {known[$1 == "~" ? $2 : $1] = 1; next}
 	{print ($1 in known) + 0, $0}' $here/survivors.txt $out/list |
 	sort -s -k1,1n | cut -d ' ' -f 2- | xargs -r -P "${JOBS:-$(nproc)}" -n 3 $here/try.sh
 
@@ -69,7 +69,9 @@ if [ -n "${LEARN-}" ]; then
 fi
 awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/results/$label}" '
 FILENAME == ARGV[1] {
-	if ($0 !~ /^#/ && $0 !~ /^[ \t]/ && NF)
+	if ($1 == "~")
+		rare[$2] = 1
+	else if ($0 !~ /^#/ && $0 !~ /^[ \t]/ && NF)
 		known[$1] = 1
 	next
 }
@@ -77,7 +79,7 @@ FILENAME == ARGV[1] {
 	total++
 	if ($2 == "killed" && !($1 in known)) {
 		killed++
-	} else if ($2 ~ /^survives/ && $1 in known) {
+	} else if ($2 ~ /^survives/ && ($1 in known || $1 in rare)) {
 		explained++
 	} else {
 		print $0 ($1 in known ? ", and is in survivors.txt" : "")

@@ -74,7 +74,7 @@ killer=$(awk -v name="$name" '$1 == name {
 	exit
 }' $here/killers.txt)
 # shellcheck disable=SC2086 # words, on purpose
-[ -z "$killer" ] || look $killer --seconds 2
+[ -z "$killer" ] || look $killer --seconds 4
 
 # The scenarios that come to the place; if it is a function that none is known to come to, all.
 again=0.3
@@ -101,7 +101,7 @@ scenarios=$(echo "$scenarios" | tr , '\n' | grep -v '^=edge_' |
 	head -n $limit | paste -s -d , -)
 [ -z "$edges" ] || look --scenario "$edges" --seconds 0.03
 [ -z "$scenarios" ] || look --scenario "$scenarios" --seconds "${LONG:-0.02}"
-if [ -n "$edges" ] && ! grep -q -x -F "$name" test/mutants/survivors.txt; then
+if [ -n "$edges" ] && ! sed 's/^~ //' test/mutants/survivors.txt | grep -q -x -F "$name"; then
 	look --scenario "$edges" --seconds "${LONG:-$again}"
 fi
 over survives
