@@ -146,6 +146,9 @@ done
 
 # ---- meanwhile: clients that do not speak MQTT ----
 
+# The broker may have closed before the last of them is sent.
+trap '' PIPE
+
 # Sends the bytes (printf's format); the broker must close this connection, soon.
 malformed() {
 	local what=$1 bytes=$2 answer status
