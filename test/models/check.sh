@@ -14,7 +14,7 @@ models=test/models
 dir=build/models
 # What the models speak of; every operation on memory in these is in a model, or in out.txt.
 sources='resource.h resource.c drain.c handoff.c help.c cancel.c close.c call.c future.h future.c
-	wait.c thread.h thread.c futex.c idle.c worker.c pool.c'
+	wait.c thread.h thread.c futex.c idle.c worker.c pool.c withdraw.c'
 
 # What pan says of a search that has not seen everything.
 cut='search depth too small|Search not completed|reached -DMEMLIM'
@@ -26,11 +26,11 @@ one() {
 	here=$dir/$number
 	mkdir -p "$here"
 	cp "$models/$model.pml" "$here/"
-	optimise=-O1 flags=-DSAFETY search=
-	[ "$memory" -le 1000 ] || optimise=-O2
+	# A quick search is over before a better compilation of it would be; deep ones need memory.
+	optimise=-O0 flags=-DSAFETY search=
+	[ "$memory" -le 1000 ] || optimise='-O2 -DCOLLAPSE'
 	case $kind in
 	live) flags='-DNFAIR=3' search='-a -f' ;;
-	break) optimise=-O0 ;;
 	esac
 	[ "$kind" != live ] || set -- "$@" -DLIVE
 	why=

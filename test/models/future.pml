@@ -11,15 +11,20 @@
  * leave() compares the generation that visit() and decide() saw: a visitor from before a refused
  * submit does not clear the bit of a later one, on another resource.
  *
+ * A waiter says for which resource it sleeps, looks, and says whose leaving it wants to look again
+ * after; leave() nudges it then, and so does the hand-off. It sleeps only announced, and if the
+ * future is still bound to what it has said. The nudges are a flag for each waiter: has there been
+ * one since it said so?
+ *
  * Left out: memory orders (every step is sequentially consistent); the resource's own words, whose
- * end is a wait for no visits here (resource.pml); nudges (nudge.pml); deadlines; value and status;
- * STOP, which nothing depends on.
+ * end is a wait for no visits here (resource.pml); nudges that are passed on (nudge.pml); waits for
+ * several futures; deadlines; value and status; STOP, which nothing depends on.
  *
  * A CAS loop whose failed rounds write nothing that others see is one step. "@src": see src.awk.
  *
  * Configuration: WAITERS, REFUSED (the first submit is), CANCELLER, THENS, COUNTED (references
  * instead of the users' memory), PROMISE (two complete it), HELPED (nobody runs the task but a
- * waiter on a visit, and PASSERS come and go). LIVE: the property live.
+ * waiter on a visit; PASSERS come and go). LIVE: the property live.
  */
 #ifndef WAITERS
 #define WAITERS 1
@@ -53,10 +58,13 @@ byte resource;             /* the future's; 0: none */
 byte list;                 /* of continuations */
 byte next[THENS + 1];
 byte visits[3];            /* of resources 1 and 2 */
-bool asleep[WAITERS + 1];  /* in the futex wait on the state and on the thread's own nudge */
-bool obstacle[WAITERS + 1]; /* it has found a visitor in its way */
-bool nudged[WAITERS + 1];   /* its nudge word has been bumped since it began to sleep */
+bool in_futex[WAITERS + 1]; /* on the state and the nudge */
+bool asleep[WAITERS + 1];  /* what a thread's record says; 0: of those who do not wait */
+bool nudged[WAITERS + 1];
+bool obstacle[WAITERS + 1]; /* it is this future, not NULL */
+byte awaiting[WAITERS + 1]; /* the resource; 0: not known yet */
 byte references;
+bool queued;               /* resource 2, with the task */
 
 /* What is asserted about. */
 bool gone;                 /* the future's memory */
@@ -252,34 +260,85 @@ inline wake()
 	atomic {
 		last = 0;
 		do
-		:: last <= WAITERS -> asleep[last] = false; last++
+		:: last <= WAITERS -> in_futex[last] = false; last++
 		:: else -> last = 0; break
 		od
 	}
 }
 
+/* ---- Sleepers ---- */
+
+/* acted: the thread will look; clobbers nothing. */
+inline nudge_thread(thread)
+{
+	if
+	:: asleep[thread] ->
+		/* The bump, and the wake of its word, as in nudge.pml. */
+		atomic { nudged[thread] = true; in_futex[thread] = false }
+		acted = asleep[thread]
+	:: else
+	fi
+}
+
+/* By the one who has queued resource 2; clobbers i, last, acted. */
+inline nudge_for()
+{
+	i = 1;
+	do
+	:: i > WAITERS -> break
+	:: i <= WAITERS ->
+		if
+		:: asleep[i] ->
+			/* @src thread.c:baton__thread_nudge_for
+			 * awaiting = load_relaxed(&thread->awaiting) */
+			last = awaiting[i];
+			if
+			/* @src thread.c:baton__thread_nudge_for
+			 * if (awaiting && awaiting != resource) */
+			:: last == 0 || last == 2 -> nudge_thread(i)
+			:: else
+			fi;
+			if
+			/* @src thread.c:baton__thread_nudge_for
+			 * load_relaxed(&thread->awaiting) == awaiting) */
+			:: acted && last && awaiting[i] == last -> break
+			:: else -> acted = false
+			fi
+		:: else
+		fi;
+		i++
+	od;
+	i = 0;
+	last = 0;
+	acted = false
+}
+
+/* By the visitor who has left; clobbers i, acted. */
+inline nudge_obstructed(me)
+{
+	i = 1;
+	do
+	:: i > WAITERS -> break
+	:: i <= WAITERS ->
+		if
+		/* @src thread.c:baton__thread_nudge_obstructed
+		 * const void *obstacle = load_relaxed(&thread->obstacle) */
+		:: i != me && obstacle[i] ->
+			/* @src thread.c:baton__thread_nudge_obstructed
+			 * (void)baton__thread_nudge(thread) */
+			nudge_thread(i)
+		:: else
+		fi;
+		i++
+	od;
+	i = 0;
+	acted = false
+}
+
 /* ---- Visitors ---- */
 
 /* visiting: the resource, or 0. */
-/* Those who have said that a visitor is in their way. Clobbers last. */
-inline nudge_obstructed()
-{
-	last = 1;
-	do
-	:: last <= WAITERS ->
-		atomic {
-			if
-			:: obstacle[last] -> nudged[last] = true; asleep[last] = false
-			:: else
-			fi
-		};
-		last++
-	:: else -> break
-	od;
-	last = 0
-}
-
-inline visit()
+inline visit(me)
 {
 	do
 	:: true ->
@@ -293,24 +352,33 @@ inline visit()
 		:: VISITABLE(seen) && visiting && (seen & VISITOR) ->
 			visiting = 0;
 			if
-			/* @src future.c:baton__future_visit load_relaxed(&baton__self->asleep) */
-			:: !me -> break
+			/* @src future.c:baton__future_visit
+			 * if (!load_relaxed(&baton__self->asleep)) */
+			:: !asleep[me] -> break
 			:: else
 			fi;
-#ifndef BREAK_OBSTACLE_UNSAID
+#ifndef BREAK_OBSTACLE_LATE
 			/* @src thread.c:baton__thread_obstructed store_relaxed(&self->obstacle */
 			obstacle[me] = true;
 #endif
 			atomic {
 				TOUCH;
 				if
+#ifdef BREAK_NOT_WANTED
+				:: true -> break
+#else
 				:: state == seen ->
 					/* @src future.c:baton__future_visit
 					 * cas_release(&future->_state, &state, state
 					 * | BATON__FUTURE_WANTED) */
 					state = state | WANTED;
 					break
+#endif
+#ifdef BREAK_WANTED_ONCE
+				:: else -> break
+#else
 				:: else
+#endif
 				fi
 			}
 		:: else ->
@@ -329,11 +397,17 @@ inline visit()
 			}
 		fi
 	od;
+#ifdef BREAK_OBSTACLE_LATE
+	if
+	:: !visiting && (seen & VISITOR) && asleep[me] -> obstacle[me] = true
+	:: else
+	fi;
+#endif
 	seen = 0
 }
 
 /* Ends the visit. */
-inline leave()
+inline leave(me)
 {
 	/* @src future.c:baton__future_leave uint32_t state = load_relaxed(&future->_state) */
 	atomic { TOUCH; assert(!freed[visiting]); seen = state }
@@ -347,7 +421,9 @@ inline leave()
 			TOUCH;
 			if
 			:: state == seen ->
-				/* @src future.c:baton__future_leave cas_acq_rel(&future->_state */
+				/* @src future.c:baton__future_leave
+				 * cas_acq_rel(&future->_state, &state,
+				 * state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED)) */
 				state = state & ~(VISITOR | WANTED);
 				visiting = 0;
 				break
@@ -366,11 +442,11 @@ inline leave()
 			visiting = 0
 		}
 	:: !visiting && (seen & WANTED) ->
+		/* The future may be gone. */
+		seen = 0;
 #ifndef BREAK_LEAVE_SILENTLY
 		/* @src future.c:baton__future_leave baton__thread_nudge_obstructed(future) */
-		nudge_obstructed()
-#else
-		skip
+		nudge_obstructed(me)
 #endif
 	:: else
 	fi;
@@ -424,13 +500,9 @@ inline done_with_it()
 proctype Waiter(byte me)
 {
 	short seen, watched;
-	byte visiting, generation, last, home;
-	bool counted, claimed, chained;
+	byte visiting, generation, last, home, i;
+	bool counted, claimed, chained, acted;
 
-#ifdef HELPED
-	/* From here on there is a nudge for those who sleep (nudge.pml). */
-	resource == 2;
-#endif
 	do
 	:: true ->
 		/* sleep_once */
@@ -439,23 +511,34 @@ proctype Waiter(byte me)
 			/* @src wait.c:found baton__future_final(wait->futures[i]) */
 			if
 			:: state & FINAL -> break
-			:: else ->
-				/* @src thread.c:baton__thread_sleeps store_relaxed(&self->obstacle, NULL) */
-				obstacle[me] = false;
-				nudged[me] = false
+			:: else
 			fi
+		}
+		/* @src wait.c:awaiting resource = baton__future_resource(future) */
+		atomic { TOUCH; last = resource }
+		atomic {
+			nudged[me] = false;
+			/* @src thread.c:baton__thread_sleeps
+			 * store_relaxed(&self->awaiting, resource) */
+			awaiting[me] = last;
+			last = 0;
+			/* @src thread.c:baton__thread_sleeps
+			 * store_relaxed(&self->obstacle, NULL) */
+			obstacle[me] = false;
+			/* @src thread.c:baton__thread_sleeps store_seq_cst(&self->asleep, 1) */
+			asleep[me] = true
 		}
 		if
 		/* @src wait.c:help_one
-		 * struct baton_resource *resource = baton__future_resource(future) */
-		:: resource -> visit();
+		 * cas_seq_cst(&future->_resource, &resource, resource) */
+		:: resource -> visit(me);
 			if
 			:: visiting ->
 				assert(!freed[visiting]);
 #ifdef HELPED
 				/* Whoever borrows the baton first finds the task, and runs it. */
 				if
-				:: atomic { !taken -> taken = true }
+				:: atomic { visiting == 2 && queued && !taken -> taken = true }
 					home = visiting;
 					claim();
 					if
@@ -465,7 +548,9 @@ proctype Waiter(byte me)
 				:: else
 				fi;
 #endif
-				leave()
+				/* @src wait.c:help_visited
+				 * baton__leave(future, resource, generation) */
+				leave(me)
 			:: else
 			fi
 		:: else
@@ -484,15 +569,32 @@ proctype Waiter(byte me)
 #endif
 			watched = state
 		}
-		/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
-#ifdef BREAK_FUTEX_BLIND
-		asleep[me] = true;
-#else
-		atomic { TOUCH; asleep[me] = (state == watched && !nudged[me]) }
+		if
+#ifndef BREAK_NOT_AGAIN
+		/* @src wait.c:doze awaiting(wait) != load_relaxed(&baton__self->awaiting) */
+		:: resource != awaiting[me]
 #endif
-		!asleep[me];
-		watched = 0
+		:: else ->
+			/* @src wait.c:doze baton__futex_wait(watches, count + 1, wait->deadline) */
+#ifdef BREAK_FUTEX_BLIND
+			in_futex[me] = true;
+#else
+			atomic { TOUCH; in_futex[me] = (state == watched && !nudged[me]) }
+#endif
+			!in_futex[me]
+		fi;
+		watched = 0;
+		/* @src thread.c:baton__thread_wakes store_seq_cst(&self->asleep, 0) */
+		asleep[me] = false
 	od;
+	atomic {
+		asleep[me] = false;
+		/* Nobody asks for these again. */
+		nudged[me] = false;
+		obstacle[me] = false;
+		awaiting[me] = 0;
+		last = 0
+	}
 	returned++;
 	done_with_it()
 }
@@ -500,7 +602,8 @@ proctype Waiter(byte me)
 proctype Canceller()
 {
 	short seen;
-	byte visiting, generation, last;
+	byte visiting, generation, last, i;
+	bool acted;
 
 	/* cancel.c: decide */
 	do
@@ -527,7 +630,7 @@ proctype Canceller()
 	od;
 	seen = 0;
 	if
-	:: visiting -> assert(!freed[visiting]); leave()
+	:: visiting -> assert(!freed[visiting]); leave(0)
 	:: else
 	fi;
 	done_with_it()
@@ -537,15 +640,12 @@ proctype Canceller()
 proctype Passer()
 {
 	short seen;
-	byte me = 0, visiting, generation, last; /* awake: nobody nudges it */
+	byte visiting, generation, last, i;
+	bool acted;
 
-#ifdef HELPED
-	/* From here on there is a nudge for those who sleep (nudge.pml). */
-	resource == 2;
-#endif
-	visit();
+	visit(0);
 	if
-	:: visiting -> assert(!freed[visiting]); leave()
+	:: visiting -> assert(!freed[visiting]); leave(0)
 	:: else
 	fi;
 	done_with_it()
@@ -592,8 +692,8 @@ proctype Then(byte me)
 proctype Runner()
 {
 	short seen;
-	byte home, last;
-	bool counted, claimed, chained, spare;
+	byte home, last, i;
+	bool counted, claimed, chained, spare, acted;
 
 #ifdef REFUSED
 	/* @src resource.h:baton__ready store_release(&future->_resource, resource) */
@@ -637,11 +737,13 @@ proctype Runner()
 		}
 	od;
 	counted = false;
+#ifndef BREAK_SETTLE_SILENTLY
 	if
 	/* @src future.c:baton__future_settle baton__futex_wake(&future->_state, INT_MAX) */
 	:: seen & SLEEPERS -> wake()
 	:: else
 	fi;
+#endif
 	if
 	:: spare -> atomic { assert(visits[1]); visits[1]--; spare = false }
 	:: else
@@ -661,6 +763,10 @@ proctype Runner()
 	/* Submitted to resource 2, which takes it. */
 	resource = 2;
 #ifdef HELPED
+	/* @src handoff.c:baton__hand_off add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
+	queued = true;
+	/* @src handoff.c:baton__hand_off baton__thread_nudge_for(resource, member) */
+	nudge_for();
 	goto end;
 #endif
 	home = 2;

@@ -13,7 +13,7 @@
  * (future.pml), spinning before the sleep, waits for several futures, executors that are driven.
  *
  * "@src": see src.awk. Configuration: WAITERS; TIMED of them, the first in the registry, may leave
- * at any sleep, having no task; DEEP: see below; POOL: two workers, which block or take the
+ * at any sleep, having no task; DEEP, LATE: see below; POOL: two workers, which block or take the
  * job, and a publisher who believes that one of them looks. LIVE: the property live.
  */
 #ifndef WAITERS
@@ -25,6 +25,12 @@
 /* Of the TIMED: those that are too deep to help, and leave when they find that they should. */
 #ifndef DEEP
 #define DEEP 0
+#endif
+/* LATE: the last waiter pushes its task just before it waits; else all are there at first. */
+#ifdef LATE
+#define HAS_TASK (first < WAITERS || first == WAITERS && pushed)
+#else
+#define HAS_TASK (first <= WAITERS)
 #endif
 /* A waiter that was nudged, and has gone round without helping, remembers it. */
 #ifdef BREAK_FORGETS
@@ -51,6 +57,9 @@ bool in_futex[WAITERS + 1];
 byte blocked;
 
 byte returned;
+#ifdef LATE
+bool pushed;
+#endif
 
 #define ALL_DONE (returned == WAITERS)
 
@@ -133,6 +142,13 @@ proctype Waiter(byte me)
 	byte seen, i;
 	bool acted, did, late, nudged;
 
+#ifdef LATE
+	if
+	/* @src resource.c:push cas_release(&resource->_word, word */
+	:: me == WAITERS -> pushed = true
+	:: else
+	fi;
+#endif
 	do
 	:: true ->
 		/* @src thread.c:baton__thread_sleeps load_acquire(&self->nudge) */
@@ -150,7 +166,7 @@ proctype Waiter(byte me)
 		:: atomic { !final[me] && me > DEEP && turn == QUEUED -> turn = HELPED }
 			/* All, where its own has not come yet. */
 			do
-			:: !final[me] && first <= WAITERS ->
+			:: !final[me] && HAS_TASK ->
 				atomic {
 					/* @src future.c:baton__future_finish
 					 * cas_acq_rel(&future->_state, &found, next) */
@@ -165,19 +181,27 @@ proctype Waiter(byte me)
 				}
 			:: else -> break
 			od;
-#ifndef BREAK_FORGETS
-			/* @src wait.c:sleep_once wait->answered = nudge */
-			nudged = false;
-#endif
 			/* @src help.c:give_back cas_seq_cst(&resource->_job._turn, &turn, next) */
 			turn = QUEUED;
 #ifndef BREAK_GIVE_BACK_SILENT
 			if
 			/* @src help.c:give_back baton__thread_nudge_for(resource, member) */
-			:: did -> did = false; nudge_for()
-			:: else
-			fi
+			:: did -> nudge_for()
+#ifndef BREAK_PUSHED_SINCE
+			/* @src help.c:pushed_since
+			 * baton__thread_any_asleep() && load_relaxed(&resource->_word) */
+			:: !did && sleepers ->
+				if
+				/* @src help.c:give_back busy && (did || pushed_since(resource)) */
+				:: HAS_TASK -> nudge_for()
+				:: else
+				fi
 #endif
+			:: else
+			fi;
+#endif
+			/* @src wait.c:sleep_once if (status == 1) wait->answered = nudge; */
+			nudged = nudged && !did
 		:: else
 		fi;
 #ifdef BREAK_ASLEEP_LATE
@@ -189,9 +213,10 @@ proctype Waiter(byte me)
 		seen = nudge[me];
 #endif
 		if
-		:: late
-		:: !late && me <= TIMED && me > DEEP -> late = true
-		:: !late ->
+		:: did -> did = false
+		:: !did && late
+		:: !did && !late && me <= TIMED && me > DEEP -> late = true
+		:: !did && !late ->
 			/* @src wait.c:announce
 			 * cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS) */
 			announced[me] = true;
@@ -203,7 +228,7 @@ proctype Waiter(byte me)
 			fi
 		fi;
 #ifdef BREAK_WAKES_EARLY_LOOK
-		nudged = (nudge[me] != seen);
+		nudged = CARRIED (nudge[me] != seen);
 #endif
 		/* @src thread.c:baton__thread_wakes store_seq_cst(&self->asleep, 0) */
 		asleep[me] = false;
@@ -211,19 +236,17 @@ proctype Waiter(byte me)
 		sleepers--;
 #ifndef BREAK_WAKES_EARLY_LOOK
 		/* @src thread.c:baton__thread_wakes load_seq_cst(&self->nudge) != nudge */
+		/* @src wait.c:wait_some wait->answered = load_relaxed(&baton__self->nudge) */
 		nudged = CARRIED (nudge[me] != seen);
 #endif
 		if
 #ifndef BREAK_NOT_PASSED_ON
 		/* @src wait.c:sleep_once
-		 * baton__thread_wakes(wait->answered) && (status < 0 || found(wait)) */
+		 * if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait))) */
 		:: nudged && (late || final[me]) -> nudge_all()
 #endif
 		:: else
 		fi;
-#ifdef BREAK_FORGETS
-		nudged = false;
-#endif
 		seen = 0;
 		if
 		:: late || final[me] -> break
@@ -231,6 +254,7 @@ proctype Waiter(byte me)
 		fi
 	od;
 	late = false;
+	nudged = false;
 	returned++
 }
 
