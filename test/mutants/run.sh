@@ -16,8 +16,8 @@ explorer=$2
 shift 2
 here=test/mutants
 out=build/mutants
-rm -rf $out/results $out/work
-mkdir -p $out/results $out/work build/results
+rm -rf $out/results $out/tried
+mkdir -p $out/results $out/tried build/results
 begin=$(date +%s)
 
 {

@@ -17,7 +17,7 @@ name=$1
 file=$2
 place=$3
 here=test/mutants
-dir=build/mutants/work/$name
+dir=build/mutants/tried/$name
 result=build/mutants/results/$name
 mkdir -p "$dir/src"
 
