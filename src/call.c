@@ -61,37 +61,65 @@ static int async_run(struct baton_task *task)
 	return 0;
 }
 
-/* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
-BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                               void **value)
+static void count_at_once(const struct baton_resource *resource)
+{
+	if (!resource->_stats)
+		return;
+	baton__count(&resource->_stats->submitted, 1);
+	baton__count(&resource->_stats->executed, 1);
+	baton__count(&resource->_stats->captures, 1);
+}
+
+/*
+ * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: it is
+ * not idle.
+ *
+ * Many resources do not fit the caches, and then the processor should get as far ahead as it can
+ * while it waits for this one's line, to the next call's. What ends that are stores: so the short
+ * paths keep little across fn that would have to be saved first.
+ */
+BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, uintptr_t mode,
+                               baton_call_fn fn, void *arg, void **value)
 {
 	struct baton__thread *self = baton__self;
 	struct baton__frame frame;
-	uintptr_t word = 0;
 	void *result;
 
 	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-	if (load_relaxed(&resource->_word) || !cas_acquire(&resource->_word, &word, BATON__BUSY))
+	if (!cas_acquire(&resource->_word, &word, mode | BATON__BUSY))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	result = fn(arg);
-	if (resource->_stats) {
-		baton__count(&resource->_stats->submitted, 1);
-		baton__count(&resource->_stats->executed, 1);
-		baton__count(&resource->_stats->captures, 1);
-	}
-	word = BATON__BUSY;
-	/* [R2] release: all that fn did; pairs with [R2] in capture */
-	if (BATON_LIKELY(cas_release(&resource->_word, &word, 0))) {
-		baton__frame_exit(self, &frame);
-	} else {
-		frame.value = NULL;
-		frame.after = NULL;
-		baton__run_captured(&frame, resource, 1, 1);
-	}
 	if (value)
 		*value = result;
+	if (mode != BATON__NORMAL)
+		count_at_once(resource);
+	word = baton__fresh(mode | BATON__BUSY);
+	/* [R2] release: all that fn did; pairs with [R2] in capture */
+	if (BATON_LIKELY(cas_release(&resource->_word, &word, baton__fresh(mode))))
+		baton__frame_exit(self, &frame);
+	else
+		baton__run_on();
 	return true;
+}
+
+/* With statistics; or just initialised, and then NORMAL from now on. */
+static BATON_NOINLINE bool call_special(struct baton_resource *resource, baton_call_fn fn,
+                                        void *arg, void **value)
+{
+	return baton__capture_limit(resource) &&
+	       call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
+}
+
+/* Captures an idle resource and runs fn at once. False: it is not idle. */
+BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                               void **value)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	if (BATON_LIKELY(!word))
+		return call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value);
+	return word == BATON__SPECIAL && call_special(resource, fn, arg, value);
 }
 
 /* The wait can never end: the call is withdrawn, which ends it. */
@@ -128,18 +156,28 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	return error;
 }
 
-BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                            void **value)
+/* Not at once: this thread's first call, or the resource is busy. */
+static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                    void **value)
 {
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = baton__thread_attach();
 
 		if (error)
 			return error;
+		if (call_at_once(resource, fn, arg, value))
+			return 0;
 	}
-	if (BATON_LIKELY(call_at_once(resource, fn, arg, value)))
-		return 0;
 	return call_and_wait(resource, fn, arg, value);
+}
+
+BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                            void **value)
+{
+	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE) &&
+	    BATON_LIKELY(call_at_once(resource, fn, arg, value)))
+		return 0;
+	return call_slow(resource, fn, arg, value);
 }
 
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,

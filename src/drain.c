@@ -84,7 +84,7 @@ static uintptr_t mode_after(const struct baton_resource *resource, uintptr_t wor
 {
 	if ((word & BATON__MODE) != BATON__ATTENTION)
 		return word & BATON__MODE;
-	return baton__capture_limit(resource) ? BATON__NORMAL : BATON__LATER;
+	return baton__mode(resource);
 }
 
 void baton__take(struct baton_resource *resource)

@@ -37,6 +37,13 @@ _Noreturn BATON_COLD void baton__assert_fail(const char *condition, const char *
 #define BATON_ASSERT(condition)                                                                    \
 	(BATON_LIKELY(condition) ? (void)0 : baton__assert_fail(#condition, __FILE__, __LINE__))
 
+/* A value that the compiler makes here, and does not keep in a register across what precedes. */
+BATON_INLINE uintptr_t baton__fresh(uintptr_t value)
+{
+	__asm__ volatile("" : "+r"(value));
+	return value;
+}
+
 /* One turn of a spinning loop. */
 BATON_INLINE void baton__pause(void)
 {

@@ -24,11 +24,8 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *use
                                       struct baton_resource_stats *stats)
 {
 	BATON_ASSERT(!config || config->quantum > 0);
-	if (config && config->capture_limit == 0)
-		*resource =
-			(struct baton_resource)BATON_RESOURCE_INIT_LATER(user, name, config, stats);
-	else
-		*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
+	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
+	resource->_word = baton__mode(resource); /* unshared: nobody else has seen it yet */
 }
 
 BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
@@ -68,28 +65,24 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 /* The runner found nobody else's task: the common end. */
 BATON_INLINE bool release_at_once(struct baton_resource *resource)
 {
-	uintptr_t word = BATON__BUSY;
+	uintptr_t word = baton__fresh(BATON__BUSY);
 
 	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
-	return cas_release(&resource->_word, &word, 0);
+	return cas_release(&resource->_word, &word, baton__fresh(0));
 }
 
-BATON_INLINE bool capture(struct baton_resource *resource, uintptr_t idle)
+BATON_INLINE bool capture(struct baton_resource *resource, uintptr_t idle, uintptr_t mode)
 {
 	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-	return cas_acquire(&resource->_word, &idle, idle | BATON__BUSY);
+	return cas_acquire(&resource->_word, &idle, mode | BATON__BUSY);
 }
 
-BATON_INLINE void count_submitted(struct baton_resource *resource, uint32_t count)
+static void count_submitted(struct baton_resource *resource, uint32_t count, bool captured)
 {
-	if (resource->_stats)
-		baton__count(&resource->_stats->submitted, count);
-}
-
-BATON_INLINE void count_capture(struct baton_resource *resource)
-{
-	if (resource->_stats)
-		baton__count(&resource->_stats->captures, 1);
+	if (!resource->_stats)
+		return;
+	baton__count(&resource->_stats->submitted, count);
+	baton__count(&resource->_stats->captures, captured);
 }
 
 /* An idle resource that must not run here: to its executor. The caller has captured it. */
@@ -100,7 +93,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	enum baton__handoff given;
 
 	resource->_list = first;
-	count_submitted(resource, count);
+	count_submitted(resource, count, false);
 	given = baton__hand_off(resource);
 	if (given == BATON__GIVEN)
 		return 0;
@@ -177,19 +170,20 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			first = reversed(newest);
 			newest = NULL;
 		}
-		if (!capture(resource, word))
+		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
+		if (!capture(resource, word, baton__mode(resource)))
 			continue;
-		if (word == BATON__NORMAL && inline_ok && baton__self->depth < BATON_NESTING_MAX) {
+		inline_ok = inline_ok && baton__capture_limit(resource);
+		if (inline_ok && baton__self->depth < BATON_NESTING_MAX) {
 			struct baton__frame frame;
 
 			resource->_list = first;
-			count_submitted(resource, count);
-			count_capture(resource);
+			count_submitted(resource, count, true);
 			baton__frame_push(&frame, resource);
 			baton__run_captured(&frame, resource, 0, count);
 			return 0;
 		}
-		return start_later(resource, first, count, inline_ok && word == BATON__NORMAL);
+		return start_later(resource, first, count, inline_ok);
 	}
 }
 
@@ -241,15 +235,13 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	struct baton__frame frame;
 
 	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
-	    !capture(resource, 0))
+	    !capture(resource, 0, 0))
 		return submit_slow(resource, task, true);
 	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
 		baton__run_captured(&frame, resource, 0, 0);
 		return -EINVAL;
 	}
-	count_submitted(resource, 1);
-	count_capture(resource);
 	baton__run_task(&frame, resource, task);
 	if (BATON_LIKELY(release_at_once(resource)))
 		baton__frame_exit(baton__self, &frame);
@@ -258,55 +250,48 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	return 0;
 }
 
-/* Runs on from the short path: the rest of the frame is set up only now. */
-static BATON_NOINLINE int run_on(struct baton__frame *frame, struct baton_resource *resource)
+BATON_NOINLINE void baton__run_on(void)
 {
+	struct baton__frame *frame = baton__self->top;
+
 	frame->value = NULL;
 	frame->after = NULL;
-	baton__run_captured(frame, resource, 1, 1);
-	return 0;
+	baton__run_captured(frame, frame->resource, 1, 1);
 }
 
-static BATON_NOINLINE void count_at_once(struct baton_resource *resource)
+/* A task without a future, of a thread that is not too deep, for a resource that was not idle. */
+static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct baton_task *task)
 {
-	count_submitted(resource, 1);
-	count_capture(resource);
-	baton__count(&resource->_stats->executed, 1);
-}
+	uintptr_t word = load_relaxed(&resource->_word);
 
-/* One look at a busy resource, for a task without a future. False: the long way. */
-BATON_INLINE bool push_at_once(struct baton_resource *resource, uintptr_t word,
-                               struct baton_task *task)
-{
-	return (word & BATON__BUSY) && (word & BATON__MODE) != BATON__CLOSED &&
-	       push(resource, &word, task, task, word & ~BATON__TASKS);
+	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	    push(resource, &word, task, task, word & ~BATON__TASKS))
+		return 0;
+	return submit_slow(resource, task, true);
 }
 
 /*
- * The short path: no future, and the resource is idle, or busy and the push succeeds at once. What
- * it does not do is done in submit_slow.
+ * The short path: no future, and the resource is idle. What it does not do is done in the others.
  */
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton__thread *self = baton__self;
-	uintptr_t word = load_relaxed(&resource->_word);
 	struct baton__frame frame;
 
 	if (task->_future)
 		return submit_with_future(resource, task);
 	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
 		return submit_slow(resource, task, true);
-	if (word)
-		return push_at_once(resource, word, task) ? 0 : submit_slow(resource, task, true);
-	if (BATON_UNLIKELY(!capture(resource, 0)))
+	if (load_relaxed(&resource->_word))
+		return submit_busy(resource, task);
+	if (BATON_UNLIKELY(!capture(resource, 0, 0)))
 		return submit_slow(resource, task, true);
 	baton__frame_enter(self, &frame, resource);
 	(void)task->_run(task); /* last touch of the task */
-	if (BATON_UNLIKELY(resource->_stats != NULL))
-		count_at_once(resource);
-	if (BATON_UNLIKELY(!release_at_once(resource)))
-		return run_on(&frame, resource);
-	baton__frame_exit(self, &frame);
+	if (BATON_LIKELY(release_at_once(resource)))
+		baton__frame_exit(self, &frame);
+	else
+		baton__run_on();
 	return 0;
 }
 

@@ -5,9 +5,11 @@
  * _word: the inbox and the state, in one word:
  *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
  *                  capturing CAS, cleared by the releasing one.
- *   MODE   2 bits  NORMAL, LATER (never inline; constant from init on), ATTENTION (a cancel mark is
- *                  in the inbox; set with its push, cleared when the runner takes the inbox, only
- *                  while BUSY), CLOSED (for good).
+ *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
+ *                  SPECIAL (limit 0, or statistics; or not looked at since the static initialiser:
+ *                  then the first capture makes it NORMAL), ATTENTION (a cancel mark is in the
+ *                  inbox; set with its push, cleared when the runner takes the inbox, only while
+ *                  BUSY), CLOSED (for good).
  *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
  *
  *   idle -> BUSY                    capture, by submit, call, a closer with a mark
@@ -57,7 +59,7 @@
 #define BATON__BUSY ((uintptr_t)1)
 #define BATON__MODE ((uintptr_t)6)
 #define BATON__NORMAL ((uintptr_t)0)
-#define BATON__LATER ((uintptr_t)2)
+#define BATON__SPECIAL ((uintptr_t)2)
 #define BATON__ATTENTION ((uintptr_t)4)
 #define BATON__CLOSED ((uintptr_t)6)
 #define BATON__TASKS (~(uintptr_t)7)
@@ -172,6 +174,12 @@ BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource
 	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
 }
 
+/* The mode of an open resource of which nothing is asked. */
+BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
+{
+	return resource->_stats || !baton__capture_limit(resource) ? BATON__SPECIAL : BATON__NORMAL;
+}
+
 /* Enters one task that has been unlinked, and completes its future. The holder, with its frame. */
 void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
                      struct baton_task *task);
@@ -216,6 +224,9 @@ void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
  */
 void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
                          uint32_t own);
+
+/* The same from the short path, which has set up only half of this thread's topmost frame. */
+void baton__run_on(void);
 
 /* As above, for a baton that was taken over and whose limits do not count. */
 void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);

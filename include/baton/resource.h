@@ -38,7 +38,7 @@ struct baton_resource_config {
 	 * count. 0: tasks run only on the executor's threads (no capture, no inline call, no help
 	 * from other threads), except that when the executor ends, what others submit while one
 	 * thread is refused, or cancels the resource's job, is run by that thread: nobody else is
-	 * left. Such a resource is initialised with BATON_RESOURCE_INIT_LATER.
+	 * left.
 	 */
 	uint32_t capture_limit;
 	/* Tasks that a worker runs before it puts the resource behind the others. Not 0. */
@@ -92,18 +92,14 @@ struct baton_resource {
 /*
  * Constant initialisers. `user`: yours, for baton_resource_user(). `name`: for statistics and
  * messages, must outlive the resource, may be NULL. `config`, `stats`: may be NULL (defaults; not
- * counted). _LATER: for a config whose capture_limit is 0, and only for such.
+ * counted).
  */
 #define BATON_RESOURCE_INIT(user, name, config, stats)                                             \
-	{                                                                                          \
-		0, NULL, {NULL, 1, 0}, (user), (name), (config), (stats)                           \
-	}
-#define BATON_RESOURCE_INIT_LATER(user, name, config, stats)                                       \
 	{                                                                                          \
 		2, NULL, {NULL, 1, 0}, (user), (name), (config), (stats)                           \
 	}
 
-/* The same at run time; looks at the config, so it serves both kinds. Errors: none. */
+/* The same at run time. Errors: none. */
 void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                          const struct baton_resource_config *config,
                          struct baton_resource_stats *stats);

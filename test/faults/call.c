@@ -184,7 +184,7 @@ SCENARIO(call, closed)
 SCENARIO(call, with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
 	struct baton_future *future = NULL;
 	atomic_int count = 0;
 	void *value = &resource;

@@ -73,7 +73,7 @@ SCENARIO(close, then_busy)
 SCENARIO(close, then_with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
 	struct end end;
 
 	end_init(&end, &resource);

@@ -114,7 +114,7 @@ SCENARIO(submit, later)
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {.quantum = 1,
 	                                             .executor = USE(baton_pool_executor(pool))};
-	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
 	struct probe first;
 	struct probe second;
 
@@ -203,7 +203,7 @@ SCENARIO(submit, batch)
 SCENARIO(submit, batch_with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 2};
-	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
 	struct batch batch;
 
 	batch_init(&batch, &resource);

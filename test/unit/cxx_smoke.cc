@@ -58,7 +58,7 @@ constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
 constexpr baton_resource_config config_later = {0, BATON_QUANTUM, 0, 0, nullptr, nullptr};
 constexpr baton_resource resource_later =
-	BATON_RESOURCE_INIT_LATER(nullptr, "later", &config_later, nullptr);
+	BATON_RESOURCE_INIT(nullptr, "later", &config_later, nullptr);
 
 baton_resource_stats stats;
 baton_future future = BATON_FUTURE_INIT;

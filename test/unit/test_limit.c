@@ -168,7 +168,7 @@ Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 	static const struct baton_resource_config base = {0, 64, 0, 0, NULL, NULL};
 	struct baton_resource_config config = base;
 	struct stash stash;
-	struct baton_resource resource = BATON_RESOURCE_INIT_LATER(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
 	struct journal journal = {0};
 	struct step steps[4];
 	struct baton_task *batch[2] = {&steps[1].task, &steps[2].task};
