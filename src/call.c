@@ -168,6 +168,9 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_
 		if (call_at_once(resource, fn, arg, value))
 			return 0;
 	}
+	if (baton__barge_due(baton__self) && baton__barge(resource) &&
+	    call_at_once(resource, fn, arg, value))
+		return 0;
 	return call_and_wait(resource, fn, arg, value);
 }
 

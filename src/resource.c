@@ -145,6 +145,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 {
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
+	bool may_barge = inline_ok;
 	uintptr_t word;
 
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
@@ -156,6 +157,11 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (word & BATON__BUSY) {
 			struct baton_task *oldest = first;
 
+			if (may_barge && baton__barge_due(baton__self) && baton__barge(resource)) {
+				may_barge = false;
+				continue;
+			}
+			may_barge = false;
 			if (!newest)
 				newest = reversed(first);
 			if (push(resource, &word, newest, oldest, word & ~BATON__TASKS))
@@ -264,7 +270,8 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	if (!baton__barge_due(baton__self) && word & BATON__BUSY &&
+	    (word & BATON__MODE) != BATON__CLOSED &&
 	    push(resource, &word, task, task, word & ~BATON__TASKS))
 		return 0;
 	return submit_slow(resource, task, true);

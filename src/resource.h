@@ -238,6 +238,22 @@ void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         bool inline_ok);
 
+/* Is it worth a look before a busy resource is pushed to? */
+BATON_INLINE bool baton__barge_due(struct baton__thread *self)
+{
+	/* Who holds another resource does not let that one's submitters wait, too. Nor has a thread
+	 * without a record been lucky. */
+	if (self->depth > 0)
+		return false;
+	if (self->barge_skip == 0)
+		return true;
+	self->barge_skip--;
+	return false;
+}
+
+/* Stands back from a busy resource for a moment. True: then it was idle. */
+bool baton__barge(const struct baton_resource *resource);
+
 /*
  * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future
  * was cancelled meanwhile, and is now complete.
