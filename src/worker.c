@@ -21,29 +21,21 @@
 
 /* Jobs from the LIFO slot in a row, as tokio. */
 #define LIFO_MAX 3
-#ifndef BATON_WORKER_LOOKS /* tests make these small */
+#ifndef BATON_WORKER_SHARE_MIN /* tests make these small */
 /* Every so many jobs the injection queue comes first; a prime, as in tokio and Go. */
 #define BATON_WORKER_INJECTION_TICK 61
 /* Jobs fetched from the injection queue at a time. */
 #define BATON_WORKER_SHARE_MIN 4
-/* Looking around before sleeping: 16 looks, 2 microseconds apart. LIFO slots of others are left
- * alone at first: their owners, whose caches are warm, mostly come to them in that time. */
-#define BATON_WORKER_LOOKS 16
+/* Others' LIFO slots are left alone for the first looks: their owners, whose caches are warm,
+ * mostly come to them in that time. */
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 8
 #endif
 #define SHARE_MAX 64
-#define LOOK_NS 2000
 #define LOOK_PAUSES 256
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
 static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
-
-static void count(uint64_t *counter, uint64_t more)
-{
-	/* Relaxed: this worker alone writes it, and nothing hangs on it. */
-	store_relaxed(counter, load_relaxed(counter) + more);
-}
 
 /* Takes the job in the worker's LIFO slot; any thread. */
 static struct baton_job *take_lifo(struct baton__worker *worker)
@@ -105,7 +97,7 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	first = baton__joblist_pop(&list);
 	if (!first)
 		return NULL;
-	count(&worker->counts.injection_batches, 1);
+	baton__worker_count(&worker->counts.injection_batches, 1);
 	/* Also what the fetch itself has moved within the queue, which another may have missed. */
 	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
 	/* Bounded by what was fetched. */
@@ -153,18 +145,12 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 			stolen = 1;
 		}
 		if (job) {
-			count(&worker->counts.stolen, stolen);
+			baton__worker_count(&worker->counts.stolen, stolen);
 			got_work(worker, stolen > 1);
 			return job;
 		}
 	}
 	return NULL;
-}
-
-static bool is_ending(struct baton_pool *pool)
-{
-	/* [W5] acquire: pairs with [W5] in set_state. */
-	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
 /* Searching: looks at all queues, again and again, for some tens of microseconds. */
@@ -176,63 +162,13 @@ static struct baton_job *look_around(struct baton__worker *worker)
 
 		if (!job)
 			job = steal(worker, look >= BATON_WORKER_LOOKS_BEFORE_LIFO);
-		if (job || is_ending(worker->pool))
+		if (job || baton__worker_is_ending(worker->pool))
 			return job;
-		until = baton__now_ns() + LOOK_NS;
+		until = baton__now_ns() + BATON__LOOK_NS;
 		for (int i = 0; i < LOOK_PAUSES && baton__now_ns() < until; i++)
 			baton__pause();
 	}
 	return NULL;
-}
-
-/* The last one awake after a shutdown, with nothing in its hands: ends the pool if all has run. */
-static void try_end(struct baton_pool *pool)
-{
-	if (!baton__pool_set_state(pool, BATON__POOL_ENDING))
-		return;
-	/* All others sleep, and nobody wakes them while we search: W3, so what there is is in the
-	 * injection queue, or in hands from which it comes there (P5), and at the moment when it
-	 * closes there is nothing. */
-	if (!baton__pool_in_hands(pool) && baton__injection_close_if_empty(&pool->injection)) {
-		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
-		baton__idle_wake_all(&pool->idle);
-	} else {
-		/* Clears the bit, which nobody else sets or clears. [P5] seq_cst: who has not
-		 * withdrawn because of it is asleep for those whom we tell of the jobs now. */
-		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
-	}
-}
-
-/* Sleeps until there may be work; then the worker is searching. Or finds the end. */
-static void park(struct baton__worker *worker)
-{
-	struct baton_pool *pool = worker->pool;
-	bool shutdown = load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN;
-	enum baton__idle_entered entered =
-		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
-	uint32_t state;
-
-	if (entered == BATON__IDLE_ALONE) {
-		/* Without being counted as searching, others could be woken: search first. */
-		if (worker->searching)
-			try_end(pool);
-		return;
-	}
-	worker->searching = false;
-	/* [D6] seq_cst: after our 0 in the wake word. [W6] seq_cst: after we have entered; shutdown
-	 * sets the state, then looks for sleepers: either it finds us, or we see it. */
-	state = load_seq_cst(&pool->state);
-	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
-		return;
-	/* D3. Not if it was shut down before: then another one is awake, and the last one ends it.
-	 */
-	if (entered == BATON__IDLE_LOOK &&
-	    ((!shutdown && (state & BATON__POOL_SHUTDOWN)) || baton__pool_has_work(pool)))
-		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */
-	count(&worker->counts.parked, 1);
-	baton__idle_wait(&pool->idle, worker->index);
-	count(&worker->counts.woken, 1);
-	worker->searching = true; /* or the end: then it does not matter */
 }
 
 /* A job from elsewhere; NULL: the pool has ended. The worker's own queues are empty. */
@@ -241,7 +177,7 @@ static struct baton_job *find(struct baton__worker *worker)
 	struct baton_pool *pool = worker->pool;
 
 	/* Ended by whoever makes a job, or ends the pool. */
-	while (!is_ending(pool)) {
+	while (!baton__worker_is_ending(pool)) {
 		struct baton_job *job = fetch_share(worker);
 
 		if (job)
@@ -252,7 +188,7 @@ static struct baton_job *find(struct baton__worker *worker)
 			job = look_around(worker);
 		if (job)
 			return job;
-		park(worker);
+		baton__worker_park(worker);
 	}
 	return NULL;
 }
@@ -277,7 +213,7 @@ static struct baton_job *next_own(struct baton__worker *worker)
 		return baton__runqueue_pop(&worker->queue);
 	}
 	worker->lifo_streak++;
-	count(&worker->counts.lifo_hits, 1);
+	baton__worker_count(&worker->counts.lifo_hits, 1);
 	return job;
 }
 
@@ -318,7 +254,7 @@ void baton__worker_loop(struct baton__worker *worker)
 	while ((job = next_job(worker))) {
 		worker->running = job->_kind ? job : NULL; /* a plain one's memory may be reused */
 		/* Before it runs: who sees the job done sees it counted. */
-		count(&worker->counts.executed, 1);
+		baton__worker_count(&worker->counts.executed, 1);
 		baton_job_run(job);
 		worker->running = NULL;
 	}

@@ -10,11 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "atomic.h"
 #include "joblist.h"
 #include "platform.h"
 #include "runqueue.h"
 
 struct baton_pool;
+
+/* Looking around before sleeping: at most so many looks, so far apart. */
+#ifndef BATON_WORKER_LOOKS /* tests make it small */
+#define BATON_WORKER_LOOKS 16
+#endif
+#define BATON__LOOK_NS 2000
 
 /* As struct baton_pool_stats. Written by the worker alone, read by anybody, all relaxed. */
 struct baton__worker_counts {
@@ -44,10 +51,22 @@ struct baton__worker {
 	struct baton__worker_counts counts BATON_CACHE_ALIGNED;
 };
 
+BATON_INLINE void baton__worker_count(uint64_t *counter, uint64_t more)
+{
+	/* Relaxed: this worker alone writes it, and nothing hangs on it. */
+	store_relaxed(counter, load_relaxed(counter) + more);
+}
+
 void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index);
 
 /* What the worker's thread does until the pool ends. */
 void baton__worker_loop(struct baton__worker *worker);
+
+/* Has nobody anything to look for any more? */
+bool baton__worker_is_ending(struct baton_pool *pool);
+
+/* Sleeps until there may be work; then the worker is searching. Or finds the end. Its own. */
+void baton__worker_park(struct baton__worker *worker);
 
 /* The worker that the calling thread is, NULL if it is none. */
 struct baton__worker *baton__worker_current(void);

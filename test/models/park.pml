@@ -260,7 +260,7 @@ own:
 find:
 	atomic {
 		if
-		/* @src worker.c:is_ending load_acquire(&pool->state) */
+		/* @src park.c:baton__worker_is_ending load_acquire(&pool->state) */
 		:: pool_state & ENDED -> goto stop
 		:: !(pool_state & ENDED) && is_searching -> goto fetch
 		:: else
@@ -332,7 +332,7 @@ steal:
 	/* ---- park ---- */
 park:
 #ifdef SHUTDOWN
-	/* @src worker.c:park load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN */
+	/* @src park.c:baton__worker_park load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN */
 	alone = pool_state & SHUT;
 #endif
 	/* @src idle.c:baton__idle_enter store_seq_cst(&sleeper->wake */
@@ -374,7 +374,7 @@ enter:
 	}
 #ifndef BREAK_STATE_UNSEEN
 	atomic {
-		/* @src worker.c:park state = load_seq_cst(&pool->state) */
+		/* @src park.c:baton__worker_park state = load_seq_cst(&pool->state) */
 		if
 		:: pool_state & ENDED -> more = false; goto stop
 		:: else -> found = (!alone && pool_state & SHUT)
@@ -384,13 +384,13 @@ enter:
 #endif
 	if
 #ifndef BREAK_LOOK
-	/* @src worker.c:park entered == BATON__IDLE_LOOK */
+	/* @src park.c:baton__worker_park entered == BATON__IDLE_LOOK */
 	:: more && !found -> has_work()
 #endif
 	:: else
 	fi;
 	if
-	/* @src worker.c:park baton__idle_notify(&pool->idle) */
+	/* @src park.c:baton__worker_park baton__idle_notify(&pool->idle) */
 	:: more && found -> found = false; more = false; notify()
 	:: else -> found = false; more = false
 	fi;
@@ -427,7 +427,7 @@ woken:
 	:: else
 	fi;
 	atomic {
-		/* @src worker.c:park worker->searching = true */
+		/* @src park.c:baton__worker_park worker->searching = true */
 		is_searching = true;
 		if
 		:: pool_state & ENDED -> goto stop
@@ -437,7 +437,7 @@ woken:
 try_end:
 	atomic {
 		alone = false;
-		/* @src worker.c:try_end baton__injection_close_if_empty(&pool->injection) */
+		/* @src park.c:try_end baton__injection_close_if_empty(&pool->injection) */
 		if
 		:: is_searching && !injected ->
 			/* @src pool.c:baton__pool_set_state

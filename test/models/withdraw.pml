@@ -150,7 +150,7 @@ proctype Worker()
 	bool in_hands;
 
 	do
-	/* @src worker.c:is_ending load_acquire(&pool->state) */
+	/* @src park.c:baton__worker_is_ending load_acquire(&pool->state) */
 	:: state & (STOP | ENDED) -> break
 	:: atomic { length && !(state & (STOP | ENDED)) -> take(job) }
 		atomic { settle_job(job); job = 0 }
@@ -159,13 +159,13 @@ proctype Worker()
 #ifdef BREAK_HANDS_EARLY
 		in_hands = (hands != 0);
 #endif
-		/* @src worker.c:try_end baton__pool_set_state(pool, BATON__POOL_ENDING) */
+		/* @src park.c:try_end baton__pool_set_state(pool, BATON__POOL_ENDING) */
 		atomic { assert(!(state & ENDING)); state = state | ENDING }
 #ifndef BREAK_HANDS_EARLY
-		/* @src worker.c:try_end !baton__pool_in_hands(pool) */
+		/* @src park.c:try_end !baton__pool_in_hands(pool) */
 		in_hands = (hands != 0);
 #endif
-		/* @src worker.c:try_end baton__injection_close_if_empty(&pool->injection) */
+		/* @src park.c:try_end baton__injection_close_if_empty(&pool->injection) */
 		atomic {
 			if
 			:: !in_hands && !length -> closed = true
@@ -174,12 +174,12 @@ proctype Worker()
 		}
 		if
 		:: !in_hands ->
-			/* @src worker.c:try_end baton__pool_set_state(pool, BATON__POOL_ENDED) */
+			/* @src park.c:try_end baton__pool_set_state(pool, BATON__POOL_ENDED) */
 			state = state | ENDED
 		:: else ->
 			in_hands = false;
 #ifndef BREAK_ENDING_STAYS
-			/* @src worker.c:try_end sub_seq_cst(&pool->state, BATON__POOL_ENDING) */
+			/* @src park.c:try_end sub_seq_cst(&pool->state, BATON__POOL_ENDING) */
 			state = state & ~ENDING
 #endif
 		fi
