@@ -35,6 +35,20 @@ static void try_end(struct baton_pool *pool)
 	}
 }
 
+/*
+ * How long to look around after a job: long, if that would have saved this sleep; else less. Mostly
+ * the next job comes later, and then looking burns the time of a submitter on the same CPU; and who
+ * has burnt time is let in late by the kernel when he is woken: milliseconds.
+ */
+static void learn(struct baton__worker *worker, uint64_t slept_ns)
+{
+	if (slept_ns < (uint64_t)BATON_WORKER_LOOKS * BATON__LOOK_NS)
+		worker->looks = BATON_WORKER_LOOKS;
+	else
+		worker->looks = (worker->looks + 1) / 2;
+	worker->fresh = true;
+}
+
 /* Sleeps until there may be work; then the worker is searching. Or finds the end. */
 void baton__worker_park(struct baton__worker *worker)
 {
@@ -42,6 +56,7 @@ void baton__worker_park(struct baton__worker *worker)
 	bool shutdown = load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN;
 	enum baton__idle_entered entered =
 		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
+	uint64_t since;
 	uint32_t state;
 
 	if (entered == BATON__IDLE_ALONE) {
@@ -62,7 +77,9 @@ void baton__worker_park(struct baton__worker *worker)
 	    ((!shutdown && (state & BATON__POOL_SHUTDOWN)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */
 	baton__worker_count(&worker->counts.parked, 1);
+	since = baton__now_ns();
 	baton__idle_wait(&pool->idle, worker->index);
+	learn(worker, baton__now_ns() - since);
 	baton__worker_count(&worker->counts.woken, 1);
 	worker->searching = true; /* or the end: then it does not matter */
 }

@@ -22,7 +22,7 @@
 /* Jobs from the LIFO slot in a row, as tokio. */
 #define LIFO_MAX 3
 #ifndef BATON_WORKER_SHARE_MIN /* tests make these small */
-/* Every so many jobs the injection queue comes first; a prime, as in tokio and Go. */
+/* After at most so many jobs the injection queue comes first, as in tokio and Go; see tune. */
 #define BATON_WORKER_INJECTION_TICK 61
 /* Jobs fetched from the injection queue at a time. */
 #define BATON_WORKER_SHARE_MIN 4
@@ -31,6 +31,8 @@
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 8
 #endif
 #define SHARE_MAX 64
+/* How long a job from outside waits for a worker that has jobs of its own, about. */
+#define INJECTION_NS 10000
 #define LOOK_PAUSES 256
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
@@ -153,11 +155,14 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 	return NULL;
 }
 
-/* Searching: looks at all queues, again and again, for some tens of microseconds. */
+/* Searching: looks at all queues, again and again, for up to some tens of microseconds. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
-	for (int look = 0; look < BATON_WORKER_LOOKS; look++) {
+	uint32_t looks = worker->fresh ? BATON_WORKER_LOOKS : worker->looks;
+
+	for (uint32_t look = 0; look < looks; look++) {
 		struct baton_job *job = fetch_share(worker);
+		int pauses = look + 1 < looks ? LOOK_PAUSES : 0;
 		uint64_t until;
 
 		if (!job)
@@ -165,7 +170,7 @@ static struct baton_job *look_around(struct baton__worker *worker)
 		if (job || baton__worker_is_ending(worker->pool))
 			return job;
 		until = baton__now_ns() + BATON__LOOK_NS;
-		for (int i = 0; i < LOOK_PAUSES && baton__now_ns() < until; i++)
+		for (int i = 0; i < pauses && baton__now_ns() < until; i++)
 			baton__pause();
 	}
 	return NULL;
@@ -217,12 +222,32 @@ static struct baton_job *next_own(struct baton__worker *worker)
 	return job;
 }
 
+/*
+ * How many jobs until the injection queue comes first again: as many as the last ones took
+ * INJECTION_NS; at least every second one is the worker's own. The time asleep counts, too: then it
+ * is looked at earlier. Source: tokio's self-tuned global queue interval.
+ */
+static void tune(struct baton__worker *worker)
+{
+	uint64_t now = baton__now_ns();
+	uint64_t took = now - worker->tuned_ns;
+	uint64_t jobs = took ? (uint64_t)worker->interval * INJECTION_NS / took : UINT64_MAX;
+
+	if (jobs > BATON_WORKER_INJECTION_TICK)
+		jobs = BATON_WORKER_INJECTION_TICK;
+	worker->interval = jobs < 2 ? 2 : (uint32_t)jobs;
+	worker->to_injection = worker->interval;
+	worker->tuned_ns = now;
+}
+
 static struct baton_job *next_job(struct baton__worker *worker)
 {
 	struct baton_job *job = NULL;
 
-	if (++worker->tick % BATON_WORKER_INJECTION_TICK == 0)
+	if (--worker->to_injection == 0) {
+		tune(worker);
 		job = fetch(worker, 1);
+	}
 	if (!job)
 		job = next_own(worker);
 	if (!job)
@@ -241,6 +266,9 @@ void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, s
 		.pool = pool,
 		.index = (uint32_t)index,
 		.random = UINT64_C(0x9E3779B97F4A7C15) * (index + 1),
+		.to_injection = BATON_WORKER_INJECTION_TICK,
+		.interval = BATON_WORKER_INJECTION_TICK,
+		.looks = BATON_WORKER_LOOKS,
 	};
 	baton__runqueue_init(&worker->queue);
 }
@@ -255,6 +283,7 @@ void baton__worker_loop(struct baton__worker *worker)
 		worker->running = job->_kind ? job : NULL; /* a plain one's memory may be reused */
 		/* Before it runs: who sees the job done sees it counted. */
 		baton__worker_count(&worker->counts.executed, 1);
+		worker->fresh = false;
 		baton_job_run(job);
 		worker->running = NULL;
 	}

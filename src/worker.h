@@ -40,11 +40,15 @@ struct baton__worker {
 	struct baton__joblist kept; /* what found no room when the injection queue had closed */
 	uint64_t random;
 	uint32_t index;
-	uint32_t tick;        /* jobs run */
-	uint32_t lifo_streak; /* jobs from the LIFO slot in a row */
-	bool searching;       /* it is counted so in the idle set */
-	bool unannounced;     /* a push to its run queue was not notified, see schedule */
-	pthread_t thread;     /* creator's */
+	uint32_t to_injection; /* jobs until the injection queue comes first, once */
+	uint32_t interval;     /* what that number began with */
+	uint64_t tuned_ns;     /* when it did */
+	uint32_t lifo_streak;  /* jobs from the LIFO slot in a row */
+	uint32_t looks;        /* at the queues, after a job, before it sleeps; see park.c */
+	bool searching;        /* it is counted so in the idle set */
+	bool fresh;            /* it was woken, and has run no job since */
+	bool unannounced;      /* a push to its run queue was not notified, see schedule */
+	pthread_t thread;      /* creator's */
 	/* Shared: the newest job of this worker. The worker puts; it and thieves swap it out. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
 	struct baton__runqueue queue;

@@ -230,3 +230,77 @@ Test(workers, a_chain_of_jobs_in_the_slot_does_not_starve_the_queue, .timeout = 
 	cr_assert_eq(links[LINKS - 1].result, 1, "it had run before the chain's end");
 	free(links);
 }
+
+/* A worker's own work: each job computes for some microseconds, counts, and submits itself again. */
+struct grinding {
+	struct baton_plain_job job;
+	struct baton_pool *pool;
+	atomic_int *runs;
+	atomic_int stop;
+	atomic_int ended;
+};
+
+static void grinding_run(struct baton_plain_job *job)
+{
+	struct grinding *grinding = baton_container_of(job, struct grinding, job);
+	uint64_t until = now_ns() + 5000;
+
+	while (now_ns() < until)
+		;
+	atomic_fetch_add(grinding->runs, 1);
+	if (atomic_load(&grinding->stop))
+		atomic_store(&grinding->ended, 1);
+	else
+		MUST(baton_pool_submit(grinding->pool, job) == 0);
+}
+
+struct noticing {
+	struct baton_plain_job job;
+	atomic_int *runs;
+	atomic_int seen; /* the others' runs when it was run */
+};
+
+static void noticing_run(struct baton_plain_job *job)
+{
+	struct noticing *noticing = baton_container_of(job, struct noticing, job);
+
+	atomic_store(&noticing->seen, atomic_load(noticing->runs));
+}
+
+static int ascending(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
+/* Up to 61 of a worker's own jobs would go first if the number were fixed, 30 in the middle. */
+Test(workers, a_job_from_outside_waits_for_a_few_long_jobs_only, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	atomic_int runs = 0;
+	struct grinding own[2] = {0};
+	int waited[51];
+
+	for (int i = 0; i < 2; i++) {
+		baton_plain_job_init(&own[i].job, grinding_run, NULL);
+		own[i].pool = pool;
+		own[i].runs = &runs;
+		cr_assert_eq(baton_pool_submit(pool, &own[i].job), 0);
+	}
+	until_at_least(&runs, 200);
+	for (int i = 0; i < 51; i++) {
+		struct noticing noticing = {.runs = &runs, .seen = -1};
+		int before = atomic_load(&runs);
+
+		baton_plain_job_init(&noticing.job, noticing_run, NULL);
+		cr_assert_eq(baton_pool_submit(pool, &noticing.job), 0);
+		until_at_least(&noticing.seen, 0);
+		waited[i] = atomic_load(&noticing.seen) - before;
+	}
+	for (int i = 0; i < 2; i++) {
+		atomic_store(&own[i].stop, 1);
+		until_at_least(&own[i].ended, 1);
+	}
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	qsort(waited, 51, sizeof(waited[0]), ascending);
+	cr_assert_leq(waited[25], 8, "%d in the middle", waited[25]);
+}
