@@ -12,8 +12,8 @@ LAYER_1 := atomic.h
 LAYER_2 := futex.c
 LAYER_3 := joblist.h injection.c runqueue.c
 LAYER_4 := thread.c node.c future.c
-LAYER_5 := executor.h barge.c resource.c drain.c handoff.c help.c cancel.c close.c wait.c \
-	current.c call.c continuation.c job.c driven.c manual.c loop.c
+LAYER_5 := executor.h barge.c resource.c batch.c drain.c handoff.c help.c cancel.c close.c \
+	wait.c current.c call.c continuation.c job.c driven.c manual.c loop.c
 LAYER_6 := cpus.c spawn.c idle.c park.c worker.c withdraw.c pool.c
 LAYER_7 := default_pool.c
 LAYERS := 0 1 2 3 4 5 6 7

@@ -85,8 +85,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 	struct baton__frame frame;
 	void *result;
 
-	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-	if (!cas_acquire(&resource->_word, &word, mode | BATON__BUSY))
+	if (!baton__capture(resource, word, mode))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	result = fn(arg);
@@ -94,9 +93,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 		*value = result;
 	if (mode != BATON__NORMAL)
 		count_at_once(resource);
-	word = baton__fresh(mode | BATON__BUSY);
-	/* [R2] release: all that fn did; pairs with [R2] in capture */
-	if (BATON_LIKELY(cas_release(&resource->_word, &word, baton__fresh(mode))))
+	if (BATON_LIKELY(baton__release_at_once(resource, mode)))
 		baton__frame_exit(self, &frame);
 	else
 		baton__run_on();

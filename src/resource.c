@@ -62,21 +62,6 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 	                            : 0;
 }
 
-/* The runner found nobody else's task: the common end. */
-BATON_INLINE bool release_at_once(struct baton_resource *resource)
-{
-	uintptr_t word = baton__fresh(BATON__BUSY);
-
-	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
-	return cas_release(&resource->_word, &word, baton__fresh(0));
-}
-
-BATON_INLINE bool capture(struct baton_resource *resource, uintptr_t idle, uintptr_t mode)
-{
-	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-	return cas_acquire(&resource->_word, &idle, mode | BATON__BUSY);
-}
-
 static void count_submitted(struct baton_resource *resource, uint32_t count, bool captured)
 {
 	if (!resource->_stats)
@@ -177,7 +162,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			newest = NULL;
 		}
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
-		if (!capture(resource, word, baton__mode(resource)))
+		if (!baton__capture(resource, word, baton__mode(resource)))
 			continue;
 		inline_ok = inline_ok && baton__capture_limit(resource);
 		if (inline_ok && baton__self->depth < BATON_NESTING_MAX) {
@@ -241,7 +226,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	struct baton__frame frame;
 
 	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
-	    !capture(resource, 0, 0))
+	    !baton__capture(resource, 0, 0))
 		return submit_slow(resource, task, true);
 	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
@@ -249,7 +234,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 		return -EINVAL;
 	}
 	baton__run_task(&frame, resource, task);
-	if (BATON_LIKELY(release_at_once(resource)))
+	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(baton__self, &frame);
 	else
 		baton__run_captured(&frame, resource, 1, 1);
@@ -291,11 +276,11 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 		return submit_slow(resource, task, true);
 	if (load_relaxed(&resource->_word))
 		return submit_busy(resource, task);
-	if (BATON_UNLIKELY(!capture(resource, 0, 0)))
+	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
 		return submit_slow(resource, task, true);
 	baton__frame_enter(self, &frame, resource);
 	(void)task->_run(task); /* last touch of the task */
-	if (BATON_LIKELY(release_at_once(resource)))
+	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(self, &frame);
 	else
 		baton__run_on();
@@ -305,35 +290,4 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 {
 	return submit_slow(resource, task, false);
-}
-
-BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
-                                    struct baton_task *const *tasks, size_t count)
-{
-	size_t ready = 0;
-	int error;
-
-	if (count == 0)
-		return 0;
-	if (count > UINT32_MAX)
-		return -EINVAL;
-	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
-	if (error)
-		return error;
-	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
-		return -EPIPE;
-	for (; ready < count; ready++) {
-		if (!baton__ready(resource, tasks[ready])) {
-			error = -EINVAL;
-			goto unready;
-		}
-		tasks[ready]->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
-	}
-	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
-	if (!error)
-		return 0;
-unready:
-	while (ready > 0)
-		(void)baton__unready(resource, tasks[--ready], error);
-	return error;
 }

@@ -195,6 +195,22 @@ void baton__cancel_task(struct baton_resource *resource, struct baton_task *task
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget);
 
+/* From idle, whose word is `idle`, to BUSY in that mode. */
+BATON_INLINE bool baton__capture(struct baton_resource *resource, uintptr_t idle, uintptr_t mode)
+{
+	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
+	return cas_acquire(&resource->_word, &idle, mode | BATON__BUSY);
+}
+
+/* The common end of a short path, if nothing has come meanwhile; `mode`: of the capture. */
+BATON_INLINE bool baton__release_at_once(struct baton_resource *resource, uintptr_t mode)
+{
+	uintptr_t word = baton__fresh(mode | BATON__BUSY);
+
+	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
+	return cas_release(&resource->_word, &word, baton__fresh(mode));
+}
+
 /* Takes the inbox and puts it behind _list, cancel marks obeyed. The holder. */
 void baton__take(struct baton_resource *resource);
 

@@ -274,9 +274,8 @@ submit:
 			goto script
 		:: else
 		fi;
-		/* @src resource.c:capture
+		/* @src resource.h:baton__capture
 		 * cas_acquire(&resource->_word, &idle, mode | BATON__BUSY */
-		/* @src call.c:call_in_mode cas_acquire(&resource->_word, &word, mode | BATON__BUSY */
 		word = word | BUSY;
 		take_baton();
 		accept(mine);
@@ -631,8 +630,7 @@ release_word:
 		:: else
 		fi;
 		/* @src drain.c:release cas_release(&resource->_word, &word, word & BATON__MODE) */
-		/* @src resource.c:release_at_once cas_release(&resource->_word, &word, baton__fresh(0)) */
-		/* @src call.c:call_in_mode cas_release(&resource->_word, &word, baton__fresh(mode)) */
+		/* @src resource.h:baton__release_at_once cas_release(&resource->_word, &word, baton__fresh(mode)) */
 		assert(!list && !queued); /* R3 */
 		word = seen & MODE;
 		give_up_baton();

@@ -218,3 +218,126 @@ Test(batch, more_tasks_than_can_be_counted_are_refused, .timeout = 5)
 	cr_assert_eq(baton_submit_batch(&resource, &none, (size_t)UINT32_MAX + 1), -EINVAL);
 	resource_end(&resource);
 }
+
+/* What a task in the middle of a batch does to its own resource. */
+struct meddler {
+	struct baton_task task;
+	struct baton_resource *resource;
+	struct baton_task *more;
+	int (*meddle)(struct baton_resource *resource);
+	int result;
+};
+
+static int meddler_run(struct baton_task *task)
+{
+	struct meddler *meddler = baton_container_of(task, struct meddler, task);
+
+	if (meddler->more)
+		MUST(baton_submit(meddler->resource, meddler->more) == 0);
+	if (meddler->meddle)
+		meddler->result = meddler->meddle(meddler->resource);
+	return 0;
+}
+
+static int cancelled_count;
+
+static void count_cancelled(struct baton_task *task)
+{
+	(void)task;
+	cancelled_count++;
+}
+
+/* Six in a batch, the third of which meddles; a seventh may be submitted by it. */
+static void run_meddled(struct meddler *meddler, struct journal *journal, struct step *steps,
+                        struct baton_resource *resource)
+{
+	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_task *tasks[6];
+
+	config.cancelled = count_cancelled;
+	cancelled_count = 0;
+	baton_resource_init(resource, NULL, NULL, &config, NULL);
+	steps_init(steps, 7, journal, 0);
+	tasks_of(steps, 6, tasks);
+	meddler->task = (struct baton_task)BATON_TASK_INIT(meddler_run, NULL);
+	meddler->resource = resource;
+	tasks[2] = &meddler->task;
+	cr_assert_eq(baton_submit_batch(resource, tasks, 6), 0);
+}
+
+Test(batch, a_cancel_from_inside_meets_the_rest_of_it, .timeout = 10)
+{
+	struct meddler meddler = {.meddle = baton_resource_cancel_pending};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step steps[7];
+
+	run_meddled(&meddler, &journal, steps, &resource);
+	cr_assert_eq(meddler.result, 0);
+	cr_assert_eq(journal.count, 2);
+	cr_assert_eq(cancelled_count, 3);
+	resource_end(&resource);
+}
+
+Test(batch, what_its_tasks_submit_comes_after_all_of_it, .timeout = 10)
+{
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step steps[7];
+	struct meddler meddler = {.more = &steps[6].task};
+
+	run_meddled(&meddler, &journal, steps, &resource);
+	cr_assert_eq(journal.count, 6);
+	cr_assert_eq(journal.number[4], 5);
+	cr_assert_eq(journal.number[5], 6);
+	resource_end(&resource);
+}
+
+Test(batch, a_close_from_inside_leaves_it_whole, .timeout = 10)
+{
+	struct meddler meddler = {.meddle = baton_resource_close};
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step steps[7];
+
+	run_meddled(&meddler, &journal, steps, &resource);
+	cr_assert_eq(meddler.result, 0);
+	cr_assert_eq(journal.count, 5);
+	cr_assert_eq(baton_submit(&resource, &steps[6].task), -EPIPE);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_resource_deinit(&resource);
+}
+
+/* Its tasks, and the array that names them, in one piece of memory. */
+struct parcel {
+	struct baton_task *tasks[3];
+	struct baton_task own[3];
+	int left;
+};
+
+static int parcel_run(struct baton_task *task)
+{
+	static struct parcel *parcel;
+
+	if (!parcel)
+		parcel = baton_container_of(task, struct parcel, own[0]);
+	if (--parcel->left == 0)
+		free(parcel);
+	return 0;
+}
+
+Test(batch, its_last_task_may_free_all_of_it, .timeout = 10)
+{
+	struct parcel *parcel = malloc(sizeof(*parcel));
+	struct baton_resource resource;
+
+	cr_assert_not_null(parcel);
+	baton_resource_init(&resource, NULL, NULL, NULL, NULL);
+	parcel->left = 3;
+	for (size_t i = 0; i < 3; i++) {
+		parcel->own[i] = (struct baton_task)BATON_TASK_INIT(parcel_run, NULL);
+		parcel->tasks[i] = &parcel->own[i];
+	}
+	cr_assert_eq(baton_submit_batch(&resource, parcel->tasks, 3), 0);
+	resource_end(&resource);
+}

@@ -231,7 +231,7 @@ Test(workers, a_chain_of_jobs_in_the_slot_does_not_starve_the_queue, .timeout = 
 	free(links);
 }
 
-/* A worker's own work: each job computes for some microseconds, counts, and submits itself again. */
+/* A worker's own work: each computes for some microseconds, counts, and submits itself again. */
 struct grinding {
 	struct baton_plain_job job;
 	struct baton_pool *pool;

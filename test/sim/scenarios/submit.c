@@ -87,3 +87,66 @@ SIM_SCENARIO(wait_2, "two submitters wait for their own")
 	sim_join_all();
 	end(2);
 }
+
+/* ---- A batch that is run at once ---- */
+
+static void (*inside_the_second)(struct sim_note *note);
+
+static void submit_batch(void *argument)
+{
+	struct baton_task *const tasks[] = {&notes[0].task, &notes[1].task, &notes[2].task};
+	int status;
+
+	(void)argument;
+	for (int i = 0; i < 3; i++) {
+		sim_note_init(&notes[i], &topic, false);
+		sim_note_begin(&notes[i]);
+	}
+	notes[1].body = inside_the_second;
+	status = baton_submit_batch(&topic.resource, tasks, 3);
+	for (int i = 0; i < 3; i++)
+		sim_require(sim_note_end(&notes[i], status) == 0);
+}
+
+static void cancel_pending(void *argument)
+{
+	(void)argument;
+	sim_require(baton_resource_cancel_pending(&topic.resource) == 0);
+}
+
+SIM_SCENARIO(batch_cancelled, "L3: cancelled while it is run at once, each of its tasks ends once")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	sim_start(submit_batch, NULL);
+	sim_start(cancel_pending, NULL);
+	sim_join_all();
+	sim_settled(&topic);
+	sim_topic_close(&topic);
+}
+
+SIM_SCENARIO(batch_beside, "L2: beside another submitter, who comes before or after all of it")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	sim_start(submit_batch, NULL);
+	sim_start(submit_two, &notes[3]);
+	sim_join_all();
+	end(5);
+}
+
+static void cancel_inside(struct sim_note *note)
+{
+	(void)note;
+	cancel_pending(NULL);
+}
+
+SIM_SCENARIO(batch_cancels, "its second task cancels the third, whoever runs them")
+{
+	sim_topic_init(&topic, 10, 64, NULL);
+	inside_the_second = cancel_inside;
+	sim_start(submit_batch, NULL);
+	sim_start(submit_two, &notes[3]);
+	sim_join_all();
+	sim_require(notes[2].fate == SIM_CANCELLED);
+	sim_settled(&topic);
+	sim_topic_close(&topic);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting several tasks at once: one publication, or one capture.
+ */
+#include "resource.h"
+
+#include "atomic.h"
+
+#include <errno.h>
+
+/* May so many tasks be run in one stay, without looking at the clock? */
+static bool within_limit(const struct baton_resource *resource, size_t count)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	if (!config)
+		return count <= BATON_CAPTURE_LIMIT;
+	return count <= config->capture_limit && !config->capture_limit_ns;
+}
+
+/*
+ * Captures an idle resource and runs the chain, whose tasks have no futures. False: it is not idle,
+ * or more is asked of it.
+ */
+static bool run_at_once(struct baton_resource *resource, struct baton_task *task, uint32_t count)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__frame frame;
+	uint32_t ran = 0;
+
+	if (self->depth >= BATON_NESTING_MAX || load_relaxed(&resource->_word) ||
+	    !within_limit(resource, count) ||
+	    !baton__capture(resource, BATON__NORMAL, BATON__NORMAL))
+		return false;
+	baton__frame_enter(self, &frame, resource);
+	/* Ends with the chain, or at a mark: then the rest goes the long way, which obeys it. */
+	while (task && !(load_relaxed(&resource->_word) & BATON__ATTENTION)) {
+		struct baton_task *next = task->_next;
+
+		(void)task->_run(task); /* last touch of the task */
+		ran++;
+		task = next;
+	}
+	if (BATON_LIKELY(!task) && BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL))) {
+		baton__frame_exit(self, &frame);
+		return true;
+	}
+	frame.value = NULL;
+	frame.after = NULL;
+	resource->_list = task;
+	baton__run_captured(&frame, resource, ran, count);
+	return true;
+}
+
+BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
+                                    struct baton_task *const *tasks, size_t count)
+{
+	size_t ready = 0;
+	bool futures = false;
+	int error;
+
+	if (count == 0)
+		return 0;
+	if (count > UINT32_MAX)
+		return -EINVAL;
+	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+	if (error)
+		return error;
+	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
+	for (; ready < count; ready++) {
+		struct baton_task *task = tasks[ready];
+
+		if (!baton__ready(resource, task)) {
+			error = -EINVAL;
+			goto unready;
+		}
+		futures |= task->_future != NULL;
+		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
+	}
+	if (!futures && run_at_once(resource, tasks[0], (uint32_t)count))
+		return 0;
+	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
+	if (!error)
+		return 0;
+unready:
+	while (ready > 0)
+		(void)baton__unready(resource, tasks[--ready], error);
+	return error;
+}
