@@ -3,7 +3,7 @@
 #
 # Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, DESTDIR; V=1 shows the
 # commands; WERROR=1 (or CI set) makes warnings errors; T=name tests test_name.c alone, and
-# TEST_ARGS='--filter suite/name*' some of its tests.
+# TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's files, lowest layer first: none includes anything above its own ----
 # A header that has a .c of the same name is in that file's layer; others are listed themselves.
@@ -58,7 +58,7 @@ SOURCES := $(wildcard $(foreach n,$(LAYERS),$(patsubst %,src/%,$(filter %.c,$(LA
 HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
 TESTS := $(patsubst %.c,%,$(sort $(wildcard test/unit/test_$(or $(T),*).c)))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
-BENCH_SOURCES := $(wildcard test/bench/*.c)
+BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c))
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
@@ -189,7 +189,7 @@ format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
 # ---- Examples, demo, benchmark ----
-.PHONY: examples demo bench
+.PHONY: examples demo bench bench-quick bench-plots
 examples: $(EXAMPLES) $(BROKER) ## the examples
 
 # They see the public headers alone.
@@ -210,18 +210,52 @@ build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
 	$(Q)examples/demo.sh
 
-build/test/bench/%.o: test/bench/%.c build/flags | build/deps/build
+# The peers are looked for when the benchmark is built, once; a missing one becomes a stub. Their
+# headers are system headers: their warnings are not ours. PKG_CONFIG=false: without those it finds.
+PKG_CONFIG ?= pkg-config
+PEER_PACKAGES := tbb:TBB glib-2.0:GLIB liburcu-cds:URCU
+peer_flags = $(foreach p,$(PEER_PACKAGES),$(shell $(PKG_CONFIG) --$1 $(word 1,$(subst :, ,$p)) \
+	2>/dev/null || echo $2$(word 2,$(subst :, ,$p))))
+PEER_FLAGS = $(eval PEER_FLAGS := $(patsubst -I%,-isystem %,$(call peer_flags,cflags,\
+	-DBENCH_NO_)))$(PEER_FLAGS)
+PEER_LIBS = $(filter-out NO_%,$(call peer_flags,libs,NO_))
+BENCH_CXXFLAGS := -std=c++17 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes -Wmissing-prototypes \
+	-Wvla,$(WARNINGS)) -Iinclude -MMD -MP -pthread
+
+# Changes when a peer comes or goes, or the C++ compiler changes.
+build/bench/flags: FORCE | build/deps/bench
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) $(PEER_LIBS)' \
+		"$$(printf '#if __has_include(<boost/asio.hpp>)\nasio\n#endif\n' | \
+		$(CXX) $(CXXFLAGS) -E -P -x c++ - 2>/dev/null)" >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+build/test/bench/%.o: test/bench/%.c build/flags build/bench/flags | build/deps/build
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(PEER_FLAGS) -c -o $@ $<
 
-build/bench/bench: $(BENCH_SOURCES:%.c=build/%.o) build/libbaton.a
+build/test/bench/%.o: test/bench/%.cc build/flags build/bench/flags | build/deps/build
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS) $(BENCH_CXXFLAGS) $(PEER_FLAGS) -c -o $@ $<
+
+build/bench/bench: $(addprefix build/,$(addsuffix .o,$(basename $(BENCH_SOURCES)))) \
+		build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -lm -pthread
+	$(Q)$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(PEER_LIBS) -lm -pthread
 
+BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
+	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
 bench: build/bench/bench build/bench/counts ## the benchmark, against its peers in the same run
-	$(Q)BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" $<
+	$(Q)$(BENCH)
+
+bench-quick: build/bench/bench build/bench/counts ## the same with shorter samples
+	$(Q)$(BENCH) --quick
+
+bench-plots: | build/deps/bench ## pictures of the last run's figures: build/bench/plots/*.svg
+	$(Q)test/bench/plots/plots.sh build/bench/data build/bench/plots
 
 # ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
 COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
@@ -246,7 +280,8 @@ build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/c
 check-budget: build/bench/counts ## atomics, allocations, system calls per task: within budget
 	$(Q)timeout 60 $<
 
--include $(patsubst %.c,build/%.d,$(BENCH_SOURCES) $(wildcard examples/*.c) $(BROKER_SOURCES))
+-include $(patsubst %.c,build/%.d,$(wildcard examples/*.c) $(BROKER_SOURCES)) \
+	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
 
 # ---- Beyond unit tests: explorer, models, mutants, faults, stress, fuzzing, coverage ----
 include test/checks.mk
@@ -265,19 +300,20 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo bench explore stress% fuzz coverage
+INSTALLING := deps test check check-% demo bench bench-quick bench-plots explore stress% fuzz \
+	coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 .PHONY: deps
 deps: ## installs what tests and demo need (Debian, apt-get)
 	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
-		models fuzz coverage
+		models fuzz coverage bench
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-$(addprefix build/deps/,build test demo corpus fuzz models coverage): build/deps/%:
+$(addprefix build/deps/,build test demo corpus fuzz models coverage bench): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \
-		.ci/deps.sh $(DEPS_MODE) $*
+		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench,$*),|| echo 'Going on without.')
 	$(Q)touch $@
 
 

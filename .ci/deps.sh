@@ -6,7 +6,7 @@
 #	deps.sh --check GROUP...	says what is missing, and fails if something is
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
-# fuzz, coverage.
+# fuzz, coverage, bench (the benchmark's peers).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -51,6 +51,16 @@ need_headers() # header package ...
 		else
 			echo "#include <$1>" | $cc -E -x c - >/dev/null 2>&1 || need "$2"
 		fi
+		shift 2
+	done
+}
+
+# Only looked for: C++ headers take seconds to read.
+need_cxx_headers() # header package ...
+{
+	while [ $# -gt 0 ]; do
+		printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
+			${cxx} -E -x c++ - >/dev/null 2>&1 || need "$2"
 		shift 2
 	done
 }
@@ -113,6 +123,16 @@ for group; do
 	coverage)
 		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
 		need_command gcovr gcovr
+		;;
+	bench)
+		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
+		need_command "${cxx%% *}" "$(compiler_package "$cxx" g++)"
+		need_command pkg-config pkg-config
+		need_command gnuplot gnuplot-nox
+		need_cxx_headers boost/asio.hpp libboost-dev \
+			oneapi/tbb/flow_graph.h libtbb-dev
+		need_headers urcu/wfcqueue.h liburcu-dev
+		pkg-config --exists glib-2.0 2>/dev/null || need libglib2.0-dev
 		;;
 	*)
 		echo "deps.sh: no such group: $group" >&2

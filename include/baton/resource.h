@@ -204,13 +204,14 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
 /*
  * Waits until everything accepted before this call has run or was cancelled and the runner has let
  * go. On a closed resource its memory then belongs to the caller again (unless there is a
- * finaliser, to which it belongs); closed before the call, that is, and with no submit to it under
- * way: one that is refused may leave behind, for a moment, a thread that was about to help with its
- * task or to cancel it, and only an await that begins afterwards waits for that thread too. The
- * waiter helps as baton_future_wait() does; but when there is no task left, only the entry in its
- * executor's queue, it can take that from a pool, not from a manual or loop executor, whose thread
- * has to come to it. A wait that times out leaves about 100 bytes in the resource until its runner
- * comes to them.
+ * finaliser, to which it belongs); not on an open one, whose entry may still lie in its executor's
+ * queue: do not free it, nor initialise it anew, without a close. Closed before the call, that is,
+ * and with no submit to it under way: one that is refused may leave behind, for a moment, a thread
+ * that was about to help with its task or to cancel it, and only an await that begins afterwards
+ * waits for that thread too. The waiter helps as baton_future_wait() does; but when there is no task
+ * left, only the entry in its executor's queue, it can take that from a pool, not from a manual or
+ * loop executor, whose thread has to come to it. A wait that times out leaves about 100 bytes in
+ * the resource until its runner comes to them.
  * `deadline` as for baton_future_wait_until().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.

@@ -1,135 +1,195 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alternating runs, medians, the tables on the terminal and the JSON file.
+ * Alternating runs, and the tables on the terminal.
  */
 #include "harness.h"
 
+#include "figures.h"
+#include "goals.h"
 #include "machine.h"
+#include "record.h"
+#include "summary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 64
 #define DISTURBED_PERCENT 5
+#define NAME_WIDTH 32
 
-struct bench_options bench_options = {.runs = 7};
+/* Metrics with which a table shows all ranges; ranges that one with more of them shows. */
+#define FULL_METRICS 4
+#define RANGED_METRICS 2
 
-static FILE *json;
-static bool json_first = true;
+struct bench_options bench_options;
 
-struct summary {
-	double median;
-	double least;
-	double most;
-};
-
-static int compare(const void *left, const void *right)
-{
-	double a = *(const double *)left;
-	double b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-static struct summary summarise(const double *values, unsigned count)
-{
-	double sorted[RUNS_MAX];
-
-	memcpy(sorted, values, count * sizeof(*values));
-	qsort(sorted, count, sizeof(*sorted), compare);
-	return (struct summary){
-		count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2,
-		sorted[0],
-		sorted[count - 1],
-	};
-}
+static struct machine machine;
+static bool warming_up;
 
 bool bench_wanted(const char *name)
 {
 	return !bench_options.only || strstr(name, bench_options.only) != NULL;
 }
 
+void bench_warming_up(bool on)
+{
+	warming_up = on;
+}
+
 unsigned bench_sample_ms(unsigned normal_ms)
 {
-	return bench_options.quick ? (normal_ms + 3) / 4 : normal_ms;
+	return bench_options.quick || warming_up ? (normal_ms + 3) / 4 : normal_ms;
 }
 
-static void json_figure(const char *group, const char *contender, const char *metric,
-                        struct summary summary, unsigned runs)
+void bench_keep(const char *group, const char *contender, const char *metric, const char *axis,
+                double x, const double *samples, unsigned runs)
 {
-	if (!json || isnan(summary.median))
-		return;
-	fprintf(json,
-	        "%s\n    {\"group\": \"%s\", \"contender\": \"%s\", \"metric\": \"%s\", "
-	        "\"median\": %.6g, \"min\": %.6g, \"max\": %.6g, \"runs\": %u}",
-	        json_first ? "" : ",", group, contender, metric, summary.median, summary.least,
-	        summary.most, runs);
-	json_first = false;
+	figures_add(&(struct figure){
+		.group = group,
+		.contender = contender,
+		.metric = metric,
+		.axis = axis,
+		.x = x,
+		.summary = summary_of(samples, runs),
+		.runs = runs,
+		.samples = samples,
+	});
 }
 
-void bench_figure(const char *name, const char *metric, double value)
+double bench_ratio(const double *samples, const double *baseline)
+{
+	double ratios[BENCH_RUNS_MAX];
+
+	for (unsigned r = 0; r < bench_options.runs; r++)
+		ratios[r] = samples[r] / baseline[r];
+	return summary_of(ratios, bench_options.runs).median;
+}
+
+void bench_print_ratio(const double *samples, const double *baseline)
+{
+	double ratio = bench_ratio(samples, baseline);
+
+	if (isfinite(ratio))
+		printf(" %6.2fx", ratio);
+	else
+		printf("      - ");
+}
+
+void bench_save(void)
+{
+	record_write(&machine, &(struct record_end){.others_percent = machine_others_percent()});
+}
+
+void bench_figure_of(const char *name, const char *contender, const char *metric, double value)
 {
 	if (!bench_wanted(name))
 		return;
 	printf("%s: %.4g %s\n", name, value, metric);
-	json_figure(name, "baton", metric, (struct summary){value, value, value}, 1);
+	bench_keep(name, contender, metric, NULL, NAN, &value, 1);
+}
+
+void bench_figure(const char *name, const char *metric, double value)
+{
+	bench_figure_of(name, "baton", metric, value);
+}
+
+/* A table of many metrics shows the range of the first ones only, so that it stays readable. */
+static bool shows_range(const struct bench_group *group, size_t metric)
+{
+	size_t count = 0;
+
+	while (group->metrics[count])
+		count++;
+	return count <= FULL_METRICS || metric < RANGED_METRICS;
+}
+
+static int width(const struct bench_group *group, size_t metric)
+{
+	int length = (int)strlen(group->metrics[metric]);
+
+	if (shows_range(group, metric))
+		return 24;
+	return length > 9 ? length : 9;
+}
+
+/* Of the column of names. */
+static int name_width(const struct bench_group *group)
+{
+	size_t longest = NAME_WIDTH;
+
+	for (size_t i = 0; i < group->case_count; i++)
+		if (strlen(group->cases[i].contender) > longest)
+			longest = strlen(group->cases[i].contender);
+	return (int)longest;
 }
 
 static void print_head(const struct bench_group *group)
 {
-	printf("\n%s\n%-34s", group->name, "");
+	printf("\n%s\n  %-*s", group->name, name_width(group), "");
 	for (size_t m = 0; group->metrics[m]; m++)
-		printf(" %24s%s", group->metrics[m], m == 0 ? "   ratio" : "");
+		printf(" %*s%s", width(group, m), group->metrics[m], m == 0 ? "   ratio" : "");
 	printf("\n");
 }
 
-/* The samples of one case: [metric][run]. */
-typedef double samples[BENCH_METRICS_MAX][RUNS_MAX];
-
-static void print_case(const struct bench_group *group, size_t index, samples *all, unsigned runs)
+/* A contender whose name is indented continues the one above it: "mutex", "  with x". */
+static void full_name(const struct bench_group *group, size_t index, char *name, size_t size)
 {
-	double ratios[RUNS_MAX];
+	size_t above = index;
 
-	for (unsigned r = 0; r < runs; r++)
-		ratios[r] = all[index][0][r] / all[group->baseline][0][r];
-	printf("  %-32s", group->cases[index].contender);
+	while (above > 0 && group->cases[above].contender[0] == ' ')
+		above--;
+	if (above == index)
+		(void)snprintf(name, size, "%s", group->cases[index].contender);
+	else
+		(void)snprintf(name, size, "%s, %s", group->cases[above].contender,
+		               group->cases[index].contender +
+		                       strspn(group->cases[index].contender, " "));
+}
+
+static void print_case(const struct bench_group *group, size_t index, bench_samples *all)
+{
+	char name[128];
+
+	full_name(group, index, name, sizeof(name));
+	printf("  %-*s", name_width(group), group->cases[index].contender);
 	for (size_t m = 0; group->metrics[m]; m++) {
-		struct summary summary = summarise(all[index][m], runs);
+		struct summary summary = summary_of(all[index][m], bench_options.runs);
 		char text[64] = "-";
 
-		if (!isnan(summary.median))
+		if (!isnan(summary.median) && shows_range(group, m))
 			(void)snprintf(text, sizeof(text), "%.4g (%.3g..%.3g)", summary.median,
 			               summary.least, summary.most);
-		printf(" %24s", text);
-		json_figure(group->name, group->cases[index].contender, group->metrics[m], summary,
-		            runs);
+		else if (!isnan(summary.median))
+			(void)snprintf(text, sizeof(text), "%.4g", summary.median);
+		printf(" %*s", width(group, m), text);
+		bench_keep(group->name, name, group->metrics[m], NULL, NAN, all[index][m],
+		           bench_options.runs);
 		if (m == 0)
-			printf(" %6.2fx", summarise(ratios, runs).median);
+			bench_print_ratio(all[index][0], all[group->baseline][0]);
 	}
 	printf("\n");
 }
 
 void bench_group(const struct bench_group *group)
 {
-	unsigned runs = bench_options.runs < RUNS_MAX ? bench_options.runs : RUNS_MAX;
 	double warm_up[BENCH_METRICS_MAX];
-	samples *all;
+	bench_samples *all;
 
 	if (!bench_wanted(group->name))
 		return;
 	all = calloc(group->case_count, sizeof(*all));
 	if (!all)
 		abort();
+	bench_warming_up(true);
 	for (size_t i = 0; i < group->case_count; i++)
 		group->cases[i].run(group->cases[i].setup, warm_up);
-	for (unsigned r = 0; r < runs; r++) {
+	bench_warming_up(false);
+	for (unsigned r = 0; r < bench_options.runs; r++) {
 		for (size_t i = 0; i < group->case_count; i++) {
 			double values[BENCH_METRICS_MAX];
 
 			for (size_t m = 0; m < BENCH_METRICS_MAX; m++)
 				values[m] = NAN;
-
 			group->cases[i].run(group->cases[i].setup, values);
 			for (size_t m = 0; group->metrics[m]; m++)
 				all[i][m][r] = values[m];
@@ -137,47 +197,38 @@ void bench_group(const struct bench_group *group)
 	}
 	print_head(group);
 	for (size_t i = 0; i < group->case_count; i++)
-		print_case(group, i, all, runs);
+		print_case(group, i, all);
 	if (group->note)
 		printf("  (%s)\n", group->note);
 	(void)fflush(stdout);
 	free(all);
+	bench_save();
 }
 
 void bench_begin(const char *program)
 {
-	struct machine machine;
-
 	(void)machine_others_percent();
 	machine_describe(&machine);
-	printf("%s: commit %s\nmachine: %s, %u CPUs usable, %s\n", program, machine.commit,
-	       machine.cpu, machine.cpus, machine.kernel);
-	printf("median (min..max) of %u alternated runs; ratio: median of the runs' ratios to the "
-	       "first line of each table\n",
+	printf("%s: commit %s, %s\nmachine: %s, %u CPUs usable, %s, %s\n", program, machine.commit,
+	       machine.date, machine.cpu, machine.cpus, machine.kernel, machine.compiler);
+	printf("median (min..max) of %u alternated runs, or median +- half of the middle half; "
+	       "ratio: "
+	       "median of the runs' ratios to each table's first contender\n",
 	       bench_options.runs);
-	if (!bench_options.json)
-		return;
-	json = fopen(bench_options.json, "w");
-	if (!json) {
-		perror(bench_options.json);
-		exit(2);
-	}
-	fprintf(json,
-	        "{\n  \"commit\": \"%s\", \"cpu\": \"%s\", \"cpus\": %u, \"kernel\": \"%s\",\n"
-	        "  \"figures\": [",
-	        machine.commit, machine.cpu, machine.cpus, machine.kernel);
+	bench_save();
 }
 
 void bench_end(const char *budget)
 {
-	double others = machine_others_percent();
+	struct record_end end = {
+		.complete = true,
+		.others_percent = machine_others_percent(),
+		.budget = budget,
+	};
 
-	printf("\nother programs and guests had %.1f %% of the CPU time%s\n", others,
-	       others > DISTURBED_PERCENT ? ": THE FIGURES ARE DISTURBED, run it again" : "");
-	if (!json)
-		return;
-	fprintf(json, "\n  ],\n  \"others_percent\": %.2f,\n  \"budget\": %s\n}\n", others,
-	        budget ? budget : "[]");
-	(void)fclose(json);
-	json = NULL;
+	goals_print();
+	record_write(&machine, &end);
+	printf("\nother programs and guests had %.1f %% of the CPU time%s\n", end.others_percent,
+	       end.others_percent > DISTURBED_PERCENT ? ": THE FIGURES ARE DISTURBED, run it again"
+	                                              : "");
 }

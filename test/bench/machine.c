@@ -18,10 +18,16 @@
 
 #define NS_PER_S 1000000000U
 
+#if defined(__clang__)
+#define COMPILER "clang"
+#else
+#define COMPILER "gcc"
+#endif
+
 static void first_line(char *line, size_t size, const char *text)
 {
 	(void)snprintf(line, size, "%s", text);
-	line[strcspn(line, "\n\"\\")] = '\0';
+	line[strcspn(line, "\n")] = '\0';
 }
 
 static void describe_cpu(struct machine *machine)
@@ -60,6 +66,16 @@ static void describe_commit(struct machine *machine)
 	first_line(machine->commit, sizeof(machine->commit), line[0] ? line : "unknown");
 }
 
+static void describe_date(struct machine *machine)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+
+	if (!gmtime_r(&now, &utc) ||
+	    strftime(machine->date, sizeof(machine->date), "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		machine->date[0] = '\0';
+}
+
 void machine_describe(struct machine *machine)
 {
 	struct utsname name;
@@ -71,7 +87,12 @@ void machine_describe(struct machine *machine)
 	first_line(machine->kernel, sizeof(machine->kernel), kernel);
 	describe_cpu(machine);
 	describe_commit(machine);
+	describe_date(machine);
+	(void)snprintf(machine->compiler, sizeof(machine->compiler), "%s %s", COMPILER,
+	               __VERSION__);
 	machine->cpus = team_cpus();
+	machine->memory_mib =
+		(double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 1048576;
 }
 
 static double own_seconds(int who)
@@ -127,6 +148,29 @@ uint64_t machine_now_ns(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void machine_sleep_ns(uint64_t ns)
+{
+	struct timespec span = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	while (nanosleep(&span, &span))
+		;
+}
+
+/* From smaps_rollup: the counters in /proc/self/statm are not exact. */
+double machine_memory_bytes(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[128];
+	double kib = NAN;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Anonymous: %lf", &kib) == 1)
+			break;
+	if (file)
+		(void)fclose(file);
+	return kib * 1024;
 }
 
 double machine_ticks_per_ns(void)

@@ -14,8 +14,11 @@
 struct machine {
 	char cpu[128];
 	char kernel[128];
+	char compiler[64];
 	char commit[64];
-	unsigned cpus;
+	char date[32]; /* when the run began, in UTC */
+	unsigned cpus; /* usable */
+	double memory_mib;
 };
 
 void machine_describe(struct machine *machine);
@@ -28,6 +31,12 @@ double machine_others_percent(void);
 
 /* CLOCK_MONOTONIC. */
 uint64_t machine_now_ns(void);
+
+/* Sleeps; the system adds its timer slack, 50 us. */
+void machine_sleep_ns(uint64_t ns);
+
+/* Anonymous memory that is present, exact; NAN if the system does not tell. */
+double machine_memory_bytes(void);
 
 /* A cheap clock, for latencies: ticks, and how many make a nanosecond (measured once). */
 static inline uint64_t machine_ticks(void)

@@ -4,47 +4,69 @@
  * program of its own, since counting would slow the figures down).
  */
 #include "harness.h"
+#include "peers/peer.h"
 #include "team.h"
+#include "w8.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define RUNS 7
+#define RUNS_QUICK 5
+
+/* In this order. A workload looks itself whether any of its groups is wanted. */
+static void (*const workloads[])(void) = {
+	bench_w1_uncontended, bench_w2_async,   bench_w2_sync,   bench_w3_many,   bench_w4_pool,
+	bench_w5_wake,        bench_w6_broker,  bench_w6_mix,    bench_w7_length, bench_w8_tasks,
+	bench_w8_resources,   bench_w8_threads, bench_w8_memory,
+};
+
 static void usage(FILE *to)
 {
-	fputs("usage: bench [--quick] [--runs N] [--only TEXT] [--json FILE] [--help]\n"
-	      "  --quick      shorter samples: under 40 seconds in all\n"
+	fputs("usage: bench [--quick] [--deep] [--runs N] [--only TEXT] [--json FILE] "
+	      "[--data DIR]\n"
+	      "  --quick      shorter samples, and 5 runs\n"
+	      "  --deep       W8 up to 10^8 tasks, too: some minutes, 4 GB of memory\n"
 	      "  --runs N     runs of each case (7; at most 64)\n"
 	      "  --only TEXT  only the tables with TEXT in their title (W1, W2: ...)\n"
-	      "  --json FILE  the figures as JSON, too\n",
+	      "  --json FILE  the figures as JSON, too\n"
+	      "  --data DIR   the figures as tables for the plots, too\n",
 	      to);
 }
 
 static void parse(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"quick", no_argument, NULL, 'q'},      {"json", required_argument, NULL, 'j'},
+		{"quick", no_argument, NULL, 'q'},      {"deep", no_argument, NULL, 'd'},
+		{"json", required_argument, NULL, 'j'}, {"data", required_argument, NULL, 't'},
 		{"only", required_argument, NULL, 'o'}, {"runs", required_argument, NULL, 'r'},
 		{"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
 	};
+	unsigned runs = 0;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'q') {
 			bench_options.quick = true;
+		} else if (option == 'd') {
+			bench_options.deep = true;
 		} else if (option == 'j') {
 			bench_options.json = optarg;
+		} else if (option == 't') {
+			bench_options.data = optarg;
 		} else if (option == 'o') {
 			bench_options.only = optarg;
 		} else if (option == 'r') {
-			bench_options.runs = (unsigned)strtoul(optarg, NULL, 10);
+			runs = (unsigned)strtoul(optarg, NULL, 10);
 		} else {
 			usage(option == 'h' ? stdout : stderr);
 			exit(option == 'h' ? 0 : 2);
 		}
 	}
-	if (optind < argc || bench_options.runs < 1 || bench_options.runs > 64) {
+	bench_options.runs = runs ? runs : bench_options.quick ? RUNS_QUICK : RUNS;
+	if (optind < argc || bench_options.runs > BENCH_RUNS_MAX) {
 		usage(stderr);
 		exit(2);
 	}
@@ -95,15 +117,16 @@ int main(int argc, char **argv)
 {
 	char *budget = NULL;
 
+	/* A process that measures its memory and says it to the one that started it. */
+	if (argc == 4 && strcmp(argv[1], "--probe") == 0)
+		return w8_probe(argv[2], strtoul(argv[3], NULL, 10));
 	parse(argc, argv);
 	team_be_multithreaded();
 	bench_begin("baton bench");
-	bench_w1_uncontended();
-	bench_w2_async();
-	bench_w2_sync();
-	bench_w3_many();
-	bench_w4_pool();
-	bench_w5_wake();
+	if (peers_missing())
+		printf("left out, since they are not installed: %s\n", peers_missing());
+	for (size_t i = 0; i < sizeof(workloads) / sizeof(workloads[0]); i++)
+		workloads[i]();
 	if (bench_wanted("counts"))
 		budget = run_counts();
 	bench_end(budget && budget[0] ? budget : NULL);

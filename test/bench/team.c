@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,18 +70,10 @@ void team_unpin(void)
 	(void)sched_setaffinity(0, sizeof(usable), &usable);
 }
 
-static void nap(uint64_t ns)
-{
-	struct timespec span = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-
-	while (nanosleep(&span, &span))
-		;
-}
-
 void team_wait(unsigned *turns)
 {
 	if (*turns >= PAUSES + YIELDS) {
-		nap(NAP_NS);
+		machine_sleep_ns(NAP_NS);
 		return;
 	}
 	if ((*turns)++ >= PAUSES) {
@@ -108,28 +101,50 @@ static void must(int error, const char *what)
 	}
 }
 
-static void note(struct thread *threads, unsigned count, uint64_t *done)
+/* One end of the window: when, each member's operations, and what the process has used up. */
+struct mark {
+	uint64_t at_ns;
+	struct rusage usage;
+	uint64_t *done;
+};
+
+static void note(struct thread *threads, unsigned count, struct mark *mark)
 {
 	for (unsigned i = 0; i < count; i++)
-		done[i] = __atomic_load_n(&threads[i].member.done, __ATOMIC_RELAXED);
+		mark->done[i] = __atomic_load_n(&threads[i].member.done, __ATOMIC_RELAXED);
+	(void)getrusage(RUSAGE_SELF, &mark->usage);
+	mark->at_ns = machine_now_ns();
 }
 
-static void summarise(struct team_result *result, const uint64_t *before, const uint64_t *after,
-                      unsigned count, uint64_t ns)
+static double cpu_ns(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1e9 +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e3;
+}
+
+static double switches(const struct rusage *usage)
+{
+	return (double)(usage->ru_nvcsw + usage->ru_nivcsw);
+}
+
+static void summarise(struct team_result *result, const struct mark *before,
+                      const struct mark *after, unsigned count)
 {
 	uint64_t total = 0;
 	uint64_t least = UINT64_MAX;
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t done = after[i] - before[i];
+		uint64_t done = after->done[i] - before->done[i];
 
 		total += done;
 		least = done < least ? done : least;
 		most = done > most ? done : most;
 	}
-	result->per_second = (double)total * 1e9 / (double)ns;
+	result->per_second = (double)total * 1e9 / (double)(after->at_ns - before->at_ns);
 	result->fairness = most ? (double)least / (double)most : 0;
+	result->cpu_ns = (cpu_ns(&after->usage) - cpu_ns(&before->usage)) / (double)total;
+	result->switches = (switches(&after->usage) - switches(&before->usage)) / (double)total;
 }
 
 static void gather(struct team_result *result, struct thread *threads, unsigned count)
@@ -141,42 +156,57 @@ static void gather(struct team_result *result, struct thread *threads, unsigned 
 		histogram_merge(all, &threads[i].latency);
 	result->p50_ns = (double)histogram_quantile(all, 0.50) / per_ns;
 	result->p99_ns = (double)histogram_quantile(all, 0.99) / per_ns;
+	result->p999_ns = (double)histogram_quantile(all, 0.999) / per_ns;
 	result->max_ns = (double)all->most / per_ns;
+}
+
+static void start_all(struct thread *threads, unsigned count, const struct thread *like,
+                      bool latency)
+{
+	for (unsigned i = 0; i < count; i++) {
+		threads[i] = *like;
+		threads[i].member.index = i;
+		threads[i].member.latency = latency ? &threads[i].latency : NULL;
+		must(pthread_create(&threads[i].id, NULL, thread_main, &threads[i]), "thread");
+	}
 }
 
 struct team_result team_run(unsigned count, team_body body, void *context, unsigned window_ms,
                             bool latency)
 {
 	struct thread *threads = aligned_alloc(64, count * sizeof(*threads));
-	uint64_t *before = calloc(2 * (size_t)count, sizeof(*before));
+	uint64_t *done = calloc(2 * (size_t)count, sizeof(*done));
+	struct mark before = {.done = done};
+	struct mark after = {.done = done + count};
 	struct team_result result = {0};
 	pthread_barrier_t start;
 	bool stop = false;
-	uint64_t from;
+	bool measuring = false;
+	struct thread like = {
+		.member = {.stop = &stop, .measuring = &measuring, .context = context},
+		.body = body,
+		.start = &start,
+	};
 
-	must(!threads || !before, "no memory");
+	must(!threads || !done, "no memory");
 	must(pthread_barrier_init(&start, NULL, count + 1), "barrier");
-	for (unsigned i = 0; i < count; i++) {
-		threads[i] = (struct thread){.body = body, .start = &start};
-		threads[i].member =
-			(struct team_member){.index = i, .stop = &stop, .context = context};
-		threads[i].member.latency = latency ? &threads[i].latency : NULL;
-		must(pthread_create(&threads[i].id, NULL, thread_main, &threads[i]), "thread");
-	}
+	start_all(threads, count, &like, latency);
 	(void)pthread_barrier_wait(&start);
-	nap(window_ms * UINT64_C(1000000) / 8);
-	note(threads, count, before);
-	from = machine_now_ns();
-	nap(window_ms * UINT64_C(1000000));
-	note(threads, count, before + count);
-	summarise(&result, before, before + count, count, machine_now_ns() - from);
+	machine_sleep_ns(window_ms * UINT64_C(1000000) / 8);
+	__atomic_store_n(&measuring, true, __ATOMIC_RELAXED);
+	note(threads, count, &before);
+	machine_sleep_ns(window_ms * UINT64_C(1000000));
+	note(threads, count, &after);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		(void)pthread_join(threads[i].id, NULL);
+		result.done += __atomic_load_n(&threads[i].member.done, __ATOMIC_RELAXED);
+	}
+	summarise(&result, &before, &after, count);
 	if (latency)
 		gather(&result, threads, count);
 	(void)pthread_barrier_destroy(&start);
-	free(before);
+	free(done);
 	free(threads);
 	return result;
 }

@@ -11,12 +11,17 @@
 
 #include "histogram.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct team_member {
 	/* Operations done; written by the member, or by whoever runs its tasks (then release). */
 	uint64_t done __attribute__((aligned(64)));
 	/* The member's own. */
 	unsigned index __attribute__((aligned(64)));
 	const bool *stop;
+	const bool *measuring; /* the warm-up is over */
 	void *context;
 	struct histogram *latency; /* ticks; NULL unless asked for */
 };
@@ -26,7 +31,11 @@ typedef void (*team_body)(struct team_member *member);
 struct team_result {
 	double per_second;
 	double fairness; /* slowest member's operations over the fastest one's */
-	double p50_ns, p99_ns, max_ns;
+	double p50_ns, p99_ns, p999_ns, max_ns;
+	/* Of the whole process, per operation within the window. */
+	double cpu_ns;
+	double switches; /* of context, voluntary and not */
+	uint64_t done;   /* by all, from the start to the end */
 };
 
 /* Runs `body` in `threads` threads until the window of `window_ms` is over. */
@@ -36,6 +45,11 @@ struct team_result team_run(unsigned threads, team_body body, void *context, uns
 static inline bool team_stopped(const struct team_member *member)
 {
 	return __atomic_load_n(member->stop, __ATOMIC_RELAXED);
+}
+
+static inline bool team_measuring(const struct team_member *member)
+{
+	return __atomic_load_n(member->measuring, __ATOMIC_RELAXED);
 }
 
 static inline void team_count(struct team_member *member, uint64_t more)
@@ -64,5 +78,9 @@ void team_unpin(void);
  * process with one thread, and nobody has such processes here.
  */
 void team_be_multithreaded(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

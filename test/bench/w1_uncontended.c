@@ -4,81 +4,61 @@
  * it costs to leave one at a busy resource. The body adds one to a counter beside the lock or
  * resource. A mutex's user writes it between lock and unlock; a second line calls it by pointer, as
  * baton has to.
- *
- * Timed in chunks of CHUNK operations, of which the median counts: what else the machine does for a
- * while then does not.
  */
-#include "harness.h"
+#include "w1.h"
+
+#include "combine.h"
 #include "hot.h"
 #include "locks.h"
-#include "machine.h"
+#include "peers/peer.h"
 #include "team.h"
-#include "watch.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <baton.h>
 
-#define BATCH 16
-#define BURST 1024
-#define CHUNK 4096
+#define BATCH 16U
 
 struct locked {
 	uint64_t counter;
 	struct lock lock;
 };
 
-struct subject {
+struct combined {
 	uint64_t counter;
-	struct baton_resource resource;
+	union {
+		struct cc_synch cc;
+		struct flat flat;
+		struct oyama oyama;
+	};
 };
 
 static struct locked locked[3] __attribute__((aligned(64)));
-static struct subject subject __attribute__((aligned(64)));
+struct w1_subject w1_subject __attribute__((aligned(64)));
 
-static const struct baton_resource_config patient = {
-	.capture_limit = 2 * BURST,
-	.quantum = BATON_QUANTUM,
-};
-
-static struct baton_task tasks[BURST];
+static struct baton_task tasks[BATCH];
 static struct baton_task *task_pointers[BATCH];
 
 /* Not const, so that the compiler cannot know where it goes. */
 static void (*volatile body_pointer)(struct locked *locked);
 
-static struct watch watch;
-
-static unsigned chunks(void)
+unsigned w1_chunks(void)
 {
 	return bench_options.quick ? 120 : 480;
 }
 
-/* Times `operation`, which costs `tasks` of them, and puts ns per task into values[0]. */
-#define TIMED(values, tasks, operation)                                                            \
-	do {                                                                                       \
-		for (unsigned chunk = 0; chunk < chunks(); chunk++) {                              \
-			uint64_t began = machine_ticks();                                          \
-                                                                                                   \
-			for (int i = 0; i < CHUNK / (tasks); i++) {                                \
-				operation;                                                         \
-			}                                                                          \
-			watch_add(&watch, began);                                                  \
-		}                                                                                  \
-		(values)[0] = watch_end(&watch, CHUNK);                                            \
-	} while (0)
-
-static int count_task(struct baton_task *task)
+int w1_count_task(struct baton_task *task)
 {
 	(void)task;
-	subject.counter++;
+	w1_subject.counter++;
 	return 0;
 }
 
 static void *count_call(void *arg)
 {
-	struct subject *mine = arg;
+	struct w1_subject *mine = arg;
 
 	mine->counter++;
 	return NULL;
@@ -89,13 +69,13 @@ static void count_locked(struct locked *mine)
 	mine->counter++;
 }
 
-static void set_subject(const struct baton_resource_config *config)
+void w1_begin(const struct baton_resource_config *config)
 {
-	baton_resource_init(&subject.resource, NULL, NULL, config, NULL);
-	subject.counter = 0;
+	baton_resource_init(&w1_subject.resource, NULL, NULL, config, NULL);
+	w1_subject.counter = 0;
 }
 
-static void check(uint64_t counter, uint64_t expected)
+void w1_check(uint64_t counter, uint64_t expected)
 {
 	if (counter != expected) {
 		fprintf(stderr, "W1: %llu tasks instead of %llu\n", (unsigned long long)counter,
@@ -111,12 +91,12 @@ static inline __attribute__((always_inline)) void run_lock(enum lock_kind kind, 
 
 	lock_init(&mine->lock, kind);
 	mine->counter = 0;
-	TIMED(values, 1, {
+	W1_TIMED(values, w1_chunks(), 1, {
 		lock_acquire(&mine->lock, kind, &node);
 		mine->counter++;
 		lock_release(&mine->lock, kind, &node);
 	});
-	check(mine->counter, (uint64_t)chunks() * CHUNK);
+	w1_check(mine->counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_mutex(const void *setup, double *values)
@@ -146,67 +126,114 @@ static void run_mutex_pointer(const void *setup, double *values)
 	body_pointer = count_locked;
 	body = body_pointer;
 	lock_init(&mine->lock, LOCK_MUTEX);
-	TIMED(values, 1, {
+	mine->counter = 0;
+	W1_TIMED(values, w1_chunks(), 1, {
 		(void)pthread_mutex_lock(&mine->lock.mutex);
 		body(mine);
 		(void)pthread_mutex_unlock(&mine->lock.mutex);
 	});
+	w1_check(mine->counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
+static void count_combined(void *argument)
+{
+	struct combined *mine = argument;
+
+	mine->counter++;
+}
+
+static void run_cc(const void *setup, double *values)
+{
+	static struct combined mine __attribute__((aligned(64)));
+	static struct cc_node nodes[2];
+	struct cc_node *node = &nodes[1];
+
+	(void)setup;
+	mine.counter = 0;
+	cc_init(&mine.cc, &nodes[0]);
+	W1_TIMED(values, w1_chunks(), 1, cc_call(&mine.cc, &node, count_combined, &mine));
+	w1_check(mine.counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
+static void run_flat(const void *setup, double *values)
+{
+	static struct combined mine __attribute__((aligned(64)));
+	static struct flat_record record;
+
+	(void)setup;
+	mine.counter = 0;
+	flat_init(&mine.flat);
+	flat_join(&mine.flat, &record);
+	W1_TIMED(values, w1_chunks(), 1, flat_call(&mine.flat, &record, count_combined, &mine));
+	w1_check(mine.counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
+static void run_oyama(const void *setup, double *values)
+{
+	static struct combined mine __attribute__((aligned(64)));
+
+	(void)setup;
+	mine.counter = 0;
+	oyama_init(&mine.oyama);
+	W1_TIMED(values, w1_chunks(), 1, oyama_call(&mine.oyama, count_combined, &mine));
+	w1_check(mine.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_submit(const void *setup, double *values)
 {
-	struct baton_task task = BATON_TASK_INIT(count_task, NULL);
+	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
 
 	(void)setup;
-	set_subject(NULL);
-	TIMED(values, 1, (void)baton_submit(&subject.resource, &task));
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1, (void)baton_submit(&w1_subject.resource, &task));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_submit_future(const void *setup, double *values)
 {
 	struct baton_future future;
-	struct baton_task task = BATON_TASK_INIT(count_task, &future);
+	struct baton_task task = BATON_TASK_INIT(w1_count_task, &future);
 
 	(void)setup;
-	set_subject(NULL);
-	TIMED(values, 1, {
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
-		(void)baton_submit(&subject.resource, &task);
+		(void)baton_submit(&w1_subject.resource, &task);
 	});
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_call(const void *setup, double *values)
 {
 
 	(void)setup;
-	set_subject(NULL);
-	TIMED(values, 1, (void)baton_call(&subject.resource, count_call, &subject, NULL));
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1,
+	         (void)baton_call(&w1_subject.resource, count_call, &w1_subject, NULL));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_post(const void *setup, double *values)
 {
 
 	(void)setup;
-	set_subject(NULL);
-	TIMED(values, 1, (void)baton_post(&subject.resource, count_call, &subject));
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1,
+	         (void)baton_post(&w1_subject.resource, count_call, &w1_subject));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_async(const void *setup, double *values)
 {
-
 	(void)setup;
-	set_subject(NULL);
-	TIMED(values, 1, {
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1, {
 		struct baton_future *future;
 
-		if (baton_async(&subject.resource, count_call, &subject, &future) == 0)
+		if (baton_async(&w1_subject.resource, count_call, &w1_subject, &future) == 0)
 			baton_future_unref(future);
 	});
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 static void run_batch(const void *setup, double *values)
@@ -217,13 +244,14 @@ static void run_batch(const void *setup, double *values)
 	};
 
 	(void)setup;
-	for (int i = 0; i < BATCH; i++) {
-		baton_task_init(&tasks[i], count_task, NULL);
+	for (unsigned i = 0; i < BATCH; i++) {
+		baton_task_init(&tasks[i], w1_count_task, NULL);
 		task_pointers[i] = &tasks[i];
 	}
-	set_subject(&sixteen);
-	TIMED(values, BATCH, (void)baton_submit_batch(&subject.resource, task_pointers, BATCH));
-	check(subject.counter, (uint64_t)chunks() * CHUNK);
+	w1_begin(&sixteen);
+	W1_TIMED(values, w1_chunks(), BATCH,
+	         (void)baton_submit_batch(&w1_subject.resource, task_pointers, BATCH));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
 /* With the default limit each batch ends in a hand-off: several are kept under way. */
@@ -231,147 +259,95 @@ static void run_batch_default(const void *setup, double *values)
 {
 	double rates[BENCH_METRICS_MAX];
 
-	hot_async_run(setup, rates);
+	hot_polling_run(setup, rates);
 	values[0] = 1000 / rates[0];
 }
 
 static const struct hot_async batch_default = {.threads = 1, .batch = BATCH};
 
-/* A burst left at a resource that this very thread holds: ns per push, and for running it. */
-struct burst {
-	struct baton_task task;
-	size_t batch;
-	uint64_t pushed; /* when */
+#define CASES_MAX 32
+
+/* The group's own cases, and after them those of the peers. */
+struct list {
+	struct bench_case cases[CASES_MAX];
+	char names[CASES_MAX][64];
+	size_t count;
 };
 
-static int burst_run(struct baton_task *task)
+static void add(struct list *list, const char *name, const char *how,
+                void (*run)(const void *, double *), const void *setup)
 {
-	struct burst *burst = baton_container_of(task, struct burst, task);
-	struct baton_task *pointers[BURST];
-	uint64_t start;
+	char *text = list->names[list->count];
 
-	for (size_t i = 0; i < BURST; i++)
-		pointers[i] = &tasks[i];
-	start = machine_ticks();
-	if (burst->batch == 1)
-		for (size_t i = 0; i < BURST; i++)
-			(void)baton_submit(&subject.resource, pointers[i]);
-	else
-		for (size_t i = 0; i < BURST; i += burst->batch)
-			(void)baton_submit_batch(&subject.resource, pointers + i, burst->batch);
-	watch_add(&watch, start);
-	burst->pushed = machine_ticks();
-	return 0;
+	if (list->count == CASES_MAX)
+		return;
+	(void)snprintf(text, sizeof(list->names[0]), "%s%s", name, how);
+	list->cases[list->count++] = (struct bench_case){text, run, setup};
 }
 
-static void run_burst(const void *setup, double *values)
+static void run_idle(void)
 {
-	static struct watch drain;
-	struct burst burst = {.batch = *(const size_t *)setup};
+	static const char *const metrics[] = {"ns/task", "instructions/task", NULL};
+	static struct list list;
+	struct bench_group group = {
+		.name = "W1: one thread, an idle resource",
+		.metrics = metrics,
+		.cases = list.cases,
+		.note = "limit 10: the rest of each batch is handed off; 16 batches under way; "
+			"post, wait: until a worker has run it",
+	};
 
-	baton_task_init(&burst.task, burst_run, NULL);
-	for (size_t i = 0; i < BURST; i++)
-		baton_task_init(&tasks[i], count_task, NULL);
-	set_subject(&patient);
-	for (unsigned i = 0; i < chunks(); i++) {
-		(void)baton_submit(&subject.resource, &burst.task);
-		watch_add(&drain, burst.pushed);
+	add(&list, "pthread_mutex", "", run_mutex, NULL);
+	add(&list, "pthread_mutex, body by pointer", "", run_mutex_pointer, NULL);
+	add(&list, "CK ticket lock", "", run_ticket, NULL);
+	add(&list, "CK MCS lock", "", run_mcs, NULL);
+	add(&list, "CC-Synch", "", run_cc, NULL);
+	add(&list, "flat combining", "", run_flat, NULL);
+	add(&list, "Oyama's lock", "", run_oyama, NULL);
+	add(&list, "baton submit", "", run_submit, NULL);
+	add(&list, "baton submit, caller's future", "", run_submit_future, NULL);
+	add(&list, "baton call", "", run_call, NULL);
+	add(&list, "baton post", "", run_post, NULL);
+	add(&list, "baton async", "", run_async, NULL);
+	add(&list, "baton batch of 16, limit 16", "", run_batch, NULL);
+	add(&list, "baton batch of 16, limit 10", "", run_batch_default, &batch_default);
+	for (size_t i = 0; peers[i]; i++) {
+		if (peers[i]->queue_dispatch)
+			add(&list, peers[i]->name, ", inline", w1_peer_dispatch_run, peers[i]);
+		if (peers[i]->present && peers[i]->queue_submit != peers[i]->queue_dispatch)
+			add(&list, peers[i]->name, ", post, wait", w1_peer_post_run, peers[i]);
 	}
-	check(subject.counter, (uint64_t)chunks() * BURST);
-	values[0] = watch_end(&watch, BURST);
-	values[1] = watch_end(&drain, BURST);
+	group.case_count = list.count;
+	bench_group(&group);
 }
 
-/* Another thread holds the resource and looks at a word of its own until it is told to leave. */
-struct holder {
-	struct baton_task task;
-	pthread_t id;
-	bool holding __attribute__((aligned(64)));
-	bool leave __attribute__((aligned(64)));
-};
-
-static int holder_run(struct baton_task *task)
+static void run_busy(void)
 {
-	struct holder *holder = baton_container_of(task, struct holder, task);
-	unsigned turns = 0;
+	static const char *const metrics[] = {"push, ns/task", "instructions/task",
+	                                      "run it, ns/task", NULL};
+	static struct list list;
+	struct bench_group group = {
+		.name = "W1: one thread, a busy resource",
+		.metrics = metrics,
+		.cases = list.cases,
+		.note = "stream: pushed and run, ns/task in all, up to 256 under way",
+	};
 
-	__atomic_store_n(&holder->holding, true, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&holder->leave, __ATOMIC_ACQUIRE))
-		team_wait(&turns);
-	return 0;
-}
-
-static void *holder_main(void *argument)
-{
-	struct holder *holder = argument;
-
-	team_pin(1);
-	(void)baton_submit(&subject.resource, &holder->task);
-	return NULL;
-}
-
-static void run_held(const void *setup, double *values)
-{
-	int bursts = bench_options.quick ? 50 : 200;
-
-	(void)setup;
-	set_subject(&patient);
-	for (int b = 0; b < bursts; b++) {
-		struct holder holder = {.task = BATON_TASK_INIT(holder_run, NULL)};
-		unsigned turns = 0;
-		uint64_t start;
-
-		for (size_t i = 0; i < BURST; i++)
-			baton_task_init(&tasks[i], count_task, NULL);
-		if (pthread_create(&holder.id, NULL, holder_main, &holder))
-			abort();
-		while (!__atomic_load_n(&holder.holding, __ATOMIC_ACQUIRE))
-			team_wait(&turns);
-		start = machine_ticks();
-		for (size_t i = 0; i < BURST; i++)
-			(void)baton_submit(&subject.resource, &tasks[i]);
-		watch_add(&watch, start);
-		__atomic_store_n(&holder.leave, true, __ATOMIC_RELEASE);
-		(void)pthread_join(holder.id, NULL);
-	}
-	values[0] = watch_end(&watch, BURST);
-	check(subject.counter, (uint64_t)bursts * BURST);
+	add(&list, "pthread_mutex (idle)", "", run_mutex, NULL);
+	add(&list, "baton submit, inside a task", "", w1_burst_run, &w1_burst_one);
+	add(&list, "baton batch of 16, inside a task", "", w1_burst_run, &w1_burst_batch);
+	add(&list, "baton submit, another holds it", "", w1_held_run, NULL);
+	for (size_t i = 0; peers[i]; i++)
+		if (peers[i]->present)
+			add(&list, peers[i]->name, ", stream", w1_peer_stream_run, peers[i]);
+	group.case_count = list.count;
+	bench_group(&group);
 }
 
 void bench_w1_uncontended(void)
 {
-	static const char *const metrics[] = {"ns/task", NULL};
-	static const char *const burst_metrics[] = {"push, ns/task", "run it, ns/task", NULL};
-	static const size_t one = 1;
-	static const size_t sixteen = BATCH;
-	static const struct bench_case idle[] = {
-		{"pthread_mutex", run_mutex, NULL},
-		{"pthread_mutex, body by pointer", run_mutex_pointer, NULL},
-		{"CK ticket lock", run_ticket, NULL},
-		{"CK MCS lock", run_mcs, NULL},
-		{"baton submit", run_submit, NULL},
-		{"baton submit, caller's future", run_submit_future, NULL},
-		{"baton call", run_call, NULL},
-		{"baton post", run_post, NULL},
-		{"baton async", run_async, NULL},
-		{"baton batch of 16, limit 16", run_batch, NULL},
-		{"baton batch of 16, limit 10", run_batch_default, &batch_default},
-	};
-	static const struct bench_case busy[] = {
-		{"pthread_mutex (idle)", run_mutex, NULL},
-		{"baton submit, inside a task", run_burst, &one},
-		{"baton batch of 16, inside a task", run_burst, &sixteen},
-		{"baton submit, another holds it", run_held, NULL},
-	};
-	static const struct bench_group groups[] = {
-		{"W1: one thread, an idle resource", metrics, idle, sizeof(idle) / sizeof(idle[0]),
-	         0, "limit 10: the rest of each batch is handed off; 16 batches under way"},
-		{"W1: one thread, a busy resource", burst_metrics, busy,
-	         sizeof(busy) / sizeof(busy[0]), 0, NULL},
-	};
-
 	team_pin(0);
-	bench_group(&groups[0]);
-	bench_group(&groups[1]);
+	run_idle();
+	run_busy();
 	team_unpin();
 }

@@ -1,132 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * W5: from a submit to an idle pool, all of whose workers sleep, to the start of the job; and the
- * CPU time that an idle pool burns. Nothing is pinned. The submitter keeps its CPU busy until the
- * job has started, as a thread would that goes on with its own work.
+ * W5: from a submit to a pool, all of whose workers sleep, to the start of the job. The submitter
+ * keeps its CPU busy until the job has started, as a thread does that goes on with its own work: a
+ * worker that is woken on the same CPU has to be let in by the system. How long the pool has slept
+ * matters, since a CPU that has been idle for long takes longer to come back.
  */
+#include "w5_pool.h"
+
 #include "harness.h"
+#include "histogram.h"
 #include "machine.h"
-#include "queue_pool.h"
 #include "team.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 
-#include <baton.h>
-
-#define PROBES 150
-
-struct probe {
-	struct baton_plain_job plain;
-	struct queue_job queued;
-	uint64_t started;
+struct wake_case {
+	const struct w5_pool *pool;
+	enum w5_place place;
+	uint64_t gap_ns;
+	unsigned probes;
 };
 
-static struct baton_pool *pool;
-static struct queue_pool *queue;
-
-static void nap(long ns)
+/* One submit; what it took to return, and until the job started. */
+static void probe_once(const struct w5_pool *pool, struct histogram *submit,
+                       struct histogram *latency)
 {
-	struct timespec span = {ns / 1000000000, ns % 1000000000};
+	struct w5_probe probe = W5_PROBE_INIT;
+	uint64_t start = machine_ticks();
+	uint64_t returned;
+	uint64_t started;
 
-	while (nanosleep(&span, &span))
+	w5_submit(pool, &probe.job);
+	returned = machine_ticks();
+	/* Ended by the job. */
+	while (!(started = __atomic_load_n(&probe.started, __ATOMIC_ACQUIRE)))
 		;
+	histogram_add(latency, started > start ? started - start : 0);
+	histogram_add(submit, returned - start);
 }
 
-static void plain_run(struct baton_plain_job *plain)
+static void run(const void *setup, double *values)
 {
-	struct probe *probe = baton_container_of(plain, struct probe, plain);
-
-	__atomic_store_n(&probe->started, machine_ticks(), __ATOMIC_RELEASE);
-}
-
-static void queued_run(struct queue_job *queued)
-{
-	struct probe *probe = baton_container_of(queued, struct probe, queued);
-
-	__atomic_store_n(&probe->started, machine_ticks(), __ATOMIC_RELEASE);
-}
-
-static void run_wake(const void *setup, double *values)
-{
-	int probes = bench_options.quick ? PROBES / 3 : PROBES;
-	struct histogram *latency = calloc(1, sizeof(*latency));
-	struct histogram *submit = calloc(1, sizeof(*submit));
+	const struct wake_case *mine = setup;
+	struct histogram *latency = calloc(2, sizeof(*latency));
+	struct histogram *submit = latency + 1;
 	double per_us = machine_ticks_per_ns() * 1e3;
 
-	if (!latency || !submit)
+	if (!latency)
 		abort();
-	for (int i = 0; i < probes; i++) {
-		struct probe probe = {.started = 0, .queued = {NULL, queued_run}};
-		uint64_t start;
-		uint64_t returned;
-		uint64_t started;
-
-		baton_plain_job_init(&probe.plain, plain_run, NULL);
-		nap(500000); /* workers have looked around and sleep */
-		start = machine_ticks();
-		if (setup)
-			(void)baton_pool_submit(pool, &probe.plain);
-		else
-			queue_pool_submit(queue, &probe.queued);
-		returned = machine_ticks();
-		while (!(started = __atomic_load_n(&probe.started, __ATOMIC_ACQUIRE)))
-			;
-		histogram_add(latency, started > start ? started - start : 0);
-		histogram_add(submit, returned - start);
+	w5_take_place(mine->place);
+	for (unsigned i = 0; i < mine->probes; i++) {
+		machine_sleep_ns(mine->gap_ns);
+		probe_once(mine->pool, submit, latency);
 	}
+	w5_leave_place();
 	values[0] = (double)histogram_quantile(latency, 0.50) / per_us;
 	values[1] = (double)histogram_quantile(latency, 0.99) / per_us;
-	values[2] = (double)histogram_quantile(submit, 0.50) / per_us;
+	values[2] = (double)latency->most / per_us;
+	values[3] = (double)histogram_quantile(submit, 0.50) / per_us;
 	free(latency);
-	free(submit);
 }
 
-static double cpu_us(void)
+static void run_group(enum w5_place place, uint64_t gap_us)
 {
-	struct rusage usage;
+	static const char *const metrics[] = {"p50, us", "p99, us", "max, us",
+	                                      "the submit itself, us", NULL};
+	static const char *const places[] = {
+		"the submitter's CPU its own",
+		"a CPU shared with the submitter",
+		"nothing pinned",
+	};
+	struct w5_pool pools[W5_POOLS_MAX];
+	struct wake_case wakes[W5_POOLS_MAX];
+	struct bench_case cases[W5_POOLS_MAX];
+	size_t count = w5_pools(pools);
+	unsigned probes = gap_us > 1000 ? 40 : 400;
+	char name[128];
+	const struct bench_group group = {
+		name,  metrics,
+		cases, count,
+		0,     place == W5_FREE ? "oneTBB's workers are pinned all the same" : NULL,
+	};
 
-	(void)getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-static void idle_pool(void)
-{
-	struct baton_pool_stats before;
-	struct baton_pool_stats after;
-	double start;
-
-	nap(20000000);
-	baton_pool_stats(pool, &before);
-	start = cpu_us();
-	nap(1000000000);
-	bench_figure("W5: idle pool, CPU burnt in a second", "us", cpu_us() - start);
-	baton_pool_stats(pool, &after);
-	bench_figure("W5: idle pool, wakes in a second", "wakes",
-	             (double)(after.woken - before.woken));
+	(void)snprintf(name, sizeof(name), "W5: idle pool, submit to start, %s, %s apart",
+	               places[place], gap_us > 1000 ? "10 ms" : "200 us");
+	if (!bench_wanted(name))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		wakes[i] = (struct wake_case){&pools[i], place, gap_us * 1000,
+		                              bench_options.quick ? probes / 4 : probes};
+		cases[i] = (struct bench_case){pools[i].name, run, &wakes[i]};
+		w5_start(&pools[i], place);
+	}
+	bench_group(&group);
+	for (size_t i = 0; i < count; i++)
+		w5_stop(&pools[i]);
 }
 
 void bench_w5_wake(void)
 {
-	static const char *const metrics[] = {"p50, us", "p99, us", "the submit itself, us", NULL};
-	static const struct bench_case cases[] = {
-		{"mutex, condition, list", run_wake, NULL},
-		{"baton pool", run_wake, &pool},
-	};
-	static const struct bench_group group = {
-		"W5: idle pool, from submit to start", metrics, cases, 2, 0, NULL,
-	};
-
-	if (!bench_wanted("W5: idle pool, from submit to start, CPU burnt, wakes"))
-		return;
-	if (baton_pool_create(NULL, &pool))
-		abort();
-	queue = queue_pool_create(team_cpus(), false);
-	bench_group(&group);
-	idle_pool();
-	queue_pool_destroy(queue);
-	(void)baton_pool_destroy(pool);
+	run_group(W5_APART, 200);
+	run_group(W5_APART, 10000);
+	run_group(W5_SHARED, 200);
+	run_group(W5_FREE, 200);
+	run_group(W5_FREE, 10000);
+	w5_busy();
+	w5_pairs();
+	w5_idle();
 }

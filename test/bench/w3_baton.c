@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * W3: baton's resources, the state before the hot words, in one cache line with them.
+ */
+#include "w3_many.h"
+
+#include "hot.h"
+
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton.h>
+
+struct topic {
+	uint64_t unused[6 - W3_STATE];
+	uint64_t state[W3_STATE];
+	struct baton_resource resource;
+} __attribute__((aligned(64)));
+
+struct slot {
+	struct baton_task task;
+	struct topic *topic;
+	uint32_t under_way;
+} __attribute__((aligned(64)));
+
+static size_t bare_size(const struct w3_set *set)
+{
+	(void)set;
+	return sizeof(struct baton_resource);
+}
+
+static size_t size(const struct w3_set *set)
+{
+	(void)set;
+	return sizeof(struct topic);
+}
+
+static struct baton_executor *small_stack_executor(void)
+{
+	static struct baton_pool *pool;
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+
+	options.stack_size = W3_SMALL_STACK;
+	options.workers = team_cpus();
+	if (!pool && baton_pool_create(&options, &pool))
+		abort();
+	return baton_pool_executor(pool);
+}
+
+static const struct baton_resource_config *config_of(const struct w3_set *set)
+{
+	static struct baton_resource_config configs[] = {
+		BATON_RESOURCE_CONFIG_INIT,
+		BATON_RESOURCE_CONFIG_INIT,
+	};
+	struct baton_resource_config *config = &configs[set->small_stack];
+
+	if (!config->executor)
+		config->executor = set->small_stack ? small_stack_executor() : hot_executor();
+	return config;
+}
+
+static void make(struct w3_set *set, unsigned first, unsigned end)
+{
+	const struct baton_resource_config *config = config_of(set);
+	struct topic *topics = set->memory;
+
+	for (unsigned i = first; i < end; i++) {
+		memset(&topics[i], 0, sizeof(topics[i]));
+		baton_resource_init(&topics[i].resource, NULL, NULL, config, NULL);
+	}
+}
+
+static void make_bare(struct w3_set *set, void *array, unsigned count)
+{
+	struct baton_resource *resources = array;
+
+	for (unsigned i = 0; i < count; i++)
+		baton_resource_init(&resources[i], NULL, NULL, config_of(set), NULL);
+}
+
+/* A job may still be on its way to release a resource whose tasks are done. */
+static void settle(struct w3_set *set)
+{
+	struct topic *topics = set->memory;
+
+	for (unsigned i = 0; i < set->count; i++)
+		if (baton_resource_await(&topics[i].resource, NULL))
+			abort();
+}
+
+/* Only a closed resource's memory is ours after the await. */
+static void end(struct w3_set *set, unsigned made)
+{
+	struct topic *topics = set->memory;
+
+	for (unsigned i = 0; i < made; i++)
+		if (baton_resource_close(&topics[i].resource) ||
+		    baton_resource_await(&topics[i].resource, NULL))
+			abort();
+}
+
+static uint64_t *state(const struct w3_set *set, unsigned index)
+{
+	return ((struct topic *)set->memory)[index].state;
+}
+
+static int slot_run(struct baton_task *task)
+{
+	struct slot *slot = baton_container_of(task, struct slot, task);
+
+	slot->topic->state[0]++;
+	__atomic_store_n(&slot->under_way, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void *slot_posted(void *argument)
+{
+	struct slot *slot = argument;
+
+	slot->topic->state[0]++;
+	__atomic_store_n(&slot->under_way, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void *count(void *argument)
+{
+	struct topic *topic = argument;
+
+	topic->state[0]++;
+	return NULL;
+}
+
+static inline __attribute__((always_inline)) void submitter(struct team_member *member, bool post)
+{
+	struct w3_load *load = member->context;
+	struct topic *topics = load->set->memory;
+	const uint32_t *keys = load->keys[member->index];
+	struct slot *slots = aligned_alloc(64, W3_RING * sizeof(*slots));
+	unsigned next = 0;
+
+	if (!slots)
+		abort();
+	for (unsigned i = 0; i < W3_RING; i++)
+		slots[i] = (struct slot){.task = BATON_TASK_INIT(slot_run, NULL)};
+	for (unsigned i = 0; !team_stopped(member); i++) {
+		struct topic *topic = &topics[keys[i % W3_KEYS]];
+		struct slot *slot;
+
+		next = w3_next_free(&slots[0].under_way, sizeof(*slots), next);
+		slot = &slots[next];
+		slot->topic = topic;
+		slot->under_way = 1;
+		if (!post)
+			(void)baton_submit(&topic->resource, &slot->task);
+		else if (baton_post(&topic->resource, slot_posted, slot))
+			abort();
+		next = (next + 1) % W3_RING;
+		team_count(member, 1);
+	}
+	w3_await_all(&slots[0].under_way, sizeof(*slots));
+	free(slots);
+}
+
+void w3_baton_submit(struct team_member *member)
+{
+	submitter(member, false);
+}
+
+void w3_baton_post(struct team_member *member)
+{
+	submitter(member, true);
+}
+
+void w3_baton_call(struct team_member *member)
+{
+	struct w3_load *load = member->context;
+	struct topic *topics = load->set->memory;
+	const uint32_t *keys = load->keys[member->index];
+
+	for (unsigned i = 0; !team_stopped(member); i++) {
+		struct topic *topic = &topics[keys[i % W3_KEYS]];
+
+		if (baton_call(&topic->resource, count, topic, NULL))
+			abort();
+		team_count(member, 1);
+	}
+}
+
+/* ---- The chain: one task, which submits itself to the next resource ---- */
+
+struct chain {
+	struct baton_task task;
+	struct topic *topic;
+	struct topic *end;
+	sem_t over;
+};
+
+static int hop(struct baton_task *task)
+{
+	struct chain *chain = baton_container_of(task, struct chain, task);
+
+	chain->topic->state[0]++;
+	if (++chain->topic == chain->end)
+		(void)sem_post(&chain->over);
+	else
+		(void)baton_submit(&chain->topic->resource, &chain->task);
+	return 0;
+}
+
+static void run_chain(struct w3_set *set, unsigned hops)
+{
+	struct topic *topics = set->memory;
+	struct chain chain = {BATON_TASK_INIT(hop, NULL), topics, topics + hops, {{0}}};
+
+	(void)sem_init(&chain.over, 0, 0);
+	(void)baton_submit(&topics[0].resource, &chain.task);
+	while (sem_wait(&chain.over))
+		;
+	(void)sem_destroy(&chain.over);
+}
+
+const struct w3_kind w3_baton = {
+	.bare_size = bare_size,
+	.size = size,
+	.make = make,
+	.make_bare = make_bare,
+	.settle = settle,
+	.end = end,
+	.state = state,
+	.chain = run_chain,
+};

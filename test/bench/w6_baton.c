@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * W6: a resource per topic. submit: a task of the publisher's ring, which carries the message;
+ * call: the message stays with the publisher, which waits for it.
+ */
+#include "baton_pool.h"
+#include "w6_ring.h"
+
+#include <stdlib.h>
+
+static int slot_run(struct baton_task *task)
+{
+	apply_slot(baton_container_of(task, struct slot, task));
+	return 0;
+}
+
+BROKER_INLINE void submit_publish(struct publisher *publisher, struct topic *topic,
+                                  uint32_t sleep_us, uint64_t sent)
+{
+	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
+
+	if (baton_submit(&topic->baton.resource, &slot->task))
+		abort();
+}
+
+static void submit_loop(struct team_member *member)
+{
+	loop(member, submit_publish);
+}
+
+/* What a call's function needs. */
+struct call {
+	struct topic *topic;
+	const struct message *message;
+};
+
+static void *call_run(void *argument)
+{
+	const struct call *call = argument;
+
+	topic_apply(call->topic, call->message);
+	return NULL;
+}
+
+BROKER_INLINE void call_publish(struct publisher *publisher, struct topic *topic, uint32_t sleep_us,
+                                uint64_t sent)
+{
+	struct call call = {topic, &publisher->message};
+
+	write_message(publisher, &publisher->message, sleep_us);
+	if (baton_call(&topic->baton.resource, call_run, &call, NULL))
+		abort();
+	sample(publisher, sent);
+}
+
+static void call_loop(struct team_member *member)
+{
+	loop(member, call_publish);
+}
+
+static void baton_open(struct broker *broker)
+{
+	struct baton_resource_config *config = &broker->config;
+	struct baton_resource_config *slow = &broker->slow_config;
+
+	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	*slow = *config;
+	slow->capture_limit = 0;
+	if (broker->capture_limit)
+		config->capture_limit = broker->capture_limit;
+	broker->pool = bench_pool_create(broker->workers ? broker->workers : team_cpus(), true);
+	config->executor = baton_pool_executor(broker->pool);
+	slow->executor = config->executor;
+	if (broker->own_pool) {
+		broker->slow_pool = bench_pool_create(BROKER_SLOW, true);
+		slow->executor = baton_pool_executor(broker->slow_pool);
+	}
+	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
+		baton_resource_init(&broker->topics[i].baton.resource, NULL, NULL,
+		                    i < BROKER_TOPICS ? config : slow, NULL);
+	for (unsigned t = 0; t < broker->threads; t++)
+		for (unsigned i = 0; i < PUBLISHER_RING; i++)
+			baton_task_init(&broker->publishers[t].slots[i].task, slot_run, NULL);
+}
+
+static void baton_close(struct broker *broker)
+{
+	/* The messages are applied, but a runner may not have let go yet. */
+	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
+		if (baton_resource_close(&broker->topics[i].baton.resource) ||
+		    baton_resource_await(&broker->topics[i].baton.resource, NULL))
+			abort();
+	if (baton_pool_destroy(broker->pool))
+		abort();
+	if (broker->own_pool && baton_pool_destroy(broker->slow_pool))
+		abort();
+}
+
+const struct broker_way broker_submit = {"baton submit", submit_publish, submit_loop, baton_open,
+                                         baton_close};
+
+const struct broker_way broker_call = {"baton call", call_publish, call_loop, baton_open,
+                                       baton_close};
