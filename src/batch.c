@@ -33,7 +33,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	    !baton__capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
 	baton__frame_enter(self, &frame, resource);
-	/* Ends with the chain, or at a mark: then the rest goes the long way, which obeys it. */
+	/* Ends with the chain; or at a mark, which the long way obeys, or a close (its bits hold
+	 * this one, too), which changes nothing. */
 	while (task && !(load_relaxed(&resource->_word) & BATON__ATTENTION)) {
 		struct baton_task *next = task->_next;
 

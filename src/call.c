@@ -165,9 +165,13 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_
 		if (call_at_once(resource, fn, arg, value))
 			return 0;
 	}
-	if (baton__barge_due(baton__self) && baton__barge(resource) &&
-	    call_at_once(resource, fn, arg, value))
-		return 0;
+	if (baton__self->depth == 0 && baton__capture_limit(resource)) {
+		if (baton__barge_due(baton__self) && baton__barge(resource) &&
+		    call_at_once(resource, fn, arg, value))
+			return 0;
+		/* Once is enough: the submit that follows takes this for its own look. */
+		baton__self->barge_skip++;
+	}
 	return call_and_wait(resource, fn, arg, value);
 }
 

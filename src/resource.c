@@ -130,7 +130,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 {
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
-	bool may_barge = inline_ok;
+	bool may_barge = inline_ok && baton__capture_limit(resource);
 	uintptr_t word;
 
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
@@ -142,9 +142,10 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (word & BATON__BUSY) {
 			struct baton_task *oldest = first;
 
-			if (may_barge && baton__barge_due(baton__self) && baton__barge(resource)) {
+			if (may_barge && baton__barge_due(baton__self)) {
 				may_barge = false;
-				continue;
+				(void)baton__barge(resource);
+				continue; /* the word is old by now */
 			}
 			may_barge = false;
 			if (!newest)
@@ -255,8 +256,8 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	if (!baton__barge_due(baton__self) && word & BATON__BUSY &&
-	    (word & BATON__MODE) != BATON__CLOSED &&
+	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	    !baton__barge_due(baton__self) &&
 	    push(resource, &word, task, task, word & ~BATON__TASKS))
 		return 0;
 	return submit_slow(resource, task, true);

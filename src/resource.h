@@ -6,10 +6,10 @@
  *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
  *                  capturing CAS, cleared by the releasing one.
  *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
- *                  SPECIAL (limit 0, or statistics; or not looked at since the static initialiser:
- *                  then the first capture makes it NORMAL), ATTENTION (a cancel mark is in the
- *                  inbox; set with its push, cleared when the runner takes the inbox, only while
- *                  BUSY), CLOSED (for good).
+ *                  SPECIAL (limit 0, or statistics; or not looked at since the static
+ *                  initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
+ *                  cancel mark is in the inbox; set with its push, cleared when the runner takes
+ *                  the inbox, only while BUSY), CLOSED (for good).
  *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
  *
  *   idle -> BUSY                    capture, by submit, call, a closer with a mark

@@ -59,8 +59,8 @@ struct baton__thread {
 		*leaving;      /* handed off by a runner that goes straight back to its executor */
 	bool deferred_running; /* the list is being worked off */
 	uint32_t visits;       /* visits to resources that this thread is on; the list waits */
-	uint16_t barge_skip; /* barge.c: so many busy submits push without a look */
-	uint16_t barge_next; /* what the last failure has set it to; 0: it was none */
+	uint16_t barge_skip;   /* barge.c: so many busy submits push without a look */
+	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
 	uint64_t session;      /* counts the threads that have had this record */
 	struct baton__node *nodes; /* node.c: free nodes, owner only */
 	uint32_t node_count;

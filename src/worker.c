@@ -278,6 +278,7 @@ void baton__worker_loop(struct baton__worker *worker)
 	struct baton_job *job;
 
 	current = worker;
+	worker->tuned_ns = baton__now_ns();
 	/* Ended by shutdown or shutdown_now, see find. */
 	while ((job = next_job(worker))) {
 		worker->running = job->_kind ? job : NULL; /* a plain one's memory may be reused */

@@ -122,7 +122,10 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Inside a task the capture is nested: only this task runs here, others' tasks go to the executor;
  * at a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
- * Thread safety: any thread. Blocking: never (the tasks run here take what they take).
+ * Thread safety: any thread. Blocking: never (the tasks run here take what they take). Outside of
+ * tasks a thread that finds the resource busy may look again three times within about two
+ * microseconds, and capture, before it leaves the task; the less often, the less that has helped
+ * it (src/barge.c). A batch, post, async and call do the same.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, whereupon
  * the task itself may end it (close_then), or is refused; for how it is given back then see await.
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
@@ -208,10 +211,10 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * queue: do not free it, nor initialise it anew, without a close. Closed before the call, that is,
  * and with no submit to it under way: one that is refused may leave behind, for a moment, a thread
  * that was about to help with its task or to cancel it, and only an await that begins afterwards
- * waits for that thread too. The waiter helps as baton_future_wait() does; but when there is no task
- * left, only the entry in its executor's queue, it can take that from a pool, not from a manual or
- * loop executor, whose thread has to come to it. A wait that times out leaves about 100 bytes in
- * the resource until its runner comes to them.
+ * waits for that thread too. The waiter helps as baton_future_wait() does; but when there is no
+ * task left, only the entry in its executor's queue, it can take that from a pool, not from a
+ * manual or loop executor, whose thread has to come to it. A wait that times out leaves about 100
+ * bytes in the resource until its runner comes to them.
  * `deadline` as for baton_future_wait_until().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.

@@ -73,7 +73,7 @@ static void got(bool *searching)
 		(void)baton__idle_notify(&idle);
 }
 
-/* False: the end. As park in worker.c. */
+/* False: the end. As baton__worker_park. */
 static bool park(size_t number, bool *searching)
 {
 	enum baton__idle_entered entered =
