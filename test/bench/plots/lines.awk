@@ -42,6 +42,10 @@ function style(contender,    colour, width, point, dash)
 	} else if (contender ~ /combining/) {
 		colour = "#56B4E9"
 		point = 6
+	} else if (contender ~ /Oyama/) {
+		colour = "#E69F00"
+		point = 1
+		dash = 2
 	} else if (contender ~ /CC-Synch/) {
 		colour = "#56B4E9"
 		point = 14
@@ -113,9 +117,9 @@ function lines(name, title, groups, xs, metric, contenders, xlabel, ylabel, opti
 	printf "%s", blocks
 	printf "set xlabel %s\n", quoted(xlabel)
 	printf "set label 3 %s at graph 0, graph 1.05 font ',12'\n", quoted(ylabel)
-	print "set lmargin at screen 0.085\nset rmargin at screen 0.68\nset tmargin at screen 0.81"
+	print "set lmargin at screen 0.085\nset rmargin at screen 0.65\nset tmargin at screen 0.81"
 	print "set bmargin at screen 0.14\nset autoscale xfix"
-	print "set key at screen 0.705, screen 0.81 left top Left reverse samplen 2.5 spacing 1.3"
+	print "set key at screen 0.665, screen 0.81 left top Left reverse samplen 2.5 spacing 1.3"
 	print "set grid y lc rgb '#dddddd' lt 1"
 	print options
 	printf "plot %s\nunset output\n", plots

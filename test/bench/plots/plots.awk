@@ -29,7 +29,7 @@ function w2(    threads, peers, axis, async, batons)
 {
 	threads = "2 4 16 64"
 	axis = "set logscale xy\nset xtics (2, 4, 16, 64)\nset xrange [1.7:75]"
-	peers = "|pthread_mutex|flat combining|CC-Synch|oneTBB lightweight node|" \
+	peers = "|pthread_mutex|Oyama's lock|flat combining|CC-Synch|oneTBB lightweight node|" \
 		"oneTBB serial node|Boost.Asio strand|GLib GThreadPool|liburcu wfcqueue, one thread"
 	batons = "baton batch of 16, limit 1000, waits on a future|" \
 		"baton submit, waits on a future|baton submit, polls a counter"
