@@ -46,10 +46,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		baton__frame_exit(self, &frame);
 		return true;
 	}
-	frame.value = NULL;
-	frame.after = NULL;
 	resource->_list = task;
-	baton__run_captured(&frame, resource, ran, count);
+	baton__run_on(ran, count);
 	return true;
 }
 
@@ -79,6 +77,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		futures |= task->_future != NULL;
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}
+	baton__stand_back(resource);
 	if (!futures && run_at_once(resource, tasks[0], (uint32_t)count))
 		return 0;
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);

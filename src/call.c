@@ -95,7 +95,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 	if (BATON_LIKELY(baton__release_at_once(resource, mode)))
 		baton__frame_exit(self, &frame);
 	else
-		baton__run_on();
+		baton__run_on(1, 1);
 	return true;
 }
 
@@ -142,7 +142,7 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
 	baton_task_init(&call.task, call_run, &call.future);
-	error = baton_submit(resource, &call.task);
+	error = baton__submit(resource, &call.task, true);
 	if (error)
 		return error;
 	error = baton_future_wait(&call.future);
@@ -161,16 +161,10 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_
 
 		if (error)
 			return error;
-		if (call_at_once(resource, fn, arg, value))
-			return 0;
 	}
-	if (baton__self->depth == 0 && baton__capture_limit(resource)) {
-		if (baton__barge_due(baton__self) && baton__barge(resource) &&
-		    call_at_once(resource, fn, arg, value))
-			return 0;
-		/* Once is enough: the submit that follows takes this for its own look. */
-		baton__self->barge_skip++;
-	}
+	baton__stand_back(resource);
+	if (call_at_once(resource, fn, arg, value))
+		return 0;
 	return call_and_wait(resource, fn, arg, value);
 }
 

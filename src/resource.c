@@ -130,7 +130,6 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 {
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
-	bool may_barge = inline_ok && baton__capture_limit(resource);
 	uintptr_t word;
 
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
@@ -142,12 +141,6 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (word & BATON__BUSY) {
 			struct baton_task *oldest = first;
 
-			if (may_barge && baton__barge_due(baton__self)) {
-				may_barge = false;
-				(void)baton__barge(resource);
-				continue; /* the word is old by now */
-			}
-			may_barge = false;
 			if (!newest)
 				newest = reversed(first);
 			if (push(resource, &word, newest, oldest, word & ~BATON__TASKS))
@@ -199,8 +192,8 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 	return -ECANCELED; /* last touch of the future */
 }
 
-static BATON_NOINLINE int submit_slow(struct baton_resource *resource, struct baton_task *task,
-                                      bool inline_ok)
+BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
+                                 bool inline_ok)
 {
 	int error = 0;
 
@@ -220,15 +213,16 @@ static BATON_NOINLINE int submit_slow(struct baton_resource *resource, struct ba
 	return error ? baton__unready(resource, task, error) : 0;
 }
 
-/* A task with a future, on an idle resource. */
+/* A task with a future. */
 static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
                                              struct baton_task *task)
 {
 	struct baton__frame frame;
 
+	baton__stand_back(resource);
 	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
 	    !baton__capture(resource, 0, 0))
-		return submit_slow(resource, task, true);
+		return baton__submit(resource, task, true);
 	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
 		baton__run_captured(&frame, resource, 0, 0);
@@ -242,25 +236,26 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	return 0;
 }
 
-BATON_NOINLINE void baton__run_on(void)
+BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
 {
 	struct baton__frame *frame = baton__self->top;
 
 	frame->value = NULL;
 	frame->after = NULL;
-	baton__run_captured(frame, frame->resource, 1, 1);
+	baton__run_captured(frame, frame->resource, ran, own);
 }
 
 /* A task without a future, of a thread that is not too deep, for a resource that was not idle. */
 static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct baton_task *task)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word;
 
+	baton__stand_back(resource);
+	word = load_relaxed(&resource->_word);
 	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
-	    !baton__barge_due(baton__self) &&
 	    push(resource, &word, task, task, word & ~BATON__TASKS))
 		return 0;
-	return submit_slow(resource, task, true);
+	return baton__submit(resource, task, true);
 }
 
 /*
@@ -274,21 +269,21 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 	if (task->_future)
 		return submit_with_future(resource, task);
 	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
-		return submit_slow(resource, task, true);
+		return baton__submit(resource, task, true);
 	if (load_relaxed(&resource->_word))
 		return submit_busy(resource, task);
 	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
-		return submit_slow(resource, task, true);
+		return baton__submit(resource, task, true);
 	baton__frame_enter(self, &frame, resource);
 	(void)task->_run(task); /* last touch of the task */
 	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(self, &frame);
 	else
-		baton__run_on();
+		baton__run_on(1, 1);
 	return 0;
 }
 
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 {
-	return submit_slow(resource, task, false);
+	return baton__submit(resource, task, false);
 }

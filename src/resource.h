@@ -241,8 +241,8 @@ void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
 void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
                          uint32_t own);
 
-/* The same from the short path, which has set up only half of this thread's topmost frame. */
-void baton__run_on(void);
+/* The same from a short path, which has set up only half of this thread's topmost frame. */
+void baton__run_on(uint32_t ran, uint32_t own);
 
 /* As above, for a baton that was taken over and whose limits do not count. */
 void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
@@ -269,6 +269,20 @@ BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 
 /* Stands back from a busy resource for a moment. True: then it was idle. */
 bool baton__barge(const struct baton_resource *resource);
+
+/* What submit, batch and call do once, before they push to a resource that is busy. */
+BATON_INLINE void baton__stand_back(const struct baton_resource *resource)
+{
+	uintptr_t word = load_relaxed(&resource->_word); /* a hint */
+
+	/* With limit 0 there is nothing to capture. */
+	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	    baton__barge_due(baton__self) && baton__capture_limit(resource))
+		(void)baton__barge(resource);
+}
+
+/* A submit the long way: attaches the thread, binds the future; does not stand back. */
+int baton__submit(struct baton_resource *resource, struct baton_task *task, bool inline_ok);
 
 /*
  * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future

@@ -223,7 +223,7 @@ bind:
 	atomic {
 		if
 		:: HAS_FUTURE(mine) ->
-			/* @src resource.c:submit_slow
+			/* @src resource.c:baton__submit
 			 * (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED */
 			if
 			:: (word & MODE) == CLOSED ->

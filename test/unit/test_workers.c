@@ -4,6 +4,9 @@
 
 #include <dirent.h>
 
+#include "pool.h"
+#include "worker.h"
+
 struct counted {
 	struct baton_plain_job job;
 	atomic_int *runs;
@@ -303,4 +306,32 @@ Test(workers, a_job_from_outside_waits_for_a_few_long_jobs_only, .timeout = 20)
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 	qsort(waited, 51, sizeof(waited[0]), ascending);
 	cr_assert_leq(waited[25], 8, "%d in the middle", waited[25]);
+}
+
+static void one_job(struct baton_pool *pool, atomic_int *runs, int count)
+{
+	struct counted job;
+
+	counted_init(&job, runs, NULL);
+	cr_assert_eq(baton_pool_submit(pool, &job.job), 0);
+	until_at_least(runs, count);
+}
+
+/* `looks` is written before the job is run that we see done, and not again before the next one. */
+Test(workers, after_long_sleeps_they_look_around_once_only, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	atomic_int runs = 0;
+	int rounds = 0;
+
+	cr_assert_gt(BATON_WORKER_LOOKS, 1);
+	do {
+		struct timespec nap = {0, 2000000};
+
+		(void)nanosleep(&nap, NULL);
+		one_job(pool, &runs, ++rounds);
+	} while (pool->workers[0].looks > 1 && rounds < 1000);
+	cr_assert_lt(rounds, 1000);
+	cr_assert_eq(pool->workers[0].looks, 1);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
