@@ -20,7 +20,7 @@ LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-budget check-sim check-models check-mutants-quick check-faults \
-	check-stress check-fuzz-corpus
+	check-stress check-fuzz-corpus check-load
 
 CC ?= cc
 CXX ?= g++
@@ -257,6 +257,28 @@ bench-quick: build/bench/bench build/bench/counts ## the same with shorter sampl
 bench-plots: | build/deps/bench ## pictures of the last run's figures: build/bench/plots/*.svg
 	$(Q)test/bench/plots/plots.sh build/bench/data build/bench/plots
 
+# ---- Load on the broker, ours and mosquitto; see test/broker_bench/README.md ----
+LOAD_SOURCES := $(wildcard test/broker_bench/*.c)
+
+build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(BASE_FLAGS) -c -o $@ $<
+
+build/broker_bench/load: $(LOAD_SOURCES:%.c=build/%.o)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
+
+-include $(LOAD_SOURCES:%.c=build/%.d)
+
+.PHONY: bench-broker check-load
+bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
+	$(Q)test/broker_bench/run.sh $(BENCH_ARGS)
+
+check-load: build/broker_bench/load ## the broker's load generator finds the faults put in
+	$(Q)timeout 60 $< --selftest
+
 # ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
 COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
 COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench
@@ -300,8 +322,8 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo bench bench-quick bench-plots explore stress% fuzz \
-	coverage
+INSTALLING := deps test check check-% demo bench bench-quick bench-plots bench-broker explore \
+	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 .PHONY: deps

@@ -132,6 +132,7 @@ for group; do
 		need_cxx_headers boost/asio.hpp libboost-dev \
 			oneapi/tbb/flow_graph.h libtbb-dev
 		need_headers urcu/wfcqueue.h liburcu-dev
+		[ -x /usr/sbin/mosquitto ] || need_command mosquitto mosquitto
 		pkg-config --exists glib-2.0 2>/dev/null || need libglib2.0-dev
 		;;
 	*)
