@@ -12,15 +12,15 @@ LAYER_1 := atomic.h
 LAYER_2 := futex.c
 LAYER_3 := joblist.h injection.c runqueue.c
 LAYER_4 := thread.c node.c future.c
-LAYER_5 := executor.h barge.c resource.c batch.c drain.c handoff.c help.c cancel.c close.c \
+LAYER_5 := executor.h barge.c resource.c batch.c drain.c shelf.c handoff.c help.c cancel.c close.c \
 	wait.c current.c call.c continuation.c job.c driven.c manual.c loop.c
 LAYER_6 := cpus.c spawn.c idle.c park.c worker.c withdraw.c pool.c
-LAYER_7 := default_pool.c
+LAYER_7 := default_pool.c suspend.c quiesce.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-budget check-sim check-models check-mutants-quick check-faults \
-	check-stress check-fuzz-corpus check-load
+EXTRA_CHECKS := check-examples check-budget check-sim check-models check-mutants-quick \
+	check-faults check-stress check-fuzz-corpus check-load
 
 CC ?= cc
 CXX ?= g++
@@ -59,7 +59,8 @@ HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
 TESTS := $(patsubst %.c,%,$(sort $(wildcard test/unit/test_$(or $(T),*).c)))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
-EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c))
+FEATURES := $(patsubst %.c,build/%,$(wildcard examples/features/*.c))
+EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
 
@@ -207,6 +208,10 @@ build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -luv -pthread
 
+.PHONY: check-examples
+check-examples: $(FEATURES) ## the examples of single features, which check themselves
+	$(Q)test/examples.sh $@ $(sort $^)
+
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all
 	$(Q)examples/demo.sh
 
@@ -302,7 +307,8 @@ build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/c
 check-budget: build/bench/counts ## atomics, allocations, system calls per task: within budget
 	$(Q)timeout 60 $<
 
--include $(patsubst %.c,build/%.d,$(wildcard examples/*.c) $(BROKER_SOURCES)) \
+-include $(patsubst %.c,build/%.d,$(wildcard examples/*.c examples/features/*.c)) \
+	$(patsubst %.c,build/%.d,$(BROKER_SOURCES)) \
 	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
 
 # ---- Beyond unit tests: explorer, models, mutants, faults, stress, fuzzing, coverage ----

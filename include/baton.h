@@ -7,6 +7,7 @@
 #include <baton/future.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
+#include <baton/suspend.h>
 #include <baton/task.h>
 #include <baton/version.h>
 

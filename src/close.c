@@ -65,6 +65,11 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 	}
 }
 
+bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark)
+{
+	return push_mark(resource, mark, BATON__ATTENTION);
+}
+
 BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);

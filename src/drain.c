@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "futex.h"
 #include "node.h"
+#include "shelf.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -117,8 +118,10 @@ void baton__take(struct baton_resource *resource)
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
-	if (word & BATON__ATTENTION)
+	if (word & BATON__ATTENTION) {
 		resource->_list = obey_cancel_marks(resource, resource->_list);
+		resource->_list = baton__suspend_marks_first(resource->_list);
+	}
 }
 
 /* Tells awaiters that everything accepted before them is over; the holder, or after the release. */
@@ -252,6 +255,15 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 		struct baton_task *task = resource->_list;
 		uintptr_t word = load_relaxed(&resource->_word);
 
+		if (BATON_UNLIKELY(word & BATON__ATTENTION)) {
+			if (baton__shelf_leave(frame, resource))
+				return true;
+			if (word & BATON__TASKS || (word & BATON__MODE) == BATON__ATTENTION) {
+				baton__take(resource);
+				continue;
+			}
+			task = resource->_list; /* leaving or not, it puts marks back */
+		}
 		if (!task) {
 			if (word & BATON__TASKS)
 				baton__take(resource);
@@ -261,11 +273,13 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 				return true;
 			continue;
 		}
-		if (BATON_UNLIKELY(word & BATON__ATTENTION && word & BATON__TASKS)) {
-			baton__take(resource);
-			continue;
-		}
 		if (BATON_UNLIKELY(baton__is_mark(task))) {
+			if (task->_future == BATON__MARK_SUSPEND) {
+				resource->_list = task->_next;
+				if (baton__suspend_here(frame, resource, task))
+					return true;
+				continue;
+			}
 			/* A helper cannot release: on a closed resource the last marks stay. */
 			if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
 			    baton__only_marks(resource))
@@ -283,7 +297,7 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 		resource->_list = task->_next;
 		baton__run_task(frame, resource, task);
 		if (BATON_UNLIKELY(budget->until && baton__future_final(budget->until)))
-			return false;
+			return baton__shelf_leave(frame, resource);
 	}
 	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
 	if (frame->after)

@@ -7,6 +7,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "shelf.h"
 
 /* Tasks that a helper runs before it gives the baton back, and looks again. */
 #ifndef BATON_HELP_MAX /* tests make it small */
@@ -112,6 +113,14 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	return false;
 }
 
+void baton__give_back(struct baton_resource *resource)
+{
+	struct baton__frame frame;
+
+	baton__frame_push(&frame, resource);
+	(void)give_back(&frame, resource, true, false);
+}
+
 bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
                  bool last_look)
 {
@@ -129,7 +138,11 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 	if (!borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
-	(void)baton__drain(&frame, resource, &budget);
+	if (baton__drain(&frame, resource, &budget)) {
+		/* Shelved: the unsheller gives it back. */
+		baton__frame_pop(&frame);
+		return true;
+	}
 	helped = budget.tasks != BATON_HELP_MAX || baton__future_final(until);
 	if (helped && resource->_stats)
 		baton__count(&resource->_stats->helped, 1);
@@ -155,6 +168,11 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 		if (task->_future == future) {
 			*link = task->_next;
 			baton__cancel_task(resource, task);
+			break;
+		}
+		if (task->_future == BATON__MARK_SUSPEND && baton__mark_future(task) == future) {
+			*link = task->_next;
+			baton__suspend_cancelled(resource, task);
 			break;
 		}
 	}

@@ -8,8 +8,9 @@
  *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
  *                  SPECIAL (limit 0, or statistics; or not looked at since the static
  *                  initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
- *                  cancel mark is in the inbox; set with its push, cleared when the runner takes
- *                  the inbox, only while BUSY), CLOSED (for good).
+ *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
+ *                  the mark's push, or by the task that shelves; cleared when the runner takes the
+ *                  inbox, only while BUSY), CLOSED (for good; says what ATTENTION says, too).
  *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
  *
  *   idle -> BUSY                    capture, by submit, call, a closer with a mark
@@ -29,6 +30,11 @@
  *           way: the last visitor goes on in its place
  *   TOUCHED a helper has had the baton since it was QUEUED
  *   FINAL   there is a finaliser; set once, never cleared
+ *   SHELF   the baton is, or is about to be, held by nobody (shelf.c); with phase HELD, or HELPED
+ *           or CONSUMED, which stay as they are. Who is second of leaving and unshelving goes on:
+ *           0 -> WANTED     the holder: it will leave before it runs another task
+ *           WANTED -> LEFT  the holder has left; LEFT -> 0: the unsheller is the holder
+ *           WANTED -> CALLED  the unsheller came first; CALLED -> 0: the holder stays
  *   visits  threads that may touch the resource although they are in no call on it
  *
  * Invariants:
@@ -40,8 +46,11 @@
  * R5 A submitter touches neither task nor resource after its publishing CAS (unless it captured).
  * R6 A closed resource is released for good (awaits, finaliser) only with no visits. A submit that
  *    is refused then may count one afterwards (future.h, F3): the next await waits for it.
+ * R7 SHELF is set by the holder alone, while it is 0; then there is exactly one unshelve. A
+ *    shelved resource is BUSY: never idle, awaited or finalised.
  *
- * Linearisation points: submit: the CAS on _word. Close: its CAS on _word.
+ * Linearisation points: submit: the CAS on _word. Close: its CAS on _word. Shelving and unshelving:
+ * the CAS on _turn.
  * ABA on _word: a push links to whatever is on top at its CAS, so a recurring top is right; take
  * and release do not read through it before they own it.
  */
@@ -72,7 +81,11 @@
 #define BATON__LEAVING 4U
 #define BATON__TOUCHED 8U
 #define BATON__FINAL 16U
-#define BATON__VISITS (~31U) /* counted in units of BATON__VISIT */
+#define BATON__VISITS 0x3FFFFFE0U /* counted in units of BATON__VISIT */
+#define BATON__SHELF 0xC0000000U
+#define BATON__SHELF_WANTED 0x40000000U
+#define BATON__SHELF_CALLED 0x80000000U
+#define BATON__SHELF_LEFT 0xC0000000U
 
 _Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
 _Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
@@ -81,10 +94,12 @@ _Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "h
  * Marks: entries of the inbox that are no tasks of the user's. A task's _future points to one of
  * these instead of to a future.
  */
-extern struct baton_future baton__marks[3];
+extern struct baton_future baton__marks[4];
 #define BATON__MARK_CANCEL (&baton__marks[0]) /* cancel everything older; a node's body */
 #define BATON__MARK_AWAIT (&baton__marks[1])  /* a struct baton__awaiter */
 #define BATON__MARK_FINAL (&baton__marks[2])  /* the user's finaliser */
+/* A struct baton__awaiter, too: what waits for the suspension to take effect. */
+#define BATON__MARK_SUSPEND (&baton__marks[3])
 
 struct baton__awaiter {
 	struct baton__counted counted;
@@ -189,8 +204,8 @@ void baton__cancel_task(struct baton_resource *resource, struct baton_task *task
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: there was nothing
- * left and it was released: touch it no more, pop the frame and call baton__after(). False: the
- * budget is spent; the baton is still held.
+ * left and it was released, or it was shelved: touch it no more, pop the frame and call
+ * baton__after(). False: the budget is spent; the baton is still held.
  */
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget);
@@ -308,6 +323,13 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 
 /* The run function of baton_post's tasks, whose nodes a cancel must free. */
 int baton__post_run(struct baton_task *task);
+
+/* Puts a mark that is to be looked at before the next task into the inbox of a busy resource.
+ * False: it is idle. */
+bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
+
+/* Gives back what a helper has borrowed, or goes on as the runner. The holder, without a frame. */
+void baton__give_back(struct baton_resource *resource);
 
 /* The executor's thread popped the resource's job. */
 void baton__resource_run(struct baton_job *job);

@@ -53,6 +53,7 @@ constexpr baton_resource_config config_default = BATON_RESOURCE_CONFIG_INIT;
 constexpr baton_pool_options options_default = BATON_POOL_OPTIONS_INIT;
 constexpr baton_future future_fresh = BATON_FUTURE_INIT;
 constexpr baton_future promise_fresh = BATON_PROMISE_INIT;
+constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
 constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 [[maybe_unused]] constexpr baton_plain_job job_fresh = BATON_PLAIN_JOB_INIT(run_job, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
@@ -93,6 +94,20 @@ void calls_and_awaits()
 	EXPECT(baton_resource_user(&resource) == &counted);
 }
 
+void suspends()
+{
+	baton_suspension suspension = suspension_fresh;
+	baton_resource *resources[] = {&resource};
+
+	EXPECT(baton_resource_suspend(&resource, &suspension) == 0);
+	EXPECT(baton_suspension_poll(&suspension));
+	EXPECT(baton_suspension_wait(&suspension, nullptr) == 0);
+	EXPECT(baton_resource_resume(&suspension) == 0);
+	EXPECT(baton_resource_resume_later(&suspension) == -EINVAL);
+	EXPECT(baton_quiesce(resources, 1, &suspension, nullptr) == 0);
+	EXPECT(baton_quiesce_end(&suspension, 1) == 0);
+}
+
 void fulfils_a_promise()
 {
 	baton_future promise = promise_fresh;
@@ -122,6 +137,7 @@ int main()
 	EXPECT(baton_resource_user(&resource_later) == nullptr);
 	submits_a_task();
 	calls_and_awaits();
+	suspends();
 	fulfils_a_promise();
 	closes();
 	if (failures == 0)

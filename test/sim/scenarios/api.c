@@ -212,6 +212,23 @@ static void cancel_pending(void)
 	(void)baton_resource_cancel_pending(&any_topic()->resource);
 }
 
+/* For a moment; in effect or not. */
+static void suspend(struct baton_resource *resource)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct timespec deadline = sim_in(5000);
+	int status = baton_resource_suspend(resource, &suspension);
+
+	sim_require(status == 0 || status == -EPIPE);
+	if (status)
+		return;
+	status = sim_pick(2) ? baton_suspension_wait(&suspension, &deadline) : 0;
+	sim_require(status == 0 || status == -ETIMEDOUT);
+	status = sim_pick(2) ? baton_resource_resume(&suspension)
+	                     : baton_resource_resume_later(&suspension);
+	sim_require(status == 0);
+}
+
 __attribute__((no_sanitize("thread"))) static void touch_note(unsigned what)
 {
 	struct sim_note *note = any_note();
@@ -241,7 +258,7 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 	struct timespec deadline = sim_in(10000);
 	struct baton_resource *resource = &any_topic()->resource;
 
-	switch (sim_pick(16)) {
+	switch (sim_pick(17)) {
 	case 0:
 	case 1:
 	case 2:
@@ -276,6 +293,9 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 		break;
 	case 12:
 		end_something();
+		break;
+	case 13:
+		suspend(resource);
 		break;
 	default:
 		touch_note(sim_pick(4));

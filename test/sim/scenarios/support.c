@@ -53,6 +53,12 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 			topic->giver = (int)thread;
 		}
 	}
+	if ((before & BATON__SHELF) != BATON__SHELF_LEFT &&
+	    (after & BATON__SHELF) == BATON__SHELF_LEFT)
+		hand(topic, (int)thread, SIM_SHELF);
+	if ((before & BATON__SHELF) == BATON__SHELF_LEFT &&
+	    (after & BATON__SHELF) != BATON__SHELF_LEFT)
+		hand(topic, SIM_SHELF, (int)thread);
 	if (!(before & BATON__LEAVING) && after & BATON__LEAVING)
 		hand(topic, (int)thread, SIM_VISITORS);
 	if (before & BATON__LEAVING && !(after & BATON__LEAVING))

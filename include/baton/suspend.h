@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Suspending a resource: its running task ends, nothing further runs, not even what was queued
+ * before; submits queue up until it is resumed. And quiescing several: none of them runs a task
+ * while the caller looks at (or changes) their state, consistently over all of them.
+ *
+ *                               | may run beside                       | from
+ *   suspend, resume             | everything but the resource's init,  | any thread, also inside
+ *                               | deinit; nothing on this suspension   | tasks
+ *   poll, wait                  | the same                             | any thread
+ *   quiesce, quiesce_end        | the same                             | any thread; see -EDEADLK
+ *
+ * A suspension that has taken effect has the resource to itself, as a task would, though no thread
+ * holds the baton (baton_held() is false): the next one waits until it is resumed, and takes effect
+ * then, before any task. So several may be asked for at once, and the resource runs when all have
+ * been resumed; but who waits for a second one on a resource which it has suspended itself waits
+ * for itself.
+ *
+ * While a resource is suspended await and call wait (an await with a deadline times out); close,
+ * close_then and cancel_pending are accepted, and obeyed when it is resumed; a future that is
+ * cancelled is decided at once, and complete when its task is met. Nor does a shutdown of its
+ * executor reach its tasks: who resumes it then runs them.
+ *
+ * Progress: suspend is lock-free (as far as malloc is, when the thread's cache is empty and the
+ * resource busy). Cost: two atomic operations to suspend an idle resource, two to resume it.
+ * Source: libdispatch's dispatch_suspend and dispatch_resume; the call that tells when it has taken
+ * effect is what Linux's blk_mq_quiesce_queue adds. Locking several in one order: E. W. Dijkstra's
+ * hierarchical ordering (E. G. Coffman et al., "System Deadlocks", 1971).
+ */
+#ifndef BATON_SUSPEND_H
+#define BATON_SUSPEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include <baton/future.h>
+#include <baton/resource.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One suspension of one resource. The caller's memory, at all times; not to be copied in use. */
+struct baton_suspension {
+	struct baton_resource *_resource; /* NULL: not in use */
+	struct baton_future *_future;     /* NULL: has taken effect at once */
+};
+
+#define BATON_SUSPENSION_INIT                                                                      \
+	{                                                                                          \
+		NULL, NULL                                                                         \
+	}
+
+/*
+ * Suspends: an idle resource at once; else after the task that runs now, or when those have been
+ * resumed that have suspended it before. Inside a task of the resource: after this task.
+ *
+ * Thread safety: any thread. Blocking: never. Ownership: the resource must live until it is
+ * resumed; a closed one is given back (await, finaliser) only afterwards.
+ * Ordering: all that the resource's tasks did is visible to whoever has seen by poll or wait that
+ * it has taken effect (or that it did so at once).
+ * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
+ * -ENOMEM, -ECHILD.
+ */
+int baton_resource_suspend(struct baton_resource *resource, struct baton_suspension *suspension);
+
+/* Has it taken effect? Any thread, not beside its resume. */
+bool baton_suspension_poll(const struct baton_suspension *suspension);
+
+/*
+ * Waits until it has. Waits and helps as baton_future_wait_until() does: a queued resource is
+ * suspended by this very thread. `deadline`: absolute, CLOCK_MONOTONIC; NULL: none.
+ *
+ * Errors: it remains asked for: -ETIMEDOUT. -EDEADLK: this thread holds the resource, or as for
+ * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use. -ENOMEM,
+ * -ECHILD.
+ */
+int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
+
+/*
+ * Resumes; withdraws what has not taken effect yet. The suspension may be used anew. What has
+ * queued up runs here, as after a submit to an idle resource: up to the capture limit, then on the
+ * executor; inside a task, at once there. _later: on the executor in any case: for who has
+ * suspended other resources, too, which such a task might wait for.
+ *
+ * Thread safety: any thread, not necessarily the one that has suspended. Blocking: never (the tasks
+ * run here take what they take).
+ * Ordering: what the caller did before is visible to the resource's next task.
+ * Errors: it remains suspended: -EINVAL: the suspension is not in use. -ENOMEM, -ECHILD.
+ */
+int baton_resource_resume(struct baton_suspension *suspension);
+int baton_resource_resume_later(struct baton_suspension *suspension);
+
+/*
+ * Suspends `count` resources and waits until none of them runs a task; `suspensions`: as many,
+ * which are initialised here (in an order of their own). The same resource may be named several
+ * times. They are taken one after the other, in the order of their addresses, so that overlapping
+ * sets do not lock each other out; until all are there, those taken already wait. A task of one of
+ * them that waits for another one (or a task from which another set is quiesced, with this task's
+ * resource in ours) may do so, though: give a deadline.
+ *
+ * quiesce_end: resumes them all; what has queued up runs on their executors; what none takes, here,
+ * when all are resumed.
+ *
+ * Errors: quiesce: all is undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them. -EPIPE: one
+ * is closed. -EINVAL: a malformed deadline. -ENOMEM, -ECHILD. quiesce_end: nothing has been
+ * resumed: -ENOMEM, -ECHILD: not where this thread has called baton before.
+ */
+int baton_quiesce(struct baton_resource *const *resources, size_t count,
+                  struct baton_suspension *suspensions, const struct timespec *deadline);
+int baton_quiesce_end(struct baton_suspension *suspensions, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Quiescing several resources. */
+#include "stash.h"
+
+#include <baton/suspend.h>
+
+#define ACCOUNTS 4
+
+struct accounts {
+	struct baton_resource resources[ACCOUNTS];
+	struct baton_resource *set[ACCOUNTS];
+	struct baton_suspension held[ACCOUNTS];
+	long balances[ACCOUNTS]; /* each changed by tasks of its resource alone */
+};
+
+static void accounts_init(struct accounts *accounts, const struct baton_resource_config *config)
+{
+	memset(accounts, 0, sizeof(*accounts));
+	for (size_t i = 0; i < ACCOUNTS; i++) {
+		baton_resource_init(&accounts->resources[i], &accounts->balances[i], NULL, config,
+		                    NULL);
+		/* Not in the order of their addresses. */
+		accounts->set[i] = &accounts->resources[(i + 2) % ACCOUNTS];
+	}
+}
+
+static void accounts_end(struct accounts *accounts)
+{
+	for (size_t i = 0; i < ACCOUNTS; i++)
+		resource_end(&accounts->resources[i]);
+}
+
+Test(quiesce, an_empty_set_is_quiet, .timeout = 10)
+{
+	cr_assert_eq(baton_quiesce(NULL, 0, NULL, NULL), 0);
+	cr_assert_eq(baton_quiesce_end(NULL, 0), 0);
+}
+
+Test(quiesce, submits_queue_up_on_all_until_the_end, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct journal journals[ACCOUNTS] = {{0}};
+	struct step steps[ACCOUNTS];
+	struct accounts accounts;
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	accounts_init(&accounts, &config);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), 0);
+	for (size_t i = 0; i < ACCOUNTS; i++) {
+		step_init(&steps[i], &journals[i], 0, NULL);
+		cr_assert_eq(baton_submit(&accounts.resources[i], &steps[i].task), 0);
+		cr_assert_eq(journals[i].count, 0);
+	}
+	cr_assert_eq(baton_quiesce_end(accounts.held, ACCOUNTS), 0);
+	/* On their executor, not here: they might wait for one another. */
+	for (size_t i = 0; i < ACCOUNTS; i++)
+		cr_assert_eq(journals[i].count, 0);
+	stash_run(&stash);
+	for (size_t i = 0; i < ACCOUNTS; i++)
+		cr_assert_eq(journals[i].count, 1);
+	accounts_end(&accounts);
+}
+
+Test(quiesce, the_same_resource_may_be_named_twice, .timeout = 10)
+{
+	struct accounts accounts;
+	struct baton_resource *set[3];
+	struct baton_suspension held[3];
+
+	accounts_init(&accounts, NULL);
+	set[0] = set[2] = &accounts.resources[1];
+	set[1] = &accounts.resources[0];
+	cr_assert_eq(baton_quiesce(set, 3, held, NULL), 0);
+	cr_assert_eq(baton_quiesce_end(held, 3), 0);
+	accounts_end(&accounts);
+}
+
+Test(quiesce, a_deadline_that_passes_undoes_it_all, .timeout = 10)
+{
+	struct timespec deadline = deadline_in_ms(10);
+	struct journal journal = {0};
+	struct accounts accounts;
+	struct occupant occupant;
+	struct step step;
+
+	accounts_init(&accounts, NULL);
+	occupy(&occupant, &accounts.resources[2]);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, &deadline), -ETIMEDOUT);
+	for (int i = 0; i < ACCOUNTS; i++) {
+		cr_assert_not(baton_suspension_poll(&accounts.held[i]));
+		cr_assert_eq(baton_resource_resume(&accounts.held[i]), -EINVAL);
+	}
+	/* The others run as before. */
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit(&accounts.resources[0], &step.task), 0);
+	cr_assert_eq(journal.count, 1);
+	release(&occupant);
+	accounts_end(&accounts);
+}
+
+Test(quiesce, a_closed_one_undoes_it_all, .timeout = 10)
+{
+	struct journal journal = {0};
+	struct accounts accounts;
+	struct step step;
+
+	accounts_init(&accounts, NULL);
+	cr_assert_eq(baton_resource_close(&accounts.resources[2]), 0);
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), -EPIPE);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit(&accounts.resources[0], &step.task), 0);
+	cr_assert_eq(journal.count, 1);
+	accounts_end(&accounts);
+}
+
+struct partner {
+	struct baton_task task;
+	struct baton_resource *other;
+	bool ran;
+	int result;
+};
+
+static void *partner_fn(void *arg)
+{
+	((struct partner *)arg)->ran = true;
+	return NULL;
+}
+
+static int partner_run(struct baton_task *task)
+{
+	struct partner *partner = baton_container_of(task, struct partner, task);
+
+	partner->result = baton_call(partner->other, partner_fn, partner, NULL);
+	return 0;
+}
+
+/* Where no executor takes them, too: a task of the first that calls the last one. */
+Test(quiesce, what_is_resumed_first_may_wait_for_what_is_resumed_last, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct accounts accounts;
+	struct stash stash;
+	struct partner partner = {.task = BATON_TASK_INIT(partner_run, NULL)};
+
+	stash_init(&stash);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	config.executor = &stash.executor;
+	accounts_init(&accounts, &config);
+	partner.other = &accounts.resources[ACCOUNTS - 1];
+	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, NULL), 0);
+	cr_assert_eq(baton_submit(&accounts.resources[0], &partner.task), 0);
+	cr_assert_eq(baton_quiesce_end(accounts.held, ACCOUNTS), 0);
+	cr_assert(partner.ran);
+	cr_assert_eq(partner.result, 0);
+	accounts_end(&accounts);
+}
+
+/* ---- Money moves between accounts; whoever looks finds all of it. ---- */
+
+struct transfer {
+	struct accounts *accounts;
+	uint64_t seed;
+	long wrong;
+	int errors;
+};
+
+static void *add_one(void *balance)
+{
+	++*(long *)balance;
+	return NULL;
+}
+
+static void *depositor_main(void *arg)
+{
+	struct transfer *transfer = arg;
+	struct accounts *accounts = transfer->accounts;
+
+	for (int i = 0; i < scaled(20000); i++) {
+		uint32_t which = rng_below(&transfer->seed, ACCOUNTS);
+
+		if (baton_post(&accounts->resources[which], add_one, &accounts->balances[which]))
+			transfer->errors++;
+	}
+	return NULL;
+}
+
+/* Two of the accounts, in the order that comes; moves, looks, moves back. */
+static void *mover_main(void *arg)
+{
+	struct transfer *transfer = arg;
+	struct accounts *accounts = transfer->accounts;
+
+	for (int i = 0; i < scaled(2000); i++) {
+		uint32_t from = rng_below(&transfer->seed, ACCOUNTS);
+		uint32_t to = rng_below(&transfer->seed, ACCOUNTS);
+		struct baton_resource *set[] = {&accounts->resources[from],
+		                                &accounts->resources[to]};
+		struct baton_suspension held[2];
+		long before;
+
+		if (baton_quiesce(set, 2, held, NULL)) {
+			transfer->errors++;
+			continue;
+		}
+		before = accounts->balances[from] + accounts->balances[to];
+		accounts->balances[from] -= 7;
+		sched_yield();
+		accounts->balances[to] += 7;
+		transfer->wrong += before != accounts->balances[from] + accounts->balances[to];
+		transfer->errors += baton_quiesce_end(held, 2) != 0;
+	}
+	return NULL;
+}
+
+Test(quiesce, overlapping_sets_exclude_each_other_and_all_tasks, .timeout = 60)
+{
+	uint64_t seed = test_seed();
+	struct transfer transfers[4] = {{0}};
+	struct accounts accounts;
+	pthread_t threads[4];
+	long sum = 0;
+
+	accounts_init(&accounts, NULL);
+	for (unsigned i = 0; i < 4; i++) {
+		transfers[i].accounts = &accounts;
+		transfers[i].seed = rng_fork(seed, i);
+		threads[i] = thread_start(i < 2 ? mover_main : depositor_main, &transfers[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		thread_join(threads[i]);
+	accounts_end(&accounts);
+	for (int i = 0; i < ACCOUNTS; i++)
+		sum += accounts.balances[i];
+	cr_assert_eq(sum, 2L * scaled(20000));
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(transfers[i].errors, 0);
+		cr_assert_eq(transfers[i].wrong, 0);
+	}
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* Suspending and resuming a resource; quiescing several. */
+#include "stash.h"
+
+#include <baton/suspend.h>
+
+static struct baton_resource fresh(struct journal *journal)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	journal->count = 0;
+	return resource;
+}
+
+Test(suspend, an_idle_resource_is_suspended_at_once, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct step steps[3];
+
+	steps_init(steps, 3, &journal, 0);
+	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	cr_assert_not(baton_held(&resource));
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 3));
+	cr_assert_not(baton_suspension_poll(&suspension));
+	resource_end(&resource);
+}
+
+Test(suspend, it_can_be_used_again_and_again, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct step step;
+
+	for (int i = 0; i < 100; i++) {
+		step_init(&step, &journal, i, NULL);
+		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+		cr_assert_eq(baton_submit(&resource, &step.task), 0);
+		cr_assert_eq(baton_resource_resume(&suspension), 0);
+	}
+	cr_assert(journal_counts_up(&journal, 0, 100));
+	resource_end(&resource);
+}
+
+Test(suspend, wrong_use_is_an_error, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct timespec malformed = {1, 1000000000};
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+
+	cr_assert_eq(baton_resource_resume(&suspension), -EINVAL);
+	cr_assert_eq(baton_resource_resume_later(&suspension), -EINVAL);
+	cr_assert_eq(baton_suspension_wait(&suspension, NULL), -EINVAL);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), -EALREADY);
+	cr_assert_eq(baton_suspension_wait(&suspension, &malformed), -EINVAL);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	resource_end(&resource);
+	resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), -EPIPE);
+	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_quiesce(&(struct baton_resource *){&resource}, 1, &suspension, NULL),
+	             -EPIPE);
+	baton_resource_deinit(&resource);
+}
+
+Test(suspend, the_running_task_ends_and_what_was_queued_does_not_begin, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct timespec past = {0, 1};
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct occupant occupant;
+	struct step steps[2];
+
+	steps_init(steps, 2, &journal, 0);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_suspension_wait(&suspension, &past), -ETIMEDOUT);
+	release(&occupant);
+	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 2));
+	cr_assert(journal_here(&journal, 0));
+	resource_end(&resource);
+}
+
+Test(suspend, resumed_before_it_takes_effect_it_never_does, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct occupant occupant;
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	/* It is the caller's again. */
+	memset(&suspension, 0xA5, sizeof(suspension));
+	release(&occupant);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+Test(suspend, the_resource_runs_when_all_suspensions_are_resumed, .timeout = 10)
+{
+	struct baton_suspension suspensions[3] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT,
+	                                          BATON_SUSPENSION_INIT};
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_resource_suspend(&resource, &suspensions[i]), 0);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert(baton_suspension_poll(&suspensions[0]));
+	cr_assert_not(baton_suspension_poll(&suspensions[1]));
+	/* Withdrawn, though others are in effect. */
+	cr_assert_eq(baton_resource_resume(&suspensions[1]), 0);
+	cr_assert_eq(baton_resource_resume(&suspensions[0]), 0);
+	cr_assert(baton_suspension_poll(&suspensions[2]));
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspensions[2]), 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+struct inside {
+	struct baton_task task;
+	struct baton_resource *resource;
+	struct baton_suspension suspension;
+	bool resume;
+	int results[5];
+};
+
+static int inside_run(struct baton_task *task)
+{
+	struct inside *inside = baton_container_of(task, struct inside, task);
+	struct baton_suspension other;
+
+	inside->results[0] = baton_quiesce(&inside->resource, 1, &other, NULL);
+	inside->results[1] = baton_resource_suspend(inside->resource, &inside->suspension);
+	inside->results[2] = baton_suspension_poll(&inside->suspension);
+	inside->results[3] = baton_suspension_wait(&inside->suspension, NULL);
+	if (inside->resume)
+		inside->results[4] = baton_resource_resume(&inside->suspension);
+	return 0;
+}
+
+static void inside_check(const struct inside *inside)
+{
+	cr_assert_eq(inside->results[0], -EDEADLK);
+	cr_assert_eq(inside->results[1], 0);
+	cr_assert_eq(inside->results[2], 0);
+	cr_assert_eq(inside->results[3], -EDEADLK);
+	cr_assert_eq(inside->results[4], 0);
+}
+
+Test(suspend, a_task_suspends_its_own_resource_after_itself, .timeout = 10)
+{
+	struct journal journal;
+	struct baton_resource resource = fresh(&journal);
+	struct inside inside = {.task = BATON_TASK_INIT(inside_run, NULL), .resource = &resource};
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit(&resource, &inside.task), 0);
+	inside_check(&inside);
+	cr_assert(baton_suspension_poll(&inside.suspension));
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&inside.suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	/* And takes it back. */
+	baton_task_init(&inside.task, inside_run, NULL);
+	inside.resume = true;
+	cr_assert_eq(baton_submit(&resource, &inside.task), 0);
+	inside_check(&inside);
+	resource_end(&resource);
+}
+
+Test(suspend, a_queued_resource_is_suspended_by_the_waiter_itself, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[2];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	steps_init(steps, 2, &journal, 0);
+	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	/* Its job is popped meanwhile, or given back: both lead to the executor. */
+	for (int round = 0; round < 2; round++) {
+		cr_assert_eq(journal.count, (size_t)round);
+		if (round == 0)
+			stash_run(&stash);
+		cr_assert_eq(journal.count, (size_t)round);
+		cr_assert_eq(baton_resource_resume(&suspension), 0);
+		stash_run(&stash);
+		cr_assert_eq(journal.count, (size_t)round + 1);
+		if (round == 1)
+			break;
+		cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
+		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+		cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	}
+	cr_assert(journal_counts_up(&journal, 0, 2));
+	resource_end(&resource);
+}
+
+Test(suspend, withdrawn_from_a_queued_resource_it_leaves_no_mark, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step step;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(resource._list, &step.task);
+	cr_assert_null(step.task._next);
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+Test(suspend, with_limit_0_the_backlog_runs_on_the_executor, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step step;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	/* With nothing queued it does not even go there. */
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(atomic_load(&stash.count), 0);
+	step_init(&step, &journal, 0, NULL);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(journal.count, 0);
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+Test(suspend, the_backlog_runs_up_to_the_capture_limit_then_on_the_executor, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[5];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit = 2;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	steps_init(steps, 5, &journal, 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(journal.count, 2);
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 4));
+	/* _later: none of it here. */
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[4].task), 0);
+	cr_assert_eq(baton_resource_resume_later(&suspension), 0);
+	cr_assert_eq(journal.count, 4);
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 5));
+	resource_end(&resource);
+}
+
+Test(suspend, what_no_executor_takes_runs_where_it_is_resumed, .timeout = 10)
+{
+	for (uint32_t limit = 0; limit < 2; limit++) {
+		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+		struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+		struct baton_resource resource;
+		struct journal journal = {0};
+		struct stash stash;
+		struct step steps[3];
+
+		stash_init(&stash);
+		atomic_store(&stash.answer, -ESHUTDOWN);
+		config.executor = &stash.executor;
+		config.capture_limit = limit;
+		baton_resource_init(&resource, NULL, NULL, &config, NULL);
+		steps_init(steps, 3, &journal, 0);
+		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+		for (int i = 0; i < 3; i++)
+			cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+		cr_assert_eq(limit ? baton_resource_resume_later(&suspension)
+		                   : baton_resource_resume(&suspension),
+		             0);
+		cr_assert(journal_counts_up(&journal, 0, 3));
+		resource_end(&resource);
+	}
+}
