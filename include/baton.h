@@ -9,6 +9,7 @@
 #include <baton/resource.h>
 #include <baton/suspend.h>
 #include <baton/task.h>
+#include <baton/timer.h>
 #include <baton/version.h>
 
 #endif

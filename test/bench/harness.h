@@ -118,5 +118,6 @@ void bench_w8_resources(void);
 void bench_w8_threads(void);
 void bench_w8_memory(void);
 void bench_w17_suspend(void);
+void bench_w10_timers(void);
 
 #endif

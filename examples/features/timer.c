@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timers: a session that is closed when its client has been silent for a while, and that pings it
+ * at a fixed rate. Both run as tasks of the session's resource, so they need no lock; each packet
+ * only moves a deadline. On a virtual clock, so that a minute passes at once.
+ */
+#include <baton.h>
+
+#include <stdio.h>
+
+struct session {
+	struct baton_resource resource;
+	struct baton_timer keep_alive;
+	struct baton_timer ping;
+	int pings;
+	int closed;
+};
+
+static int ping_due(struct baton_timer *timer)
+{
+	baton_container_of(timer, struct session, ping)->pings++;
+	return 0;
+}
+
+static int client_is_silent(struct baton_timer *timer)
+{
+	struct session *session = baton_container_of(timer, struct session, keep_alive);
+
+	/* In a task of the session: the other timer will not run after this. */
+	(void)baton_timer_stop(&session->ping);
+	session->closed = 1;
+	return 0;
+}
+
+int main(void)
+{
+	struct session session = {.resource = BATON_RESOURCE_INIT(&session, "session", NULL, NULL)};
+	struct baton_timers *timers; /* NULL instead: the default wheel, the real clock */
+
+	if (baton_timers_create_virtual(&timers, BATON_MILLISECOND))
+		return 1;
+	baton_timer_init(&session.keep_alive, timers, &session.resource, client_is_silent);
+	baton_timer_init(&session.ping, timers, &session.resource, ping_due);
+	if (baton_timer_arm_every(&session.ping, 10 * BATON_SECOND, 10 * BATON_SECOND,
+	                          BATON_TIMER_SKIP))
+		return 1;
+	/* A packet each second for a minute, and then none. */
+	for (int i = 0; i < 60; i++) {
+		if (baton_timer_arm_after(&session.keep_alive, 15 * BATON_SECOND))
+			return 1;
+		(void)baton_timers_advance(timers, BATON_SECOND);
+	}
+	printf("after a minute: %d pings, closed: %d\n", session.pings, session.closed);
+	(void)baton_timers_advance(timers, 60 * BATON_SECOND);
+	printf("after another one: %d pings, closed: %d\n", session.pings, session.closed);
+	/* Silent from 59 s on: closed at 74 s, after the ping at 70 s. */
+	if (session.pings != 7 || !session.closed)
+		return 1;
+	return baton_timers_destroy(timers) ? 1 : 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timers: a task is submitted to its resource after a delay, at a time, at a fixed rate, or again
+ * and again with a fixed delay. Timers are embeddable structs; a million of them cost a million
+ * times their size, and nothing more.
+ *
+ *	static int keep_alive_expired(struct baton_timer *timer)
+ *	{
+ *		struct session *session = baton_container_of(timer, struct session, keep_alive);
+ *		...                                     // runs as a task of the session's resource
+ *		return 0;
+ *	}
+ *
+ *	baton_timer_init(&session->keep_alive, NULL, &session->resource, keep_alive_expired);
+ *	baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND); // again for each packet
+ *
+ *                                 | may run beside                       | from
+ *   arm_*, disarm, stop, state    | everything but init, destroy         | any thread, also inside
+ *                                 |                                      | tasks, own function too
+ *   stop_then                     | the same, once per timer             | the same
+ *   stop_wait                     | the same                             | not in a task of the
+ *                                 |                                      | timer's resource
+ *   timers_poll, advance, _to     | all but themselves                   | one thread at a time
+ *   timers_next, now, stats_read  | everything but destroy               | any thread
+ *   timers_close                  | everything but destroy               | not a timer's function
+ *   timers_destroy, timer_init    | nothing                              | the owner
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC (of the virtual clock, where there is one). A timer
+ * never runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
+ * deadline. Ticks expire in order, timers within one tick in any.
+ *
+ * Progress: arm_* and disarm are lock-free: a thread stopped in any call here holds up no arm. It
+ * may hold up, for as long as it is stopped, the expiry of its wheel's timers and other threads'
+ * stop: these change the wheel in turn, each for a moment in which no function of yours runs.
+ * Source: hierarchical timing wheels, Varghese and Lauck 1987 (scheme 7); levels found by the
+ * highest bit that differs, as in tokio; a later deadline is stored only, and the timer moved when
+ * the wheel comes to its old place, as in Go's and nginx's timers; stop's answers follow Linux'
+ * timer_delete.
+ */
+#ifndef BATON_TIMER_H
+#define BATON_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/future.h>
+#include <baton/resource.h>
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BATON_MICROSECOND ((uint64_t)1000)
+#define BATON_MILLISECOND ((uint64_t)1000000)
+#define BATON_SECOND ((uint64_t)1000000000)
+
+/* No deadline; an arm at (or after a delay of) this is for ever: it never expires. */
+#define BATON_NEVER UINT64_MAX
+
+/* ---- Timers ---- */
+
+struct baton_timer;
+struct baton_timers;
+
+/*
+ * What is run when the timer expires, as a task of the timer's resource. It may arm and stop its
+ * own timer. Returns 0, or BATON_TIMER_GONE: it has freed the timer, or given it to somebody else;
+ * the timer was not armed then, nobody else used it, and baton touches it no more.
+ */
+typedef int (*baton_timer_fn)(struct baton_timer *timer);
+#define BATON_TIMER_GONE 1
+
+struct baton_timer_link {
+	struct baton_timer_link *_next;
+	struct baton_timer_link *_prev;
+};
+
+struct baton_timer {
+	struct baton_task _task;
+	uint64_t _word;
+	struct baton_timer_link _link;
+	struct baton_timer *_posted;
+	uint64_t _repeat;
+	uint64_t _scheduled;
+	struct baton_timers *_timers;
+	struct baton_resource *_resource;
+	baton_timer_fn _fn;
+	struct baton_future *_gone;
+};
+
+/*
+ * A timer, not armed. `timers`: the wheel that it belongs to; NULL: the default one, created when a
+ * timer of it is first armed. Neither wheel nor resource is touched before the first arm.
+ */
+#define BATON_TIMER_INIT(timers, resource, fn)                                                     \
+	{                                                                                          \
+		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn), NULL  \
+	}
+void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
+                      struct baton_resource *resource, baton_timer_fn fn);
+
+/*
+ * Arms the timer, once: after a delay, or at a time (one that has passed: at the next tick). A
+ * timer that is armed already is armed anew instead, and runs once: the old deadline counts no
+ * more, even if it has passed and the run waits in the resource's queue. From inside its own
+ * function a timer may be armed like any other.
+ *
+ * A deadline later than the one before costs one atomic operation, and the wheel is not touched.
+ *
+ * Thread safety: any thread; of several arms at once one counts. Blocking: never (but see the
+ * default wheel's creation). Ownership: the timer's memory is baton's until stop says otherwise, or
+ * the function of a timer that does not repeat has returned; the resource must live as long.
+ * Ordering: what the caller did before is visible to the run.
+ * Errors: it is as it was before: -ESHUTDOWN: the wheel has been closed. -EBUSY: stop_then was
+ * called, and has not completed. -EINVAL (arm_every): the period is 0, or above 2^61.
+ * -ECHILD: after fork, see pool.h. -ENOMEM, -EAGAIN: the default wheel could not be created.
+ */
+int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);
+int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
+
+/*
+ * Arms the timer to run again and again, until it is stopped, or armed otherwise.
+ *
+ * arm_every: at a fixed rate: at `first_ns` (a time), and then every `period_ns`, without drift.
+ * When a run ends so late that the next one, or several, are overdue: SKIP leaves them out, and
+ * goes on with the first that lies in the future; CATCH_UP runs them all, one after the other.
+ * arm_again_after: the first run after the delay, and each later one that long after the end of the
+ * one before.
+ *
+ * A run that is cancelled in the resource's queue (cancel_pending) is left out. When the resource
+ * refuses a run (it was closed), that ends the repetition; see `dropped`.
+ */
+enum baton_timer_policy {
+	BATON_TIMER_SKIP = 0,
+	BATON_TIMER_CATCH_UP = 1,
+};
+int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns, uint64_t period_ns,
+                          enum baton_timer_policy policy);
+int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns);
+
+/* Where a timer stands, and what stop found. */
+enum baton_timer_state {
+	BATON_TIMER_IDLE = 0,    /* not armed */
+	BATON_TIMER_DONE = 1,    /* not armed; it has run since it was last armed */
+	BATON_TIMER_PENDING = 2, /* armed: waits for its deadline */
+	BATON_TIMER_QUEUED = 3,  /* expired: waits in its resource's queue for its turn */
+	BATON_TIMER_RUNNING = 4, /* its function runs just now; maybe it is armed besides */
+};
+enum baton_timer_state baton_timer_state(const struct baton_timer *timer);
+
+/*
+ * Stops the timer: it will not run, nor be repeated. Only a run that has begun goes on, and then
+ * the answer is RUNNING: so inside a task of the timer's own resource, which is not run beside it,
+ * stop is always final. Returns what it found:
+ *
+ *   IDLE, DONE, PENDING   The timer's memory is the caller's.
+ *   QUEUED The function will not be called, but the resource's runner still has to pass the task.
+ *                         Until then timer and resource are baton's.
+ *   RUNNING               The same until the function has returned. (In the function itself: see
+ *                         BATON_TIMER_GONE.)
+ *
+ * In these two cases the end is seen by stop_then or stop_wait. Or: a task of the resource that
+ * stops the timer, whatever the answer, may then call baton_resource_close_then(): the finaliser
+ * may free the timer as well, since what waits in the queue is passed before it is called.
+ *
+ * disarm: the same without the memory: it never waits, and costs one atomic operation, but the
+ * wheel forgets the timer only when it comes to its place. For timers that will be armed again.
+ *
+ * Blocking: disarm: never. stop: for the moment in which another thread changes the wheel (or hands
+ * this very timer to the resource whose task calls), like a mutex, with no function of yours
+ * inside.
+ */
+enum baton_timer_state baton_timer_stop(struct baton_timer *timer);
+enum baton_timer_state baton_timer_disarm(struct baton_timer *timer);
+
+/*
+ * As stop, and the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its value, when
+ * neither the timer nor, on its account, the resource is touched any more: within this call unless
+ * the answer is QUEUED or RUNNING. It must outlive that. Until then arm fails with -EBUSY. At most
+ * one stop_then at a time for a timer (asserted).
+ */
+enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct baton_future *gone);
+
+/*
+ * As stop, and waits until the memory is the caller's, helping the resource along like
+ * baton_resource_await(). 0; -EDEADLK: called in a task of the timer's resource, or the wait could
+ * never end: it is stopped, and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
+ */
+int baton_timer_stop_wait(struct baton_timer *timer);
+
+/* ---- The wheel ---- */
+
+enum baton_timers_source {
+	BATON_TIMERS_THREAD = 0,  /* a thread of its own sleeps until the next deadline */
+	BATON_TIMERS_POLL = 1,    /* an event loop: baton_timers_next() and baton_timers_poll() */
+	BATON_TIMERS_VIRTUAL = 2, /* its clock is moved by baton_timers_advance(); starts at 0 */
+};
+
+enum baton_timers_submit {
+	/* THREAD: as LATER, so that no long function holds up the other timers; else as INLINE. */
+	BATON_TIMERS_SUBMIT_DEFAULT = 0,
+	BATON_TIMERS_SUBMIT_LATER = 1,  /* baton_submit_later(): on the resource's executor */
+	BATON_TIMERS_SUBMIT_INLINE = 2, /* baton_submit(): here, if the resource is idle */
+};
+
+struct baton_timers_config {
+	enum baton_timers_source source;
+	enum baton_timers_submit submit;
+	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION. */
+	uint64_t resolution_ns;
+	/*
+	 * Called for each timer that will not run although nobody has stopped it: `error` is
+	 * -ESHUTDOWN: the wheel was closed; -ECANCELED: the run was cancelled in its resource's
+	 * queue (and does not repeat; called under the baton); or why the resource refused the task
+	 * (-EPIPE: closed). The timer is IDLE, and its memory the callee's, who may free it; but
+	 * then no other thread may use it meanwhile, stop included. (Not called for a refused timer
+	 * whose function, which has armed it anew, is still running.) NULL: nobody is told.
+	 */
+	void (*dropped)(struct baton_timer *timer, int error);
+	/*
+	 * POLL: called, on the arming thread, when what baton_timers_next() has returned last has
+	 * become too late: wake the loop (write to its eventfd). It may not call back.
+	 */
+	void (*wake)(void *arg);
+	void *arg;
+	/* The thread's name; NULL: "baton-timers". At most 15 characters are used. */
+	const char *name;
+};
+
+#define BATON_TIMERS_RESOLUTION ((uint64_t)1 << 20) /* about a millisecond */
+#define BATON_TIMERS_CONFIG_INIT                                                                   \
+	{                                                                                          \
+		BATON_TIMERS_THREAD, BATON_TIMERS_SUBMIT_DEFAULT, 0, NULL, NULL, NULL, NULL        \
+	}
+
+/*
+ * A wheel. `config`: copied; NULL: a thread, the defaults.
+ * create_virtual: with a virtual clock and this tick (0: 1024 ns).
+ * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit), -ECHILD.
+ */
+int baton_timers_create(struct baton_timers **timers, const struct baton_timers_config *config);
+int baton_timers_create_virtual(struct baton_timers **timers, uint64_t resolution_ns);
+
+/*
+ * The process-wide wheel, with a thread, created on first use and never torn down. Arming a timer
+ * whose wheel is NULL creates it, too. Errors: as for create; *timers is untouched.
+ */
+int baton_timers_default(struct baton_timers **timers);
+
+/*
+ * Closes the wheel: arms are refused from now on (-ESHUTDOWN), and its thread ends. What is pending
+ * is dropped (see `dropped`), or run at once: submitted, ahead of its time. Runs in their
+ * resources' queues are not concerned, but do not repeat. Waits for its thread.
+ *
+ * Thread safety: any thread; not a timer's function run inline by the wheel (-EDEADLK).
+ * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way. -ENOMEM,
+ * -ECHILD: a thread's first call.
+ */
+enum baton_timers_pending {
+	BATON_TIMERS_DROP = 0,
+	BATON_TIMERS_RUN = 1,
+};
+int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending);
+
+/*
+ * Closes (BATON_TIMERS_DROP, if it is not closed yet) and gives the memory back, when the last run
+ * in a resource's queue has ended. The caller sees to it that no other call on the wheel, nor an
+ * arm or stop of its timers, is under way or comes later, save from functions of its timers (whose
+ * arms are refused): close it, and stop whoever uses it, before. A call found under way is an
+ * assertion. Errors: as close, save -EALREADY.
+ */
+int baton_timers_destroy(struct baton_timers *timers);
+
+/* The wheel's clock, in ns. */
+uint64_t baton_timers_now(const struct baton_timers *timers);
+
+/*
+ * POLL: the time at which baton_timers_poll() should be called next: BATON_NEVER: not before `wake`
+ * has been called. It may be too early, never too late. (Any wheel may be asked.)
+ */
+uint64_t baton_timers_next(struct baton_timers *timers);
+
+/*
+ * POLL: submits what has expired by now; returns how many.
+ * VIRTUAL: moves the clock on, and submits what expires on the way, at its time: the clock shows a
+ * timer's tick while its task is submitted, so what that arms anew expires within the same call, if
+ * it is due by then. advance_to: a time before now changes nothing. `advance` saturates.
+ *
+ * Errors: -EBUSY: another such call is under way. -EDEADLK: it is this thread's own: a timer's
+ * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed. -ENOMEM, -ECHILD: a thread's
+ * first call.
+ */
+int64_t baton_timers_poll(struct baton_timers *timers);
+int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns);
+int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns);
+
+#define BATON_TIMERS_LATE_BUCKETS 24
+
+/* What a wheel did, since it was created. */
+struct baton_timers_stats {
+	uint64_t armed; /* placed in the wheel: arms, save those that only moved a deadline back */
+	uint64_t fired; /* expired, and submitted */
+	uint64_t cancelled; /* taken out of the wheel without a run: stopped, or disarmed */
+	uint64_t refused;   /* submits that the resource refused */
+	uint64_t dropped;   /* at the wheel's end */
+	uint64_t moved;   /* looked at and placed again: nearer, or since the deadline was later */
+	uint64_t pending; /* in the wheel now */
+	uint64_t wakes;   /* the thread's (or loop's) wake-ups by an earlier deadline */
+	uint64_t rounds;  /* times that the thread slept, or polls */
+	/* Submitted so late: [0] less than a microsecond, [n] less than 2^n; the last: all
+	 * others. */
+	uint64_t late[BATON_TIMERS_LATE_BUCKETS];
+};
+
+/* A copy of the counters, each read atomically. Any thread. */
+void baton_timers_stats_read(const struct baton_timers *timers, struct baton_timers_stats *copy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The run of an expired timer, as a task of its resource: enter, the function, then maybe arm
+ * again, and leave. And what becomes of a task that is cancelled or refused instead.
+ */
+#include "timer.h"
+
+#include "atomic.h"
+#include "thread.h"
+
+#include <errno.h>
+
+/* Who waits for the end of this timer, whose GONE the caller is about to clear; or NULL. */
+static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
+{
+	if (!(cleared & BATON__TIMER_GONE))
+		return NULL;
+	/* [K4] acquire: `gone`; pairs with [K4] in stop_then. The flag that was seen is still
+	 * set. */
+	(void)load_acquire(&timer->_word);
+	return timer->_gone;
+}
+
+/* The task has come to its turn: true: the timer is RUNNING. False: passed, and left. */
+static bool enter(struct baton_timer *timer)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+	struct baton_future *gone;
+	uint64_t next;
+
+	/* Ends: each failure is another thread's arm or stop, or the wheel's progress. */
+	do {
+		BATON_ASSERT((word & BATON__TIMER_BUSY) == BATON__TIMER_TASK);
+		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
+		if (word & BATON__TIMER_DUE)
+			next |= BATON__TIMER_RUNNING;
+		else
+			next &= ~BATON__TIMER_GONE;
+		gone = gone_of(timer, word & ~next);
+		/* [K1] acquire: what who armed it did; pairs with [K1] in arm. [K2] release: the
+		 * last touch of one that is passed; pairs with [K2] in decide. Linearisation point
+		 * of the run. */
+	} while (!cas_acq_rel(&timer->_word, &word, next));
+	if (next & BATON__TIMER_RUNNING)
+		return true;
+	if (gone)
+		(void)baton_future_complete(gone, 0, timer);
+	return false;
+}
+
+/* When the next one of a repeated timer is due, of which one was due at `deadline`. */
+static uint64_t next_deadline(const struct baton_timers *timers, struct baton_timer *timer,
+                              uint64_t deadline)
+{
+	/* Relaxed: published by the arm; of two at once, the pieces may be of both. */
+	uint64_t repeat = load_relaxed(&timer->_repeat);
+	uint64_t scheduled = load_relaxed(&timer->_scheduled);
+	uint64_t period = repeat >> BATON__REPEAT_SHIFT;
+	uint64_t now = baton_timers_now(timers);
+
+	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_DELAY)
+		return period > UINT64_MAX - now ? UINT64_MAX : now + period;
+	/* The word's is rounded up: it would drift. */
+	if (scheduled > deadline || deadline - scheduled > BATON__TIMER_FLAGS)
+		scheduled = deadline;
+	if (scheduled > UINT64_MAX - period)
+		return UINT64_MAX;
+	scheduled += period;
+	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_SKIP && scheduled <= now)
+		scheduled += ((now - scheduled) / period + 1) * period;
+	store_relaxed(&timer->_scheduled, scheduled);
+	return scheduled;
+}
+
+/* Arms a repeated timer that is RUNNING, unless somebody has armed or stopped it. */
+static int again(struct baton_timers *timers, struct baton_timer *timer)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+	struct baton__arming arming = {
+		.set = BATON__TIMER_ARMED,
+		.clear = BATON__TIMER_DONE,
+		.needed = BATON__TIMER_REPEAT,
+		.barred = BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE,
+	};
+
+	if (!(word & BATON__TIMER_REPEAT) || word & arming.barred)
+		return 0;
+	arming.deadline = next_deadline(timers, timer, word & ~BATON__TIMER_FLAGS);
+	return baton__timer_arm(timers, timer, &arming) == -ESHUTDOWN ? -ESHUTDOWN : 0;
+}
+
+/* The run is over: no more touch of the timer, unless `error` is to be told to the user. */
+static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64_t done, int error)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+	struct baton_future *gone;
+	uint64_t next;
+
+	/* Ends: as in enter. */
+	do {
+		/* K4: stopped after we had armed it again. */
+		while (!(word & BATON__TIMER_ARMED) && word & BATON__TIMER_LINKED) {
+			baton__timer_remove(timers, timer);
+			word = load_relaxed(&timer->_word);
+		}
+		next = word & ~BATON__TIMER_RUNNING;
+		if (!(word & (BATON__TIMER_ARMED | BATON__TIMER_DUE)))
+			next |= done;
+		if (!(word & BATON__TIMER_TASK))
+			next &= ~BATON__TIMER_GONE;
+		gone = gone_of(timer, word & ~next);
+		/* [K2] release: our last touch; pairs with [K2] in decide */
+	} while (!cas_acq_rel(&timer->_word, &word, next));
+	if (gone)
+		(void)baton_future_complete(gone, 0, timer);
+	else if (error && timers->config.dropped &&
+	         !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY)))
+		timers->config.dropped(timer, error);
+}
+
+int baton__timer_run(struct baton_task *task)
+{
+	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
+	int error = 0;
+	struct baton_timers *timers = baton__timers_of(timer, &error);
+
+	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
+		error = again(timers, timer);
+		leave(timers, timer, BATON__TIMER_DONE, error);
+	}
+	baton__timers_unref(timers); /* last touch */
+	return 0;
+}
+
+void baton__timer_cancelled(struct baton_task *task)
+{
+	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
+	int error = 0;
+	struct baton_timers *timers = baton__timers_of(timer, &error);
+
+	/* As a run whose function does nothing. */
+	if (enter(timer)) {
+		bool once = !(load_relaxed(&timer->_word) & BATON__TIMER_REPEAT);
+
+		error = again(timers, timer);
+		leave(timers, timer, 0, once ? -ECANCELED : error);
+	}
+	baton__timers_unref(timers);
+}
+
+void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+	struct baton_future *gone;
+	uint64_t next;
+
+	/* Ends: as in enter. */
+	do {
+		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
+		if (word & BATON__TIMER_DUE)
+			next &= ~BATON__TIMER_REPEAT;
+		if (!(word & BATON__TIMER_RUNNING))
+			next &= ~BATON__TIMER_GONE;
+		gone = gone_of(timer, word & ~next);
+		/* [K2] release: our last touch; pairs with [K2] in decide */
+	} while (!cas_acq_rel(&timer->_word, &word, next));
+	/* [K5] release: it is over; pairs with [K5] in await_handed */
+	store_release(&timers->handing, NULL);
+	if (gone)
+		(void)baton_future_complete(gone, 0, timer);
+	else if ((word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE &&
+	         timers->config.dropped)
+		timers->config.dropped(timer, error);
+	baton__timers_unref(timers);
+}

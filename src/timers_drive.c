@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver: looks at what is due, and submits what has expired, one after the other, holding
+ * nothing while it does. At most one thread at a time: the wheel's own, or who polls or advances
+ * it.
+ */
+#include "timer.h"
+
+#include "atomic.h"
+#include "futex.h"
+#include "thread.h"
+
+#include <baton/resource.h>
+
+#include <errno.h>
+
+#ifndef BATON_TIMERS_LOOKS    /* tests make it small */
+#define BATON_TIMERS_LOOKS 64 /* in one hold: others may want to stop a timer */
+#endif
+
+int baton__timers_drive_begin(struct baton_timers *timers)
+{
+	struct baton__thread *nobody = NULL;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	/* [K10] acquire: what the driver before did; pairs with [K10] in drive_end */
+	if (cas_acquire(&timers->driver, &nobody, baton__self))
+		return 0;
+	return nobody == baton__self ? -EDEADLK : -EBUSY;
+}
+
+void baton__timers_drive_end(struct baton_timers *timers)
+{
+	/* [K10] release: as above */
+	store_release(&timers->driver, NULL);
+}
+
+enum when { IN_TIME, AT_ONCE, NEVER };
+
+/*
+ * A timer that is looked at. Its deadline has passed, or it does not count: true: it has TASK, and
+ * is the caller's to submit, or with NEVER to give back. Else it has gone its way: to a later slot,
+ * into the inbox's care, it was stopped, or its task is queued already.
+ */
+static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum when when)
+{
+	/* [K1] acquire: what the arming thread has said; pairs with [K1] in arm */
+	uint64_t word = load_acquire(&timer->_word);
+	uint64_t expired;
+	uint64_t next;
+
+	baton__wheel_unlink(&timer->_link);
+	/* Ends: each failure is another thread's arm or stop, or the run's progress. */
+	do {
+		uint64_t deadline = word & ~BATON__TIMER_FLAGS;
+
+		next = word & ~BATON__TIMER_PLACED;
+		expired = word & BATON__TIMER_ARMED && !(word & BATON__TIMER_POSTED);
+		if (expired && when == IN_TIME && deadline > timers->wheel.tick << timers->shift) {
+			baton__timers_place(timers, timer, deadline);
+			baton__timers_count(&timers->stats.moved, 1);
+			return false;
+		}
+		if (expired) {
+			next = (next & ~BATON__TIMER_ARMED) | BATON__TIMER_TASK;
+			if (when == NEVER)
+				next &= ~BATON__TIMER_REPEAT;
+			if (when != NEVER || !(word & BATON__TIMER_TASK))
+				next |= BATON__TIMER_DUE;
+			/* Relaxed: published by the CAS below. */
+			store_relaxed(&timers->handing, timer);
+		}
+		/* [K5] release: `handing`; pairs with [K5] in await_handed. [K2] release: our last
+		 * touch, without TASK; pairs with [K2] in decide. [K1] acquire: as above.
+		 * Linearisation point of the expiry. */
+	} while (!cas_acq_rel(&timer->_word, &word, next));
+	baton__timers_count(&timers->stats.pending, (uint64_t)-1);
+	if (!expired) {
+		baton__timers_count(&timers->stats.cancelled, !(word & BATON__TIMER_ARMED));
+		store_relaxed(&timers->handing, NULL);
+		return false;
+	}
+	baton__timers_count(when == NEVER ? &timers->stats.dropped : &timers->stats.fired, 1);
+	if (!(word & BATON__TIMER_TASK))
+		return true;
+	/* K3: the run that is queued is valid again. */
+	store_relaxed(&timers->handing, NULL);
+	return false;
+}
+
+/* With TASK set it is ours to submit, stopped or not. */
+static void hand(struct baton_timers *timers, struct baton_timer *timer)
+{
+	struct baton_resource *resource = timer->_resource;
+	int error;
+
+	/* Relaxed: the owner's reference is there while the driver is; taken back with [K9]. */
+	(void)add_relaxed(&timers->references, 1);
+	baton_task_init(&timer->_task, baton__timer_run, NULL);
+	if (timers->config.submit == BATON_TIMERS_SUBMIT_LATER)
+		error = baton_submit_later(resource, &timer->_task);
+	else
+		error = baton_submit(resource, &timer->_task);
+	if (!error) {
+		/* [K5] release: the submit; pairs with [K5] in await_handed */
+		store_release(&timers->handing, NULL);
+		return;
+	}
+	baton__timers_count(&timers->stats.refused, 1);
+	baton__timer_refused(timers, timer, error);
+}
+
+static void count_late(struct baton_timers *timers, uint64_t deadline)
+{
+	uint64_t now = baton_timers_now(timers);
+	uint64_t us = now > deadline ? (now - deadline) / 1000 : 0;
+	unsigned bucket = us ? 64U - (unsigned)__builtin_clzll(us) : 0;
+
+	if (bucket >= BATON_TIMERS_LATE_BUCKETS)
+		bucket = BATON_TIMERS_LATE_BUCKETS - 1;
+	baton__timers_count(&timers->stats.late[bucket], 1);
+}
+
+int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
+{
+	struct baton_timer_link *link;
+	int64_t count = 0;
+
+	/* Ends: what is armed meanwhile is looked at after `now`, or as it comes nearer once a
+	 * level. */
+	do {
+		struct baton_timer *found = NULL;
+
+		baton__timers_hold(timers);
+		timers->sleep_until = 0; /* we look ourselves */
+		for (unsigned looks = 0; looks < BATON_TIMERS_LOOKS && !found; looks++) {
+			struct baton_timer *timer;
+
+			link = baton__wheel_look(&timers->wheel, now >> timers->shift);
+			if (!link)
+				break;
+			timer = baton_container_of(link, struct baton_timer, _link);
+			if (expire(timers, timer, IN_TIME))
+				found = timer;
+		}
+		if (found) /* relaxed: TASK keeps it; arms may change it */
+			count_late(timers, load_relaxed(&found->_word) & ~BATON__TIMER_FLAGS);
+		baton__timers_release(timers, 0);
+		if (found) {
+			hand(timers, found);
+			count++;
+		}
+	} while (link);
+	return count;
+}
+
+void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending pending)
+{
+	/* Ends: the wheel is closed, and each turn takes one timer out of it. */
+	for (;;) {
+		struct baton_timer_link *link;
+		struct baton_timer *timer;
+		bool expired;
+
+		baton__timers_hold(timers);
+		link = baton__wheel_look(&timers->wheel, UINT64_MAX >> timers->shift);
+		timer = link ? baton_container_of(link, struct baton_timer, _link) : NULL;
+		expired = link &&
+		          expire(timers, timer, pending == BATON_TIMERS_RUN ? AT_ONCE : NEVER);
+		baton__timers_release(timers, 0);
+		if (!link)
+			return;
+		if (!expired)
+			continue;
+		if (pending == BATON_TIMERS_RUN) {
+			hand(timers, timer);
+			continue;
+		}
+		/* Relaxed: as in hand; refused gives it back. */
+		(void)add_relaxed(&timers->references, 1);
+		baton__timer_refused(timers, timer, -ESHUTDOWN);
+	}
+}
+
+/* Is the calling thread to drive a wheel of this sort? */
+static int begin(struct baton_timers *timers, enum baton_timers_source source)
+{
+	int error;
+
+	if (timers->config.source != source)
+		return -EINVAL;
+	error = baton__timers_drive_begin(timers);
+	if (error)
+		return error;
+	/* Relaxed: closed by a driver, whom we have followed. */
+	if (!(load_relaxed(&timers->word) & BATON__TIMERS_CLOSED))
+		return 0;
+	baton__timers_drive_end(timers);
+	return -ESHUTDOWN;
+}
+
+BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
+{
+	int64_t count = begin(timers, BATON_TIMERS_POLL);
+
+	if (count)
+		return count;
+	baton__timers_count(&timers->stats.rounds, 1);
+	count = baton__timers_fire(timers, baton__now_ns());
+	baton__timers_drive_end(timers);
+	return count;
+}
+
+BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns)
+{
+	int64_t count = begin(timers, BATON_TIMERS_VIRTUAL);
+	uint64_t next;
+
+	if (count)
+		return count;
+	/* Ends: a turn looks at all that is to be looked at by `next`, and arms come after that. */
+	while ((next = baton_timers_next(timers)) <= time_ns && next != BATON_NEVER) {
+		if (next > baton_timers_now(timers))
+			store_relaxed(&timers->virtual_now, next);
+		count += baton__timers_fire(timers, next);
+	}
+	if (time_ns > baton_timers_now(timers))
+		store_relaxed(&timers->virtual_now, time_ns);
+	/* The wheel follows the clock, so that what is armed is placed well. */
+	count += baton__timers_fire(timers, time_ns);
+	baton__timers_drive_end(timers);
+	return count;
+}
+
+BATON_EXPORT int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns)
+{
+	uint64_t now = baton_timers_now(timers);
+
+	return baton_timers_advance_to(timers, ns > UINT64_MAX - now ? UINT64_MAX : now + ns);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A timer wheel with a thread, which sleeps until the next deadline: armed by two threads. And the
+ * end of a repeated timer's run, alone.
+ */
+#include "support.h"
+
+#include <baton/timer.h>
+
+#define TICK 1024U
+
+static struct baton_timers *timers;
+static struct baton_resource resource;
+static struct baton_timer timer_a;
+static struct baton_timer timer_b;
+static struct baton_future gone;
+static unsigned runs;
+
+static int count(struct baton_timer *timer)
+{
+	(void)timer;
+	runs++;
+	return 0;
+}
+
+static void does_arm_b(void *unused)
+{
+	(void)unused;
+	sim_require(baton_timer_arm_after(&timer_b, 2 * TICK) == 0);
+}
+
+SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier deadline",
+             .walk_only = true)
+{
+	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+
+	config.resolution_ns = TICK;
+	config.submit = BATON_TIMERS_SUBMIT_INLINE;
+	sim_require(baton_timers_create(&timers, &config) == 0);
+	baton_resource_init(&resource, NULL, NULL, NULL, NULL);
+	baton_timer_init(&timer_a, timers, &resource, count);
+	baton_timer_init(&timer_b, timers, &resource, count);
+	unsigned other = sim_start(does_arm_b, NULL);
+	sim_require(baton_timer_arm_after(&timer_a, TICK) == 0);
+	sim_join(other);
+	/* Asleep for ever it would be a deadlock. */
+	while (baton_timer_state(&timer_a) != BATON_TIMER_DONE ||
+	       baton_timer_state(&timer_b) != BATON_TIMER_DONE) {
+		struct timespec until = sim_in(TICK);
+
+		baton_promise_init(&gone);
+		sim_require(baton_future_wait_until(&gone, &until) == -ETIMEDOUT);
+	}
+	sim_require(runs == 2);
+	sim_require(baton_timers_destroy(timers) == 0);
+}
+
+static void does_stop_then(void *unused)
+{
+	(void)unused;
+	(void)baton_timer_stop_then(&timer_a, &gone);
+	sim_require(baton_future_wait(&gone) == 0);
+	sim_retire(&timer_a, sizeof(timer_a));
+}
+
+SIM_SCENARIO(timers_leave, "stopped while its run arms it again, through the inbox: nobody's then",
+             .bound = 3)
+{
+	struct baton_manual *manual;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	sim_calm(true);
+	sim_require(baton_manual_create(&manual) == 0);
+	config.capture_limit = 0;
+	config.executor = baton_manual_executor(manual);
+	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_timer_init(&timer_a, timers, &resource, count);
+	baton_timer_init(&timer_b, timers, &resource, count);
+	baton_promise_init(&gone);
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timers_advance(timers, TICK) == 1);
+	sim_calm(false);
+	sim_start(does_arm_b, NULL);
+	sim_start(does_stop_then, NULL);
+	(void)baton_manual_run_until_idle(manual);
+	sim_join_all();
+	sim_require(runs <= 1);
+	sim_require(baton_timers_destroy(timers) == 0);
+	baton_manual_destroy(manual);
+}
