@@ -4,12 +4,16 @@
 #define BATON_H
 
 #include <baton/executor.h>
+#include <baton/fan_out.h>
 #include <baton/future.h>
+#include <baton/group.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/suspend.h>
 #include <baton/task.h>
 #include <baton/timer.h>
+#include <baton/trigger.h>
+#include <baton/undo.h>
 #include <baton/version.h>
 
 #endif

@@ -46,6 +46,8 @@ void baton__cancel_task(struct baton_resource *resource, struct baton_task *task
 		baton__node_free(task);
 	else if (task->_run == baton__timer_run)
 		baton__timer_cancelled(task);
+	else if (task->_run == baton__trigger_run)
+		baton__trigger_cancelled(task);
 	else if (resource->_config && resource->_config->cancelled)
 		resource->_config->cancelled(task);
 }

@@ -330,9 +330,14 @@ bool baton__push_attention(struct baton_resource *resource, struct baton_task *m
 
 /* Gives back what a helper has borrowed, or goes on as the runner. The holder, without a frame. */
 void baton__give_back(struct baton_resource *resource);
+
 /* The run function of timers' tasks, and what is done with one that is cancelled: layer 7 does. */
 int baton__timer_run(struct baton_task *task);
 void baton__timer_cancelled(struct baton_task *task);
+
+/* The run function of triggers' tasks, and what becomes of one that is cancelled instead. */
+int baton__trigger_run(struct baton_task *task);
+void baton__trigger_cancelled(struct baton_task *task);
 
 /* The executor's thread popped the resource's job. */
 void baton__resource_run(struct baton_job *job);

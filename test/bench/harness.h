@@ -119,5 +119,8 @@ void bench_w8_threads(void);
 void bench_w8_memory(void);
 void bench_w17_suspend(void);
 void bench_w10_timers(void);
+void bench_w13_trigger(void);
+void bench_w15_fan_out(void);
+void bench_w19_undo(void);
 
 #endif

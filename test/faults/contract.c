@@ -41,6 +41,16 @@ static const struct function {
 	{"baton_loop_adopt", {FIRST}},
 	{"baton_loop_run", {0}},
 	{"baton_loop_destroy", {0}},
+	/* baton/fan_out.h */
+	{"baton_fan_out_submit", {FIRST, EINVAL}},
+	{"baton_fan_out_wait", {WAIT}},
+	{"baton_fan_out_future", {0}},
+	{"baton_fan_out_status", {ECANCELED}}, /* or what an item failed with */
+	{"baton_fan_out_item_status", {EAGAIN, ECANCELED}},
+	{"baton_fan_out_counts", {0}},
+	{"baton_fan_out_cancel", {EALREADY}},
+	{"baton_fan_out_ref", {0}},
+	{"baton_fan_out_unref", {0}},
 	/* baton/future.h */
 	{"baton_future_init", {0}},
 	{"baton_promise_init", {0}},
@@ -59,6 +69,16 @@ static const struct function {
 	{"baton_future_then", {0}},
 	{"baton_future_ref", {0}},
 	{"baton_future_unref", {0}},
+	/* baton/group.h */
+	{"baton_group_init", {0}},
+	{"baton_group_enter", {0}},
+	{"baton_group_enter_many", {0}},
+	{"baton_group_leave", {0}},
+	{"baton_group_leave_with", {0}},
+	{"baton_group_wait", {FIRST, ETIMEDOUT, EINVAL}},
+	{"baton_group_notify", {0}},
+	{"baton_group_status", {0}},
+	{"baton_group_take_status", {0}},
 	/* baton/pool.h */
 	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},
@@ -95,6 +115,22 @@ static const struct function {
 	{"baton_task_init", {0}},
 	{"baton_set_result", {0}},
 	{"baton_cancel_requested", {0}},
+	/* baton/trigger.h */
+	{"baton_trigger_init", {0}},
+	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED}},
+	{"baton_trigger_stop", {0}},
+	{"baton_trigger_pending", {0}},
+	{"baton_continuation_trigger", {0}},
+	/* baton/undo.h */
+	{"baton_undo_log_begin", {0}},
+	{"baton_undo_log_push", {0}},
+	{"baton_undo_log_add", {ENOMEM}},
+	{"baton_undo_log_end", {ENOTRECOVERABLE}}, /* or the status that it was given */
+	{"baton_undo_log_failure", {0}},
+	{"baton_undo_log_mark", {0}},
+	{"baton_undo_log_roll_back", {0}}, /* whatever a compensation says */
+	{"baton_undoable_init", {0}},
+	{"baton_undoable_run", {0}}, /* whatever the function says */
 	/* baton/version.h */
 	{"baton_version", {0}},
 };

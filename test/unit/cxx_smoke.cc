@@ -48,6 +48,32 @@ void run_job(baton_plain_job *)
 {
 }
 
+uint64_t fires_answered;
+
+void on_fire(baton_trigger *, uint64_t fires)
+{
+	fires_answered += fires;
+}
+
+int undo_nothing(baton_undo *)
+{
+	return 0;
+}
+
+int fail_and_undo(baton_undoable *, baton_undo_log *log)
+{
+	static baton_undo undo;
+
+	baton_undo_log_push(log, &undo, undo_nothing);
+	return -EIO;
+}
+
+int visit(baton_resource *, void *arg, size_t)
+{
+	++*static_cast<int *>(arg);
+	return 0;
+}
+
 /* constexpr: the compiler itself confirms that these are constants. */
 constexpr baton_resource_config config_default = BATON_RESOURCE_CONFIG_INIT;
 constexpr baton_pool_options options_default = BATON_POOL_OPTIONS_INIT;
@@ -59,6 +85,10 @@ constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 constexpr baton_timers_config timers_default = BATON_TIMERS_CONFIG_INIT;
 constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
+[[maybe_unused]] constexpr baton_trigger trigger_fresh =
+	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
+constexpr baton_group group_fresh = BATON_GROUP_INIT;
+constexpr baton_undoable undoable_fresh = BATON_UNDOABLE_INIT(fail_and_undo, nullptr);
 constexpr baton_resource_config config_later = {0, BATON_QUANTUM, 0, 0, nullptr, nullptr};
 constexpr baton_resource resource_later =
 	BATON_RESOURCE_INIT(nullptr, "later", &config_later, nullptr);
@@ -119,6 +149,36 @@ void fulfils_a_promise()
 	EXPECT(baton_future_value(&promise) == &failures);
 }
 
+void composes()
+{
+	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr, nullptr);
+	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
+	baton_group group = group_fresh;
+	baton_undoable undoable = undoable_fresh;
+	baton_future undone = future_fresh;
+	baton_resource *both[] = {&own, &own};
+	int visits = 0;
+	baton_fan_out_options options = {visit, &visits, 0};
+	baton_fan_out *fan_out = nullptr;
+
+	EXPECT(baton_trigger_fire(&trigger) == 0);
+	EXPECT(fires_answered == 1);
+	baton_group_enter(&group);
+	baton_group_leave(&group);
+	EXPECT(baton_group_wait(&group, nullptr) == 0);
+	baton_undoable_init(&undoable, fail_and_undo, &undone);
+	EXPECT(baton_submit(&own, &undoable.task) == 0);
+	EXPECT(baton_future_status(&undone) == -EIO);
+	EXPECT(baton_fan_out_submit(both, 2, &options, &fan_out) == 0);
+	if (fan_out) {
+		EXPECT(baton_fan_out_wait(fan_out, nullptr) == 0);
+		baton_fan_out_unref(fan_out);
+	}
+	EXPECT(visits == 2);
+	EXPECT(baton_resource_close(&own) == 0);
+	EXPECT(baton_resource_await(&own, nullptr) == 0);
+}
+
 void closes()
 {
 	baton_task late = task_fresh;
@@ -141,6 +201,7 @@ int main()
 	calls_and_awaits();
 	suspends();
 	fulfils_a_promise();
+	composes();
 	closes();
 	if (failures == 0)
 		std::printf("cxx_smoke: ok\n");

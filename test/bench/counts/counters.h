@@ -39,5 +39,6 @@ void counts_submitter(void);
 void counts_runner(void);
 void counts_nodes(void);
 void counts_handoff(void);
+void counts_compose(void);
 
 #endif

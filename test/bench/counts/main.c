@@ -23,5 +23,6 @@ int main(int argc, char **argv)
 	counts_runner();
 	counts_nodes();
 	counts_handoff();
+	counts_compose();
 	return counts_end() ? 1 : 0;
 }

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fan-out submits one function to many resources, with one allocation, and is over when it has
+ * run on all of them: one future, one wake.
+ *
+ *	static int deliver(struct baton_resource *session, void *message, size_t index);
+ *
+ *	struct baton_fan_out_options options = {deliver, message, BATON_FAN_OUT_CANCEL_ON_FAILURE};
+ *	struct baton_fan_out *fan_out;
+ *	int error = baton_fan_out_submit(sessions, count, &options, &fan_out);
+ *	if (!error) {
+ *		error = baton_fan_out_wait(fan_out, NULL);
+ *		...baton_fan_out_status(fan_out, &index)...
+ *		baton_fan_out_unref(fan_out);
+ *	}
+ *
+ *                            | may run beside            | from
+ *   wait, future, status,    | everything                | any thread; wait: see -EDEADLK
+ *   counts, item_status      |                           |
+ *   cancel, ref, unref       | everything                | any thread, also inside its function
+ *
+ * Source: Cilk's and Java's countdown (CountDownLatch, CompletableFuture.allOf); structured
+ * concurrency's "cancel the rest when one fails" (Trio, Java's ShutdownOnFailure).
+ */
+#ifndef BATON_FAN_OUT_H
+#define BATON_FAN_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <baton/future.h>
+#include <baton/resource.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Runs once for each resource, under its baton; `index`: its place in the array. Returns 0, or a
+ * status: this item has failed with it. As a task it may do whatever tasks may.
+ */
+typedef int (*baton_fan_out_fn)(struct baton_resource *resource, void *arg, size_t index);
+
+/* When an item fails, those that have not started do not run. */
+#define BATON_FAN_OUT_CANCEL_ON_FAILURE 1U
+/* Runs nothing on the submitting thread: as baton_submit_later. */
+#define BATON_FAN_OUT_LATER 2U
+
+struct baton_fan_out_options {
+	baton_fan_out_fn fn;
+	void *arg;
+	uint32_t flags;
+};
+
+/* At most so many items. */
+#define BATON_FAN_OUT_MAX 0x7fffffff
+
+struct baton_fan_out;
+
+/*
+ * Submits the function to `count` resources, in this order, as baton_submit would: on those that
+ * are idle it runs here, one after the other; those that are busy get to it in their turn, also
+ * several times, if they are several times in the array. The array is not used after this call;
+ * each resource must live until its item is over.
+ *
+ * `*fan_out` is set before the first item is submitted, so that the function may use it; end it
+ * with baton_fan_out_unref(), whether it is over or not. It may be NULL: then nobody is told.
+ *
+ * A resource that refuses (-EPIPE: closed, and so on) does not keep the others from running: its
+ * item has failed with that error.
+ *
+ * Thread safety: any thread. Blocking: never. Stack: the same for any count.
+ * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX.
+ * -ENOMEM. -ECHILD.
+ */
+int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
+                         const struct baton_fan_out_options *options,
+                         struct baton_fan_out **fan_out);
+
+/*
+ * Waits until every item is over: has run, was refused or cancelled. Helps as baton_future_wait()
+ * does, with each resource that is queued. `deadline` as for baton_future_wait_until().
+ *
+ * Blocking: yes. Errors: those of baton_future_wait_until(): -EDEADLK: an item waits for a resource
+ * that this very thread holds. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
+ */
+int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline);
+
+/*
+ * The countdown's future, as long as the reference: complete when every item is over. Done, or
+ * failed with the status of the first item that failed; its value is the fan-out. For polling and
+ * baton_future_then(). Who waits for it helps nobody: see baton_fan_out_wait(). A
+ * baton_future_cancel() on it completes it at once, and cancels the fan-out.
+ */
+struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
+
+/*
+ * The status of the first item that failed, in the order in which they did, and its index through
+ * `*index` (may be NULL; untouched if there is none); 0: none has. Being cancelled counts as
+ * failing, with -ECANCELED. Final when the fan-out is over.
+ */
+int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
+
+/* Of one item: 0, or what it failed with; -EAGAIN: it is not over. `index` less than count. */
+int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index);
+
+struct baton_fan_out_counts {
+	size_t count;     /* items */
+	size_t failed;    /* of these, the function returned a status, or the resource refused */
+	size_t cancelled; /* of these, the function was not run, and never will be */
+	size_t left;      /* of these, not over yet */
+};
+
+/* Each number by itself; balanced (the rest are done) when the fan-out is over. Any thread. */
+void baton_fan_out_counts(const struct baton_fan_out *fan_out, struct baton_fan_out_counts *counts);
+
+/*
+ * Cancels: items that have not started do not run their function. They are over when their resource
+ * comes to them: this marks, in one step, and returns. 0; -EALREADY: every item is over, or it was
+ * cancelled before.
+ *
+ * Thread safety: any thread. Blocking: never.
+ */
+int baton_fan_out_cancel(struct baton_fan_out *fan_out);
+
+/* Another reference; and the end of one. Dropping the last one cancels nothing. */
+struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out);
+void baton_fan_out_unref(struct baton_fan_out *fan_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

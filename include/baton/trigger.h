@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trigger is a task that is pending at most once, however often it is fired: flush what is dirty,
+ * kick the resending, write the retained message out. Fired while its function runs, it runs
+ * exactly once more.
+ *
+ *	static void flush(struct baton_trigger *trigger, uint64_t fires)
+ *	{
+ *		struct session *session = baton_container_of(trigger, struct session, flush);
+ *		...
+ *	}
+ *	baton_trigger_init(&session->flush, &session->resource, flush, NULL);
+ *	baton_trigger_fire(&session->flush);	(from any thread, a thousand times)
+ *
+ *                | may run beside         | from
+ *   fire         | fire, stop             | any thread, also inside tasks
+ *   stop         | fire, stop             | any thread, also inside tasks
+ *   init         | nothing                | the owner
+ *
+ * Source: Linux's tasklets and work items (one pending bit, cleared before the function runs); the
+ * count that the function gets is eventfd's.
+ */
+#ifndef BATON_TRIGGER_H
+#define BATON_TRIGGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <baton/future.h>
+#include <baton/resource.h>
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_trigger;
+
+/*
+ * Under the resource's baton. `fires`: how many fires this run answers, 1 or more; all that their
+ * callers did before is visible. Those that come from now on lead to another run. It may stop the
+ * trigger, and give back its memory if nobody else fires it any more.
+ */
+typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
+
+/*
+ * So many fires that were accepted are answered by no run: the pending task was cancelled
+ * (cancel_pending, shutdown_now: under the baton), or they had coalesced into one whose submit was
+ * refused in the end (on that submitter's thread, without the baton). The trigger is as good as new
+ * before this is called, so that a later fire tries again.
+ */
+typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
+
+struct baton_trigger {
+	struct baton_task _task;
+	uint64_t _state;
+	struct baton_resource *_resource;
+	baton_trigger_fn _fn;
+	baton_trigger_cancelled_fn _cancelled;
+};
+
+/* A trigger that runs `fn` on `resource`, which must outlive it; `cancelled` may be NULL. */
+#define BATON_TRIGGER_INIT(resource, fn, cancelled)                                                \
+	{                                                                                          \
+		{NULL, NULL, NULL}, 0, (resource), (fn), (cancelled)                               \
+	}
+
+/* The same at run time; also to start a stopped one again, when its memory is the caller's. */
+void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
+                        baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled);
+
+/*
+ * Has the function run once more. If the resource is idle it runs now, inside this call, as a
+ * submitted task would (baton_submit says what else may run here, nested in tasks or not).
+ *
+ * Returns 0: a task was submitted (and has perhaps run). 1: coalesced: the pending one will answer
+ * this fire too.
+ * Thread safety: any thread. Blocking: never. Progress: lock-free; a coalesced fire costs one
+ * atomic operation, one that runs inline two more than baton_submit. (A thread that the system
+ * stops inside a fire, before its submit, delays the run that others have coalesced into.)
+ * Ownership: the trigger's memory is baton's while the task is pending: see stop.
+ * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
+ * place in the resource's order of the fire that returned 0.
+ * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EPIPE, -ESHUTDOWN,
+ * -ENOMEM, -ECHILD as for baton_submit; a later fire tries again.
+ */
+int baton_trigger_fire(struct baton_trigger *trigger);
+
+/*
+ * Stops: later fires are refused, and the pending run, if there is one, does not take place: its
+ * task stays in the queue and does nothing when its turn comes.
+ *
+ * The trigger's memory is the caller's again when no fire is under way any more, and what was
+ * queued then is over: after baton_resource_await(), or in a task of the same resource (and lane)
+ * that was submitted after that, or by whoever has seen that this returns 0 inside a task of the
+ * resource.
+ *
+ * Returns 1 if there was a pending run, which now does not take place, or its task is in the queue
+ * since an earlier stop; else 0: nothing of it is queued, though, outside of the resource's tasks,
+ * the function may just be running.
+ * Thread safety: any thread. Blocking: never.
+ */
+int baton_trigger_stop(struct baton_trigger *trigger);
+
+/* Is a run pending? A hint, unless nobody else fires. Any thread. */
+bool baton_trigger_pending(const struct baton_trigger *trigger);
+
+/*
+ * A continuation, for baton_future_then() and baton_group_notify(), that fires the trigger. If that
+ * is refused, `cancelled` is told. The trigger must live until then.
+ */
+void baton_continuation_trigger(struct baton_continuation *continuation,
+                                struct baton_trigger *trigger);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An undo log lets a task either complete all of its operations or leave no trace: it registers a
+ * compensation for each operation as it goes; if it fails they run in reverse order, under the same
+ * baton, before the next task of the resource begins.
+ *
+ * With a task of its own, struct baton_undoable, which ends the log with the function's status:
+ *
+ *	struct transfer {
+ *		struct baton_undoable undoable;
+ *		struct baton_undo take_back;
+ *		...
+ *	};
+ *
+ *	static int transfer_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+ *	{
+ *		...
+ *		withdraw(transfer);
+ *		baton_undo_log_push(log, &transfer->take_back, put_money_back);
+ *		return deposit(transfer);	not 0: put_money_back is called
+ *	}
+ *	baton_undoable_init(&transfer->undoable, transfer_run, &future);
+ *	baton_submit(&bank, &transfer->undoable.task);
+ *
+ * Or anywhere in a task or a baton_call: baton_undo_log_begin, ..., baton_undo_log_end.
+ *
+ * Thread safety: a log belongs to the task, and the thread, that began it; everything here is for
+ * that thread alone, with that baton held (asserted). A nested task has a log of its own.
+ *
+ * Source: the compensations of sagas (Garcia-Molina and Salem 1987), here within one task; SQL's
+ * savepoints; ARIES' undo in reverse order.
+ */
+#ifndef BATON_UNDO_H
+#define BATON_UNDO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <baton/resource.h>
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_undo;
+
+/*
+ * A compensation. It finds its struct with baton_container_of(), and may give back its memory: it
+ * is out of the log when it is called. It may submit tasks, also to its own resource, where they
+ * run after this task; it may not use the log that it comes from (asserted). Returns 0, or a
+ * status if it could not undo: the others run all the same, and see baton_undo_log_end().
+ */
+typedef int (*baton_undo_fn)(struct baton_undo *undo);
+
+/* Caller's memory, the log's from push until it is called or the log has ended. */
+struct baton_undo {
+	struct baton_undo *_older;
+	baton_undo_fn _fn;
+};
+
+struct baton_undo_log {
+	struct baton_undo *_newest;
+	struct baton_resource *_resource;
+	int _failure;
+	bool _undoing;
+};
+
+/* Begins a log in the caller's memory, mostly its stack, inside a task or call (asserted). */
+void baton_undo_log_begin(struct baton_undo_log *log);
+
+/*
+ * Registers a compensation, after or before the operation that it undoes; in the latter case it
+ * must be able to see whether that took place. No allocation, and it cannot fail.
+ */
+void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo, baton_undo_fn fn);
+
+/*
+ * The same with memory of the library's (per-thread cache), given back at the end: calls fn(arg).
+ * Before the operation, so that if there is no memory it need not be undone: -ENOMEM.
+ */
+typedef int (*baton_undo_call_fn)(void *arg);
+int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg);
+
+/*
+ * Ends the log. With status 0 (done) the compensations are forgotten; else they run, newest first.
+ * Returns the status; -ENOTRECOVERABLE instead if a compensation has failed, now or in a roll back:
+ * something is left that somebody must mend. The log's memory is the caller's again.
+ */
+int baton_undo_log_end(struct baton_undo_log *log, int status);
+
+/* What the first compensation that failed has returned; 0: none has. Also after the end. */
+int baton_undo_log_failure(const struct baton_undo_log *log);
+
+/*
+ * Savepoints: what is registered after a mark can be undone by itself, newest first, and the task
+ * go on; the mark stays good until one before it is rolled back to. A mark of this log (asserted).
+ * roll_back returns 0, or what the first of these compensations to fail has returned.
+ */
+struct baton_undo_mark {
+	struct baton_undo *_newest;
+};
+
+struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log);
+int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark);
+
+/*
+ * A task with a log. The function returns the task's status; with one that is not 0 everything is
+ * undone before the future is complete, the value of baton_set_result() included, and the future
+ * says that status (-ENOTRECOVERABLE: as above). What it has submitted elsewhere is not called
+ * back: submit when nothing can fail any more, or let a compensation cancel it. It may free itself
+ * (unless the future lies in it) if no compensation of its log lies in it.
+ */
+struct baton_undoable;
+typedef int (*baton_undoable_fn)(struct baton_undoable *undoable, struct baton_undo_log *log);
+
+struct baton_undoable {
+	struct baton_task task;
+	baton_undoable_fn _fn;
+};
+
+#define BATON_UNDOABLE_INIT(fn, future)                                                            \
+	{                                                                                          \
+		BATON_TASK_INIT(baton_undoable_run, future), (fn)                                  \
+	}
+
+/* The same at run time. `future` may be NULL, as for a task. */
+void baton_undoable_init(struct baton_undoable *undoable, baton_undoable_fn fn,
+                         struct baton_future *future);
+
+/* For the initialiser: what the task of an undoable runs. */
+int baton_undoable_run(struct baton_task *task);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

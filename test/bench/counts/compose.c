@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What triggers, groups, fan-outs and undo logs pay, on idle resources and on one thread.
+ */
+#include "counters.h"
+
+#include <errno.h>
+
+#include <baton.h>
+
+#define ROUNDS 64
+#define ITEMS 64
+#define UNDOS 4
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+static struct baton_resource many[ITEMS];
+static struct baton_resource *pointers[ITEMS];
+static struct baton_group group = BATON_GROUP_INIT;
+
+static void no_run(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+}
+
+static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run, NULL);
+
+static void fire(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_trigger_fire(&trigger);
+}
+
+static void enter_and_leave(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		baton_group_enter(&group);
+		baton_group_leave(&group);
+	}
+}
+
+static int no_item(struct baton_resource *mine, void *arg, size_t index)
+{
+	(void)mine;
+	(void)arg;
+	(void)index;
+	return 0;
+}
+
+static void fan_out(void)
+{
+	struct baton_fan_out_options options = {no_item, NULL, 0};
+	struct baton_fan_out *all;
+
+	if (baton_fan_out_submit(pointers, ITEMS, &options, &all))
+		return;
+	(void)baton_fan_out_wait(all, NULL);
+	baton_fan_out_unref(all);
+}
+
+static int no_undo(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int fail(struct baton_undoable *undoable, struct baton_undo_log *log)
+{
+	(void)undoable;
+	for (int i = 0; i < UNDOS; i++)
+		(void)baton_undo_log_add(log, no_undo, NULL);
+	return -EIO;
+}
+
+static void undo(void)
+{
+	struct baton_undoable undoable = BATON_UNDOABLE_INIT(fail, NULL);
+
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_submit(&resource, &undoable.task);
+}
+
+static void row(const char *path, struct counts limit, void (*way)(void), double tasks)
+{
+	struct bench_counts before;
+
+	way(); /* fills the caches */
+	before = counts_now();
+	way();
+	counts_row(path, limit, counts_since(&before, tasks));
+}
+
+/* The fire that submits, at a resource that this thread holds, and then those that coalesce. */
+static void *fire_busy(void *cost)
+{
+	struct bench_counts before;
+
+	(void)baton_trigger_fire(&trigger);
+	before = counts_now();
+	fire();
+	*(struct counts *)cost = counts_since(&before, ROUNDS);
+	return NULL;
+}
+
+void counts_compose(void)
+{
+	struct counts coalesced = {0, 0, 0};
+
+	for (int i = 0; i < ITEMS; i++) {
+		baton_resource_init(&many[i], NULL, NULL, NULL, NULL);
+		pointers[i] = &many[i];
+	}
+	row("trigger, fired and run, idle", (struct counts){4, 0, 0}, fire, ROUNDS);
+	(void)baton_call(&resource, fire_busy, &coalesced, NULL);
+	counts_row("trigger, coalesced", (struct counts){1, 0, 0}, coalesced);
+	row("group, enter and leave", (struct counts){2, 0, 0}, enter_and_leave, ROUNDS);
+	/* And for all of them: the countdown's future, two references. */
+	row("fan-out over 64, idle, per item", (struct counts){3 + 5.0 / ITEMS, 1.0 / ITEMS, 0},
+	    fan_out, ITEMS);
+	row("task with 4 undone, library's memory", (struct counts){2, 0, 0}, undo, ROUNDS);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Triggers, groups, fan-outs, undo logs.
+ */
+#include "scenario.h"
+
+#include <baton/fan_out.h>
+#include <baton/group.h>
+#include <baton/trigger.h>
+#include <baton/undo.h>
+
+/* ---- Triggers ---- */
+
+struct bell {
+	struct baton_trigger trigger;
+	struct baton_resource resource;
+	int runs;
+};
+
+static void ring(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
+
+	bell->runs += (int)fires;
+}
+
+SCENARIO(compose, trigger)
+{
+	struct bell bell = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_continuation continuation;
+
+	USE(baton_trigger_init(&bell.trigger, &bell.resource, ring, NULL));
+	INSIST(baton_trigger_fire(&bell.trigger),
+	       !bell.runs && !USE(baton_trigger_pending(&bell.trigger)));
+	EXPECT(bell.runs == 1);
+	USE(baton_continuation_trigger(&continuation, &bell.trigger));
+	baton_future_then(&promise, &continuation);
+	EXPECT(baton_future_complete(&promise, 0, NULL) == 0);
+	EXPECT(bell.runs == 2);
+	EXPECT(USE(baton_trigger_stop(&bell.trigger)) == 0);
+	EXPECT(TRY(baton_trigger_fire(&bell.trigger)) == -ECANCELED);
+	resource_end(&bell.resource);
+}
+
+/* ---- Groups ---- */
+
+static void *leave_group(void *group)
+{
+	USE(baton_group_leave_with(group, -EIO));
+	return NULL;
+}
+
+SCENARIO(compose, group)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_continuation continuation;
+	struct baton_group group;
+	struct probe probe;
+	pthread_t leaver;
+	int status;
+
+	probe_init(&probe);
+	baton_continuation_task(&continuation, &resource, &probe.task);
+	USE(baton_group_init(&group));
+	USE(baton_group_enter(&group));
+	USE(baton_group_enter_many(&group, 1));
+	USE(baton_group_leave(&group));
+	status = TRY(baton_group_wait(&group, in_ms(SHORT_MS)));
+	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
+	leaver = thread_start(leave_group, &group);
+	INSIST(baton_group_wait(&group, in_ms(LONG_MS)), true);
+	thread_join(leaver);
+	EXPECT(USE(baton_group_status(&group)) == -EIO);
+	EXPECT(USE(baton_group_take_status(&group)) == -EIO);
+	EXPECT(baton_group_status(&group) == 0);
+	/* Now that this thread has its record the continuation's submit needs no memory. */
+	status = baton_resource_await(&resource, NULL);
+	EXPECT(status == 0 || fault_planned());
+	fault_end();
+	USE(baton_group_notify(&group, &continuation));
+	EXPECT(probe_done(&probe));
+	resource_end(&resource);
+}
+
+/* ---- Fan-outs ---- */
+
+static int count_item(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)index;
+	atomic_fetch_add((atomic_int *)arg, 1);
+	return 0;
+}
+
+SCENARIO(compose, fan_out)
+{
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL),
+	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct baton_resource *pointers[] = {&resources[0], &resources[1]};
+	atomic_int count = 0;
+	struct baton_fan_out_options options = {count_item, &count, 0};
+	struct baton_fan_out *fan_out = NULL;
+	struct baton_fan_out_counts counts;
+	struct occupant occupant;
+
+	occupy(&occupant, &resources[1]);
+	INSIST(baton_fan_out_submit(pointers, 2, &options, &fan_out),
+	       !fan_out && !atomic_load(&count));
+	EXPECT(atomic_load(&count) == 1);
+	EXPECT(TRY(baton_fan_out_item_status(fan_out, 1)) == -EAGAIN);
+	EXPECT(!baton_future_complete_p(USE(baton_fan_out_future(fan_out))));
+	EXPECT(USE(baton_fan_out_ref(fan_out)) == fan_out);
+	leave(&occupant);
+	INSIST(baton_fan_out_wait(fan_out, in_ms(LONG_MS)), true);
+	EXPECT(atomic_load(&count) == 2);
+	EXPECT(TRY(baton_fan_out_status(fan_out, NULL)) == 0);
+	EXPECT(TRY(baton_fan_out_cancel(fan_out)) == -EALREADY);
+	USE(baton_fan_out_counts(fan_out, &counts));
+	EXPECT(counts.left == 0 && counts.failed == 0 && counts.cancelled == 0);
+	USE(baton_fan_out_unref(fan_out));
+	baton_fan_out_unref(fan_out);
+	for (int i = 0; i < 2; i++)
+		resource_end(&resources[i]);
+}
+
+/* ---- Undo logs ---- */
+
+struct attempt {
+	struct baton_undoable undoable;
+	struct baton_future future;
+	struct baton_undo undo;
+	int operations; /* not taken back */
+};
+
+static int take_back(struct baton_undo *undo)
+{
+	baton_container_of(undo, struct attempt, undo)->operations--;
+	return 0;
+}
+
+static int take_back_at(void *operations)
+{
+	--*(int *)operations;
+	return 0;
+}
+
+static int attempt_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+{
+	struct attempt *attempt = baton_container_of(undoable, struct attempt, undoable);
+	struct baton_undo_log own;
+	int error;
+
+	USE(baton_undo_log_begin(&own));
+	error = TRY(baton_undo_log_end(&own, 0));
+	EXPECT(!error && !USE(baton_undo_log_failure(&own)));
+	USE(baton_undo_log_push(log, &attempt->undo, take_back));
+	attempt->operations++;
+	error = TRY(baton_undo_log_add(log, take_back_at, &attempt->operations));
+	if (error)
+		return error;
+	attempt->operations++;
+	EXPECT(TRY(baton_undo_log_roll_back(log, USE(baton_undo_log_mark(log)))) == 0);
+	return -EIO;
+}
+
+SCENARIO(compose, undo)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct attempt attempt = {.future = BATON_FUTURE_INIT};
+
+	USE(baton_undoable_init(&attempt.undoable, attempt_run, &attempt.future));
+	contract_enter("baton_undoable_run("); /* by the submit */
+	INSIST(baton_submit(&resource, &attempt.undoable.task), !attempt.operations);
+	EXPECT(baton_future_poll(&attempt.future) == BATON_FAILED);
+	EXPECT(attempt.operations == 0);
+	EXPECT(baton_future_status(&attempt.future) == -EIO ||
+	       (baton_future_status(&attempt.future) == -ENOMEM && fault_planned()));
+	resource_end(&resource);
+}

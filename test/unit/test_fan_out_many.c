@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Fan-outs in tasks, of many items, with helping waiters, beside others' work. */
+#include "support.h"
+
+#include <baton/fan_out.h>
+
+#define MANY 100000
+
+struct many {
+	struct baton_resource *resources;
+	struct baton_resource **pointers;
+	size_t count;
+	int runs;
+};
+
+static int count_run(struct baton_resource *resource, void *arg, size_t index)
+{
+	struct many *many = arg;
+
+	(void)resource;
+	(void)index;
+	__atomic_fetch_add(&many->runs, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void many_init(struct many *many, size_t count, const struct baton_resource_config *config)
+{
+	many->resources = calloc(count, sizeof(*many->resources));
+	many->pointers = calloc(count, sizeof(struct baton_resource *));
+	MUST(many->resources && many->pointers);
+	many->count = count;
+	many->runs = 0;
+	for (size_t i = 0; i < count; i++) {
+		baton_resource_init(&many->resources[i], NULL, NULL, config, NULL);
+		many->pointers[i] = &many->resources[i];
+	}
+}
+
+static void many_end(struct many *many)
+{
+	for (size_t i = 0; i < many->count; i++)
+		resource_end(&many->resources[i]);
+	free(many->resources);
+	free(many->pointers);
+}
+
+static void *submit_inside(void *arg)
+{
+	struct many *many = arg;
+	struct baton_fan_out_options options = {count_run, many, 0};
+	struct baton_fan_out *fan_out = NULL;
+
+	MUST(baton_fan_out_submit(many->pointers, many->count, &options, &fan_out) == 0);
+	return fan_out;
+}
+
+static void *small_stack_main(void *arg)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	void *fan_out = NULL;
+
+	MUST(baton_call(&outer, submit_inside, arg, &fan_out) == 0);
+	MUST(baton_fan_out_wait(fan_out, NULL) == 0);
+	baton_fan_out_unref(fan_out);
+	return NULL;
+}
+
+Test(fan_out_many, inside_a_task_it_needs_no_more_stack_for_many, .timeout = 60)
+{
+	pthread_attr_t attributes;
+	struct many many;
+	pthread_t thread;
+
+	many_init(&many, (size_t)scaled(MANY), NULL);
+	MUST(pthread_attr_init(&attributes) == 0);
+	MUST(pthread_attr_setstacksize(&attributes, BATON_TEST_SANITIZED ? 1 << 20 : 1 << 16) == 0);
+	MUST(pthread_create(&thread, &attributes, small_stack_main, &many) == 0);
+	thread_join(thread);
+	cr_assert_eq(many.runs, (int)many.count);
+	many_end(&many);
+	MUST(pthread_attr_destroy(&attributes) == 0);
+}
+
+/* ---- All workers wait inside tasks for what lies in their pool's queues ---- */
+
+#define WORKERS 2
+
+struct wait_inside {
+	struct baton_resource resource;
+	struct baton_task task;
+	struct baton_future future;
+	struct many *many;
+	pthread_barrier_t *all_in;
+	int error;
+};
+
+static int wait_inside_run(struct baton_task *task)
+{
+	struct wait_inside *inside = baton_container_of(task, struct wait_inside, task);
+	struct baton_fan_out_options options = {count_run, inside->many, BATON_FAN_OUT_LATER};
+	struct baton_fan_out *fan_out;
+
+	(void)pthread_barrier_wait(inside->all_in); /* no worker is free from here on */
+	inside->error = baton_fan_out_submit(inside->many->pointers, inside->many->count, &options,
+	                                     &fan_out);
+	if (!inside->error) {
+		inside->error = baton_fan_out_wait(fan_out, NULL);
+		baton_fan_out_unref(fan_out);
+	}
+	return 0;
+}
+
+Test(fan_out_many, workers_that_all_wait_help_with_what_is_queued, .timeout = 30)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_pool *pool = pool_of(WORKERS);
+	struct wait_inside inside[WORKERS];
+	struct many many[WORKERS];
+	pthread_barrier_t all_in;
+
+	config.executor = baton_pool_executor(pool);
+	MUST(pthread_barrier_init(&all_in, NULL, WORKERS) == 0);
+	for (int i = 0; i < WORKERS; i++) {
+		many_init(&many[i], 50, &config);
+		baton_resource_init(&inside[i].resource, NULL, NULL, &config, NULL);
+		baton_future_init(&inside[i].future);
+		baton_task_init(&inside[i].task, wait_inside_run, &inside[i].future);
+		inside[i].many = &many[i];
+		inside[i].all_in = &all_in;
+		inside[i].error = -1;
+	}
+	for (int i = 0; i < WORKERS; i++)
+		cr_assert_eq(baton_submit_later(&inside[i].resource, &inside[i].task), 0);
+	/* Not helping: this thread is no part of it. */
+	for (int i = 0; i < WORKERS; i++)
+		while (!baton_future_complete_p(&inside[i].future))
+			sched_yield();
+	for (int i = 0; i < WORKERS; i++) {
+		cr_assert_eq(inside[i].error, 0);
+		cr_assert_eq(many[i].runs, 50);
+		resource_end(&inside[i].resource);
+		many_end(&many[i]);
+	}
+	MUST(pthread_barrier_destroy(&all_in) == 0);
+	baton_pool_destroy(pool);
+}
+
+struct held {
+	struct baton_resource *resource;
+	int error;
+};
+
+static int do_nothing(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	return 0;
+}
+
+static void *wait_for_oneself(void *arg)
+{
+	struct held *held = arg;
+	struct baton_fan_out_options options = {do_nothing, NULL, 0};
+	struct baton_fan_out *fan_out;
+
+	MUST(baton_fan_out_submit(&held->resource, 1, &options, &fan_out) == 0);
+	held->error = baton_fan_out_wait(fan_out, NULL);
+	baton_fan_out_unref(fan_out);
+	return NULL;
+}
+
+Test(fan_out_many, a_wait_for_a_resource_that_one_holds_is_refused, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct held held = {&resource, 0};
+
+	cr_assert_eq(baton_call(&resource, wait_for_oneself, &held, NULL), 0);
+	cr_assert_eq(held.error, -EDEADLK);
+	resource_end(&resource);
+}
+
+/* ---- Several threads fan out over the same resources ---- */
+
+#define THREADS 3
+#define SHARED 16
+
+struct crowd {
+	struct many *many;
+	int rounds;
+	int wrong;
+};
+
+static void *fan_out_often(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct baton_fan_out_options options = {count_run, crowd->many, 0};
+
+	for (int i = 0; i < crowd->rounds; i++) {
+		struct baton_fan_out_counts counts;
+		struct baton_fan_out *fan_out;
+
+		options.flags = i % 4 == 0 ? BATON_FAN_OUT_LATER : 0;
+		MUST(baton_fan_out_submit(crowd->many->pointers, SHARED, &options, &fan_out) == 0);
+		if (i % 3) { /* or else it is dropped at once */
+			MUST(baton_fan_out_wait(fan_out, NULL) == 0);
+			baton_fan_out_counts(fan_out, &counts);
+			crowd->wrong += counts.left || counts.failed || counts.cancelled;
+		}
+		baton_fan_out_unref(fan_out);
+	}
+	return NULL;
+}
+
+Test(fan_out_many, beside_others_every_item_runs_once, .timeout = 60)
+{
+	struct crowd crowds[THREADS];
+	pthread_t threads[THREADS];
+	struct many many;
+
+	many_init(&many, SHARED, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		crowds[i] = (struct crowd){&many, scaled(3000), 0};
+		threads[i] = thread_start(fan_out_often, &crowds[i]);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		thread_join(threads[i]);
+		cr_assert_eq(crowds[i].wrong, 0);
+	}
+	many_end(&many);
+	cr_assert_eq(many.runs, THREADS * SHARED * scaled(3000));
+}

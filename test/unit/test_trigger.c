@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Triggers: pending at most once, once more if fired while running; and their end. */
+#include "bell.h"
+
+Test(trigger, on_an_idle_resource_it_runs_inside_the_fire, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	for (int i = 1; i <= 3; i++) {
+		cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+		cr_assert_eq(bell.runs, i);
+		cr_assert(!baton_trigger_pending(&bell.trigger));
+	}
+	cr_assert_eq(bell.fires, 3);
+	resource_end(&resource);
+}
+
+Test(trigger, a_thousand_fires_at_a_busy_resource_are_one_run, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	for (int i = 1; i < 1000; i++)
+		cr_assert_eq(baton_trigger_fire(&bell.trigger), 1);
+	cr_assert(baton_trigger_pending(&bell.trigger));
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(bell.fires, 1000);
+}
+
+Test(trigger, fired_while_it_runs_it_runs_exactly_once_more, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	bell.again = 4;
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	resource_end(&resource);
+	cr_assert_eq(bell.runs, 2);
+	cr_assert_eq(bell.fires, 5);
+	cr_assert_eq(bell.results[0], 0);
+	for (int i = 1; i < 4; i++)
+		cr_assert_eq(bell.results[i], 1);
+}
+
+Test(trigger, it_has_the_place_of_the_fire_that_submitted_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[2];
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	steps_init(steps, 2, &journal, 0);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 1);
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert(journal_counts_up(&journal, 0, 2));
+}
+
+static void *resubmit(void *arg)
+{
+	struct bell *bell = arg;
+
+	bell->results[3] = baton_trigger_fire(&bell->trigger);
+	return NULL;
+}
+
+Test(trigger, deep_in_nested_tasks_it_waits_for_its_turn, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	cr_assert_eq(baton_call(&resource, resubmit, &bell, NULL), 0);
+	resource_end(&resource);
+	cr_assert_eq(bell.results[3], 0);
+	cr_assert_eq(bell.runs, 1);
+}
+
+/* ---- Stop ---- */
+
+Test(trigger, stopped_it_does_not_run_and_refuses, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_trigger_stop(&bell.trigger), 1);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ECANCELED);
+	cr_assert_eq(baton_trigger_stop(&bell.trigger), 1, "the task is still queued");
+	release(&occupant);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_trigger_stop(&bell.trigger), 0);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(bell.cancelled, 0, "who stops it knows");
+	baton_trigger_init(&bell.trigger, &resource, bell_run, NULL);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(bell.runs, 2);
+	resource_end(&resource);
+}
+
+static void free_itself(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
+
+	(void)fires;
+	MUST(baton_trigger_stop(trigger) == 0);
+	free(bell);
+}
+
+Test(trigger, its_function_may_end_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell *bell = malloc(sizeof(*bell));
+
+	MUST(bell);
+	baton_trigger_init(&bell->trigger, &resource, free_itself, NULL);
+	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
+	resource_end(&resource);
+}
+
+static void *free_bell(void *bell)
+{
+	free(bell);
+	return NULL;
+}
+
+Test(trigger, a_later_task_may_end_a_stopped_one, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell *bell = malloc(sizeof(*bell));
+	struct occupant occupant;
+
+	MUST(bell);
+	bell_init(bell, &resource);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
+	cr_assert_eq(baton_trigger_stop(&bell->trigger), 1);
+	cr_assert_eq(baton_post(&resource, free_bell, bell), 0);
+	release(&occupant);
+	resource_end(&resource);
+}
+
+/* ---- Many threads ---- */
+
+#define FIRERS 4
+
+struct firer {
+	struct bell *bell;
+	int *noted; /* plain: one writer, read by runs */
+	int fires;
+	uint64_t submitted;
+};
+
+static struct firer firers[FIRERS];
+static int notes[FIRERS][16]; /* the first of each is used: apart */
+static int seen[FIRERS];
+
+static void look_around(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
+
+	bell->runs++;
+	bell->fires += fires;
+	for (int i = 0; i < FIRERS; i++)
+		seen[i] = __atomic_load_n(&notes[i][0], __ATOMIC_RELAXED);
+}
+
+static void *fire_often(void *arg)
+{
+	struct firer *firer = arg;
+
+	for (int i = 1; i <= firer->fires; i++) {
+		int result;
+
+		__atomic_store_n(firer->noted, i, __ATOMIC_RELAXED);
+		result = baton_trigger_fire(&firer->bell->trigger);
+		MUST(result == 0 || result == 1);
+		firer->submitted += result == 0;
+	}
+	return NULL;
+}
+
+Test(trigger, the_last_run_sees_what_every_firer_did_and_all_are_answered, .timeout = 60)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	const int fires = scaled(200000);
+	pthread_t threads[FIRERS];
+	uint64_t submitted = 0;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	baton_trigger_init(&bell.trigger, &resource, look_around, NULL);
+	for (int i = 0; i < FIRERS; i++) {
+		firers[i] = (struct firer){&bell, &notes[i][0], fires, 0};
+		threads[i] = thread_start(fire_often, &firers[i]);
+	}
+	for (int i = 0; i < FIRERS; i++) {
+		thread_join(threads[i]);
+		submitted += firers[i].submitted;
+	}
+	resource_end(&resource);
+	for (int i = 0; i < FIRERS; i++)
+		cr_assert_eq(seen[i], fires);
+	cr_assert_eq(bell.fires, (uint64_t)fires * FIRERS);
+	cr_assert_eq((uint64_t)bell.runs, submitted, "each submit is one run");
+}

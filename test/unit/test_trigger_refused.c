@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Triggers that are refused or cancelled: never stuck, and nobody who was told yes goes without. */
+#include "bell.h"
+#include "stash.h"
+
+Test(trigger_refused, refused_by_a_closed_resource_it_is_not_stuck, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(baton_trigger_fire(&bell.trigger), -EPIPE);
+		cr_assert(!baton_trigger_pending(&bell.trigger));
+	}
+	resource_end(&resource);
+	cr_assert_eq(bell.runs, 0);
+	cr_assert_eq(bell.cancelled, 0, "who is refused knows it already");
+}
+
+Test(trigger_refused, refused_by_its_executor_it_is_tried_again, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct stash stash;
+	struct bell bell;
+
+	stash_init(&stash);
+	config.capture_limit = 0;
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	bell_init(&bell, &resource);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ESHUTDOWN);
+	atomic_store(&stash.answer, 0);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 1);
+	stash_run(&stash);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(bell.fires, 2);
+	resource_end(&resource);
+}
+
+/* The executor refuses only after somebody else has fired, too. */
+struct slow_refuser {
+	struct baton_executor executor;
+	struct bell *bell;
+	int result;
+};
+
+static int refuse_slowly(struct baton_executor *executor, struct baton_job *job)
+{
+	struct slow_refuser *refuser = baton_container_of(executor, struct slow_refuser, executor);
+
+	(void)job;
+	refuser->result = baton_trigger_fire(&refuser->bell->trigger);
+	return -ESHUTDOWN;
+}
+
+Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10)
+{
+	static const struct baton_executor_ops ops = {.schedule = refuse_slowly};
+	struct slow_refuser refuser = {.executor = {&ops}, .result = -1};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct bell bell;
+
+	config.capture_limit = 0;
+	config.executor = &refuser.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	bell_init(&bell, &resource);
+	refuser.bell = &bell;
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ESHUTDOWN);
+	cr_assert_eq(refuser.result, 1);
+	cr_assert_eq(bell.cancelled, 1, "the other one");
+	cr_assert_eq(bell.runs, 0);
+	cr_assert(!baton_trigger_pending(&bell.trigger));
+	resource_end(&resource);
+}
+
+Test(trigger_refused, cancelled_with_its_resource_it_can_be_fired_again, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 1);
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	release(&occupant);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(bell.runs, 0);
+	cr_assert_eq(bell.cancelled, 2);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(bell.runs, 1);
+	resource_end(&resource);
+}
+
+Test(trigger_refused, it_may_be_fired_where_its_cancel_is_told, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	bell.refire = true;
+	bell.results[0] = -1;
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert_eq(bell.cancelled, 1);
+	cr_assert_eq(bell.results[0], 0);
+	cr_assert_eq(bell.runs, 1);
+}
+
+Test(trigger_refused, a_job_that_is_cancelled_sets_it_free, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct baton_manual *manual;
+	struct bell bell;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.capture_limit = 0;
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	bell_init(&bell, &resource);
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	baton_manual_destroy(manual);
+	cr_assert_eq(bell.cancelled, 1);
+	cr_assert_eq(bell.runs, 0);
+	cr_assert(!baton_trigger_pending(&bell.trigger));
+	resource_end(&resource);
+}
+
+/* ---- Continuations ---- */
+
+Test(trigger_refused, a_future_fires_it_and_a_refusal_is_told, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future promises[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
+	struct baton_continuation continuations[2];
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	for (int i = 0; i < 2; i++) {
+		baton_continuation_trigger(&continuations[i], &bell.trigger);
+		baton_future_then(&promises[i], &continuations[i]);
+	}
+	cr_assert_eq(baton_future_complete(&promises[0], 0, NULL), 0);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_future_complete(&promises[1], 0, NULL), 0);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(bell.cancelled, 1);
+	resource_end(&resource);
+}
