@@ -126,8 +126,14 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		uint64_t next = armed(word, arming);
 		bool post = !in_time(word, next);
 
-		if (post && !held)
+		if (post && !held) {
 			held = baton__timers_hold_at_once(timers);
+			if (held) {
+				/* K2: only from now on does nobody else link it. */
+				word = load_relaxed(&timer->_word);
+				continue;
+			}
+		}
 		if (post && held && !(word & BATON__TIMER_PLACED)) {
 			error = 0;
 			if (arm_placed(timers, timer, word, next))

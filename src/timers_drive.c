@@ -61,6 +61,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 		if (expired && when == IN_TIME && deadline > timers->wheel.tick << timers->shift) {
 			baton__timers_place(timers, timer, deadline);
 			baton__timers_count(&timers->stats.moved, 1);
+			store_relaxed(&timers->handing, NULL); /* armed later just now */
 			return false;
 		}
 		if (expired) {

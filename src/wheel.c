@@ -22,6 +22,7 @@ static bool list_empty(const struct baton_timer_link *list)
 
 static void list_append(struct baton_timer_link *list, struct baton_timer_link *entry)
 {
+	BATON_ASSERT(!entry->_next); /* W3 */
 	entry->_next = list;
 	entry->_prev = list->_prev;
 	list->_prev->_next = entry;

@@ -12,7 +12,8 @@
  * W1 Every entry of a slot is to be looked at when the wheel comes to the slot's first tick, which
  *    is after the wheel's tick, and not after the entry's.
  * W2 An occupied slot's bit is set; a set bit's slot may be empty.
- * W3 The wheel's tick moves on only while `due` is empty: ticks are looked at in order.
+ * W3 An entry that lies in no slot has _next NULL.
+ * W4 The wheel's tick moves on only while `due` is empty: ticks are looked at in order.
  *
  * Source: Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987; the level by the
  * highest bit that differs, as in tokio.
@@ -21,6 +22,7 @@
 #define BATON_SRC_WHEEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <baton/timer.h>
@@ -47,6 +49,7 @@ BATON_INLINE void baton__wheel_unlink(struct baton_timer_link *entry)
 {
 	entry->_prev->_next = entry->_next;
 	entry->_next->_prev = entry->_prev;
+	entry->_next = NULL;
 }
 
 /* The tick of the next look, maybe of an empty slot that was not empty; UINT64_MAX: none. */
