@@ -12,16 +12,17 @@ LAYER_1 := atomic.h
 LAYER_2 := futex.c
 LAYER_3 := joblist.h injection.c runqueue.c
 LAYER_4 := thread.c node.c future.c
-LAYER_5 := executor.h barge.c resource.c batch.c drain.c shelf.c handoff.c help.c cancel.c \
-	close.c wait.c current.c call.c continuation.c trigger.c job.c driven.c manual.c loop.c
+LAYER_5 := executor.h barge.c resource.c batch.c hooks.c drain.c shelf.c handoff.c help.c \
+	cancel.c close.c wait.c current.c call.c continuation.c trigger.c job.c driven.c \
+	manual.c loop.c
 LAYER_6 := cpus.c spawn.c idle.c park.c worker.c withdraw.c pool.c
-LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer_run.c timers.c \
-	timers_drive.c timers_thread.c group.c fan_out.c undo.c
+LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer_run.c \
+	timers.c timers_drive.c timers_thread.c group.c fan_out.c undo.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-examples check-budget check-sim check-models check-mutants-quick \
-	check-faults check-stress check-fuzz-corpus check-load
+	check-faults check-stress check-fuzz-corpus check-load check-commit
 
 CC ?= cc
 CXX ?= g++
@@ -60,7 +61,8 @@ HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
 TESTS := $(patsubst %.c,%,$(sort $(wildcard test/unit/test_$(or $(T),*).c)))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
-FEATURES := $(patsubst %.c,build/%,$(wildcard examples/features/*.c))
+# group_commit needs SQLite, and has a rule of its own.
+FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
@@ -205,6 +207,11 @@ $(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -pthread
 
+# Of the examples this one alone needs SQLite.
+build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -lsqlite3 -pthread
+
 build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -luv -pthread
@@ -336,10 +343,10 @@ DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 .PHONY: deps
 deps: ## installs what tests and demo need (Debian, apt-get)
 	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
-		models fuzz coverage bench
+		models fuzz coverage bench commit
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-$(addprefix build/deps/,build test demo corpus fuzz models coverage bench): build/deps/%:
+$(addprefix build/deps/,build test demo corpus fuzz models coverage bench commit): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \
 		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench,$*),|| echo 'Going on without.')

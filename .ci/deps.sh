@@ -6,7 +6,7 @@
 #	deps.sh --check GROUP...	says what is missing, and fails if something is
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
-# fuzz, coverage, bench (the benchmark's peers).
+# fuzz, coverage, bench (the benchmark's peers), commit (the group commit example).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -108,6 +108,9 @@ for group; do
 	demo)
 		need_command mosquitto_pub mosquitto-clients
 		need_headers uv.h libuv1-dev
+		;;
+	commit)
+		need_headers sqlite3.h libsqlite3-dev
 		;;
 	corpus)
 		need_headers uv.h libuv1-dev

@@ -7,6 +7,7 @@
 #include <baton/fan_out.h>
 #include <baton/future.h>
 #include <baton/group.h>
+#include <baton/hooks.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/suspend.h>

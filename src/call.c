@@ -61,7 +61,7 @@ static int async_run(struct baton_task *task)
 	return 0;
 }
 
-/* Of what is SPECIAL and has a limit above 0: it is the statistics that make it so. */
+/* Of what is SPECIAL, has a limit above 0 and no hooks: it is the statistics that make it so. */
 static void count_at_once(const struct baton_resource *resource)
 {
 	baton__count(&resource->_stats->submitted, 1);
@@ -103,7 +103,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 static BATON_NOINLINE bool call_special(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
-	return baton__capture_limit(resource) &&
+	return baton__capture_limit(resource) && !baton__hooked(resource) &&
 	       call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
 }
 
@@ -133,6 +133,17 @@ static int withdraw(struct call *call)
 	return baton_future_status(&call->future) ? -EDEADLK : 0;
 }
 
+/* It has been submitted: waits for it. */
+static int end_call(struct call *call, void **value)
+{
+	int error = baton_future_wait(&call->future);
+
+	error = error ? withdraw(call) : call->future._status;
+	if (!error && value)
+		*value = call->future._value;
+	return error;
+}
+
 static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
@@ -145,11 +156,31 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	error = baton__submit(resource, &call.task, true);
 	if (error)
 		return error;
-	error = baton_future_wait(&call.future);
-	error = error ? withdraw(&call) : call.future._status;
-	if (!error && value)
-		*value = call.future._value;
-	return error;
+	return end_call(&call, value);
+}
+
+/* With drain hooks what runs at once is a batch, too: its end, which may fail, comes before the
+ * release, and so before the wait. */
+static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton_call_fn fn,
+                                          void *arg, void **value)
+{
+	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
+	struct baton__frame frame;
+
+	/* With hooks an idle, open resource is SPECIAL. */
+	if (!baton__capture_limit(resource) ||
+	    !baton__capture(resource, BATON__SPECIAL, BATON__SPECIAL))
+		return -EAGAIN;
+	baton_task_init(&call.task, call_run, &call.future);
+	BATON_ASSERT(baton__ready(resource, &call.task));
+	resource->_list = &call.task;
+	if (resource->_stats) {
+		baton__count(&resource->_stats->submitted, 1);
+		baton__count(&resource->_stats->captures, 1);
+	}
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, 1);
+	return end_call(&call, value);
 }
 
 /* Not at once: this thread's first call, or the resource is busy. */
@@ -193,7 +224,9 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
 	word = load_relaxed(&resource->_word);
 	if ((word & BATON__MODE) == BATON__CLOSED)
 		return -EPIPE;
-	return baton__thread_holds(baton__self, resource) ? -EDEADLK : -EAGAIN;
+	if (baton__thread_holds(baton__self, resource))
+		return -EDEADLK;
+	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
 }
 
 BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)

@@ -6,33 +6,49 @@
 
 #include "atomic.h"
 #include "futex.h"
+#include "hooks.h"
 #include "node.h"
 #include "shelf.h"
 
 #include <errno.h>
 #include <limits.h>
 
-void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
-                     struct baton_task *task)
+/* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
+BATON_INLINE void run_task(struct baton__frame *frame, struct baton_resource *resource,
+                           struct baton_task *task, struct baton__batch *batch)
 {
 	struct baton_future *future = task->_future;
 	int status;
 
 	frame->value = NULL;
-	if (BATON_LIKELY(!future)) {
+	if (BATON_LIKELY(!future) && BATON_LIKELY(!batch)) {
 		(void)task->_run(task); /* last touch of the task */
-	} else if (baton__future_claim(future, &resource->_job._turn)) {
+	} else if (!future || baton__future_claim(future, &resource->_job._turn)) {
+		if (batch && !baton__batch_enter(batch, task))
+			return;
 		frame->future = future;
-		status = task->_run(task);
+		status = task->_run(task); /* last touch of the task */
+		if (batch)
+			future = frame->future;
 		frame->future = NULL;
-		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
-		                     status, frame->value, NULL);
+		if (batch)
+			baton__batch_entered(batch, future, status, frame->value);
+		else
+			baton__future_finish(future,
+			                     status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+			                     status, frame->value, NULL);
 	} else {
 		baton__cancel_task(resource, task);
 		return;
 	}
 	if (resource->_stats)
 		baton__count(&resource->_stats->executed, 1);
+}
+
+void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
+                     struct baton_task *task)
+{
+	run_task(frame, resource, task, NULL);
 }
 
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
@@ -251,8 +267,9 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 	return false;
 }
 
-bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
-                  struct baton__budget *budget)
+/* As run_task: compiled twice. */
+BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
+                        struct baton__budget *budget, struct baton__batch *batch)
 {
 	/* Ends: the budget counts tasks; marks end with the inbox, each of them a caller's. */
 	for (;;) {
@@ -260,6 +277,8 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 		uintptr_t word = load_relaxed(&resource->_word);
 
 		if (BATON_UNLIKELY(word & BATON__ATTENTION)) {
+			if (batch && baton__shelving(resource) && baton__batch_end(batch))
+				continue;
 			if (baton__shelf_leave(frame, resource))
 				return true;
 			if (word & BATON__TASKS || (word & BATON__MODE) == BATON__ATTENTION) {
@@ -273,12 +292,17 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 				baton__take(resource);
 			else if (budget->borrowed)
 				break;
+			else if (batch && baton__batch_end(batch))
+				continue; /* meanwhile something may have come */
 			else if (release(frame, resource, word))
 				return true;
 			continue;
 		}
 		if (BATON_UNLIKELY(baton__is_mark(task))) {
 			if (task->_future == BATON__MARK_SUSPEND) {
+				/* Who has suspended it finds nothing under way. */
+				if (batch && baton__batch_end(batch))
+					continue;
 				resource->_list = task->_next;
 				if (baton__suspend_here(frame, resource, task))
 					return true;
@@ -294,17 +318,41 @@ bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
 			postpone(frame, resource, task);
 			continue;
 		}
+		if (BATON_UNLIKELY(frame->after != NULL) && batch && baton__batch_end(batch))
+			continue; /* meanwhile a cancel mark may have come */
 		if (BATON_UNLIKELY(frame->after != NULL))
 			fire_awaits(frame);
 		if (spent(budget))
-			return false;
+			break;
 		resource->_list = task->_next;
-		baton__run_task(frame, resource, task);
+		run_task(frame, resource, task, batch);
+		if (batch && baton__batch_stays(batch, budget))
+			continue;
 		if (BATON_UNLIKELY(budget->until && baton__future_final(budget->until)))
-			return baton__shelf_leave(frame, resource);
+			break;
 	}
+	/* Every way out with the baton held: B1. */
+	if (batch)
+		baton__batch_leave(frame);
 	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
 	if (frame->after)
 		fire_awaits(frame);
-	return false;
+	return baton__shelf_leave(frame, resource);
+}
+
+static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,
+                                            struct baton_resource *resource,
+                                            struct baton__budget *budget)
+{
+	struct baton__batch batch;
+
+	return drain(frame, resource, budget, baton__batch_init(&batch, frame, resource, budget));
+}
+
+bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
+                  struct baton__budget *budget)
+{
+	if (BATON_UNLIKELY(baton__hooked(resource)))
+		return drain_in_batches(frame, resource, budget);
+	return drain(frame, resource, budget, NULL);
 }

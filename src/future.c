@@ -123,10 +123,10 @@ static void fire(struct baton_continuation *continuation)
 	}
 }
 
-void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
-                          uint32_t *visits)
+/* Makes it final: the state before that. Its continuations are appended to `*continuations`. */
+BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int status, void *value,
+                              uint32_t *visits, struct baton_continuation **continuations)
 {
-	struct baton_continuation *continuations = NULL;
 	uint32_t found = load_relaxed(&future->_state);
 	bool counted = false;
 
@@ -142,7 +142,7 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 			next = found & ~BATON__FUTURE_CHAINED;
 			/* [F4] acquire: the list's head; pairs with [F4] in then */
 			if (cas_acquire(&future->_state, &found, next)) {
-				take_continuations(future, &continuations);
+				take_continuations(future, continuations);
 				found = next;
 			}
 			continue;
@@ -154,13 +154,36 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 		 * [F7] acquire: what an uncounted visitor did; pairs with [F7] in leave.
 		 * Linearisation point, and the last touch unless DROPPED. */
 		if (cas_acq_rel(&future->_state, &found, next))
-			break;
+			return found;
 	}
+}
+
+void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
+                          uint32_t *visits)
+{
+	struct baton_continuation *continuations = NULL;
+	uint32_t found = publish(future, state, status, value, visits, &continuations);
+
 	if (found & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
 	fire(continuations);
 	if (found & BATON__FUTURE_DROPPED)
 		baton__node_free(future);
+}
+
+void baton__future_fire(struct baton_continuation *continuation)
+{
+	fire(continuation);
+}
+
+bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
+                           struct baton_continuation **continuations)
+{
+	uint32_t found = publish(future, state, status, value, NULL, continuations);
+
+	if (found & BATON__FUTURE_DROPPED)
+		baton__node_free(future);
+	return found & BATON__FUTURE_SLEEPERS;
 }
 
 struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation)

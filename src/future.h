@@ -125,6 +125,15 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
                           uint32_t *visits);
 
 /*
+ * The same in halves, for who gathers wakes (L5). publish: makes a RUNNING future final, after
+ * which its memory may be gone, and appends its continuations to `*continuations`. True: the
+ * sleepers of its state word are to be woken. fire: after all wakes.
+ */
+bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
+                           struct baton_continuation **continuations);
+void baton__future_fire(struct baton_continuation *continuation);
+
+/*
  * Becomes the visitor: the task's resource, which may now be touched until leave, and in
  * *generation what leave wants to know. NULL: there is a visitor, whose leaving nudges who found it
  * and is about to sleep, or there is nothing to visit: not submitted, entered, complete.

@@ -242,6 +242,7 @@ BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
 
 	frame->value = NULL;
 	frame->after = NULL;
+	frame->batch = NULL;
 	baton__run_captured(frame, frame->resource, ran, own);
 }
 

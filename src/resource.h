@@ -6,7 +6,7 @@
  *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
  *                  capturing CAS, cleared by the releasing one.
  *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
- *                  SPECIAL (limit 0, or statistics; or not looked at since the static
+ *                  SPECIAL (limit 0, statistics or hooks; or not looked at since the static
  *                  initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
  *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
  *                  the mark's push, or by the task that shelves; cleared when the runner takes the
@@ -130,7 +130,7 @@ struct baton__budget {
 	bool borrowed;                    /* a helper: stop when empty, never release */
 };
 
-/* Without `value` and `after`, which a run at once does not need. */
+/* Without `value`, `after` and `batch`, which a run at once does not need. */
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
                                      struct baton_resource *resource)
 {
@@ -146,6 +146,7 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 	baton__frame_enter(baton__self, frame, resource);
 	frame->value = NULL;
 	frame->after = NULL;
+	frame->batch = NULL;
 }
 
 /* Works off what no executor would take, when the outermost frame has gone. */
@@ -189,10 +190,20 @@ BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource
 	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
 }
 
+/* Has it drain hooks (hooks.h)? */
+BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && (config->batch_begin || config->batch_end || config->hold_completions);
+}
+
 /* The mode of an open resource of which nothing is asked. */
 BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
-	return resource->_stats || !baton__capture_limit(resource) ? BATON__SPECIAL : BATON__NORMAL;
+	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource)
+	               ? BATON__SPECIAL
+	               : BATON__NORMAL;
 }
 
 /* Enters one task that has been unlinked, and completes its future. The holder, with its frame. */

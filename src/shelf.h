@@ -24,6 +24,13 @@ void baton__unshelve(struct baton_resource *resource, bool later);
 /* Shelves an idle resource, whose word that is. False: it is not idle (any more). */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 
+/* Will the holder leave, or stay only because the unsheller has come already? The holder. */
+BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
+{
+	/* Relaxed: set by this thread. */
+	return load_relaxed(&resource->_job._turn) & BATON__SHELF;
+}
+
 /* The holder, before it runs the next task. True: it has left: touch the resource no more. */
 bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource);
 

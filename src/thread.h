@@ -37,6 +37,7 @@ struct baton_job;
 struct baton_resource;
 struct baton_task;
 struct baton__node;
+struct baton__batch;
 
 /* One held baton: lives on the runner's stack while it runs the resource. */
 struct baton__frame {
@@ -45,6 +46,7 @@ struct baton__frame {
 	struct baton_future *future;     /* of the running task, or NULL */
 	void *value;                     /* baton_set_result */
 	struct baton_task *after;        /* to be fired after the release: awaits, the finaliser */
+	struct baton__batch *batch;      /* hooks.h: while a resource with hooks is drained */
 };
 
 struct baton__thread {

@@ -120,6 +120,17 @@ check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/str
 	$(Q)TSAN_OPTIONS=halt_on_error=1 $(SETARCH) build/tsan/stress/stress --quiet --seconds 5 \
 		--patience 40
 
+# ---- Group commit: the example is killed in the middle of its work ----
+.PHONY: check-commit
+check-commit: | build/deps/commit ## kill -9 loses no row that was acknowledged; needs SQLite
+	$(Q)if echo '#include <sqlite3.h>' | $(CC) -E -x c - >/dev/null 2>&1; then \
+		$(MAKE) --no-print-directory build/examples/features/group_commit && \
+		test/commit/kill.sh $@ build/examples/features/group_commit; \
+	else \
+		echo '$@: skipped: no sqlite3.h (Debian: libsqlite3-dev)'; \
+		mkdir -p build/results; echo 0 0 >build/results/$@; \
+	fi
+
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.

@@ -38,7 +38,7 @@ enum baton_state {
 	BATON_PENDING = 0,   /* not started; also when it was cancelled but is not yet unlinked */
 	BATON_RUNNING = 1,   /* the task's function has been entered */
 	BATON_DONE = 2,      /* complete: the function returned 0, or a promise was fulfilled */
-	BATON_FAILED = 3,    /* complete: the function returned a status other than 0 */
+	BATON_FAILED = 3,    /* complete: the function returned another status; or see hooks.h */
 	BATON_CANCELLED = 4, /* complete: the function never ran and never will */
 };
 

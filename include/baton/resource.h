@@ -19,6 +19,7 @@
 #ifndef BATON_RESOURCE_H
 #define BATON_RESOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -53,13 +54,22 @@ struct baton_resource_config {
 	 * the baton, save for a continuation that a closed resource refuses. NULL: nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
+	/*
+	 * Drain hooks, see hooks.h: called around each run of consecutive tasks: 0, or a status.
+	 * Both NULL, and hold_completions false: none.
+	 */
+	int (*batch_begin)(struct baton_resource *resource);
+	int (*batch_end)(struct baton_resource *resource);
+	uint64_t batch_ns;     /* a batch ends after so long, looked at between tasks; 0: none */
+	uint32_t batch_max;    /* and after so many tasks; 0: when the runner's stay is over */
+	bool hold_completions; /* until batch_end has succeeded */
 };
 
 #define BATON_CAPTURE_LIMIT 10
 #define BATON_QUANTUM 64
 #define BATON_RESOURCE_CONFIG_INIT                                                                 \
 	{                                                                                          \
-		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL                               \
+		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, 0, 0, false      \
 	}
 
 /*
@@ -163,6 +173,7 @@ typedef void *(*baton_call_fn)(void *arg);
  * baton_submit; -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead
  * of waiting.
  * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call.
+ * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, a batch_end.
  */
 int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
 int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);

@@ -22,7 +22,7 @@ static void (*const workloads[])(void) = {
 	bench_w4_pool,        bench_w5_wake,    bench_w6_broker,    bench_w6_mix,
 	bench_w7_length,      bench_w8_tasks,   bench_w8_resources, bench_w8_threads,
 	bench_w8_memory,      bench_w10_timers, bench_w13_trigger,  bench_w15_fan_out,
-	bench_w17_suspend,    bench_w19_undo,
+	bench_w17_suspend,    bench_w18_hooks,  bench_w19_undo,
 };
 
 static void usage(FILE *to)

@@ -197,7 +197,7 @@ inline finish(final)
 				TOUCH;
 				if
 				:: state == seen ->
-					/* @src future.c:baton__future_finish
+					/* @src future.c:publish
 					 * cas_acquire(&future->_state, &found, next) */
 					seen = state & ~CHAINED;
 					state = seen;
@@ -223,7 +223,7 @@ inline finish(final)
 #else
 				:: state == seen && !(seen & CHAINED) ->
 #endif
-					/* @src future.c:baton__future_finish
+					/* @src future.c:publish
 					 * cas_acq_rel(&future->_state, &found, next) */
 					assert(!(state & FINAL));
 					finals++;

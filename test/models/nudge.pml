@@ -168,7 +168,7 @@ proctype Waiter(byte me)
 			do
 			:: !final[me] && HAS_TASK ->
 				atomic {
-					/* @src future.c:baton__future_finish
+					/* @src future.c:publish
 					 * cas_acq_rel(&future->_state, &found, next) */
 					assert(!final[first]);
 					final[first] = true;

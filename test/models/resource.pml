@@ -324,7 +324,7 @@ settle:
 drain:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src drain.c:baton__drain uintptr_t word = load_relaxed(&resource->_word) */
+		/* @src drain.c:drain uintptr_t word = load_relaxed(&resource->_word) */
 		seen = word;
 		task = list;
 		if
@@ -545,7 +545,7 @@ finish:
 			goto count_visitor
 		:: else
 		fi;
-		/* @src future.c:baton__future_finish cas_acq_rel(&future->_state, &found, next) */
+		/* @src future.c:publish cas_acq_rel(&future->_state, &found, next) */
 		assert((state & STATE) != DONE);
 		future[task] = DONE;
 		count_done(task);
@@ -558,7 +558,7 @@ finish:
 			task = 0;
 			goto give_back
 		:: borrowed && task == target ->
-			/* @src drain.c:baton__drain
+			/* @src drain.c:drain
 			 * budget->until && baton__future_final(budget->until) */
 			task = 0;
 			goto give_back

@@ -89,7 +89,15 @@ constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", 
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
 constexpr baton_undoable undoable_fresh = BATON_UNDOABLE_INIT(fail_and_undo, nullptr);
-constexpr baton_resource_config config_later = {0, BATON_QUANTUM, 0, 0, nullptr, nullptr};
+constexpr baton_resource_config later()
+{
+	baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	config.capture_limit = 0;
+	return config;
+}
+
+constexpr baton_resource_config config_later = later();
 constexpr baton_resource resource_later =
 	BATON_RESOURCE_INIT(nullptr, "later", &config_later, nullptr);
 

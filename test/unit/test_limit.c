@@ -165,7 +165,7 @@ static void *tell_thread(void *arg)
 
 Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 {
-	static const struct baton_resource_config base = {0, 64, 0, 0, NULL, NULL};
+	static const struct baton_resource_config base = {.quantum = 64};
 	struct baton_resource_config config = base;
 	struct stash stash;
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);

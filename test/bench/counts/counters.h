@@ -40,5 +40,6 @@ void counts_runner(void);
 void counts_nodes(void);
 void counts_handoff(void);
 void counts_compose(void);
+void counts_hooks(void);
 
 #endif

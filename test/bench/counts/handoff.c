@@ -142,7 +142,7 @@ static struct counts worker_hand_off(void)
 	long_queue = calloc(1, sizeof(*long_queue));
 	if (!long_queue || baton_pool_create(&options, &single))
 		abort();
-	long_queue->config = (struct baton_resource_config){0, QUANTUM, 0, 0, NULL, NULL};
+	long_queue->config = (struct baton_resource_config){.quantum = QUANTUM};
 	long_queue->config.executor = baton_pool_executor(single);
 	baton_resource_init(&long_queue->resource, NULL, NULL, &long_queue->config, NULL);
 	store_release(&woken, 0);

@@ -24,5 +24,6 @@ int main(int argc, char **argv)
 	counts_nodes();
 	counts_handoff();
 	counts_compose();
+	counts_hooks();
 	return counts_end() ? 1 : 0;
 }
