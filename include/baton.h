@@ -3,6 +3,7 @@
 #ifndef BATON_H
 #define BATON_H
 
+#include <baton/detach.h>
 #include <baton/executor.h>
 #include <baton/fan_out.h>
 #include <baton/future.h>
@@ -16,5 +17,6 @@
 #include <baton/trigger.h>
 #include <baton/undo.h>
 #include <baton/version.h>
+#include <baton/window.h>
 
 #endif

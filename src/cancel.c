@@ -44,8 +44,13 @@ static int decide(struct baton_future *future, struct baton_resource **resource,
 		*resource = baton__future_resource(future);
 		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
 			return -EALREADY;
-		if (!*resource)
-			return -EINVAL;
+		if (!*resource && base == BATON__FUTURE_PENDING) {
+			/* [F5] Not if it was unbound by a detach meanwhile: then it runs, which we
+			 * see after that. Relaxed: ordered by the load of the resource. */
+			if (load_relaxed(&future->_state) == state)
+				return -EINVAL;
+			continue;
+		}
 		if (base == BATON__FUTURE_PENDING)
 			next = state | BATON__FUTURE_CANCELLING | BATON__FUTURE_VISITOR;
 		/* Relaxed: nothing is published. Linearisation point. */

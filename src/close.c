@@ -7,16 +7,15 @@
 
 #include "atomic.h"
 #include "futex.h"
+#include "kick.h"
 #include "node.h"
 
 #include <errno.h>
 
-/* A mark on an idle (then closed) resource: there is nothing before it. */
-static void capture_for_mark(struct baton_resource *resource, struct baton_task *mark)
+void baton__run_mark(struct baton_resource *resource, uint32_t own)
 {
 	struct baton__frame frame;
 
-	resource->_list = mark;
 	/* Its finaliser belongs on the executor's thread, or our stack is deep enough. */
 	if (!baton__capture_limit(resource) || baton__self->depth >= BATON_NESTING_MAX) {
 		if (baton__hand_off(resource) == BATON__GIVEN)
@@ -27,7 +26,7 @@ static void capture_for_mark(struct baton_resource *resource, struct baton_task 
 		}
 	}
 	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, 0);
+	baton__run_captured(&frame, resource, 0, own);
 }
 
 /* The mode that a push of a mark leaves behind; `mode`: what it asks for. */
@@ -59,7 +58,9 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 			return false;
 		/* [R2] acquire: what the last runner did; pairs with [R2] in release */
 		if (cas_acquire(&resource->_word, &word, flags)) {
-			capture_for_mark(resource, mark);
+			/* It was idle, is perhaps closed now: there is nothing before it. */
+			resource->_list = mark;
+			baton__run_mark(resource, 0);
 			return true;
 		}
 	}
@@ -146,6 +147,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	*awaiter = (struct baton__awaiter){
 		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
 		.task = BATON_TASK_INIT(NULL, BATON__MARK_AWAIT),
+		.closed = (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED,
 	};
 	/* unshared: not pushed yet */
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;

@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "futex.h"
 #include "hooks.h"
+#include "kick.h"
 #include "node.h"
 #include "shelf.h"
 
@@ -20,6 +21,8 @@ BATON_INLINE void run_task(struct baton__frame *frame, struct baton_resource *re
 	struct baton_future *future = task->_future;
 	int status;
 
+	if (BATON_UNLIKELY(task->_run == baton__windowed_run) && baton__windowed_keeps(task))
+		return;
 	frame->value = NULL;
 	if (BATON_LIKELY(!future) && BATON_LIKELY(!batch)) {
 		(void)task->_run(task); /* last touch of the task */
@@ -28,12 +31,12 @@ BATON_INLINE void run_task(struct baton__frame *frame, struct baton_resource *re
 			return;
 		frame->future = future;
 		status = task->_run(task); /* last touch of the task */
-		if (batch)
-			future = frame->future;
+		/* NULL: it was detached, and may be complete, and gone. */
+		future = frame->future;
 		frame->future = NULL;
 		if (batch)
 			baton__batch_entered(batch, future, status, frame->value);
-		else
+		else if (BATON_LIKELY(future != NULL))
 			baton__future_finish(future,
 			                     status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 			                     status, frame->value, NULL);
@@ -55,6 +58,8 @@ void baton__cancel_task(struct baton_resource *resource, struct baton_task *task
 {
 	if (resource->_stats)
 		baton__count(&resource->_stats->cancelled, 1);
+	if (BATON_UNLIKELY(task->_run == baton__windowed_run))
+		baton__windowed_drop(task);
 	if (task->_future)
 		baton__future_finish(task->_future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     &resource->_job._turn);
@@ -200,47 +205,78 @@ static void postpone(struct baton__frame *frame, struct baton_resource *resource
 	*end = mark;
 }
 
+/* On a closed resource: what comes after the release for good, though a kick has brought work. */
+static bool stays_postponed(const struct baton_task *mark)
+{
+	return mark->_future != BATON__MARK_AWAIT ||
+	       baton_container_of(mark, struct baton__awaiter, task)->closed;
+}
+
 /* More work follows: awaiters among the postponed need not wait for it. */
-static BATON_NOINLINE void fire_awaits(struct baton__frame *frame)
+static BATON_NOINLINE void fire_awaits(struct baton__frame *frame, struct baton_resource *resource)
 {
 	struct baton_task *after = frame->after;
+	struct baton_task **end = &resource->_list;
 
 	frame->after = NULL;
 	while (after) {
 		struct baton_task *mark = after;
 
 		after = mark->_next;
-		BATON_ASSERT(mark->_future == BATON__MARK_AWAIT);
-		fire_await(mark);
+		if (!stays_postponed(mark)) {
+			fire_await(mark);
+			continue;
+		}
+		mark->_next = NULL;
+		while (*end)
+			end = &(*end)->_next;
+		*end = mark;
 	}
 }
 
-/* True: the visitors on their way out will go on in our place. */
+/*
+ * True: the visitors on their way out will go on in our place. Else, with a _list: a kick has come,
+ * or the last of them has gone.
+ */
 static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
 {
 	/* [R3] acquire: visitors that are gone touch it no more; pairs with [R3] in leave */
 	uint32_t turn = load_acquire(&resource->_job._turn);
 
-	/* Ends: each failure is a visitor that leaves. */
-	while (turn & BATON__VISITS) {
-		resource->_list = frame->after;
-		/* [R4] release: _list and all else; pairs with [R4] in leave. Last touch. */
-		if (cas_release(&resource->_job._turn, &turn, turn | BATON__LEAVING)) {
-			frame->after = NULL;
-			return true;
-		}
-		resource->_list = NULL;
+	if (!(turn & BATON__VISITS))
+		return false;
+	resource->_list = frame->after;
+	/* We become a visitor, so that we may look at the word afterwards. Ends: each failure is a
+	 * visitor that leaves. [R4] release: _list and all else; pairs with [R4] in visit_end_only,
+	 * visit_look. [V1] seq_cst: before we look for a kick; pairs with [V1] in visit_look */
+	while (!cas_seq_cst(&resource->_job._turn, &turn,
+	                    (turn + BATON__VISIT) | BATON__LEAVING)) {
+		/* [R3] acquire: as above; pairs with [R3] in leave */
 		turn = load_acquire(&resource->_job._turn);
+		if (!(turn & BATON__VISITS)) {
+			resource->_list = NULL;
+			return false;
+		}
 	}
-	return false;
+	frame->after = NULL;
+	/* A kick that has not seen LEAVING is seen here. */
+	if (load_seq_cst(&resource->_word) & BATON__TASKS && baton__leaving_undone(resource)) {
+		/* Relaxed: the holder's. */
+		(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+		return false;
+	}
+	return !baton__visit_end_only(resource); /* last touch */
 }
 
 /* Nothing is left: let go, unless something comes. */
 static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
 {
-	if ((word & BATON__MODE) == BATON__CLOSED && frame->after &&
-	    left_to_visitors(frame, resource))
-		return true;
+	if ((word & BATON__MODE) == BATON__CLOSED && frame->after) {
+		if (left_to_visitors(frame, resource))
+			return true;
+		if (resource->_list)
+			return false;
+	}
 	/* [R2] release: all that the tasks did; pairs with [R2] in capture. Last touch (L10). */
 	return cas_release(&resource->_word, &word, word & BATON__MODE);
 }
@@ -315,13 +351,16 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 			resource->_list = task->_next;
 			/* Cancel marks have gone when the inbox was taken. */
 			BATON_ASSERT(task->_future != BATON__MARK_CANCEL);
-			postpone(frame, resource, task);
+			if (task->_future == BATON__MARK_KICK)
+				(void)task->_run(task); /* last touch of the mark */
+			else
+				postpone(frame, resource, task);
 			continue;
 		}
 		if (BATON_UNLIKELY(frame->after != NULL) && batch && baton__batch_end(batch))
 			continue; /* meanwhile a cancel mark may have come */
 		if (BATON_UNLIKELY(frame->after != NULL))
-			fire_awaits(frame);
+			fire_awaits(frame, resource);
 		if (spent(budget))
 			break;
 		resource->_list = task->_next;
@@ -336,7 +375,7 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 		baton__batch_leave(frame);
 	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
 	if (frame->after)
-		fire_awaits(frame);
+		fire_awaits(frame, resource);
 	return baton__shelf_leave(frame, resource);
 }
 

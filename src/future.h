@@ -26,7 +26,8 @@
  *
  * Invariants:
  * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
- *    RUNNING is a CAS, and only the runner (a promise: the claimer) leaves CANCELLING and RUNNING.
+ *    RUNNING is a CAS, and only the runner (a promise: the claimer; a detached task: who has
+ *    decided its token, see detach.h) leaves CANCELLING and RUNNING.
  * F2 The store that makes it final ([F1]) is the completer's last touch of a future that was not
  *    DROPPED. The value, the status and the list are dealt with before.
  * F3 While the VISITOR bit is set, and until its count is taken back, the resource is there: its

@@ -7,6 +7,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "kick.h"
 #include "shelf.h"
 
 /* Tasks that a helper runs before it gives the baton back, and looks again. */
@@ -191,17 +192,14 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
 	return counted;
 }
 
-void baton__visit_end(struct baton_resource *resource)
+bool baton__visit_end_only(struct baton_resource *resource)
 {
-	struct baton_executor *executor;
-	struct baton__frame frame;
-	uint32_t turn;
+	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 	bool last;
 
 	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
 	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
-	turn = load_relaxed(&resource->_job._turn);
 	do {
 		next = turn - BATON__VISIT;
 		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
@@ -209,14 +207,45 @@ void baton__visit_end(struct baton_resource *resource)
 		if (last)
 			next &= ~BATON__LEAVING;
 	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	if (!last)
-		return; /* last touch: who sees no visits may free it */
-	/* The runner has gone, and no visitor is left: we are the runner. */
-	executor = executor_if_any(resource);
+	return last; /* if not, the last touch: who sees no visits may free it */
+}
+
+/* The runner has gone, and a visitor has the baton. */
+static void go_on(struct baton_resource *resource)
+{
+	struct baton_executor *executor = executor_if_any(resource);
+	struct baton__frame frame;
+
 	/* With limit 0 only a thread of its executor's: this one, perhaps. */
 	if (!baton__capture_limit(resource) && baton__self->member != executor &&
 	    baton__hand_off(resource) == BATON__GIVEN)
 		return;
 	baton__frame_push(&frame, resource);
 	baton__run_rest(&frame, resource);
+}
+
+void baton__visit_end(struct baton_resource *resource)
+{
+	if (baton__visit_end_only(resource))
+		go_on(resource);
+}
+
+bool baton__leaving_undone(struct baton_resource *resource)
+{
+	/* [V1] seq_cst: after the push, or after LEAVING was set; pairs with [V1] in
+	 * left_to_visitors */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+
+	/* Ends: each failure is another visitor's step.
+	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
+	while (turn & BATON__LEAVING)
+		if (cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING))
+			return true;
+	return false;
+}
+
+void baton__visit_look(struct baton_resource *resource)
+{
+	if (BATON_UNLIKELY(baton__leaving_undone(resource)))
+		go_on(resource);
 }

@@ -16,6 +16,7 @@
 #include <baton/hooks.h>
 
 #include "futex.h"
+#include "kick.h"
 #include "node.h"
 
 #include <errno.h>
@@ -180,6 +181,8 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 	}
 	if (resource->_stats)
 		baton__count(&resource->_stats->cancelled, 1);
+	if (task->_run == baton__windowed_run)
+		baton__windowed_drop(task);
 	baton__future_finish(task->_future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
 }
 

@@ -27,7 +27,7 @@
  *                                   helper
  *           CONSUMED -> HELD        the helper becomes the runner
  *   LEAVING the runner has nothing left but what comes after the release, and a visitor is in the
- *           way: the last visitor goes on in its place
+ *           way: the last visitor, or one that brings a kick, goes on in its place
  *   TOUCHED a helper has had the baton since it was QUEUED
  *   FINAL   there is a finaliser; set once, never cleared
  *   SHELF   the baton is, or is about to be, held by nobody (shelf.c); with phase HELD, or HELPED
@@ -35,7 +35,8 @@
  *           0 -> WANTED     the holder: it will leave before it runs another task
  *           WANTED -> LEFT  the holder has left; LEFT -> 0: the unsheller is the holder
  *           WANTED -> CALLED  the unsheller came first; CALLED -> 0: the holder stays
- *   visits  threads that may touch the resource although they are in no call on it
+ *   visits  threads that may touch the resource although they are in no call on it; counted tokens,
+ *           and windows in which tasks wait
  *
  * Invariants:
  * R1 At most one thread holds the baton: it made the CAS idle -> BUSY, or took over by a CAS on
@@ -94,16 +95,18 @@ _Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "h
  * Marks: entries of the inbox that are no tasks of the user's. A task's _future points to one of
  * these instead of to a future.
  */
-extern struct baton_future baton__marks[4];
+extern struct baton_future baton__marks[5];
 #define BATON__MARK_CANCEL (&baton__marks[0]) /* cancel everything older; a node's body */
 #define BATON__MARK_AWAIT (&baton__marks[1])  /* a struct baton__awaiter */
 #define BATON__MARK_FINAL (&baton__marks[2])  /* the user's finaliser */
 /* A struct baton__awaiter, too: what waits for the suspension to take effect. */
 #define BATON__MARK_SUSPEND (&baton__marks[3])
+#define BATON__MARK_KICK (&baton__marks[4]) /* its function is called, see baton__kick */
 
 struct baton__awaiter {
 	struct baton__counted counted;
 	struct baton_task task;
+	bool closed; /* the resource was: it waits until the release for good */
 };
 
 BATON_INLINE bool baton__is_mark(const struct baton_task *task)

@@ -123,5 +123,6 @@ void bench_w13_trigger(void);
 void bench_w15_fan_out(void);
 void bench_w19_undo(void);
 void bench_w18_hooks(void);
+void bench_w14_detach(void);
 
 #endif

@@ -435,7 +435,7 @@ inline leave(me)
 	if
 	:: visiting ->
 		atomic {
-			/* @src help.c:baton__visit_end
+			/* @src help.c:baton__visit_end_only
 			 * cas_acq_rel(&resource->_job._turn, &turn, next) */
 			assert(visits[visiting] && !freed[visiting]);
 			visits[visiting]--;

@@ -604,14 +604,29 @@ left_to_visitors:
 	atomic {
 		if
 		:: turn & VISITS ->
-			/* @src drain.c:left_to_visitors cas_release(&resource->_job._turn, &turn */
-			turn = turn | LEAVING;
+			/* @src drain.c:left_to_visitors cas_seq_cst(&resource->_job._turn, &turn */
+			assert((turn & VISITS) != VISITS);
+			turn = (turn + VISIT) | LEAVING;
 			after = 0;
-			give_up_baton();
-			goto script
+			give_up_baton()
 		:: else ->
 			list = 0;
 			goto left_to_visitors
+		fi
+	}
+	/* A visitor now, it looks for what was pushed before LEAVING was seen. */
+	atomic {
+		assert(!freed);
+		/* @src drain.c:left_to_visitors load_seq_cst(&resource->_word) & BATON__TASKS */
+		if
+		:: TOP(word) && (turn & LEAVING) ->
+			/* @src help.c:baton__leaving_undone
+			 * cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING) */
+			/* @src drain.c:left_to_visitors sub_relaxed(&resource->_job._turn, BATON__VISIT) */
+			turn = (turn & ~LEAVING) - VISIT;
+			take_baton();
+			goto drain
+		:: else -> goto visit_end
 		fi
 	}
 release_word:
@@ -902,7 +917,7 @@ visit_end:
 #else
 	atomic {
 		assert(!freed);
-		/* @src help.c:baton__visit_end cas_acq_rel(&resource->_job._turn, &turn, next) */
+		/* @src help.c:baton__visit_end_only cas_acq_rel(&resource->_job._turn, &turn, next) */
 		assert(turn & VISITS);
 		turn = turn - VISIT;
 		if

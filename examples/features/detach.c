@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request that is answered later: the task sends it and returns; its future completes when the
+ * answer comes, or fails when none comes in time. Meanwhile the connection goes on.
+ */
+#include <baton.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+struct request {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_detached token;
+	struct baton_deadline deadline;
+};
+
+static struct baton_resource connection = BATON_RESOURCE_INIT(NULL, "connection", NULL, NULL);
+
+static int request_run(struct baton_task *task)
+{
+	struct request *request = baton_container_of(task, struct request, task);
+	int error =
+		baton_detach_within(&request->token, 0, 20 * BATON_MILLISECOND, &request->deadline);
+
+	/* Here it would be written to the socket. */
+	return error; /* ignored, unless the detach has failed */
+}
+
+static void request_send(struct request *request)
+{
+	baton_future_init(&request->future);
+	baton_task_init(&request->task, request_run, &request->future);
+	baton_detached_init(&request->token);
+	baton_deadline_init(&request->deadline, NULL);
+	assert(baton_submit(&connection, &request->task) == 0);
+}
+
+int main(void)
+{
+	static struct request answered, lost;
+
+	request_send(&lost);
+	request_send(&answered);
+	assert(baton_future_poll(&answered.future) == BATON_RUNNING);
+
+	/* The answer comes: on whatever thread reads the socket. */
+	assert(baton_detached_complete(&answered.token, 0, "hello") == 0);
+	printf("answered: %s\n", (const char *)baton_future_value(&answered.future));
+
+	/* The other one's never does. */
+	assert(baton_future_wait(&lost.future) == 0);
+	assert(baton_future_status(&lost.future) == -ETIMEDOUT);
+	assert(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);
+	printf("lost: timed out\n");
+	return 0;
+}

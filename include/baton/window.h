@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows: at most so many of a resource's tasks in flight, that is: started and not yet complete
+ * (MQTT's receive maximum; requests on a connection). The others wait their turn in the window,
+ * and start, in order, when one in flight completes; tasks of the resource that have nothing to do
+ * with the window pass them.
+ *
+ *	struct publish {
+ *		struct baton_windowed windowed; // .task is submitted, .token completes
+ *		...
+ *	};
+ *
+ *	static int publish_run(struct baton_task *task)
+ *	{
+ *		struct publish *publish = baton_container_of(task, struct publish, windowed.task);
+ *
+ *		(void)baton_detach(&publish->windowed.token, 0);
+ *		send_to_client(publish);
+ *		return 0;
+ *	}
+ *
+ *	baton_windowed_init(&publish->windowed, &session->window, publish_run, &publish->future);
+ *	baton_submit(&session->resource, &publish->windowed.task);
+ *
+ *                               | may run beside              | from
+ *   submit of .task, its cancel | everything but init, deinit | any thread
+ *   complete of .token          | everything but init, deinit | any thread
+ *   set_limit, window_cancel    | everything but init, deinit | any thread
+ *   windowed_cancel             | everything but init, deinit | any thread
+ *   in_flight, waiting          | everything but init, deinit | any thread: a hint, unless in a
+ *                               |                             | task of the resource
+ *   init, deinit                | nothing                     | the owner
+ *
+ * Nothing is lost: a task that waits in the window is over when it has run, or was cancelled: by
+ * its future (completed when its turn comes; with baton_windowed_cancel() soon), by
+ * baton_window_cancel(), or on its way by a cancel_pending or shutdown_now that met it before it
+ * reached the window or after its turn had come. (A cancel_pending does not reach what waits in a
+ * window: call both.) A closed resource still runs what waits in its windows.
+ *
+ * Lifetime: a window lives at least as long as its resource is used. An await on a closed resource,
+ * and its finaliser, wait until nothing is in flight or waiting in any window (so complete, or let
+ * time out, whatever is in flight, and cancel what waits behind a limit of 0); an await on an open
+ * one does not wait for these. A call from outside of the resource's tasks begins before that end:
+ * the caller knows that the resource is open, or that something waits, or is in flight, until it
+ * acts.
+ *
+ * Progress: submit and complete are lock-free. A thread stopped in complete() may hold up the start
+ * of the tasks that wait in this window, and nothing else.
+ * Source: sliding windows with a credit per message, as in AMQP's link credit and MQTT 5's receive
+ * maximum; what wakes the waiting is coalesced as in a Linux workqueue.
+ */
+#ifndef BATON_WINDOW_H
+#define BATON_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/detach.h>
+#include <baton/future.h>
+#include <baton/resource.h>
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_windowed;
+
+struct baton_window {
+	struct baton_resource *_resource;
+	struct baton_task *_first;
+	struct baton_task *_last;
+	struct baton_windowed *_entered;
+	struct baton_task _kick;
+	uint32_t _limit;
+	uint32_t _started;
+	uint32_t _finished;
+	uint32_t _word;
+	uint32_t _waiting;
+	bool _visiting;
+};
+
+/* `limit`: how many may be in flight; 0: none starts until it is raised. */
+#define BATON_WINDOW_INIT(resource, limit)                                                         \
+	{                                                                                          \
+		(resource), NULL, NULL, NULL, {NULL, NULL, NULL}, (limit), 0, 0, 0, 0, false       \
+	}
+void baton_window_init(struct baton_window *window, struct baton_resource *resource,
+                       uint32_t limit);
+
+/* Asserts that nothing is in flight or waiting. */
+void baton_window_deinit(struct baton_window *window);
+
+/*
+ * A task that needs a place in a window: `task` is what is submitted, to the window's resource
+ * (asserted) and in whatever way. The function finds the place taken; it keeps it if it detaches
+ * through `token` (baton_detach, baton_detach_within), until that is complete, and else gives it
+ * back by returning. Ownership: as of any task; and the token's, see detach.h: without a future
+ * the memory is the caller's again when the function is entered, and after a detach: when
+ * complete() has returned 0.
+ */
+struct baton_windowed {
+	struct baton_task task;
+	struct baton_detached token;
+	struct baton_window *_window;
+	baton_task_fn _fn;
+	bool _admitted;
+};
+
+void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
+                         baton_task_fn fn, struct baton_future *future);
+
+/*
+ * Another limit. Raised, it lets waiting tasks start (within this call, if the resource is idle);
+ * lowered below what is in flight, it lets none start until enough are complete.
+ * Errors: -ENOMEM, -ECHILD: a thread's first call; nothing has changed.
+ */
+int baton_window_set_limit(struct baton_window *window, uint32_t limit);
+
+/*
+ * What waits in the window completes as cancelled, without having run: a client has gone. Tasks in
+ * flight are not concerned, nor those whose turn has come and that are about to be entered, nor
+ * those that are still in the resource's queue. Happens under the baton: here, if the resource is
+ * idle, else when its runner comes to it.
+ * Errors: as above.
+ */
+int baton_window_cancel(struct baton_window *window);
+
+/*
+ * As baton_future_cancel() on the task's future, and, if that returns 0: it completes soon, even if
+ * it waits in the window.
+ * Errors: as baton_future_cancel(); -EINVAL without a future, too.
+ */
+int baton_windowed_cancel(struct baton_windowed *windowed);
+
+uint32_t baton_window_in_flight(const struct baton_window *window);
+uint32_t baton_window_waiting(const struct baton_window *window);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

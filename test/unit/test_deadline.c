@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* A detached task's deadline: it passes, or the token is completed; one of the two. */
+#include "support.h"
+
+#include <baton/detach.h>
+
+struct request {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_detached token;
+	struct baton_deadline deadline;
+	unsigned flags;
+	uint64_t timeout_ns;
+	int detached;
+};
+
+static int request_run(struct baton_task *task)
+{
+	struct request *request = baton_container_of(task, struct request, task);
+	int detached = baton_detach_within(&request->token, request->flags, request->timeout_ns,
+	                                   &request->deadline);
+
+	if (detached) /* else it may be gone */
+		request->detached = detached;
+	return detached ? 5 : 0;
+}
+
+static void request_init(struct request *request, struct baton_timers *timers, uint64_t timeout_ns)
+{
+	memset(request, 0, sizeof(*request));
+	baton_future_init(&request->future);
+	baton_task_init(&request->task, request_run, &request->future);
+	baton_detached_init(&request->token);
+	baton_deadline_init(&request->deadline, timers);
+	request->timeout_ns = timeout_ns;
+}
+
+static struct baton_timers *virtual_wheel(void)
+{
+	struct baton_timers *timers = NULL;
+
+	cr_assert_eq(baton_timers_create_virtual(&timers, 0), 0);
+	return timers;
+}
+
+Test(deadline, when_it_passes_the_future_fails, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct request request;
+
+	request_init(&request, timers, BATON_SECOND);
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_timers_advance(timers, BATON_SECOND - BATON_MILLISECOND), 0);
+	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_MILLISECOND), 1);
+	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
+	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), -EALREADY);
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, a_completion_disarms_it, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct request *request = malloc(sizeof(*request));
+
+	for (int i = 0; i < 3; i++) {
+		request_init(request, timers, BATON_SECOND);
+		cr_assert_eq(baton_submit(&resource, &request->task), 0);
+		cr_assert_eq(baton_detached_complete(&request->token, 0, request), 0);
+		cr_assert_eq(baton_future_poll(&request->future), BATON_DONE, "at once");
+		cr_assert_eq(baton_future_value(&request->future), request);
+	}
+	free(request);
+	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 0);
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, a_held_resource_goes_on_when_it_passes, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct journal journal = {0};
+	struct request request;
+	struct step step;
+
+	request_init(&request, timers, BATON_SECOND);
+	request.flags = BATON_DETACH_HOLD;
+	step_init(&step, &journal, 1, NULL);
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
+	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(journal.count, 1);
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, it_passes_although_the_resource_is_closed, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct timespec soon = deadline_in_ms(20);
+	struct request request;
+
+	request_init(&request, timers, BATON_SECOND);
+	request.flags = BATON_DETACH_COUNTED;
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
+	baton_resource_deinit(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, one_that_cannot_be_armed_leaves_the_task_as_it_was, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct journal journal = {0};
+	struct request request;
+	struct step step;
+
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
+	request_init(&request, timers, BATON_SECOND);
+	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
+	step_init(&step, &journal, 1, NULL);
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(request.detached, -ESHUTDOWN);
+	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_status(&request.future), 5);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(journal.count, 1, "nothing is held");
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, a_wheel_that_ends_leaves_the_token_to_its_completer, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	struct request request;
+
+	request_init(&request, timers, BATON_SECOND);
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
+	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
+	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+/* ---- The race ---- */
+
+static void *completes_main(void *arg)
+{
+	struct request *request = arg;
+
+	return (void *)(intptr_t)baton_detached_complete(&request->token, 0, request);
+}
+
+Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_timers *timers = virtual_wheel();
+	int rounds = scaled(1000);
+
+	for (int i = 0; i < rounds; i++) {
+		/* Given back by whoever has seen the future complete, and the completer return. */
+		struct request *request = malloc(sizeof(*request));
+		pthread_t completer;
+		intptr_t result;
+
+		request_init(request, timers, BATON_MICROSECOND);
+		cr_assert_eq(baton_submit(&resource, &request->task), 0);
+		completer = thread_start(completes_main, request);
+		cr_assert_geq(baton_timers_advance(timers, BATON_MILLISECOND), 0);
+		cr_assert_eq(baton_future_wait(&request->future), 0);
+		result = (intptr_t)thread_join(completer);
+		if (result == 0) {
+			cr_assert_eq(baton_future_poll(&request->future), BATON_DONE);
+			cr_assert_eq(baton_future_value(&request->future), request);
+		} else {
+			cr_assert_eq(result, -EALREADY);
+			cr_assert_eq(baton_future_status(&request->future), -ETIMEDOUT);
+		}
+		memset(request, 0xEE, sizeof(*request));
+		free(request);
+	}
+	resource_end(&resource);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(deadline, real_ones_pass_on_their_own, .timeout = 20)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct request requests[8];
+	uint64_t begin = now_ns();
+
+	for (int i = 0; i < 8; i++) {
+		request_init(&requests[i], NULL, (uint64_t)i * 2 * BATON_MILLISECOND);
+		cr_assert_eq(baton_submit(&resource, &requests[i].task), 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		cr_assert_eq(baton_future_wait(&requests[i].future), 0);
+		cr_assert_eq(baton_future_status(&requests[i].future), -ETIMEDOUT);
+		cr_assert_geq(now_ns() - begin, (uint64_t)i * 2 * BATON_MILLISECOND);
+	}
+	resource_end(&resource);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows: at most so many in flight, in order, and none left behind. */
+#include "window_support.h"
+
+Test(window, a_full_window_lets_the_next_one_start_when_one_completes, .timeout = 10)
+{
+	struct client client;
+
+	client_init(&client, 3, NULL);
+	client_submit(&client, 0, 10);
+	cr_assert_eq(client.journal.count, 3);
+	cr_assert_eq(baton_window_in_flight(&client.window), 3);
+	cr_assert_eq(baton_window_waiting(&client.window), 7);
+	cr_assert_eq(client_ack(&client, 1), 0);
+	cr_assert_eq(baton_future_poll(&client.messages[1].future), BATON_DONE);
+	cr_assert_eq(client.journal.count, 4);
+	cr_assert_eq(client_ack(&client, 1), -EALREADY);
+	cr_assert_eq(client_ack(&client, 9), -EINVAL, "not started");
+	for (int i = 0; i < 10; i++)
+		if (i != 1)
+			cr_assert_eq(client_ack(&client, i), 0);
+	cr_assert(journal_counts_up(&client.journal, 0, 10));
+	client_end(&client);
+}
+
+Test(window, other_tasks_pass, .timeout = 10)
+{
+	struct client client;
+	struct step step;
+
+	client_init(&client, 1, NULL);
+	client_submit(&client, 0, 3);
+	step_init(&step, &client.journal, 100, NULL);
+	cr_assert_eq(baton_submit(&client.resource, &step.task), 0);
+	cr_assert_eq(client.journal.count, 2);
+	cr_assert_eq(client.journal.number[1], 100);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(client_ack(&client, i), 0);
+	client_end(&client);
+}
+
+Test(window, a_function_that_does_not_detach_gives_its_place_back, .timeout = 10)
+{
+	struct client client;
+
+	client_init(&client, 1, NULL);
+	for (int i = 1; i < 20; i++)
+		client.messages[i].keeps = false;
+	client_submit(&client, 0, 20);
+	cr_assert_eq(client.journal.count, 1);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	cr_assert_eq(baton_resource_await(&client.resource, NULL), 0);
+	client_end(&client);
+	cr_assert(journal_counts_up(&client.journal, 0, 20));
+	for (int i = 1; i < 20; i += 2)
+		cr_assert_eq(baton_future_poll(&client.messages[i].future), BATON_DONE);
+}
+
+Test(window, later_ones_do_not_overtake_who_waits, .timeout = 10)
+{
+	struct client client;
+	struct occupant occupant;
+
+	client_init(&client, 1, NULL);
+	client_submit(&client, 0, 3);
+	occupy(&occupant, &client.resource);
+	client_submit(&client, 3, 4); /* it comes to the window before the kick does */
+	cr_assert_eq(client_ack(&client, 0), 0);
+	client_submit(&client, 4, 5);
+	release(&occupant);
+	for (int i = 1; i < 5; i++) {
+		cr_assert_eq(baton_resource_await(&client.resource, NULL), 0);
+		cr_assert_eq(client_ack(&client, i), 0);
+	}
+	client_end(&client);
+	cr_assert(journal_counts_up(&client.journal, 0, 5));
+}
+
+Test(window, the_limit_can_be_raised_and_lowered, .timeout = 10)
+{
+	struct client client;
+
+	client_init(&client, 0, NULL);
+	client_submit(&client, 0, 10);
+	cr_assert_eq(client.journal.count, 0);
+	cr_assert_eq(baton_window_set_limit(&client.window, 4), 0);
+	cr_assert_eq(client.journal.count, 4);
+	cr_assert_eq(baton_window_set_limit(&client.window, 2), 0);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	cr_assert_eq(client_ack(&client, 1), 0);
+	cr_assert_eq(client.journal.count, 4, "two are still in flight");
+	cr_assert_eq(client_ack(&client, 2), 0);
+	cr_assert_eq(client.journal.count, 5);
+	cr_assert_eq(baton_window_set_limit(&client.window, 100), 0);
+	cr_assert_eq(client.journal.count, 10);
+	for (int i = 3; i < 10; i++)
+		cr_assert_eq(client_ack(&client, i), 0);
+	client_end(&client);
+}
+
+Test(window, a_batch_goes_through_it_as_well, .timeout = 10)
+{
+	struct baton_task *batch[6];
+	struct client client;
+
+	client_init(&client, 2, NULL);
+	for (int i = 0; i < 6; i++) /* without futures: the batch's short path */
+		batch[i] = &client.messages[2 * i].windowed.task;
+	cr_assert_eq(baton_submit_batch(&client.resource, batch, 6), 0);
+	cr_assert_eq(client.journal.count, 2);
+	for (int i = 0; i < 6; i++)
+		cr_assert_eq(client_ack(&client, 2 * i), 0);
+	cr_assert_eq(client.journal.count, 6);
+	client_end(&client);
+}
+
+Test(window, the_token_is_that_of_the_running_task_alone, .timeout = 10)
+{
+	struct client client;
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	client_init(&client, 2, NULL);
+	client_submit(&client, 0, 1);
+	cr_assert_eq(client.messages[0].detached, 0);
+	/* The same function, but not run by the window: it is not that task's token. */
+	baton_task_init(&client.messages[2].windowed.task, message_run, NULL);
+	cr_assert_eq(baton_submit(&client.resource, &client.messages[2].windowed.task), 0);
+	cr_assert_eq(client.messages[2].detached, -EINVAL);
+	baton_task_init(&client.messages[4].windowed.task, message_run, NULL);
+	cr_assert_eq(baton_submit(&other, &client.messages[4].windowed.task), 0);
+	cr_assert_eq(client.messages[4].detached, -EINVAL);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	client_end(&client);
+	resource_end(&other);
+}
+
+/* ---- Threads ---- */
+
+#define CROWD 2000
+
+struct crowd {
+	struct baton_resource resource;
+	struct baton_window window;
+	struct message messages[CROWD];
+	atomic_int started; /* published after the detach */
+	int submitted;
+	uint32_t most;
+	int count;
+};
+
+static struct crowd crowd;
+
+static int crowd_run(struct baton_task *task)
+{
+	uint32_t in_flight = baton_window_in_flight(&crowd.window);
+	struct message *message = baton_container_of(task, struct message, windowed.task);
+
+	if (in_flight > crowd.most)
+		crowd.most = in_flight;
+	MUST(message == &crowd.messages[atomic_load(&crowd.started)]);
+	MUST(baton_detach(&message->windowed.token, 0) == 0);
+	atomic_fetch_add(&crowd.started, 1);
+	return 0;
+}
+
+static void *crowd_acks(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < crowd.count; i++) {
+		until_at_least(&crowd.started, i + 1);
+		MUST(baton_detached_complete(&crowd.messages[i].windowed.token, 0, NULL) == 0);
+	}
+	return NULL;
+}
+
+Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout = 30)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	pthread_t acks;
+
+	config.executor = baton_pool_executor(pool);
+	crowd.count = scaled(CROWD);
+	baton_resource_init(&crowd.resource, NULL, NULL, &config, NULL);
+	baton_window_init(&crowd.window, &crowd.resource, 4);
+	for (int i = 0; i < crowd.count; i++) {
+		baton_future_init(&crowd.messages[i].future);
+		baton_windowed_init(&crowd.messages[i].windowed, &crowd.window, crowd_run,
+		                    i % 2 ? &crowd.messages[i].future : NULL);
+	}
+	acks = thread_start(crowd_acks, NULL);
+	for (int i = 0; i < crowd.count; i++)
+		cr_assert_eq(baton_submit(&crowd.resource, &crowd.messages[i].windowed.task), 0);
+	thread_join(acks);
+	resource_end(&crowd.resource);
+	baton_window_deinit(&crowd.window);
+	cr_assert_eq(atomic_load(&crowd.started), crowd.count);
+	cr_assert_leq(crowd.most, 4);
+	baton_pool_destroy(pool);
+}
