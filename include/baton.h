@@ -12,6 +12,11 @@
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/suspend.h>
+#include <baton/bound.h>
+#include <baton/extension.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/tag.h>
 #include <baton/task.h>
 #include <baton/timer.h>
 #include <baton/trigger.h>

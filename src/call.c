@@ -5,6 +5,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "extension.h"
 #include "node.h"
 
 #include <errno.h>
@@ -61,12 +62,16 @@ static int async_run(struct baton_task *task)
 	return 0;
 }
 
-/* Of what is SPECIAL, has a limit above 0 and no hooks: it is the statistics that make it so. */
+/* Of what is SPECIAL, has a limit above 0 and no hooks: statistics, or an extension, make it so. */
 static void count_at_once(const struct baton_resource *resource)
 {
-	baton__count(&resource->_stats->submitted, 1);
-	baton__count(&resource->_stats->executed, 1);
-	baton__count(&resource->_stats->captures, 1);
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, 1);
+	baton__count(&stats->executed, 1);
+	baton__count(&stats->captures, 1);
 }
 
 /*
@@ -99,7 +104,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 	return true;
 }
 
-/* With statistics; or just initialised, and then NORMAL from now on. */
+/* With statistics or an extension; or just initialised, and then NORMAL from now on. */
 static BATON_NOINLINE bool call_special(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
@@ -116,6 +121,11 @@ BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn
 	if (BATON_LIKELY(!word))
 		return call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value);
 	return word == BATON__SPECIAL && call_special(resource, fn, arg, value);
+}
+
+bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	return call_at_once(resource, fn, arg, NULL);
 }
 
 /* The wait can never end: the call is withdrawn, which ends it. */

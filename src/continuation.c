@@ -20,8 +20,8 @@ static void fire_task(struct baton_continuation *continuation)
 	if (future)
 		/* Unbound, it has no visitor. */
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
-	else if (resource->_config && resource->_config->cancelled)
-		resource->_config->cancelled(task);
+	else
+		baton__tell_cancelled(resource, task);
 }
 
 static void fire_job(struct baton_continuation *continuation)

@@ -6,6 +6,8 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "extension.h"
+#include "lane.h"
 
 #include <errno.h>
 
@@ -27,6 +29,17 @@ static bool take_back(struct baton_resource *resource, bool *touched)
 	return (next & BATON__PHASE) == BATON__HELD;
 }
 
+/* One that is tried, or refused after all. */
+static void count_handoff(const struct baton_resource *resource, bool refused)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->handoffs, refused ? UINT64_MAX : 1);
+	baton__count(&stats->refused, refused);
+}
+
 enum baton__handoff baton__hand_off(struct baton_resource *resource)
 {
 	/* Looked up while we hold it: afterwards its config is no longer ours to read. */
@@ -36,7 +49,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	int status;
 
 	if (resource->_stats)
-		baton__count(&resource->_stats->handoffs, 1);
+		count_handoff(resource, false);
 	if (!executor) {
 		touched = false;
 		goto refused;
@@ -56,10 +69,8 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	if (!take_back(resource, &touched))
 		return BATON__GIVEN;
 refused:
-	if (resource->_stats) {
-		baton__count(&resource->_stats->handoffs, UINT64_MAX);
-		baton__count(&resource->_stats->refused, 1);
-	}
+	if (resource->_stats)
+		count_handoff(resource, true);
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
 
@@ -224,6 +235,7 @@ void baton__resource_cancel(struct baton_job *job)
 			baton__cancel_task(resource, task);
 		}
 	}
+	baton__lanes_cancel(resource);
 	/* Only what has been submitted since, and marks. */
 	baton__run_rest(&frame, resource);
 }

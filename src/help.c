@@ -7,7 +7,9 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "extension.h"
 #include "kick.h"
+#include "lane.h"
 #include "shelf.h"
 
 /* Tasks that a helper runs before it gives the baton back, and looks again. */
@@ -43,7 +45,7 @@ static struct baton_executor *executor_if_any(const struct baton_resource *resou
 /* Only marks are left, and they wait for a release that the job in the queue prevents. */
 static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
 {
-	if (!resource->_list || !baton__only_marks(resource))
+	if (!resource->_list || !baton__only_marks(resource) || !baton__lanes_empty(resource))
 		return false;
 	return baton__deferred_remove(&resource->_job) ||
 	       (executor && executor->_ops->withdraw &&
@@ -145,8 +147,8 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 		return true;
 	}
 	helped = budget.tasks != BATON_HELP_MAX || baton__future_final(until);
-	if (helped && resource->_stats)
-		baton__count(&resource->_stats->helped, 1);
+	if (helped && baton__stats(resource))
+		baton__count(&baton__stats(resource)->helped, 1);
 	return give_back(&frame, resource, helped, last_look) || helped;
 }
 
@@ -163,6 +165,8 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	counted = baton__future_leave(future, generation);
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
+	/* Not there: then it is in the list, or has been met already. */
+	(void)baton__lanes_unlink(resource, future);
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
 		struct baton_task *task = *link;
 

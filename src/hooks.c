@@ -15,9 +15,11 @@
 
 #include <baton/hooks.h>
 
+#include "extension.h"
 #include "futex.h"
 #include "kick.h"
 #include "node.h"
+#include "run.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -174,13 +176,14 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 static void refuse(struct baton__batch *batch, struct baton_task *task)
 {
 	struct baton_resource *resource = batch->resource;
+	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (!task->_future) {
-		baton__cancel_task(resource, task);
+		baton__cancel_entered(resource, task);
 		return;
 	}
-	if (resource->_stats)
-		baton__count(&resource->_stats->cancelled, 1);
+	if (stats)
+		baton__count(&stats->cancelled, 1);
 	if (task->_run == baton__windowed_run)
 		baton__windowed_drop(task);
 	baton__future_finish(task->_future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);

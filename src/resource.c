@@ -8,6 +8,10 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "bound.h"
+#include "extension.h"
+#include "lane.h"
+#include "run.h"
 
 #include <errno.h>
 
@@ -64,10 +68,12 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 
 static void count_submitted(struct baton_resource *resource, uint32_t count, bool captured)
 {
-	if (!resource->_stats)
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
 		return;
-	baton__count(&resource->_stats->submitted, count);
-	baton__count(&resource->_stats->captures, captured);
+	baton__count(&stats->submitted, count);
+	baton__count(&stats->captures, captured);
 }
 
 /* An idle resource that must not run here: to its executor. The caller has captured it. */
@@ -77,7 +83,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	struct baton__frame frame;
 	enum baton__handoff given;
 
-	resource->_list = first;
+	baton__lanes_keep(resource, first);
 	count_submitted(resource, count, false);
 	given = baton__hand_off(resource);
 	if (given == BATON__GIVEN)
@@ -90,9 +96,9 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	baton__frame_push(&frame, resource);
 	if (given == BATON__REFUSED) {
 		/* Nobody has seen them: they go back to the caller. */
-		resource->_list = NULL;
-		if (resource->_stats)
-			baton__count(&resource->_stats->submitted, (uint64_t)0 - count);
+		baton__lanes_give_back(resource);
+		if (baton__stats(resource))
+			baton__count(&baton__stats(resource)->submitted, (uint64_t)0 - count);
 	}
 	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
 	 * helper may have run some of ours, so all are accepted): there is only this thread. */
@@ -125,19 +131,57 @@ BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct 
 	return cas_release(&resource->_word, word, (uintptr_t)newest | flags);
 }
 
+/* Captured: the chain runs here, as far as the limits go. */
+static void run_here(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                     bool counted)
+{
+	struct baton__frame frame;
+
+	if (!counted)
+		baton__bound_captured(resource, first);
+	/* One runs at once; several go by their lanes. */
+	if (count == 1)
+		resource->_list = first;
+	else
+		baton__lanes_keep(resource, first);
+	count_submitted(resource, count, true);
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, count);
+}
+
+/* Takes back what was reserved for the chain. */
+static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
+                        bool counted, int error)
+{
+	if (counted && baton__bound(resource))
+		baton__bound_take_back(resource, first);
+	return error;
+}
+
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         bool inline_ok)
 {
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
+	bool here = inline_ok && baton__capture_limit(resource) &&
+	            baton__self->depth < BATON_NESTING_MAX;
+	bool counted = !baton__bound(resource);
 	uintptr_t word;
+	int error;
 
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
 	 * closed: lock-free. */
 	for (;;) {
 		word = load_relaxed(&resource->_word);
 		if ((word & BATON__MODE) == BATON__CLOSED)
-			return -EPIPE;
+			return not_accepted(resource, newest ? newest : first, counted, -EPIPE);
+		/* Once, and not for one that runs at once. */
+		if (!counted && (word & BATON__BUSY || count > 1 || !here)) {
+			error = baton__bound_reserve(resource, first);
+			if (error)
+				return error < 0 ? error : 0;
+			counted = true;
+		}
 		if (word & BATON__BUSY) {
 			struct baton_task *oldest = first;
 
@@ -158,17 +202,13 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
 		if (!baton__capture(resource, word, baton__mode(resource)))
 			continue;
-		inline_ok = inline_ok && baton__capture_limit(resource);
-		if (inline_ok && baton__self->depth < BATON_NESTING_MAX) {
-			struct baton__frame frame;
-
-			resource->_list = first;
-			count_submitted(resource, count, true);
-			baton__frame_push(&frame, resource);
-			baton__run_captured(&frame, resource, 0, count);
+		if (here) {
+			run_here(resource, first, count, counted);
 			return 0;
 		}
-		return start_later(resource, first, count, inline_ok);
+		error = start_later(resource, first, count,
+		                    inline_ok && baton__capture_limit(resource));
+		return error ? not_accepted(resource, first, counted, error) : 0;
 	}
 }
 
@@ -228,7 +268,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 		baton__run_captured(&frame, resource, 0, 0);
 		return -EINVAL;
 	}
-	baton__run_task(&frame, resource, task);
+	baton__run_task(&frame, resource, task, NULL);
 	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(baton__self, &frame);
 	else
@@ -253,7 +293,8 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 
 	baton__stand_back(resource);
 	word = load_relaxed(&resource->_word);
-	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	/* What is SPECIAL may be bounded. */
+	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY &&
 	    push(resource, &word, task, task, word & ~BATON__TASKS))
 		return 0;
 	return baton__submit(resource, task, true);

@@ -6,8 +6,8 @@
  *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
  *                  capturing CAS, cleared by the releasing one.
  *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
- *                  SPECIAL (limit 0, statistics or hooks; or not looked at since the static
- *                  initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
+ *                  SPECIAL (limit 0, statistics, an extension, hooks; or not looked at since the
+ *                  static initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
  *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
  *                  the mark's push, or by the task that shelves; cleared when the runner takes the
  *                  inbox, only while BUSY), CLOSED (for good; says what ATTENTION says, too).
@@ -209,12 +209,11 @@ BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 	               : BATON__NORMAL;
 }
 
-/* Enters one task that has been unlinked, and completes its future. The holder, with its frame. */
-void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
-                     struct baton_task *task);
-
 /* Completes one unlinked task as cancelled. The holder. */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
+
+/* A task without a future will never run: who owns its memory is told. */
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: there was nothing
@@ -352,6 +351,9 @@ void baton__timer_cancelled(struct baton_task *task);
 /* The run function of triggers' tasks, and what becomes of one that is cancelled instead. */
 int baton__trigger_run(struct baton_task *task);
 void baton__trigger_cancelled(struct baton_task *task);
+
+/* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
+bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg);
 
 /* The executor's thread popped the resource's job. */
 void baton__resource_run(struct baton_job *job);

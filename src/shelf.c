@@ -15,6 +15,7 @@
 #include "shelf.h"
 
 #include "atomic.h"
+#include "lane.h"
 
 #include <errno.h>
 
@@ -82,7 +83,7 @@ static bool release_empty(struct baton_resource *resource)
 	uintptr_t word = load_relaxed(&resource->_word);
 	uintptr_t mode = word & BATON__MODE;
 
-	if (resource->_list || word & BATON__TASKS)
+	if (resource->_list || word & BATON__TASKS || !baton__lanes_idle(resource))
 		return false;
 	if (mode == BATON__ATTENTION)
 		mode = baton__mode(resource);

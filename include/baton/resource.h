@@ -51,7 +51,8 @@ struct baton_resource_config {
 	struct baton_executor *executor;
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed: under
-	 * the baton, save for a continuation that a closed resource refuses. NULL: nobody is told.
+	 * the baton, save for a continuation that a closed resource refuses and a task that a bound
+	 * drops when it is submitted. NULL: nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
@@ -144,8 +145,9 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * this is submit_later) and its executor has ended, or it is the default pool and could not be
  * created (the next submit tries again). -EINVAL: the task's future is not fresh.
  * -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call, and no memory for its record.
- * -ECANCELED: one of the first two, and somebody has cancelled the future during this very call: it
- * is complete, as cancelled.
+ * -EAGAIN: its bound is reached (baton/bound.h).
+ * -ECANCELED: -EPIPE, -ESHUTDOWN or -EAGAIN, and somebody has cancelled the future during this very
+ * call: it is complete, as cancelled.
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task);
 
@@ -172,7 +174,9 @@ typedef void *(*baton_call_fn)(void *arg);
  * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ENOMEM, -ECHILD as for
  * baton_submit; -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead
  * of waiting.
- * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call.
+ * -EAGAIN: it would have to wait, and the resource's bound is reached.
+ * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call; or its
+ * bound dropped it.
  * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, a batch_end.
  */
 int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);

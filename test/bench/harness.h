@@ -124,5 +124,8 @@ void bench_w15_fan_out(void);
 void bench_w19_undo(void);
 void bench_w18_hooks(void);
 void bench_w14_detach(void);
+void bench_w9_lanes(void);
+void bench_w12_tags(void);
+void bench_w16_bounds(void);
 
 #endif

@@ -17,13 +17,16 @@
 
 /* What is documented for a first call of a thread, and after fork. */
 #define FIRST ENOMEM, ECHILD
-#define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED
+#define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN /* bounded */
 #define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
 
 static const struct function {
 	const char *name;
 	int errors[8];
 } functions[] = {
+	/* baton/bound.h */
+	{"baton_bound_init", {0}},
+	{"baton_bound_read", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
@@ -51,6 +54,8 @@ static const struct function {
 	{"baton_fan_out_cancel", {EALREADY}},
 	{"baton_fan_out_ref", {0}},
 	{"baton_fan_out_unref", {0}},
+	/* baton/extension.h */
+	{"baton_resource_extend", {0}},
 	/* baton/future.h */
 	{"baton_future_init", {0}},
 	{"baton_promise_init", {0}},
@@ -79,6 +84,16 @@ static const struct function {
 	{"baton_group_notify", {0}},
 	{"baton_group_status", {0}},
 	{"baton_group_take_status", {0}},
+	/* baton/labelled.h */
+	{"baton_labelled_init", {0}},
+	{"baton_labelled_set_lane", {0}},
+	{"baton_labelled_set_bytes", {0}},
+	{"baton_labelled_set_tag", {0}},
+	{"baton_labelled_hold_tag", {0}},
+	{"baton_post_labelled", {SUBMIT}},
+	/* baton/lane.h */
+	{"baton_lanes_init", {0}},
+	{"baton_lanes_waiting", {0}},
 	/* baton/pool.h */
 	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},
@@ -100,7 +115,7 @@ static const struct function {
 	{"baton_submit", {SUBMIT}},
 	{"baton_submit_later", {SUBMIT}},
 	{"baton_submit_batch", {SUBMIT}},
-	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, ECANCELED}},
+	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, ECANCELED, EAGAIN}},
 	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},
 	{"baton_post", {SUBMIT}},
 	{"baton_async", {SUBMIT}},
@@ -111,6 +126,10 @@ static const struct function {
 	{"baton_current", {0}},
 	{"baton_held", {0}},
 	{"baton_assert_held", {0}},
+	/* baton/tag.h */
+	{"baton_tag_init", {0}},
+	{"baton_tag_cancel", {0}},
+	{"baton_tag_held", {0}},
 	/* baton/task.h */
 	{"baton_task_init", {0}},
 	{"baton_set_result", {0}},

@@ -137,6 +137,22 @@ static void row_busy(const char *path, struct counts limit, void (*way)(void))
 	counts_row(path, limit, busy.cost);
 }
 
+/* The same resource with all that an extension has: one atomic more where it is busy. */
+static void rows_extended(void)
+{
+	static const struct baton_bound_config limits = {.tasks_max = 2 * TASKS};
+	static struct baton_bound bound = BATON_BOUND_INIT(&limits);
+	static struct baton_lane array[4];
+	static struct baton_lanes lanes = BATON_LANES_INIT(array, 4, 8, 0);
+	static struct baton_extension extension;
+
+	baton_resource_extend(&resource, &extension, &lanes, &bound);
+	row_idle("submit, idle, lanes and a bound", (struct counts){2, 0, 0}, submit_plain);
+	row_busy("submit, busy, lanes and a bound", (struct counts){2, 0, 0}, submit_plain);
+	row_busy("batch of 16, busy, lanes and a bound", (struct counts){2.0 / BATCH, 0, 0},
+	         submit_batch);
+}
+
 void counts_submitter(void)
 {
 	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
@@ -150,4 +166,5 @@ void counts_submitter(void)
 	row_busy("batch of 16, busy", (struct counts){1.0 / BATCH, 0, 0}, submit_batch);
 	row_busy("post, busy", (struct counts){1, 0, 0}, post);
 	row_busy("async, busy", (struct counts){1, 0, 0}, async);
+	rows_extended();
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tags: a client has work queued in two topics, and disconnects. One call cancels all of it; each
+ * topic's runner throws away what it comes to, and nobody walks a list.
+ */
+#include <baton.h>
+
+#include <stdio.h>
+
+struct client {
+	struct baton_tag tag;
+	int deliveries;
+};
+
+static struct baton_resource topics[2] = {
+	BATON_RESOURCE_INIT(NULL, "news", NULL, NULL),
+	BATON_RESOURCE_INIT(NULL, "weather", NULL, NULL),
+};
+
+static void *deliver(void *client)
+{
+	((struct client *)client)->deliveries++;
+	return NULL;
+}
+
+struct scene {
+	struct client *gone;
+	struct client *stays;
+	int failed;
+};
+
+/* Runs in topic 0, so that this one is busy. */
+static void *disconnect(void *arg)
+{
+	struct scene *scene = arg;
+	const struct baton_label gone = {.tag = &scene->gone->tag, .hold = true};
+	const struct baton_label stays = {.tag = &scene->stays->tag, .hold = true};
+
+	for (int i = 0; i < 1000; i++) {
+		scene->failed |= baton_post_labelled(&topics[0], &gone, deliver, scene->gone);
+		scene->failed |= baton_post_labelled(&topics[0], &stays, deliver, scene->stays);
+	}
+	baton_tag_cancel(&scene->gone->tag);
+	return NULL;
+}
+
+/* Runs in topic 1, and so keeps that one busy, too. */
+static void *keep_busy(void *arg)
+{
+	struct scene *scene = arg;
+	const struct baton_label gone = {.tag = &scene->gone->tag, .hold = true};
+
+	scene->failed |= baton_post_labelled(&topics[1], &gone, deliver, scene->gone);
+	scene->failed |= baton_call(&topics[0], disconnect, scene, NULL);
+	return NULL;
+}
+
+int main(void)
+{
+	struct client gone = {BATON_TAG_INIT, 0};
+	struct client stays = {BATON_TAG_INIT, 0};
+	struct scene scene = {&gone, &stays, 0};
+
+	if (baton_call(&topics[1], keep_busy, &scene, NULL) || scene.failed)
+		return 1;
+	for (int i = 0; i < 2; i++)
+		if (baton_resource_close(&topics[i]) || baton_resource_await(&topics[i], NULL))
+			return 1;
+	printf("1001 tasks of a client that went: %d ran; 1000 of one that stayed: %d ran\n",
+	       gone.deliveries, stays.deliveries);
+	/* Nobody holds the tags any more: the clients' memory may go. */
+	if (baton_tag_held(&gone.tag) || baton_tag_held(&stays.tag))
+		return 1;
+	return gone.deliveries != 0 || stays.deliveries != 1000;
+}

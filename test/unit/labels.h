@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Labelled steps, and a resource with lanes and a bound whose cancelled tasks are journalled. */
+#ifndef BATON_TEST_UNIT_LABELS_H
+#define BATON_TEST_UNIT_LABELS_H
+
+#include <baton/extension.h>
+#include <baton/labelled.h>
+
+#include "support.h"
+
+struct mark_step {
+	struct baton_labelled labelled;
+	struct journal *journal;
+	struct journal *cancelled;
+	int number;
+};
+
+static inline int mark_step_run(struct baton_task *task)
+{
+	struct mark_step *step = baton_container_of(task, struct mark_step, labelled.task);
+
+	journal_add(step->journal, step->number);
+	return 0;
+}
+
+/* A config's `cancelled`: all tasks without future are labelled steps. */
+static inline void mark_step_cancelled(struct baton_task *task)
+{
+	struct mark_step *step = baton_container_of(task, struct mark_step, labelled.task);
+
+	journal_add(step->cancelled, step->number);
+}
+
+/* A resource with all that this module offers. */
+struct scene {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_resource_stats stats;
+	struct baton_extension extension;
+	struct baton_lane array[BATON_LANES_MAX];
+	struct baton_lanes lanes;
+	struct baton_bound_config limits;
+	struct baton_bound bound;
+	struct journal journal;
+	struct journal cancelled;
+	struct occupant occupant;
+};
+
+/* `lanes`: how many, 0: none; `bounded`: by scene->limits, which the caller may change before. */
+static inline void scene_begin(struct scene *scene, uint32_t lanes, bool bounded)
+{
+	scene->config.cancelled = mark_step_cancelled;
+	baton_resource_init(&scene->resource, scene, "scene", &scene->config, &scene->stats);
+	if (lanes)
+		baton_lanes_init(&scene->lanes, scene->array, lanes, 0, 0);
+	if (bounded)
+		baton_bound_init(&scene->bound, &scene->limits);
+	if (lanes || bounded)
+		baton_resource_extend(&scene->resource, &scene->extension,
+		                      lanes ? &scene->lanes : NULL, bounded ? &scene->bound : NULL);
+}
+
+static inline struct scene *scene_create(void)
+{
+	const struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	const struct baton_bound_config limits = BATON_BOUND_CONFIG_INIT;
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	MUST(scene);
+	scene->config = config;
+	scene->config.capture_limit = 1000;
+	scene->limits = limits;
+	return scene;
+}
+
+/* Everything is over, and the books balance. */
+static inline void scene_end(struct scene *scene)
+{
+	resource_end(&scene->resource);
+	cr_assert_eq(scene->stats.submitted, scene->stats.executed + scene->stats.cancelled);
+	cr_assert_eq(scene->lanes._busy, 0);
+	cr_assert_eq(scene->bound._pushed, scene->bound._gone);
+	cr_assert_eq(scene->bound._sorted, 0);
+	free(scene);
+}
+
+static inline void mark_step_init(struct mark_step *step, struct scene *scene, int number,
+                                  unsigned lane, struct baton_future *future)
+{
+	if (future)
+		baton_future_init(future);
+	baton_labelled_init(&step->labelled, mark_step_run, future);
+	baton_labelled_set_lane(&step->labelled, lane);
+	step->journal = &scene->journal;
+	step->cancelled = &scene->cancelled;
+	step->number = number;
+}
+
+static inline int mark_step_submit(struct mark_step *step, struct scene *scene)
+{
+	return baton_submit(&scene->resource, &step->labelled.task);
+}
+
+static inline bool journal_is(const struct journal *journal, const int *numbers, size_t count)
+{
+	return journal->count == count &&
+	       memcmp(journal->number, numbers, count * sizeof(*numbers)) == 0;
+}
+
+#define JOURNAL_IS(journal, ...)                                                                   \
+	journal_is((journal), (const int[]){__VA_ARGS__},                                          \
+	           sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+
+#endif
