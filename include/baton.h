@@ -4,6 +4,7 @@
 #define BATON_H
 
 #include <baton/detach.h>
+#include <baton/blocking.h>
 #include <baton/executor.h>
 #include <baton/fan_out.h>
 #include <baton/future.h>

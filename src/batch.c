@@ -5,6 +5,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "cycle.h"
 
 #include <errno.h>
 
@@ -81,8 +82,11 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	if (!futures && run_at_once(resource, tasks[0], (uint32_t)count))
 		return 0;
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
-	if (!error)
+	if (!error) {
+		if (futures)
+			baton__cycle_bound();
 		return 0;
+	}
 unready:
 	while (ready > 0)
 		(void)baton__unready(resource, tasks[--ready], error);

@@ -5,6 +5,8 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "bound.h"
+#include "cycle.h"
 #include "extension.h"
 #include "node.h"
 
@@ -138,7 +140,7 @@ static int withdraw(struct call *call)
 	 * queued. */
 	do {
 		baton__cancel_visit(&call->future);
-		error = baton_future_wait(&call->future);
+		error = baton__wait_for_call(&call->future, BATON__ABORT_NEVER);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_status(&call->future) ? -EDEADLK : 0;
 }
@@ -146,11 +148,55 @@ static int withdraw(struct call *call)
 /* It has been submitted: waits for it. */
 static int end_call(struct call *call, void **value)
 {
-	int error = baton_future_wait(&call->future);
+	int error = baton__wait_for_call(&call->future, BATON__ABORT_NEVER);
 
 	error = error ? withdraw(call) : call->future._status;
 	if (!error && value)
 		*value = call->future._value;
+	return error;
+}
+
+/*
+ * The wait of a counted call has failed. True: its task has been entered, and is to be waited for
+ * after all; false: it never will be, or is over.
+ */
+static bool must_wait_on(struct baton_future *future)
+{
+	/* -EALREADY: complete, or cancelled in the step that refused the wait. */
+	return baton_future_cancel(future) == -EINPROGRESS;
+}
+
+/*
+ * A call of a thread that holds batons may be refused when it closes a cycle (cycle.h), and then
+ * its task stays where it is, in the inbox of a resource whose holder sleeps: so it is no part of
+ * this stack.
+ */
+static int call_counted(struct baton_resource *resource, struct async *async, baton_call_fn fn,
+                        void *arg, void **value)
+{
+	struct baton_future *future = &async->counted.future;
+	int error;
+
+	*async = (struct async){.counted = {.references = 1}, .fn = fn, .arg = arg};
+	/* unshared: not submitted yet */
+	future->_state = BATON__FUTURE_COUNTED;
+	baton_task_init(&async->task, async_run, future);
+	error = baton__submit(resource, &async->task, true);
+	if (error) {
+		baton__node_free(async);
+		return error;
+	}
+	/* Ended by the task's end, once it has been entered. */
+	do
+		error = baton__wait_for_call(future, BATON__ABORT_UNLESS_RUNNING);
+	while (error && !baton__forked() && must_wait_on(future));
+	if (error && !baton__forked())
+		error = baton_future_status(future) ? -EDEADLK : 0;
+	else if (!error)
+		error = future->_status;
+	if (!error && value)
+		*value = future->_value;
+	baton_future_unref(future);
 	return error;
 }
 
@@ -161,12 +207,31 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	int error;
 
 	if (baton__thread_holds(baton__self, resource))
-		return -EDEADLK;
+		return baton__cycle_of_one(resource);
+	if (baton__self->top) {
+		struct async *async = baton__node_alloc();
+
+		if (async)
+			return call_counted(resource, async, fn, arg, value);
+	}
 	baton_task_init(&call.task, call_run, &call.future);
 	error = baton__submit(resource, &call.task, true);
 	if (error)
 		return error;
 	return end_call(&call, value);
+}
+
+/* One that is run by the drain, though it was captured with no submit. */
+static void count_captured(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (baton__bound(resource))
+		baton__bound_captured(resource, task);
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, 1);
+	baton__count(&stats->captures, 1);
 }
 
 /* With drain hooks what runs at once is a batch, too: its end, which may fail, comes before the
@@ -184,10 +249,8 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	baton_task_init(&call.task, call_run, &call.future);
 	BATON_ASSERT(baton__ready(resource, &call.task));
 	resource->_list = &call.task;
-	if (resource->_stats) {
-		baton__count(&resource->_stats->submitted, 1);
-		baton__count(&resource->_stats->captures, 1);
-	}
+	if (resource->_stats)
+		count_captured(resource, &call.task);
 	baton__frame_push(&frame, resource);
 	baton__run_captured(&frame, resource, 0, 1);
 	return end_call(&call, value);
@@ -235,7 +298,7 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
 	if ((word & BATON__MODE) == BATON__CLOSED)
 		return -EPIPE;
 	if (baton__thread_holds(baton__self, resource))
-		return -EDEADLK;
+		return baton__cycle_of_one(resource);
 	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
 }
 

@@ -6,6 +6,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "cycle.h"
 #include "futex.h"
 #include "kick.h"
 #include "node.h"
@@ -138,7 +139,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
 	if (baton__thread_holds(baton__self, resource))
-		return -EDEADLK;
+		return baton__cycle_of_one(resource);
 	if (idle(resource))
 		return 0;
 	awaiter = baton__node_alloc();

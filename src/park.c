@@ -28,6 +28,7 @@ static void try_end(struct baton_pool *pool)
 	if (!baton__pool_in_hands(pool) && baton__injection_close_if_empty(&pool->injection)) {
 		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
 		baton__idle_wake_all(&pool->idle);
+		baton__crew_wake_all(pool);
 	} else {
 		/* Clears the bit, which nobody else sets or clears. [P5] seq_cst: who has not
 		 * withdrawn because of it is asleep for those whom we tell of the jobs now. */
@@ -53,7 +54,7 @@ static void learn(struct baton__worker *worker, uint64_t slept_ns)
 void baton__worker_park(struct baton__worker *worker)
 {
 	struct baton_pool *pool = worker->pool;
-	bool shutdown = load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN;
+	bool shutdown = baton__pool_may_end(pool);
 	enum baton__idle_entered entered =
 		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
 	uint64_t since;
@@ -71,10 +72,9 @@ void baton__worker_park(struct baton__worker *worker)
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;
-	/* D3. Not if it was shut down before: then another one is awake, and the last one ends it.
-	 */
+	/* D3. Not if it could end before: then another one is awake, and the last one ends it. */
 	if (entered == BATON__IDLE_LOOK &&
-	    ((!shutdown && (state & BATON__POOL_SHUTDOWN)) || baton__pool_has_work(pool)))
+	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */
 	baton__worker_count(&worker->counts.parked, 1);
 	since = baton__now_ns();

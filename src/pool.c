@@ -4,9 +4,10 @@
  *
  * Invariants:
  * P1 baton_pool_create returns when every thread has said how it started.
- * P2 If all workers sleep inside jobs and there is a job, the sleeping threads have been nudged
- *    since and look whether they can help: a worker counts itself as blocked, then looks for jobs;
- *    who publishes a job then looks at the count. Both seq_cst ([P2]): one of them sees the other.
+ * P2 If the threads of all workers sleep inside jobs, and there is a job, a spare is coming
+ *    (crew.c, K2), or the sleeping threads have been nudged since and look whether they can help: a
+ *    worker's place becomes vacant, then it looks for jobs; who publishes a job then looks for
+ *    vacant places. Both seq_cst ([P2]): one of them sees the other.
  * P3 A job that schedule has taken is run by a worker, or is in shutdown_now's list, or has been
  *    withdrawn, once.
  * P4 A thread from outside says so while it is inside a call (thread.h, T4): its job may have run,
@@ -33,6 +34,7 @@ _Static_assert(BATON_POOL_WORKERS_MAX <= BATON__IDLE_WORKERS_MAX, "fields of the
 
 /* CPU numbers beyond this are not believed. */
 #define CPUS_MAX 65536
+#define SPARE_KEEP_NS (UINT64_C(10) * 1000000000U)
 
 static struct baton_pool *pool_of(struct baton_executor *executor)
 {
@@ -45,6 +47,14 @@ static struct baton__worker *own_worker(const struct baton_pool *pool)
 	struct baton__worker *worker = baton__worker_current();
 
 	return worker && worker->pool == pool ? worker : NULL;
+}
+
+/* The same of its thread, which may be inside a job without being a worker any more. */
+static struct baton__mate *own_mate(const struct baton_pool *pool)
+{
+	struct baton__mate *mate = baton__mate_current();
+
+	return mate && mate->pool == pool ? mate : NULL;
 }
 
 static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
@@ -98,19 +108,14 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 
 static void blocked(struct baton_executor *executor, bool is_blocked)
 {
-	struct baton_pool *pool = pool_of(executor);
-	struct baton__worker *worker = own_worker(pool);
+	struct baton__mate *mate = own_mate(pool_of(executor));
 
-	if (!worker)
+	if (!mate)
 		return;
-	if (!is_blocked) {
-		(void)sub_seq_cst(&pool->blocked, 1);
-		return;
-	}
-	baton__worker_blocks(worker);
-	/* [P2] seq_cst: counted before the look at the queues. */
-	if (add_seq_cst(&pool->blocked, 1) + 1 >= pool->worker_count && baton__pool_has_work(pool))
-		baton__thread_nudge_all();
+	if (is_blocked)
+		baton__crew_blocks(mate);
+	else
+		baton__crew_unblocks(mate);
 }
 
 static const struct baton_executor_ops operations = {
@@ -132,13 +137,12 @@ bool baton__pool_has_work(const struct baton_pool *pool)
 
 int baton__pool_notify(struct baton_pool *pool)
 {
-	bool woken = baton__idle_notify(&pool->idle);
+	bool busy = !baton__idle_notify(&pool->idle) && baton__idle_all_busy(&pool->idle);
 
-	/* [P2] seq_cst: after the job was published, seq_cst too. More than all, when a worker
-	 * waits inside a task that it runs while it waits. */
-	if (BATON_UNLIKELY(load_seq_cst(&pool->blocked) >= pool->worker_count))
-		baton__thread_nudge_all();
-	return !woken && baton__idle_all_busy(&pool->idle);
+	/* [P2], [K2] seq_cst: after the job was published, seq_cst too. */
+	if (BATON_UNLIKELY(baton__staff(load_seq_cst(&pool->staff), BATON__STAFF_VACANT)))
+		return baton__crew_call(pool, busy);
+	return busy;
 }
 
 bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
@@ -173,6 +177,9 @@ static int check(const struct baton_pool_options *options)
 {
 	if (options->workers > BATON_POOL_WORKERS_MAX)
 		return -EINVAL;
+	if (options->spares_max > BATON_POOL_SPARES_MAX &&
+	    options->spares_max != BATON_POOL_NO_SPARES)
+		return -EINVAL;
 	if (!options->cpus)
 		return 0;
 	for (size_t i = 0; i < options->cpu_count; i++)
@@ -181,25 +188,58 @@ static int check(const struct baton_pool_options *options)
 	return 0;
 }
 
-/* One block: pool, workers, their places in the idle set. */
-static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count)
+static size_t spares_of(const struct baton_pool_options *options)
 {
-	size_t workers_at = sizeof(struct baton_pool);
-	size_t sleepers_at = workers_at + count * sizeof(struct baton__worker);
-	size_t size = sleepers_at + count * sizeof(struct baton__sleeper);
-	char *block = aligned_alloc(BATON_CACHE_LINE, size);
-	struct baton_pool *pool = (struct baton_pool *)(void *)block;
+	if (options->spares_max == BATON_POOL_NO_SPARES)
+		return 0;
+	return options->spares_max ? options->spares_max : BATON_POOL_SPARES;
+}
+
+/* What the options say of threads that come later. */
+static void keep_options(struct baton_pool *pool, const struct baton_pool_options *options)
+{
 	const char *name = options->name ? options->name : "baton";
 
+	memcpy(pool->name, name, strnlen(name, BATON__POOL_NAME_MAX));
+	pool->spare_keep_ns = options->spare_keep_ns ? options->spare_keep_ns : SPARE_KEEP_NS;
+	pool->stack_size = options->stack_size;
+	if (options->cpus && options->cpu_count) {
+		pool->cpu_count = options->cpu_count;
+		memcpy(pool->cpus, options->cpus, options->cpu_count * sizeof(int));
+	} else {
+		pool->cpus = NULL;
+	}
+}
+
+/* One block: pool, workers, their places in the idle set, threads, and their CPUs. */
+static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count)
+{
+	size_t spares = spares_of(options);
+	/* One that has retired keeps its place until the next one does. */
+	size_t mates = count + spares + (spares > 0);
+	size_t workers_at = sizeof(struct baton_pool);
+	size_t sleepers_at = workers_at + count * sizeof(struct baton__worker);
+	size_t mates_at = sleepers_at + count * sizeof(struct baton__sleeper);
+	size_t cpus_at = mates_at + mates * sizeof(struct baton__mate);
+	size_t size = cpus_at + (options->cpus ? options->cpu_count * sizeof(int) : 0);
+	char *block;
+	struct baton_pool *pool;
+
+	size = (size + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
+	block = aligned_alloc(BATON_CACHE_LINE, size);
 	if (!block)
 		return NULL;
+	pool = (struct baton_pool *)(void *)block;
 	memset(block, 0, size);
 	pool->executor._ops = &operations;
 	pool->worker_count = count;
 	pool->workers = (struct baton__worker *)(void *)(block + workers_at);
-	memcpy(pool->name, name, strnlen(name, BATON__POOL_NAME_MAX));
+	pool->mate_count = mates;
+	pool->mates = (struct baton__mate *)(void *)(block + mates_at);
+	pool->threads_max = (uint32_t)(count + spares);
+	pool->cpus = (int *)(void *)(block + cpus_at);
+	keep_options(pool, options);
 	store_relaxed(&pool->starting, (uint32_t)count); /* no other thread yet */
-	store_relaxed(&pool->live, (uint32_t)count);
 	baton__idle_init(&pool->idle, (struct baton__sleeper *)(void *)(block + sleepers_at),
 	                 count);
 	baton__injection_init(&pool->injection);
@@ -214,7 +254,6 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	static const struct baton_pool_options defaults = BATON_POOL_OPTIONS_INIT;
 	struct baton_pool *pool;
 	size_t count;
-	size_t started;
 	int error = baton__thread_attach();
 
 	if (error)
@@ -231,7 +270,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	if (!pool)
 		return -ENOMEM;
 	baton__fork_pools_add(1);
-	error = baton__spawn(pool, options, &started);
+	error = baton__spawn(pool);
 	if (error)
 		goto stop;
 	(void)await_zero(&pool->starting, NULL); /* P1 */
@@ -243,7 +282,8 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 stop:
 	(void)baton__pool_set_state(pool, BATON__POOL_STOP);
 	baton__idle_wake_all(&pool->idle);
-	baton__join(pool, started);
+	(void)await_zero(&pool->live, NULL);
+	baton__join(pool);
 	baton__fork_pools_add(-1);
 	free(pool);
 	return error;
@@ -306,6 +346,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 		return -EALREADY;
 	}
 	baton__idle_wake_all(&pool->idle);
+	baton__crew_wake_all(pool);
 	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds;
 	 * who withdraws puts back what it holds (P5). */
 	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
@@ -327,7 +368,7 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 {
 	if (baton__forked())
 		return -ECHILD;
-	if (own_worker(pool))
+	if (own_mate(pool))
 		return -EDEADLK;
 	if (!baton__deadline_valid(deadline) || !load_acquire(&pool->state))
 		return -EINVAL;
@@ -338,49 +379,14 @@ BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
 {
 	if (baton__forked())
 		return -ECHILD;
-	if (own_worker(pool))
+	if (own_mate(pool))
 		return -EDEADLK;
 	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
-	baton__join(pool, pool->worker_count);
+	(void)await_zero(&pool->live, NULL);
 	baton__thread_await_outside(pool); /* P4 */
+	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
+	baton__join(pool);
 	baton__fork_pools_add(-1);
 	free(pool);
 	return 0;
-}
-
-/* ---- Statistics ---- */
-
-BATON_EXPORT int baton_pool_worker_stats(const struct baton_pool *pool, size_t worker,
-                                         struct baton_pool_stats *stats)
-{
-	const struct baton__worker_counts *counts;
-
-	if (worker >= pool->worker_count)
-		return -EINVAL;
-	counts = &pool->workers[worker].counts;
-	/* Relaxed: counters; who has waited for a job sees what happened before. */
-	stats->executed = load_relaxed(&counts->executed);
-	stats->stolen = load_relaxed(&counts->stolen);
-	stats->parked = load_relaxed(&counts->parked);
-	stats->woken = load_relaxed(&counts->woken);
-	stats->lifo_hits = load_relaxed(&counts->lifo_hits);
-	stats->injection_batches = load_relaxed(&counts->injection_batches);
-	return 0;
-}
-
-BATON_EXPORT void baton_pool_stats(const struct baton_pool *pool, struct baton_pool_stats *stats)
-{
-	struct baton_pool_stats sum = {0, 0, 0, 0, 0, 0};
-	struct baton_pool_stats one;
-
-	for (size_t i = 0; i < pool->worker_count; i++) {
-		(void)baton_pool_worker_stats(pool, i, &one);
-		sum.executed += one.executed;
-		sum.stolen += one.stolen;
-		sum.parked += one.parked;
-		sum.woken += one.woken;
-		sum.lifo_hits += one.lifo_hits;
-		sum.injection_batches += one.injection_batches;
-	}
-	*stats = sum;
 }

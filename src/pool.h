@@ -12,6 +12,7 @@
 #include <baton/pool.h>
 
 #include "atomic.h"
+#include "crew.h"
 #include "idle.h"
 #include "injection.h"
 #include "platform.h"
@@ -35,17 +36,31 @@ struct baton_pool {
 	struct baton_executor executor; /* first: the pool is found from it */
 	size_t worker_count;
 	struct baton__worker *workers;
+	size_t mate_count; /* places for threads */
+	struct baton__mate *mates;
+	uint32_t threads_max; /* workers and spares */
+	uint64_t spare_keep_ns;
+	size_t stack_size;
+	int *cpus; /* NULL: not pinned */
+	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
 	/* Above: immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
-	uint32_t blocked;    /* workers that sleep inside a job; P2 in pool.c */
+	uint64_t staff;      /* who is where; see crew.c */
 	uint32_t hands;      /* threads from outside that withdraw a job just now; P5 in pool.c */
 	uint32_t starting;   /* threads that have not said how they started; futex word */
 	int32_t start_error; /* of one of them */
 	uint32_t live;       /* threads that have not ended; futex word */
+	uint32_t calls;      /* spares called and not yet up; futex word; see crew.c */
+	uint32_t threads;    /* as live, but retired ones are out, and failed ones never in */
+	uint32_t retired;    /* a mate that has retired and is to be joined: index + 1; 0: none */
+	struct baton__crew_counts crew_counts;
 	struct baton__idle idle;
 	struct baton__injection injection;
 };
+
+/* Shut down, and nobody is inside a job without a place? Sequentially consistent; crew.c, K3. */
+bool baton__pool_may_end(const struct baton_pool *pool);
 
 /* Is there a job that some worker could take? Sequentially consistent. */
 bool baton__pool_has_work(const struct baton_pool *pool);

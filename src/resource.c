@@ -9,6 +9,7 @@
 
 #include "atomic.h"
 #include "bound.h"
+#include "cycle.h"
 #include "extension.h"
 #include "lane.h"
 #include "run.h"
@@ -235,6 +236,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
                                  bool inline_ok)
 {
+	const bool waited_for = task->_future != NULL;
 	int error = 0;
 
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
@@ -250,7 +252,11 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		return -EINVAL;
 	task->_next = NULL;
 	error = baton__submit_chain(resource, task, 1, inline_ok);
-	return error ? baton__unready(resource, task, error) : 0;
+	if (error)
+		return baton__unready(resource, task, error);
+	if (waited_for)
+		baton__cycle_bound();
+	return 0;
 }
 
 /* A task with a future. */

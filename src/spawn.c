@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "crew.h"
 #include "futex.h"
 #include "pool.h"
 #include "thread.h"
@@ -55,77 +56,190 @@ static void set_process_cpus(pthread_attr_t *attributes)
 		(void)pthread_attr_setaffinity_np(attributes, sizeof(set), &set);
 }
 
-static void set_thread_name(const struct baton__worker *worker)
+static void set_thread_name(const struct baton__mate *mate)
 {
 	char name[BATON__POOL_NAME_MAX + sizeof("-4294967295")];
 
-	(void)snprintf(name, sizeof(name), "%s-%u", worker->pool->name, worker->index);
+	(void)snprintf(name, sizeof(name), "%s-%u", mate->pool->name, mate->index);
 	(void)pthread_setname_np(pthread_self(), name); /* without a name it works as well */
 }
 
-/* Tells the creator how the thread has started. */
-static int start(struct baton_pool *pool)
+/* Tells the creator how the thread has started; nobody waits for a spare. */
+static int start(struct baton__mate *mate)
 {
+	struct baton_pool *pool = mate->pool;
 	int error = baton__thread_attach();
 
-	if (error)
-		store_relaxed(&pool->start_error, error); /* published by `starting` */
-	else
+	if (!error)
 		/* Relaxed: nudge_for reads it of a thread that sleeps, long after this. */
 		store_relaxed(&baton__self->member, &pool->executor);
+	if (!mate->first) {
+		if (error)
+			baton__crew_missing(pool);
+		else
+			baton__crew_add(&pool->crew_counts.started);
+		return error;
+	}
+	if (error)
+		store_relaxed(&pool->start_error, error); /* published by `starting` */
 	/* [P1] release: start_error; pairs with [P1] in pool.c. */
 	if (sub_acq_rel(&pool->starting, 1) == 1)
 		baton__futex_wake(&pool->starting, INT_MAX);
 	return error;
 }
 
-static void *worker_main(void *argument)
+/* [P3] release: all that this thread did; pairs with [P3] in pool.c. Last touch. */
+static void end(uint32_t *live)
 {
-	struct baton__worker *worker = argument;
-	uint32_t *live = &worker->pool->live;
-
-	set_thread_name(worker);
-	if (!start(worker->pool))
-		baton__worker_loop(worker);
-	baton__thread_detach();
-	/* [P3] release: all that this worker did; pairs with [P3] in pool.c. Last touch. */
 	if (sub_acq_rel(live, 1) == 1)
 		baton__futex_wake(live, INT_MAX);
+}
+
+static void *mate_main(void *argument)
+{
+	struct baton__mate *mate = argument;
+	uint32_t *live = &mate->pool->live;
+
+	mate->thread = pthread_self(); /* published by `live`, [P3], or `retired`, [K5] */
+	set_thread_name(mate);
+	if (!start(mate))
+		baton__crew_serve(mate);
+	baton__thread_detach();
+	end(live);
 	return NULL;
 }
 
-int baton__spawn(struct baton_pool *pool, const struct baton_pool_options *options, size_t *started)
+void baton__pin(const struct baton__worker *worker)
+{
+	const struct baton_pool *pool = worker->pool;
+	cpu_set_t *set;
+	size_t size;
+	int cpu;
+
+	if (!pool->cpus)
+		return;
+	cpu = pool->cpus[worker->index % pool->cpu_count];
+	set = CPU_ALLOC((size_t)cpu + 1);
+	if (!set)
+		return;
+	size = CPU_ALLOC_SIZE((size_t)cpu + 1);
+	CPU_ZERO_S(size, set);
+	CPU_SET_S((size_t)cpu, size, set);
+	(void)pthread_setaffinity_np(pthread_self(), size, set);
+	CPU_FREE(set);
+}
+
+/* A free place for a thread. */
+static struct baton__mate *claim_mate(struct baton_pool *pool)
+{
+	for (size_t i = 0; i < pool->mate_count; i++) {
+		struct baton__mate *mate = &pool->mates[i];
+		uint32_t used = load_relaxed(&mate->used);
+
+		/* [K6] acquire: the last thread is gone; pairs with [K6] in join_mate */
+		if (used || !cas_acquire(&mate->used, &used, 1))
+			continue;
+		mate->pool = pool;
+		mate->index = (uint32_t)i;
+		mate->first = NULL;
+		mate->left = NULL;
+		mate->blocked = 0;
+		return mate;
+	}
+	return NULL;
+}
+
+/* Starts the mate's thread; on an error its place is free again. */
+static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
+{
+	struct baton_pool *pool = mate->pool;
+	pthread_t thread;
+	int error;
+
+	(void)add_relaxed(&pool->live, 1); /* seen by whoever sees it start */
+	error = -pthread_create(&thread, attributes, mate_main, mate);
+	if (error) {
+		/* [K6] release: as in join_mate */
+		store_release(&mate->used, 0);
+		end(&pool->live);
+	}
+	return error;
+}
+
+/* Signals are for the program's own threads: those of a pool inherit this mask. */
+static void block_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+int baton__spawn(struct baton_pool *pool)
 {
 	pthread_attr_t attributes;
-	sigset_t all;
 	sigset_t before;
 	int error = -pthread_attr_init(&attributes);
 
-	*started = 0;
 	if (error)
 		return error;
-	error = set_stack_size(&attributes, options->stack_size);
+	error = set_stack_size(&attributes, pool->stack_size);
 	set_process_cpus(&attributes);
-	/* Signals are for the program's own threads: workers inherit this mask. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	block_signals(&before);
 	for (size_t i = 0; i < pool->worker_count && !error; i++) {
-		struct baton__worker *worker = &pool->workers[i];
+		struct baton__mate *mate = claim_mate(pool);
 
-		if (options->cpus && options->cpu_count)
-			error = set_cpu(&attributes, options->cpus[i % options->cpu_count]);
+		BATON_ASSERT(mate);
+		mate->first = &pool->workers[i];
+		store_relaxed(&mate->first->holder, mate->index + 1); /* no other thread yet */
+		if (pool->cpus)
+			error = set_cpu(&attributes, pool->cpus[i % pool->cpu_count]);
+		if (error)
+			store_relaxed(&mate->used, 0);
+		else
+			error = start_thread(mate, &attributes);
 		if (!error)
-			error = -pthread_create(&worker->thread, &attributes, worker_main, worker);
-		if (!error)
-			++*started;
+			(void)add_relaxed(&pool->threads, 1);
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attributes);
 	return error;
 }
 
-void baton__join(struct baton_pool *pool, size_t count)
+int baton__spawn_spare(struct baton_pool *pool)
 {
-	for (size_t i = 0; i < count; i++)
-		(void)pthread_join(pool->workers[i].thread, NULL);
+	struct baton__mate *mate = claim_mate(pool);
+	pthread_attr_t attributes;
+	sigset_t before;
+	int error;
+
+	if (!mate)
+		return -EAGAIN; /* those that have retired are not joined yet */
+	error = -pthread_attr_init(&attributes);
+	if (error) {
+		store_release(&mate->used, 0); /* [K6] release: as in join_mate */
+		return error;
+	}
+	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
+	set_process_cpus(&attributes);
+	block_signals(&before);
+	error = start_thread(mate, &attributes);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	return error;
+}
+
+void baton__join_mate(struct baton__mate *mate)
+{
+	(void)pthread_join(mate->thread, NULL);
+	/* [K6] release: it is gone; pairs with [K6] in claim_mate */
+	store_release(&mate->used, 0);
+}
+
+void baton__join(struct baton_pool *pool)
+{
+	for (size_t i = 0; i < pool->mate_count; i++)
+		/* Relaxed: `live` has been awaited. */
+		if (load_relaxed(&pool->mates[i].used))
+			baton__join_mate(&pool->mates[i]);
 }

@@ -5,16 +5,21 @@
 #ifndef BATON_SRC_SPAWN_H
 #define BATON_SRC_SPAWN_H
 
-#include <stddef.h>
-
 struct baton_pool;
-struct baton_pool_options;
+struct baton__mate;
+struct baton__worker;
 
-/* Starts one thread per worker. On an error too, *started is how many there are. */
-int baton__spawn(struct baton_pool *pool, const struct baton_pool_options *options,
-                 size_t *started);
+/* Starts one thread per worker. On an error some of them may run. */
+int baton__spawn(struct baton_pool *pool);
 
-/* Waits for the first `count` threads. */
-void baton__join(struct baton_pool *pool, size_t count);
+/* Starts a spare thread. Any thread. On an error it is not COMING; see crew.c. */
+int baton__spawn_spare(struct baton_pool *pool);
+
+/* The calling thread becomes this worker: on its CPU, if the pool's are pinned. */
+void baton__pin(const struct baton__worker *worker);
+
+/* Waits for a thread that ends, and frees its place; for all, which have ended. */
+void baton__join_mate(struct baton__mate *mate);
+void baton__join(struct baton_pool *pool);
 
 #endif

@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/future.h>
+
 #include "atomic.h"
 #include "platform.h"
 
@@ -64,12 +66,17 @@ struct baton__thread {
 	uint16_t barge_skip;   /* barge.c: so many busy submits push without a look */
 	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
 	uint64_t session;      /* counts the threads that have had this record */
+	uint32_t blocking;     /* blocking.c: brackets that are open */
+	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */
 	struct baton__node *nodes; /* node.c: free nodes, owner only */
 	uint32_t node_count;
 	uint32_t parcel_count; /* node.c: nodes of another thread, collected to be sent home */
 	struct baton__node *parcel;
 	struct baton__node *parcel_last;
 	struct baton__thread *next; /* registry, immutable once linked */
+	/* cycle.c: the last deadlock; its own, or under the lock, while it sleeps. */
+	size_t cycle_length;
+	struct baton_deadlock_link cycle[BATON_DEADLOCK_MAX];
 	/* From here on other threads look or write. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* T2 */
 	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */

@@ -11,6 +11,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "cycle.h"
 #include "futex.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ struct wait {
 	uint64_t deadline_ns; /* 0: none */
 	bool all;             /* or any of them */
 	bool last_look;       /* before the sleep */
+	enum baton__abort abort; /* if it closes a cycle */
 	uint32_t answered;    /* the nudges until then: helped since, or not for this wait */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
@@ -124,7 +126,7 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	if (!resource || baton__future_final(future))
 		return 0;
 	if (baton__thread_holds(baton__self, resource))
-		return -EDEADLK;
+		return baton__cycle_of_one(resource);
 	resource = baton__future_visit(future, &generation);
 	if (!resource)
 		return 0;
@@ -132,6 +134,8 @@ static int help_one(struct wait *wait, struct baton_future *future)
 	status = help_visited(wait, future, resource, generation);
 	baton__self->visits--;
 	baton__deferred_check(baton__self);
+	if (status == -EDEADLK)
+		(void)baton__cycle_of_one(NULL);
 	return status;
 }
 
@@ -239,6 +243,24 @@ static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 	return baton__futex_wait(watches, count + 1, wait->deadline);
 }
 
+/* The same for a thread that others may wait for; without a deadline, with which it would end. */
+static BATON_NOINLINE int doze_in_task(struct wait *wait, uint32_t nudge)
+{
+	size_t first = wait->all ? wait->index : 0;
+	struct baton__edge edge = {
+		.futures = wait->futures + first,
+		.count = wait->count - first,
+		.all = wait->all,
+		.abort = wait->abort,
+	};
+	int status = baton__cycle_enter(&edge);
+
+	if (status)
+		return status;
+	status = doze(wait, nudge);
+	return baton__cycle_leave(&edge) ? -EDEADLK : status;
+}
+
 /* One sleep, or one piece of help instead. 0: go on. */
 static int sleep_once(struct wait *wait)
 {
@@ -247,7 +269,8 @@ static int sleep_once(struct wait *wait)
 
 	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
-		status = doze(wait, nudge);
+		status = baton__self->top && !wait->deadline ? doze_in_task(wait, nudge)
+		                                             : doze(wait, nudge);
 	if (status == 1)
 		wait->answered = nudge;
 	if (status >= 0)
@@ -288,6 +311,13 @@ static int wait_some(struct wait *wait)
 	} while (status == 0);
 	tell_executor(member, false);
 	return status == 1 ? 0 : status;
+}
+
+int baton__wait_for_call(struct baton_future *future, enum baton__abort abort)
+{
+	struct wait wait = {.futures = &future, .count = 1, .abort = abort};
+
+	return wait_some(&wait);
 }
 
 BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size_t count,

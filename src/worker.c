@@ -7,7 +7,8 @@
  * W1 Whoever puts jobs where others can take them looks for sleepers afterwards (D3 in idle.c): one
  *    who submits, a worker that has moved jobs into its own queue, the last to end its search.
  *    The one exception: see baton__worker_schedule.
- * W2 A worker leaves its loop only with its own queues empty, and only it fills them.
+ * W2 A worker leaves its loop only with its own queues empty, and only it fills them; or within a
+ *    job, and then it stays what it is, for the next thread to go on with (crew.c).
  * W3 A worker that sleeps in the idle set has nothing: not in its queues, not in its hands.
  */
 #include "worker.h"
@@ -273,7 +274,7 @@ void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, s
 	baton__runqueue_init(&worker->queue);
 }
 
-void baton__worker_loop(struct baton__worker *worker)
+bool baton__worker_loop(struct baton__worker *worker)
 {
 	struct baton_job *job;
 
@@ -286,9 +287,18 @@ void baton__worker_loop(struct baton__worker *worker)
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;
 		baton_job_run(job);
+		BATON_ASSERT(!baton__self->blocking || baton__forked()); /* baton_blocking_end */
+		if (BATON_UNLIKELY(current != worker))
+			return false;
 		worker->running = NULL;
 	}
 	current = NULL;
+	return true;
+}
+
+void baton__worker_become(struct baton__worker *worker)
+{
+	current = worker;
 }
 
 struct baton__worker *baton__worker_current(void)

@@ -5,7 +5,6 @@
 #ifndef BATON_SRC_WORKER_H
 #define BATON_SRC_WORKER_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +47,8 @@ struct baton__worker {
 	bool searching;        /* it is counted so in the idle set */
 	bool fresh;            /* it was woken, and has run no job since */
 	bool unannounced;      /* a push to its run queue was not notified, see schedule */
-	pthread_t thread;      /* creator's */
+	/* Shared: the thread that is this worker: mate's index + 1; 0: vacant; K1 in crew.c. */
+	uint32_t holder BATON_CACHE_ALIGNED;
 	/* Shared: the newest job of this worker. The worker puts; it and thieves swap it out. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
 	struct baton__runqueue queue;
@@ -63,8 +63,14 @@ BATON_INLINE void baton__worker_count(uint64_t *counter, uint64_t more)
 
 void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index);
 
-/* What the worker's thread does until the pool ends. */
-void baton__worker_loop(struct baton__worker *worker);
+/*
+ * What the worker's thread does until the pool ends: true; false: it has blocked inside the last
+ * job, and another thread has become the worker.
+ */
+bool baton__worker_loop(struct baton__worker *worker);
+
+/* The calling thread is from now on this worker; NULL: none. */
+void baton__worker_become(struct baton__worker *worker);
 
 /* Has nobody anything to look for any more? */
 bool baton__worker_is_ending(struct baton_pool *pool);

@@ -101,12 +101,45 @@ void *baton_future_value(const struct baton_future *future);
  * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
  * down its stack, or it is the running task itself); or a task waits for a task that waits, and so
  * on, and this thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
- * at one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile. -ETIMEDOUT.
+ * at one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile; or a cycle
+ * of waits, see below. -ETIMEDOUT.
  * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: a thread's first call.
  * Signals do not end a wait.
  */
 int baton_future_wait(struct baton_future *future);
 int baton_future_wait_until(struct baton_future *future, const struct timespec *deadline);
+
+/*
+ * Cycles. A thread that holds batons and is about to sleep in a wait (for any of the futures: in
+ * all of them; for all: in one) gets -EDEADLK, too, if that would close a cycle: what it waits for
+ * is held by a thread that sleeps for a resource that is held ... by this one. Any number of
+ * resources and threads; exactly one of the waits gets the error (the last; or, if that is a
+ * baton_call whose function has been entered by then, another one on the cycle). What it waited for
+ * is as it was: the task is still queued, the future pending; a baton_call is withdrawn. What can
+ * be helped or ends by itself is no cycle: a queued resource, a promise, a wait with a deadline (a
+ * cycle with one in it ends when that has passed; it is told -ETIMEDOUT). A future whose submit is
+ * still under way counts as accepted. Not seen: waits that are not baton's (mutexes, joins), and
+ * baton_pool_await_termination().
+ *
+ * baton_deadlock_cycle: after -EDEADLK, the resources on the cycle, beginning with the one that was
+ * waited for, each held by the thread that waits for the next one, and ending with one that this
+ * thread holds; a single one if that is the same. Returns their number, and copies the first
+ * `links_max` of them, at most BATON_DEADLOCK_MAX. 0: it was no cycle, but the depth or the
+ * executor. The resources may be gone by now: the pointers are to be compared only; a name is cut
+ * off, and empty if there is none.
+ *
+ * Thread safety: the calling thread's last one. Blocking: never; a wait that sleeps inside a task
+ * takes a lock for the search.
+ * Source: the wait-for graph of Chandy, Misra and Haas, 1983, searched centrally.
+ */
+#define BATON_DEADLOCK_MAX 16
+
+struct baton_deadlock_link {
+	const struct baton_resource *resource;
+	char name[24];
+};
+
+size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max);
 
 #define BATON_WAIT_ANY_MAX 127
 #define BATON_HELPING_MAX 32

@@ -3,6 +3,15 @@
  * The pool: an executor of work-stealing workers. It runs resources that were handed off to it, and
  * plain jobs. Idle workers look around for a few tens of microseconds, then sleep and cost nothing.
  *
+ * Spares: a worker that sleeps inside a job (in a wait, after it has found nothing to help with, or
+ * between baton_blocking_begin() and _end(), blocking.h) leaves its place, run queue and LIFO slot
+ * included, to a spare thread, as soon as there is work that no other worker is free for. So at
+ * most `workers` threads take jobs at any time, however many wait; one that comes back finds its
+ * place again, or goes on with its job without one. Spares are started when they are needed, at
+ * most `spares_max` more threads than workers, by whoever finds work; they end when they have had
+ * nothing to do for `spare_keep_ns`. At that bound, or where no thread can be had, jobs wait until
+ * a worker comes back, or a waiter helps.
+ *
  *                               | from
  *   submit, stats, executor     | any thread
  *   shutdown, shutdown_now      | any thread, also inside jobs
@@ -16,7 +25,7 @@
  * baton (daemonising) is not concerned.
  *
  * Source: run queue, LIFO slot, injection queue and searching as in tokio's multi-thread scheduler,
- * stealing half as in Go's.
+ * stealing half as in Go's, where also the place (P) that a blocked thread (M) leaves comes from.
  */
 #ifndef BATON_POOL_H
 #define BATON_POOL_H
@@ -43,18 +52,25 @@ struct baton_pool_options {
 	/* Worker i runs on cpus[i % cpu_count] alone; NULL: where the system likes. */
 	const int *cpus;
 	size_t cpu_count;
+	/* Spare threads at once; 0: BATON_POOL_SPARES; BATON_POOL_NO_SPARES: none. */
+	size_t spares_max;
+	/* A spare that has been idle for so long ends; 0: ten seconds. */
+	uint64_t spare_keep_ns;
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \
 	{                                                                                          \
-		0, NULL, 0, NULL, 0                                                                \
+		0, NULL, 0, NULL, 0, 0, 0                                                          \
 	}
 #define BATON_POOL_WORKERS_MAX 4094
+#define BATON_POOL_SPARES 64
+#define BATON_POOL_SPARES_MAX 4096
+#define BATON_POOL_NO_SPARES ((size_t)-1)
 
 /*
  * `options` may be NULL. On an error nothing is left behind.
- * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers, stack too small, no such
- * CPU), -ECHILD.
+ * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
+ * small, no such CPU), -ECHILD.
  */
 int baton_pool_create(const struct baton_pool_options *options, struct baton_pool **pool);
 
@@ -110,9 +126,18 @@ struct baton_pool_stats {
 	uint64_t woken;             /* times it was woken */
 	uint64_t lifo_hits;         /* jobs from the LIFO slot */
 	uint64_t injection_batches; /* times jobs were fetched from the injection queue */
+	/* The pool's, 0 in one worker's: */
+	uint64_t spares;         /* threads beyond the number of workers, now */
+	uint64_t spares_started; /* spare threads started */
+	uint64_t spares_retired; /* those that ended because they were idle */
+	uint64_t spares_refused; /* times one was missing at the bound, spares_max */
+	uint64_t spares_failed;  /* times one could not be started */
 };
 
-/* One worker's counters; all workers' together. Any thread. -EINVAL: no such worker. */
+/*
+ * One worker's counters (of its place, whichever thread was in it); the pool's. Any thread.
+ * -EINVAL: no such worker.
+ */
 int baton_pool_worker_stats(const struct baton_pool *pool, size_t worker,
                             struct baton_pool_stats *stats);
 void baton_pool_stats(const struct baton_pool *pool, struct baton_pool_stats *stats);

@@ -172,7 +172,8 @@ typedef void *(*baton_call_fn)(void *arg);
  * Inline if the resource is idle, else it waits its turn as baton_future_wait() does.
  *
  * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ENOMEM, -ECHILD as for
- * baton_submit; -EDEADLK: this thread holds the resource's baton already. try_call: -EAGAIN instead
+ * baton_submit; -EDEADLK: this thread holds the resource's baton already, or the wait would
+ * close a cycle of waits (future.h). try_call: -EAGAIN instead
  * of waiting.
  * -EAGAIN: it would have to wait, and the resource's bound is reached.
  * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call; or its

@@ -27,6 +27,9 @@ static const struct function {
 	/* baton/bound.h */
 	{"baton_bound_init", {0}},
 	{"baton_bound_read", {0}},
+	/* baton/blocking.h */
+	{"baton_blocking_begin", {0}},
+	{"baton_blocking_end", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
@@ -94,6 +97,7 @@ static const struct function {
 	/* baton/lane.h */
 	{"baton_lanes_init", {0}},
 	{"baton_lanes_waiting", {0}},
+	{"baton_deadlock_cycle", {0}},
 	/* baton/pool.h */
 	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},

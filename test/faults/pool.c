@@ -4,6 +4,8 @@
  */
 #include "job.h"
 
+#include <baton/blocking.h>
+
 #include <sched.h>
 
 #define WORKERS 3
@@ -61,6 +63,44 @@ SCENARIO(pool, create_with_all_options)
 	options.cpu_count = 1;
 	INSIST(baton_pool_create(&options, &pool), !pool);
 	use_pool(pool);
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
+static void block(struct baton_plain_job *plain)
+{
+	struct plug *plug = baton_container_of(plain, struct plug, plain);
+
+	gate_open(&plug->entered);
+	USE(baton_blocking_begin());
+	gate_pass(&plug->leave);
+	USE(baton_blocking_end());
+}
+
+/* Where no spare can be had, the job behind the one that blocks waits for it. */
+SCENARIO(pool, spare)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+	struct baton_pool_stats stats;
+	struct plug plug;
+	struct job job;
+
+	options.workers = 1;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	gate_init(&plug.entered);
+	gate_init(&plug.leave);
+	baton_plain_job_init(&plug.plain, block, NULL);
+	INSIST(baton_pool_submit(pool, &plug.plain), true);
+	gate_pass(&plug.entered);
+	job_init(&job, pool);
+	INSIST(baton_pool_submit(pool, &job.plain), job_untouched(&job));
+	/* Ended by the spare, or by the count of a failure. */
+	do
+		USE(baton_pool_stats(pool, &stats));
+	while (!atomic_load(&job.runs) && !stats.spares_failed);
+	gate_open(&plug.leave);
+	gate_pass(&job.over);
+	EXPECT(job_ran(&job));
 	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
 }
 

@@ -255,3 +255,21 @@ SCENARIO(wait, helping)
 	resource_end(&resource);
 	pool_put(pool);
 }
+
+static void *wait_for_own(void *arg)
+{
+	struct baton_deadlock_link link;
+
+	EXPECT(TRY(baton_resource_await(arg, NULL)) == -EDEADLK);
+	EXPECT(USE(baton_deadlock_cycle(&link, 1)) == 1 && link.resource == arg);
+	return arg;
+}
+
+SCENARIO(wait, cycle_of_one)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "own", NULL, NULL);
+	void *value = NULL;
+
+	INSIST(baton_call(&resource, wait_for_own, &resource, &value), !value);
+	EXPECT(value == &resource);
+}

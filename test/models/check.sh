@@ -14,7 +14,7 @@ models=test/models
 dir=build/models
 # What the models speak of; every operation on memory in these is in a model, or in out.txt.
 sources='resource.h resource.c drain.c handoff.c help.c cancel.c close.c call.c future.h future.c
-	wait.c thread.h thread.c futex.c idle.c park.c worker.c pool.c withdraw.c'
+	wait.c thread.h thread.c futex.c idle.c crew.c park.c worker.c pool.c withdraw.c'
 
 # What pan says of a search that has not seen everything.
 cut='search depth too small|Search not completed|reached -DMEMLIM'

@@ -270,7 +270,7 @@ proctype Publisher()
 	/* @src pool.c:schedule_from_outside baton__injection_push(&pool->injection, job) */
 	queue = true;
 	if
-	/* @src pool.c:baton__pool_notify load_seq_cst(&pool->blocked) >= pool->worker_count */
+	/* @src crew.c:baton__crew_call field(pool, BATON__STAFF_VACANT) >= pool->worker_count */
 	:: blocked >= WORKERS -> nudge_all()
 	:: else
 	fi
@@ -301,9 +301,9 @@ proctype Worker()
 		acted = queue;
 		blocked++;
 #else
-		/* @src pool.c:blocked add_seq_cst(&pool->blocked, 1) */
+		/* @src crew.c:baton__crew_blocks store_seq_cst(&worker->holder, 0) */
 		blocked++;
-		/* @src pool.c:blocked baton__pool_has_work(pool) */
+		/* @src crew.c:baton__crew_blocks baton__pool_has_work(pool) */
 		acted = queue;
 #endif
 		if

@@ -332,7 +332,7 @@ steal:
 	/* ---- park ---- */
 park:
 #ifdef SHUTDOWN
-	/* @src park.c:baton__worker_park load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN */
+	/* @src crew.c:baton__pool_may_end load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN */
 	alone = pool_state & SHUT;
 #endif
 	/* @src idle.c:baton__idle_enter store_seq_cst(&sleeper->wake */

@@ -4,6 +4,8 @@
  */
 #include "engine.h"
 
+#include <pthread.h>
+
 unsigned sim_pick(unsigned count)
 {
 	return sim_choose(count, count);
@@ -42,6 +44,12 @@ int sim_sched_yield(void)
 	if (me->in_haste)
 		me->yielded = false;
 	return 0;
+}
+
+pthread_t sim_pthread_self(void);
+pthread_t sim_pthread_self(void)
+{
+	return sim_self;
 }
 
 void sim_spin(void);

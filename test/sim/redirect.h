@@ -23,6 +23,7 @@
 int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*function)(void *), void *argument);
 int sim_pthread_join(pthread_t thread, void **result);
+pthread_t sim_pthread_self(void);
 int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int sim_pthread_key_delete(pthread_key_t key);
 int sim_pthread_setspecific(pthread_key_t key, const void *value);
@@ -36,6 +37,7 @@ void sim_spin(void);
 
 #define pthread_create sim_pthread_create
 #define pthread_join sim_pthread_join
+#define pthread_self sim_pthread_self
 #define pthread_key_create sim_pthread_key_create
 #define pthread_key_delete sim_pthread_key_delete
 #define pthread_setspecific sim_pthread_setspecific

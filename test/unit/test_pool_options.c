@@ -51,7 +51,7 @@ static struct work run_note_thread(const struct baton_pool_options *options)
 
 Test(pool_options, names_its_threads, .timeout = 10)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0};
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
 
 	cr_assert_str_eq(run_note_thread(&options).name, "baton-0");
 	options.name = "a-very-long-name";
@@ -60,7 +60,7 @@ Test(pool_options, names_its_threads, .timeout = 10)
 
 Test(pool_options, answers_edeadlk_to_its_own_workers, .timeout = 10)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0};
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
 
 	cr_assert_eq(run_note_thread(&options).result, -EDEADLK);
 }
@@ -82,7 +82,7 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 Test(pool_options, leaves_nothing_behind_when_a_thread_cannot_be_created, .timeout = 30)
 {
 	for (int possible = 0; possible < 8; possible++) {
-		struct baton_pool_options options = {8, NULL, 0, NULL, 0};
+		struct baton_pool_options options = {8, NULL, 0, NULL, 0, 0, 0};
 		struct baton_pool *pool = NULL;
 
 		atomic_store(&creations_left, possible);
@@ -98,11 +98,12 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 	int negative = -1;
 	int absent = 60000;
 	struct baton_pool_options options[] = {
-		{BATON_POOL_WORKERS_MAX + 1, NULL, 0, NULL, 0},
-		{1, NULL, 1, NULL, 0}, /* no such stack; a page is too small as well */
-		{1, NULL, SIZE_MAX, NULL, 0},
-		{1, NULL, 0, &negative, 1},
-		{1, NULL, 0, &absent, 1},
+		{BATON_POOL_WORKERS_MAX + 1, NULL, 0, NULL, 0, 0, 0},
+		{1, NULL, 1, NULL, 0, 0, 0}, /* no such stack; a page is too small as well */
+		{1, NULL, SIZE_MAX, NULL, 0, 0, 0},
+		{1, NULL, 0, &negative, 1, 0, 0},
+		{1, NULL, 0, &absent, 1, 0, 0},
+		{1, NULL, 0, NULL, 0, BATON_POOL_SPARES_MAX + 1, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

@@ -136,9 +136,11 @@ SIM_UNSEEN void sim_items_settled(const struct sim_item *items, unsigned count)
 			sim_fail("item %u was accepted, and is lost", i);
 }
 
+size_t sim_spares = BATON_POOL_NO_SPARES;
+
 struct baton_pool *sim_pool_awake(unsigned workers)
 {
-	struct baton_pool_options options = {.workers = workers};
+	struct baton_pool_options options = {.workers = workers, .spares_max = sim_spares};
 	struct baton_pool *pool = NULL;
 
 	sim_calm(true);

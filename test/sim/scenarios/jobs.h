@@ -60,6 +60,9 @@ unsigned sim_items_left(const struct sim_item *items, unsigned count);
 /* At the end: each item that was given away was got, cancelled or refused. */
 void sim_items_settled(const struct sim_item *items, unsigned count);
 
+/* Of the pools below: spares at most; none unless a scenario says so. */
+extern size_t sim_spares;
+
 /* A pool of so many workers, all of them asleep; and one whose workers are still starting. */
 struct baton_pool *sim_pool(unsigned workers);
 struct baton_pool *sim_pool_awake(unsigned workers);
