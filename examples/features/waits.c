@@ -68,9 +68,11 @@ static void audit_job(struct baton_plain_job *job)
 	(void)baton_future_complete(&audited, 0, NULL);
 }
 
-static void *book(void *argument)
+static void *book(void *pool)
 {
-	(void)argument;
+	/* Now that we hold "accounts". */
+	if (baton_pool_submit(pool, &auditor))
+		return NULL;
 	(void)baton_future_wait(&both_hold);
 	status[1] = baton_call(&b, nothing, NULL, NULL);
 	if (status[1] == -EDEADLK)
@@ -99,8 +101,7 @@ int main(void)
 	printf("%d jobs that block on one worker: %u spare threads came\n", JOBS,
 	       (unsigned)stats.spares_started);
 
-	(void)baton_pool_submit(pool, &auditor);
-	(void)baton_call(&a, book, NULL, NULL);
+	(void)baton_call(&a, book, pool, NULL);
 	(void)baton_future_wait(&audited);
 	printf("of the two that wait for each other one gets -EDEADLK: %s\n",
 	       (status[0] == -EDEADLK) != (status[1] == -EDEADLK) ? "yes" : "no");
