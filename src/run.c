@@ -90,3 +90,29 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (stats)
 		baton__count(&stats->executed, 1);
 }
+
+void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
+                            struct baton_task *task)
+{
+	struct baton_future *future = task->_future;
+	baton_task_fn fn = task->_run;
+	int status;
+
+	if (BATON_UNLIKELY(fn == baton__labelled_run) ||
+	    BATON_UNLIKELY(fn == baton__windowed_run)) {
+		baton__run_watched(frame, resource, task, NULL);
+		return;
+	}
+	if (BATON_UNLIKELY(!baton__future_claim(future, &resource->_job._turn))) {
+		baton__cancel_entered(resource, task);
+		return;
+	}
+	frame->future = future;
+	status = fn(task); /* last touch of the task */
+	/* NULL: as above. */
+	future = frame->future;
+	frame->future = NULL;
+	if (BATON_LIKELY(future != NULL))
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, frame->value, NULL);
+}

@@ -9,19 +9,25 @@
 
 struct baton__batch;
 
-/* A task with a future, or of a resource that has statistics, an extension or hooks. */
+/* A task of a resource with statistics, an extension or hooks; or a labelled or windowed one. */
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);
+
+/* A task with a future, of another resource. */
+void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
+                            struct baton_task *task);
 
 /* Enters the task, and completes its future. `batch`: NULL without hooks. */
 BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
                                   struct baton_task *task, struct baton__batch *batch)
 {
 	frame->value = NULL;
-	if (BATON_LIKELY(!task->_future) && BATON_LIKELY(!resource->_stats) && BATON_LIKELY(!batch))
+	if (BATON_UNLIKELY(resource->_stats != NULL) || BATON_UNLIKELY(batch != NULL))
+		baton__run_watched(frame, resource, task, batch);
+	else if (BATON_LIKELY(!task->_future))
 		(void)task->_run(task); /* last touch of the task */
 	else
-		baton__run_watched(frame, resource, task, batch);
+		baton__run_with_future(frame, resource, task);
 }
 
 /* As baton__cancel_task, of one that the bound counts as gone already. */
