@@ -145,8 +145,8 @@ $(eval $(call variant,build/ubsan,$(INSTRUMENTED) -fsanitize=undefined \
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan check-ubsan
-STEPS := tidy check-headers check check-cxx check-symbols check-install check-asan check-tsan \
-	check-ubsan $(EXTRA_CHECKS)
+STEPS := tidy check-headers check-readme check check-cxx check-symbols check-install \
+	check-asan check-tsan check-ubsan $(EXTRA_CHECKS)
 
 test: | build/deps/build build/deps/test ## every check below; sets up what it needs
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(STEPS)
@@ -163,7 +163,7 @@ check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 check-ubsan: $(TESTS:%=build/ubsan/%) ## the tests under UndefinedBehaviorSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-ubsan $(sort $^)
 
-.PHONY: check-cxx check-headers check-symbols check-install
+.PHONY: check-cxx check-headers check-symbols check-install check-readme
 check-cxx: build/test/unit/cxx_smoke ## the public headers and initialisers in C++17
 	$(Q)timeout 60 $<
 
@@ -179,6 +179,9 @@ check-headers: | build/deps/test ## each header compiles alone, as C11 and as C+
 
 check-symbols: $(SHARED) build/libbaton.a ## what is exported is what baton.map and the headers say
 	$(Q)CC='$(CC)' test/symbols.sh $^
+
+check-readme: | build/deps/build ## the README's pieces of code compile
+	$(Q)CC='$(CC)' test/readme/check.sh
 
 check-install: all | build/deps/test ## install, build the README's example, uninstall
 	$(Q)MAKE='$(MAKE)' CC='$(CC)' test/install.sh

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* What the pieces of code in the README's section on the modules take for granted. */
+#ifndef BATON_TEST_README_PRELUDE_H
+#define BATON_TEST_README_PRELUDE_H
+
+#include <baton.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct session {
+	struct baton_resource resource;
+	struct baton_extension extension;
+	struct baton_lanes lanes;
+	struct baton_bound bound;
+	struct baton_bound_config bound_config;
+	struct baton_timer keep_alive;
+	struct baton_window window;
+};
+
+struct publish {
+	struct baton_labelled labelled;
+	struct baton_windowed windowed;
+	struct baton_detached token;
+	struct baton_deadline deadline;
+	struct baton_undo undo;
+};
+
+struct topic {
+	struct baton_resource resource;
+	struct baton_trigger flush;
+	long messages;
+};
+
+struct client {
+	struct baton_tag tag;
+};
+
+extern struct session *session, *store;
+extern struct publish *publish;
+extern struct topic *topic, *other;
+extern struct client *client;
+extern struct baton_resource **resources;
+extern struct baton_suspension *suspensions;
+extern struct baton_fan_out *fan_out;
+extern struct baton_deadlock_link *links;
+
+extern struct baton_future future;
+extern size_t count, which, length;
+extern int status;
+extern long total;
+extern int fd;
+extern void *message;
+
+int publish_run(struct baton_task *task);
+int keep_alive_expired(struct baton_timer *timer);
+int transaction_begin(struct baton_resource *resource);
+int transaction_commit(struct baton_resource *resource);
+void flush(struct baton_trigger *trigger, uint64_t fires);
+int deliver(struct baton_resource *resource, void *arg, size_t index);
+int remove_again(struct baton_undo *undo);
+int release_quota(void *session);
+
+#endif
