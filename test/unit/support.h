@@ -333,7 +333,9 @@ static inline struct baton_pool *pool_of(size_t workers)
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
 	struct baton_pool *pool = NULL;
 
+	/* So many threads, whoever waits: test_spares.c is about the others. */
 	options.workers = workers;
+	options.spares_max = BATON_POOL_NO_SPARES;
 	MUST(baton_pool_create(&options, &pool) == 0);
 	return pool;
 }
