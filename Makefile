@@ -24,7 +24,8 @@ LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-examples check-budget check-sim check-models check-mutants-quick \
-	check-faults check-stress check-fuzz-corpus check-load check-commit
+	check-faults check-stress check-fuzz-corpus check-load check-commit \
+	check-broker
 
 CC ?= cc
 CXX ?= g++
@@ -67,6 +68,7 @@ BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
+BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
 
 SHARED := build/libbaton.so.$(VERSION)
@@ -219,7 +221,7 @@ build/examples/features/group_commit: build/examples/features/group_commit.o bui
 
 build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -luv -pthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(BROKER_LIBS) -pthread
 
 .PHONY: check-examples
 check-examples: $(FEATURES) ## the examples of single features, which check themselves

@@ -107,7 +107,7 @@ for group; do
 		;;
 	demo)
 		need_command mosquitto_pub mosquitto-clients
-		need_headers uv.h libuv1-dev
+		need_headers uv.h libuv1-dev openssl/ssl.h libssl-dev crypt.h libcrypt-dev
 		;;
 	commit)
 		need_headers sqlite3.h libsqlite3-dev

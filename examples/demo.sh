@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # baton's examples on real input: the counter, the subscriptions, and then the MQTT broker with
-# Debian's own clients. Four mosquitto_pub send real text, line by line, at QoS 0 and 1, to four
-# mosquitto_sub with an exact topic, `+`, `#` and overlapping subscriptions; what each of these
-# printed is compared with what was sent, byte by byte. Run from the repository's root when the
-# examples are built (make demo). Exit status 0: everything was as it should be.
+# Debian's own clients: a retained message, a will, a session that is resumed. Then five
+# mosquitto_pub send real text, line by line, at QoS 0, 1 and 2, to five mosquitto_sub with an exact
+# topic, `+`, `#` and overlapping subscriptions; what each of these printed is compared with what
+# was sent, byte by byte. Meanwhile others send what is not MQTT. Run from the repository's root
+# when the examples are built (make demo). Exit status 0: everything was as it should be.
 #
-#   DEMO_LINES=n   lines per publisher (default 150000; at QoS 1 at most 60000)
+#   DEMO_LINES=n   lines per publisher (default 150000; at QoS 1 and 2 at most 60000)
 #   BUILD=dir      where the binaries are (default build)
 
 set -u
@@ -21,8 +22,8 @@ pids=()
 # mosquitto_pub 2.0.11 -l -q 1 ends too early with more lines than there are packet ids: it takes
 # the first acknowledgement of the id that its last line will have for that of the last line.
 fewer=$((lines < 60000 ? lines : 60000))
-declare -A count=([a]=$lines [b]=$fewer [c]=$lines [d]=$fewer)
-sent=$((2 * (lines + fewer)))
+declare -A count=([a]=$lines [b]=$fewer [c]=$lines [d]=$fewer [e]=$fewer)
+sent=$((2 * lines + 3 * fewer))
 got=0
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/baton-demo.XXXXXX") || exit 1
@@ -79,9 +80,9 @@ while [ "$(wc -l <"$work/text")" -lt $sent ]; do
 	cat "$work/text" "$work/text" >"$work/more" && mv "$work/more" "$work/text"
 done
 
-# sent.a to sent.d: each line says whose it is, and its number.
+# sent.a to sent.e: each line says whose it is, and its number.
 at=1
-for name in a b c d; do
+for name in a b c d e; do
 	tail -n +$at "$work/text" | head -n "${count[$name]}" |
 		awk -v name=$name '{printf "%s %07d %s\n", name, NR, $0}' >"$work/sent.$name"
 	at=$((at + count[$name]))
@@ -89,7 +90,9 @@ done
 
 # ---- the broker ----
 
+# Its limits are so wide that it drops nothing, however fast the publishers are.
 timeout -k 20 900 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --threads 2 \
+	--max-buffered 1G --max-queued 1000000 --max-queued-bytes 1G --log-level error \
 	--stats >"$work/broker" &
 broker=$!
 pids+=("$broker")
@@ -105,9 +108,37 @@ sub=(timeout -k 10 $limit stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port")
 	fail "the retained message"
 echo "retained: a new subscriber got it"
 
+# ---- a will: its client is killed, so that it cannot say good-bye ----
+
+"${sub[@]}" -d -q 2 -t demo/will -C 1 -W 20 -F 'got %q %t %p' >"$work/heir" 2>&1 &
+heir=$!
+stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port" -d -t demo/nothing --will-topic demo/will \
+	--will-payload 'the last words' --will-qos 2 >"$work/dying" 2>&1 &
+dying=$!
+pids+=("$heir" "$dying")
+wait_for 10 grep -q '^Subscribed' "$work/heir" || fail "will: no SUBACK"
+wait_for 10 grep -q 'CONNACK' "$work/dying" || fail "will: no CONNACK"
+kill -KILL "$dying"
+wait "$dying" 2>/dev/null
+wait "$heir" || fail "the will"
+grep -qx 'got 2 demo/will the last words' "$work/heir" || fail "the will"
+echo "will: published for a client that was killed"
+
+# ---- a session: it has a subscription, goes away, and gets what has come meanwhile ----
+
+keeper=("${sub[@]}" -c -i demo-keeper -q 2 -t demo/kept)
+"${keeper[@]}" -E || fail "session: subscribe"
+for qos in 1 2; do
+	"${pub[@]}" -q $qos -t demo/kept -m "while you were away, $qos" || fail "session: publish"
+done
+printf '%s\n' '1 while you were away, 1' '2 while you were away, 2' >"$work/kept"
+"${keeper[@]}" -C 2 -W 10 -F '%q %p' | cmp -s - "$work/kept" || fail "the resumed session"
+echo "session: resumed, with the messages that came while its client was away"
+
 # ---- subscribers, all acknowledged before anybody publishes ----
 
-declare -A expects=([exact]="c d" [plus]="a b" [hash]="a b c d" [overlap]="a b c d")
+declare -A expects=([exact]="c d" [plus]="a b" [once]="e" [hash]="a b c d e"
+	[overlap]="a b c d e")
 
 subscribe() {
 	local name=$1 expected=0 publisher
@@ -125,6 +156,7 @@ subscribe() {
 declare -A subscribers=()
 subscribe exact -q 0 -t text/shared
 subscribe plus -q 1 -t text/own/+
+subscribe once -q 2 -t text/once
 subscribe hash -q 0 -t 'text/#'
 subscribe overlap -q 1 -t 'text/#' -t text/shared -t 'text/+/b'
 for name in "${!subscribers[@]}"; do
@@ -133,12 +165,13 @@ done
 
 start=$(date +%s%N)
 publishers=()
-for name in a b c d; do
+for name in a b c d e; do
 	case $name in
 	a) "${pub[@]}" -i demo-a -q 0 -t text/own/a -l <"$work/sent.a" & ;;
 	b) "${pub[@]}" -i demo-b -q 1 -t text/own/b -l <"$work/sent.b" & ;;
 	c) "${pub[@]}" -i demo-c -q 0 -t text/shared -l <"$work/sent.c" & ;;
 	d) "${pub[@]}" -i demo-d -q 1 -t text/shared -l <"$work/sent.d" & ;;
+	e) "${pub[@]}" -i demo-e -q 2 -t text/once -l <"$work/sent.e" & ;;
 	esac
 	publishers+=($!)
 	pids+=($!)
@@ -194,7 +227,7 @@ done
 for name in hash overlap; do
 	cmp -s "$work/order.exact" "$work/order.$name" || fail "text/shared: no common order"
 done
-echo "verified: every line, in its publisher's order, at each of 4 subscribers;"
+echo "verified: every line, in its publisher's order, at each of 5 subscribers;"
 echo "          both publishers of text/shared in one common order at 3"
 
 kill -TERM "$broker"

@@ -131,12 +131,56 @@ check-commit: | build/deps/commit ## kill -9 loses no row that was acknowledged;
 		mkdir -p build/results; echo 0 0 >build/results/$@; \
 	fi
 
+# ---- The broker from end to end: real clients, and what no client sends; see test/broker/story.h ----
+E2E_SOURCES := $(wildcard test/broker/*.c)
+MQTTJS := test/broker/mqttjs.sh build/mqttjs
+
+build/broker/e2e: $(E2E_SOURCES:%.c=build/%.o)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
+
+-include $(E2E_SOURCES:%.c=build/%.d)
+
+# $1: where its files go; $2: what it adds to compiling and linking.
+define instrumented_broker
+$1/examples/%.o: examples/%.c $1/flags | build/deps/build build/deps/demo
+	$$(call say,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $$(INSTRUMENTED) $2 -c -o $$@ $$<
+
+$1/examples/broker/broker: $(BROKER_SOURCES:%.c=$1/%.o) $1/libbaton.a
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(BROKER_LIBS) -pthread
+
+-include $(BROKER_SOURCES:%.c=$1/%.d)
+endef
+
+$(eval $(call instrumented_broker,build/asan,-fsanitize=address))
+$(eval $(call instrumented_broker,build/tsan,-fsanitize=thread))
+
+# E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
+.PHONY: check-broker check-broker-asan check-broker-tsan
+check-broker: build/broker/e2e $(BROKER) | build/deps/demo ## the broker and its clients, end to end
+	$(Q)$(MQTTJS)
+	$(Q)TEST_ARGS='$(E2E_ARGS)' test/run.sh $@ $<
+
+check-broker-asan: build/broker/e2e build/asan/examples/broker/broker ## under AddressSanitizer
+	$(Q)$(MQTTJS)
+	$(Q)E2E_SCALE=3 TEST_ARGS='--broker $(word 2,$^) --jobs 8 $(E2E_ARGS)' test/run.sh $@ $<
+
+check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under ThreadSanitizer
+	$(Q)$(MQTTJS)
+	$(Q)E2E_SCALE=5 TEST_ARGS='--broker $(word 2,$^) --jobs 4 $(E2E_ARGS)' $(SETARCH) \
+		test/run.sh $@ $<
+
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
-FUZZERS := decoder api
+FUZZERS := decoder inflight api
 FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
 	$(addprefix examples/broker/,codec.c names.c input.c)
+FUZZ_inflight := test/fuzz/fuzz_inflight.c $(addprefix examples/broker/,inflight.c received.c)
 
 FUZZ_CC ?= clang
 FUZZ_SOURCES := $(sort $(foreach f,$(FUZZERS),$(FUZZ_$f)))
@@ -247,4 +291,5 @@ deep-fuzz:
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress check-faults \
-		check-faults-asan check-fuzz-corpus deep-fuzz coverage
+		check-faults-asan check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
+		coverage

@@ -12,9 +12,11 @@
  *
  * Each arrow is a submit by the step before it, in its own order, so the order of a topic is the
  * order at all its subscribers, and a publisher's order survives all hops.
+ * Back to the publisher go PUBACK or PUBREC from the topic, before it fans out; what a subscriber
+ * acknowledges goes from its connection to its session.
  *
  * The way of a SUBSCRIBE: connection -> subscription tree -> topic table -> (topics, session); see
- * request.h.
+ * request.h. Of a CONNECT: connection -> client ids -> session -> connection; see session.h.
  */
 #ifndef BROKER_BROKER_H
 #define BROKER_BROKER_H
@@ -28,32 +30,34 @@
 
 #include "clients.h"
 #include "matcher.h"
+#include "options.h"
+#include "passwords.h"
 #include "stats.h"
 #include "table.h"
 
 struct loop;
 
-struct broker_options {
-	const char *host;
-	unsigned int port;
-	unsigned int threads;
-	unsigned int workers;
-	unsigned int window; /* most QoS 1 messages on their way to one subscriber */
-	size_t packet_max;   /* bytes of one packet from a client */
-	size_t buffered_max; /* bytes that wait for one subscriber */
-	bool stats;
-};
-
 struct broker {
 	struct broker_options options;
 	struct baton_pool *pool;
+	struct baton_pool *slow_pool;        /* for what may take its time: passwords, the log */
 	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
 	struct matcher matcher;
 	struct table table;
 	struct clients clients;
 	struct stats stats;
+	struct passwords passwords;
+	bool ending; /* atomic: hurry */
 	struct loop *loops;
 	unsigned int loops_running;
+	unsigned int loops_quiet; /* atomic, see loop_stop() */
 };
+
+/* Reads the files that the options name. Errors are logged; what could not be read stays. */
+int broker_load(struct broker *broker);
+
+/* Errors are logged, and whatever status it returns deinit has to follow. */
+int broker_init(struct broker *broker);
+void broker_deinit(struct broker *broker, int status);
 
 #endif

@@ -90,7 +90,7 @@ static uint16_t cursor_u16(struct cursor *cursor)
 {
 	const unsigned char *taken = cursor_take(cursor, 2);
 
-	return taken == NULL ? 0 : (uint16_t)((taken[0] << 8) | taken[1]);
+	return (uint16_t)(taken == NULL ? 0 : (taken[0] << 8) | taken[1]);
 }
 
 static struct slice cursor_binary(struct cursor *cursor)
@@ -137,6 +137,17 @@ static bool connect_flags_valid(uint8_t flags)
 	return (flags & 0x80) != 0 || (flags & 0x40) == 0;
 }
 
+/* 3.1.3.2, 3.1.3.3: the will has a topic name; its message is any bytes. */
+static void cursor_will(struct cursor *cursor, uint8_t flags, struct codec_publish *will)
+{
+	will->topic = cursor_string(cursor);
+	will->payload = cursor_binary(cursor);
+	will->qos = (flags >> 3) & 3;
+	will->retain = (flags & 0x20) != 0;
+	if (!names_topic_valid(will->topic))
+		cursor->bad = true;
+}
+
 int codec_connect(const struct codec_frame *frame, struct codec_connect *connect)
 {
 	struct cursor cursor = cursor_over(frame);
@@ -146,40 +157,31 @@ int codec_connect(const struct codec_frame *frame, struct codec_connect *connect
 
 	if (cursor.bad)
 		return -EPROTO;
-	if (names_equal(name, (struct slice){"MQIsdp", 6}))
-		return -EPROTONOSUPPORT;
-	if (!names_equal(name, (struct slice){"MQTT", 4}))
-		return -EPROTO;
-	if (level != 4)
+	if (!names_equal(name, (struct slice){"MQTT", 4}) || level != 4)
 		return -EPROTONOSUPPORT;
 	flags = cursor_u8(&cursor);
 	if (!connect_flags_valid(flags))
 		return -EPROTO;
-	connect->clean = (flags & 0x02) != 0;
+	*connect = (struct codec_connect){.clean = (flags & 0x02) != 0};
 	connect->keep_alive = cursor_u16(&cursor);
 	connect->client_id = cursor_string(&cursor);
-	if ((flags & 0x04) != 0) {
-		const struct slice topic = cursor_string(&cursor);
-
-		if (cursor.bad || !names_topic_valid(topic))
-			return -EPROTO;
-		cursor_binary(&cursor);
-	}
+	if ((flags & 0x04) != 0)
+		cursor_will(&cursor, flags, &connect->will);
 	if ((flags & 0x80) != 0)
-		cursor_string(&cursor);
+		connect->user_name = cursor_string(&cursor);
 	if ((flags & 0x40) != 0)
-		cursor_binary(&cursor);
+		connect->password = cursor_binary(&cursor);
 	return cursor.bad || cursor.left != 0 ? -EPROTO : 0;
 }
 
 int codec_publish(const struct codec_frame *frame, struct codec_publish *publish)
 {
 	struct cursor cursor = cursor_over(frame);
-	const bool duplicate = (frame->flags & 0x08) != 0;
 
+	publish->duplicate = (frame->flags & 0x08) != 0;
 	publish->qos = (frame->flags >> 1) & 3;
 	publish->retain = (frame->flags & 0x01) != 0;
-	if (publish->qos == 0 && duplicate)
+	if (publish->qos == 0 && publish->duplicate)
 		return -EPROTO;
 	publish->topic = cursor_string(&cursor);
 	publish->packet_id = publish->qos > 0 ? cursor_packet_id(&cursor) : 0;
@@ -259,25 +261,26 @@ size_t codec_put_string(unsigned char *out, struct slice text)
 	return 2 + text.size;
 }
 
-size_t codec_put_connack(unsigned char *out, uint8_t return_code)
+size_t codec_put_connack(unsigned char *out, bool present, uint8_t return_code)
 {
 	size_t at = codec_put_header(out, CODEC_CONNACK, 0, 2);
 
-	out[at++] = 0; /* session present: no session outlives its connection yet */
+	out[at++] = present ? 1 : 0;
 	out[at++] = return_code;
 	return at;
 }
 
 size_t codec_put_ack(unsigned char *out, uint8_t type, uint16_t packet_id)
 {
-	const size_t at = codec_put_header(out, type, 0, 2);
+	const size_t at = codec_put_header(out, type, type == CODEC_PUBREL ? 2 : 0, 2);
 
 	return at + codec_put_u16(out + at, packet_id);
 }
 
 size_t codec_put_publish(unsigned char *out, const struct codec_publish *publish)
 {
-	const uint8_t flags = (uint8_t)((publish->qos << 1) | (publish->retain ? 1 : 0));
+	const uint8_t flags = (uint8_t)((publish->duplicate ? 8 : 0) | (publish->qos << 1) |
+	                                (publish->retain ? 1 : 0));
 	const size_t id_size = publish->qos > 0 ? 2 : 0;
 	size_t at = codec_put_header(out, CODEC_PUBLISH, flags,
 	                             2 + publish->topic.size + id_size + publish->payload.size);

@@ -46,22 +46,26 @@ struct codec_frame {
 int codec_frame(const unsigned char *bytes, size_t size, size_t size_max,
                 struct codec_frame *frame);
 
-struct codec_connect {
-	struct slice client_id;
-	uint16_t keep_alive;
-	bool clean;
-};
-
-/* 0; -EPROTO; -EPROTONOSUPPORT: another level of the protocol, to be told by return code 1. */
-int codec_connect(const struct codec_frame *frame, struct codec_connect *connect);
-
 struct codec_publish {
 	struct slice topic;
 	struct slice payload;
 	uint16_t packet_id; /* 0 with QoS 0 */
 	uint8_t qos;
 	bool retain;
+	bool duplicate;
 };
+
+struct codec_connect {
+	struct slice client_id;
+	struct codec_publish will; /* its topic has no bytes if there is none */
+	struct slice user_name;    /* bytes is NULL if there is none; it may be empty */
+	struct slice password;     /* the same */
+	uint16_t keep_alive;
+	bool clean;
+};
+
+/* 0; -EPROTO; -EPROTONOSUPPORT: another protocol or level, to be told by return code 1. */
+int codec_connect(const struct codec_frame *frame, struct codec_connect *connect);
 
 int codec_publish(const struct codec_frame *frame, struct codec_publish *publish);
 
@@ -71,7 +75,7 @@ int codec_filters(const struct codec_frame *frame, uint16_t *packet_id, size_t *
 /* The filter at `*offset`, which starts as 0; only for a frame that codec_filters has accepted. */
 struct slice codec_filter_next(const struct codec_frame *frame, size_t *offset, uint8_t *qos);
 
-/* PUBACK. */
+/* PUBACK, PUBREC, PUBREL and PUBCOMP. */
 int codec_ack(const struct codec_frame *frame, uint16_t *packet_id);
 
 /* PINGREQ and DISCONNECT. */
@@ -81,10 +85,12 @@ int codec_empty(const struct codec_frame *frame);
 #define CODEC_HEADER_MAX 5
 
 size_t codec_put_header(unsigned char *out, uint8_t type, uint8_t flags, size_t remaining);
-size_t codec_put_u16(unsigned char *out, uint16_t value);                   /* 2 */
-size_t codec_put_string(unsigned char *out, struct slice text);             /* 2 + its size */
-size_t codec_put_connack(unsigned char *out, uint8_t return_code);          /* 4 */
-size_t codec_put_ack(unsigned char *out, uint8_t type, uint16_t packet_id); /* 4 */
+size_t codec_put_u16(unsigned char *out, uint16_t value);                        /* 2 */
+size_t codec_put_string(unsigned char *out, struct slice text);                  /* 2 + its size */
+size_t codec_put_connack(unsigned char *out, bool present, uint8_t return_code); /* 4 */
+
+/* PUBACK, PUBREC, PUBREL, PUBCOMP and UNSUBACK: 4. */
+size_t codec_put_ack(unsigned char *out, uint8_t type, uint16_t packet_id);
 
 /* All of a PUBLISH up to its payload: CODEC_HEADER_MAX + 2 + topic + 2. */
 size_t codec_put_publish(unsigned char *out, const struct codec_publish *publish);

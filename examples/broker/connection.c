@@ -2,15 +2,24 @@
 /* Connections: back-pressure and lifetime; see connection.h. */
 #include "connection.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "broker.h"
+#include "log.h"
 #include "loop.h"
 #include "must.h"
 #include "session.h"
+#include "tls.h"
 #include "topic.h"
+#include "will.h"
+
+/* Less than any message is charged with: references of sessions, logins and the like. */
+#define CONNECTION_REFERENCES_MAX 64
 
 /*
  * In `charges`: the loop has stopped reading and wants to be told. Set by the loop thread, while
@@ -18,6 +27,18 @@
  * does not give its charge back but passes it on to the `resume` task.
  */
 #define CONNECTION_PAUSED ((uint64_t)1 << 63)
+
+void connection_pause(struct connection *connection)
+{
+	connection->paused = true;
+	uv_read_stop((uv_stream_t *)&connection->tcp);
+}
+
+void connection_read_on(struct connection *connection)
+{
+	connection->resumed = true; /* outside of tasks, at the end of this turn */
+	connection_dirty(connection);
+}
 
 bool connection_charge(struct connection *connection, uint64_t cost)
 {
@@ -28,12 +49,24 @@ bool connection_charge(struct connection *connection, uint64_t cost)
 		if (__atomic_compare_exchange_n(&connection->charges, &charges,
 		                                charges | CONNECTION_PAUSED, false,
 		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			connection->paused = true;
 			connection->loop->stats.pauses++;
-			uv_read_stop((uv_stream_t *)&connection->tcp);
+			connection_pause(connection);
 			return true;
 		}
 	return false;
+}
+
+bool connection_crowded(const struct connection *connection)
+{
+	return __atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH;
+}
+
+bool connection_quiet(const struct connection *connection)
+{
+	/* Acquire: what the releases of others had submitted before is submitted. */
+	const uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_ACQUIRE);
+
+	return (charges & ~CONNECTION_PAUSED) < CONNECTION_REFERENCES_MAX;
 }
 
 void connection_charge_more(struct connection *connection, uint64_t cost)
@@ -69,21 +102,53 @@ static int connection_run_resume(struct baton_task *task)
 	struct connection *connection = baton_container_of(task, struct connection, resume);
 
 	connection_release(connection, connection->resume_cost);
-	if (!connection->closing) {
-		connection->resumed = true; /* outside of tasks, at the end of this turn */
-		connection_dirty(connection);
-	}
+	if (!connection->closing)
+		connection_read_on(connection);
 	return 0;
 }
 
 static void connection_resume(struct connection *connection)
 {
 	connection->resumed = false;
+	if (connection->loop->stopping)
+		return;
 	connection->paused = false;
 	connection->seen = uv_now(&connection->loop->uv);
 	input_again(connection);
 	if (!connection->closing && !connection->paused && input_start(connection) != 0)
 		connection_close(connection);
+}
+
+static void connection_peer(const struct connection *connection, char *text, size_t text_size)
+{
+	struct sockaddr_storage address;
+	int size = sizeof(address);
+	char host[INET6_ADDRSTRLEN] = "";
+	uint16_t port;
+
+	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) != 0) {
+		snprintf(text, text_size, "somewhere");
+		return;
+	}
+	if (address.ss_family == AF_INET6)
+		port = ((struct sockaddr_in6 *)&address)->sin6_port;
+	else
+		port = ((struct sockaddr_in *)&address)->sin_port;
+	uv_ip_name((struct sockaddr *)&address, host, sizeof(host));
+	snprintf(text, text_size, "%s port %u", host, ntohs(port));
+}
+
+static void connection_announce(struct connection *connection)
+{
+	char peer[80];
+
+	connection->announced = true;
+	connection->loop->stats.connected++;
+	if (!log_wants(LOG_LEVEL_INFO))
+		return;
+	connection_peer(connection, peer, sizeof(peer));
+	log_line(LOG_LEVEL_INFO, connection->session->client_id, "connected from %s%s", peer,
+	         connection->tls != NULL ? ", TLS" : "");
 }
 
 void connection_turn(struct connection *connection)
@@ -96,8 +161,11 @@ void connection_turn(struct connection *connection)
 	else if (!connection->closing && more && !connection->paused &&
 	         input_start(connection) != 0)
 		connection_close(connection);
+	if (connection->session != NULL && !connection->announced)
+		connection_announce(connection);
 	if (!connection->closing)
 		output_flush(connection);
+	loop_watch(connection->loop, connection_deadline(connection));
 }
 
 void connection_dirty(struct connection *connection)
@@ -113,19 +181,26 @@ static int connection_run_send(struct baton_task *task)
 {
 	struct packet *packet = baton_container_of(task, struct packet, task);
 	struct connection *connection = packet->connection;
+	const size_t cost = output_cost(packet);
 
 	packet_end_hop(packet);
 	if (connection->closing) {
 		packet_destroy(packet);
+		if (cost > 0)
+			connection_release(connection, cost);
 		return 0;
 	}
-	output_append(connection, packet);
+	output_push(connection, packet);
 	connection_dirty(connection);
 	return 0;
 }
 
 void connection_send(struct connection *connection, struct packet *packet)
 {
+	const size_t cost = output_cost(packet);
+
+	if (cost > 0)
+		connection_charge_more(connection, cost);
 	packet->connection = connection;
 	baton_task_init(&packet->task, connection_run_send, NULL);
 	must(baton_submit(&connection->resource, &packet->task), "send");
@@ -138,7 +213,7 @@ uint64_t connection_written(const struct connection *connection)
 
 static int connection_run_kick(struct baton_task *task)
 {
-	connection_close(baton_container_of(task, struct connection, kick));
+	connection_fail(baton_container_of(task, struct connection, kick), "kicked out");
 	return 0;
 }
 
@@ -174,14 +249,37 @@ static void connection_closed(uv_handle_t *handle)
 	struct connection *connection = handle->data;
 
 	output_drop(connection);
+	tls_destroy(connection->tls);
+	connection->tls = NULL;
 	input_free(connection);
 	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
 		if (connection->topics[i] != NULL)
 			topic_unuse(connection->topics[i]);
-	if (connection->session != NULL)
-		session_end(connection->session);
+	if (connection->session != NULL) {
+		will_publish(connection);
+		session_leave(connection->session, connection->attempted);
+	}
 	connection->session = NULL;
+	will_forget(connection);
 	connection_release(connection, CONNECTION_REFERENCE);
+}
+
+static void connection_log_end(const struct connection *connection)
+{
+	const bool fault = connection->why != NULL && !connection->loop->stopping;
+	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+	const char *why = connection->why != NULL ? connection->why : "by the client";
+	const struct session *session = connection->session;
+	char peer[80];
+
+	if (!log_wants(level))
+		return;
+	if (session != NULL && session->client_id.size > 0) {
+		log_line(level, session->client_id, "closed: %s", why);
+		return;
+	}
+	connection_peer(connection, peer, sizeof(peer));
+	log_line(level, LOG_NOBODY, "closed: %s; it was %s", why, peer);
 }
 
 void connection_close(struct connection *connection)
@@ -189,24 +287,31 @@ void connection_close(struct connection *connection)
 	if (connection->closing)
 		return;
 	connection->closing = true;
+	if (connection->announced)
+		connection->loop->stats.connected--;
+	connection_log_end(connection);
 	output_flush(connection); /* last words, such as a CONNACK that refuses */
+	if (connection->tls != NULL && output_empty(connection)) {
+		tls_goodbye(connection->tls);
+		output_flush(connection);
+	}
 	uv_close((uv_handle_t *)&connection->tcp, connection_closed);
 }
 
-int connection_open(struct loop *loop, int fd)
+void connection_fail(struct connection *connection, const char *why)
 {
-	struct connection *connection = calloc(1, sizeof(*connection));
-	int status;
+	if (connection->why == NULL)
+		connection->why = why;
+	connection_close(connection);
+}
 
-	if (connection == NULL) {
-		close(fd);
-		return -ENOMEM;
-	}
+static void connection_init(struct connection *connection, struct loop *loop)
+{
 	connection->loop = loop;
 	connection->output_end = &connection->output_first;
 	connection->charges = CONNECTION_REFERENCE;
-	connection->seen = uv_now(&loop->uv);
-	connection->silence_max = LOOP_CONNECT_MS;
+	connection->opened = uv_now(&loop->uv);
+	connection->seen = connection->opened;
 	baton_resource_init(&connection->resource, connection, "connection", &loop->config,
 	                    &connection->stats);
 	baton_task_init(&connection->resume, connection_run_resume, NULL);
@@ -215,6 +320,22 @@ int connection_open(struct loop *loop, int fd)
 	baton_task_init(&connection->finaliser, connection_finalise, NULL);
 	uv_tcp_init(&loop->uv, &connection->tcp); /* creates no socket, so it cannot fail */
 	connection->tcp.data = connection;
+}
+
+int connection_open(struct loop *loop, int fd)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	char peer[80];
+	int status;
+
+	if (connection != NULL && loop->tls != NULL)
+		connection->tls = tls_create(loop->tls);
+	if (connection == NULL || (loop->tls != NULL && connection->tls == NULL)) {
+		free(connection);
+		close(fd);
+		return -ENOMEM;
+	}
+	connection_init(connection, loop);
 	loop_remember(loop, connection);
 	status = uv_tcp_open(&connection->tcp, fd);
 	if (status != 0)
@@ -222,6 +343,12 @@ int connection_open(struct loop *loop, int fd)
 	else
 		status = input_start(connection);
 	if (status != 0)
-		connection_close(connection);
+		connection_fail(connection, uv_strerror(status));
+	else
+		loop_watch(loop, connection_deadline(connection));
+	if (log_wants(LOG_LEVEL_DEBUG)) {
+		connection_peer(connection, peer, sizeof(peer));
+		log_line(LOG_LEVEL_DEBUG, LOG_NOBODY, "accepted %s", peer);
+	}
 	return status;
 }

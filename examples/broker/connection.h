@@ -13,7 +13,12 @@
  * published and that is still on its way through resources (message.h). Above
  * CONNECTION_CHARGES_HIGH its socket is not read; at CONNECTION_CHARGES_LOW whoever brought it
  * there has the loop read on. At zero nobody can submit to it any more; its resource closes, and
- * the finaliser, on the loop thread, frees it.
+ * the finaliser, on the loop thread, frees it. What the broker has to say to the client itself,
+ * such as acknowledgements, is charged too until it is written: who asks and does not read the
+ * answers is not read.
+ *
+ * Nothing wakes the loop to look for silent and stuck clients but the earliest time at which one of
+ * them may have become so (connection_deadline).
  */
 #ifndef BROKER_CONNECTION_H
 #define BROKER_CONNECTION_H
@@ -31,6 +36,7 @@
 struct loop;
 struct session;
 struct session_acks;
+struct tls;
 struct topic_use;
 
 #define CONNECTION_REFERENCE 1
@@ -47,6 +53,10 @@ struct connection {
 		*dirty_next; /* of those that the loop looks after at the end of its turn */
 	bool dirty;
 	bool closing;
+	bool admitted;   /* its CONNECT may be handled, see login.h */
+	bool announced;  /* in the log */
+	const char *why; /* it is closed; NULL: the client wanted it */
+	struct tls *tls; /* NULL: plain */
 
 	/* Input. */
 	bool paused;          /* not read, see above */
@@ -55,9 +65,13 @@ struct connection {
 	unsigned char *input; /* the beginning of a packet whose end has not come yet */
 	size_t input_size;
 	size_t input_capacity;
-	uint64_t seen; /* when it was last heard of, in the loop's milliseconds */
+	uint64_t opened; /* this and the next in the loop's milliseconds */
+	uint64_t seen;   /* when it was last heard of */
+	uint64_t begun;  /* when the packet that is kept began */
 	uint64_t silence_max;
-	struct session *session;                     /* from CONNECT on */
+	struct session *session;                     /* counted; from its CONNACK on */
+	uint64_t epoch;                              /* the number of its join, see session.h */
+	struct message *will;                        /* a reference and a hop */
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
 	struct session_acks *acks;                   /* read in this turn */
 
@@ -66,8 +80,12 @@ struct connection {
 	struct packet **output_end;
 	size_t output_offset; /* bytes of the first packet that are written */
 	size_t writing;       /* bytes that a uv_write has taken */
+	size_t left;          /* of these, when it was looked last */
+	uint64_t progressed;  /* when the socket took something, as far as is known */
+	unsigned char *spill; /* with TLS, what is being written */
 	uv_write_t write;
-	uint64_t written; /* atomic, written by the loop thread: bytes of messages, ever */
+	uint64_t attempted; /* the order (inflight.h) of the last message begun to be written */
+	uint64_t written;   /* atomic, written by the loop thread: bytes of messages, ever */
 
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
@@ -86,11 +104,31 @@ int connection_open(struct loop *loop, int fd);
 /* Closes the socket; the rest of the end follows by itself. */
 void connection_close(struct connection *connection);
 
+/* Closes it because of that, which is for the log; a string that stays. */
+void connection_fail(struct connection *connection, const char *why);
+
+/* Nothing that it has published is on its way any more. */
+bool connection_quiet(const struct connection *connection);
+
+/* deadline.c: the next time to look at it, UINT64_MAX: none; looks, and closes it if it is time. */
+uint64_t connection_deadline(const struct connection *connection);
+void connection_check(struct connection *connection, uint64_t now);
+
+/* deadline.c: the socket has begun to take what is being written. */
+void connection_progress(struct connection *connection);
+
 /* At the end of a turn: reads on if it was resumed, and writes. */
 void connection_turn(struct connection *connection);
 
+/* Handles no more of its input, and does not read on; until it may. */
+void connection_pause(struct connection *connection);
+void connection_read_on(struct connection *connection);
+
 /* Puts it among those that the loop looks after at the end of this turn. */
 void connection_dirty(struct connection *connection);
+
+/* Is so much charged that connection_charge() will say to read no more? */
+bool connection_crowded(const struct connection *connection);
 
 /* What came for a message that it published: charges it. True: read no more for now. */
 bool connection_charge(struct connection *connection, uint64_t cost);
@@ -115,9 +153,13 @@ int input_start(struct connection *connection);
 void input_again(struct connection *connection);
 void input_free(struct connection *connection);
 
-/* output.c: appends; writes what can be written; drops the rest (the socket is closed). */
+/* output.c: what a packet of the broker's own is charged with; appends one that is; charges and
+ * appends; writes what can be written; drops the rest (the socket is closed). */
+size_t output_cost(const struct packet *packet);
+void output_push(struct connection *connection, struct packet *packet);
 void output_append(struct connection *connection, struct packet *packet);
 void output_flush(struct connection *connection);
+bool output_empty(const struct connection *connection);
 void output_drop(struct connection *connection);
 
 #endif

@@ -11,9 +11,11 @@
 
 #include "broker.h"
 #include "connection.h"
+#include "login.h"
 #include "loop.h"
 #include "protocol.h"
 #include "session.h"
+#include "tls.h"
 
 static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -55,6 +57,26 @@ void input_free(struct connection *connection)
 	connection->input_capacity = 0;
 }
 
+/* Closes the connection and says why in the log. */
+static void input_fail(struct connection *connection, int status)
+{
+	if (status == -EPROTO || status == -EMSGSIZE)
+		connection->loop->stats.malformed++;
+	if (connection->why == NULL && status == -EPROTO)
+		connection->why = "malformed packet";
+	else if (connection->why == NULL && status == -EMSGSIZE)
+		connection->why = "packet larger than --max-packet";
+	else if (connection->why == NULL && status == -ENOMEM)
+		connection->why = "no memory";
+	connection_close(connection);
+}
+
+/* As login_begin(). Anything but a CONNECT is for protocol_handle(), which refuses it. */
+static int input_admit(struct connection *connection, const struct codec_frame *frame)
+{
+	return frame->type == CODEC_CONNECT ? login_begin(connection, frame) : 1;
+}
+
 /*
  * Handles the packets in the bytes; returns how many bytes it used. `*needed`: the size of the
  * packet that the rest begins, 0 if that is not known.
@@ -74,17 +96,23 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 			*needed = frame.size;
 		if (status <= 0)
 			break;
-		status = protocol_handle(connection, &frame);
+		status = connection->admitted ? 1 : input_admit(connection, &frame);
+		if (status > 0)
+			status = protocol_handle(connection, &frame);
+		else if (status == 0)
+			break; /* it is kept until its password is known to be right */
 		used += frame.size;
+		if (!connection->closing && connection_crowded(connection))
+			connection_charge(connection, 0); /* it does not read our answers */
 	}
+	if (used > 0)
+		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */
 	if (connection->acks != NULL) {
 		session_acknowledge(connection->session, connection->acks);
 		connection->acks = NULL;
 	}
-	if (status == -EPROTO || status == -EMSGSIZE)
-		connection->loop->stats.malformed++;
 	if (status < 0)
-		connection_close(connection);
+		input_fail(connection, status);
 	return used;
 }
 
@@ -103,6 +131,8 @@ static bool input_handle(struct connection *connection, const unsigned char *byt
 	used = input_packets(connection, bytes, size, &needed);
 	if (connection->closing)
 		return true; /* the end frees what was kept */
+	if (used > 0 || !kept)
+		connection->begun = uv_now(&connection->loop->uv);
 	if (used == size) {
 		input_free(connection);
 		return true;
@@ -116,6 +146,36 @@ static bool input_handle(struct connection *connection, const unsigned char *byt
 	       input_append(connection, bytes + used, size - used);
 }
 
+/*
+ * Handles what the stream has decrypted; all that was fed to it has been copied, so that the
+ * buffer is free. Leaves the rest there when the connection is to be read no more for now.
+ */
+static bool input_decrypt(struct connection *connection)
+{
+	unsigned char *const bytes = connection->loop->input;
+	int size = 0;
+
+	while (!connection->closing && !connection->paused) {
+		size = tls_read(connection->tls, bytes, LOOP_INPUT_SIZE);
+		if (size <= 0)
+			break;
+		if (!input_handle(connection, bytes, (size_t)size))
+			return false;
+	}
+	if (size < 0 && connection->session == NULL && size == -EPROTO)
+		connection->why = "TLS handshake";
+	if (size < 0)
+		connection_close(connection);
+	return true;
+}
+
+static bool input_take(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	if (connection->tls == NULL)
+		return input_handle(connection, bytes, size);
+	return tls_feed(connection->tls, bytes, size) && input_decrypt(connection);
+}
+
 static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
 	struct connection *connection = stream->data;
@@ -123,12 +183,15 @@ static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
 	if (size == 0 || connection->closing)
 		return;
 	if (size > 0) {
-		connection->seen = uv_now(&connection->loop->uv);
+		connection->loop->stats.bytes_in += (uint64_t)size;
 		connection_dirty(connection);
 	}
-	if (size < 0 ||
-	    !input_handle(connection, (const unsigned char *)buffer->base, (size_t)size)) {
+	if (size < 0) {
+		if (size != UV_EOF && size != UV_ECONNRESET)
+			connection->why = uv_strerror((int)size);
 		connection_close(connection);
+	} else if (!input_take(connection, (const unsigned char *)buffer->base, (size_t)size)) {
+		input_fail(connection, -ENOMEM);
 	} else if (size == LOOP_INPUT_SIZE && !connection->closing) {
 		connection->more = true;
 		uv_read_stop(stream);
@@ -142,6 +205,9 @@ int input_start(struct connection *connection)
 
 void input_again(struct connection *connection)
 {
+	connection->begun = uv_now(&connection->loop->uv);
 	if (connection->input_size > 0 && !input_handle(connection, NULL, 0))
-		connection_close(connection);
+		input_fail(connection, -ENOMEM);
+	if (connection->tls != NULL && !connection->closing && !input_decrypt(connection))
+		input_fail(connection, -ENOMEM);
 }

@@ -8,10 +8,12 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "broker.h"
+#include "log.h"
 #include "loop.h"
 
 #define LISTENER_BACKLOG 1024
@@ -27,6 +29,16 @@ static void listener_rested(uv_timer_t *timer)
 	uv_poll_start(&listener->poll, UV_READABLE, listener_ready);
 }
 
+static void listener_rest(struct listener *listener, int error)
+{
+	if (!listener->short_of)
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s; new clients have to wait",
+		         strerror(error));
+	listener->short_of = true;
+	uv_poll_stop(&listener->poll);
+	uv_timer_start(&listener->rest, listener_rested, LISTENER_REST_MS, 0);
+}
+
 static void listener_ready(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
@@ -40,18 +52,47 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 
 		if (fd < 0 &&
 		    (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-			uv_poll_stop(poll);
-			uv_timer_start(&listener->rest, listener_rested, LISTENER_REST_MS, 0);
+			listener_rest(listener, errno);
 			return;
 		}
-		if (fd < 0 && errno == EAGAIN)
+		if (fd < 0 && errno == EAGAIN) {
+			if (listener->short_of)
+				log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
+				         "accept: nobody waits any more");
+			listener->short_of = false;
 			return;
+		}
 		if (fd < 0)
 			continue; /* this client has gone already */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		loop_accept(&broker->loops[listener->turn], fd);
 		listener->turn = (listener->turn + 1) % broker->options.threads;
 	}
+}
+
+void listener_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "limit of descriptors: %s",
+		         strerror(errno));
+}
+
+/* Can nobody but this machine reach it? */
+static bool listener_local(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+		return false;
+	if (address.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
+	return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
 }
 
 static int listener_bind(const struct addrinfo *address)
@@ -107,6 +148,15 @@ int listener_start(struct listener *listener, uv_loop_t *uv, struct broker *brok
 		fprintf(stderr, "broker: %s:%s: %s\n", options->host, port,
 		        strerror(-listener->fd));
 		return listener->fd;
+	}
+	if (options->password_file == NULL && !options->anonymous &&
+	    !listener_local(listener->fd)) {
+		fprintf(stderr,
+		        "broker: --host %s is open to everybody who can reach it: give "
+		        "--password-file, or --allow-anonymous\n",
+		        options->host);
+		close(listener->fd);
+		return -EACCES;
 	}
 	listener->broker = broker;
 	status = uv_poll_init(uv, &listener->poll, listener->fd);

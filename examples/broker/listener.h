@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The listening socket, on the main thread's loop. It accepts and gives the descriptors to the I/O
- * threads in turn. When there are no more descriptors it rests for a moment and tries again.
+ * threads in turn. When there are no more descriptors it says so, once, rests for a moment and
+ * tries again; meanwhile who comes waits in the socket's backlog.
  */
 #ifndef BROKER_LISTENER_H
 #define BROKER_LISTENER_H
+
+#include <stdbool.h>
 
 #include <uv.h>
 
@@ -16,7 +19,11 @@ struct listener {
 	struct broker *broker;
 	int fd;
 	unsigned int turn;
+	bool short_of; /* descriptors, since nobody waited in the backlog */
 };
+
+/* As many descriptors as the process may have. */
+void listener_raise_limit(void);
 
 /* Binds to the broker's host and port and prints "listening on HOST:PORT". Prints errors. */
 int listener_start(struct listener *listener, uv_loop_t *uv, struct broker *broker);

@@ -3,27 +3,39 @@
 #include "loop.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "broker.h"
 #include "connection.h"
+#include "log.h"
 #include "must.h"
 
 /* The descriptor only wakes the loop; the tasks run in loop_turn(). */
 static void loop_wake(uv_poll_t *poll, int status, int events)
 {
-	(void)poll;
+	struct loop *loop = poll->data;
+
 	(void)status;
 	(void)events;
+	loop->signalled = true;
+}
+
+static void loop_prepare(uv_prepare_t *prepare)
+{
+	struct loop *loop = prepare->data;
+
+	executor_gather(&loop->executor);
 }
 
 static void loop_turn(uv_check_t *check)
 {
 	struct loop *loop = check->data;
+	const bool signalled = loop->signalled;
 
-	baton_loop_run(loop->executor, 0);
+	loop->signalled = false;
+	executor_run(&loop->executor, signalled);
 	while (loop->dirty != NULL) {
 		struct connection *connection = loop->dirty;
 
@@ -33,16 +45,66 @@ static void loop_turn(uv_check_t *check)
 	}
 }
 
-static void loop_tick(uv_timer_t *tick)
+static void loop_watched(uv_timer_t *timer);
+
+void loop_watch(struct loop *loop, uint64_t due)
 {
-	struct loop *loop = tick->data;
 	const uint64_t now = uv_now(&loop->uv);
 
+	if (due >= loop->watch_due)
+		return;
+	loop->watch_due = due;
+	uv_timer_start(&loop->watch, loop_watched, due > now ? due - now : 0, 0);
+}
+
+/* Closes those that have nothing more to get. */
+static void loop_finish(struct loop *loop, uint64_t now)
+{
+	struct broker *broker = loop->broker;
+	bool quiet = true;
+
+	for (const struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		quiet = quiet && connection_quiet(connection);
+	if (quiet && !loop->quiet) {
+		loop->quiet = true;
+		/* Release: what our clients sent has gone its way; read with acquire. */
+		__atomic_add_fetch(&broker->loops_quiet, 1, __ATOMIC_RELEASE);
+	}
+	quiet = __atomic_load_n(&broker->loops_quiet, __ATOMIC_ACQUIRE) >= broker->loops_running;
+	/*
+	 * `quiet_seen`: one more turn, for what is not counted, such as acknowledgements.
+	 * Connections leave the list in a later turn.
+	 */
 	for (struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
-		if (connection->silence_max > 0 && !connection->paused &&
-		    now - connection->seen > connection->silence_max)
-			connection_close(connection);
+		if (now >= loop->stop_by || (quiet && loop->quiet_seen && output_empty(connection)))
+			connection_fail(connection, "the broker ends");
+	loop->quiet_seen = quiet;
+	loop_watch(loop, now + LOOP_FINISH_MS);
+}
+
+static void loop_watched(uv_timer_t *timer)
+{
+	struct loop *loop = timer->data;
+	const uint64_t now = uv_now(&loop->uv);
+	uint64_t due = UINT64_MAX;
+
+	loop->watch_due = UINT64_MAX;
+	if (loop->stopping) {
+		loop_finish(loop, now);
+		return;
+	}
+	for (struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next) {
+		uint64_t its;
+
+		connection_check(connection, now);
+		its = connection_deadline(connection);
+		due = its < due ? its : due;
+	}
+	if (due != UINT64_MAX)
+		loop_watch(loop, due < now + LOOP_WATCH_MS ? now + LOOP_WATCH_MS : due);
 }
 
 static void loop_end_if_idle(struct loop *loop)
@@ -51,8 +113,9 @@ static void loop_end_if_idle(struct loop *loop)
 	    uv_is_closing((uv_handle_t *)&loop->check))
 		return;
 	uv_close((uv_handle_t *)&loop->poll, NULL);
+	uv_close((uv_handle_t *)&loop->prepare, NULL);
 	uv_close((uv_handle_t *)&loop->check, NULL);
-	uv_close((uv_handle_t *)&loop->tick, NULL);
+	uv_close((uv_handle_t *)&loop->watch, NULL);
 }
 
 void loop_remember(struct loop *loop, struct connection *connection)
@@ -88,7 +151,7 @@ static int loop_run_accept(struct baton_task *task)
 	int status = connection_open(accept->loop, accept->fd);
 
 	if (status != 0)
-		fprintf(stderr, "broker: accept: %s\n", strerror(-status));
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", strerror(-status));
 	free(accept);
 	return 0;
 }
@@ -113,11 +176,41 @@ static int loop_run_stop(struct baton_task *task)
 	struct loop *loop = baton_container_of(task, struct loop, stop);
 
 	loop->stopping = true;
+	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->broker->options.stop_timeout * 1000;
 	for (struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
-		connection_close(connection);
+		if (!connection->closing)
+			connection_pause(connection);
+	loop_finish(loop, uv_now(&loop->uv));
 	loop_end_if_idle(loop);
 	return 0;
+}
+
+struct change_tls {
+	struct baton_task task;
+	struct loop *loop;
+	struct ssl_ctx_st *tls;
+};
+
+static int loop_run_change_tls(struct baton_task *task)
+{
+	struct change_tls *change = baton_container_of(task, struct change_tls, task);
+
+	tls_release(change->loop->tls);
+	change->loop->tls = change->tls;
+	free(change);
+	return 0;
+}
+
+void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
+{
+	struct change_tls *change = must_alloc(sizeof(*change));
+
+	change->loop = loop;
+	change->tls = tls;
+	tls_reference(tls);
+	baton_task_init(&change->task, loop_run_change_tls, NULL);
+	must(baton_submit(&loop->resource, &change->task), "change the certificate");
 }
 
 void loop_stop(struct loop *loop)
@@ -129,7 +222,7 @@ static void *loop_thread(void *arg)
 {
 	struct loop *loop = arg;
 
-	must(baton_loop_adopt(loop->executor), "adopt the loop");
+	must(executor_adopt(&loop->executor), "adopt the loop");
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	return NULL;
 }
@@ -141,26 +234,29 @@ static int loop_init_uv(struct loop *loop)
 
 	if (status != 0)
 		return status;
-	status = uv_poll_init(&loop->uv, &loop->poll, baton_loop_fd(loop->executor));
+	status = uv_poll_init(&loop->uv, &loop->poll, baton_loop_fd(loop->executor.remote));
 	if (status != 0) {
 		uv_loop_close(&loop->uv);
 		return status;
 	}
+	uv_prepare_init(&loop->uv, &loop->prepare);
 	uv_check_init(&loop->uv, &loop->check);
-	uv_timer_init(&loop->uv, &loop->tick);
+	uv_timer_init(&loop->uv, &loop->watch);
 	loop->poll.data = loop;
+	loop->prepare.data = loop;
 	loop->check.data = loop;
-	loop->tick.data = loop;
+	loop->watch.data = loop;
+	loop->watch_due = UINT64_MAX;
 	uv_poll_start(&loop->poll, UV_READABLE, loop_wake);
+	uv_prepare_start(&loop->prepare, loop_prepare);
 	uv_check_start(&loop->check, loop_turn);
-	uv_timer_start(&loop->tick, loop_tick, LOOP_TICK_MS, LOOP_TICK_MS);
 	return 0;
 }
 
 int loop_start(struct loop *loop, struct broker *broker)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
-	int status = baton_loop_create(&loop->executor);
+	int status = executor_init(&loop->executor);
 
 	if (status != 0)
 		return status;
@@ -168,7 +264,7 @@ int loop_start(struct loop *loop, struct broker *broker)
 	loop->config = defaults;
 	loop->config.capture_limit = 0;
 	loop->config.quantum = LOOP_QUANTUM;
-	loop->config.executor = baton_loop_executor(loop->executor);
+	loop->config.executor = &loop->executor.base;
 	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
 	baton_task_init(&loop->stop, loop_run_stop, NULL);
 	status = loop_init_uv(loop);
@@ -185,7 +281,7 @@ close_uv:
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	uv_loop_close(&loop->uv);
 destroy_executor:
-	baton_loop_destroy(loop->executor);
+	executor_destroy(&loop->executor);
 	return status;
 }
 
@@ -196,9 +292,10 @@ void loop_join(struct loop *loop)
 
 void loop_deinit(struct loop *loop)
 {
-	must(baton_loop_adopt(loop->executor), "adopt the loop");
+	must(executor_adopt(&loop->executor), "adopt the loop");
 	baton_resource_close(&loop->resource);
 	baton_resource_deinit(&loop->resource);
-	baton_loop_destroy(loop->executor);
+	executor_destroy(&loop->executor);
 	must(uv_loop_close(&loop->uv), "close loop");
+	tls_release(loop->tls);
 }

@@ -1,140 +1,105 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The broker's beginning and end. The end, on SIGINT or SIGTERM, in the only order that works: no
- * more connections come; the I/O threads close theirs and end when the last one is freed, by when
- * all sessions are; the pool ends when all tasks have run; only then is nobody left who could
- * submit anything, and the rest is freed.
- */
+/* From the command line to the signal that ends the broker; see broker.h for what is between. */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "broker.h"
 #include "listener.h"
+#include "log.h"
 #include "loop.h"
 #include "must.h"
-#include "options.h"
+#include "system.h"
 
-struct signals {
+struct service {
+	uv_loop_t uv; /* of the main thread */
 	uv_signal_t interrupt;
 	uv_signal_t terminate;
+	uv_signal_t hang_up;
 	struct listener listener;
+	struct system system;
+	struct broker *broker;
 };
 
-static void signals_came(uv_signal_t *handle, int number)
+/* What follows a second signal: nothing, the end is on its way. */
+static void service_end(uv_signal_t *handle, int number)
 {
-	struct signals *signals = handle->data;
+	struct service *service = handle->data;
 
-	(void)number;
-	if (uv_is_closing((uv_handle_t *)&signals->listener.poll))
+	if (uv_is_closing((uv_handle_t *)&service->listener.poll))
 		return;
-	listener_stop(&signals->listener);
+	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
+	listener_stop(&service->listener);
 	uv_stop(handle->loop);
 }
 
-/* Serves until a signal comes. A second one does nothing: the end is on its way. */
-static int serve(struct broker *broker, uv_loop_t *uv, struct signals *signals)
+static void service_reload(uv_signal_t *handle, int number)
 {
-	int status = listener_start(&signals->listener, uv, broker);
+	struct service *service = handle->data;
 
+	(void)number;
+	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: reading files again");
+	if (broker_load(service->broker) != 0)
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY,
+		         "SIGHUP: what could not be read stays as it was");
+}
+
+/* Serves until a signal comes. */
+static int service_run(struct service *service)
+{
+	int status;
+
+	/* First, since who has read that we listen may send a signal. */
+	service->interrupt.data = service;
+	service->terminate.data = service;
+	service->hang_up.data = service;
+	uv_signal_start(&service->interrupt, service_end, SIGINT);
+	uv_signal_start(&service->terminate, service_end, SIGTERM);
+	uv_signal_start(&service->hang_up, service_reload, SIGHUP);
+	status = listener_start(&service->listener, &service->uv, service->broker);
 	if (status != 0)
 		return status;
-	signals->interrupt.data = signals;
-	signals->terminate.data = signals;
-	uv_signal_start(&signals->interrupt, signals_came, SIGINT);
-	uv_signal_start(&signals->terminate, signals_came, SIGTERM);
-	uv_run(uv, UV_RUN_DEFAULT);
+	system_start(&service->system, &service->uv, service->broker);
+	uv_run(&service->uv, UV_RUN_DEFAULT);
+	system_stop(&service->system);
 	return 0;
 }
 
-static void sum_loops(const struct broker *broker, struct loop_stats *sum)
+static void service_init(struct service *service, struct broker *broker)
 {
-	for (unsigned int i = 0; i < broker->loops_running; i++) {
-		const struct loop_stats *stats = &broker->loops[i].stats;
-
-		sum->connections += stats->connections;
-		sum->messages_in += stats->messages_in;
-		sum->messages_out += stats->messages_out;
-		sum->pauses += stats->pauses;
-		sum->writes += stats->writes;
-		sum->malformed += stats->malformed;
-	}
+	service->broker = broker;
+	must(uv_loop_init(&service->uv), "loop");
+	uv_signal_init(&service->uv, &service->interrupt);
+	uv_signal_init(&service->uv, &service->terminate);
+	uv_signal_init(&service->uv, &service->hang_up);
 }
 
-static int broker_init(struct broker *broker)
+static void service_deinit(struct service *service)
 {
-	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_pool_options pool = BATON_POOL_OPTIONS_INIT;
-	int status;
-
-	pool.workers = broker->options.workers;
-	pool.name = "broker";
-	status = baton_pool_create(&pool, &broker->pool);
-	if (status != 0)
-		return status;
-	broker->config = defaults;
-	broker->config.executor = baton_pool_executor(broker->pool);
-	broker->loops = must_alloc(broker->options.threads * sizeof(*broker->loops));
-	must(table_init(&broker->table, broker), "topic table");
-	must(matcher_init(&broker->matcher, broker), "subscription tree");
-	must(clients_init(&broker->clients, broker), "client ids");
-	for (unsigned int i = 0; i < broker->options.threads && status == 0; i++) {
-		status = loop_start(&broker->loops[i], broker);
-		if (status == 0)
-			broker->loops_running++;
-	}
-	return status;
-}
-
-static void broker_deinit(struct broker *broker)
-{
-	struct baton_pool_stats pool = {0};
-	struct loop_stats loops = {0};
-
-	for (unsigned int i = 0; i < broker->loops_running; i++)
-		loop_stop(&broker->loops[i]);
-	for (unsigned int i = 0; i < broker->loops_running; i++)
-		loop_join(&broker->loops[i]);
-	if (broker->pool == NULL)
-		return;
-	baton_pool_shutdown(broker->pool);
-	must(baton_pool_await_termination(broker->pool, NULL), "end of the pool");
-	baton_pool_stats(broker->pool, &pool);
-	sum_loops(broker, &loops);
-	for (unsigned int i = 0; i < broker->loops_running; i++)
-		loop_deinit(&broker->loops[i]);
-	clients_deinit(&broker->clients);
-	matcher_deinit(&broker->matcher);
-	table_deinit(&broker->table);
-	must(baton_pool_destroy(broker->pool), "free the pool");
-	free(broker->loops);
-	if (broker->options.stats)
-		stats_print(&broker->stats, &loops, &pool);
+	system_deinit(&service->system);
+	uv_close((uv_handle_t *)&service->interrupt, NULL);
+	uv_close((uv_handle_t *)&service->terminate, NULL);
+	uv_close((uv_handle_t *)&service->hang_up, NULL);
+	uv_run(&service->uv, UV_RUN_DEFAULT);
+	must(uv_loop_close(&service->uv), "close loop");
 }
 
 int main(int argc, char **argv)
 {
 	static struct broker broker;
-	struct signals signals = {0};
-	uv_loop_t uv;
+	static struct service service;
 	int status = options_parse(&broker.options, argc, argv);
 
-	if (status >= 0)
+	if (status >= 0) {
+		options_free(&broker.options);
 		return status;
+	}
 	signal(SIGPIPE, SIG_IGN);
-	must(uv_loop_init(&uv), "loop");
-	uv_signal_init(&uv, &signals.interrupt);
-	uv_signal_init(&uv, &signals.terminate);
+	listener_raise_limit();
+	service_init(&service, &broker);
 	status = broker_init(&broker);
-	if (status != 0)
-		fprintf(stderr, "broker: start: %s\n", strerror(-status));
-	else
-		status = serve(&broker, &uv, &signals);
-	broker_deinit(&broker);
-	uv_close((uv_handle_t *)&signals.interrupt, NULL);
-	uv_close((uv_handle_t *)&signals.terminate, NULL);
-	uv_run(&uv, UV_RUN_DEFAULT);
-	must(uv_loop_close(&uv), "close loop");
+	if (status == 0)
+		status = service_run(&service);
+	broker_deinit(&broker, status);
+	service_deinit(&service);
+	options_free(&broker.options);
 	return status == 0 ? 0 : 1;
 }

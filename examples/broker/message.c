@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "connection.h"
+#include "session.h"
 
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
 {
@@ -18,6 +19,7 @@ struct message *message_create(struct connection *publisher, const struct codec_
 		return NULL;
 	wire.qos = 0;
 	wire.retain = false;
+	wire.duplicate = false;
 	head = codec_put_publish(message->bytes, &wire);
 	if (publish->payload.size > 0)
 		memcpy(message->bytes + head, publish->payload.bytes, publish->payload.size);
@@ -28,6 +30,7 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	message->cost = sizeof(*message) + size_max;
 	message->size = head + publish->payload.size;
 	message->publish = *publish;
+	message->publish.duplicate = false;
 	message->publish.topic.bytes = (char *)message->bytes + head - publish->topic.size;
 	message->publish.payload.bytes = (char *)message->bytes + head;
 	return message;
@@ -49,7 +52,7 @@ void message_release(struct message *message, uint64_t counts)
 
 	if (left % MESSAGE_HOP == 0)
 		free(message);
-	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP)
+	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP && publisher != NULL)
 		connection_release(publisher, cost);
 }
 
@@ -65,26 +68,30 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->session = NULL;
 	packet->connection = NULL;
 	packet->message = message;
+	packet->order = 0;
+	packet->packet_id = 0;
 	packet->qos = qos;
 	packet->retain = retain;
+	packet->marker = false;
 	packet->hop = hop;
 	packet->whole = whole;
 	packet->head_size = 0;
-	packet->size = message->size;
+	packet->size = (uint32_t)message->size;
 	if (!whole)
-		packet_number(packet, 0);
+		packet_encode(packet, false);
 	return packet;
 }
 
-void packet_number(struct packet *packet, uint16_t packet_id)
+void packet_encode(struct packet *packet, bool duplicate)
 {
 	struct codec_publish publish = packet->message->publish;
 
 	publish.qos = packet->qos;
 	publish.retain = packet->retain;
-	publish.packet_id = packet_id;
-	packet->head_size = codec_put_publish(packet->head, &publish);
-	packet->size = packet->head_size + publish.payload.size;
+	publish.packet_id = packet->packet_id;
+	publish.duplicate = duplicate;
+	packet->head_size = (uint32_t)codec_put_publish(packet->head, &publish);
+	packet->size = packet->head_size + (uint32_t)publish.payload.size;
 }
 
 struct packet *packet_create_own(const unsigned char *bytes, size_t size)
@@ -93,8 +100,8 @@ struct packet *packet_create_own(const unsigned char *bytes, size_t size)
 
 	if (packet == NULL)
 		return NULL;
-	packet->size = size;
-	packet->head_size = size;
+	packet->size = (uint32_t)size;
+	packet->head_size = (uint32_t)size;
 	memcpy(packet->head, bytes, size);
 	return packet;
 }
@@ -112,5 +119,7 @@ void packet_destroy(struct packet *packet)
 	if (packet->message != NULL)
 		message_release(packet->message,
 		                MESSAGE_REFERENCE + (packet->hop ? MESSAGE_HOP : 0));
+	if (packet->marker)
+		session_release(packet->session);
 	free(packet);
 }

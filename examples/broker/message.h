@@ -37,7 +37,7 @@ struct message {
 	struct baton_task task;
 	struct message *next; /* held by a topic that is not ready yet */
 	struct topic *topic;
-	struct connection *publisher; /* valid while there are hops */
+	struct connection *publisher; /* valid while there are hops; NULL: the broker itself */
 	uint64_t counts;              /* atomic */
 	size_t cost;                  /* what the publisher is charged */
 	struct codec_publish publish; /* points into bytes[] */
@@ -45,7 +45,10 @@ struct message {
 	unsigned char bytes[];        /* the whole packet, for QoS 0 */
 };
 
-/* Copies; one reference and one hop, the caller's. NULL: no memory. */
+/*
+ * Copies; one reference and one hop, the caller's, who charges `cost` to the publisher, if there is
+ * one. It is acknowledged to the publisher if it has a packet id. NULL: no memory.
+ */
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish);
 
 /* `counts`: so many of MESSAGE_REFERENCE and MESSAGE_HOP. Any thread. */
@@ -56,14 +59,20 @@ struct packet {
 	struct baton_task task;
 	struct packet *next;
 	struct session *session;
-	struct connection *connection;
+	union {
+		struct connection *connection; /* on its way there */
+		uint64_t epoch; /* of a packet of the broker's own on its way to a session */
+	};
 	struct message *message; /* NULL: a packet of the broker's own, all of it in head[] */
-	size_t size;             /* on the wire */
+	uint64_t order;          /* QoS 1 and 2: see inflight.h; else 0 */
+	uint32_t size;           /* on the wire */
+	uint32_t head_size;
+	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;
 	bool retain;
-	bool hop;   /* holds a hop of the message */
-	bool whole; /* send message->bytes; else head[], then the payload */
-	size_t head_size;
+	bool hop;    /* holds a hop of the message */
+	bool whole;  /* send message->bytes; else head[], then the payload */
+	bool marker; /* empty, and holds a reference on the session: see delivery.c */
 	unsigned char head[];
 };
 
@@ -73,8 +82,8 @@ struct packet {
  */
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop);
 
-/* Gives a packet of QoS 1 its number. Before that it must not be sent. */
-void packet_number(struct packet *packet, uint16_t packet_id);
+/* For QoS 1 and 2, when it has its packet id. Before that it must not be sent. */
+void packet_encode(struct packet *packet, bool duplicate);
 
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);

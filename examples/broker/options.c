@@ -4,46 +4,118 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker.h"
+#include <baton/pool.h>
+
+#include "log.h"
+#include "must.h"
+#include "names.h"
 #include "session.h"
 
 static const char usage[] =
 	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
 	"\n"
-	"  --host HOST           where to listen (127.0.0.1)\n"
-	"  --port PORT           0: any free one; it is printed (1883)\n"
-	"  --threads N           I/O threads (2)\n"
-	"  --workers N           threads of the pool; 0: as many as CPUs (0)\n"
-	"  --max-packet BYTES    a larger packet ends its connection (1M)\n"
-	"  --max-buffered BYTES  that may wait for one subscriber; beyond, QoS 0 is dropped\n"
-	"                        and a subscriber of QoS 1 disconnected (64M)\n"
-	"  --max-inflight N      QoS 1 messages on their way to one subscriber (100)\n"
-	"  --stats               print a table at the end\n"
+	"Network\n"
+	"  --host HOST             where to listen (127.0.0.1)\n"
+	"  --port PORT             0: any free one; it is printed (1883; with TLS 8883)\n"
+	"  --tls-cert FILE         certificate and chain, PEM: every connection speaks TLS\n"
+	"  --tls-key FILE          its private key, PEM\n"
+	"  --connect-timeout S     to send a CONNECT, TLS included (10)\n"
+	"  --packet-timeout S      to finish a packet that was begun (60)\n"
+	"  --stuck-timeout S       to take some of what waits to be written (60)\n"
+	"  --stop-timeout S        to take the rest of it when the broker ends (2)\n"
+	"\n"
+	"Who may do what\n"
+	"  --password-file FILE    lines `user:hash`, the hash as crypt(3) has it\n"
+	"  --allow-anonymous       also who gives no user name. Without a password file\n"
+	"                          everybody may, if the host is this one alone\n"
+	"  --deny-subscribe FILTER nobody may subscribe to it, or to a filter that it covers;\n"
+	"                          may be given again\n"
+	"\n"
+	"Limits\n"
+	"  --max-packet BYTES      a larger packet ends its connection (1M)\n"
+	"  --max-buffered BYTES    that wait for one subscriber's socket; beyond, QoS 0 is\n"
+	"                          dropped, and QoS 1 and 2 wait (1M)\n"
+	"  --max-queued N          messages that wait for one client, also while it is away;\n"
+	"                          beyond, they are dropped (10000)\n"
+	"  --max-queued-bytes BYTES\n"
+	"                          the same, in bytes (64M)\n"
+	"  --queue-qos0            QoS 0 waits for a client that is away, too\n"
+	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
+	"\n"
+	"Threads and figures\n"
+	"  --threads N             I/O threads (2)\n"
+	"  --workers N             threads of the pool; 0: as many as CPUs (0)\n"
+	"  --log-level LEVEL       error, warning, info, debug, to stderr (warning); or the\n"
+	"                          path, with a `/`, of a file that holds one of these\n"
+	"  --stats-interval S      how often $SYS/broker/# is issued; 0: never (10)\n"
+	"  --stats                 print a table at the end\n"
 	"  --help\n"
 	"\n"
-	"BYTES may end in K, M or G. SIGINT and SIGTERM end the broker.\n"
+	"BYTES may end in K, M or G. SIGINT and SIGTERM end the broker. SIGHUP makes it read\n"
+	"again the password file, the certificate and the file with the log level.\n"
 	"\n"
-	"  broker --port 1883 --stats &\n"
-	"  mosquitto_sub -p 1883 -v -t 'news/#' &\n"
-	"  mosquitto_pub -p 1883 -t news/today -m 'hello'\n";
+	"  broker --stats &\n"
+	"  mosquitto_sub -v -t 'news/#' &\n"
+	"  mosquitto_pub -t news/today -m 'hello'\n"
+	"  mosquitto_sub -v -t '$SYS/broker/#'\n"
+	"\n"
+	"  echo \"ann:$(openssl passwd -6)\" >users     # asks for the password\n"
+	"  broker --host 0.0.0.0 --password-file users --tls-cert chain.pem --tls-key key.pem\n"
+	"  mosquitto_sub -p 8883 --cafile ca.pem -u ann -P ... -t '#'\n";
 
-static const struct option long_options[] = {
-	{"host", required_argument, NULL, 'h'},
-	{"port", required_argument, NULL, 'p'},
-	{"threads", required_argument, NULL, 't'},
-	{"workers", required_argument, NULL, 'w'},
-	{"max-packet", required_argument, NULL, 'm'},
-	{"max-buffered", required_argument, NULL, 'b'},
-	{"max-inflight", required_argument, NULL, 'i'},
-	{"stats", no_argument, NULL, 's'},
-	{"help", no_argument, NULL, 'H'},
-	{NULL, 0, NULL, 0},
+enum kind {
+	KIND_UINT,
+	KIND_SIZE,
+	KIND_TEXT,
+	KIND_FLAG,
+	KIND_FILTER,
+	KIND_LEVEL,
+	KIND_HELP,
 };
+
+struct option_rule {
+	const char *name;
+	size_t offset;
+	enum kind kind;
+	unsigned long long least;
+	unsigned long long most;
+};
+
+#define AT(member) offsetof(struct broker_options, member)
+#define DAY 86400
+
+static const struct option_rule rules[] = {
+	{"host", AT(host), KIND_TEXT, 0, 0},
+	{"port", AT(port), KIND_UINT, 0, 65535},
+	{"threads", AT(threads), KIND_UINT, 1, 256},
+	{"workers", AT(workers), KIND_UINT, 0, BATON_POOL_WORKERS_MAX},
+	/* The largest packet that the protocol has, and a header. */
+	{"max-packet", AT(packet_max), KIND_SIZE, 64, 268435455 + 5},
+	{"max-buffered", AT(buffered_max), KIND_SIZE, 1024, 1ULL << 40},
+	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-inflight", AT(window), KIND_UINT, 1, SESSION_WINDOW_MAX},
+	{"connect-timeout", AT(connect_timeout), KIND_UINT, 1, DAY},
+	{"packet-timeout", AT(packet_timeout), KIND_UINT, 1, DAY},
+	{"stuck-timeout", AT(stuck_timeout), KIND_UINT, 1, DAY},
+	{"stop-timeout", AT(stop_timeout), KIND_UINT, 0, DAY},
+	{"stats-interval", AT(stats_interval), KIND_UINT, 0, DAY},
+	{"password-file", AT(password_file), KIND_TEXT, 0, 0},
+	{"tls-cert", AT(tls_cert), KIND_TEXT, 0, 0},
+	{"tls-key", AT(tls_key), KIND_TEXT, 0, 0},
+	{"log-level", AT(log_level), KIND_LEVEL, 0, 0},
+	{"queue-qos0", AT(queue_qos0), KIND_FLAG, 0, 0},
+	{"deny-subscribe", 0, KIND_FILTER, 0, 0},
+	{"allow-anonymous", AT(anonymous), KIND_FLAG, 0, 0},
+	{"stats", AT(stats), KIND_FLAG, 0, 0},
+	{"help", 0, KIND_HELP, 0, 0},
+};
+
+#define RULES (sizeof(rules) / sizeof(rules[0]))
 
 /* A number with an optional K, M or G behind it, from `least` to `most`. */
 static bool parse_number(const char *text, unsigned long long least, unsigned long long most,
@@ -70,78 +142,133 @@ static bool parse_number(const char *text, unsigned long long least, unsigned lo
 	return *number >= least && *number <= most;
 }
 
-static bool parse_option(struct broker_options *options, int option, const char *value)
+/* Prints what is wrong and returns the status to exit with. */
+static int complain(const char *name, const char *value, const char *what)
 {
-	unsigned long long number = 0;
-	bool good = true;
+	fprintf(stderr, "broker: --%s: '%s' is %s\n", name, value, what);
+	return 2;
+}
 
-	switch (option) {
-	case 'h':
-		options->host = value;
-		break;
-	case 'p':
-		good = parse_number(value, 0, 65535, &number);
-		options->port = (unsigned int)number;
-		break;
-	case 't':
-		good = parse_number(value, 1, 256, &number);
-		options->threads = (unsigned int)number;
-		break;
-	case 'w':
-		good = parse_number(value, 0, BATON_POOL_WORKERS_MAX, &number);
-		options->workers = (unsigned int)number;
-		break;
-	case 'm': /* the largest packet that the protocol has, and a header */
-		good = parse_number(value, 64, 268435455 + 5, &number);
-		options->packet_max = (size_t)number;
-		break;
-	case 'b':
-		good = parse_number(value, 1024, 1ULL << 40, &number);
-		options->buffered_max = (size_t)number;
-		break;
-	case 'i':
-		good = parse_number(value, 1, SESSION_WINDOW_MAX, &number);
-		options->window = (unsigned int)number;
-		break;
+static bool filter_valid(struct slice filter)
+{
+	return names_utf8_valid(filter) && names_filter_valid(filter);
+}
+
+static int parse_value(struct broker_options *options, const struct option_rule *rule,
+                       const char *value)
+{
+	char *const at = (char *)options + rule->offset;
+	unsigned long long number = 0;
+	char what[80];
+
+	switch (rule->kind) {
+	case KIND_UINT:
+	case KIND_SIZE:
+		if (!parse_number(value, rule->least, rule->most, &number)) {
+			snprintf(what, sizeof(what), "not a number from %llu to %llu", rule->least,
+			         rule->most);
+			return complain(rule->name, value, what);
+		}
+		if (rule->kind == KIND_UINT)
+			*(unsigned int *)(void *)at = (unsigned int)number;
+		else
+			*(size_t *)(void *)at = (size_t)number;
+		return -1;
+	case KIND_FILTER:
+		if (!filter_valid((struct slice){value, strlen(value)}))
+			return complain(rule->name, value, "not a topic filter");
+		options->denied[options->denied_count++] = (struct slice){value, strlen(value)};
+		return -1;
+	case KIND_LEVEL:
+		if (strchr(value, '/') == NULL && log_level_parse(value) < 0)
+			return complain(rule->name, value,
+			                "none of error, warning, info, debug, and has no `/`");
+		/* fallthrough */
+	case KIND_TEXT:
+		if (value[0] == '\0')
+			return complain(rule->name, value, "empty");
+		*(const char **)(void *)at = value;
+		return -1;
 	default:
-		options->stats = true;
-		break;
+		*(bool *)at = true;
+		return -1;
 	}
-	return good;
+}
+
+static void options_default(struct broker_options *options)
+{
+	*options = (struct broker_options){
+		.host = "127.0.0.1",
+		.port = UINT32_MAX,
+		.threads = 2,
+		.window = 100,
+		.packet_max = (size_t)1 << 20,
+		.buffered_max = (size_t)1 << 20,
+		.queued_max = 10000,
+		.queued_bytes_max = (size_t)64 << 20,
+		.connect_timeout = 10,
+		.packet_timeout = 60,
+		.stuck_timeout = 60,
+		.stop_timeout = 2,
+		.stats_interval = 10,
+		.log_level = "warning",
+	};
+}
+
+/* What no option says alone. */
+static int options_check(struct broker_options *options)
+{
+	const char *wrong = NULL;
+
+	if ((options->tls_cert == NULL) != (options->tls_key == NULL))
+		wrong = "--tls-cert and --tls-key need each other";
+	if (options->port == UINT32_MAX)
+		options->port = options->tls_cert != NULL ? 8883 : 1883;
+	if (wrong == NULL)
+		return -1;
+	fprintf(stderr, "broker: %s; see --help\n", wrong);
+	return 2;
 }
 
 int options_parse(struct broker_options *options, int argc, char **argv)
 {
-	int option, index = 0;
+	struct option long_options[RULES + 1] = {{0}};
+	int option, index = 0, status = -1;
 
-	*options = (struct broker_options){
-		.host = "127.0.0.1",
-		.port = 1883,
-		.threads = 2,
-		.window = 100,
-		.packet_max = (size_t)1 << 20,
-		.buffered_max = (size_t)64 << 20,
-	};
+	for (size_t i = 0; i < RULES; i++) {
+		const bool alone = rules[i].kind == KIND_FLAG || rules[i].kind == KIND_HELP;
+
+		long_options[i].name = rules[i].name;
+		long_options[i].has_arg = alone ? no_argument : required_argument;
+		long_options[i].val = 'x';
+	}
+	options_default(options);
+	options->denied = must_alloc((size_t)argc * sizeof(*options->denied)); /* no more */
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", long_options, &index)) != -1) {
-		if (option == 'H') {
+	while (status < 0 && (option = getopt_long(argc, argv, ":", long_options, &index)) != -1) {
+		if (option == 'x' && rules[index].kind == KIND_HELP) {
 			fputs(usage, stdout);
 			return 0;
 		}
-		if (option == '?') {
-			fprintf(stderr, "broker: %s: unknown, or without its value; see --help\n",
-			        argv[optind - 1]);
-			return 2;
+		if (option == 'x') {
+			status = parse_value(options, &rules[index], optarg);
+			continue;
 		}
-		if (!parse_option(options, option, optarg)) {
-			fprintf(stderr, "broker: --%s: bad value '%s'; see --help\n",
-			        long_options[index].name, optarg);
-			return 2;
-		}
+		fprintf(stderr, "broker: %s %s; see --help\n", argv[optind - 1],
+		        option == ':' ? "needs a value" : "is no option, or takes no value");
+		return 2;
 	}
+	if (status >= 0)
+		return status;
 	if (optind < argc) {
 		fprintf(stderr, "broker: unexpected '%s'; see --help\n", argv[optind]);
 		return 2;
 	}
-	return -1;
+	return options_check(options);
+}
+
+void options_free(struct broker_options *options)
+{
+	free(options->denied);
+	options->denied = NULL;
 }

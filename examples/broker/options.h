@@ -3,9 +3,39 @@
 #ifndef BROKER_OPTIONS_H
 #define BROKER_OPTIONS_H
 
-struct broker_options;
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "names.h"
+
+struct broker_options {
+	const char *host;
+	unsigned int port;
+	unsigned int threads;
+	unsigned int workers;
+	unsigned int window; /* most messages of QoS 1 and 2 on their way to one subscriber */
+	unsigned int stats_interval;  /* seconds between two issues of $SYS; 0: none */
+	unsigned int connect_timeout; /* seconds, as those below: to send a CONNECT */
+	unsigned int packet_timeout;  /* to finish a packet that was begun */
+	unsigned int stuck_timeout;   /* to take something of what waits to be written */
+	unsigned int stop_timeout;    /* for the last words when the broker ends */
+	size_t packet_max;            /* bytes of one packet from a client */
+	size_t buffered_max;          /* bytes that wait for one subscriber's socket */
+	size_t queued_max;            /* messages that wait for one session */
+	size_t queued_bytes_max;      /* and their bytes */
+	struct slice *denied;         /* filters that are refused, with what they cover */
+	size_t denied_count;
+	const char *password_file; /* NULL: none */
+	const char *tls_cert;      /* NULL: no TLS */
+	const char *tls_key;
+	const char *log_level; /* a word, or a file with one */
+	bool anonymous;        /* without a user name, too */
+	bool queue_qos0;       /* also QoS 0 waits for a client that is away */
+	bool stats;
+};
 
 /* -1: go on; otherwise the status to exit with (0 after --help, 2 after an error, both printed). */
 int options_parse(struct broker_options *options, int argc, char **argv);
+void options_free(struct broker_options *options);
 
 #endif

@@ -2,20 +2,40 @@
 /*
  * What a connection writes. The packets wait in a list; a turn of the loop writes as many as fit
  * into one vector, and again, until the socket takes no more. Then one uv_write holds a vector's
- * worth and tells when the socket has taken it. Packets leave the list when they are written.
+ * worth and tells when the socket has taken it. Packets leave the list when they are written; with
+ * TLS, when they are encrypted, of which there is never more than OUTPUT_TLS ahead of the socket.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "connection.h"
 #include "loop.h"
+#include "session.h"
+#include "tls.h"
 
 #define OUTPUT_VECTOR 512
+#define OUTPUT_TLS (4 * TLS_RECORD_MAX)
 
-void output_append(struct connection *connection, struct packet *packet)
+size_t output_cost(const struct packet *packet)
+{
+	return packet->message == NULL ? packet->size + sizeof(*packet) : 0;
+}
+
+void output_push(struct connection *connection, struct packet *packet)
 {
 	packet->next = NULL;
 	*connection->output_end = packet;
 	connection->output_end = &packet->next;
+}
+
+void output_append(struct connection *connection, struct packet *packet)
+{
+	const size_t cost = output_cost(packet);
+
+	if (cost > 0)
+		connection_charge_more(connection, cost);
+	output_push(connection, packet);
 }
 
 /* Skips `*skip` bytes of what is to be added; adds the rest, if any. */
@@ -56,12 +76,20 @@ static unsigned int vector_fill(const struct connection *connection, uv_buf_t *v
 	return count;
 }
 
+/* Release: only the session's account needs it, which tolerates any delay. */
+static void output_account(struct connection *connection, uint64_t written)
+{
+	__atomic_store_n(&connection->written, written, __ATOMIC_RELEASE);
+}
+
 /* So many bytes are written. */
 static void output_consume(struct connection *connection, size_t size)
 {
 	uint64_t written = connection->written;
+	size_t cost = 0;
 
 	connection->output_offset += size;
+	connection->loop->stats.bytes_out += size;
 	while (connection->output_first != NULL &&
 	       connection->output_offset >= connection->output_first->size) {
 		struct packet *packet = connection->output_first;
@@ -72,19 +100,33 @@ static void output_consume(struct connection *connection, size_t size)
 			connection->output_end = &connection->output_first;
 		if (packet->message != NULL) {
 			written += packet->size;
+			if (packet->order != 0)
+				connection->attempted = packet->order;
 			connection->loop->stats.messages_out++;
 		}
-		packet_destroy(packet);
+		cost += output_cost(packet);
+		if (packet->marker) {
+			output_account(connection, written); /* it will be looked at */
+			session_drained(packet);
+		} else {
+			packet_destroy(packet);
+		}
 	}
-	/* Release: only the session's account needs it, which tolerates any delay. */
-	__atomic_store_n(&connection->written, written, __ATOMIC_RELEASE);
+	output_account(connection, written);
+	if (cost > 0)
+		connection_release(connection, cost);
 }
 
 static void output_written(uv_write_t *write, int status)
 {
 	struct connection *connection = write->data;
 	const size_t size = connection->writing;
+	const bool plain = connection->spill == NULL;
 
+	free(connection->spill);
+	connection->spill = NULL;
+	if (connection->closing && plain)
+		return; /* it counts as an attempt, see output_drop() */
 	connection->writing = 0;
 	if (connection->closing)
 		return;
@@ -92,46 +134,138 @@ static void output_written(uv_write_t *write, int status)
 		connection_close(connection);
 		return;
 	}
-	output_consume(connection, size);
+	if (plain)
+		output_consume(connection, size);
 	connection_dirty(connection);
 }
 
-void output_flush(struct connection *connection)
+/* The socket takes no more now: libuv shall write these when it does. 0, or an error. */
+static int output_wait(struct connection *connection, const uv_buf_t *vector, unsigned int count,
+                       size_t size)
 {
-	uv_stream_t *stream = (uv_stream_t *)&connection->tcp;
+	int status;
+
+	connection->write.data = connection;
+	status = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, vector, count,
+	                  output_written);
+	if (status == 0) {
+		connection->writing = size;
+		connection_progress(connection);
+	}
+	return status;
+}
+
+/* 1: has written; 0: cannot, now; or an error. */
+static int output_write(struct connection *connection)
+{
 	uv_buf_t vector[OUTPUT_VECTOR];
 	unsigned int count;
 	size_t size;
 	int result;
 
-	while (connection->output_first != NULL && connection->writing == 0) {
-		count = vector_fill(connection, vector, &size);
-		connection->loop->stats.writes++;
-		result = uv_try_write(stream, vector, count);
-		if (result > 0) {
-			output_consume(connection, (size_t)result);
-			continue;
-		}
-		if (result == UV_EAGAIN) {
-			connection->write.data = connection;
-			result =
-				uv_write(&connection->write, stream, vector, count, output_written);
-			connection->writing = result == 0 ? size : 0;
-		}
-		if (result < 0) {
-			connection_close(connection);
-			return;
-		}
+	if (connection->output_first == NULL)
+		return 0;
+	if (connection->output_first->size == 0) {
+		output_consume(connection, 0); /* a packet may be empty */
+		return 1;
 	}
+	count = vector_fill(connection, vector, &size);
+	connection->loop->stats.writes++;
+	result = uv_try_write((uv_stream_t *)&connection->tcp, vector, count);
+	if (result == UV_EAGAIN)
+		return output_wait(connection, vector, count, size);
+	if (result > 0)
+		output_consume(connection, (size_t)result);
+	return result < 0 ? result : 1;
+}
+
+/* Encrypts one record's worth of packets. */
+static int output_encrypt(struct connection *connection)
+{
+	unsigned char *const record = connection->loop->record;
+	uv_buf_t vector[OUTPUT_VECTOR];
+	size_t size, used = 0;
+	const unsigned int count = vector_fill(connection, vector, &size);
+	int status;
+
+	for (unsigned int i = 0; i < count && used < TLS_RECORD_MAX; i++) {
+		size_t part = vector[i].len;
+
+		if (part > TLS_RECORD_MAX - used)
+			part = TLS_RECORD_MAX - used;
+		memcpy(record + used, vector[i].base, part);
+		used += part;
+	}
+	/* Nothing: all that was looked at is empty. */
+	status = used > 0 ? tls_write(connection->tls, record, used) : 0;
+	if (status == 0)
+		output_consume(connection, used);
+	return status;
+}
+
+/* As output_write. */
+static int output_write_tls(struct connection *connection)
+{
+	const unsigned char *bytes;
+	size_t size;
+	uv_buf_t buffer;
+	int result = 0;
+
+	while (result == 0 && connection->output_first != NULL &&
+	       tls_output(connection->tls, &bytes) < OUTPUT_TLS)
+		result = output_encrypt(connection);
+	size = tls_output(connection->tls, &bytes);
+	if (size == 0)
+		return result == -EAGAIN ? 0 : result;
+	connection->loop->stats.writes++;
+	buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned int)size);
+	result = uv_try_write((uv_stream_t *)&connection->tcp, &buffer, 1);
+	if (result > 0)
+		tls_taken(connection->tls, (size_t)result);
+	if (result != UV_EAGAIN)
+		return result < 0 ? result : 1;
+	/* The stream's own memory may move before it is written. */
+	connection->spill = malloc(size);
+	if (connection->spill == NULL)
+		return -ENOMEM;
+	memcpy(connection->spill, bytes, size);
+	tls_taken(connection->tls, size);
+	buffer.base = (char *)connection->spill;
+	return output_wait(connection, &buffer, 1, size);
+}
+
+void output_flush(struct connection *connection)
+{
+	int result = 1;
+
+	while (result > 0 && connection->writing == 0)
+		result = connection->tls != NULL ? output_write_tls(connection)
+		                                 : output_write(connection);
+	if (result < 0)
+		connection_close(connection);
+}
+
+bool output_empty(const struct connection *connection)
+{
+	return connection->output_first == NULL && connection->writing == 0;
 }
 
 void output_drop(struct connection *connection)
 {
+	size_t begun = connection->output_offset + connection->writing;
+	size_t cost = 0;
+
 	while (connection->output_first != NULL) {
 		struct packet *packet = connection->output_first;
 
 		connection->output_first = packet->next;
+		cost += output_cost(packet);
+		if (packet->order != 0 && begun > 0)
+			connection->attempted = packet->order;
+		begun -= begun < packet->size ? begun : packet->size;
 		packet_destroy(packet);
 	}
 	connection->output_end = &connection->output_first;
+	if (cost > 0)
+		connection_release(connection, cost);
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a client's packets mean; see protocol.h. Not served yet: QoS 2 (a SUBSCRIBE is granted QoS
- * 1, a PUBLISH ends the connection), wills and passwords (read and forgotten), sessions that
- * outlive their connection.
- */
+/* What a client's packets mean; see protocol.h. */
 #include "protocol.h"
 
 #include <errno.h>
@@ -11,11 +7,13 @@
 
 #include "broker.h"
 #include "connection.h"
+#include "join.h"
 #include "loop.h"
 #include "map.h"
 #include "request.h"
 #include "session.h"
 #include "topic.h"
+#include "will.h"
 
 /* Puts a packet of the broker's own behind what the connection has to write already. */
 static int reply(struct connection *connection, const unsigned char *bytes, size_t size)
@@ -29,19 +27,24 @@ static int reply(struct connection *connection, const unsigned char *bytes, size
 	return 1;
 }
 
+static int reply_ack(struct connection *connection, uint8_t type, uint16_t packet_id)
+{
+	unsigned char bytes[4];
+
+	return reply(connection, bytes, codec_put_ack(bytes, type, packet_id));
+}
+
 static int refuse(struct connection *connection, uint8_t return_code)
 {
 	unsigned char bytes[4];
 
-	reply(connection, bytes, codec_put_connack(bytes, return_code));
+	reply(connection, bytes, codec_put_connack(bytes, false, return_code));
 	return -ECONNRESET;
 }
 
 static int handle_connect(struct connection *connection, const struct codec_frame *frame)
 {
-	struct broker *broker = connection->loop->broker;
 	struct codec_connect connect;
-	unsigned char bytes[4];
 	int status;
 
 	if (connection->session != NULL)
@@ -53,15 +56,13 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
 		return refuse(connection, 2);
-	connection->session = session_create(broker, connection, connect.client_id);
-	if (connection->session == NULL)
-		return -ENOMEM;
 	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
-	status = reply(connection, bytes, codec_put_connack(bytes, 0));
-	if (connect.client_id.size > 0)
-		clients_register(&broker->clients, connection->session);
-	return status;
+	if (connect.will.topic.size > 0)
+		status = will_make(connection, &connect.will);
+	if (status == 0)
+		status = join_start(connection, &connect);
+	return status == 0 ? 1 : status;
 }
 
 /* The topic: looked up once, then found in the connection's own small table. */
@@ -82,31 +83,67 @@ static struct topic *find_topic(struct connection *connection, struct slice name
 	return use->topic;
 }
 
-static int handle_publish(struct connection *connection, const struct codec_frame *frame)
+static int publish(struct connection *connection, const struct codec_publish *publish)
 {
-	struct codec_publish publish;
+	struct topic *topic = find_topic(connection, publish->topic);
 	struct message *message;
-	struct topic *topic;
-	int status = codec_publish(frame, &publish);
 
-	if (status != 0)
-		return status;
-	if (publish.qos == 2)
-		return -ECONNRESET;
-	topic = find_topic(connection, publish.topic);
 	if (topic == NULL)
 		return -ENOMEM;
-	message = message_create(connection, &publish);
+	message = message_create(connection, publish);
 	if (message == NULL)
 		return -ENOMEM;
-	connection->loop->stats.messages_in++;
 	connection_charge(connection, message->cost);
 	topic_publish(topic, message);
 	return 1;
 }
 
+/*
+ * QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. What
+ * clients publish below $SYS/ is acknowledged and goes no further: that is the broker's own.
+ */
+static int handle_publish(struct connection *connection, const struct codec_frame *frame)
+{
+	static const struct slice own = {"$SYS/", 5};
+	struct codec_publish packet;
+	int status = codec_publish(frame, &packet);
+
+	if (status != 0)
+		return status;
+	connection->loop->stats.messages_in++;
+	if (packet.qos == 2) {
+		status = received_add(&connection->session->received, packet.packet_id);
+		if (status == 0)
+			return reply_ack(connection, CODEC_PUBREC, packet.packet_id);
+		if (status < 0)
+			return status;
+	}
+	if (packet.topic.size >= own.size &&
+	    names_equal((struct slice){packet.topic.bytes, own.size}, own))
+		return packet.qos == 0 ? 1
+		                       : reply_ack(connection,
+		                                   packet.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC,
+		                                   packet.packet_id);
+	status = publish(connection, &packet);
+	if (status < 0 && packet.qos == 2)
+		received_remove(&connection->session->received, packet.packet_id);
+	return status;
+}
+
+/* Nothing is left to do but to forget the packet id; to one that is unknown the same is said. */
+static int handle_pubrel(struct connection *connection, const struct codec_frame *frame)
+{
+	uint16_t packet_id;
+	int status = codec_ack(frame, &packet_id);
+
+	if (status != 0)
+		return status;
+	received_remove(&connection->session->received, packet_id);
+	return reply_ack(connection, CODEC_PUBCOMP, packet_id);
+}
+
 /* Acknowledgements are gathered; they go to the session when all that has come is handled. */
-static int handle_puback(struct connection *connection, const struct codec_frame *frame)
+static int handle_ack(struct connection *connection, const struct codec_frame *frame)
 {
 	struct session_acks *acks = connection->acks;
 	uint16_t packet_id;
@@ -121,7 +158,7 @@ static int handle_puback(struct connection *connection, const struct codec_frame
 		acks->count = 0;
 		connection->acks = acks;
 	}
-	acks->packet_ids[acks->count++] = packet_id;
+	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type};
 	if (acks->count == SESSION_ACKS_MAX) {
 		session_acknowledge(connection->session, acks);
 		connection->acks = NULL;
@@ -138,7 +175,7 @@ static int handle_filters(struct connection *connection, const struct codec_fram
 
 	if (status != 0)
 		return status;
-	request = request_create(connection->session, frame, packet_id, count);
+	request = request_create(connection, frame, packet_id, count);
 	if (request == NULL)
 		return -ENOMEM;
 	request_submit(connection->loop->broker, request);
@@ -155,11 +192,14 @@ static int handle_ping(struct connection *connection, const struct codec_frame *
 	return reply(connection, bytes, codec_put_header(bytes, CODEC_PINGRESP, 0, 0));
 }
 
-static int handle_disconnect(const struct codec_frame *frame)
+static int handle_disconnect(struct connection *connection, const struct codec_frame *frame)
 {
 	const int status = codec_empty(frame);
 
-	return status != 0 ? status : -ECONNRESET;
+	if (status != 0)
+		return status;
+	will_forget(connection);
+	return -ECONNRESET;
 }
 
 int protocol_handle(struct connection *connection, const struct codec_frame *frame)
@@ -171,16 +211,20 @@ int protocol_handle(struct connection *connection, const struct codec_frame *fra
 	switch (frame->type) {
 	case CODEC_PUBLISH:
 		return handle_publish(connection, frame);
+	case CODEC_PUBREL:
+		return handle_pubrel(connection, frame);
 	case CODEC_PUBACK:
-		return handle_puback(connection, frame);
+	case CODEC_PUBREC:
+	case CODEC_PUBCOMP:
+		return handle_ack(connection, frame);
 	case CODEC_SUBSCRIBE:
 	case CODEC_UNSUBSCRIBE:
 		return handle_filters(connection, frame);
 	case CODEC_PINGREQ:
 		return handle_ping(connection, frame);
 	case CODEC_DISCONNECT:
-		return handle_disconnect(frame);
+		return handle_disconnect(connection, frame);
 	default:
-		return -EPROTO; /* what only brokers send, QoS 2's, and the reserved */
+		return -EPROTO; /* what only brokers send, and the reserved */
 	}
 }

@@ -6,10 +6,20 @@
 #include <string.h>
 
 #include "broker.h"
+#include "connection.h"
 #include "must.h"
 #include "session.h"
 
-/* SUBACK has a code for each filter: the QoS granted (2 is not yet served), or 0x80. */
+/* Is the filter covered by one of --deny-subscribe? */
+static bool request_denied(const struct broker_options *options, struct slice filter)
+{
+	for (size_t i = 0; i < options->denied_count; i++)
+		if (names_match(options->denied[i], filter))
+			return true;
+	return false;
+}
+
+/* SUBACK has a code for each filter: the QoS granted, or 0x80. */
 static struct packet *request_create_answer(const struct request *request, uint8_t type,
                                             uint16_t packet_id)
 {
@@ -29,9 +39,11 @@ static struct packet *request_create_answer(const struct request *request, uint8
 	return answer;
 }
 
-struct request *request_create(struct session *session, const struct codec_frame *frame,
+struct request *request_create(const struct connection *connection, const struct codec_frame *frame,
                                uint16_t packet_id, size_t count)
 {
+	struct session *session = connection->session;
+	const struct broker_options *options = &session->broker->options;
 	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
 	const size_t filters_size = count * sizeof(struct request_filter);
 	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
@@ -44,6 +56,7 @@ struct request *request_create(struct session *session, const struct codec_frame
 		return NULL;
 	*request = (struct request){.broker = session->broker, .session = session, .count = count};
 	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
+	request->epoch = connection->epoch;
 	request->filters = (struct request_filter *)(request + 1);
 	body = (unsigned char *)(request->filters + count);
 	memcpy(body, frame->body, frame->body_size);
@@ -53,8 +66,8 @@ struct request *request_create(struct session *session, const struct codec_frame
 
 		*filter = (struct request_filter){0};
 		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
-		filter->qos = filter->qos > 1 ? 1 : filter->qos;
-		filter->accepted = subscribe && names_levels(filter->name) <= NAMES_LEVELS_MAX;
+		filter->accepted = subscribe && names_levels(filter->name) <= NAMES_LEVELS_MAX &&
+		                   !request_denied(options, filter->name);
 	}
 	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
 	                                        packet_id);
@@ -85,8 +98,10 @@ void request_submit(struct broker *broker, struct request *request)
 
 void request_answer(struct request *request)
 {
-	if (request->answer != NULL)
+	if (request->answer != NULL) {
+		request->answer->epoch = request->epoch;
 		session_deliver(request->session, request->answer);
+	}
 	request->answer = NULL;
 }
 

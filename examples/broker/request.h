@@ -23,6 +23,7 @@
 #include "message.h"
 
 struct broker;
+struct connection;
 struct session;
 struct subscription;
 
@@ -44,14 +45,15 @@ struct request {
 	struct broker *broker;
 	struct session *session; /* counted, but for REQUEST_END until it is submitted */
 	enum request_kind kind;
-	struct packet *answer;
+	struct packet *answer; /* for the connection of this epoch */
+	uint64_t epoch;
 	struct subscription *removed; /* out of the tree; by session_next */
 	size_t count;
 	struct request_filter *filters;
 };
 
-/* From a checked SUBSCRIBE or UNSUBSCRIBE with `count` filters. NULL: no memory. */
-struct request *request_create(struct session *session, const struct codec_frame *frame,
+/* From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters. NULL: no memory. */
+struct request *request_create(const struct connection *connection, const struct codec_frame *frame,
                                uint16_t packet_id, size_t count);
 struct request *request_create_end(struct session *session);
 

@@ -19,6 +19,16 @@ static void stats_sum(uint64_t *sum, uint64_t more)
 	__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
 }
 
+const char *stats_kind_name(int kind)
+{
+	return kind_names[kind];
+}
+
+uint64_t stats_read(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
 void stats_count(uint64_t *counter)
 {
 	stats_sum(counter, 1);
@@ -41,6 +51,36 @@ void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_res
 		if (__atomic_compare_exchange_n(&sum->backlog_max, &backlog, more->backlog_max, 0,
 		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			break;
+}
+
+void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live)
+{
+	struct baton_resource_stats copy;
+
+	baton_resource_stats_read(live, &copy);
+	sum->submitted += copy.submitted;
+	sum->executed += copy.executed;
+	sum->cancelled += copy.cancelled;
+	sum->outstanding += copy.outstanding;
+	sum->captures += copy.captures;
+	sum->handoffs += copy.handoffs;
+	sum->helped += copy.helped;
+	sum->refused += copy.refused;
+	if (copy.backlog_max > sum->backlog_max)
+		sum->backlog_max = copy.backlog_max;
+}
+
+void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop)
+{
+	sum->connections += loop->connections;
+	sum->connected += loop->connected;
+	sum->messages_in += loop->messages_in;
+	sum->messages_out += loop->messages_out;
+	sum->bytes_in += loop->bytes_in;
+	sum->bytes_out += loop->bytes_out;
+	sum->pauses += loop->pauses;
+	sum->writes += loop->writes;
+	sum->malformed += loop->malformed;
 }
 
 static void print_resources(const struct stats *stats)
@@ -71,6 +111,8 @@ void stats_print(const struct stats *stats, const struct loop_stats *loops,
 	printf("connections        %" PRIu64 "\n", loops->connections);
 	printf("messages_in        %" PRIu64 "\n", loops->messages_in);
 	printf("messages_out       %" PRIu64 "\n", loops->messages_out);
+	printf("bytes_in           %" PRIu64 "\n", loops->bytes_in);
+	printf("bytes_out          %" PRIu64 "\n", loops->bytes_out);
 	printf("dropped            %" PRIu64 "\n", stats->dropped);
 	printf("evicted            %" PRIu64 "\n", stats->evicted);
 	printf("malformed          %" PRIu64 "\n", loops->malformed);

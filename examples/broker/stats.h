@@ -24,10 +24,13 @@ enum stats_kind {
 /* Written by one loop thread, read when it has ended. */
 struct loop_stats {
 	uint64_t connections;
+	uint64_t connected; /* just now, with the broker's consent */
 	uint64_t messages_in;
 	uint64_t messages_out;
-	uint64_t pauses; /* times a publisher was not read from, see connection.h */
-	uint64_t writes; /* system calls that wrote */
+	uint64_t bytes_in;  /* on the wire */
+	uint64_t bytes_out; /* without what TLS adds */
+	uint64_t pauses;    /* times a publisher was not read from, see connection.h */
+	uint64_t writes;    /* system calls that wrote */
 	uint64_t malformed;
 };
 
@@ -42,6 +45,12 @@ struct stats {
 };
 
 void stats_count(uint64_t *counter);
+uint64_t stats_read(const uint64_t *counter);
+const char *stats_kind_name(int kind);
+
+/* The counters of a resource that goes on, and what loop threads counted, are added to a sum. */
+void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live);
+void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop);
 void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more);
 
 /* Prints the table. Nothing else may run by now. */

@@ -34,7 +34,8 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	uint8_t qos;
 
 	/* The publisher pays for the copies too. Nobody reads the cost before the first submit. */
-	connection_charge_more(message->publisher, cost);
+	if (message->publisher != NULL)
+		connection_charge_more(message->publisher, cost);
 	message->cost += cost;
 	/* One atomic for all of them; what was too much is given back at the end. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
@@ -55,19 +56,25 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	message_release(message, (spare + 1) * (MESSAGE_REFERENCE + MESSAGE_HOP));
 }
 
+/* PUBACK or PUBREC: from here on the message is ours. */
+static void topic_acknowledge(const struct message *message)
+{
+	const uint8_t type = message->publish.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
+	unsigned char bytes[4];
+	struct packet *ack =
+		packet_create_own(bytes, codec_put_ack(bytes, type, message->publish.packet_id));
+
+	if (ack == NULL)
+		connection_kick(message->publisher);
+	else
+		connection_send(message->publisher, ack);
+}
+
 /* The message is accepted: from here on it reaches all who are subscribed now. */
 static void topic_accept(struct topic *topic, struct message *message)
 {
-	if (message->publish.qos > 0) {
-		unsigned char bytes[4];
-		const size_t size = codec_put_ack(bytes, CODEC_PUBACK, message->publish.packet_id);
-		struct packet *ack = packet_create_own(bytes, size);
-
-		if (ack == NULL)
-			connection_kick(message->publisher);
-		else
-			connection_send(message->publisher, ack);
-	}
+	if (message->publish.packet_id != 0)
+		topic_acknowledge(message);
 	if (message->publish.retain)
 		retained_publish(topic, message);
 	topic_fan_out(topic, message);

@@ -58,6 +58,7 @@ struct topic {
 	/* Under the table's baton. */
 	struct map_entry entry;
 	size_t uses;
+	uint64_t surveyed; /* tasks that it had run, see survey.h */
 
 	/* Under the topic's own. Entries of one session lie side by side. */
 	bool ready;

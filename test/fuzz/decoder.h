@@ -21,6 +21,17 @@ struct decoded {
 	size_t rest_at; /* payload */
 	size_t rest_size;
 	size_t count; /* of filters */
+	bool duplicate;
+	uint8_t will_qos; /* the will's, and what else a CONNECT may have */
+	bool will_retain;
+	size_t will_at;
+	size_t will_size;
+	size_t will_payload_at;
+	size_t will_payload_size;
+	size_t user_at;
+	size_t user_size;
+	size_t password_at;
+	size_t password_size;
 };
 
 /*

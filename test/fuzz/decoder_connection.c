@@ -10,9 +10,11 @@
 #include "connection.h"
 #include "decoder.h"
 #include "fuzz.h"
+#include "login.h"
 #include "loop.h"
 #include "protocol.h"
 #include "session.h"
+#include "tls.h"
 
 static struct broker broker;
 static struct loop loop = {.broker = &broker};
@@ -63,6 +65,47 @@ void connection_dirty(struct connection *connection)
 	connection->dirty = true;
 }
 
+/* Nothing is charged: there are no answers. */
+bool connection_crowded(const struct connection *connection)
+{
+	(void)connection;
+	return false;
+}
+
+bool connection_charge(struct connection *connection, uint64_t cost)
+{
+	(void)connection;
+	(void)cost;
+	abort();
+}
+
+/* Who may connect, and TLS, are not for here. */
+int login_begin(struct connection *connection, const struct codec_frame *frame)
+{
+	FUZZ_CHECK(frame->type == CODEC_CONNECT);
+	connection->admitted = true;
+	return 1;
+}
+
+bool tls_feed(struct tls *tls, const void *bytes, size_t size)
+{
+	(void)tls;
+	(void)bytes;
+	(void)size;
+	abort();
+}
+
+int tls_read(struct tls *tls, void *bytes, size_t size)
+{
+	return tls_feed(tls, bytes, size);
+}
+
+const char *uv_strerror(int error)
+{
+	(void)error;
+	abort(); /* no read fails */
+}
+
 void session_acknowledge(struct session *session, struct session_acks *acks)
 {
 	(void)session;
@@ -83,6 +126,11 @@ static void gather_ack(struct connection *connection)
 	}
 }
 
+static bool is_ack(uint8_t type)
+{
+	return type == CODEC_PUBACK || type == CODEC_PUBREC || type == CODEC_PUBCOMP;
+}
+
 int protocol_handle(struct connection *connection, const struct codec_frame *frame)
 {
 	const uint8_t first[2] = {frame->type, frame->flags};
@@ -95,7 +143,7 @@ int protocol_handle(struct connection *connection, const struct codec_frame *fra
 	trace.hash = hash_bytes(trace.hash, frame->body, frame->body_size);
 	trace.hash = hash_bytes(trace.hash, &status, sizeof(status));
 	trace.used += frame->size;
-	if (status > 0 && frame->type == CODEC_PUBACK)
+	if (status > 0 && is_ack(frame->type))
 		gather_ack(connection);
 	if (pauses >> (trace.packets++ % 6) & 1)
 		connection->paused = true;

@@ -102,7 +102,6 @@ static bool text_field(const unsigned char *body, size_t size, size_t *at, size_
 
 static int connect_rest(const unsigned char *body, size_t size, size_t at, struct decoded *decoded)
 {
-	size_t begin, length;
 	unsigned int flags;
 
 	if (size - at < 3)
@@ -118,13 +117,17 @@ static int connect_rest(const unsigned char *body, size_t size, size_t at, struc
 		return -EPROTO;
 	if (!text_field(body, size, &at, &decoded->text_at, &decoded->text_size))
 		return -EPROTO;
+	decoded->will_qos = (uint8_t)(flags / 8 % 4);
+	decoded->will_retain = flags / 32 % 2 == 1;
 	if (flags / 4 % 2 == 1 &&
-	    !(text_field(body, size, &at, &begin, &length) && topic_valid(body + begin, length) &&
-	      field(body, size, &at, &begin, &length)))
+	    !(text_field(body, size, &at, &decoded->will_at, &decoded->will_size) &&
+	      topic_valid(body + decoded->will_at, decoded->will_size) &&
+	      field(body, size, &at, &decoded->will_payload_at, &decoded->will_payload_size)))
 		return -EPROTO;
-	if (flags >= 128 && !text_field(body, size, &at, &begin, &length))
+	if (flags >= 128 && !text_field(body, size, &at, &decoded->user_at, &decoded->user_size))
 		return -EPROTO;
-	if (flags / 64 % 2 == 1 && !field(body, size, &at, &begin, &length))
+	if (flags / 64 % 2 == 1 &&
+	    !field(body, size, &at, &decoded->password_at, &decoded->password_size))
 		return -EPROTO;
 	return at == size ? 0 : -EPROTO;
 }
@@ -135,10 +138,8 @@ static int connect_body(const unsigned char *body, size_t size, struct decoded *
 
 	if (!text_field(body, size, &at, &begin, &length) || at == size)
 		return -EPROTO;
-	if (length == 6 && memcmp(body + begin, "MQIsdp", 6) == 0)
-		return -EPROTONOSUPPORT;
 	if (length != 4 || memcmp(body + begin, "MQTT", 4) != 0)
-		return -EPROTO;
+		return -EPROTONOSUPPORT;
 	return body[at] == 4 ? connect_rest(body, size, at + 1, decoded) : -EPROTONOSUPPORT;
 }
 
@@ -159,6 +160,7 @@ static int publish_body(unsigned int flags, const unsigned char *body, size_t si
 
 	decoded->qos = (uint8_t)(flags / 2 % 4);
 	decoded->flag = flags % 2 == 1;
+	decoded->duplicate = flags >= 8;
 	if (flags >= 8 && decoded->qos == 0)
 		return -EPROTO;
 	if (!text_field(body, size, &at, &decoded->text_at, &decoded->text_size) ||
@@ -202,6 +204,9 @@ struct decoded model_body(unsigned int first_byte, const unsigned char *body, si
 		status = publish_body(first_byte % 16, body, size, &decoded);
 		break;
 	case 4:
+	case 5:
+	case 6:
+	case 7:
 		status = number(body, size, &at, &decoded) && at == size ? 0 : -EPROTO;
 		break;
 	case 8:
@@ -212,7 +217,7 @@ struct decoded model_body(unsigned int first_byte, const unsigned char *body, si
 	case 14:
 		status = size == 0 ? 0 : -EPROTO;
 		break;
-	default: /* QoS 2 is not served */
+	default: /* no client sends that */
 		status = -EPROTO;
 		break;
 	}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The password file; see passwords.h. */
+#include "passwords.h"
+
+#include <crypt.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "must.h"
+
+struct password {
+	struct slice user;
+	const char *hash;
+	char *line; /* both lie in it */
+};
+
+struct password_list {
+	struct password *users; /* sorted */
+	size_t count;
+	size_t capacity;
+};
+
+static void list_destroy(struct password_list *list)
+{
+	if (list == NULL)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		free(list->users[i].line);
+	free(list->users);
+	free(list);
+}
+
+static int compare_users(const void *a, const void *b)
+{
+	const struct slice *left = &((const struct password *)a)->user;
+	const struct slice *right = &((const struct password *)b)->user;
+	const size_t shorter = left->size < right->size ? left->size : right->size;
+	const int order = memcmp(left->bytes, right->bytes, shorter);
+
+	return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
+}
+
+static bool hash_usable(const char *hash)
+{
+	const int verdict = crypt_checksalt(hash);
+
+	return strlen(hash) < PASSWORDS_HASH_SIZE && verdict != CRYPT_SALT_INVALID &&
+	       verdict != CRYPT_SALT_METHOD_DISABLED;
+}
+
+/* Takes the line over. NULL, or what is wrong with it. */
+static const char *list_add(struct password_list *list, char *line)
+{
+	char *colon = strchr(line, ':');
+	struct password *user;
+
+	if (colon == NULL || colon == line) {
+		free(line);
+		return "not `user:hash`";
+	}
+	if (!hash_usable(colon + 1)) {
+		free(line);
+		return "this hash is not one that crypt(3) knows";
+	}
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity == 0 ? 16 : list->capacity * 2;
+		list->users = realloc(list->users, list->capacity * sizeof(*list->users));
+		must(list->users == NULL ? -ENOMEM : 0, "password file");
+	}
+	user = &list->users[list->count++];
+	user->line = line;
+	user->user = (struct slice){line, (size_t)(colon - line)};
+	user->hash = colon + 1;
+	return NULL;
+}
+
+/* One line without its end, to be freed; NULL at the end of the file. */
+static char *line_read(FILE *file)
+{
+	char *line = NULL;
+	size_t size = 0;
+
+	if (getline(&line, &size, file) < 0) {
+		free(line);
+		return NULL;
+	}
+	line[strcspn(line, "\r\n")] = '\0';
+	return line;
+}
+
+static int list_read(struct password_list *list, FILE *file, const char *path)
+{
+	const char *wrong = NULL;
+	char *line;
+
+	for (size_t number = 1; (line = line_read(file)) != NULL; number++) {
+		if (line[0] == '\0' || line[0] == '#') {
+			free(line);
+			continue;
+		}
+		wrong = list_add(list, line);
+		if (wrong == NULL)
+			continue;
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s, line %zu: %s", path, number, wrong);
+		return -EINVAL;
+	}
+	if (ferror(file) != 0) {
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: cannot be read", path);
+		return -EIO;
+	}
+	qsort(list->users, list->count, sizeof(*list->users), compare_users);
+	for (size_t i = 1; i < list->count; i++)
+		if (compare_users(&list->users[i - 1], &list->users[i]) == 0) {
+			log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %.*s is there twice", path,
+			         (int)list->users[i].user.size, list->users[i].user.bytes);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+struct exchange {
+	struct passwords *passwords;
+	struct password_list *list;
+};
+
+static void *passwords_run_exchange(void *arg)
+{
+	struct exchange *exchange = arg;
+	struct password_list *old = exchange->passwords->list;
+
+	exchange->passwords->list = exchange->list;
+	exchange->list = old;
+	return NULL;
+}
+
+int passwords_load(struct passwords *passwords, const char *path)
+{
+	struct exchange exchange = {passwords, must_alloc(sizeof(struct password_list))};
+	FILE *file = fopen(path, "re");
+	int status;
+
+	if (file == NULL) {
+		status = -errno;
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", path, strerror(-status));
+	} else {
+		status = list_read(exchange.list, file, path);
+		fclose(file);
+	}
+	if (status == 0) {
+		log_line(LOG_LEVEL_INFO, LOG_NOBODY, "%s: %zu users", path, exchange.list->count);
+		must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
+		     "new passwords");
+	}
+	list_destroy(exchange.list); /* the old one, or the one that is no good */
+	return status;
+}
+
+struct lookup {
+	const struct passwords *passwords;
+	struct slice user;
+	bool found;
+	char hash[PASSWORDS_HASH_SIZE];
+};
+
+/* The hash of a user that is not there is somebody else's: then nothing is faster without one. */
+static void *passwords_run_lookup(void *arg)
+{
+	struct lookup *lookup = arg;
+	const struct password_list *list = lookup->passwords->list;
+	const struct password key = {.user = lookup->user};
+	const struct password *user = NULL;
+
+	if (list == NULL || list->count == 0)
+		return NULL;
+	user = bsearch(&key, list->users, list->count, sizeof(*list->users), compare_users);
+	lookup->found = user != NULL;
+	if (user == NULL)
+		user = &list->users[0];
+	memcpy(lookup->hash, user->hash, strlen(user->hash) + 1);
+	return NULL;
+}
+
+/* Takes the same time wherever they differ. */
+static bool hashes_equal(const char *a, const char *b)
+{
+	const size_t size = strlen(a);
+	unsigned int different = 0;
+
+	if (size != strlen(b))
+		return false;
+	for (size_t i = 0; i < size; i++)
+		different |= (unsigned int)(unsigned char)a[i] ^ (unsigned char)b[i];
+	return different == 0;
+}
+
+bool passwords_check(struct passwords *passwords, struct slice user, const char *password)
+{
+	struct lookup lookup = {.passwords = passwords, .user = user};
+	struct crypt_data *data; /* 32 KB, too much for the stack */
+	const char *computed;
+	bool good;
+
+	must(baton_call(&passwords->resource, passwords_run_lookup, &lookup, NULL), "password");
+	data = calloc(1, sizeof(*data));
+	if (data == NULL)
+		return false;
+	computed = crypt_r(password, lookup.hash, data);
+	good = computed != NULL && computed[0] != '*' && hashes_equal(computed, lookup.hash);
+	explicit_bzero(data, sizeof(*data));
+	free(data);
+	return good && lookup.found;
+}
+
+void passwords_init(struct passwords *passwords, const struct baton_resource_config *config)
+{
+	baton_resource_init(&passwords->resource, passwords, "passwords", config, NULL);
+}
+
+void passwords_deinit(struct passwords *passwords)
+{
+	baton_resource_close(&passwords->resource);
+	baton_resource_deinit(&passwords->resource);
+	list_destroy(passwords->list);
+	passwords->list = NULL;
+}

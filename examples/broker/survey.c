@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Surveys; see survey.h. */
+#include "survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/resource.h>
+
+#include "broker.h"
+#include "connection.h"
+#include "loop.h"
+#include "must.h"
+#include "session.h"
+#include "topic.h"
+
+struct survey_part {
+	struct baton_task task;
+	struct survey *survey;
+	struct loop *loop;
+	struct loop_stats stats;
+	struct baton_resource_stats connections;
+	struct baton_resource_stats sessions;
+};
+
+/* Puts a topic among the hottest, if it is one. */
+static void survey_rank(struct survey *survey, struct slice name, uint64_t tasks)
+{
+	const size_t size = name.size < SURVEY_NAME_SIZE ? name.size : SURVEY_NAME_SIZE - 1;
+	size_t at = SURVEY_HOTTEST;
+
+	while (at > 0 && tasks > survey->hottest[at - 1].tasks)
+		at--;
+	if (at == SURVEY_HOTTEST)
+		return;
+	memmove(&survey->hottest[at + 1], &survey->hottest[at],
+	        (SURVEY_HOTTEST - 1 - at) * sizeof(survey->hottest[0]));
+	survey->hottest[at].tasks = tasks;
+	memcpy(survey->hottest[at].name, name.bytes, size);
+	survey->hottest[at].name[size] = '\0';
+}
+
+/* A task of the topic table. */
+static int survey_run_topics(struct baton_task *task)
+{
+	struct survey *survey = baton_container_of(task, struct survey, task);
+	const struct map *topics = &survey->broker->table.topics;
+	struct baton_resource_stats *sum = &survey->kinds[STATS_TOPIC];
+	struct map_entry *entry = NULL;
+
+	survey->topics = topics->count;
+	for (size_t i = 0; i < SURVEY_TOPICS_MAX; i++) {
+		const uint64_t before = sum->executed;
+		struct topic *topic;
+		uint64_t tasks;
+
+		entry = map_walk(topics, entry);
+		if (entry == NULL)
+			break;
+		topic = baton_container_of(entry, struct topic, entry);
+		stats_add_live(sum, &topic->stats);
+		tasks = sum->executed - before;
+		if (topic->name.bytes[0] != '$')
+			survey_rank(survey, topic->name, tasks - topic->surveyed);
+		topic->surveyed = tasks;
+	}
+	uv_async_send(survey->done);
+	return 0;
+}
+
+/* A task of the loop. */
+static int survey_run_part(struct baton_task *task)
+{
+	struct survey_part *part = baton_container_of(task, struct survey_part, task);
+	struct survey *survey = part->survey;
+
+	part->stats = part->loop->stats;
+	for (const struct connection *connection = part->loop->connections; connection != NULL;
+	     connection = connection->next) {
+		stats_add_live(&part->connections, &connection->stats);
+		if (connection->session != NULL)
+			stats_add_live(&part->sessions, &connection->session->stats);
+	}
+	/* Release: our part; acquire: everybody's, for the last one. */
+	if (__atomic_sub_fetch(&survey->waiting, 1, __ATOMIC_ACQ_REL) > 0)
+		return 0;
+	baton_task_init(&survey->task, survey_run_topics, NULL);
+	must(baton_submit(&survey->broker->table.resource, &survey->task), "survey");
+	return 0;
+}
+
+void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done)
+{
+	const unsigned int count = broker->loops_running;
+
+	*survey = (struct survey){.broker = broker, .done = done, .waiting = count};
+	survey->parts = must_alloc(count * sizeof(*survey->parts));
+	for (unsigned int i = 0; i < count; i++) {
+		struct survey_part *part = &survey->parts[i];
+
+		part->survey = survey;
+		part->loop = &broker->loops[i];
+		baton_task_init(&part->task, survey_run_part, NULL);
+		must(baton_submit(&part->loop->resource, &part->task), "survey");
+	}
+}
+
+void survey_finish(struct survey *survey)
+{
+	struct broker *broker = survey->broker;
+
+	for (unsigned int i = 0; survey->parts != NULL && i < broker->loops_running; i++) {
+		const struct survey_part *part = &survey->parts[i];
+
+		stats_add_loop(&survey->loops, &part->stats);
+		stats_add_live(&survey->kinds[STATS_CONNECTION], &part->connections);
+		stats_add_live(&survey->kinds[STATS_SESSION], &part->sessions);
+	}
+	free(survey->parts);
+	survey->parts = NULL;
+	stats_add_live(&survey->kinds[STATS_TABLE], &broker->table.stats);
+	stats_add_live(&survey->kinds[STATS_MATCHER], &broker->matcher.stats);
+	stats_add_live(&survey->kinds[STATS_CLIENTS], &broker->clients.stats);
+	for (int i = 0; i < STATS_KINDS; i++)
+		stats_add_live(&survey->kinds[i], &broker->stats.kinds[i]);
+	baton_pool_stats(broker->pool, &survey->pool);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A survey gathers what the broker and baton have counted, while they go on counting:
+ *
+ *   main -> each loop (its own counters; its connections' and their sessions')
+ *     -> topic table (the topics', and which are the hottest)
+ *       -> main, by uv_async
+ *
+ * The same struct is the task of the last hop. One survey at a time.
+ */
+#ifndef BROKER_SURVEY_H
+#define BROKER_SURVEY_H
+
+#include <stdint.h>
+
+#include <uv.h>
+
+#include <baton/pool.h>
+#include <baton/task.h>
+
+#include "stats.h"
+
+#define SURVEY_HOTTEST 5
+#define SURVEY_NAME_SIZE 128    /* a longer topic name is cut */
+#define SURVEY_TOPICS_MAX 20000 /* no more are looked at: the table has other things to do */
+
+struct broker;
+
+struct survey_topic {
+	uint64_t tasks; /* since the last survey */
+	char name[SURVEY_NAME_SIZE];
+};
+
+struct survey_part; /* a loop's */
+
+struct survey {
+	struct baton_task task;
+	struct broker *broker;
+	uv_async_t *done;
+	struct survey_part *parts;
+	unsigned int waiting; /* atomic: parts that have not come */
+
+	/* The result. */
+	struct loop_stats loops;
+	struct baton_resource_stats kinds[STATS_KINDS];
+	struct baton_pool_stats pool;
+	uint64_t topics;
+	struct survey_topic hottest[SURVEY_HOTTEST]; /* the hottest first */
+};
+
+/* Begins; `done` is sent when the result is there. */
+void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done);
+
+/* After that, on the main thread: adds what needs no hop, and frees the parts. */
+void survey_finish(struct survey *survey);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* $SYS topics; see system.h. */
+#include "system.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/version.h>
+
+#include "broker.h"
+#include "must.h"
+#include "topic.h"
+
+#define SYSTEM_PREFIX "$SYS/broker/"
+#define SYSTEM_TEXT_SIZE 192
+
+static void system_publish(struct system *system, struct topic *topic, const char *text)
+{
+	struct codec_publish publish = {0};
+	struct message *message;
+
+	publish.topic = topic->name;
+	publish.payload = (struct slice){text, strlen(text)};
+	publish.retain = true;
+	message = message_create(&system->self, &publish);
+	if (message == NULL)
+		return;
+	connection_charge_more(&system->self, message->cost);
+	topic_publish(topic, message);
+}
+
+/* The next topic, which has the same name each time. */
+static void system_say(struct system *system, const char *name, const char *text)
+{
+	struct system_topic *topic = &system->topics[system->at++];
+	char full[SYSTEM_TEXT_SIZE];
+	int size;
+
+	if (topic->said != NULL && strcmp(topic->said, text) == 0)
+		return;
+	if (topic->use == NULL) {
+		size = snprintf(full, sizeof(full), SYSTEM_PREFIX "%s", name);
+		topic->use =
+			table_lookup(&system->broker->table, (struct slice){full, (size_t)size});
+	}
+	if (topic->use == NULL)
+		return; /* no memory; perhaps the next time */
+	free(topic->said);
+	topic->said = strdup(text);
+	system_publish(system, topic->use->topic, text);
+}
+
+static void system_say_number(struct system *system, const char *name, uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	system_say(system, name, text);
+}
+
+static void system_say_broker(struct system *system)
+{
+	const struct survey *survey = &system->survey;
+	const struct loop_stats *loops = &survey->loops;
+	struct stats *stats = &system->broker->stats;
+	const uint64_t up = (uv_now(system->timer.loop) - system->started) / 1000;
+	char text[64];
+
+	if (loops->connected > system->connected_max)
+		system->connected_max = loops->connected;
+	snprintf(text, sizeof(text), "baton %s", baton_version());
+	system_say(system, "version", text);
+	snprintf(text, sizeof(text), "%" PRIu64 " seconds", up);
+	system_say(system, "uptime", text);
+	system_say_number(system, "clients/connected", loops->connected);
+	system_say_number(system, "clients/maximum", system->connected_max);
+	system_say_number(system, "clients/malformed", loops->malformed);
+	system_say_number(system, "clients/evicted", stats_read(&stats->evicted));
+	system_say_number(system, "connections/total", loops->connections);
+	system_say_number(system, "bytes/received", loops->bytes_in);
+	system_say_number(system, "bytes/sent", loops->bytes_out);
+	system_say_number(system, "publish/messages/received", loops->messages_in);
+	system_say_number(system, "publish/messages/sent", loops->messages_out);
+	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
+}
+
+static void system_say_topics(struct system *system)
+{
+	const struct survey *survey = &system->survey;
+	char name[32], text[SYSTEM_TEXT_SIZE];
+
+	system_say_number(system, "topics/count", survey->topics);
+	for (int i = 0; i < SURVEY_HOTTEST; i++) {
+		const struct survey_topic *topic = &survey->hottest[i];
+
+		snprintf(name, sizeof(name), "topics/hottest/%d", i + 1);
+		snprintf(text, sizeof(text), "%s %" PRIu64, topic->tasks > 0 ? topic->name : "-",
+		         topic->tasks);
+		system_say(system, name, text);
+	}
+}
+
+static void system_say_kind(struct system *system, const char *kind,
+                            const struct baton_resource_stats *stats)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} items[] = {
+		{"tasks", stats->executed},          {"captures", stats->captures},
+		{"hand-offs", stats->handoffs},      {"helped", stats->helped},
+		{"outstanding", stats->outstanding}, {"backlog", stats->backlog_max},
+	};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+		snprintf(name, sizeof(name), "baton/%s/%s", kind, items[i].name);
+		system_say_number(system, name, items[i].value);
+	}
+}
+
+static void system_say_baton(struct system *system)
+{
+	const struct survey *survey = &system->survey;
+	struct baton_resource_stats all = {0};
+
+	for (int i = 0; i < STATS_KINDS; i++) {
+		stats_add_live(&all, &survey->kinds[i]);
+		system_say_kind(system, stats_kind_name(i), &survey->kinds[i]);
+	}
+	system_say_kind(system, "all", &all);
+	system_say_number(system, "baton/pool/jobs", survey->pool.executed);
+	system_say_number(system, "baton/pool/steals", survey->pool.stolen);
+	system_say_number(system, "baton/pool/parks", survey->pool.parked);
+	system_say_number(system, "baton/pool/wakes", survey->pool.woken);
+}
+
+static void system_surveyed(uv_async_t *done)
+{
+	struct system *system = done->data;
+
+	survey_finish(&system->survey);
+	system->busy = false;
+	if (system->stopped)
+		return;
+	system->at = 0;
+	system_say_broker(system);
+	system_say_topics(system);
+	system_say_baton(system);
+}
+
+static void system_tick(uv_timer_t *timer)
+{
+	struct system *system = timer->data;
+
+	if (system->busy)
+		return;
+	system->busy = true;
+	survey_start(&system->survey, system->broker, &system->done);
+}
+
+void system_start(struct system *system, uv_loop_t *uv, struct broker *broker)
+{
+	const uint64_t interval = (uint64_t)broker->options.stats_interval * 1000;
+
+	system->broker = broker;
+	system->started = uv_now(uv);
+	system->self.charges = CONNECTION_REFERENCE;
+	uv_timer_init(uv, &system->timer);
+	must(uv_async_init(uv, &system->done, system_surveyed), "async");
+	system->timer.data = system;
+	system->done.data = system;
+	if (interval > 0)
+		uv_timer_start(&system->timer, system_tick, 0, interval);
+}
+
+void system_stop(struct system *system)
+{
+	system->stopped = true;
+	uv_timer_stop(&system->timer);
+	for (size_t i = 0; i < SYSTEM_TOPICS_MAX; i++) {
+		struct system_topic *topic = &system->topics[i];
+
+		if (topic->use != NULL)
+			topic_unuse(topic->use);
+		topic->use = NULL;
+		free(topic->said);
+		topic->said = NULL;
+	}
+}
+
+void system_deinit(struct system *system)
+{
+	if (system->broker == NULL)
+		return; /* it was never started */
+	uv_close((uv_handle_t *)&system->timer, NULL);
+	uv_close((uv_handle_t *)&system->done, NULL);
+	free(system->survey.parts);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * $SYS/broker/...: retained messages that say how the broker and baton are doing, every
+ * --stats-interval seconds (a value that has not changed is not said again). A filter has to begin
+ * with `$SYS`; `#` does not match them. Where mosquitto has a topic for the same thing, it has the
+ * same name.
+ *
+ *   version uptime clients/{connected,maximum} connections/total bytes/{received,sent}
+ *   publish/messages/{received,sent,dropped} clients/{malformed,evicted}
+ *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
+ *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, sessions, ...
+ *   baton/pool/{jobs,steals,parks,wakes}
+ */
+#ifndef BROKER_SYSTEM_H
+#define BROKER_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "connection.h"
+#include "survey.h"
+
+#define SYSTEM_TOPICS_MAX 80
+
+struct broker;
+struct topic_use;
+
+/* One topic and what it said last. */
+struct system_topic {
+	struct topic_use *use;
+	char *said;
+};
+
+/* The main thread's. */
+struct system {
+	struct broker *broker;
+	uv_timer_t timer;
+	uv_async_t done;
+	bool busy; /* a survey is on its way */
+	bool stopped;
+	uint64_t started; /* in the main loop's milliseconds */
+	uint64_t connected_max;
+	struct survey survey;
+	struct connection self; /* who publishes: no socket, no loop, and never ends */
+	struct system_topic topics[SYSTEM_TOPICS_MAX];
+	unsigned int at; /* the next one to say */
+};
+
+void system_start(struct system *system, uv_loop_t *uv, struct broker *broker);
+
+/* stop: gives its topics back. deinit: the broker has ended; closes the handles, for uv_run. */
+void system_stop(struct system *system);
+void system_deinit(struct system *system);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The broker under test. Stories share one; a story that needs other settings, or is out to harm,
+ * starts one of its own. Settings are our broker's options; for mosquitto they are translated.
+ */
+#ifndef BROKER_SERVER_H
+#define BROKER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "story.h"
+
+/* Which broker: a path, and whether it is mosquitto. Before anything else. */
+void server_choose(const char *path, bool mosquitto);
+bool server_is_mosquitto(void);
+const char *server_path(void);
+
+/*
+ * Starts one that all clients of this process use from now on; it ends with this process. `files`:
+ * how many descriptors it may have; 0: as many as this process may.
+ */
+pid_t server_start(const char *options, unsigned int files);
+
+#define start_server(options) (story_here(__FILE__, __LINE__), server_start(options, 0))
+
+unsigned int server_port(void);
+pid_t server_pid(void);
+
+/* Ends it by SIGTERM; its status as of waitpid(). */
+int server_stop(void);
+
+/* False: the broker has ended, without being asked to; its status. */
+bool server_alive(int *status);
+
+/* The last line that it has said on stderr. */
+const char *server_said(void);
+
+/* A file without a name, for what a broker is to read at its start. */
+int memfd_open(void);
+
+/* What it uses now. */
+unsigned int server_files(void);
+size_t server_memory(void);
+double server_cpu_seconds(void);
+
+/* Until no more descriptors than these are open. */
+void server_await_files(unsigned int most, long long milliseconds);
+#define await_files(most, milliseconds)                                                            \
+	(story_here(__FILE__, __LINE__), server_await_files(most, milliseconds))
+
+#endif

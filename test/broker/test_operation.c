@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line, passwords, TLS. */
+#include "client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server.h"
+
+/* "secret", as our broker and as mosquitto has it in a file. */
+#define HASHED                                                                                     \
+	"alice:$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"                       \
+	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
+#define HASHED_MOSQUITTO                                                                           \
+	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
+	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
+
+/* Runs the broker with these arguments; what it says on either stream, until the next call. */
+static const char *run_broker(const char *arguments, int *status)
+{
+	static char said[16384];
+	char command[1024];
+	FILE *output;
+	size_t size;
+
+	snprintf(command, sizeof(command), "timeout 5 %s %s 2>&1", server_path(), arguments);
+	output = popen(command, "r");
+	check(output != NULL, "cannot run %s", command);
+	size = fread(said, 1, sizeof(said) - 1, output);
+	said[size] = '\0';
+	*status = pclose(output);
+	return said;
+}
+
+STORY(help_tells_every_option, .mosquitto = "has other options")
+{
+	static const char *const options[] = {
+		"--host",          "--port",         "--threads",        "--max-packet",
+		"--max-queued",    "--max-inflight", "--deny-subscribe", "--allow-anonymous",
+		"--tls-cert",      "--tls-key",      "--stats-interval", "--log-level",
+		"--password-file", "mosquitto_sub",  "mosquitto_pub",
+	};
+	int status;
+	const char *said = run_broker("--help", &status);
+
+	check(status == 0, "status %d", status);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		check(strstr(said, options[i]) != NULL, "--help does not mention %s", options[i]);
+}
+
+/* Status 2, and one line that has these words. */
+static void complains(const char *arguments, const char *words)
+{
+	int status;
+	const char *said = run_broker(arguments, &status);
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 2)
+		story_fail("%s: wait status %d: %s", arguments, status, said);
+	if (strstr(said, words) == NULL)
+		story_fail("%s: says nothing of %s: %s", arguments, words, said);
+}
+
+STORY(bad_options_are_told, .mosquitto = "has other options")
+{
+	story_here(__FILE__, __LINE__);
+	complains("--unknown", "--unknown");
+	complains("--port", "--port");
+	complains("--port 65536", "65536");
+	complains("--port x", "--port");
+	complains("--threads 0", "--threads");
+	complains("--max-packet nothing", "--max-packet");
+	complains("--max-queued -1", "--max-queued");
+	complains("--max-inflight 0", "--max-inflight");
+	complains("--deny-subscribe a/#/b", "a/#/b");
+	complains("--log-level loud", "loud");
+	complains("something", "something");
+}
+
+STORY(a_port_in_use_is_told, .mosquitto = "has other options")
+{
+	char arguments[64];
+	int status;
+	const char *said;
+
+	snprintf(arguments, sizeof(arguments), "--host 127.0.0.1 --port %u", server_port());
+	said = run_broker(arguments, &status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "wait status %d", status);
+	check(strstr(said, "in use") != NULL, "says %s", said);
+}
+
+/* A file of this process's, gone when it ends. */
+static const char *write_file(const char *text)
+{
+	static char path[64];
+	int fd = memfd_open();
+
+	check(write(fd, text, strlen(text)) == (ssize_t)strlen(text), "no file");
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
+	return path;
+}
+
+static void start_with_passwords(const char *more)
+{
+	char options[128];
+
+	snprintf(options, sizeof(options), "--password-file %s%s",
+	         write_file(server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED), more);
+	start_server(options);
+}
+
+/* The standard has 4 for a wrong password and 5 for who may not; mosquitto always says 5. */
+static void refused(const char *words)
+{
+	struct client *client = open_client("stranger");
+	const char *answer;
+
+	say(client, "CONNECT %s", words);
+	answer = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	check(answer != NULL &&
+	              (strcmp(answer, "CONNACK 0 4") == 0 || strcmp(answer, "CONNACK 0 5") == 0),
+	      "%s: got %s", words, answer != NULL ? answer : "nothing");
+	expect_closed(client);
+}
+
+STORY(passwords_are_asked_for)
+{
+	start_with_passwords("");
+	join("a clean user=alice password=secret");
+	refused("b clean user=alice password=Secret");
+	refused("c clean user=alice password=");
+	refused("d clean user=alice");
+	refused("e clean user=bob password=secret");
+	refused("f clean");
+}
+
+STORY(passwords_and_strangers)
+{
+	start_with_passwords(" --allow-anonymous");
+	join("a clean user=alice password=secret");
+	join("b clean");
+	refused("c clean user=alice password=wrong");
+}
+
+STORY(passwords_are_read_again_at_sighup)
+{
+	char empty[sizeof(HASHED_MOSQUITTO)];
+	const char *text = server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED;
+	const char *path;
+	struct client *client;
+	char options[128];
+	FILE *file;
+
+	memset(empty, '\n', sizeof(empty));
+	memcpy(empty, "# nobody", 8);
+	empty[strlen(text)] = '\0';
+	path = write_file(empty);
+	snprintf(options, sizeof(options), "--password-file %s", path);
+	start_server(options);
+	refused("a clean user=alice password=secret");
+	file = fopen(path, "r+");
+	check(file != NULL && fputs(text, file) > 0 && fclose(file) == 0, "cannot write");
+	kill(server_pid(), SIGHUP);
+	story_sleep(story_scaled(500));
+	client = join("a clean user=alice password=secret");
+	/* What cannot be read changes nothing. */
+	check(truncate(path, 3) == 0, "cannot truncate");
+	if (!server_is_mosquitto())
+		kill(server_pid(), SIGHUP);
+	story_sleep(story_scaled(300));
+	ping(client);
+	if (!server_is_mosquitto())
+		join("b clean user=alice password=secret");
+}
+
+/* A refused client takes nobody over, and leaves no will. */
+STORY(passwords_protect_the_session)
+{
+	struct client *client;
+
+	start_with_passwords("");
+	client = join("a clean user=alice password=secret");
+	subscribe(client, "w:0");
+	refused("a clean user=alice password=wrong will=w message=bye");
+	refused("a clean");
+	expect_silence(client, 200);
+	ping(client);
+}
+
+STORY(passwords_of_strangers_matter_nowhere_else)
+{
+	join("a clean user=anybody password=anything");
+	join("b clean user=anybody");
+}
+
+STORY(tls_with_real_clients, .timeout = 30)
+{
+	char command[1024], options[256];
+	char folder[] = "/tmp/baton-e2e.XXXXXX";
+	int status;
+
+	if (system("openssl version >/dev/null 2>&1") != 0)
+		story_skip("there is no openssl to make a certificate");
+	check(mkdtemp(folder) != NULL, "no folder");
+	snprintf(command, sizeof(command),
+	         "cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+	         "-keyout key -out cert -days 2 -subj /CN=localhost "
+	         "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null",
+	         folder);
+	check(system(command) == 0, "openssl cannot make a certificate");
+	snprintf(options, sizeof(options), "--tls-cert %s/cert --tls-key %s/key", folder, folder);
+	start_server(options);
+	snprintf(
+		command, sizeof(command),
+		"trap 'rm -r %s' EXIT; cd %s; p='-h 127.0.0.1 -p %u --cafile cert'; "
+		"mosquitto_pub $p -q 1 -r -t t -m kept || exit 1; "
+		"test \"$(mosquitto_sub $p -q 2 -t t -C 1 -W 5)\" = kept || exit 2; "
+		"head -c 500000 /dev/zero | tr '\\0' x >large; "
+		"mosquitto_pub $p -q 2 -r -t t -f large || exit 3; "
+		"test \"$(mosquitto_sub $p -q 1 -t t -C 1 -W 5 | wc -c)\" = 500001 || exit 4; "
+		"mosquitto_pub -h 127.0.0.1 -p %u -q 1 -t t -m plain 2>/dev/null && exit 5; exit 0",
+		folder, folder, server_port(), server_port());
+	status = system(command);
+	check(status == 0, "step %d", WEXITSTATUS(status));
+}

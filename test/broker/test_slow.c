@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Clients that do not read, or speak too slowly: they harm nobody but themselves. */
+#include "client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server.h"
+
+/* ---- who does not read ---- */
+
+/* Publishes more than fits into sockets, to one who reads and to one who does not. */
+static void flood(struct client *publisher, struct client *reader)
+{
+	enum { PAYLOAD = 16000, COUNT = 2500 };
+
+	for (int i = 0; i < COUNT; i++) {
+		client_publish_large(publisher, "t", PAYLOAD);
+		client_expect(reader, "PUBLISH q0 t <%d bytes>", PAYLOAD);
+	}
+}
+
+STORY(who_does_not_read_delays_nobody, .timeout = 30)
+{
+	struct client *publisher, *reader, *stuck;
+	size_t before;
+
+	/* mosquitto bounds messages, not bytes. */
+	start_server(server_is_mosquitto() ? "--max-queued 100" : "");
+	publisher = join("publisher clean");
+	reader = join("reader clean");
+	stuck = join("stuck clean alive=0");
+	subscribe(reader, "t:0");
+	subscribe(stuck, "t:0");
+	before = server_memory();
+	story_here(__FILE__, __LINE__);
+	flood(publisher, reader);
+	check(server_memory() < before + (16U << 20), "%zu KiB more",
+	      (server_memory() - before) >> 10);
+	ping(publisher);
+}
+
+/* QoS 1 is kept for it, as much as the session's queue may hold; nobody else's is touched. */
+STORY(who_does_not_read_keeps_its_queue, .timeout = 30)
+{
+	struct client *publisher, *reader, *stuck;
+	int count = 0;
+
+	start_server("--max-queued 50 --max-inflight 10");
+	publisher = join("publisher clean");
+	reader = join("reader clean");
+	stuck = join("stuck alive=0");
+	subscribe(reader, "t:1");
+	subscribe(stuck, "t:1");
+	for (int i = 0; i < 500; i++) {
+		char words[32];
+
+		publish(publisher, 1, "t %d", i);
+		snprintf(words, sizeof(words), "t %d", i);
+		expect_received(reader, words);
+	}
+	client_kill(stuck);
+	stuck = resume("stuck alive=0");
+	while (client_next(stuck, 300) != NULL)
+		count++;
+	check(count == 10, "%d on their way at a time", count);
+}
+
+/*
+ * Says a packet again and again for a while, and reads none of the answers, which are bounded like
+ * all that waits for a client: it may be read no more, or be disconnected.
+ */
+static void never_read(const char *packet, size_t size)
+{
+	enum { SIZE = 20000, MOST = 40000000 };
+	struct client *client = join("a clean"), *stuck = join("stuck clean");
+	const size_t before = server_memory();
+	static char packets[SIZE + 100];
+	size_t sent = 0;
+	long long end;
+
+	for (size_t i = 0; i < sizeof(packets); i++)
+		packets[i] = packet[i % size];
+	end = story_clock() + story_scaled(2000);
+	while (sent < MOST && story_clock() < end) {
+		const ssize_t now =
+			send(stuck->fd, packets + sent % size, SIZE, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (now < 0 && errno != EAGAIN)
+			break;
+		if (now < 0)
+			story_sleep(5);
+		else
+			sent += (size_t)now;
+	}
+	ping(client);
+	check(server_memory() < before + (16U << 20), "%zu KiB more for %zu KiB said",
+	      (server_memory() - before) >> 10, sent >> 10);
+}
+
+STORY(who_does_not_read_its_pings, .timeout = 20)
+{
+	start_server("");
+	never_read("\xc0\0", 2);
+}
+
+STORY(who_does_not_read_its_acknowledgements, .timeout = 20)
+{
+	start_server("");
+	never_read("\x32\x6\0\1t\0\7x", 8);
+}
+
+STORY(who_does_not_read_its_subacks, .timeout = 20)
+{
+	start_server("");
+	never_read("\x82\x6\0\1\0\1t\0", 8);
+}
+
+/* It must read again some time; else it is disconnected. */
+STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
+      .mosquitto = "waits for as long as the keep alive is kept")
+{
+	struct client *publisher, *reader, *stuck;
+	unsigned int before;
+
+	start_server("--stuck-timeout 2");
+	publisher = join("publisher clean");
+	reader = join("reader clean");
+	ping(publisher);
+	before = server_files();
+	stuck = join("stuck clean alive=0");
+	subscribe(reader, "t:0");
+	subscribe(stuck, "t:0");
+	story_here(__FILE__, __LINE__);
+	flood(publisher, reader);
+	await_files(before, 6000);
+	check(server_said()[0] != '\0', "no log line says so");
+	ping(reader);
+}
+
+/* ---- who is slow ---- */
+
+/* The broker closes, between these times; something is sent all the while if there is a byte. */
+static void timed_out(struct client *client, const char *byte, long long least, long long most)
+{
+	const long long begin = story_clock();
+	long long took;
+
+	while (!client->ended && story_clock() < begin + story_scaled(most)) {
+		client_send(client, byte, strlen(byte));
+		if (client_next(client, 200) != NULL)
+			story_fail("%s: got something", client->name);
+	}
+	took = story_clock() - begin;
+	if (!client->ended)
+		story_fail("%s: still connected after %lld ms", client->name, took);
+	if (took < least)
+		story_fail("%s: disconnected after %lld ms", client->name, took);
+}
+
+STORY(slow_who_says_no_connect, .timeout = 20, .mosquitto = "waits for 90 s")
+{
+	struct client *silent;
+
+	start_server("--connect-timeout 2");
+	silent = open_client("silent");
+	story_here(__FILE__, __LINE__);
+	timed_out(silent, "", 1500, 4000);
+}
+
+STORY(slow_who_never_ends_a_connect, .timeout = 20, .mosquitto = "waits for 90 s")
+{
+	struct client *slow;
+
+	start_server("--connect-timeout 2");
+	slow = open_client("slow");
+	client_send(slow, "\x10\x40\0\4MQTT\4\2\0\x3c\0\x34", 14);
+	story_here(__FILE__, __LINE__);
+	timed_out(slow, "x", 1500, 4000);
+}
+
+STORY(slow_who_never_ends_a_packet, .timeout = 20, .mosquitto = "has no such time-out")
+{
+	struct client *slow;
+
+	start_server("--packet-timeout 2");
+	slow = join("slow clean alive=0");
+	client_send(slow, "\x30\x70\0\1t", 5);
+	story_here(__FILE__, __LINE__);
+	timed_out(slow, "x", 1500, 5000);
+}
+
+/* Nobody is timed out who says nothing between packets and need not. */
+STORY(slow_who_says_nothing_stays, .timeout = 20)
+{
+	struct client *client;
+
+	start_server(server_is_mosquitto()
+	                     ? ""
+	                     : "--connect-timeout 1 --packet-timeout 1 --stuck-timeout 1");
+	client = join("a clean alive=0");
+	expect_silence(client, 3500);
+	ping(client);
+}
