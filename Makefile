@@ -11,7 +11,7 @@ LAYER_0 := platform.c
 LAYER_1 := atomic.h
 LAYER_2 := futex.c
 LAYER_3 := joblist.h injection.c runqueue.c
-LAYER_4 := thread.c node.c future.c
+LAYER_4 := thread.c node.c epoch.c future.c
 LAYER_5 := executor.h barge.c resource.c batch.c tag.c labelled.c extension.c lane.c \
 	bound.c run.c marks.c hooks.c drain.c shelf.c handoff.c help.c cancel.c close.c \
 	kick.c blocking.c cycle.c wait.c current.c call.c continuation.c trigger.c job.c \
@@ -19,7 +19,7 @@ LAYER_5 := executor.h barge.c resource.c batch.c tag.c labelled.c extension.c la
 LAYER_6 := cpus.c spawn.c idle.c crew.c park.c worker.c withdraw.c pool.c pool_stats.c
 LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer_run.c \
 	timers.c timers_drive.c timers_thread.c group.c fan_out.c undo.c detach.c \
-	deadline.c window.c
+	deadline.c window.c nameset.c registry.c
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
@@ -58,6 +58,9 @@ LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden
 # Tests may look into the library: its headers are found as "name.h".
 TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit
 
+# Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (src/epoch.c, src/nameset.c).
+LIBS := -lck
+
 # ---- Files ----
 SOURCES := $(wildcard $(foreach n,$(LAYERS),$(patsubst %,src/%,$(filter %.c,$(LAYER_$n)))))
 HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
@@ -86,7 +89,8 @@ all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc ## the libraries 
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libbaton.so.$(MAJOR) \
-		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) -pthread
+		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) $(LIBS) \
+		-pthread
 
 $(SHARED_LINKS): $(SHARED)
 	$(Q)ln -sf $(<F) $@
@@ -96,7 +100,7 @@ build/baton.pc: FORCE
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(LIBDIR)' '' \
 		'Name: baton' 'Description: Work on resources, serialised without blocking' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-		'Libs: -L$${libdir} -lbaton -pthread' >$@.new
+		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # ---- What is the same in the plain build and in the instrumented ones ----
@@ -127,7 +131,7 @@ $1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
 
 $1/test/unit/test_%: $1/test/unit/test_%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $4 -pthread
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) $4 -pthread
 
 -include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) test/shim/main)
 endef
@@ -173,7 +177,7 @@ build/test/unit/cxx_smoke: test/unit/cxx_smoke.cc build/libbaton.a | build/deps/
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -MMD -MP \
-		-o $@ $< build/libbaton.a $(LDFLAGS) -pthread
+		-o $@ $< build/libbaton.a $(LDFLAGS) $(LIBS) -pthread
 -include build/test/unit/cxx_smoke.d
 
 check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
@@ -212,16 +216,16 @@ build/examples/%.o: examples/%.c build/flags | build/deps/build
 
 $(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -pthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
 # Of the examples this one alone needs SQLite.
 build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -lsqlite3 -pthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lsqlite3 -pthread
 
 build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(BROKER_LIBS) -pthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(BROKER_LIBS) -pthread
 
 .PHONY: check-examples
 check-examples: $(FEATURES) ## the examples of single features, which check themselves
@@ -233,7 +237,7 @@ demo: examples | build/deps/demo ## real MQTT clients use the broker example; se
 # The peers are looked for when the benchmark is built, once; a missing one becomes a stub. Their
 # headers are system headers: their warnings are not ours. PKG_CONFIG=false: without those it finds.
 PKG_CONFIG ?= pkg-config
-PEER_PACKAGES := tbb:TBB glib-2.0:GLIB liburcu-cds:URCU
+PEER_PACKAGES := tbb:TBB glib-2.0:GLIB liburcu-cds:URCU liburcu-memb:URCU_MEMB
 peer_flags = $(foreach p,$(PEER_PACKAGES),$(shell $(PKG_CONFIG) --$1 $(word 1,$(subst :, ,$p)) \
 	2>/dev/null || echo $2$(word 2,$(subst :, ,$p))))
 PEER_FLAGS = $(eval PEER_FLAGS := $(patsubst -I%,-isystem %,$(call peer_flags,cflags,\
@@ -264,7 +268,7 @@ build/bench/bench: $(addprefix build/,$(addsuffix .o,$(basename $(BENCH_SOURCES)
 		build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(PEER_LIBS) -lm -pthread
+	$(Q)$(CXX) $(CXXFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(PEER_LIBS) -lm -pthread
 
 BENCH = BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" \
 	build/bench/bench --json build/bench/figures.json --data build/bench/data $(BENCH_ARGS)
@@ -314,7 +318,7 @@ build/counts/%.o: %.c build/flags | build/deps/build
 build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/counts/%.o)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(COUNTS_WRAP) -o $@ $^ $(LDFLAGS) -lm -pthread
+	$(Q)$(CC) $(CFLAGS) $(COUNTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -lm -pthread
 
 -include $(patsubst %.c,build/counts/%.d,$(SOURCES) $(COUNTS_SOURCES))
 

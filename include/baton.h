@@ -5,12 +5,14 @@
 
 #include <baton/detach.h>
 #include <baton/blocking.h>
+#include <baton/epoch.h>
 #include <baton/executor.h>
 #include <baton/fan_out.h>
 #include <baton/future.h>
 #include <baton/group.h>
 #include <baton/hooks.h>
 #include <baton/pool.h>
+#include <baton/registry.h>
 #include <baton/resource.h>
 #include <baton/suspend.h>
 #include <baton/bound.h>

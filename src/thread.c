@@ -19,6 +19,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include <ck_epoch.h>
+
 static struct baton__thread nobody = {.depth = BATON__DEPTH_NONE};
 
 __thread struct baton__thread *baton__self = &nobody;
@@ -51,6 +53,8 @@ static void on_fork_in_child(void)
 		/* Its thread is not here: it neither sleeps nor is anywhere. */
 		store_relaxed(&thread->asleep, 0);
 		store_relaxed(&thread->inside, NULL);
+		if (thread->epoch)
+			thread->epoch->active = 0; /* nor reads it anything */
 	}
 	store_relaxed(&sleepers, 0);
 	/* Once: a child may fork again (the depth would come round to 0), and the handler may
@@ -148,6 +152,17 @@ int baton__thread_attach(void)
 	thread->session++;
 	baton__self = thread;
 	return 0;
+}
+
+struct baton__thread *baton__thread_first(void)
+{
+	struct baton__thread *first = load_relaxed(&registry);
+
+	/* A CAS that changes nothing, since it finds the newest. Ends: as in create.
+	 * [T1] acquire: as in adopt; pairs with [T1] in create */
+	while (!cas_acquire(&registry, &first, first))
+		baton__pause();
+	return first;
 }
 
 void baton__thread_detach(void)

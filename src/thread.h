@@ -40,6 +40,7 @@ struct baton_resource;
 struct baton_task;
 struct baton__node;
 struct baton__batch;
+struct ck_epoch_record;
 
 /* One held baton: lives on the runner's stack while it runs the resource. */
 struct baton__frame {
@@ -77,6 +78,7 @@ struct baton__thread {
 	/* cycle.c: the last deadlock; its own, or under the lock, while it sleeps. */
 	size_t cycle_length;
 	struct baton_deadlock_link cycle[BATON_DEADLOCK_MAX];
+	struct ck_epoch_record *epoch; /* epoch.c: from the first section on, and never freed */
 	/* From here on other threads look or write. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* T2 */
 	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */
@@ -86,6 +88,7 @@ struct baton__thread {
 	const void *obstacle;         /* T5: the future; NULL: none; the record itself: several */
 	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
 	uint32_t returned_count;      /* about how many */
+	uint64_t left;                /* epoch.c: counts the sections that have ended */
 };
 
 /* Deeper than any limit: what a thread without a record has, and every thread after a bad fork. */
@@ -100,6 +103,9 @@ extern __thread struct baton__thread *baton__self
  * Errors: -ENOMEM; -ECHILD: this process is a fork's child that baton cannot serve.
  */
 int baton__thread_attach(void);
+
+/* The first of all records that there are by now; the others by `next`. */
+struct baton__thread *baton__thread_first(void);
 
 /* Gives the thread's record back now; else this happens at its exit. */
 void baton__thread_detach(void);

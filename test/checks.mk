@@ -24,7 +24,7 @@ build/sim/%.simo: %.c build/flags | build/deps/build
 build/sim/sim: $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo) \
 		test/sim/globals.ld
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) \
+	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) $(LIBS) \
 		-Wl,-T,test/sim/globals.ld -pthread
 
 -include $(patsubst %.c,build/sim/%.d,$(SIM_ENGINE) $(SIM_SUBJECTS))
@@ -40,7 +40,7 @@ explore: build/sim/sim ## a long one: SECONDS=n (3) each way per scenario, SIM_A
 MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 	LINK='$(CC) $(CFLAGS) -no-pie' \
 	LINK_OBJECTS='$(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)' \
-	LINK_FLAGS='$(LDFLAGS) -Wl,-T,test/sim/globals.ld -pthread'
+	LINK_FLAGS='$(LDFLAGS) $(LIBS) -Wl,-T,test/sim/globals.ld -pthread'
 
 .PHONY: check-mutants check-mutants-quick
 check-mutants: build/sim/sim ## is every weaker order, every broken step found? T=text: some
@@ -68,12 +68,12 @@ FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strnd
 build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
 build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) -pthread
+	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
 -include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
 
@@ -93,7 +93,7 @@ define stress
 $1/stress/stress: $(STRESS_SOURCES:%.c=$1/%.o) $1/libbaton.a
 	$$(call say,LD,$$@)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) -pthread
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) -pthread
 
 -include $(STRESS_SOURCES:%.c=$1/%.d)
 endef
@@ -232,14 +232,14 @@ build/fuzz/api/%.simo: %.c build/fuzz/flags | build/deps/build build/deps/fuzz
 build/fuzz/fuzz_api: $(API_ENGINE:%.c=build/fuzz/api/%.o) $(API_SUBJECTS:%.c=build/fuzz/api/%.simo) \
 		test/sim/globals.ld
 	$(call say,LD,$@)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -no-pie -o $@ $(filter %.o %.simo,$^) \
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -no-pie -o $@ $(filter %.o %.simo,$^) $(LIBS) \
 		-Wl,-T,test/sim/globals.ld -pthread
 
 build/fuzz/corpus_api: $(API_ENGINE:%.c=build/sim/%.o) $(API_SUBJECTS:%.c=build/sim/%.simo) \
 		build/sim/test/fuzz/standalone.o test/sim/globals.ld
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) \
+	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $(filter %.o %.simo,$^) $(LDFLAGS) $(LIBS) \
 		-Wl,-T,test/sim/globals.ld -pthread
 
 -include $(API_ENGINE:%.c=build/fuzz/api/%.d) $(API_SUBJECTS:%.c=build/fuzz/api/%.d) \
@@ -268,7 +268,7 @@ build/coverage/faults/faults: $(FAULTS_SOURCES:%.c=build/coverage/%.o) \
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) --coverage $(FAULTS_WRAP) -Wl,--wrap=abort -Wl,--wrap=_exit \
-		-o $@ $^ $(LDFLAGS) -pthread
+		-o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
 -include $(FAULTS_SOURCES:%.c=build/coverage/%.d)
 

@@ -5,7 +5,7 @@
  *
  * The way of a message, and who runs each step:
  *
- *   publisher's connection   its loop thread reads and decodes, looks the topic up
+ *   publisher's connection   its loop thread reads and decodes, finds the topic without a hop
  *     -> topic               whoever holds that topic's baton: order, acknowledge, fan out
  *     -> session             one per subscriber: packet id, in-flight window, queue
  *     -> connection          subscriber's loop thread: gathers, writes once per turn of the loop

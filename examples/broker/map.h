@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chained hash map of entries that lie in their owners. It has no lock and no atomics: each of
- * the broker's maps (topics, filter levels, client ids) belongs to one baton resource and is
- * touched only under its baton.
+ * A chained hash map of entries that lie in their owners. It has no lock and no atomics: the map of
+ * client ids belongs to one baton resource and is touched only under its baton. What is read
+ * without a resource is elsewhere: topics in a baton_registry, filter levels in tree.h.
  */
 #ifndef BROKER_MAP_H
 #define BROKER_MAP_H

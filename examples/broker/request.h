@@ -35,7 +35,8 @@ enum request_kind {
 
 struct request_filter {
 	struct slice name;
-	uint64_t id; /* the subscription's, put in by the tree */
+	uint64_t id; /* the subscription's, put in by the tree; and which SUBSCRIBE of it this is */
+	uint64_t version;
 	uint8_t qos;
 	bool accepted;
 };

@@ -17,7 +17,7 @@ static void retained_replace(struct topic *topic, struct message *message)
 
 void retained_publish(struct topic *topic, struct message *message)
 {
-	baton_assert_held(&topic->resource);
+	baton_assert_held(&topic->entry.resource);
 	for (size_t i = 0; i < topic->count; i++)
 		topic->entries[i].retained_due = false; /* it gets this one live */
 	if (message->publish.payload.size == 0) {
@@ -30,8 +30,8 @@ void retained_publish(struct topic *topic, struct message *message)
 	if (topic->retained_use == NULL) {
 		topic->retained_use = must_alloc(sizeof(*topic->retained_use));
 		topic->retained_use->topic = topic;
-		/* Comes to the table before the publisher's own use can come back to it. */
-		table_use(&topic->broker->table, topic);
+		/* The publisher's own use is given back behind this task, so there is one. */
+		baton_registry_reference(&topic->entry);
 		stats_count(&topic->broker->stats.retained);
 	}
 	message_take(message, MESSAGE_REFERENCE);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <baton/registry.h>
 #include <baton/resource.h>
 
 #include "broker.h"
@@ -40,30 +41,36 @@ static void survey_rank(struct survey *survey, struct slice name, uint64_t tasks
 	survey->hottest[at].name[size] = '\0';
 }
 
-/* A task of the topic table. */
+struct survey_walk {
+	struct survey *survey;
+	size_t visited;
+};
+
+static bool survey_topic(struct baton_registry_entry *entry, void *argument)
+{
+	struct topic *topic = baton_container_of(entry, struct topic, entry);
+	struct survey_walk *walk = argument;
+	struct baton_resource_stats *sum = &walk->survey->kinds[STATS_TOPIC];
+	const uint64_t before = sum->executed;
+	uint64_t tasks;
+
+	stats_add_live(sum, &topic->stats);
+	tasks = sum->executed - before;
+	if (topic->name.bytes[0] != '$')
+		survey_rank(walk->survey, topic->name, tasks - topic->surveyed);
+	topic->surveyed = tasks;
+	return ++walk->visited < SURVEY_TOPICS_MAX;
+}
+
+/* A task of the topic table: surveys come one after the other. */
 static int survey_run_topics(struct baton_task *task)
 {
 	struct survey *survey = baton_container_of(task, struct survey, task);
-	const struct map *topics = &survey->broker->table.topics;
-	struct baton_resource_stats *sum = &survey->kinds[STATS_TOPIC];
-	struct map_entry *entry = NULL;
+	struct baton_registry *topics = survey->broker->table.topics;
+	struct survey_walk walk = {.survey = survey};
 
-	survey->topics = topics->count;
-	for (size_t i = 0; i < SURVEY_TOPICS_MAX; i++) {
-		const uint64_t before = sum->executed;
-		struct topic *topic;
-		uint64_t tasks;
-
-		entry = map_walk(topics, entry);
-		if (entry == NULL)
-			break;
-		topic = baton_container_of(entry, struct topic, entry);
-		stats_add_live(sum, &topic->stats);
-		tasks = sum->executed - before;
-		if (topic->name.bytes[0] != '$')
-			survey_rank(survey, topic->name, tasks - topic->surveyed);
-		topic->surveyed = tasks;
-	}
+	survey->topics = baton_registry_count(topics);
+	must(baton_registry_walk(topics, survey_topic, &walk), "survey the topics");
 	uv_async_send(survey->done);
 	return 0;
 }
@@ -85,7 +92,8 @@ static int survey_run_part(struct baton_task *task)
 	if (__atomic_sub_fetch(&survey->waiting, 1, __ATOMIC_ACQ_REL) > 0)
 		return 0;
 	baton_task_init(&survey->task, survey_run_topics, NULL);
-	must(baton_submit(&survey->broker->table.resource, &survey->task), "survey");
+	must(baton_submit(baton_registry_resource(survey->broker->table.topics), &survey->task),
+	     "survey");
 	return 0;
 }
 

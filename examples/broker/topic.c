@@ -83,15 +83,8 @@ static void topic_accept(struct topic *topic, struct message *message)
 static int topic_run_publish(struct baton_task *task)
 {
 	struct message *message = baton_container_of(task, struct message, task);
-	struct topic *topic = message->topic;
 
-	if (topic->ready) {
-		topic_accept(topic, message);
-		return 0;
-	}
-	message->next = NULL;
-	*topic->held_end = message;
-	topic->held_end = &message->next;
+	topic_accept(message->topic, message);
 	return 0;
 }
 
@@ -99,21 +92,23 @@ void topic_publish(struct topic *topic, struct message *message)
 {
 	message->topic = topic;
 	baton_task_init(&message->task, topic_run_publish, NULL);
-	must(baton_submit(&topic->resource, &message->task), "publish");
+	must(baton_submit(&topic->entry.resource, &message->task), "publish");
 }
 
 static int topic_run_unuse(struct baton_task *task)
 {
 	struct topic_use *use = baton_container_of(task, struct topic_use, task);
+	struct topic *topic = use->topic;
 
-	table_unuse(&use->topic->broker->table, use);
+	free(use);
+	must(baton_registry_release(&topic->entry), "give back a topic");
 	return 0;
 }
 
 void topic_unuse(struct topic_use *use)
 {
 	baton_task_init(&use->task, topic_run_unuse, NULL);
-	must(baton_submit(&use->topic->resource, &use->task), "give back a topic");
+	must(baton_submit(&use->topic->entry.resource, &use->task), "give back a topic");
 }
 
 struct topic_change {
@@ -121,9 +116,9 @@ struct topic_change {
 	struct topic *topic;
 	struct session *session; /* counted, for TOPIC_ADD */
 	uint64_t id;
+	uint64_t version;
 	enum topic_change_kind kind;
 	uint8_t qos;
-	bool retained_due;
 };
 
 static struct topic_entry *topic_find(const struct topic *topic, uint64_t id)
@@ -168,8 +163,13 @@ static void topic_add(struct topic *topic, const struct topic_change *change)
 	} else {
 		session_release(change->session);
 	}
-	entry->qos = change->qos;
-	entry->retained_due = change->retained_due;
+	if (change->version > entry->version) {
+		entry->version = change->version;
+		entry->retained_due = true;
+	}
+	/* Where the topic has read the version itself, maybe not all that came with it. */
+	if (change->version == entry->version)
+		entry->qos = change->qos;
 }
 
 static void topic_remove(struct topic *topic, uint64_t id)
@@ -185,21 +185,6 @@ static void topic_remove(struct topic *topic, uint64_t id)
 	memmove(entry, entry + 1, behind * sizeof(*entry));
 	topic->count--;
 	session_release(session);
-}
-
-static void topic_become_ready(struct topic *topic)
-{
-	struct message *message = topic->held;
-
-	topic->ready = true;
-	topic->held = NULL;
-	while (message != NULL) {
-		struct message *next = message->next;
-
-		topic_accept(topic, message);
-		message = next;
-	}
-	topic_unuse(&topic->first_use);
 }
 
 static int topic_run_change(struct baton_task *task)
@@ -222,62 +207,57 @@ static int topic_run_change(struct baton_task *task)
 	case TOPIC_REMOVE:
 		topic_remove(topic, change->id);
 		break;
-	case TOPIC_READY:
-		topic_become_ready(topic);
-		break;
 	}
 	free(change);
 	return 0;
 }
 
-void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id,
-                  struct session *session, uint8_t qos, bool retained_due)
+void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id, uint64_t version,
+                  struct session *session, uint8_t qos)
 {
 	struct topic_change *change = must_alloc(sizeof(*change));
 
 	change->topic = topic;
 	change->kind = kind;
 	change->id = id;
+	change->version = version;
 	change->qos = qos;
-	change->retained_due = retained_due;
 	change->session = session;
 	if (session != NULL)
 		session_reference(session);
 	baton_task_init(&change->task, topic_run_change, NULL);
-	must(baton_submit(&topic->resource, &change->task), "change a topic");
+	must(baton_submit(&topic->entry.resource, &change->task), "change a topic");
 }
 
-static int topic_finalise(struct baton_task *task)
+void topic_learn(struct topic *topic, uint64_t id, uint64_t version, struct session *session,
+                 uint8_t qos)
 {
-	struct topic *topic = baton_container_of(task, struct topic, finaliser);
+	struct topic_entry *entry = topic_insert(topic, session);
 
+	session_reference(session);
+	*entry = (struct topic_entry){.session = session, .id = id, .version = version, .qos = qos};
+}
+
+int topic_init(struct baton_registry_entry *entry, void *broker)
+{
+	struct topic *topic = (struct topic *)entry;
+
+	topic->broker = broker;
+	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
+	baton_resource_init(&entry->resource, topic, "topic", &topic->broker->config,
+	                    &topic->stats);
+	matcher_ask(&topic->broker->matcher, topic);
+	return 0;
+}
+
+void topic_deinit(struct baton_registry_entry *entry, void *broker)
+{
+	struct topic *topic = (struct topic *)entry;
+
+	(void)broker;
 	stats_add(&topic->broker->stats, STATS_TOPIC, &topic->stats);
 	retained_drop(topic);
 	for (size_t i = 0; i < topic->count; i++)
 		session_release(topic->entries[i].session);
 	free(topic->entries);
-	free(topic);
-	return 0;
-}
-
-struct topic *topic_create(struct broker *broker, struct slice name)
-{
-	struct topic *topic = calloc(1, sizeof(*topic) + name.size);
-
-	if (topic == NULL)
-		return NULL;
-	memcpy(topic->text, name.bytes, name.size);
-	topic->name = (struct slice){topic->text, name.size};
-	topic->broker = broker;
-	topic->uses = 2;
-	topic->held_end = &topic->held;
-	topic->first_use.topic = topic;
-	baton_resource_init(&topic->resource, topic, "topic", &broker->config, &topic->stats);
-	baton_task_init(&topic->finaliser, topic_finalise, NULL);
-	return topic;
-}
-
-void topic_end(struct topic *topic)
-{
-	must(baton_resource_close_then(&topic->resource, &topic->finaliser), "close topic");
 }

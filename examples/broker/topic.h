@@ -4,22 +4,29 @@
  * subscriber's session. Its list of subscribers is a copy of what the subscription tree says, so
  * that a message asks nobody but its own topic.
  *
- * The copy is complete before the first message goes out. A new topic is not ready; it holds back
- * what is published until the tree has sent it its subscribers (TOPIC_READY). After that the
- * table tells it each change. Why none is lost: a subscription is entered in the tree, then
- * applied to the topics in the table; a topic is entered in the table, then asks the tree.
- * Whichever comes second in the tree finds the first: if the topic asked before the subscription
- * was there, then the topic was in the table before the subscription got there. A subscription
- * found in both ways is known by its id. Its removal comes last in both ways, since tree and
- * table do things in order.
+ * The copy is complete before the first message goes out: a topic is made under the table's baton
+ * (baton_registry's init), reads the tree there, and only then can be found. After that the table
+ * tells it each change, likewise under its baton. Why none is lost: a subscription is entered in
+ * the tree, and then applied, by a task of the table, to the topics that are there. A topic that is
+ * made before that task is found by it. One that is made after it reads the tree after it, hence
+ * after the subscription was entered: what happened before a task of the table is visible to later
+ * ones. One that is made between the two is reached in both ways, and knows the subscription by its
+ * id. A removal goes the same way: who is made before it is applied is told of it, who is made
+ * after it does not find the subscription.
  *
- * Lifetime. The references of a topic are counted under the table's baton alone: one for each
- * publisher's connection that has looked it up, one while the tree is being asked, one while there
- * is a retained message. A reference is given back by a task of the topic, behind all that its
- * holder has submitted, which passes it on to the table (struct topic_use). With the last one the
- * topic leaves the table and closes; its finaliser frees it. So the task that gives back a use may
- * be the topic's last while its submitter is still inside baton_submit(): that is all right,
- * baton's law L10 says that a submitter touches neither task nor resource once it is published.
+ * Retained messages, once for each SUBSCRIBE: a change carries the version of its SUBSCRIBE, an
+ * entry the newest one that it knows. TOPIC_ADD of a newer one makes the retained message due;
+ * whatever is retained before TOPIC_RETAINED comes is sent live, and nothing is due any more. A
+ * version that the topic has read in the tree itself makes nothing due: then the topic is younger
+ * than the subscription, and all that it ever retained was sent live.
+ *
+ * Lifetime. A topic is there as long as there are references on it (baton/registry.h): one for each
+ * publisher's connection that has looked it up, one while there is a retained message. A use is
+ * given back by a task of the topic, behind all that its holder has submitted; so whoever runs a
+ * message's task may take another one for what is retained: the count is not 0 yet. With the last
+ * one the topic's name is free, and when all its tasks have run topic_deinit() ends it. A second
+ * topic of that name may begin meanwhile; only changes are left for the first one to run, no
+ * messages, so nothing comes out of order.
  */
 #ifndef BROKER_TOPIC_H
 #define BROKER_TOPIC_H
@@ -28,9 +35,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/registry.h>
 #include <baton/resource.h>
 
-#include "map.h"
 #include "message.h"
 #include "names.h"
 
@@ -46,41 +53,34 @@ struct topic_use {
 struct topic_entry {
 	struct session *session; /* counted */
 	uint64_t id;             /* of the subscription */
+	uint64_t version;        /* of its newest SUBSCRIBE that the topic knows */
 	uint8_t qos;
 	bool retained_due; /* the retained message is still to be sent, see TOPIC_RETAINED */
 };
 
 struct topic {
-	struct baton_resource resource;
+	struct baton_registry_entry entry; /* first: its resource, its name, its uses */
 	struct baton_resource_stats stats;
 	struct broker *broker;
+	struct slice name; /* the entry's */
 
-	/* Under the table's baton. */
-	struct map_entry entry;
-	size_t uses;
 	uint64_t surveyed; /* tasks that it had run, see survey.h */
 
-	/* Under the topic's own. Entries of one session lie side by side. */
-	bool ready;
-	struct message *held;
-	struct message **held_end;
+	/* Under the topic's own baton. Entries of one session lie side by side. */
 	struct topic_entry *entries;
 	size_t count;
 	size_t capacity;
 	struct message *retained;       /* counted */
 	struct topic_use *retained_use; /* there is one as long as there is `retained` */
-
-	struct topic_use first_use; /* the tree's */
-	struct baton_task finaliser;
-	struct slice name;
-	char text[];
 };
 
-/* For the table. With two uses, the caller's and the tree's. NULL: no memory. */
-struct topic *topic_create(struct broker *broker, struct slice name);
+/* For the table: what its registry calls, with the broker as argument. */
+int topic_init(struct baton_registry_entry *entry, void *broker);
+void topic_deinit(struct baton_registry_entry *entry, void *broker);
 
-/* For the table: the last use is over and the topic is in the table no more. */
-void topic_end(struct topic *topic);
+/* For the matcher, from topic_init(): a subscription that is there already. */
+void topic_learn(struct topic *topic, uint64_t id, uint64_t version, struct session *session,
+                 uint8_t qos);
 
 /* Publishes. The caller has a use of the topic. */
 void topic_publish(struct topic *topic, struct message *message);
@@ -92,14 +92,13 @@ enum topic_change_kind {
 	TOPIC_ADD,      /* with all a subscriber gets: enters it, or changes its QoS */
 	TOPIC_RETAINED, /* sends it the retained message, unless it came meanwhile as a live one */
 	TOPIC_REMOVE,
-	TOPIC_READY, /* the tree has answered */
 };
 
 /*
- * Tells a topic of a change. The caller is the table or, for a topic that is not ready, the tree.
- * `session` for TOPIC_ADD only. `retained_due` for TOPIC_ADD: TOPIC_RETAINED will follow.
+ * Tells a topic of a change. The caller is the table, and holds a reference. `session`, `qos` for
+ * TOPIC_ADD only; `version` of the SUBSCRIBE for TOPIC_ADD, which TOPIC_RETAINED will follow.
  */
-void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id,
-                  struct session *session, uint8_t qos, bool retained_due);
+void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id, uint64_t version,
+                  struct session *session, uint8_t qos);
 
 #endif

@@ -128,5 +128,6 @@ void bench_w9_lanes(void);
 void bench_w12_tags(void);
 void bench_w16_bounds(void);
 void bench_w11_waits(void);
+void bench_w20_registry(void);
 
 #endif

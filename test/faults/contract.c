@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MAP "src/baton.map"
-#define FUNCTIONS_MAX 128
+#define FUNCTIONS_MAX 192
 
 /* What is documented for a first call of a thread, and after fork. */
 #define FIRST ENOMEM, ECHILD
@@ -30,6 +30,14 @@ static const struct function {
 	/* baton/blocking.h */
 	{"baton_blocking_begin", {0}},
 	{"baton_blocking_end", {0}},
+	/* baton/epoch.h */
+	{"baton_epoch_enter", {FIRST}},
+	{"baton_epoch_leave", {0}},
+	{"baton_epoch_inside", {0}},
+	{"baton_limbo_create", {FIRST}},
+	{"baton_limbo_retire", {0}},
+	{"baton_limbo_poll", {0}},
+	{"baton_limbo_destroy", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
@@ -110,6 +118,18 @@ static const struct function {
 	{"baton_pool_destroy", {EDEADLK, ECHILD}},
 	{"baton_pool_worker_stats", {EINVAL}},
 	{"baton_pool_stats", {0}},
+	/* baton/registry.h */
+	{"baton_registry_create", {FIRST, EINVAL}},
+	{"baton_registry_destroy", {FIRST}},
+	{"baton_registry_find", {FIRST, ENOENT, ENAMETOOLONG}},
+	{"baton_registry_acquire", {FIRST, ENAMETOOLONG, EDEADLK}},
+	{"baton_registry_reference", {0}},
+	{"baton_registry_release", {FIRST}},
+	{"baton_registry_remove", {EALREADY}},
+	{"baton_registry_walk", {FIRST}},
+	{"baton_registry_resource", {0}},
+	{"baton_registry_name", {0}},
+	{"baton_registry_count", {0}},
 	/* baton/resource.h */
 	{"baton_resource_init", {0}},
 	{"baton_resource_deinit", {0}},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of live blocks: open addressing under a spin lock. Addresses are kept inverted, since a
- * leak checker would else take this table for a user of the blocks. A block of the size of a
- * thread's record is one.
+ * leak checker would else take this table for a user of the blocks. A block of the size of an epoch
+ * record is one.
  */
 #include "live.h"
 
@@ -13,6 +13,8 @@
 
 #include "atomic.h"
 #include "thread.h"
+
+#include <ck_epoch.h>
 
 #define SLOTS 4096U
 #define FREED 1U
@@ -89,23 +91,24 @@ static size_t length(const void *node)
 bool live_is_clean(size_t workers, bool loud)
 {
 	size_t records = 0;
+	size_t epochs = 0; /* ck_epoch's records: threads' and limbos', never freed either */
 	size_t in_use = 0;
 	size_t cached = 0;
 	size_t others;
 
 	lock();
-	for (size_t i = 0; i < SLOTS; i++) {
-		const struct baton__thread *record;
-
-		if (blocks[i].inverted <= FREED || blocks[i].size != sizeof(*record))
-			continue;
-		record = (const struct baton__thread *)~blocks[i].inverted;
+	for (const struct baton__thread *record = baton__thread_first(); record;
+	     record = record->next) {
 		records++;
 		in_use += load_acquire(&record->used);
 		cached += length(record->nodes) + length(record->parcel) +
 		          length(load_acquire(&record->returned));
+		/* Its epoch record may have the same size as itself. */
+		epochs -= sizeof(*record) == sizeof(ck_epoch_record_t);
 	}
-	others = used - records - cached - (workers != 0);
+	for (size_t i = 0; i < SLOTS; i++)
+		epochs += blocks[i].inverted > FREED && blocks[i].size == sizeof(ck_epoch_record_t);
+	others = used - records - epochs - cached - (workers != 0);
 	for (size_t i = 0; loud && others && i < SLOTS; i++)
 		if (blocks[i].inverted > FREED)
 			(void)fprintf(stderr, "[----]   a block of %zu bytes\n", blocks[i].size);

@@ -80,6 +80,8 @@ constexpr baton_pool_options options_default = BATON_POOL_OPTIONS_INIT;
 constexpr baton_future future_fresh = BATON_FUTURE_INIT;
 constexpr baton_future promise_fresh = BATON_PROMISE_INIT;
 constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
+constexpr baton_registry_options registry_options =
+	BATON_REGISTRY_OPTIONS_INIT(sizeof(baton_registry_entry), nullptr, nullptr, nullptr);
 constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 [[maybe_unused]] constexpr baton_detached detached_fresh = BATON_DETACHED_INIT;
 [[maybe_unused]] constexpr baton_deadline deadline_fresh = BATON_DEADLINE_INIT(nullptr);
@@ -205,6 +207,24 @@ void closes()
 	baton_resource_deinit(&resource);
 }
 
+void registers_a_name()
+{
+	baton_registry *registry = nullptr;
+	baton_registry_entry *entry = nullptr;
+	size_t length = 0;
+
+	EXPECT(baton_registry_create(&registry_options, &registry) == 0);
+	EXPECT(baton_registry_find(registry, "a", 1, &entry) == -ENOENT);
+	EXPECT(baton_registry_acquire(registry, "a", 1, &entry) == 0);
+	if (entry) {
+		EXPECT(baton_registry_name(entry, &length) && length == 1);
+		EXPECT(baton_registry_release(entry) == 0);
+	}
+	EXPECT(baton_registry_destroy(registry) == 0);
+	EXPECT(baton_epoch_enter() == 0);
+	baton_epoch_leave();
+}
+
 } /* namespace */
 
 int main()
@@ -216,6 +236,7 @@ int main()
 	submits_a_task();
 	calls_and_awaits();
 	suspends();
+	registers_a_name();
 	fulfils_a_promise();
 	composes();
 	closes();

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections, limbos, and the registry: names that are made, found, removed, walked and given back.
+ */
+#include "scenario.h"
+
+#include <baton/epoch.h>
+#include <baton/registry.h>
+
+#include <string.h>
+
+#define NAMES 80 /* so many that the set grows */
+
+static atomic_int reclaimed;
+
+static void reclaim(struct baton_retired *retired)
+{
+	(void)retired;
+	atomic_fetch_add(&reclaimed, 1);
+}
+
+static void *section(void *arg)
+{
+	(void)arg;
+	INSIST(baton_epoch_enter(), !USE(baton_epoch_inside()));
+	EXPECT(USE(baton_epoch_inside()));
+	USE(baton_epoch_leave());
+	return NULL;
+}
+
+SCENARIO(epoch, sections)
+{
+	struct baton_limbo *limbo = NULL;
+	struct baton_retired retired;
+
+	atomic_store(&reclaimed, 0);
+	INSIST(baton_limbo_create(&limbo), limbo == NULL);
+	elsewhere(section, NULL);
+	section(NULL);
+	USE(baton_limbo_retire(limbo, &retired, reclaim));
+	(void)USE(baton_limbo_poll(limbo));
+	USE(baton_limbo_destroy(limbo));
+	EXPECT(atomic_load(&reclaimed) == 1);
+}
+
+struct item {
+	struct baton_registry_entry entry;
+	int number;
+};
+
+static atomic_int made, ended;
+
+static int item_init(struct baton_registry_entry *entry, void *arg)
+{
+	(void)entry;
+	(void)arg;
+	atomic_fetch_add(&made, 1);
+	return 0;
+}
+
+static void item_deinit(struct baton_registry_entry *entry, void *arg)
+{
+	(void)entry;
+	(void)arg;
+	atomic_fetch_add(&ended, 1);
+}
+
+static bool visit(struct baton_registry_entry *entry, void *arg)
+{
+	(void)entry;
+	++*(int *)arg;
+	return true;
+}
+
+static struct baton_registry *registry;
+
+static void *use_names(void *arg)
+{
+	struct baton_registry_entry *entries[NAMES] = {NULL};
+	struct baton_registry_entry *found = NULL;
+	size_t length = 0;
+	int visits = 0;
+
+	(void)arg;
+	for (int i = 0; i < NAMES; i++)
+		INSIST(baton_registry_acquire(registry, &i, sizeof(i), &entries[i]),
+		       entries[i] == NULL);
+	INSIST(baton_registry_find(registry, &(int){3}, sizeof(int), &found), found == NULL);
+	EXPECT(found == entries[3]);
+	EXPECT(memcmp(USE(baton_registry_name(found, &length)), &(int){3}, sizeof(int)) == 0);
+	USE(baton_registry_reference(found));
+	INSIST(baton_registry_release(found), true);
+	EXPECT(TRY(baton_registry_remove(found)) == 0);
+	EXPECT(TRY(baton_registry_remove(found)) == -EALREADY);
+	INSIST(baton_registry_release(found), true);
+	INSIST(baton_registry_walk(registry, visit, &visits), visits == 0);
+	EXPECT(visits == NAMES - 1);
+	EXPECT(USE(baton_registry_count(registry)) == NAMES);
+	for (int i = 0; i < NAMES; i++)
+		INSIST(baton_registry_release(entries[i]), true);
+	return NULL;
+}
+
+SCENARIO(registry, names)
+{
+	const struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct item), item_init, item_deinit, NULL);
+
+	atomic_store(&made, 0);
+	atomic_store(&ended, 0);
+	registry = NULL;
+	INSIST(baton_registry_create(&options, &registry), registry == NULL);
+	EXPECT(USE(baton_registry_resource(registry)) != NULL);
+	elsewhere(use_names, NULL);
+	use_names(NULL);
+	INSIST(baton_registry_destroy(registry), true);
+	EXPECT(atomic_load(&made) == atomic_load(&ended));
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry: references, ends, names. What Concurrency Kit does is one step here, without old
+ * values: explored is what is built of it.
+ */
+#include "support.h"
+
+struct item {
+	struct baton_registry_entry entry;
+	bool alive;
+	uint32_t tasks; /* under its baton */
+};
+
+struct note {
+	struct baton_task task;
+	struct item *item;
+};
+
+static struct baton_registry *registry;
+static uint32_t made, ended, ran;
+static struct note notes[3];
+
+static int item_init(struct baton_registry_entry *entry, void *arg)
+{
+	(void)arg;
+	((struct item *)entry)->alive = true;
+	made++;
+	return 0;
+}
+
+static void item_deinit(struct baton_registry_entry *entry, void *arg)
+{
+	struct item *item = (struct item *)entry;
+
+	(void)arg;
+	sim_require(item->alive);
+	item->alive = false;
+	(void)add_relaxed(&ran, item->tasks);
+	(void)add_relaxed(&ended, 1);
+}
+
+static int note_run(struct baton_task *task)
+{
+	struct note *note = baton_container_of(task, struct note, task);
+
+	sim_require(note->item->alive);
+	note->item->tasks++;
+	return 0;
+}
+
+static void begin(void)
+{
+	const struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct item), item_init, item_deinit, NULL);
+
+	sim_require(baton_registry_create(&options, &registry) == 0);
+}
+
+static void use(struct item *item, struct note *note)
+{
+	note->item = item;
+	baton_task_init(&note->task, note_run, NULL);
+	sim_require(baton_submit(&item->entry.resource, &note->task) == 0);
+	sim_require(baton_registry_release(&item->entry) == 0);
+}
+
+static void acquire(void *note)
+{
+	struct baton_registry_entry *entry;
+
+	sim_require(baton_registry_acquire(registry, "a", 1, &entry) == 0);
+	use((struct item *)entry, note);
+}
+
+static void find(void *note)
+{
+	struct baton_registry_entry *entry;
+	int status = baton_registry_find(registry, "a", 1, &entry);
+
+	sim_require(status == 0 || status == -ENOENT);
+	if (status == 0)
+		use((struct item *)entry, note);
+	else
+		(void)add_relaxed(&ran, 1);
+}
+
+static void remove_it(void *note)
+{
+	struct baton_registry_entry *entry, *other = NULL;
+
+	sim_require(baton_registry_acquire(registry, "a", 1, &entry) == 0);
+	(void)baton_registry_remove(entry);
+	if (baton_registry_find(registry, "a", 1, &other) == 0) {
+		sim_require(other != entry);
+		sim_require(baton_registry_release(other) == 0);
+	}
+	use((struct item *)entry, note);
+}
+
+static void finish(uint32_t notes_sent)
+{
+	sim_join_started();
+	sim_require(baton_registry_destroy(registry) == 0);
+	sim_require(made == ended);
+	sim_require(ran == notes_sent);
+}
+
+SIM_SCENARIO(registry_acquire, "an acquire beside the last release makes another one", .bound = 2)
+{
+	begin();
+	sim_start(acquire, &notes[0]);
+	sim_start(acquire, &notes[1]);
+	finish(2);
+	sim_require(made == 1 || made == 2);
+}
+
+SIM_SCENARIO(registry_find, "a look-up beside the last release finds a living one, or none",
+             .bound = 2)
+{
+	begin();
+	sim_start(acquire, &notes[0]);
+	sim_start(find, &notes[1]);
+	finish(2);
+}
+
+SIM_SCENARIO(registry_remove, "one that is removed is replaced, and both end", .bound = 2)
+{
+	begin();
+	sim_start(remove_it, &notes[0]);
+	sim_start(acquire, &notes[1]);
+	finish(2);
+}
+
+static bool visit(struct baton_registry_entry *entry, void *arg)
+{
+	int *visits = arg;
+
+	sim_require(((struct item *)entry)->alive);
+	(*visits)++;
+	return true;
+}
+
+static void walk(void *arg)
+{
+	int visits = 0;
+
+	(void)arg;
+	sim_require(baton_registry_walk(registry, visit, &visits) == 0);
+	sim_require(visits <= 1);
+	(void)add_relaxed(&ran, 1);
+}
+
+SIM_SCENARIO(registry_walk, "a walk beside the last release keeps what it visits", .bound = 2)
+{
+	begin();
+	sim_start(acquire, &notes[0]);
+	sim_start(walk, NULL);
+	finish(2);
+}
+
+SIM_SCENARIO(registry_three, "two that acquire and one that looks up", .walk_only = true)
+{
+	begin();
+	sim_start(acquire, &notes[0]);
+	sim_start(remove_it, &notes[1]);
+	sim_start(find, &notes[2]);
+	finish(3);
+}
