@@ -22,10 +22,26 @@ static void loop_wake(uv_poll_t *poll, int status, int events)
 	loop->signalled = true;
 }
 
+static void loop_look_after(struct loop *loop)
+{
+	while (loop->dirty != NULL) {
+		struct connection *connection = loop->dirty;
+
+		loop->dirty = connection->dirty_next;
+		connection->dirty = false;
+		connection_turn(connection);
+	}
+}
+
+/*
+ * Before the loop sleeps: timers and finished writes come before this, and nothing else would wake
+ * the loop for the connections that they have to do with.
+ */
 static void loop_prepare(uv_prepare_t *prepare)
 {
 	struct loop *loop = prepare->data;
 
+	loop_look_after(loop);
 	executor_gather(&loop->executor);
 }
 
@@ -36,13 +52,7 @@ static void loop_turn(uv_check_t *check)
 
 	loop->signalled = false;
 	executor_run(&loop->executor, signalled);
-	while (loop->dirty != NULL) {
-		struct connection *connection = loop->dirty;
-
-		loop->dirty = connection->dirty_next;
-		connection->dirty = false;
-		connection_turn(connection);
-	}
+	loop_look_after(loop);
 }
 
 static void loop_watched(uv_timer_t *timer);

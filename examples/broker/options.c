@@ -10,10 +10,10 @@
 
 #include <baton/pool.h>
 
+#include "inflight.h"
 #include "log.h"
 #include "must.h"
 #include "names.h"
-#include "session.h"
 
 static const char usage[] =
 	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
@@ -43,7 +43,7 @@ static const char usage[] =
 	"                          beyond, they are dropped (10000)\n"
 	"  --max-queued-bytes BYTES\n"
 	"                          the same, in bytes (64M)\n"
-	"  --queue-qos0            QoS 0 waits for a client that is away, too\n"
+	"  --queue-qos0            QoS 0, too, waits for a client that is away\n"
 	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
 	"\n"
 	"Threads and figures\n"
@@ -98,7 +98,7 @@ static const struct option_rule rules[] = {
 	{"max-buffered", AT(buffered_max), KIND_SIZE, 1024, 1ULL << 40},
 	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
-	{"max-inflight", AT(window), KIND_UINT, 1, SESSION_WINDOW_MAX},
+	{"max-inflight", AT(window), KIND_UINT, 1, INFLIGHT_MAX},
 	{"connect-timeout", AT(connect_timeout), KIND_UINT, 1, DAY},
 	{"packet-timeout", AT(packet_timeout), KIND_UINT, 1, DAY},
 	{"stuck-timeout", AT(stuck_timeout), KIND_UINT, 1, DAY},
@@ -108,9 +108,9 @@ static const struct option_rule rules[] = {
 	{"tls-cert", AT(tls_cert), KIND_TEXT, 0, 0},
 	{"tls-key", AT(tls_key), KIND_TEXT, 0, 0},
 	{"log-level", AT(log_level), KIND_LEVEL, 0, 0},
-	{"queue-qos0", AT(queue_qos0), KIND_FLAG, 0, 0},
 	{"deny-subscribe", 0, KIND_FILTER, 0, 0},
 	{"allow-anonymous", AT(anonymous), KIND_FLAG, 0, 0},
+	{"queue-qos0", AT(queue_qos0), KIND_FLAG, 0, 0},
 	{"stats", AT(stats), KIND_FLAG, 0, 0},
 	{"help", 0, KIND_HELP, 0, 0},
 };

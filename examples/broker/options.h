@@ -30,7 +30,7 @@ struct broker_options {
 	const char *tls_key;
 	const char *log_level; /* a word, or a file with one */
 	bool anonymous;        /* without a user name, too */
-	bool queue_qos0;       /* also QoS 0 waits for a client that is away */
+	bool queue_qos0;       /* QoS 0, too, waits for who is away */
 	bool stats;
 };
 

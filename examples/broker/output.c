@@ -125,11 +125,9 @@ static void output_written(uv_write_t *write, int status)
 
 	free(connection->spill);
 	connection->spill = NULL;
-	if (connection->closing && plain)
+	if (connection->closing)
 		return; /* it counts as an attempt, see output_drop() */
 	connection->writing = 0;
-	if (connection->closing)
-		return;
 	if (status < 0) {
 		connection_close(connection);
 		return;
@@ -252,7 +250,9 @@ bool output_empty(const struct connection *connection)
 
 void output_drop(struct connection *connection)
 {
-	size_t begun = connection->output_offset + connection->writing;
+	/* With TLS, what is being written has left the list. */
+	size_t begun =
+		connection->output_offset + (connection->tls == NULL ? connection->writing : 0);
 	size_t cost = 0;
 
 	while (connection->output_first != NULL) {
