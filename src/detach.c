@@ -113,7 +113,7 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 		return 0;
 	unbind(frame, token);
 	if (flags & BATON_DETACH_HOLD)
-		baton__unshelve(resource, false);
+		baton__shelve_undo(resource);
 	return error;
 }
 

@@ -32,7 +32,7 @@
  *   FINAL   there is a finaliser; set once, never cleared
  *   SHELF   the baton is, or is about to be, held by nobody (shelf.c); with phase HELD, or HELPED
  *           or CONSUMED, which stay as they are. Who is second of leaving and unshelving goes on:
- *           0 -> WANTED     the holder: it will leave before it runs another task
+ *           0 -> WANTED     the holder: it will leave before it runs another task (or will not)
  *           WANTED -> LEFT  the holder has left; LEFT -> 0: the unsheller is the holder
  *           WANTED -> CALLED  the unsheller came first; CALLED -> 0: the holder stays
  *   visits  threads that may touch the resource although they are in no call on it; counted tokens,

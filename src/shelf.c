@@ -34,6 +34,13 @@ void baton__shelve(struct baton_resource *resource)
 		;
 }
 
+void baton__shelve_undo(struct baton_resource *resource)
+{
+	BATON_ASSERT((load_relaxed(&resource->_job._turn) & BATON__SHELF) == BATON__SHELF_WANTED);
+	/* WANTED -> 0. Relaxed: the holder's, and nobody has been told that he is to unshelve. */
+	(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
+}
+
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 {
 	if (!baton__capture(resource, idle, baton__mode(resource)))

@@ -13,6 +13,9 @@
  */
 void baton__shelve(struct baton_resource *resource);
 
+/* Takes a shelve of the running task's back, while nobody knows that he is to unshelve. */
+void baton__shelve_undo(struct baton_resource *resource);
+
 /*
  * Exactly once per shelve, at any time after it, on any thread that has a record: goes on with the
  * resource, as a captured submitter does; or (`later`, a limit of 0, too deep a stack) gives it to

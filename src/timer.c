@@ -133,6 +133,9 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 				word = load_relaxed(&timer->_word);
 				continue;
 			}
+			/* Relaxed: a hint. Refused before it touches a run that is queued. */
+			if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
+				return -ESHUTDOWN;
 		}
 		if (post && held && !(word & BATON__TIMER_PLACED)) {
 			error = 0;

@@ -122,6 +122,9 @@ void baton__timers_unref(struct baton_timers *timers);
 /* The wheel of the timer; NULL and *error, if the default one could not be created. */
 struct baton_timers *baton__timers_of(const struct baton_timer *timer, int *error);
 
+/* The default one; NULL while there is none. */
+struct baton_timers *baton__timers_default_peek(void);
+
 /* A counter that the holder writes. */
 BATON_INLINE void baton__timers_count(uint64_t *counter, uint64_t more)
 {

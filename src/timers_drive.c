@@ -166,7 +166,8 @@ void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending 
 		bool expired;
 
 		baton__timers_hold(timers);
-		link = baton__wheel_look(&timers->wheel, UINT64_MAX >> timers->shift);
+		/* What is armed for ever, too: its tick is past the clock's end. */
+		link = baton__wheel_look(&timers->wheel, UINT64_MAX - 1);
 		timer = link ? baton_container_of(link, struct baton_timer, _link) : NULL;
 		expired = link &&
 		          expire(timers, timer, pending == BATON_TIMERS_RUN ? AT_ONCE : NEVER);

@@ -125,7 +125,7 @@ void baton__timers_thread_stop(struct baton_timers *timers)
 static struct baton_timers *the_timers;
 static uint32_t creating;
 
-static struct baton_timers *peek(void)
+struct baton_timers *baton__timers_default_peek(void)
 {
 	/* [K13] acquire: the wheel; pairs with [K13] in baton_timers_default */
 	return load_acquire(&the_timers);
@@ -134,7 +134,7 @@ static struct baton_timers *peek(void)
 /* One thread creates it; others wait, and look whether that succeeded. */
 BATON_EXPORT int baton_timers_default(struct baton_timers **timers)
 {
-	struct baton_timers *found = peek();
+	struct baton_timers *found = baton__timers_default_peek();
 
 	if (baton__forked())
 		return -ECHILD;
@@ -148,13 +148,13 @@ BATON_EXPORT int baton_timers_default(struct baton_timers **timers)
 		/* [K12] acquire: a creator before us may have succeeded; pairs with [K12] below */
 		if (other == self || !cas_acquire(&creating, &other, self)) {
 			(void)baton__futex_wait(&watch, 1, NULL);
-			found = peek();
+			found = baton__timers_default_peek();
 			continue;
 		}
-		found = peek();
+		found = baton__timers_default_peek();
 		if (!found)
 			error = baton_timers_create(&found, NULL);
-		/* [K13] release: the wheel; pairs with [K13] in peek */
+		/* [K13] release: the wheel; pairs with [K13] in default_peek */
 		if (!error)
 			store_release(&the_timers, found);
 		/* [K12] release: as above */

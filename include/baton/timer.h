@@ -113,8 +113,9 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
  * default wheel's creation). Ownership: the timer's memory is baton's until stop says otherwise, or
  * the function of a timer that does not repeat has returned; the resource must live as long.
  * Ordering: what the caller did before is visible to the run.
- * Errors: it is as it was before: -ESHUTDOWN: the wheel has been closed. -EBUSY: stop_then was
- * called, and has not completed. -EINVAL (arm_every): the period is 0, or above 2^61.
+ * Errors: it is as it was before: -ESHUTDOWN: the wheel has been closed (beside the close: a run
+ * that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was called,
+ * and has not completed. -EINVAL (arm_every): the period is 0, or above 2^61.
  * -ECHILD: after fork, see pool.h. -ENOMEM, -EAGAIN: the default wheel could not be created.
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);

@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #define MAP "src/baton.map"
-#define FUNCTIONS_MAX 192
+#define FUNCTIONS_MAX 256
 
 /* What is documented for a first call of a thread, and after fork. */
 #define FIRST ENOMEM, ECHILD
 #define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN /* bounded */
 #define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
+#define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN
+#define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
 
 static const struct function {
 	const char *name;
@@ -38,6 +40,13 @@ static const struct function {
 	{"baton_limbo_retire", {0}},
 	{"baton_limbo_poll", {0}},
 	{"baton_limbo_destroy", {0}},
+	/* baton/detach.h */
+	{"baton_detached_init", {0}},
+	{"baton_deadline_init", {0}},
+	{"baton_detach", {EINVAL, EBUSY}},
+	{"baton_detach_within", {EINVAL, ARM}},
+	{"baton_detached_complete", {FIRST, EALREADY, EINVAL}},
+	{"baton_detached_cancel_requested", {0}},
 	/* baton/executor.h */
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
@@ -95,6 +104,8 @@ static const struct function {
 	{"baton_group_notify", {0}},
 	{"baton_group_status", {0}},
 	{"baton_group_take_status", {0}},
+	/* baton/hooks.h */
+	{"baton_batch_flush", {EBUSY}}, /* or a hook's status */
 	/* baton/labelled.h */
 	{"baton_labelled_init", {0}},
 	{"baton_labelled_set_lane", {0}},
@@ -150,6 +161,14 @@ static const struct function {
 	{"baton_current", {0}},
 	{"baton_held", {0}},
 	{"baton_assert_held", {0}},
+	/* baton/suspend.h */
+	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},
+	{"baton_suspension_poll", {0}},
+	{"baton_suspension_wait", {WAIT}},
+	{"baton_resource_resume", {FIRST, EINVAL}},
+	{"baton_resource_resume_later", {FIRST, EINVAL}},
+	{"baton_quiesce", {WAIT, EPIPE}},
+	{"baton_quiesce_end", {FIRST}},
 	/* baton/tag.h */
 	{"baton_tag_init", {0}},
 	{"baton_tag_cancel", {0}},
@@ -158,6 +177,28 @@ static const struct function {
 	{"baton_task_init", {0}},
 	{"baton_set_result", {0}},
 	{"baton_cancel_requested", {0}},
+	/* baton/timer.h */
+	{"baton_timer_init", {0}},
+	{"baton_timer_arm_after", {ARM}},
+	{"baton_timer_arm_at", {ARM}},
+	{"baton_timer_arm_every", {ARM, EINVAL}},
+	{"baton_timer_arm_again_after", {ARM}},
+	{"baton_timer_state", {0}},
+	{"baton_timer_stop", {0}},
+	{"baton_timer_disarm", {0}},
+	{"baton_timer_stop_then", {0}},
+	{"baton_timer_stop_wait", {FIRST, EDEADLK}},
+	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},
+	{"baton_timers_create_virtual", {FIRST}},
+	{"baton_timers_default", {FIRST, EAGAIN}},
+	{"baton_timers_close", {FIRST, EALREADY, EDEADLK, EBUSY}},
+	{"baton_timers_destroy", {FIRST, EDEADLK, EBUSY}},
+	{"baton_timers_now", {0}},
+	{"baton_timers_next", {0}},
+	{"baton_timers_poll", {DRIVE}},
+	{"baton_timers_advance", {DRIVE}},
+	{"baton_timers_advance_to", {DRIVE}},
+	{"baton_timers_stats_read", {0}},
 	/* baton/trigger.h */
 	{"baton_trigger_init", {0}},
 	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED}},
@@ -176,6 +217,15 @@ static const struct function {
 	{"baton_undoable_run", {0}}, /* whatever the function says */
 	/* baton/version.h */
 	{"baton_version", {0}},
+	/* baton/window.h */
+	{"baton_window_init", {0}},
+	{"baton_window_deinit", {0}},
+	{"baton_windowed_init", {0}},
+	{"baton_window_set_limit", {FIRST}},
+	{"baton_window_cancel", {FIRST}},
+	{"baton_windowed_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
+	{"baton_window_in_flight", {0}},
+	{"baton_window_waiting", {0}},
 };
 
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
@@ -233,6 +283,11 @@ int contract_leave(const char *call, int status)
 	(void)snprintf(text, sizeof(text), "returned %d, which its header does not document",
 	               status);
 	contract_broken(call, 0, text);
+}
+
+int64_t contract_count(const char *call, int64_t count)
+{
+	return count < 0 ? contract_leave(call, (int)count) : count;
 }
 
 unsigned contract_uncovered(void)

@@ -4,6 +4,7 @@
  * have been called under faults.
  *
  *	TRY(call)		a function that returns an int: its value, which is documented
+ *	COUNT(call)		one that returns an int64_t, a count or an error: the same
  *	USE(call)		any other function: its value
  *	INSIST(call, untouched)	tries; if that fails, `untouched` must hold, and without the fault a
  *				second try must succeed
@@ -14,8 +15,10 @@
 #include "fault.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define TRY(call) (contract_enter(#call), contract_leave(#call, (call)))
+#define COUNT(call) (contract_enter(#call), contract_count(#call, (call)))
 #define USE(call) (contract_enter(#call), (call))
 
 #define INSIST(call, untouched)                                                                    \
@@ -35,6 +38,7 @@ _Noreturn void contract_broken(const char *file, int line, const char *what);
 
 void contract_enter(const char *call);
 int contract_leave(const char *call, int status);
+int64_t contract_count(const char *call, int64_t count);
 
 /* Before the first fork: the children's notes are for their parent. */
 void contract_init(void);

@@ -43,6 +43,27 @@ static void *post_three(void *arg)
 	return NULL;
 }
 
+static void *post_one(void *arg)
+{
+	struct extended *extended = arg;
+	struct baton_label label = {.tag = &extended->tag};
+
+	INSIST(baton_post_labelled(&extended->resource, &label, count_one, extended),
+	       !extended->ran);
+	return NULL;
+}
+
+/* By a thread that is new. */
+SCENARIO(extended, first_post)
+{
+	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+
+	USE(baton_tag_init(&extended.tag));
+	elsewhere(post_one, &extended);
+	EXPECT(extended.ran == 1);
+	resource_end(&extended.resource);
+}
+
 SCENARIO(extended, posts_behind_a_bound)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2, .bytes_max = 100};

@@ -88,7 +88,7 @@ static size_t length(const void *node)
 	return count;
 }
 
-bool live_is_clean(size_t workers, bool loud)
+bool live_is_clean(size_t objects, size_t threads, bool loud)
 {
 	size_t records = 0;
 	size_t epochs = 0; /* ck_epoch's records: threads' and limbos', never freed either */
@@ -108,13 +108,13 @@ bool live_is_clean(size_t workers, bool loud)
 	}
 	for (size_t i = 0; i < SLOTS; i++)
 		epochs += blocks[i].inverted > FREED && blocks[i].size == sizeof(ck_epoch_record_t);
-	others = used - records - epochs - cached - (workers != 0);
+	others = used - records - epochs - cached - objects;
 	for (size_t i = 0; loud && others && i < SLOTS; i++)
 		if (blocks[i].inverted > FREED)
 			(void)fprintf(stderr, "[----]   a block of %zu bytes\n", blocks[i].size);
 	unlock();
 	if (loud)
 		(void)fprintf(stderr, "[----]   %zu blocks too many, %zu records too many in use\n",
-		              others, in_use - workers);
-	return others == 0 && in_use == workers;
+		              others, in_use - threads);
+	return others == 0 && in_use == threads;
 }

@@ -13,11 +13,11 @@ void live_add(const void *block, size_t size);
 void live_remove(const void *block);
 
 /*
- * Nothing is under way, and `workers` threads of the default pool exist (0: there is none). Is
- * there nothing but what lives as long as the process: the default pool, threads' records, of which
- * only those workers' are in use, and the nodes in their caches? What is too much goes to stderr if
- * `loud`.
+ * Nothing is under way, and `objects` exist that are the whole process's (the default pool, the
+ * default wheel), with so many threads. Is there nothing but what lives as long as the process:
+ * these, threads' records, of which only those threads' are in use, and the nodes in their caches?
+ * What is too much goes to stderr if `loud`.
  */
-bool live_is_clean(size_t workers, bool loud);
+bool live_is_clean(size_t objects, size_t threads, bool loud);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define WORKERS 3
 #define JOBS 4
+#define LOOK_US 50
 
 static bool stats_balance(const struct baton_pool *pool, uint64_t jobs)
 {
@@ -99,6 +100,57 @@ SCENARIO(pool, spare)
 		USE(baton_pool_stats(pool, &stats));
 	while (!atomic_load(&job.runs) && !stats.spares_failed);
 	gate_open(&plug.leave);
+	gate_pass(&job.over);
+	EXPECT(job_ran(&job));
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
+struct sleeper {
+	struct baton_plain_job plain;
+	struct baton_future promise;
+	sem_t entered;
+	sem_t over;
+};
+
+static void sleep_in_job(struct baton_plain_job *plain)
+{
+	struct sleeper *sleeper = baton_container_of(plain, struct sleeper, plain);
+
+	gate_open(&sleeper->entered);
+	INSIST(baton_future_wait(&sleeper->promise), true);
+	gate_open(&sleeper->over);
+}
+
+/* The same for a wait. */
+SCENARIO(pool, spare_for_a_wait)
+{
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+	struct baton_pool_stats stats;
+	struct sleeper sleeper;
+	struct job job;
+	int cpu = sched_getcpu();
+
+	options.workers = 1;
+	options.cpus = &cpu;
+	options.cpu_count = 1;
+	options.spare_keep_ns = UINT64_MAX;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	gate_init(&sleeper.entered);
+	gate_init(&sleeper.over);
+	USE(baton_promise_init(&sleeper.promise));
+	baton_plain_job_init(&sleeper.plain, sleep_in_job, NULL);
+	INSIST(baton_pool_submit(pool, &sleeper.plain), true);
+	gate_pass(&sleeper.entered);
+	job_init(&job, pool);
+	INSIST(baton_pool_submit(pool, &job.plain), job_untouched(&job));
+	/* As in `spare`. */
+	do {
+		fault_pause_us(LOOK_US);
+		USE(baton_pool_stats(pool, &stats));
+	} while (!atomic_load(&job.runs) && !stats.spares_failed);
+	EXPECT(TRY(baton_future_complete(&sleeper.promise, 0, NULL)) == 0);
+	gate_pass(&sleeper.over);
 	gate_pass(&job.over);
 	EXPECT(job_ran(&job));
 	EXPECT(TRY(baton_pool_destroy(pool)) == 0);

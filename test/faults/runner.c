@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "executor.h"
+#include "timer.h"
 
 #define CYCLES 2
 #define NTH_MAX 100000U
@@ -106,20 +107,25 @@ static size_t threads(void)
 	return count - 2; /* . and .. */
 }
 
-/* The default pool's threads stay. A joined thread, or a worker's last touch, may take a moment. */
+/* The default pool's threads stay, and the default wheel's. A joined thread, or a worker's last
+ * touch, may take a moment. */
 static void check_what_is_left(void)
 {
 	struct baton_executor *executor = baton__executor_default_peek();
-	/* A pool's executor is its first member. */
-	size_t workers = executor ? baton_pool_workers((struct baton_pool *)executor) : 0;
+	size_t wheels = baton__timers_default_peek() ? 1 : 0;
+	size_t objects = (executor ? 1 : 0) + wheels;
+	size_t stay = wheels;
 
+	/* A pool's executor is its first member. */
+	if (executor)
+		stay += baton_pool_workers((struct baton_pool *)executor);
 	for (int i = 0; i < POLLS; i++) {
-		if ((TSAN || threads() == 1 + workers) && live_is_clean(workers, false))
+		if ((TSAN || threads() == 1 + stay) && live_is_clean(objects, stay, false))
 			return;
 		fault_pause_us(POLL_US);
 	}
-	EXPECT(TSAN || threads() == 1 + workers);
-	EXPECT(live_is_clean(workers, true));
+	EXPECT(TSAN || threads() == 1 + stay);
+	EXPECT(live_is_clean(objects, stay, true));
 }
 
 static void run_cycle(const struct fault_plan *plan)

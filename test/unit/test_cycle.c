@@ -2,7 +2,7 @@
 /* Cycles of waits over several resources and threads: one wait is refused, and can name them. */
 #include "support.h"
 
-#define RING_MAX 5
+#define RING_MAX 20
 
 /* Thread i holds resource i, and waits for resource i + 1, when all of them hold theirs. */
 struct ring {
@@ -58,7 +58,8 @@ static void *hold_and_wait(void *arg)
 	status = wait_for_next(ring, member->index);
 	if (status == -EDEADLK) {
 		ring->length = baton_deadlock_cycle(ring->links, BATON_DEADLOCK_MAX);
-		MUST(baton_held(ring->links[ring->length - 1].resource));
+		if (ring->length <= BATON_DEADLOCK_MAX)
+			MUST(baton_held(ring->links[ring->length - 1].resource));
 		atomic_fetch_add(&ring->refused, 1);
 	} else if (status == -ETIMEDOUT) {
 		atomic_fetch_add(&ring->timed_out, 1);
@@ -125,13 +126,25 @@ Test(cycle, of_two_resources_refuses_one_wait, .timeout = 10)
 
 Test(cycle, of_three_and_more_refuses_one_wait, .timeout = 10)
 {
-	for (int count = 3; count <= RING_MAX; count++) {
+	for (int count = 3; count <= 5; count++) {
 		struct ring ring = {.timed = -1};
 
 		ring_run(&ring, count);
 		cr_assert_eq(atomic_load(&ring.refused), 1);
 		assert_named(&ring);
 	}
+}
+
+Test(cycle, of_many_names_the_first, .timeout = 20)
+{
+	static struct ring ring = {.timed = -1};
+
+	ring_run(&ring, RING_MAX);
+	cr_assert_eq(ring.refused, 1);
+	cr_assert_eq(ring.length, RING_MAX);
+	for (int i = 0; i < BATON_DEADLOCK_MAX; i++)
+		cr_assert_str_eq(ring.links[i].name,
+		                 ring.names[ring.links[i].resource - ring.resources]);
 }
 
 Test(cycle, of_calls_withdraws_one_call, .timeout = 10)

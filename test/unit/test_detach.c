@@ -233,6 +233,41 @@ Test(detach, misuse_is_refused_and_the_task_is_as_any_other, .timeout = 10)
 	request.timeout_ns = BATON_SECOND;
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(request.detached, -EINVAL, "a deadline, and nobody to be told");
+
+	request_init(&request, true);
+	request.flags = 64;
+	request.timeout_ns = BATON_SECOND;
+	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(request.detached, -EINVAL);
+	resource_end(&resource);
+}
+
+struct holder {
+	struct baton_task task;
+	struct baton_detached tokens[2];
+	int results[2];
+};
+
+static int holder_run(struct baton_task *task)
+{
+	struct holder *holder = baton_container_of(task, struct holder, task);
+
+	for (int i = 0; i < 2; i++)
+		holder->results[i] = baton_detach(&holder->tokens[i], BATON_DETACH_HOLD);
+	return 0;
+}
+
+Test(detach, a_task_holds_its_resource_once, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct holder holder = {.task = BATON_TASK_INIT(holder_run, NULL),
+	                        .tokens = {BATON_DETACHED_INIT, BATON_DETACHED_INIT}};
+
+	cr_assert_eq(baton_submit(&resource, &holder.task), 0);
+	cr_assert_eq(holder.results[0], 0);
+	cr_assert_eq(holder.results[1], -EBUSY);
+	cr_assert_eq(baton_detached_complete(&holder.tokens[0], 0, NULL), 0);
+	cr_assert_eq(baton_detached_complete(&holder.tokens[1], 0, NULL), -EINVAL);
 	resource_end(&resource);
 }
 

@@ -2,6 +2,10 @@
 /* fork: every call in the child of a process with a pool says -ECHILD, and changes nothing. */
 #include "support.h"
 
+#include <baton/suspend.h>
+#include <baton/timer.h>
+#include <baton/window.h>
+
 #include <sys/wait.h>
 
 /* Exit codes of a child: 0, or the number of the check that failed. */
@@ -32,6 +36,10 @@ static int check(struct parent *parent)
 	struct baton_manual *manual = NULL;
 	struct baton_job *jobs = NULL;
 	struct baton_job job = {NULL, 0, 0};
+	struct baton_timer timer = BATON_TIMER_INIT(NULL, &parent->resource, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_window window = BATON_WINDOW_INIT(&parent->resource, 0);
+	struct baton_timers *timers = NULL;
 
 	CHECK(1, baton_try_call(&parent->resource, nothing, NULL, NULL) == -ECHILD);
 	CHECK(2, baton_future_cancel(&parent->queued) == -ECHILD);
@@ -45,6 +53,17 @@ static int check(struct parent *parent)
 	CHECK(10, baton_loop_run(parent->loop, 0) == 0);
 	CHECK(11, baton_executor_schedule(baton_loop_executor(parent->loop), &job) == -ECHILD);
 	CHECK(12, baton_future_poll(&parent->queued) == BATON_PENDING);
+	CHECK(13, baton_timers_create(&timers, NULL) == -ECHILD && !timers);
+	CHECK(14, baton_timers_default(&timers) == -ECHILD && !timers);
+	CHECK(15, baton_timer_arm_after(&timer, 0) == -ECHILD);
+	CHECK(16, baton_timer_arm_at(&timer, 0) == -ECHILD);
+	CHECK(17, baton_timer_arm_again_after(&timer, 0) == -ECHILD);
+	CHECK(18, baton_timer_state(&timer) == BATON_TIMER_IDLE);
+	CHECK(19, baton_resource_suspend(&parent->resource, &suspension) == -ECHILD);
+	CHECK(20, baton_resource_resume(&suspension) == -ECHILD);
+	CHECK(21, baton_quiesce(NULL, 0, NULL, NULL) == -ECHILD);
+	CHECK(22, baton_window_set_limit(&window, 1) == -ECHILD);
+	CHECK(23, baton_window_cancel(&window) == -ECHILD);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 	while (!CPU_ISSET((size_t)cpu, &set))
 		cpu++;
 
-	struct baton_pool_options options = {2, NULL, 64 * 1024, &cpu, 1};
+	struct baton_pool_options options = {2, NULL, 64 * 1024, &cpu, 1, 0, 0};
 
 	cr_assert_str_neq(run_note_thread(&options).name, "");
 }

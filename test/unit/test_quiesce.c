@@ -36,6 +36,13 @@ Test(quiesce, an_empty_set_is_quiet, .timeout = 10)
 	cr_assert_eq(baton_quiesce_end(NULL, 0), 0);
 }
 
+Test(quiesce, refuses_a_malformed_deadline, .timeout = 10)
+{
+	const struct timespec malformed = {0, -1};
+
+	cr_assert_eq(baton_quiesce(NULL, 0, NULL, &malformed), -EINVAL);
+}
+
 Test(quiesce, submits_queue_up_on_all_until_the_end, .timeout = 10)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;

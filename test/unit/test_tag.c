@@ -130,6 +130,30 @@ Test(tag, posts_are_cancelled_and_their_nodes_go_home, .timeout = 10)
 	scene_end(scene);
 }
 
+Test(tag, a_post_that_does_not_hold_its_tag_is_cancelled_too, .timeout = 10)
+{
+	struct scene *scene = scene_create();
+	struct baton_tag tag = BATON_TAG_INIT;
+	struct baton_label label = {.tag = &tag};
+	struct mark_step step;
+	int ran = 0;
+
+	scene_begin(scene, 2, false);
+	mark_step_init(&step, scene, 0, 0, NULL);
+	baton_labelled_hold_tag(&step.labelled, NULL);
+	occupy(&scene->occupant, &scene->resource);
+	cr_assert_eq(mark_step_submit(&step, scene), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(baton_tag_held(&tag), 0);
+	baton_tag_cancel(&tag);
+	release(&scene->occupant);
+	cr_assert_eq(ran, 0);
+	cr_assert_eq(scene->stats.cancelled, 3);
+	cr_assert(JOURNAL_IS(&scene->journal, 0));
+	scene_end(scene);
+}
+
 Test(tag, held_is_let_go_once_however_a_task_ends, .timeout = 10)
 {
 	struct scene *scene = scene_create();

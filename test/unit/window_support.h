@@ -82,7 +82,9 @@ static inline void cancelled(struct baton_task *task)
 }
 
 static const struct baton_resource_config telling __attribute__((unused)) = {
-	BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, cancelled,
+	.capture_limit = BATON_CAPTURE_LIMIT,
+	.quantum = BATON_QUANTUM,
+	.cancelled = cancelled,
 };
 
 #endif

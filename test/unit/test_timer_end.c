@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The ends of time and of a wheel: what is armed for ever, closed wheels, a thread's own wheel. */
+#include "timer_support.h"
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL, NULL);
+
+static int dropped_count;
+static int dropped_error;
+
+static void note_dropped(struct baton_timer *timer, int error)
+{
+	(void)timer;
+	dropped_count++;
+	dropped_error = error;
+}
+
+static struct baton_timers *noted(enum baton_timers_source source)
+{
+	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers *timers = NULL;
+
+	dropped_count = 0;
+	config.source = source;
+	config.submit = BATON_TIMERS_SUBMIT_INLINE;
+	config.dropped = note_dropped;
+	MUST(baton_timers_create(&timers, &config) == 0);
+	return timers;
+}
+
+Test(timer_end, close_finds_what_is_armed_for_ever_too, .timeout = 10)
+{
+	for (int source = BATON_TIMERS_THREAD; source <= BATON_TIMERS_VIRTUAL; source++) {
+		struct baton_timers *timers = noted((enum baton_timers_source)source);
+		struct bell bells[2];
+
+		for (int i = 0; i < 2; i++)
+			bell_init(&bells[i], timers, &resource);
+		cr_assert_eq(baton_timer_arm_at(&bells[0].timer, BATON_NEVER), 0);
+		cr_assert_eq(baton_timer_arm_after(&bells[1].timer, BATON_NEVER - 1), 0);
+		cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
+		cr_assert_eq(dropped_count, 2);
+		cr_assert_eq(dropped_error, -ESHUTDOWN);
+		cr_assert_eq(stats_of(timers).pending, 0);
+		for (int i = 0; i < 2; i++)
+			cr_assert_eq(baton_timer_state(&bells[i].timer), BATON_TIMER_IDLE);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+		/* The wheel is gone, and not touched. */
+		cr_assert_eq(baton_timer_stop(&bells[0].timer), BATON_TIMER_IDLE);
+	}
+}
+
+Test(timer_end, close_runs_what_is_armed_for_ever_if_asked_to, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+	struct bell bell;
+
+	bell_init(&bell, timers, &resource);
+	cr_assert_eq(baton_timer_arm_at(&bell.timer, BATON_NEVER), 0);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_RUN), 0);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(dropped_count, 0);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(timer_end, close_passes_what_was_disarmed, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+	struct bell bell;
+
+	bell_init(&bell, timers, &resource);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, BATON_SECOND), 0);
+	cr_assert_eq(baton_timer_disarm(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_RUN), 0);
+	cr_assert_eq(bell.runs, 0);
+	cr_assert_eq(dropped_count, 0);
+	cr_assert_eq(stats_of(timers).cancelled, 1);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+Test(timer_end, an_arm_that_is_refused_leaves_the_queued_run, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = NULL;
+	struct baton_resource late;
+	struct bell bell;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.capture_limit = 0;
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&late, NULL, NULL, &config, NULL);
+	bell_init(&bell, timers, &late);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), 0);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_RUN), 0);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_QUEUED);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), -ESHUTDOWN);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_QUEUED);
+	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_DONE);
+	resource_end(&late);
+	baton_manual_destroy(manual);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+/* Too long a delay, or a rate's next deadline beyond the end of time: it runs no more. */
+Test(timer_end, repetition_stops_at_the_end_of_time, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+	const uint64_t last = BATON_NEVER - 10 * BATON_SECOND;
+	struct bell bells[2];
+
+	for (int i = 0; i < 2; i++)
+		bell_init(&bells[i], timers, &resource);
+	cr_assert_eq(baton_timer_arm_again_after(&bells[0].timer, BATON_NEVER), 0);
+	cr_assert_eq(baton_timer_arm_every(&bells[1].timer, last, 20 * BATON_SECOND,
+	                                   BATON_TIMER_CATCH_UP),
+	             0);
+	/* 2^61 ns at most, so seven times; the eighth would be at the end. */
+	cr_assert_eq(baton_timers_advance_to(timers, BATON_NEVER - BATON_SECOND), 8);
+	cr_assert_eq(bells[0].runs, 7);
+	cr_assert_eq(bells[1].runs, 1);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_timer_stop(&bells[i].timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+static int end_own_wheel(struct bell *bell)
+{
+	int *result = bell->argument;
+
+	result[0] = baton_timers_close(bell->timers, BATON_TIMERS_DROP);
+	result[1] = baton_timers_destroy(bell->timers);
+	return 0;
+}
+
+Test(timer_end, a_function_cannot_end_the_thread_that_runs_it, .timeout = 10)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_THREAD);
+	int results[2] = {1, 1};
+	struct bell bell;
+
+	bell_init(&bell, timers, &resource);
+	bell.then = end_own_wheel;
+	bell.argument = results;
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, 0), 0);
+	/* Ended by the wheel's thread. */
+	while (baton_timer_state(&bell.timer) != BATON_TIMER_DONE)
+		(void)sched_yield();
+	cr_assert_eq(results[0], -EDEADLK);
+	cr_assert_eq(results[1], -EDEADLK);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
