@@ -116,8 +116,9 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * pool cannot be created, it never passes.
  *
  * Thread safety: inside a task only (asserted).
- * Errors: nothing has happened: -EINVAL: unknown flags; the token is a windowed task's (window.h),
- * and this is not that task; a deadline, but the task has no future (nobody would be told).
+ * Errors: nothing has happened, and the task ends as any other: -EINVAL: unknown flags; the token
+ * is a windowed task's (window.h), and this is not that task; a deadline, but the task has no
+ * future (nobody would be told).
  * -EBUSY: the token is outstanding; BATON_DETACH_HOLD, and this task has held the resource (or
  * suspended it) already.
  * detach_within: as baton_timer_arm_after().
@@ -127,7 +128,7 @@ int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t t
                         struct baton_deadline *deadline);
 
 /*
- * Completes what was detached: done with `value` if status is 0, else failed with `status`.
+ * Completes what was detached with `value`: done if status is 0, else failed with `status`.
  * Sleepers are woken, and continuations run, on this thread (if a deadline is just passing: on the
  * one where it passes, perhaps after this call). A held resource goes on, on this thread within its
  * capture limit, or on its executor's.

@@ -80,7 +80,8 @@ static inline bool baton_future_complete_p(const struct baton_future *future)
 
 /*
  * Of a complete future: 0 (done), the task's status (failed), -ECANCELED (cancelled); and the
- * value from baton_set_result(), NULL unless there was one. Before completion: -EAGAIN and NULL.
+ * value from baton_set_result(), of a failed task, too, NULL unless there was one (of a promise or
+ * a detached task: what it was completed with). Before completion: -EAGAIN and NULL.
  */
 int baton_future_status(const struct baton_future *future);
 void *baton_future_value(const struct baton_future *future);
@@ -168,7 +169,7 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
 int baton_future_cancel(struct baton_future *future);
 
 /*
- * Fulfils a promise: done with `value` if status is 0, else failed with `status`.
+ * Fulfils a promise with `value`: done if status is 0, else failed with `status`.
  *
  * Returns: 0; -EALREADY: it is complete, or just becoming so (once only); -EINVAL: the future is a
  * task's.
@@ -199,7 +200,9 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * complete fires in then() itself, maybe before these. A task that its resource refuses is
  * cancelled, a job that its executor refuses likewise (on the completing thread, without the
  * target's baton): nothing is dropped silently. The target must live until then. (A task whose own
- * future is not fresh is a programming error: it is not run.)
+ * future is not fresh is a programming error: it is not run.) A submit that is refused changes
+ * nothing here: the future is still fresh, the continuation still registered; submit again, or give
+ * up the memory of both.
  *
  * Thread safety: any thread. Blocking: never. Ordering: all that the first task did
  * happens-before the continuation.

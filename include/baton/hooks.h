@@ -42,7 +42,8 @@
  *
  * If batch_begin fails with a status the tasks of that run, up to where the batch would have ended,
  * are not entered: their futures complete as failed with that status, those without a future are
- * given to config->cancelled. (Statistics: cancelled.) There is no batch_end then.
+ * given to config->cancelled, timers and triggers to their `dropped` and `cancelled`. (Statistics:
+ * cancelled.) There is no batch_end then.
  *
  * Deadlock: a task that waits for another resource's future, whose task waits for a held-back
  * completion of this batch, waits for ever: end the batch with baton_batch_flush() first. A wait

@@ -52,7 +52,9 @@ struct baton_resource_config {
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed: under
 	 * the baton, save for a continuation that a closed resource refuses and a task that a bound
-	 * drops when it is submitted. NULL: nobody is told.
+	 * drops when it is submitted. Only for tasks of yours: a labelled, windowed or undoable one
+	 * is given as its `task`; not for the library's (posts, timers, triggers, fan-outs). NULL:
+	 * nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
@@ -140,7 +142,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Ownership: see struct baton_task. The resource must live until the task is accepted, whereupon
  * the task itself may end it (close_then), or is refused; for how it is given back then see await.
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
- * program order.
+ * program order. Who has waited for an earlier task, by its future or by await, may still find the
+ * resource busy for a moment: count on a task having run when its future says so, not on return.
  * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
  * this is submit_later) and its executor has ended, or it is the default pool and could not be
  * created (the next submit tries again). -EINVAL: the task's future is not fresh.
@@ -178,7 +181,8 @@ typedef void *(*baton_call_fn)(void *arg);
  * -EAGAIN: it would have to wait, and the resource's bound is reached.
  * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call; or its
  * bound dropped it.
- * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, a batch_end.
+ * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, a batch_end
+ * (*value is untouched then, too).
  */
 int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
 int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
@@ -188,6 +192,8 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * forget. async: `*future` is set to a reference-counted future, whose value is fn's; end it with
  * baton_future_unref().
  *
+ * A post that is cancelled (cancel_pending, a bound that drops, ...) tells nobody, and what `arg`
+ * points to is leaked: where that can happen, submit a task, or async.
  * Errors: as for baton_submit, and -ENOMEM. fn has not run and *future is untouched.
  */
 int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg);

@@ -13,8 +13,8 @@
  * A suspension that has taken effect has the resource to itself, as a task would, though no thread
  * holds the baton (baton_held() is false): the next one waits until it is resumed, and takes effect
  * then, before any task. So several may be asked for at once, and the resource runs when all have
- * been resumed; but who waits for a second one on a resource which it has suspended itself waits
- * for itself.
+ * been resumed; but who waits for a second one on a resource which it has suspended itself, or
+ * calls or awaits it, waits for itself: no -EDEADLK tells.
  *
  * While a resource is suspended await and call wait (an await with a deadline times out); close,
  * close_then and cancel_pending are accepted, and obeyed when it is resumed; a future that is
@@ -57,7 +57,8 @@ struct baton_suspension {
  * resumed that have suspended it before. Inside a task of the resource: after this task.
  *
  * Thread safety: any thread. Blocking: never. Ownership: the resource must live until it is
- * resumed; a closed one is given back (await, finaliser) only afterwards.
+ * resumed; a closed one is given back (await, finaliser) only afterwards. Time: the runner finds it
+ * at its next look between two tasks, the later, the more has been submitted since the last one.
  * Ordering: all that the resource's tasks did is visible to whoever has seen by poll or wait that
  * it has taken effect (or that it did so at once).
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.

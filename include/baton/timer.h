@@ -131,7 +131,9 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
  * one before.
  *
  * A run that is cancelled in the resource's queue (cancel_pending) is left out. When the resource
- * refuses a run (it was closed), that ends the repetition; see `dropped`.
+ * refuses a run (it was closed; its bound is reached), that ends the repetition; see `dropped`; the
+ * default wheel tells nobody. A run is a task of lane 0: exempt that lane from a bound (bound.h),
+ * lest a timer be lost when the resource is full.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,
@@ -186,8 +188,9 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
 
 /*
  * As stop, and waits until the memory is the caller's, helping the resource along like
- * baton_resource_await(). 0; -EDEADLK: called in a task of the timer's resource, or the wait could
- * never end: it is stopped, and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
+ * baton_resource_await(). 0: at once, in a task of the timer's resource, too, where stop would say
+ * IDLE, DONE or PENDING. -EDEADLK: it would have to wait, in a task of the timer's resource, or for
+ * ever: it is stopped, and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
  */
 int baton_timer_stop_wait(struct baton_timer *timer);
 
@@ -209,15 +212,18 @@ enum baton_timers_submit {
 struct baton_timers_config {
 	enum baton_timers_source source;
 	enum baton_timers_submit submit;
-	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION. */
+	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION, with
+	 * a virtual clock, too (but see create_virtual). */
 	uint64_t resolution_ns;
 	/*
 	 * Called for each timer that will not run although nobody has stopped it: `error` is
 	 * -ESHUTDOWN: the wheel was closed; -ECANCELED: the run was cancelled in its resource's
-	 * queue (and does not repeat; called under the baton); or why the resource refused the task
-	 * (-EPIPE: closed). The timer is IDLE, and its memory the callee's, who may free it; but
-	 * then no other thread may use it meanwhile, stop included. (Not called for a refused timer
-	 * whose function, which has armed it anew, is still running.) NULL: nobody is told.
+	 * queue, or not entered since batch_begin failed (and does not repeat; called under the
+	 * baton, save where a bound drops the newest); or why the resource refused the task
+	 * (-EPIPE: closed; -EAGAIN: its bound is reached). The timer is IDLE, and its memory the
+	 * callee's, who may free it; but then no other thread may use it meanwhile, stop included.
+	 * (Not called for a refused timer whose function, which has armed it anew, is still
+	 * running.) NULL: nobody is told.
 	 */
 	void (*dropped)(struct baton_timer *timer, int error);
 	/*

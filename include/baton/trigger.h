@@ -45,9 +45,10 @@ typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
 
 /*
  * So many fires that were accepted are answered by no run: the pending task was cancelled
- * (cancel_pending, shutdown_now: under the baton), or they had coalesced into one whose submit was
- * refused in the end (on that submitter's thread, without the baton). The trigger is as good as new
- * before this is called, so that a later fire tries again.
+ * (cancel_pending, shutdown_now, a failing batch_begin: under the baton), or they had coalesced
+ * into one whose submit was refused in the end, or that a bound dropped when it was submitted (on
+ * that submitter's thread, without the baton). The trigger is as good as new before this is called,
+ * so that a later fire tries again. Not called for what baton_trigger_stop() takes away.
  */
 typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
 
@@ -82,7 +83,8 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
  * place in the resource's order of the fire that returned 0.
  * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EPIPE, -ESHUTDOWN,
- * -ENOMEM, -ECHILD as for baton_submit; a later fire tries again.
+ * -EAGAIN, -ENOMEM, -ECHILD as for baton_submit; a later fire tries again. (Its task is in lane 0,
+ * which a bound can exempt.)
  */
 int baton_trigger_fire(struct baton_trigger *trigger);
 

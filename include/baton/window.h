@@ -37,6 +37,10 @@
  * reached the window or after its turn had come. (A cancel_pending does not reach what waits in a
  * window: call both.) A closed resource still runs what waits in its windows.
  *
+ * A windowed task has no label (labelled.h): it is in lane 0, and without bytes or a tag. What
+ * waits in the window is in no lane, and no bound counts it: whoever submits looks at waiting(). A
+ * disconnect is baton_window_cancel(), and the completion of what is in flight.
+ *
  * Lifetime: a window lives at least as long as its resource is used. An await on a closed resource,
  * and its finaliser, wait until nothing is in flight or waiting in any window (so complete, or let
  * time out, whatever is in flight, and cancel what waits behind a limit of 0); an await on an open
@@ -98,7 +102,7 @@ void baton_window_deinit(struct baton_window *window);
  * through `token` (baton_detach, baton_detach_within), until that is complete, and else gives it
  * back by returning. Ownership: as of any task; and the token's, see detach.h: without a future
  * the memory is the caller's again when the function is entered, and after a detach: when
- * complete() has returned 0.
+ * complete() has returned 0. Then it may be submitted again as it is (a future: made fresh).
  */
 struct baton_windowed {
 	struct baton_task task;
@@ -122,7 +126,7 @@ int baton_window_set_limit(struct baton_window *window, uint32_t limit);
  * What waits in the window completes as cancelled, without having run: a client has gone. Tasks in
  * flight are not concerned, nor those whose turn has come and that are about to be entered, nor
  * those that are still in the resource's queue. Happens under the baton: here, if the resource is
- * idle, else when its runner comes to it.
+ * idle, else when its runner comes to it. Those without a future go to the config's `cancelled`.
  * Errors: as above.
  */
 int baton_window_cancel(struct baton_window *window);
