@@ -9,7 +9,8 @@
  *
  * Invariants:
  * K1 What is accepted is in _pushed, reserved by its submitter before the push; but not the one
- *    task, _at_once, that is captured to be the next to leave.
+ *    task, _at_once, that is captured to be the next to leave. (A windowed one may stay: it is
+ *    reserved always.)
  * K2 Each accepted task is added to _gone once, by the holder, when it leaves the queue to be
  *    entered or cancelled. A submit that is not accepted after all takes its reservation back.
  * K3 A submitter reads _gone before _pushed: [K1] makes the difference too large at worst, never

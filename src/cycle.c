@@ -15,9 +15,10 @@
  *    pushed its task looks at the count ([Y2], ordered as [N6]).
  * Y3 No false alarm. An edge stands for "cannot go on before": a future that is pending needs the
  *    baton of its resource, and one that runs needs the end of its task, which is in the frame of
- *    the holder; the holder is asleep for another future, without a deadline. Not an edge: a
- *    promise; a complete future; a resource that is queued or whose holder is awake; a task that
- *    has left its frame. Nobody but the holders can change that.
+ *    the holder, or of the batch in which the holder keeps it back; the holder is asleep for
+ *    another future, without a deadline. Not an edge: a promise; a complete future; a resource that
+ *    is queued, shelved, or whose holder is awake; a task that has left its frame, and is in no
+ *    batch. Nobody but the holders can change that.
  * Y4 Of a cycle's waits at least one may be refused: only a call whose task has been entered may
  *    not, and each of those was entered before the next one of them was submitted.
  *
@@ -33,6 +34,7 @@
 #include <baton/resource.h>
 
 #include "futex.h"
+#include "hooks.h"
 #include "resource.h"
 
 uint32_t baton__cycle_unbound;
@@ -75,6 +77,14 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 	return NULL;
 }
 
+/* Does the future end with the task in the frame, or with the batch? Where there are hooks the
+ * frame is a drain's, and has all its members. */
+static bool ends_with(const struct baton__frame *frame, const struct baton_future *future)
+{
+	return frame->future == future || (baton__hooked(frame->resource) && frame->batch &&
+	                                   baton__batch_holds(frame->batch, future));
+}
+
 /* Who must go on before this future can complete; NULL: nobody who sleeps. Y3 */
 static struct baton__edge *blocker(struct baton_future *future,
                                    const struct baton_resource **resource_out)
@@ -96,7 +106,7 @@ static struct baton__edge *blocker(struct baton_future *future,
 		return NULL;
 	edge = holder_of(resource, &frame);
 	if (!edge ||
-	    ((state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING && frame->future != future))
+	    ((state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING && !ends_with(frame, future)))
 		return NULL;
 	*resource_out = resource;
 	return edge;

@@ -99,6 +99,15 @@ static void record(struct baton_fan_out *fan_out, const struct item *item, int s
 	(void)cas_relaxed(&fan_out->first, &none, index << 32 | (uint32_t)status);
 }
 
+/* It is recorded before others are cancelled because of it, and record that. */
+static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
+{
+	record(fan_out, item, status);
+	if (fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_FAILURE)
+		/* [FO3] release: `first`; pairs with [FO3] in stopped */
+		store_release(&fan_out->stop, 1);
+}
+
 /* An item's future is complete: see FO1. */
 static void item_over(struct baton_continuation *continuation)
 {
@@ -108,22 +117,17 @@ static void item_over(struct baton_continuation *continuation)
 	int status = baton_future_status(&item->future);
 
 	if (status) {
-		record(fan_out, item, status);
+		/* Without the function, too: drain hooks may have failed. */
+		if (cancelled)
+			record(fan_out, item, status);
+		else
+			failed(fan_out, item, status);
 		/* Relaxed: as in record. */
 		(void)add_relaxed(continuation->_target && !cancelled ? &fan_out->failed
 		                                                      : &fan_out->cancelled,
 		                  1);
 	}
 	count_down(fan_out, 1);
-}
-
-/* It is recorded before others are cancelled because of it, and record that. */
-static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
-{
-	record(fan_out, item, status);
-	if (fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_FAILURE)
-		/* [FO3] release: `first`; pairs with [FO3] in stopped */
-		store_release(&fan_out->stop, 1);
 }
 
 static int call_fn(struct baton_fan_out *fan_out, struct item *item)
@@ -216,7 +220,8 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 		                     NULL);
 		return;
 	}
-	if (!later && baton__self->depth < BATON_NESTING_MAX &&
+	/* With drain hooks it is over when its batch has ended. */
+	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
 	    !baton_try_call(resource, run_here, here, NULL))
 		return;
 	error = later ? baton_submit_later(resource, &item->task)

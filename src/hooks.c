@@ -172,6 +172,15 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 	held->futures[held->count++] = future;
 }
 
+bool baton__batch_holds(const struct baton__batch *batch, const struct baton_future *future)
+{
+	for (const struct baton__held *held = batch->first; held; held = held->next)
+		for (size_t i = 0; i < held->count; i++)
+			if (held->futures[i] == future)
+				return true;
+	return batch->odd == future;
+}
+
 /* The batch has not begun: completes the task, which has been claimed, with that status. */
 static void refuse(struct baton__batch *batch, struct baton_task *task)
 {

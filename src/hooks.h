@@ -64,6 +64,9 @@ bool baton__batch_stays(struct baton__batch *batch, struct baton__budget *budget
 /* Ends the open batch, and completes what it has held back. False: there was none. */
 bool baton__batch_end(struct baton__batch *batch);
 
+/* Does it hold this completion back? The runner; or who knows that the runner sleeps. */
+bool baton__batch_holds(const struct baton__batch *batch, const struct baton_future *future);
+
 /* The drain ends with the baton held; without hooks it does nothing. */
 BATON_INLINE void baton__batch_leave(struct baton__frame *frame)
 {

@@ -13,9 +13,10 @@ void baton__run_mark(struct baton_resource *resource, uint32_t own);
 
 /*
  * Has `mark`'s function called once under the baton, of a closed resource as well, and not before
- * what was submitted earlier. It is no task: neither counted nor cancelled; what it puts before
- * _list is run within the limits of the stay. The caller has a record, and keeps the resource from
- * being released for good: it holds the baton, or a visit. May run anything.
+ * what was submitted earlier (with lanes: as soon as the inbox is sorted). It is no task: neither
+ * counted nor cancelled; what it puts before _list is run within the limits of the stay. The caller
+ * has a record, and keeps the resource from being released for good: it holds the baton, or a
+ * visit. May run anything.
  */
 void baton__kick(struct baton_resource *resource, struct baton_task *mark);
 

@@ -319,12 +319,16 @@ void baton__lanes_put_back(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 	struct baton_task *task = resource->_list;
+	struct baton_task *picked = lanes ? lanes->_picked : NULL;
 	struct baton_lane *lane;
 
-	if (!lanes || !task || task != lanes->_picked)
+	if (!picked)
+		return;
+	lanes->_picked = NULL;
+	/* It was entered; or its window has it, and may yet give it back, but not to its lane. */
+	if (task != picked)
 		return;
 	resource->_list = task->_next; /* marks, perhaps */
-	lanes->_picked = NULL;
 	lane = &lanes->_lanes[lanes->_picked_lane];
 	task->_next = lane->_head;
 	lane->_head = task;

@@ -4,9 +4,10 @@
  * the holder's alone (R2), save the counts, which anybody may read.
  *
  * Invariants:
- * L1 _list holds what is next: one picked task, or marks whose turn has come, or, on a resource
- *    just captured, the captured task or mark. It is refilled when it is empty, and after the inbox
- *    was looked at.
+ * L1 _list holds what is next: one picked task, or marks whose turn has come, or tasks that their
+ *    window has admitted, or, on a resource just captured, the captured task or mark. _picked is
+ *    in it, or was entered, and forgotten before _list is filled again. It is refilled when it is
+ *    empty, and after the inbox was looked at.
  * L2 Everything in the lanes is older than the inbox; _unsorted is older than what is taken later.
  * L3 The first _older tasks of each lane were accepted before the marks in _marks; their sum is
  *    the lanes' _older. It is taken when the first of these marks is sorted, or, for _marks_later,

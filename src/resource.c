@@ -11,6 +11,7 @@
 #include "bound.h"
 #include "cycle.h"
 #include "extension.h"
+#include "kick.h"
 #include "lane.h"
 #include "run.h"
 
@@ -176,8 +177,9 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		word = load_relaxed(&resource->_word);
 		if ((word & BATON__MODE) == BATON__CLOSED)
 			return not_accepted(resource, newest ? newest : first, counted, -EPIPE);
-		/* Once, and not for one that runs at once. */
-		if (!counted && (word & BATON__BUSY || count > 1 || !here)) {
+		/* Once, and not for one that runs at once; a windowed one may have to wait. */
+		if (!counted && (word & BATON__BUSY || count > 1 || !here ||
+		                 first->_run == baton__windowed_run)) {
 			error = baton__bound_reserve(resource, first);
 			if (error)
 				return error < 0 ? error : 0;

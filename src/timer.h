@@ -27,8 +27,9 @@
  *    expiry only makes the queued run valid (again).
  * K4 RUNNING is kept until a repeated timer has been posted, and, if stopped meanwhile, removed:
  *    who finds it cleared finds no thread of ours at the timer.
- * K5 `handing` names the timer from before TASK is visible until its resource has accepted (or
- *    refused) the task. It is set by the driver, at most one thread.
+ * K5 `handing` names the timer from before TASK is visible until its resource has accepted the
+ *    task; or, when it has refused or dropped it, until the driver is past the timer, save for
+ *    telling the user. It is set by the driver, at most one thread.
  *
  * timers->word: the wheel's holder and its inbox, like a resource's:
  *   HELD     somebody changes the wheel; nobody runs anything of the user's meanwhile

@@ -111,6 +111,11 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		gone = gone_of(timer, word & ~next);
 		/* [K2] release: our last touch; pairs with [K2] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
+	/* We are the driver, which was about to hand over this one: it was dropped, or has run.
+	 * [K5] release: our last touch; pairs with [K5] in await_handed. Relaxed: our own, or not
+	 * what we look for. */
+	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
+		store_release(&timers->handing, NULL);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
 	else if (error && timers->config.dropped &&

@@ -65,7 +65,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 	return word;
 }
 
-/* The driver is on its way to the resource that this thread holds: it will not run it. */
+/* The driver is on its way to the resource that this thread holds: it will not run it. Or the
+ * resource has not taken the task: it is about to let go of the timer. */
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
 	/* Ends with the driver, which pushes the task to a busy resource.
@@ -90,19 +91,21 @@ static uint64_t stop(struct baton_timer *timer)
 	uint64_t word = load_relaxed(&timer->_word);
 
 	/* None of these: the default wheel may not exist yet. */
-	if (word & (BATON__TIMER_LINKED | BATON__TIMER_TASK))
+	if (word & (BATON__TIMER_LINKED | BATON__TIMER_BUSY))
 		timers = baton__timers_of(timer, &error);
 	if (word & BATON__TIMER_LINKED && timers && baton__timers_hold_at_once(timers)) {
 		word = decide_held(timers, timer);
 		baton__timers_release(timers, 0);
 	} else {
 		word = decide(timer);
-		if (!timers && word & (BATON__TIMER_LINKED | BATON__TIMER_TASK))
+		if (!timers && word & (BATON__TIMER_LINKED | BATON__TIMER_BUSY))
 			timers = baton__timers_of(timer, &error);
 		if (timers && word & BATON__TIMER_LINKED)
 			baton__timer_remove(timers, timer);
 	}
-	if (timers && word & BATON__TIMER_TASK &&
+	/* RUNNING, though we hold the resource: in our own function, or with the driver, because a
+	 * bound has dropped the task. */
+	if (timers && word & BATON__TIMER_BUSY &&
 	    baton__thread_holds(baton__self, timer->_resource))
 		await_handed(timers, timer);
 	return word;

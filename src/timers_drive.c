@@ -110,6 +110,12 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 		return;
 	}
 	baton__timers_count(&timers->stats.refused, 1);
+	/* A bound is reached now, and will not be for ever. Relaxed: looked at again. */
+	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
+		baton__timer_cancelled(&timer->_task);
+		store_release(&timers->handing, NULL); /* [K5] as above, where it was passed */
+		return;
+	}
 	baton__timer_refused(timers, timer, error);
 }
 

@@ -5,13 +5,13 @@
  * from the resource's own tasks or from a pool's worker.
  *
  * What waits: what was accepted and has not been entered; not the running task, nor one that its
- * submitter captured the resource for and runs at once, which no bound refuses. A mark (await,
- * close_then, cancel_pending) is no task. What has reached a window (window.h) and waits there is
- * not counted either: look at baton_window_waiting().
+ * submitter captured the resource for and runs at once, which no bound refuses. A windowed task
+ * (window.h) is always counted, also while it waits in its window, until it is entered; but what
+ * waits there is not dropped as the oldest. A mark (await, close_then, cancel_pending) is no task.
  *
  * Whatever has no label is a task of lane 0 like any other: the runs of timers and triggers, the
- * items of fan-outs, posts. Where tasks are counted and such a one must not be lost (a keep-alive
- * timer that is refused is gone), put the bulk into a lower lane and exempt lane 0.
+ * items of fan-outs, posts. Where tasks are counted and such a one must not be lost (a timer that
+ * does not repeat, and is refused, is gone), put the bulk into a lower lane and exempt lane 0.
  *
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
  * none; a resource without a bound, nothing.

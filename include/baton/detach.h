@@ -108,7 +108,8 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * nothing of the task's afterwards that is not known to live. A second detach in the same task
  * makes a token without a future.
  *
- * Not in the function of a baton_call(), try_call() or async(), which do not always have a task.
+ * Not in the function of a baton_call(), try_call(), async() or a fan-out, which do not always have
+ * a task. A task with an undo log ends that when its function returns.
  *
  * detach_within: unless the token is complete within `timeout_ns`, its future fails with
  * -ETIMEDOUT; exactly one of the two happens. The deadline passes on a thread of the default pool

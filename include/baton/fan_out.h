@@ -38,7 +38,9 @@ extern "C" {
 
 /*
  * Runs once for each resource, under its baton; `index`: its place in the array. Returns 0, or a
- * status: this item has failed with it. As a task it may do whatever tasks may.
+ * status: this item has failed with it. As a task it may do whatever tasks may, but detach itself
+ * (detach.h). Where there are drain hooks the item is over when its batch has ended, and may fail
+ * with the hooks' status instead.
  */
 typedef int (*baton_fan_out_fn)(struct baton_resource *resource, void *arg, size_t index);
 
@@ -67,8 +69,8 @@ struct baton_fan_out;
  * `*fan_out` is set before the first item is submitted, so that the function may use it; end it
  * with baton_fan_out_unref(), whether it is over or not. It may be NULL: then nobody is told.
  *
- * A resource that refuses (-EPIPE: closed, and so on) does not keep the others from running: its
- * item has failed with that error.
+ * A resource that refuses (-EPIPE: closed, -EAGAIN: its bound, and so on) does not keep the others
+ * from running: its item has failed with that error.
  *
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
  * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX.
@@ -107,7 +109,7 @@ int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index)
 
 struct baton_fan_out_counts {
 	size_t count;     /* items */
-	size_t failed;    /* of these, the function returned a status, or the resource refused */
+	size_t failed;    /* of these, the function or a drain hook failed, or it was refused */
 	size_t cancelled; /* of these, the function was not run, and never will be */
 	size_t left;      /* of these, not over yet */
 };

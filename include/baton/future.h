@@ -117,10 +117,11 @@ int baton_future_wait_until(struct baton_future *future, const struct timespec *
  * resources and threads; exactly one of the waits gets the error (the last; or, if that is a
  * baton_call whose function has been entered by then, another one on the cycle). What it waited for
  * is as it was: the task is still queued, the future pending; a baton_call is withdrawn. What can
- * be helped or ends by itself is no cycle: a queued resource, a promise, a wait with a deadline (a
- * cycle with one in it ends when that has passed; it is told -ETIMEDOUT). A future whose submit is
- * still under way counts as accepted. Not seen: waits that are not baton's (mutexes, joins), and
- * baton_pool_await_termination().
+ * be helped or ends by itself is no cycle: a queued resource, a promise, a detached completion, a
+ * suspended resource, a wait with a deadline (a cycle with one in it ends when that has passed; it
+ * is told -ETIMEDOUT). A completion that drain hooks hold back is its holder's. A future whose
+ * submit is still under way counts as accepted. Not seen: waits that are not baton's (mutexes,
+ * joins), and baton_pool_await_termination().
  *
  * baton_deadlock_cycle: after -EDEADLK, the resources on the cycle, beginning with the one that was
  * waited for, each held by the thread that waits for the next one, and ending with one that this

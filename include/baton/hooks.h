@@ -46,11 +46,12 @@
  * cancelled.) There is no batch_end then.
  *
  * Deadlock: a task that waits for another resource's future, whose task waits for a held-back
- * completion of this batch, waits for ever: end the batch with baton_batch_flush() first. A wait
- * for a completion of its own batch returns -EDEADLK.
+ * completion of this batch, is on a cycle of waits (future.h): one of them gets -EDEADLK. End the
+ * batch with baton_batch_flush() first. A wait for a completion of its own batch returns -EDEADLK.
  *
  * A config with hooks makes baton_call, async and post go through a task (law L11: other resources
- * pay nothing).
+ * pay nothing). So a baton_try_call waits after all, if somebody suspends the resource after it was
+ * found idle, and before that task is entered.
  */
 #ifndef BATON_HOOKS_H
 #define BATON_HOOKS_H

@@ -51,7 +51,7 @@ struct baton_resource_config {
 	struct baton_executor *executor;
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed: under
-	 * the baton, save for a continuation that a closed resource refuses and a task that a bound
+	 * the baton, save for a continuation that the resource refuses and a task that a bound
 	 * drops when it is submitted. Only for tasks of yours: a labelled, windowed or undoable one
 	 * is given as its `task`; not for the library's (posts, timers, triggers, fan-outs). NULL:
 	 * nobody is told.

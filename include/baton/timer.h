@@ -130,10 +130,11 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
  * arm_again_after: the first run after the delay, and each later one that long after the end of the
  * one before.
  *
- * A run that is cancelled in the resource's queue (cancel_pending) is left out. When the resource
- * refuses a run (it was closed; its bound is reached), that ends the repetition; see `dropped`; the
- * default wheel tells nobody. A run is a task of lane 0: exempt that lane from a bound (bound.h),
- * lest a timer be lost when the resource is full.
+ * A run that is cancelled in the resource's queue (cancel_pending), that a bound refuses or drops,
+ * or that a failed batch_begin keeps from running, is left out. When the resource refuses a run
+ * otherwise (it was closed), that ends the repetition; see `dropped`; the default wheel tells
+ * nobody. A run is a task of lane 0: exempt that lane from a bound (bound.h), lest a timer that
+ * does not repeat be lost when the resource is full.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,

@@ -45,10 +45,11 @@ typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
 
 /*
  * So many fires that were accepted are answered by no run: the pending task was cancelled
- * (cancel_pending, shutdown_now, a failing batch_begin: under the baton), or they had coalesced
- * into one whose submit was refused in the end, or that a bound dropped when it was submitted (on
- * that submitter's thread, without the baton). The trigger is as good as new before this is called,
- * so that a later fire tries again. Not called for what baton_trigger_stop() takes away.
+ * (cancel_pending, shutdown_now, a bound that drops the oldest, a failing batch_begin: under the
+ * baton), or they had coalesced into one whose submit was refused in the end, or that a bound
+ * dropped when it was submitted (on that submitter's thread, without the baton). The trigger is as
+ * good as new before this is called, so that a later fire tries again. Not called for what
+ * baton_trigger_stop() takes away.
  */
 typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
 

@@ -109,9 +109,11 @@ int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark 
  * undone before the future is complete, the value of baton_set_result() included, and the future
  * says that status (-ENOTRECOVERABLE: as above). If the function has detached the task (detach.h)
  * its status still decides, when it returns, whether all is undone; the future says the token's
- * status, for which nothing is undone. What it has submitted elsewhere is not called back: submit
- * when nothing can fail any more, or let a compensation cancel it. It may free itself (unless the
- * future lies in it) if no compensation of its log lies in it.
+ * status, for which nothing is undone. Nor does a batch_end that fails later (hooks.h) undo
+ * anything here: let the hooks undo the whole batch, or a baton_batch_flush() within the function
+ * fail the task. What it has submitted elsewhere is not called back: submit when nothing can fail
+ * any more, or let a compensation cancel it. It may free itself (unless the future lies in it) if
+ * no compensation of its log lies in it.
  */
 struct baton_undoable;
 typedef int (*baton_undoable_fn)(struct baton_undoable *undoable, struct baton_undo_log *log);

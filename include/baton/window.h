@@ -3,7 +3,8 @@
  * Windows: at most so many of a resource's tasks in flight, that is: started and not yet complete
  * (MQTT's receive maximum; requests on a connection). The others wait their turn in the window,
  * and start, in order, when one in flight completes; tasks of the resource that have nothing to do
- * with the window pass them.
+ * with the window pass them. A windowed task is not labelled: it is in lane 0 (baton/lane.h), and
+ * when its turn has come it goes before what is in any lane.
  *
  *	struct publish {
  *		struct baton_windowed windowed; // .task is submitted, .token completes
@@ -100,9 +101,10 @@ void baton_window_deinit(struct baton_window *window);
  * A task that needs a place in a window: `task` is what is submitted, to the window's resource
  * (asserted) and in whatever way. The function finds the place taken; it keeps it if it detaches
  * through `token` (baton_detach, baton_detach_within), until that is complete, and else gives it
- * back by returning. Ownership: as of any task; and the token's, see detach.h: without a future
- * the memory is the caller's again when the function is entered, and after a detach: when
- * complete() has returned 0. Then it may be submitted again as it is (a future: made fresh).
+ * back by returning (though drain hooks may hold its completion back for longer). Ownership: as of
+ * any task; and the token's, see detach.h: without a future the memory is the caller's again when
+ * the function is entered, and after a detach: when complete() has returned 0. Then it may be
+ * submitted again as it is (a future: made fresh).
  */
 struct baton_windowed {
 	struct baton_task task;

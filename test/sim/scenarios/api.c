@@ -6,6 +6,7 @@
  *
  * A note's memory is given back as soon as its owner may; what others touch is kept to the end.
  */
+#include "api_more.h"
 #include "posts.h"
 #include "support.h"
 
@@ -100,6 +101,8 @@ static void submit(struct actor *actor, bool with_future)
 	sim_note_init(note, topic, with_future);
 	note->body = inside;
 	note->status = (int)sim_pick(2);
+	if (with_future && sim_pick(3) == 2)
+		note->task._run = sim_more_run_detached;
 	if (sim_pick(4) == 3) {
 		sim_note_begin(note);
 		(void)sim_note_end(note, baton_submit_later(&topic->resource, &note->task));
@@ -258,7 +261,7 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 	struct timespec deadline = sim_in(10000);
 	struct baton_resource *resource = &any_topic()->resource;
 
-	switch (sim_pick(17)) {
+	switch (sim_pick(19)) {
 	case 0:
 	case 1:
 	case 2:
@@ -297,6 +300,10 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 	case 13:
 		suspend(resource);
 		break;
+	case 14:
+	case 15:
+		sim_more_act();
+		break;
 	default:
 		touch_note(sim_pick(4));
 		break;
@@ -331,6 +338,7 @@ static void make_executor(unsigned workers)
 	}
 	for (int i = 0; i < TOPICS; i++)
 		sim_topic_init(&topics[i], limits[sim_pick(4)], sim_pick(2) + 1, executor);
+	sim_more_begin(topics);
 }
 
 static void run_api(unsigned workers)
@@ -353,8 +361,10 @@ static void run_api(unsigned workers)
 	/* Tasks of the one submit to the other: both have ended before either is given back. */
 	for (int i = 0; i < TOPICS; i++)
 		(void)baton_resource_close(&topics[i].resource);
+	sim_more_close();
 	for (int i = 0; i < TOPICS; i++)
 		sim_require(baton_resource_await(&topics[i].resource, NULL) == 0);
+	sim_more_end();
 	for (int i = 0; i < TOPICS; i++) {
 		if (sim_pick(2))
 			sim_topic_close(&topics[i]);

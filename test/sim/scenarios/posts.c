@@ -87,3 +87,8 @@ void sim_posts_cancelled(void)
 {
 	store_relaxed(&cancelled, 1);
 }
+
+void *sim_nothing(void *argument)
+{
+	return argument;
+}

@@ -18,6 +18,9 @@ void sim_call(struct baton_resource *resource, bool try);
 /* From inside a task of the resource, where it can but fail: baton_call's status. */
 int sim_call_inside(struct baton_resource *resource);
 
+/* One whose call nobody counts. */
+void *sim_nothing(void *argument);
+
 /* What was accepted may have been cancelled; nobody is told of these. */
 void sim_posts_cancelled(void);
 

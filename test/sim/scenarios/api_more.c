@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of random programs, on what stands on top of the core. An execution fails when something
+ * that was accepted is never over, when a bound's books do not balance, a batch is not ended.
+ */
+#include "api_more.h"
+#include "posts.h"
+
+#include "atomic.h"
+
+#define TICK 1024U
+#define PARCELS 4
+
+/* Completes a token in a task of the other topic, whatever becomes of that. */
+struct completer {
+	struct baton_trigger trigger;
+	struct baton_detached *token;
+	int status;
+};
+
+static struct sim_topic *both;
+static struct extra {
+	struct baton_extension extension;
+	struct baton_lane array[2];
+	struct baton_lanes lanes;
+	struct baton_bound_config limits;
+	struct baton_bound bound;
+	bool bounded;
+	bool open; /* a batch; under the baton */
+} extras[2];
+
+static struct baton_window window;
+static struct parcel {
+	struct baton_windowed windowed;
+	struct baton_future future;
+	bool accepted;
+} parcels[PARCELS];
+static uint32_t parcel_count;
+
+static struct baton_timers *timers;
+static struct baton_timer timer;
+
+/* ---- Topics ---- */
+
+static struct extra *extra_of(struct baton_resource *resource)
+{
+	return &extras[resource == &both[1].resource];
+}
+
+static int batch_begin(struct baton_resource *resource)
+{
+	sim_require(!extra_of(resource)->open);
+	extra_of(resource)->open = true;
+	return 0;
+}
+
+static int batch_end(struct baton_resource *resource)
+{
+	sim_require(extra_of(resource)->open);
+	extra_of(resource)->open = false;
+	return 0;
+}
+
+static void extend(struct extra *extra, struct baton_resource *resource)
+{
+	static const enum baton_bound_policy policies[] = {
+		BATON_BOUND_REFUSE, BATON_BOUND_DROP_NEWEST, BATON_BOUND_DROP_OLDEST};
+	bool laned = sim_pick(2);
+
+	extra->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
+	extra->limits.tasks_max = sim_pick(2) + 1;
+	extra->limits.policy = policies[sim_pick(laned ? 3 : 2)];
+	if (laned)
+		baton_lanes_init(&extra->lanes, extra->array, 2, 0, 0);
+	extra->bounded = !laned || sim_pick(2);
+	if (extra->bounded)
+		baton_bound_init(&extra->bound, &extra->limits);
+	if (extra->bounded && extra->limits.policy != BATON_BOUND_REFUSE)
+		sim_posts_cancelled();
+	baton_resource_extend(resource, &extra->extension, laned ? &extra->lanes : NULL,
+	                      extra->bounded ? &extra->bound : NULL);
+}
+
+static int count(struct baton_timer *unused)
+{
+	(void)unused;
+	both[1].changes++;
+	return 0;
+}
+
+void sim_more_begin(struct sim_topic *topics)
+{
+	both = topics;
+	for (int i = 0; i < 2; i++) {
+		struct sim_topic *topic = &topics[i];
+		unsigned has = sim_pick(4);
+
+		if (has & 1) {
+			topic->config.batch_begin = batch_begin;
+			topic->config.batch_end = batch_end;
+			topic->config.hold_completions = sim_pick(2);
+		}
+		baton_resource_init(&topic->resource, topic, NULL, &topic->config, NULL);
+		if (has & 2)
+			extend(&extras[i], &topic->resource);
+	}
+	baton_window_init(&window, &topics[0].resource, 1);
+	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	baton_timer_init(&timer, timers, &topics[1].resource, count);
+}
+
+/* ---- Detached completions ---- */
+
+static void complete(struct completer *completer)
+{
+	sim_require(baton_detached_complete(completer->token, completer->status, NULL) == 0);
+}
+
+static void complete_in_task(struct baton_trigger *trigger, uint64_t fires)
+{
+	sim_require(fires == 1);
+	complete(baton_container_of(trigger, struct completer, trigger));
+}
+
+/* Detaches the running task of the topic; it completes soon, here or there. */
+static void detach(unsigned topic, struct baton_detached *token, int status)
+{
+	struct completer *completer = sim_alloc(sizeof(*completer));
+	unsigned flags = sim_pick(2) ? BATON_DETACH_COUNTED : 0;
+
+	/* Of the one only: what completes it waits in the other. */
+	if (topic == 0 && sim_pick(2))
+		flags |= BATON_DETACH_HOLD;
+	*completer = (struct completer){.token = token, .status = status};
+	baton_trigger_init(&completer->trigger, &both[!topic].resource, complete_in_task,
+	                   complete_in_task);
+	sim_require(baton_detach(token, flags) == 0);
+	if (sim_pick(3) == 0 || baton_trigger_fire(&completer->trigger) < 0)
+		complete(completer);
+}
+
+static void detach_note(struct sim_note *note)
+{
+	struct baton_detached *token = sim_alloc(sizeof(*token));
+
+	baton_detached_init(token);
+	detach(note->topic == &both[1], token, note->status);
+}
+
+int sim_more_run_detached(struct baton_task *task)
+{
+	struct sim_note *note = baton_container_of(task, struct sim_note, task);
+
+	note->body = detach_note;
+	(void)sim_note_run(note); /* last touch */
+	return 0;
+}
+
+static int run_parcel(struct baton_task *task)
+{
+	struct parcel *parcel = baton_container_of(task, struct parcel, windowed.task);
+
+	if (sim_pick(2))
+		detach(0, &parcel->windowed.token, 0);
+	return 0;
+}
+
+static void submit_parcel(void)
+{
+	uint32_t number = add_relaxed(&parcel_count, 1);
+	struct parcel *parcel = &parcels[number];
+	int status;
+
+	if (number >= PARCELS)
+		return;
+	baton_future_init(&parcel->future);
+	baton_windowed_init(&parcel->windowed, &window, run_parcel, &parcel->future);
+	status = baton_submit(&both[0].resource, &parcel->windowed.task);
+	parcel->accepted = status == 0;
+}
+
+/* ---- Others ---- */
+
+static int deliver(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)arg;
+	sim_require(resource == &both[index].resource && baton_held(resource));
+	both[index].changes++;
+	return sim_pick(3) == 2 ? -EIO : 0;
+}
+
+static void fan_out(void)
+{
+	struct baton_resource *resources[] = {&both[0].resource, &both[1].resource};
+	struct baton_fan_out_options options = {deliver, NULL, sim_pick(4)};
+	struct timespec deadline = sim_in(20000);
+	struct baton_fan_out *fan_out;
+	bool told = sim_pick(2);
+	int status;
+
+	status = baton_fan_out_submit(resources, 2, &options, told ? &fan_out : NULL);
+	sim_require(status == 0);
+	if (!told)
+		return;
+	status = baton_fan_out_wait(fan_out, &deadline);
+	sim_require(status == 0 || status == -ETIMEDOUT);
+	baton_fan_out_unref(fan_out);
+}
+
+static void quiesce(void)
+{
+	struct baton_resource *resources[] = {&both[1].resource, &both[0].resource};
+	struct baton_suspension suspensions[2];
+	struct timespec deadline = sim_in(5000);
+	int status = baton_quiesce(resources, 2, suspensions, &deadline);
+
+	sim_require(status == 0 || status == -ETIMEDOUT || status == -EPIPE);
+	if (status)
+		return;
+	both[0].changes++;
+	both[1].changes++;
+	sim_require(baton_quiesce_end(suspensions, 2) == 0);
+}
+
+static void labelled_post(void)
+{
+	struct baton_label label = BATON_LABEL_INIT;
+
+	label.lane = (uint8_t)sim_pick(2);
+	label.bytes = 7;
+	(void)baton_post_labelled(&both[sim_pick(2)].resource, &label, sim_nothing, NULL);
+}
+
+void sim_more_act(void)
+{
+	int64_t fired;
+
+	switch (sim_pick(7)) {
+	case 0:
+		fan_out();
+		break;
+	case 1:
+		quiesce();
+		break;
+	case 2:
+		labelled_post();
+		break;
+	case 3:
+		(void)baton_timer_arm_every(&timer, 0, 4 * TICK, BATON_TIMER_SKIP);
+		break;
+	case 4:
+		fired = baton_timers_advance(timers, 3 * TICK);
+		sim_require(fired >= 0 || fired == -EBUSY);
+		break;
+	default:
+		submit_parcel();
+		break;
+	}
+}
+
+void sim_more_close(void)
+{
+	sim_require(baton_timer_stop_wait(&timer) == 0);
+	sim_require(baton_timers_destroy(timers) == 0);
+}
+
+void sim_more_end(void)
+{
+	for (int i = 0; i < PARCELS; i++)
+		sim_require(!parcels[i].accepted || baton_future_complete_p(&parcels[i].future));
+	baton_window_deinit(&window);
+	for (int i = 0; i < 2; i++) {
+		sim_require(!extras[i].open);
+		sim_require(extras[i].bound._pushed == extras[i].bound._gone);
+		sim_require(!extras[i].bound._sorted && !extras[i].lanes._busy);
+	}
+}
