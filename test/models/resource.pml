@@ -569,7 +569,7 @@ finish:
 	}
 fire_await:
 	atomic {
-		/* @src drain.c:fire_await baton__future_finish(&awaiter->counted.future */
+		/* @src marks.c:fire_await baton__future_finish(&awaiter->counted.future */
 		assert(future[AWAITER] == (RUNNING | BOUND) && done >= before);
 		future[AWAITER] = DONE;
 		after = 0;
@@ -658,7 +658,7 @@ release_word:
 	}
 fire_final:
 	atomic {
-		/* @src drain.c:baton__after (void)mark->_run(mark) */
+		/* @src marks.c:baton__after (void)mark->_run(mark) */
 		assert(!finals && done == accepted && !queued && !holder);
 		assert(!(turn & VISITS) && word == CLOSED); /* R6 */
 		finals++;

@@ -62,6 +62,24 @@ SIM_SCENARIO(bound_refuse, "two for one place: not both wait")
 	sim_scene_end();
 }
 
+static void read_counts(void *none)
+{
+	struct baton_bound_counts counts;
+
+	(void)none;
+	baton_bound_read(&sim_scene.bound, &counts);
+	sim_require(counts.tasks <= most);
+}
+
+SIM_SCENARIO(bound_counts, "what is read of a bound is never less than nothing")
+{
+	init_bounded(BATON_BOUND_REFUSE, 1, 2, 0);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_start(read_counts, NULL);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 /* A task's place is free before its future is complete. */
 static void twice(void *argument)
 {

@@ -103,6 +103,45 @@ SIM_SCENARIO(cycle_of_two, "two threads wait for each other's topics: one of the
 	ring(2, true, wait_for_next);
 }
 
+/* ---- Any of several ---- */
+
+static struct baton_future promise;
+
+static void wait_for_any(struct sim_note *note)
+{
+	struct baton_future *futures[2];
+	size_t index;
+
+	(void)note;
+	sim_require(sim_note_submit(&inner[0]) == 0);
+	futures[0] = &inner[0].future;
+	futures[1] = &promise;
+	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
+}
+
+static void does_fulfil(void *unused)
+{
+	(void)unused;
+	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
+}
+
+SIM_SCENARIO(cycle_or_promise, "a wait for any, one of which is on no cycle, is on none",
+             .bound = 1)
+{
+	set_up();
+	size = 2;
+	baton_promise_init(&promise);
+	sim_note_init(&inner[0], &topics[1], true);
+	sim_note_init(&inner[1], &topics[0], true);
+	outer[0].body = wait_for_any;
+	outer[1].body = wait_for_next;
+	sim_start(sim_does_submit, &outer[1]);
+	sim_start(does_fulfil, NULL);
+	sim_does_submit(&outer[0]);
+	end(2, true);
+	sim_require(load_relaxed(&refused) == 0);
+}
+
 SIM_SCENARIO(cycle_of_three, "three threads, three topics", .bound = 1)
 {
 	ring(3, true, wait_for_next);

@@ -78,6 +78,26 @@ SIM_SCENARIO(tag_futures, "a future that ends as cancelled has never been runnin
 	sim_scene_end();
 }
 
+static unsigned written; /* by the canceller, before */
+
+static void write_and_cancel(void *none)
+{
+	(void)none;
+	written = 1;
+	baton_tag_cancel(&tag);
+}
+
+SIM_SCENARIO(tag_tells, "[U1] who finds a task cancelled sees what its canceller did before")
+{
+	init_stamped(2, true, false);
+	sim_start(write_and_cancel, NULL);
+	(void)baton_manual_run_until_idle(sim_scene.manual);
+	if (baton_future_poll(&sim_scene.pieces[0].future) == BATON_CANCELLED)
+		sim_require(written == 1);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 static void cancel_and_give_back(void *none)
 {
 	(void)none;

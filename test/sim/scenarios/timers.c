@@ -146,6 +146,35 @@ static void does_stop(void *unused)
 	told = 1 + (unsigned)state;
 }
 
+static unsigned said; /* by who arms, before */
+
+static int hears(struct baton_timer *timer)
+{
+	(void)timer;
+	if (baton_timers_now(timers) >= 70 * TICK)
+		sim_require(said == 1);
+	return 0;
+}
+
+static void says_and_arms(void *unused)
+{
+	(void)unused;
+	said = 1;
+	does_arm_a((void *)70);
+}
+
+SIM_SCENARIO(timers_tells, "the run sees what was done before an arm of which only the word tells")
+{
+	begin();
+	baton_timer_init(&timer_a, timers, &resources[0], hears);
+	does_arm_a((void *)1);
+	sim_start(says_and_arms, NULL);
+	advances((void *)100);
+	sim_join_all();
+	advances((void *)1);
+	end();
+}
+
 SIM_SCENARIO(timers_stop, "stop against the expiry: it runs, or stop says that it will not")
 {
 	begin();
