@@ -145,7 +145,10 @@ static inline void heap_submit(void *arg)
 		MUST(baton_submit(&heap->entries[i].ledger->resource, &heap->entries[i].task) == 0);
 }
 
-/* All of them at once: the first one submits the rest, and whatever its body was. */
+/*
+ * All of them at once, on a resource that may run here: the first one submits the rest, whatever
+ * its body was.
+ */
 static inline void entries_submit(struct entry *entries, size_t count)
 {
 	struct heap heap = {entries + 1, count - 1};

@@ -48,6 +48,7 @@ static void wait_for_group(void *arg)
 Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 10)
 {
 	static struct blocker blocker;
+	static struct heap rest = {blocker.entries + 1, 2};
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
 	struct baton_pool *pool;
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -70,7 +71,9 @@ Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 1
 	blocker.entries[1].arg = &blocker;
 	blocker.entries[2].body = wait_for_group;
 	blocker.entries[2].arg = &blocker;
-	entries_submit(blocker.entries, 3);
+	blocker.entries[0].body = heap_submit;
+	blocker.entries[0].arg = &rest;
+	MUST(baton_submit(&blocker.ledger.resource, &blocker.entries[0].task) == 0);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_future_wait(&blocker.entries[i].future), 0);
 	cr_assert_eq(blocker.waited, 0);
