@@ -7,6 +7,7 @@
 #
 # An executable fails if a test of it fails, if it ends in another way than by its closing line, if
 # it has no tests, or if a sanitizer has left a report. TEST_ARGS: arguments for each executable.
+# ASAN_MORE: further options for AddressSanitizer.
 # Under test/all.sh the sum goes to build/results/LABEL, else to the last line.
 set -u
 
@@ -19,6 +20,7 @@ mkdir -p "$dir" build/results
 # A report counts even where its process ends well or as a test expects.
 reports=$PWD/$dir/report
 export ASAN_OPTIONS="log_path=$reports:detect_leaks=1:detect_stack_use_after_return=1"
+ASAN_OPTIONS=$ASAN_OPTIONS${ASAN_MORE:+:$ASAN_MORE}
 export TSAN_OPTIONS="log_path=$reports:second_deadlock_stack=1:history_size=4"
 export UBSAN_OPTIONS="log_path=$reports:print_stacktrace=1"
 [ ! -e test/tsan.supp ] || TSAN_OPTIONS="$TSAN_OPTIONS:suppressions=$PWD/test/tsan.supp"
