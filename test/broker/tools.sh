@@ -18,7 +18,7 @@ fail() {
 }
 
 pub() { # ARGUMENT...
-	timeout 10 mosquitto_pub -p "$PORT" "$@" || fail "mosquitto_pub $*: status $?"
+	timeout 10 mosquitto_pub -h 127.0.0.1 -p "$PORT" "$@" || fail "mosquitto_pub $*: status $?"
 }
 
 # Subscribes in the background, by an id of this name; returns when that is acknowledged.
@@ -27,7 +27,8 @@ sub() { # NAME ARGUMENT...
 	local name=$1
 
 	shift
-	timeout 20 stdbuf -oL mosquitto_sub -p "$PORT" -d -i "$story-$name" -F 'got %q %r %t %p' \
+	timeout 20 stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$PORT" -d -i "$story-$name" \
+		-F 'got %q %r %t %p' \
 		"$@" >"$work/$name" 2>&1 &
 	pids[$name]=$!
 	for ((i = 0; i < 500; i++)); do
@@ -90,7 +91,7 @@ tools_retained() {
 
 tools_will() {
 	sub heir -q 2 -t "$story/w" -C 1
-	mosquitto_sub -p "$PORT" -i "$story-dying" -t "$story/none" -d \
+	mosquitto_sub -h 127.0.0.1 -p "$PORT" -i "$story-dying" -t "$story/none" -d \
 		--will-topic "$story/w" --will-payload 'it has died' --will-qos 1 \
 		>"$work/dying" 2>&1 &
 	for ((i = 0; i < 500; i++)); do
@@ -116,7 +117,8 @@ tools_session() {
 
 tools_large() {
 	head -c 900000 /dev/zero | tr '\0' 'x' >"$work/large"
-	timeout 20 mosquitto_sub -p "$PORT" -d -t "$story/t" -q 2 -C 1 -N >"$work/got" \
+	timeout 20 mosquitto_sub -h 127.0.0.1 -p "$PORT" -d -t "$story/t" -q 2 -C 1 -N \
+		>"$work/got" \
 		2>"$work/said" &
 	pids[large]=$!
 	sub ready -t "$story/ready" -C 1 # by then the first one has, too, or nearly
@@ -129,10 +131,10 @@ tools_large() {
 
 # shellcheck disable=SC2016 # $SYS is a name
 tools_sys() {
-	timeout 20 mosquitto_sub -p "$PORT" -t '$SYS/#' -C 3 -W 15 -v >"$work/sys" ||
+	timeout 20 mosquitto_sub -h 127.0.0.1 -p "$PORT" -t '$SYS/#' -C 3 -W 15 -v >"$work/sys" ||
 		fail "mosquitto_sub of \$SYS: status $?"
 	[ "$(grep -c '^$SYS/broker/' "$work/sys")" -eq 3 ] || fail "$(head -n 1 "$work/sys")"
-	timeout 20 mosquitto_sub -p "$PORT" -t '#' -W 3 -v >"$work/all" 2>&1
+	timeout 20 mosquitto_sub -h 127.0.0.1 -p "$PORT" -t '#' -W 3 -v >"$work/all" 2>&1
 	! grep -q '^\$SYS' "$work/all" || fail "# matches $(grep '^\$SYS' "$work/all" | head -n 1)"
 }
 
