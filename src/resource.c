@@ -133,6 +133,13 @@ BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct 
 	return cas_release(&resource->_word, word, (uintptr_t)newest | flags);
 }
 
+/* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
+BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
+{
+	return inline_ok && baton__capture_limit(resource) &&
+	       baton__self->depth < BATON_NESTING_MAX;
+}
+
 /* Captured: the chain runs here, as far as the limits go. */
 static void run_here(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                      bool counted)
@@ -165,8 +172,6 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 {
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
-	bool here = inline_ok && baton__capture_limit(resource) &&
-	            baton__self->depth < BATON_NESTING_MAX;
 	bool counted = !baton__bound(resource);
 	uintptr_t word;
 	int error;
@@ -178,8 +183,9 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if ((word & BATON__MODE) == BATON__CLOSED)
 			return not_accepted(resource, newest ? newest : first, counted, -EPIPE);
 		/* Once, and not for one that runs at once; a windowed one may have to wait. */
-		if (!counted && (word & BATON__BUSY || count > 1 || !here ||
-		                 first->_run == baton__windowed_run)) {
+		if (!counted &&
+		    (word & BATON__BUSY || count > 1 || !runs_here(resource, inline_ok) ||
+		     first->_run == baton__windowed_run)) {
 			error = baton__bound_reserve(resource, first);
 			if (error)
 				return error < 0 ? error : 0;
@@ -205,7 +211,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
 		if (!baton__capture(resource, word, baton__mode(resource)))
 			continue;
-		if (here) {
+		if (runs_here(resource, inline_ok)) {
 			run_here(resource, first, count, counted);
 			return 0;
 		}

@@ -23,7 +23,6 @@ struct message *message_create(struct connection *publisher, const struct codec_
 	head = codec_put_publish(message->bytes, &wire);
 	if (publish->payload.size > 0)
 		memcpy(message->bytes + head, publish->payload.bytes, publish->payload.size);
-	message->next = NULL;
 	message->topic = NULL;
 	message->publisher = publisher;
 	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;

@@ -35,7 +35,6 @@ struct topic;
 
 struct message {
 	struct baton_task task;
-	struct message *next; /* held by a topic that is not ready yet */
 	struct topic *topic;
 	struct connection *publisher; /* valid while there are hops; NULL: the broker itself */
 	uint64_t counts;              /* atomic */

@@ -69,8 +69,6 @@ struct join;
 struct request;
 struct subscription;
 
-#define SESSION_WINDOW_MAX INFLIGHT_MAX
-
 struct session {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
