@@ -165,7 +165,8 @@ void connection_turn(struct connection *connection)
 		connection_announce(connection);
 	if (!connection->closing)
 		output_flush(connection);
-	loop_watch(connection->loop, connection_deadline(connection));
+	if (!connection->closing)
+		connection_watch(connection);
 }
 
 void connection_dirty(struct connection *connection)
@@ -191,7 +192,16 @@ static int connection_run_send(struct baton_task *task)
 		return 0;
 	}
 	output_push(connection, packet);
-	connection_dirty(connection);
+	return 0;
+}
+
+int connection_drained(struct baton_resource *resource)
+{
+	struct connection *connection = baton_resource_user(resource);
+
+	/* One that closes has no more turns. */
+	if (!connection->closing && connection->output_first != NULL)
+		connection_dirty(connection);
 	return 0;
 }
 
@@ -211,17 +221,17 @@ uint64_t connection_written(const struct connection *connection)
 	return __atomic_load_n(&connection->written, __ATOMIC_ACQUIRE);
 }
 
-static int connection_run_kick(struct baton_task *task)
+static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 {
-	connection_fail(baton_container_of(task, struct connection, kick), "kicked out");
-	return 0;
+	(void)fires;
+	connection_fail(baton_container_of(trigger, struct connection, kick), "kicked out");
 }
 
 void connection_kick(struct connection *connection)
 {
-	/* Relaxed: only the first one submits, it orders nothing. */
-	if (!__atomic_exchange_n(&connection->kicked, true, __ATOMIC_RELAXED))
-		must(baton_submit(&connection->resource, &connection->kick), "kick");
+	const int status = baton_trigger_fire(&connection->kick);
+
+	must(status < 0 ? status : 0, "kick");
 }
 
 static int connection_finalise(struct baton_task *task)
@@ -295,6 +305,7 @@ void connection_close(struct connection *connection)
 		tls_goodbye(connection->tls);
 		output_flush(connection);
 	}
+	connection_unwatch(connection);
 	uv_close((uv_handle_t *)&connection->tcp, connection_closed);
 }
 
@@ -312,12 +323,13 @@ static void connection_init(struct connection *connection, struct loop *loop)
 	connection->charges = CONNECTION_REFERENCE;
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
-	baton_resource_init(&connection->resource, connection, "connection", &loop->config,
-	                    &connection->stats);
+	baton_resource_init(&connection->resource, connection, "connection",
+	                    &loop->connection_config, &connection->stats);
 	baton_task_init(&connection->resume, connection_run_resume, NULL);
-	baton_task_init(&connection->kick, connection_run_kick, NULL);
+	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
 	baton_task_init(&connection->end, connection_run_end, NULL);
 	baton_task_init(&connection->finaliser, connection_finalise, NULL);
+	connection_watch_init(connection);
 	uv_tcp_init(&loop->uv, &connection->tcp); /* creates no socket, so it cannot fail */
 	connection->tcp.data = connection;
 }
@@ -345,7 +357,7 @@ int connection_open(struct loop *loop, int fd)
 	if (status != 0)
 		connection_fail(connection, uv_strerror(status));
 	else
-		loop_watch(loop, connection_deadline(connection));
+		connection_watch(connection);
 	if (log_wants(LOG_LEVEL_DEBUG)) {
 		connection_peer(connection, peer, sizeof(peer));
 		log_line(LOG_LEVEL_DEBUG, LOG_NOBODY, "accepted %s", peer);

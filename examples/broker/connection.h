@@ -5,8 +5,8 @@
  * to its resource, which never runs inline and whose executor is the loop: so its tasks are just
  * more things that happen on the loop thread.
  *
- * Output is gathered: tasks append packets, and the loop writes each connection once per turn, as
- * one vector of many packets (output.c).
+ * Output is gathered: tasks append packets, a drain hook sees to it that the loop looks after the
+ * connection, and the loop writes it once per turn, as one vector of many packets (output.c).
  *
  * Lifetime and back-pressure are one count. `charges` is what others owe to this connection:
  * itself (until its socket is closed), its session, and the cost of each message that it
@@ -17,8 +17,7 @@
  * such as acknowledgements, is charged too until it is written: who asks and does not read the
  * answers is not read.
  *
- * Nothing wakes the loop to look for silent and stuck clients but the earliest time at which one of
- * them may have become so (connection_deadline).
+ * Silent and stuck clients are found by a timer of the connection (deadline.c).
  */
 #ifndef BROKER_CONNECTION_H
 #define BROKER_CONNECTION_H
@@ -30,6 +29,8 @@
 #include <uv.h>
 
 #include <baton/resource.h>
+#include <baton/timer.h>
+#include <baton/trigger.h>
 
 #include "message.h"
 
@@ -69,6 +70,7 @@ struct connection {
 	uint64_t seen;   /* when it was last heard of */
 	uint64_t begun;  /* when the packet that is kept began */
 	uint64_t silence_max;
+	struct baton_timer deadline;
 	struct session *session;                     /* counted; from its CONNACK on */
 	uint64_t epoch;                              /* the number of its join, see session.h */
 	struct message *will;                        /* a reference and a hop */
@@ -91,9 +93,8 @@ struct connection {
 	struct baton_resource_stats stats;
 	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see connection.c */
 	uint64_t resume_cost;
-	bool kicked; /* atomic */
 	struct baton_task resume;
-	struct baton_task kick;
+	struct baton_trigger kick;
 	struct baton_task end;
 	struct baton_task finaliser;
 };
@@ -110,9 +111,13 @@ void connection_fail(struct connection *connection, const char *why);
 /* Nothing that it has published is on its way any more. */
 bool connection_quiet(const struct connection *connection);
 
-/* deadline.c: the next time to look at it, UINT64_MAX: none; looks, and closes it if it is time. */
-uint64_t connection_deadline(const struct connection *connection);
-void connection_check(struct connection *connection, uint64_t now);
+/*
+ * deadline.c: before the first of these; there is a new deadline, maybe; none any more, from its
+ * closing on. When one passes, the connection is closed.
+ */
+void connection_watch_init(struct connection *connection);
+void connection_watch(struct connection *connection);
+void connection_unwatch(struct connection *connection);
 
 /* deadline.c: the socket has begun to take what is being written. */
 void connection_progress(struct connection *connection);
@@ -141,6 +146,9 @@ void connection_release(struct connection *connection, uint64_t cost);
 
 /* Any thread that has something charged. The packet goes out behind all others. */
 void connection_send(struct connection *connection, struct packet *packet);
+
+/* For its resource's config: tasks have run, so there may be something to write. */
+int connection_drained(struct baton_resource *resource);
 
 /* Any thread that has something charged: closes it. */
 void connection_kick(struct connection *connection);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a client must do in time: send a CONNECT, finish a packet that it began, be heard of (keep
- * alive), take some of what waits for it. A deadline only moves away while the client does what it
- * should, so the loop looks at the earliest one that it knows of, and finds then the next.
+ * alive), take some of what waits for it. One timer of the loop's wheel for each connection stands
+ * at the earliest of these. It is armed anew in each turn in which something happened: mostly
+ * later, which costs one atomic operation. Its run is a task of the connection, and looks again.
  */
 #include "connection.h"
 
 #include "broker.h"
 #include "log.h"
 #include "loop.h"
+#include "must.h"
 
 static uint64_t seconds(unsigned int count)
 {
@@ -51,27 +53,53 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 	return first;
 }
 
-uint64_t connection_deadline(const struct connection *connection)
+/* Is what is being written getting less? */
+static void deadline_look(struct connection *connection, uint64_t now)
 {
-	const char *what;
+	const size_t left = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
 
-	return connection->closing ? UINT64_MAX : deadline_next(connection, &what);
-}
-
-void connection_check(struct connection *connection, uint64_t now)
-{
-	const char *what;
-	size_t left;
-
-	if (connection->closing)
-		return;
-	left = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
 	if (connection->writing > 0 && left != connection->left) {
 		connection->left = left;
 		connection->progressed = now;
 	}
+}
+
+static int deadline_run(struct baton_timer *timer)
+{
+	struct connection *connection = baton_container_of(timer, struct connection, deadline);
+	const uint64_t now = uv_now(&connection->loop->uv);
+	const char *what;
+
+	deadline_look(connection, now);
 	if (deadline_next(connection, &what) <= now)
 		connection_fail(connection, what);
+	else
+		connection_watch(connection);
+	return 0;
+}
+
+void connection_watch_init(struct connection *connection)
+{
+	baton_timer_init(&connection->deadline, connection->loop->timers, &connection->resource,
+	                 deadline_run);
+}
+
+void connection_watch(struct connection *connection)
+{
+	const char *what;
+	const uint64_t due = deadline_next(connection, &what);
+
+	if (due == UINT64_MAX)
+		baton_timer_disarm(&connection->deadline);
+	else
+		must(baton_timer_arm_at(&connection->deadline, due * BATON_MILLISECOND),
+		     "arm a deadline");
+}
+
+void connection_unwatch(struct connection *connection)
+{
+	/* A run that is queued is passed before the finaliser, behind it, frees the connection. */
+	(void)baton_timer_stop(&connection->deadline);
 }
 
 void connection_progress(struct connection *connection)

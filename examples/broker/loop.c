@@ -33,6 +33,29 @@ static void loop_look_after(struct loop *loop)
 	}
 }
 
+/* Ours, so that what expires is run now, and nothing has to wake the loop for it. */
+static void loop_alarmed(uv_timer_t *timer)
+{
+	struct loop *loop = timer->data;
+
+	loop->alarm_at = BATON_NEVER;
+	executor_gather(&loop->executor);
+	must(baton_timers_poll(loop->timers) < 0 ? -EINVAL : 0, "poll the timers");
+	executor_run(&loop->executor, false);
+}
+
+/* One that is too early, since deadlines have moved away, finds nothing, and costs one look. */
+static void loop_set_alarm(struct loop *loop)
+{
+	const uint64_t next = baton_timers_next(loop->timers), now = uv_now(&loop->uv);
+	const uint64_t due = next / BATON_MILLISECOND + 1; /* not before its time */
+
+	if (next >= loop->alarm_at)
+		return;
+	loop->alarm_at = next;
+	uv_timer_start(&loop->alarm, loop_alarmed, due > now ? due - now : 0, 0);
+}
+
 /*
  * Before the loop sleeps: timers and finished writes come before this, and nothing else would wake
  * the loop for the connections that they have to do with.
@@ -42,6 +65,7 @@ static void loop_prepare(uv_prepare_t *prepare)
 	struct loop *loop = prepare->data;
 
 	loop_look_after(loop);
+	loop_set_alarm(loop);
 	executor_gather(&loop->executor);
 }
 
@@ -55,22 +79,12 @@ static void loop_turn(uv_check_t *check)
 	loop_look_after(loop);
 }
 
-static void loop_watched(uv_timer_t *timer);
-
-void loop_watch(struct loop *loop, uint64_t due)
-{
-	const uint64_t now = uv_now(&loop->uv);
-
-	if (due >= loop->watch_due)
-		return;
-	loop->watch_due = due;
-	uv_timer_start(&loop->watch, loop_watched, due > now ? due - now : 0, 0);
-}
-
 /* Closes those that have nothing more to get. */
-static void loop_finish(struct loop *loop, uint64_t now)
+static void loop_finish(uv_timer_t *timer)
 {
+	struct loop *loop = timer->data;
 	struct broker *broker = loop->broker;
+	const uint64_t now = uv_now(&loop->uv);
 	bool quiet = true;
 
 	for (const struct connection *connection = loop->connections; connection != NULL;
@@ -91,30 +105,6 @@ static void loop_finish(struct loop *loop, uint64_t now)
 		if (now >= loop->stop_by || (quiet && loop->quiet_seen && output_empty(connection)))
 			connection_fail(connection, "the broker ends");
 	loop->quiet_seen = quiet;
-	loop_watch(loop, now + LOOP_FINISH_MS);
-}
-
-static void loop_watched(uv_timer_t *timer)
-{
-	struct loop *loop = timer->data;
-	const uint64_t now = uv_now(&loop->uv);
-	uint64_t due = UINT64_MAX;
-
-	loop->watch_due = UINT64_MAX;
-	if (loop->stopping) {
-		loop_finish(loop, now);
-		return;
-	}
-	for (struct connection *connection = loop->connections; connection != NULL;
-	     connection = connection->next) {
-		uint64_t its;
-
-		connection_check(connection, now);
-		its = connection_deadline(connection);
-		due = its < due ? its : due;
-	}
-	if (due != UINT64_MAX)
-		loop_watch(loop, due < now + LOOP_WATCH_MS ? now + LOOP_WATCH_MS : due);
 }
 
 static void loop_end_if_idle(struct loop *loop)
@@ -125,7 +115,8 @@ static void loop_end_if_idle(struct loop *loop)
 	uv_close((uv_handle_t *)&loop->poll, NULL);
 	uv_close((uv_handle_t *)&loop->prepare, NULL);
 	uv_close((uv_handle_t *)&loop->check, NULL);
-	uv_close((uv_handle_t *)&loop->watch, NULL);
+	uv_close((uv_handle_t *)&loop->alarm, NULL);
+	uv_close((uv_handle_t *)&loop->finish, NULL);
 }
 
 void loop_remember(struct loop *loop, struct connection *connection)
@@ -191,7 +182,7 @@ static int loop_run_stop(struct baton_task *task)
 	     connection = connection->next)
 		if (!connection->closing)
 			connection_pause(connection);
-	loop_finish(loop, uv_now(&loop->uv));
+	uv_timer_start(&loop->finish, loop_finish, 0, LOOP_FINISH_MS);
 	loop_end_if_idle(loop);
 	return 0;
 }
@@ -251,22 +242,46 @@ static int loop_init_uv(struct loop *loop)
 	}
 	uv_prepare_init(&loop->uv, &loop->prepare);
 	uv_check_init(&loop->uv, &loop->check);
-	uv_timer_init(&loop->uv, &loop->watch);
+	uv_timer_init(&loop->uv, &loop->alarm);
+	uv_timer_init(&loop->uv, &loop->finish);
 	loop->poll.data = loop;
 	loop->prepare.data = loop;
 	loop->check.data = loop;
-	loop->watch.data = loop;
-	loop->watch_due = UINT64_MAX;
+	loop->alarm.data = loop;
+	loop->alarm_at = BATON_NEVER;
+	loop->finish.data = loop;
 	uv_poll_start(&loop->poll, UV_READABLE, loop_wake);
 	uv_prepare_start(&loop->prepare, loop_prepare);
 	uv_check_start(&loop->check, loop_turn);
 	return 0;
 }
 
+/* The executor and the wheel. On an error nothing is left. */
+static int loop_init_baton(struct loop *loop)
+{
+	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+	int status = executor_init(&loop->executor);
+
+	if (status != 0)
+		return status;
+	timers.source = BATON_TIMERS_POLL;
+	timers.resolution_ns = LOOP_TICK;
+	status = baton_timers_create(&loop->timers, &timers);
+	if (status != 0)
+		executor_destroy(&loop->executor);
+	return status;
+}
+
+static void loop_deinit_baton(struct loop *loop)
+{
+	must(baton_timers_destroy(loop->timers), "free the timers");
+	executor_destroy(&loop->executor);
+}
+
 int loop_start(struct loop *loop, struct broker *broker)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
-	int status = executor_init(&loop->executor);
+	int status = loop_init_baton(loop);
 
 	if (status != 0)
 		return status;
@@ -275,11 +290,13 @@ int loop_start(struct loop *loop, struct broker *broker)
 	loop->config.capture_limit = 0;
 	loop->config.quantum = LOOP_QUANTUM;
 	loop->config.executor = &loop->executor.base;
+	loop->connection_config = loop->config;
+	loop->connection_config.batch_end = connection_drained;
 	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
 	baton_task_init(&loop->stop, loop_run_stop, NULL);
 	status = loop_init_uv(loop);
 	if (status != 0)
-		goto destroy_executor;
+		goto deinit_baton;
 	status = -pthread_create(&loop->thread, NULL, loop_thread, loop);
 	if (status != 0)
 		goto close_uv;
@@ -290,8 +307,8 @@ close_uv:
 	loop_end_if_idle(loop);
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	uv_loop_close(&loop->uv);
-destroy_executor:
-	executor_destroy(&loop->executor);
+deinit_baton:
+	loop_deinit_baton(loop);
 	return status;
 }
 
@@ -305,7 +322,7 @@ void loop_deinit(struct loop *loop)
 	must(executor_adopt(&loop->executor), "adopt the loop");
 	baton_resource_close(&loop->resource);
 	baton_resource_deinit(&loop->resource);
-	executor_destroy(&loop->executor);
+	loop_deinit_baton(loop);
 	must(uv_loop_close(&loop->uv), "close loop");
 	tls_release(loop->tls);
 }

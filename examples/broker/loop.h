@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to it, and the
- * connections that it owns. One turn of the loop: libuv reads what has come; then the tasks run
- * that were submitted to this thread's resources; then each connection that has something to
- * write writes.
+ * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to it, the baton
+ * wheel of its connections' timers, and the connections that it owns. One turn of the loop: libuv
+ * reads what has come; then the tasks run that were submitted to this thread's resources; then each
+ * connection that has something to write writes.
  */
 #ifndef BROKER_LOOP_H
 #define BROKER_LOOP_H
@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include <baton/resource.h>
+#include <baton/timer.h>
 
 #include "executor.h"
 #include "stats.h"
@@ -25,9 +26,9 @@ struct connection;
 struct ssl_ctx_st;
 
 #define LOOP_INPUT_SIZE 65536
-#define LOOP_QUANTUM 1024 /* tasks of one connection before others have their turn */
-#define LOOP_WATCH_MS 200 /* deadlines are looked at no more often than that */
-#define LOOP_FINISH_MS 10 /* the same at the end */
+#define LOOP_QUANTUM 1024             /* tasks of one connection before others have their turn */
+#define LOOP_TICK ((uint64_t)1 << 27) /* ns: deadlines are kept no more exactly than that */
+#define LOOP_FINISH_MS 10
 
 struct loop {
 	uv_loop_t uv;
@@ -35,12 +36,15 @@ struct loop {
 	bool signalled; /* by that */
 	uv_prepare_t prepare;
 	uv_check_t check;
-	uv_timer_t watch;   /* for the clients' deadlines; and the end */
-	uint64_t watch_due; /* when it fires; UINT64_MAX: not at all */
+	struct baton_timers *timers; /* of the clients' deadlines: polled by this thread */
+	uv_timer_t alarm;            /* for these */
+	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
+	uv_timer_t finish;           /* while it stops */
 	struct broker *broker;
 	struct executor executor;
-	struct baton_resource_config config; /* of what runs on this thread alone */
-	struct baton_resource resource;      /* the loop's own: accept, end of connections, stop */
+	struct baton_resource_config config;            /* of what runs on this thread alone */
+	struct baton_resource_config connection_config; /* the same, with connection_drained() */
+	struct baton_resource resource; /* the loop's own: accept, end of connections, stop */
 	struct baton_task stop;
 	bool stopping;
 	bool quiet;      /* while it stops: nothing that its clients sent is on its way */
@@ -74,9 +78,6 @@ void loop_join(struct loop *loop);
 
 /* Frees the loop. Its thread and all others that might submit to it have ended. */
 void loop_deinit(struct loop *loop);
-
-/* For connections: there is something to look at by then, in the loop's milliseconds. */
-void loop_watch(struct loop *loop, uint64_t due);
 
 /* For connections: enter and leave the loop's list. */
 void loop_remember(struct loop *loop, struct connection *connection);
