@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <baton/bound.h>
+#include <baton/extension.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 
@@ -21,10 +23,11 @@ static const char *const level_names[] = {"error", "warning", "info", "debug"};
 static struct {
 	struct baton_resource resource;
 	struct baton_resource_config config;
+	struct baton_extension extension;
+	struct baton_bound bound; /* on the lines that wait */
 	bool started;
-	int level;    /* atomic */
-	size_t lines; /* atomic: that wait */
-	size_t lost;  /* atomic: since the last one that was written */
+	int level;   /* atomic */
+	size_t lost; /* atomic: since the last one that was written */
 } log_state = {.level = LOG_LEVEL_WARNING};
 
 struct line {
@@ -123,8 +126,14 @@ static int log_run(struct baton_task *task)
 	}
 	log_write(line->text, line->size);
 	free(line);
-	__atomic_sub_fetch(&log_state.lines, 1, __ATOMIC_RELAXED);
 	return 0;
+}
+
+/* The bound has dropped it. Any thread. */
+static void log_lose(struct baton_task *task)
+{
+	__atomic_add_fetch(&log_state.lost, 1, __ATOMIC_RELAXED); /* a count; orders nothing */
+	free(baton_container_of(task, struct line, task));
 }
 
 static void log_submit(struct line *line)
@@ -134,7 +143,6 @@ static void log_submit(struct line *line)
 		free(line);
 		return;
 	}
-	__atomic_add_fetch(&log_state.lines, 1, __ATOMIC_RELAXED);
 	baton_task_init(&line->task, log_run, NULL);
 	if (baton_submit(&log_state.resource, &line->task) != 0)
 		log_run(&line->task);
@@ -142,15 +150,14 @@ static void log_submit(struct line *line)
 
 void log_line(enum log_level level, struct slice client, const char *format, ...)
 {
-	struct line *line = NULL;
+	struct line *line;
 	size_t used;
 	va_list arguments;
 	int added;
 
 	if (!log_wants(level))
 		return;
-	if (__atomic_load_n(&log_state.lines, __ATOMIC_RELAXED) < LOG_LINES_MAX)
-		line = malloc(sizeof(*line));
+	line = malloc(sizeof(*line));
 	if (line == NULL) {
 		__atomic_add_fetch(&log_state.lost, 1, __ATOMIC_RELAXED);
 		return;
@@ -170,12 +177,17 @@ void log_line(enum log_level level, struct slice client, const char *format, ...
 
 void log_start(struct baton_pool *slow_pool)
 {
+	static const struct baton_bound_config bound = {.tasks_max = LOG_LINES_MAX,
+	                                                .policy = BATON_BOUND_DROP_NEWEST};
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
 
 	log_state.config = defaults;
 	log_state.config.capture_limit = 0; /* never on the thread that logs */
 	log_state.config.executor = baton_pool_executor(slow_pool);
+	log_state.config.cancelled = log_lose;
 	baton_resource_init(&log_state.resource, NULL, "log", &log_state.config, NULL);
+	baton_bound_init(&log_state.bound, &bound);
+	baton_resource_extend(&log_state.resource, &log_state.extension, NULL, &log_state.bound);
 	log_state.started = true;
 }
 

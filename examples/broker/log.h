@@ -7,8 +7,8 @@
  *
  * Whoever logs waits for nobody. A line is a task of a resource whose executor is the pool for slow
  * things, so a stderr that takes nothing (a pipe that nobody reads) holds up one thread that has
- * nothing else to do. At most LOG_LINES_MAX lines wait; the rest are counted, and the count is
- * printed.
+ * nothing else to do. At most LOG_LINES_MAX lines wait, by a bound of that resource; the rest are
+ * counted, and the count is printed.
  */
 #ifndef BROKER_LOG_H
 #define BROKER_LOG_H

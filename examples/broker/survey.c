@@ -79,7 +79,6 @@ static int survey_run_topics(struct baton_task *task)
 static int survey_run_part(struct baton_task *task)
 {
 	struct survey_part *part = baton_container_of(task, struct survey_part, task);
-	struct survey *survey = part->survey;
 
 	part->stats = part->loop->stats;
 	for (const struct connection *connection = part->loop->connections; connection != NULL;
@@ -88,12 +87,7 @@ static int survey_run_part(struct baton_task *task)
 		if (connection->session != NULL)
 			stats_add_live(&part->sessions, &connection->session->stats);
 	}
-	/* Release: our part; acquire: everybody's, for the last one. */
-	if (__atomic_sub_fetch(&survey->waiting, 1, __ATOMIC_ACQ_REL) > 0)
-		return 0;
-	baton_task_init(&survey->task, survey_run_topics, NULL);
-	must(baton_submit(baton_registry_resource(survey->broker->table.topics), &survey->task),
-	     "survey");
+	baton_group_leave(&part->survey->waiting);
 	return 0;
 }
 
@@ -101,7 +95,13 @@ void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done
 {
 	const unsigned int count = broker->loops_running;
 
-	*survey = (struct survey){.broker = broker, .done = done, .waiting = count};
+	*survey = (struct survey){.broker = broker, .done = done};
+	baton_group_init(&survey->waiting);
+	baton_group_enter_many(&survey->waiting, count);
+	baton_task_init(&survey->task, survey_run_topics, NULL);
+	baton_continuation_task(&survey->then, baton_registry_resource(broker->table.topics),
+	                        &survey->task);
+	baton_group_notify(&survey->waiting, &survey->then);
 	survey->parts = must_alloc(count * sizeof(*survey->parts));
 	for (unsigned int i = 0; i < count; i++) {
 		struct survey_part *part = &survey->parts[i];

@@ -15,6 +15,8 @@
 
 #include <uv.h>
 
+#include <baton/future.h>
+#include <baton/group.h>
 #include <baton/pool.h>
 #include <baton/task.h>
 
@@ -38,7 +40,8 @@ struct survey {
 	struct broker *broker;
 	uv_async_t *done;
 	struct survey_part *parts;
-	unsigned int waiting; /* atomic: parts that have not come */
+	struct baton_group waiting; /* parts that have not come */
+	struct baton_continuation then;
 
 	/* The result. */
 	struct loop_stats loops;
