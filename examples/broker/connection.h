@@ -87,7 +87,7 @@ struct connection {
 	unsigned char *spill; /* with TLS, what is being written */
 	uv_write_t write;
 	uint64_t attempted; /* the order (inflight.h) of the last message begun to be written */
-	uint64_t written;   /* atomic, written by the loop thread: bytes of messages, ever */
+	uint64_t written;   /* atomic, written by the loop thread: memory of messages, ever */
 
 	struct baton_resource resource;
 	struct baton_resource_stats stats;

@@ -3,16 +3,22 @@
  * What a session sends, in which order, and how much at once. All under the session's baton.
  *
  * A message goes out at once if nothing waits before it, the window (--max-inflight) has room, and
- * so has the connection's output (--max-buffered bytes). Else it waits in the queue, QoS 0 too, so
- * that all that comes stays in order. QoS 0 is dropped instead where it would only make a slow
- * client slower: when the output has no room, or the queue is full; and when the client is away,
- * unless --queue-qos0. QoS 1 and 2 are dropped when the queue is full (--max-queued).
+ * so has the connection's output (--max-buffered; it counts memory, of which a message takes more
+ * than its bytes on the wire). Else it waits in the queue, QoS 0 too, so that all that comes stays
+ * in order. QoS 0 is dropped instead where it would only make a slow client slower: when the output
+ * has no room, or the queue is full; and when the client is away, unless --queue-qos0. QoS 1 and 2
+ * are dropped when the queue is full (--max-queued).
  *
  * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
  * is put behind it: an empty packet, which comes back when everything before it has been written.
  *
  * When a client has come back, what it has not acknowledged is put before the rest of the queue,
  * with the packet ids it had: so it is said again in order and within the same limits.
+ *
+ * Why not a baton_window: it limits tasks in flight by a count, and the table of packet ids, which
+ * there must be for what is said again, is that count. As windowed tasks messages would be kept
+ * twice from their sending to their acknowledgement, QoS 0 would need a way to wait in line without
+ * a place, and what is said again one to the head of the line.
  */
 #include <stdlib.h>
 
@@ -30,7 +36,7 @@ static void delivery_drop(struct session *session, struct packet *packet)
 static void delivery_send(struct session *session, struct packet *packet)
 {
 	if (packet->message != NULL)
-		session->sent += packet->size;
+		session->sent += packet_memory(packet);
 	connection_send(session->connection, packet);
 }
 
@@ -45,15 +51,14 @@ static void delivery_send_ack(struct session *session, uint8_t type, uint16_t pa
 		delivery_send(session, packet);
 }
 
-/*
- * Has the connection's output room for so many bytes? One that is larger than all of it goes alone.
- */
-static bool output_has_room(const struct session *session, size_t size)
+/* Has the connection's output room for it? One that is larger than all of it goes alone. */
+static bool output_has_room(const struct session *session, const struct packet *packet)
 {
 	/* Never negative: what we gave it happens-before what it says it has written. */
 	const uint64_t buffered = session->sent - connection_written(session->connection);
 
-	return buffered == 0 || buffered + size <= session->broker->options.buffered_max;
+	return buffered == 0 ||
+	       buffered + packet_memory(packet) <= session->broker->options.buffered_max;
 }
 
 /* Has us told when all that has been sent so far is written. */
@@ -80,7 +85,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 		return true;
 	if (!again && session->inflight.count >= session->broker->options.window)
 		return false;
-	if (output_has_room(session, packet->size))
+	if (output_has_room(session, packet))
 		return true;
 	output_mark(session);
 	return false;
@@ -106,7 +111,7 @@ static void delivery_send_message(struct session *session, struct packet *packet
 	const struct inflight_entry *entry;
 
 	if (packet->qos == 0) {
-		if (output_has_room(session, packet->size))
+		if (output_has_room(session, packet))
 			delivery_send(session, packet);
 		else
 			delivery_drop(session, packet);
@@ -130,17 +135,17 @@ static struct packet *queue_take(struct session *session)
 		session->queue_end = &session->queue;
 	if (packet->packet_id == 0) {
 		session->queued--;
-		session->queued_bytes -= packet->size;
+		session->queued_bytes -= packet_memory(packet);
 	}
 	return packet;
 }
 
-static bool queue_has_room(const struct session *session, size_t size)
+static bool queue_has_room(const struct session *session, const struct packet *packet)
 {
 	const struct broker_options *options = &session->broker->options;
 
 	return session->queued < options->queued_max &&
-	       session->queued_bytes + size <= options->queued_bytes_max;
+	       session->queued_bytes + packet_memory(packet) <= options->queued_bytes_max;
 }
 
 static void queue_add(struct session *session, struct packet *packet)
@@ -150,7 +155,7 @@ static void queue_add(struct session *session, struct packet *packet)
 	*session->queue_end = packet;
 	session->queue_end = &packet->next;
 	session->queued++;
-	session->queued_bytes += packet->size;
+	session->queued_bytes += packet_memory(packet);
 }
 
 static void delivery_go_on(struct session *session)
@@ -167,7 +172,7 @@ static void delivery_message(struct session *session, struct packet *packet)
 		packet_destroy(packet);
 	else if (!away && session->queue == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
-	else if (queue_has_room(session, packet->size))
+	else if (queue_has_room(session, packet))
 		queue_add(session, packet);
 	else
 		delivery_drop(session, packet);

@@ -105,6 +105,14 @@ struct packet *packet_create_own(const unsigned char *bytes, size_t size)
 	return packet;
 }
 
+size_t packet_memory(const struct packet *packet)
+{
+	const struct message *message = packet->message;
+
+	return sizeof(*packet) + packet->head_size +
+	       (message != NULL ? sizeof(*message) + message->size : 0);
+}
+
 void packet_end_hop(struct packet *packet)
 {
 	if (!packet->hop)

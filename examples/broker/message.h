@@ -90,6 +90,12 @@ struct packet *packet_create_own(const unsigned char *bytes, size_t size);
 /* The packet's way through the resources is over: what is left of it is bytes to be written. */
 void packet_end_hop(struct packet *packet);
 
+/*
+ * What it takes of memory, about; the message in full, though others may share it. The same from
+ * its creation on.
+ */
+size_t packet_memory(const struct packet *packet);
+
 /* Gives back everything that the packet holds. */
 void packet_destroy(struct packet *packet);
 

@@ -20,9 +20,9 @@ struct broker_options {
 	unsigned int stuck_timeout;   /* to take something of what waits to be written */
 	unsigned int stop_timeout;    /* for the last words when the broker ends */
 	size_t packet_max;            /* bytes of one packet from a client */
-	size_t buffered_max;          /* bytes that wait for one subscriber's socket */
+	size_t buffered_max;          /* memory that waits for one subscriber's socket */
 	size_t queued_max;            /* messages that wait for one session */
-	size_t queued_bytes_max;      /* and their bytes */
+	size_t queued_bytes_max;      /* and their memory */
 	struct slice *denied;         /* filters that are refused, with what they cover */
 	size_t denied_count;
 	const char *password_file; /* NULL: none */

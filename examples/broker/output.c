@@ -99,7 +99,7 @@ static void output_consume(struct connection *connection, size_t size)
 		if (connection->output_first == NULL)
 			connection->output_end = &connection->output_first;
 		if (packet->message != NULL) {
-			written += packet->size;
+			written += packet_memory(packet);
 			if (packet->order != 0)
 				connection->attempted = packet->order;
 			connection->loop->stats.messages_out++;

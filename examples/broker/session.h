@@ -88,7 +88,7 @@ struct session {
 	struct packet **queue_end;
 	size_t queued_bytes;
 	size_t queued; /* without what is to be said again */
-	uint64_t sent; /* bytes of messages given to the connection */
+	uint64_t sent; /* memory of the messages given to the connection */
 
 	/* The loop thread's of the connection. */
 	struct received received;

@@ -43,6 +43,50 @@ STORY(who_does_not_read_delays_nobody, .timeout = 30)
 	ping(publisher);
 }
 
+/*
+ * What waits for it is bounded by what it takes of memory, of which messages take more than their
+ * bytes; so is what waits for its session.
+ */
+static void flood_small(const char *options, int qos, int count, size_t most)
+{
+	enum { STEP = 100 };
+	struct client *publisher, *stuck;
+	char filter[8];
+	size_t before, more;
+
+	start_server(options);
+	publisher = join("publisher clean");
+	stuck = join("stuck alive=0");
+	snprintf(filter, sizeof(filter), "t:%d", qos);
+	subscribe(stuck, filter);
+	before = server_memory();
+	for (int i = 0; i < count; i++) {
+		say(publisher, qos == 0 ? "PUBLISH q0 t %020d" : "PUBLISH q1 id1 t %020d", i);
+		if (qos > 0)
+			expect(publisher, "PUBACK 1");
+		else if (i % STEP == 0)
+			ping(publisher);
+	}
+	more = (server_memory() - before) / (size_t)story_scaled(1);
+	/* Sanitizers take more for each. */
+	if (more > most)
+		story_fail("%zu KiB more", more >> 10);
+}
+
+STORY(who_does_not_read_is_charged_for_memory, .timeout = 60,
+      .mosquitto = "bounds messages, not bytes")
+{
+	/* It begins with what the sockets hold, of which there is some 4 MiB. */
+	story_here(__FILE__, __LINE__);
+	flood_small("--max-buffered 1M", 0, 500000, 3U << 20);
+}
+
+STORY(who_is_slow_is_charged_for_memory, .timeout = 60, .mosquitto = "bounds messages, not bytes")
+{
+	story_here(__FILE__, __LINE__);
+	flood_small("--max-queued 1000000 --max-queued-bytes 1M", 1, 40000, 3U << 20);
+}
+
 /* QoS 1 is kept for it, as much as the session's queue may hold; nobody else's is touched. */
 STORY(who_does_not_read_keeps_its_queue, .timeout = 30)
 {
