@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -67,6 +68,15 @@ static int start_pools(struct broker *broker)
 	return status;
 }
 
+static int start_timers(struct broker *broker)
+{
+	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+
+	timers.resolution_ns = BATON_SECOND;
+	timers.name = "expiry";
+	return baton_timers_create(&broker->timers, &timers);
+}
+
 int broker_init(struct broker *broker)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
@@ -76,6 +86,10 @@ int broker_init(struct broker *broker)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pool: %s", strerror(-status));
 		return status;
 	}
+	must(start_timers(broker), "timers");
+	/* Names come from strangers. Where there is no randomness, the tables may be guessed. */
+	if (getrandom(&broker->seed, sizeof(broker->seed), GRND_NONBLOCK) < 0)
+		broker->seed = (uintptr_t)broker->timers;
 	log_start(broker->slow_pool);
 	broker->config = defaults;
 	broker->config.executor = baton_pool_executor(broker->pool);
@@ -119,6 +133,7 @@ void broker_deinit(struct broker *broker, int status)
 	clients_end(&broker->clients);
 	baton_pool_shutdown(broker->pool);
 	must(baton_pool_await_termination(broker->pool, NULL), "end of the pool");
+	must(baton_timers_destroy(broker->timers), "free the timers");
 	baton_pool_stats(broker->pool, &pool);
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		stats_add_loop(&loops, &broker->loops[i].stats);

@@ -27,6 +27,7 @@
 
 #include <baton/pool.h>
 #include <baton/resource.h>
+#include <baton/timer.h>
 
 #include "clients.h"
 #include "matcher.h"
@@ -41,6 +42,8 @@ struct broker {
 	struct broker_options options;
 	struct baton_pool *pool;
 	struct baton_pool *slow_pool;        /* for what may take its time: passwords, the log */
+	struct baton_timers *timers;         /* of the sessions */
+	uint64_t seed;                       /* of tables of names */
 	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
 	struct matcher matcher;
 	struct table table;

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client ids: at most one session has each; who comes with one that is taken goes on with that
- * session, or ends it (MQTT 3.1.1, 3.1.2.4 and 3.1.4). One resource.
+ * session, or ends it (MQTT 3.1.1, 3.1.2.4 and 3.1.4). One resource, and a hash set that is touched
+ * by its tasks alone: a baton_registry would give each id one session, but here an id may pass to a
+ * new session while the old one ends.
  */
 #ifndef BROKER_CLIENTS_H
 #define BROKER_CLIENTS_H
 
-#include <baton/resource.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "map.h"
+#include <ck_hs.h>
+
+#include <baton/resource.h>
 
 struct broker;
 struct join;
@@ -18,7 +24,9 @@ struct clients {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
 	struct broker *broker;
-	struct map sessions;
+	struct ck_hs sessions; /* by client id; touched under this resource's baton only */
+	size_t removed;        /* since the set was rebuilt */
+	size_t kept;           /* of them, with clean session 0 */
 	uint64_t joins;
 };
 
@@ -31,6 +39,12 @@ void clients_join(struct clients *clients, struct join *join);
 
 /* The session has ended. */
 void clients_forget(struct clients *clients, struct session *session);
+
+/*
+ * The client has been away from its session since the join of that number, for too long: ends it,
+ * unless the client is on its way back. False: no memory.
+ */
+bool clients_expire(struct clients *clients, struct session *session, uint64_t number);
 
 /* The broker ends: ends all sessions, whose clients have gone. */
 void clients_end(struct clients *clients);

@@ -75,3 +75,31 @@ void join_refuse(struct join *join)
 	session_release(join->session);
 	free(join);
 }
+
+static int join_run_deny(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct connection *connection = join->connection;
+	unsigned char bytes[4];
+	struct packet *answer;
+
+	if (!connection->closing) {
+		answer = packet_create_own(bytes,
+		                           codec_put_connack(bytes, false, join->return_code));
+		if (answer != NULL)
+			output_append(connection, answer);
+		connection_fail(connection, join->why);
+	}
+	connection_release(connection, CONNECTION_REFERENCE);
+	free(join);
+	return 0;
+}
+
+void join_deny(struct join *join, uint8_t return_code, const char *why)
+{
+	join->return_code = return_code;
+	join->why = why;
+	session_release(join->session);
+	baton_task_init(&join->task, join_run_deny, NULL);
+	must(baton_submit(&join->connection->resource, &join->task), "deny");
+}

@@ -21,7 +21,9 @@ struct join {
 	struct session *session;       /* counted; the connection's from joining on */
 	struct session *at;            /* where it is just now, counted */
 	uint64_t number;
-	bool present; /* the session was there already */
+	bool present;        /* the session was there already */
+	uint8_t return_code; /* of a join that is denied */
+	const char *why;
 };
 
 /* An accepted CONNECT, on the connection's loop thread. Errors: -ENOMEM. */
@@ -30,7 +32,10 @@ int join_start(struct connection *connection, const struct codec_connect *connec
 /* For the session: it has the connection. Tells it so, and frees the join. */
 void join_end(struct join *join);
 
-/* For the session: somebody newer has come. Closes the connection and frees the join. */
+/* Somebody newer has come. Closes the connection and frees the join. */
 void join_refuse(struct join *join);
+
+/* The same, and before it a CONNACK with that return code. `why` is for the log; it stays. */
+void join_deny(struct join *join, uint8_t return_code, const char *why);
 
 #endif

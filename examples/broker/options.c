@@ -45,6 +45,9 @@ static const char usage[] =
 	"  --max-queued-bytes BYTES\n"
 	"                          the same, in bytes of memory (64M)\n"
 	"  --queue-qos0            QoS 0, too, waits for a client that is away\n"
+	"  --max-sessions N        with clean session 0; beyond, new ones are refused (100000)\n"
+	"  --session-expiry S      for how long such a session waits for its client to come\n"
+	"                          back; 0: for ever (0)\n"
 	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
 	"\n"
 	"Threads and figures\n"
@@ -99,6 +102,8 @@ static const struct option_rule rules[] = {
 	{"max-buffered", AT(buffered_max), KIND_SIZE, 1024, 1ULL << 40},
 	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-sessions", AT(sessions_max), KIND_SIZE, 0, 1ULL << 40},
+	{"session-expiry", AT(session_expiry), KIND_UINT, 0, UINT32_MAX},
 	{"max-inflight", AT(window), KIND_UINT, 1, INFLIGHT_MAX},
 	{"connect-timeout", AT(connect_timeout), KIND_UINT, 1, DAY},
 	{"packet-timeout", AT(packet_timeout), KIND_UINT, 1, DAY},
@@ -207,6 +212,7 @@ static void options_default(struct broker_options *options)
 		.buffered_max = (size_t)1 << 20,
 		.queued_max = 10000,
 		.queued_bytes_max = (size_t)64 << 20,
+		.sessions_max = 100000,
 		.connect_timeout = 10,
 		.packet_timeout = 60,
 		.stuck_timeout = 60,

@@ -19,6 +19,8 @@ struct broker_options {
 	unsigned int packet_timeout;  /* to finish a packet that was begun */
 	unsigned int stuck_timeout;   /* to take something of what waits to be written */
 	unsigned int stop_timeout;    /* for the last words when the broker ends */
+	unsigned int session_expiry;  /* for who is away to come back; 0: for ever */
+	size_t sessions_max;          /* with clean session 0 */
 	size_t packet_max;            /* bytes of one packet from a client */
 	size_t buffered_max;          /* memory that waits for one subscriber's socket */
 	size_t queued_max;            /* messages that wait for one session */

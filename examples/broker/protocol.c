@@ -9,7 +9,6 @@
 #include "connection.h"
 #include "join.h"
 #include "loop.h"
-#include "map.h"
 #include "request.h"
 #include "session.h"
 #include "topic.h"
@@ -68,7 +67,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 /* The topic: looked up once, then found in the connection's own small table. */
 static struct topic *find_topic(struct connection *connection, struct slice name)
 {
-	const uint64_t hash = map_hash(name.bytes, name.size, 0);
+	const uint64_t hash = names_hash(name, 0);
 	struct topic_use **slot = &connection->topics[hash % CONNECTION_TOPICS];
 	struct topic_use *use = *slot;
 

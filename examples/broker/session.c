@@ -19,6 +19,7 @@ static void session_finish(struct session *session)
 	if (session->ended)
 		return;
 	session->ended = true;
+	(void)baton_timer_stop(&session->expiry);
 	delivery_end(session);
 	received_clear(&session->received);
 	clients_forget(&session->broker->clients, session);
@@ -26,9 +27,27 @@ static void session_finish(struct session *session)
 	request_submit(session->broker, request);
 }
 
+static void session_go_away(struct session *session)
+{
+	const uint64_t seconds = session->broker->options.session_expiry;
+
+	if (seconds > 0)
+		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");
+}
+
+static int session_run_expiry(struct baton_timer *timer)
+{
+	struct session *session = baton_container_of(timer, struct session, expiry);
+
+	if (!clients_expire(&session->broker->clients, session, session->newest))
+		session_go_away(session); /* no memory: later */
+	return 0;
+}
+
 /* Step 4 of a join, whose reference on the session and charge now are the connection's. */
 static void session_take(struct session *session, struct join *join)
 {
+	(void)baton_timer_disarm(&session->expiry);
 	session->connection = join->connection;
 	session->epoch = join->number;
 	session->sent = 0;
@@ -95,6 +114,8 @@ static int session_run_leave(struct baton_task *task)
 		session_pass(session, waiting);
 	else if (session->clean)
 		session_finish(session);
+	else
+		session_go_away(session);
 	session_release(session);
 	return 0;
 }
@@ -149,6 +170,7 @@ struct session *session_create(struct broker *broker, struct slice client_id, bo
 	session->references = 1;
 	session->clean = clean;
 	session->queue_end = &session->queue;
+	baton_timer_init(&session->expiry, broker->timers, &session->resource, session_run_expiry);
 	baton_task_init(&session->finaliser, session_finalise, NULL);
 	if (client_id.size > 0)
 		memcpy(session->text, client_id.bytes, client_id.size);

@@ -14,6 +14,9 @@
  *     v                v
  *   ENDED           JOINED by the newcomer, or ENDED if the newcomer has a new session
  *
+ * A session that is AWAY for longer than --session-expiry is ENDED, too: its timer asks the client
+ * ids, which know whether a join is on its way to it.
+ *
  * A session is made with clean session 0 or 1 and stays so. `connection` is NULL in AWAY and ENDED,
  * `waiting` is the newcomer in LEAVING, `ended` says ENDED. All this changes under the session's
  * own baton.
@@ -56,9 +59,9 @@
 #include <stdint.h>
 
 #include <baton/resource.h>
+#include <baton/timer.h>
 
 #include "inflight.h"
-#include "map.h"
 #include "message.h"
 #include "names.h"
 #include "received.h"
@@ -96,9 +99,10 @@ struct session {
 
 	/* Under the baton of the subscription tree, and of the client ids. */
 	struct subscription *subscriptions;
-	struct map_entry client;
 	bool registered;
+	uint64_t directed; /* the number of the last join that the client ids have sent here */
 
+	struct baton_timer expiry; /* while the client is away */
 	struct baton_task leave;
 	struct baton_task end;
 	struct baton_task forget;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "broker.h"
 #include "must.h"
@@ -109,9 +108,7 @@ int table_init(struct table *table, struct broker *broker)
 	struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, broker);
 
-	/* Names come from strangers. Where there is no randomness, they may be guessed. */
-	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
-		options.seed = (uintptr_t)table;
+	options.seed = broker->seed;
 	options.config = &broker->config;
 	options.stats = &table->stats;
 	table->broker = broker;

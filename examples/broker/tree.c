@@ -8,7 +8,6 @@
 
 #include <baton/resource.h>
 
-#include "map.h"
 #include "must.h"
 
 #define TREE_SIZE_FIRST 64
@@ -70,7 +69,7 @@ static bool tree_same(const void *first, const void *second)
 
 static uint64_t tree_key_hash(const struct tree_node *parent, struct slice level)
 {
-	const uint64_t hash = map_hash(level.bytes, level.size, (uintptr_t)parent);
+	const uint64_t hash = names_hash(level, (uintptr_t)parent);
 
 	return hash == 0 ? 1 : hash;
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Kept sessions: for how long, and how many. */
+#include "client.h"
+
+#include <stdio.h>
+
+#include "server.h"
+
+STORY(kept_session_ends_when_its_client_stays_away, .timeout = 20,
+      .mosquitto = "counts days, and looks once an hour")
+{
+	struct client *publisher, *client;
+
+	start_server("--session-expiry 1");
+	publisher = join("publisher clean");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	leave(client);
+	story_sleep(story_scaled(3000));
+	publish(publisher, 1, "t lost");
+	client = join_new("a");
+	expect_silence(client, 300);
+	subscribe(client, "t:1");
+	publish(publisher, 1, "t now");
+	expect_received(client, "t now");
+}
+
+STORY(kept_session_does_not_end_while_its_client_is_there, .timeout = 20)
+{
+	struct client *publisher, *client;
+
+	start_server(server_is_mosquitto() ? "" : "--session-expiry 1");
+	publisher = join("publisher clean");
+	client = join_new("a");
+	subscribe(client, "t:1");
+	/* Also the time that it was away before counts no more. */
+	for (int i = 0; i < 3; i++) {
+		client_vanish(client);
+		client = resume("a");
+	}
+	story_sleep(3000);
+	publish(publisher, 1, "t still");
+	expect_received(client, "t still");
+	leave(client);
+	publish(publisher, 1, "t away");
+	client = resume("a");
+	expect_received(client, "t away");
+}
+
+/* Who comes back at just that time finds a session that works: the old one or a new one. */
+STORY(kept_session_or_a_new_one, .timeout = 30, .mosquitto = "as above")
+{
+	struct client *publisher, *client;
+	char words[16];
+
+	start_server("--session-expiry 1");
+	publisher = join("publisher clean");
+	for (int i = 0; i < 8; i++) {
+		client = open_client("a");
+		say(client, "CONNECT a");
+		(void)client_next(client, CLIENT_PATIENCE_MS);
+		subscribe(client, "t:1");
+		snprintf(words, sizeof(words), "t %d", i);
+		publish(publisher, 1, "%s", words);
+		expect_received(client, words);
+		client_vanish(client);
+		story_sleep(900 + i * 60);
+	}
+}
+
+STORY(kept_sessions_are_limited, .mosquitto = "has no such limit")
+{
+	struct client *first, *second, *third;
+
+	start_server("--max-sessions 2");
+	first = join_new("first");
+	second = join_new("second");
+	leave(second);
+	third = open_client("third");
+	say(third, "CONNECT third");
+	expect(third, "CONNACK 0 3");
+	expect_closed(third);
+	ping(join("fourth clean")); /* is not kept */
+	second = resume("second");
+	ping(second);
+	/* One that ends makes room: by a clean session of that client. */
+	leave(first);
+	join("first clean");
+	third = join_new("third");
+	ping(third);
+	/* The one with a clean session may not keep one now. */
+	first = open_client("first");
+	say(first, "CONNECT first");
+	expect(first, "CONNACK 0 3");
+	expect_closed(first);
+}
