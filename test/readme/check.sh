@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compiles each piece of code in the README's section on the modules, as the body of a function; its
-# declarations are in prelude.h.
+# Compiles each piece of code in the README's sections on the modules and on the end, as the body of
+# a function; its declarations are in prelude.h.
 #
 #	CC=cc check.sh
 set -eu
@@ -10,7 +10,7 @@ dir=build/readme
 rm -rf "$dir"
 mkdir -p "$dir"
 awk -v dir="$dir" '
-	/^## / {on = $0 == "## What else a broker needs"}
+	/^## / {on = $0 == "## What else a broker needs" || $0 == "## The end"}
 	on && /^```c$/ {
 		file = sprintf("%s/piece_%02d.c", dir, ++pieces)
 		print "#include \"prelude.h\"" >file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the pieces of code in the README's section on the modules take for granted. */
+/* What the pieces of code in the README's sections on the modules and on the end take for granted. */
 #ifndef BATON_TEST_README_PRELUDE_H
 #define BATON_TEST_README_PRELUDE_H
 
@@ -17,6 +17,7 @@ struct session {
 	struct baton_bound_config bound_config;
 	struct baton_timer keep_alive;
 	struct baton_window window;
+	struct baton_trigger changed;
 };
 
 struct publish {

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a program in which much is under way: publishers, topics that submit to sessions,
+ * sessions with a window, a keep-alive timer and a trigger, a pool, a wheel. From the source to the
+ * mouth: each step waits for what the step before it may still have submitted. Nothing is lost, and
+ * everything that was counted at the beginning is counted at the end.
+ */
+#include <baton.h>
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PUBLISHERS 3
+#define TOPICS 2
+#define SESSIONS 4
+#define MESSAGES 2000 /* of each publisher */
+#define RECEIVE_MAXIMUM 16
+
+struct session {
+	struct baton_resource resource;
+	struct baton_window window;
+	struct baton_timer keep_alive;
+	struct baton_trigger flush;
+	unsigned int sent;
+	unsigned int cancelled;
+	struct delivery *unacknowledged; /* in flight */
+};
+
+struct delivery {
+	struct baton_windowed windowed;
+	struct session *session;
+	struct delivery *next;
+};
+
+static struct baton_pool *pool;
+static struct baton_timers *wheel;
+static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+static struct baton_resource topics[TOPICS];
+static struct session sessions[SESSIONS];
+
+static int deliver(struct baton_task *task)
+{
+	struct delivery *delivery = baton_container_of(task, struct delivery, windowed.task);
+	struct session *session = delivery->session;
+
+	(void)baton_detach(&delivery->windowed.token, 0);
+	delivery->next = session->unacknowledged;
+	session->unacknowledged = delivery;
+	session->sent++;
+	(void)baton_trigger_fire(&session->flush);
+	return baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND);
+}
+
+/* A delivery that has no future was cancelled; the config says to whom it goes. */
+static void deliver_cancelled(struct baton_task *task)
+{
+	struct delivery *delivery = baton_container_of(task, struct delivery, windowed.task);
+
+	delivery->session->cancelled++;
+	free(delivery);
+}
+
+/* The client acknowledges what it has, now and then: half of what is in flight. */
+static void flush(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct session *session = baton_container_of(trigger, struct session, flush);
+
+	for (uint64_t i = 0; i < fires / 2 + 1 && session->unacknowledged != NULL; i++) {
+		struct delivery *delivery = session->unacknowledged;
+
+		session->unacknowledged = delivery->next;
+		assert(baton_detached_complete(&delivery->windowed.token, 0, NULL) == 0);
+		free(delivery);
+	}
+}
+
+static int keep_alive_expired(struct baton_timer *timer)
+{
+	(void)timer;
+	return 0;
+}
+
+/* A task of a topic. */
+static void *publish(void *arg)
+{
+	struct session *session = arg;
+	struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+	assert(delivery != NULL);
+	delivery->session = session;
+	baton_windowed_init(&delivery->windowed, &session->window, deliver, NULL);
+	assert(baton_submit(&session->resource, &delivery->windowed.task) == 0);
+	return NULL;
+}
+
+static void *publisher(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < MESSAGES; i++)
+		assert(baton_post(&topics[i % TOPICS], publish, &sessions[i % SESSIONS]) == 0);
+	return NULL;
+}
+
+static void begin(void)
+{
+	assert(baton_pool_create(NULL, &pool) == 0 && baton_timers_create(&wheel, NULL) == 0);
+	config.executor = baton_pool_executor(pool);
+	config.cancelled = deliver_cancelled;
+	for (int i = 0; i < TOPICS; i++)
+		baton_resource_init(&topics[i], NULL, "topic", &config, NULL);
+	for (int i = 0; i < SESSIONS; i++) {
+		struct session *session = &sessions[i];
+
+		baton_resource_init(&session->resource, session, "session", &config, NULL);
+		baton_window_init(&session->window, &session->resource, RECEIVE_MAXIMUM);
+		baton_timer_init(&session->keep_alive, wheel, &session->resource,
+		                 keep_alive_expired);
+		baton_trigger_init(&session->flush, &session->resource, flush, NULL);
+	}
+}
+
+/* A task of the session, behind all that the topics have sent it. */
+static void *say_goodbye(void *arg)
+{
+	struct session *session = arg;
+
+	/* Inside a task of their own resource both are final: what may be queued does nothing. */
+	(void)baton_timer_stop(&session->keep_alive);
+	(void)baton_trigger_stop(&session->flush);
+	/* What waits for a place is cancelled; then, what is in flight will not be acknowledged. */
+	assert(baton_window_cancel(&session->window) == 0);
+	while (session->unacknowledged != NULL) {
+		struct delivery *delivery = session->unacknowledged;
+
+		session->unacknowledged = delivery->next;
+		assert(baton_detached_complete(&delivery->windowed.token, -1, NULL) == 0);
+		free(delivery);
+	}
+	return NULL;
+}
+
+static void end_session(struct session *session)
+{
+	assert(baton_call(&session->resource, say_goodbye, session, NULL) == 0);
+	assert(baton_resource_close(&session->resource) == 0);
+	assert(baton_resource_await(&session->resource, NULL) == 0);
+	baton_window_deinit(&session->window);
+	baton_resource_deinit(&session->resource);
+}
+
+int main(void)
+{
+	pthread_t publishers[PUBLISHERS];
+	unsigned int sent = 0, cancelled = 0;
+
+	begin();
+	for (int i = 0; i < PUBLISHERS; i++)
+		assert(pthread_create(&publishers[i], NULL, publisher, NULL) == 0);
+
+	/* 1. Nothing comes in any more: who submits from outside has ended. */
+	for (int i = 0; i < PUBLISHERS; i++)
+		assert(pthread_join(publishers[i], NULL) == 0);
+	/* 2. The topics are through: the sessions have all that they will get. */
+	for (int i = 0; i < TOPICS; i++) {
+		assert(baton_resource_close(&topics[i]) == 0);
+		assert(baton_resource_await(&topics[i], NULL) == 0);
+		baton_resource_deinit(&topics[i]);
+	}
+	/* 3. Each session stops its timers and triggers, empties its window, closes. */
+	for (int i = 0; i < SESSIONS; i++)
+		end_session(&sessions[i]);
+	/* 4. Nobody is left to arm a timer: the wheel. 5. Nor to hand work off: the pool. */
+	assert(baton_timers_destroy(wheel) == 0);
+	assert(baton_pool_destroy(pool) == 0);
+
+	for (int i = 0; i < SESSIONS; i++) {
+		sent += sessions[i].sent;
+		cancelled += sessions[i].cancelled;
+	}
+	assert(sent + cancelled == PUBLISHERS * MESSAGES);
+	printf("%d messages: each was sent, or cancelled at the end\n", PUBLISHERS * MESSAGES);
+	return 0;
+}
