@@ -33,7 +33,7 @@ static void take(struct baton__driven *driven, uintptr_t left)
 	uintptr_t word = load_relaxed(&driven->inbox);
 	struct baton_job *newest;
 	struct baton_job *oldest = NULL;
-	struct baton_job **end = &driven->list;
+	struct baton_job **end = driven->end;
 
 	/* Ends: each failure is a push.
 	 * [E1] acquire: the jobs; pairs with [E1] in push. seq_cst: after our store of `asleep` in
@@ -43,6 +43,8 @@ static void take(struct baton__driven *driven, uintptr_t left)
 			return;
 	} while (!cas_seq_cst(&driven->inbox, &word, left));
 	newest = (struct baton_job *)word;
+	if (newest)
+		driven->end = &newest->_next;
 	while (newest) {
 		struct baton_job *next = newest->_next;
 
@@ -50,8 +52,6 @@ static void take(struct baton__driven *driven, uintptr_t left)
 		oldest = newest;
 		newest = next;
 	}
-	while (*end)
-		end = &(*end)->_next;
 	*end = oldest;
 }
 
@@ -60,16 +60,28 @@ void baton__driven_take(struct baton__driven *driven)
 	take(driven, 0);
 }
 
+struct baton_job *baton__driven_pop_listed(struct baton__driven *driven)
+{
+	struct baton_job *job = driven->list;
+
+	if (!job)
+		return NULL;
+	driven->list = job->_next;
+	if (!driven->list)
+		driven->end = &driven->list;
+	return job;
+}
+
 struct baton_job *baton__driven_pop(struct baton__driven *driven)
 {
-	struct baton_job *job;
-
 	if (!driven->list)
 		take(driven, 0);
-	job = driven->list;
-	if (job)
-		driven->list = job->_next;
-	return job;
+	return baton__driven_pop_listed(driven);
+}
+
+const struct baton_job *baton__driven_last(const struct baton__driven *driven)
+{
+	return driven->list ? baton_container_of(driven->end, struct baton_job, _next) : NULL;
 }
 
 /* A record is adopted by another thread when its own has ended: hence the session. */
@@ -94,6 +106,7 @@ int baton__driven_adopt(struct baton__driven *driven)
 
 void baton__driven_close(struct baton__driven *driven)
 {
+	driven->gathering = false;
 	take(driven, CLOSED);
 	/* Who has pushed may still be in schedule(). */
 	baton__thread_await_outside(driven);
@@ -114,6 +127,14 @@ static void notify(struct baton__driven *driven)
 		(void)baton__thread_nudge(owner);
 }
 
+/* The owner's own job: nobody else has to be told. */
+static void gather(struct baton__driven *driven, struct baton_job *job)
+{
+	job->_next = NULL;
+	*driven->end = job;
+	driven->end = &job->_next;
+}
+
 static int schedule(struct baton_executor *executor, struct baton_job *job)
 {
 	struct baton__driven *driven = driven_of(executor);
@@ -121,6 +142,10 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 
 	if (status)
 		return status;
+	if (baton__driven_owned(driven) && driven->gathering) {
+		gather(driven, job);
+		return 1;
+	}
 	baton__thread_enter(driven);
 	status = push(driven, job);
 	if (status == 1 && driven->signal)
@@ -162,5 +187,6 @@ void baton__driven_init(struct baton__driven *driven, void (*signal)(struct bato
 		.returned = returned,
 	};
 
-	*driven = (struct baton__driven){.executor = {&ops}, .signal = signal};
+	*driven =
+		(struct baton__driven){.executor = {&ops}, .signal = signal, .end = &driven->list};
 }

@@ -17,7 +17,9 @@ struct baton__driven {
 	struct baton_executor executor;               /* first: found from it */
 	void (*signal)(struct baton__driven *driven); /* the inbox is no longer empty; or NULL */
 	uintptr_t inbox;                              /* newest job, or CLOSED */
-	struct baton_job *list;                       /* oldest job; the owner's */
+	struct baton_job *list; /* oldest job; this and the next two: the owner's */
+	struct baton_job **end; /* of the list */
+	bool gathering; /* jobs of the owner's own go to the list, see baton_loop_gather() */
 	struct baton__thread *owner;
 	uint64_t session; /* the owner's, see thread.h */
 };
@@ -25,8 +27,12 @@ struct baton__driven {
 /* Empty, without an owner. */
 void baton__driven_init(struct baton__driven *driven, void (*signal)(struct baton__driven *driven));
 
-/* The oldest job, or NULL. The owner. */
+/* The oldest job, or NULL; listed: only of those that are in the list. The owner. */
 struct baton_job *baton__driven_pop(struct baton__driven *driven);
+struct baton_job *baton__driven_pop_listed(struct baton__driven *driven);
+
+/* The newest one in the list, or NULL. The owner. */
+const struct baton_job *baton__driven_last(const struct baton__driven *driven);
 
 /* Puts the inbox behind the list. The owner. */
 void baton__driven_take(struct baton__driven *driven);

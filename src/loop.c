@@ -63,12 +63,31 @@ BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 	return baton__driven_adopt(&loop->driven);
 }
 
+/* Jobs that these schedule are for the next call, so that the loop sees its sockets. */
+static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
+{
+	const struct baton_job *last = baton__driven_last(&loop->driven);
+	bool more = last;
+	size_t count = 0;
+
+	loop->driven.gathering = false;
+	while (more && (jobs_max == 0 || count < jobs_max)) {
+		struct baton_job *job = baton__driven_pop_listed(&loop->driven);
+
+		if (!job)
+			break; /* a nested drive has run the others */
+		more = job != last;
+		count++;
+		baton_job_run(job);
+	}
+	if (loop->driven.list)
+		signal_fd(loop);
+	return count;
+}
+
 BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 {
-	struct baton_job *batch;
-	struct baton_job *last = NULL;
 	uint64_t signals;
-	size_t count = 0;
 
 	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
@@ -76,24 +95,19 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
 		;
 	baton__driven_take(&loop->driven);
-	batch = loop->driven.list;
-	for (struct baton_job *job = batch; job; job = job->_next)
-		last = job;
-	/* Jobs that these schedule are for the next call, so that the loop sees its sockets. */
-	while (loop->driven.list && (jobs_max == 0 || count < jobs_max)) {
-		struct baton_job *job = loop->driven.list;
+	return run_listed(loop, jobs_max);
+}
 
-		loop->driven.list = job->_next;
-		count++;
-		if (job == last) {
-			baton_job_run(job);
-			break;
-		}
-		baton_job_run(job);
-	}
-	if (loop->driven.list)
-		signal_fd(loop);
-	return count;
+BATON_EXPORT void baton_loop_gather(struct baton_loop *loop)
+{
+	BATON_ASSERT(baton__driven_owned(&loop->driven));
+	loop->driven.gathering = true;
+}
+
+BATON_EXPORT size_t baton_loop_run_gathered(struct baton_loop *loop)
+{
+	BATON_ASSERT(baton__driven_owned(&loop->driven));
+	return run_listed(loop, 0);
 }
 
 BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)

@@ -166,6 +166,20 @@ int baton_loop_adopt(struct baton_loop *loop);
 size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
 
 /*
+ * What the loop's own callbacks schedule needs no signal: gather, before they are called (or before
+ * the loop sleeps in its poll), and run_gathered when they have been: between the two a job that
+ * the owner's own thread schedules costs neither an atomic operation nor a system call, and is not
+ * announced by the descriptor. run_gathered runs them, and whatever a baton_loop_run() has left;
+ * jobs of other threads signal as ever, and are for baton_loop_run(), which ends the gathering and
+ * runs what was gathered, too. What these jobs schedule is for the next turn, and signals.
+ *
+ * The owner's thread only, which must not go to sleep in between but in the loop's poll, with
+ * nothing gathered before it; in a wait of baton's for one of the gathered tasks it runs them.
+ */
+void baton_loop_gather(struct baton_loop *loop);
+size_t baton_loop_run_gathered(struct baton_loop *loop);
+
+/*
  * Refuses further jobs (-ESHUTDOWN), runs those that are queued, closes the descriptor, frees.
  * Other threads as for baton_manual_destroy().
  */

@@ -63,6 +63,8 @@ static const struct function {
 	{"baton_loop_fd", {0}},
 	{"baton_loop_adopt", {FIRST}},
 	{"baton_loop_run", {0}},
+	{"baton_loop_gather", {0}},
+	{"baton_loop_run_gathered", {0}},
 	{"baton_loop_destroy", {0}},
 	/* baton/fan_out.h */
 	{"baton_fan_out_submit", {FIRST, EINVAL}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the pieces of code in the README's sections on the modules and on the end take for granted. */
+/* What the pieces of code that test/readme/check.sh compiles take for granted. */
 #ifndef BATON_TEST_README_PRELUDE_H
 #define BATON_TEST_README_PRELUDE_H
 

@@ -228,3 +228,140 @@ Test(loop, destroying_it_runs_what_is_queued, .timeout = 10)
 	cr_assert(journal_counts_up(&journal, 0, 200));
 	resource_end(&resource);
 }
+
+/* A resource of the loop, with what is to be run. */
+struct gathered {
+	struct baton_loop *loop;
+	struct baton_resource_config config;
+	struct baton_resource resource;
+	struct journal journal;
+	struct step steps[3];
+};
+
+static void gathered_init(struct gathered *gathered)
+{
+	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
+
+	gathered->loop = loop_create();
+	gathered->journal = (struct journal){0};
+	gathered->config = defaults;
+	gathered->config.executor = baton_loop_executor(gathered->loop);
+	gathered->config.capture_limit = 0;
+	baton_resource_init(&gathered->resource, NULL, NULL, &gathered->config, NULL);
+	steps_init(gathered->steps, 3, &gathered->journal, 0);
+}
+
+static void gathered_end(struct gathered *gathered)
+{
+	resource_end(&gathered->resource);
+	baton_loop_destroy(gathered->loop);
+}
+
+Test(loop, what_its_own_thread_schedules_while_it_gathers_needs_no_signal, .timeout = 10)
+{
+	struct gathered own;
+
+	gathered_init(&own);
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 0, "nothing yet");
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[0].task), 0);
+	cr_assert_not(readable(own.loop));
+	cr_assert_eq(own.journal.count, 0);
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 1);
+	cr_assert_eq(own.journal.count, 1);
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[1].task), 0);
+	cr_assert(readable(own.loop), "that has ended the gathering");
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 0, "it is not among the gathered");
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	cr_assert_not(readable(own.loop));
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[2].task), 0);
+	cr_assert(readable(own.loop), "so has this");
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	cr_assert(journal_counts_up(&own.journal, 0, 3));
+	gathered_end(&own);
+}
+
+Test(loop, what_gathered_jobs_schedule_is_for_the_next_turn, .timeout = 10)
+{
+	struct gathered own;
+	struct step step;
+
+	gathered_init(&own);
+	own.config.quantum = 1;
+	step_init(&step, &own.journal, 3, NULL);
+	baton_task_init(&step.task, resubmits, NULL);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &step.task), 0);
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 1);
+	cr_assert_eq(own.journal.count, 1);
+	cr_assert(readable(own.loop));
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	cr_assert_eq(own.journal.count, 3);
+	gathered_end(&own);
+}
+
+static void *submit_gathered(void *arg)
+{
+	struct gathered *own = arg;
+
+	MUST(baton_submit(&own->resource, &own->steps[0].task) == 0);
+	return NULL;
+}
+
+Test(loop, other_threads_signal_while_it_gathers, .timeout = 10)
+{
+	struct gathered own;
+	struct baton_resource second;
+
+	gathered_init(&own);
+	baton_resource_init(&second, NULL, NULL, &own.config, NULL);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&second, &own.steps[1].task), 0);
+	thread_join(thread_start(submit_gathered, &own));
+	cr_assert(readable(own.loop));
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 1);
+	cr_assert(readable(own.loop), "the other one's is not among the gathered");
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	cr_assert_eq(own.journal.count, 2);
+	cr_assert_not(readable(own.loop));
+	resource_end(&second);
+	gathered_end(&own);
+}
+
+static void *count_step(void *arg)
+{
+	struct journal *journal = arg;
+
+	journal->count++;
+	return NULL;
+}
+
+Test(loop, waiting_for_a_gathered_task_runs_it, .timeout = 10)
+{
+	struct gathered own;
+
+	gathered_init(&own);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[0].task), 0);
+	cr_assert_eq(baton_call(&own.resource, count_step, &own.journal, NULL), 0);
+	cr_assert_eq(own.journal.count, 2);
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 0);
+	gathered_end(&own);
+}
+
+Test(loop, run_and_destroy_run_what_was_gathered, .timeout = 10)
+{
+	struct gathered own;
+
+	gathered_init(&own);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[0].task), 0);
+	cr_assert_eq(baton_loop_run(own.loop, 0), 1);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &own.steps[1].task), 0);
+	baton_loop_destroy(own.loop);
+	cr_assert(journal_counts_up(&own.journal, 0, 2));
+	resource_end(&own.resource);
+}

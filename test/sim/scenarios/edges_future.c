@@ -219,6 +219,40 @@ SIM_SCENARIO(edge_loop, "[E1] [E2] a loop is told of jobs as soon as it has an o
 	}
 }
 
+static struct baton_plain_job own_jobs[2];
+
+/* In one turn after the other: what it gathers itself, and what others have sent. */
+static void run_gathering_loop(void *argument)
+{
+	(void)argument;
+	sim_require(baton_loop_adopt(loop) == 0);
+	for (int i = 0; i < 2; i++) {
+		baton_loop_gather(loop);
+		baton_plain_job_init(&own_jobs[i], count_job, NULL);
+		sim_require(baton_executor_schedule(baton_loop_executor(loop), &own_jobs[i].job) ==
+		            0);
+		if (i == 0)
+			(void)baton_loop_run_gathered(loop);
+		else
+			(void)baton_loop_run(loop, 0);
+	}
+	while (load_relaxed(&ran) < 4)
+		if (!baton_loop_run(loop, 0))
+			sim_yield();
+	baton_loop_destroy(loop);
+	sim_require(data == 4);
+}
+
+SIM_SCENARIO(edge_loop_gathers, "[E1] a loop that gathers its own jobs loses none of the others'")
+{
+	sim_require(baton_loop_create(&loop) == 0);
+	sim_start(run_gathering_loop, NULL);
+	for (int i = 0; i < 2; i++) {
+		baton_plain_job_init(&jobs[i], count_job, NULL);
+		sim_require(baton_executor_schedule(baton_loop_executor(loop), &jobs[i].job) == 0);
+	}
+}
+
 /* ---- Cancelling what is queued does not wait for the executor ---- */
 
 SIM_SCENARIO(edge_cancel_queued, "a task of a queued resource is unlinked by who cancels it")
