@@ -39,9 +39,9 @@ static void loop_alarmed(uv_timer_t *timer)
 	struct loop *loop = timer->data;
 
 	loop->alarm_at = BATON_NEVER;
-	executor_gather(&loop->executor);
+	baton_loop_gather(loop->executor);
 	must(baton_timers_poll(loop->timers) < 0 ? -EINVAL : 0, "poll the timers");
-	executor_run(&loop->executor, false);
+	baton_loop_run_gathered(loop->executor);
 }
 
 /* One that is too early, since deadlines have moved away, finds nothing, and costs one look. */
@@ -66,7 +66,7 @@ static void loop_prepare(uv_prepare_t *prepare)
 
 	loop_look_after(loop);
 	loop_set_alarm(loop);
-	executor_gather(&loop->executor);
+	baton_loop_gather(loop->executor);
 }
 
 static void loop_turn(uv_check_t *check)
@@ -75,7 +75,10 @@ static void loop_turn(uv_check_t *check)
 	const bool signalled = loop->signalled;
 
 	loop->signalled = false;
-	executor_run(&loop->executor, signalled);
+	if (signalled)
+		baton_loop_run(loop->executor, 0);
+	else
+		baton_loop_run_gathered(loop->executor);
 	loop_look_after(loop);
 }
 
@@ -223,7 +226,7 @@ static void *loop_thread(void *arg)
 {
 	struct loop *loop = arg;
 
-	must(executor_adopt(&loop->executor), "adopt the loop");
+	must(baton_loop_adopt(loop->executor), "adopt the loop");
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	return NULL;
 }
@@ -235,7 +238,7 @@ static int loop_init_uv(struct loop *loop)
 
 	if (status != 0)
 		return status;
-	status = uv_poll_init(&loop->uv, &loop->poll, baton_loop_fd(loop->executor.remote));
+	status = uv_poll_init(&loop->uv, &loop->poll, baton_loop_fd(loop->executor));
 	if (status != 0) {
 		uv_loop_close(&loop->uv);
 		return status;
@@ -260,7 +263,7 @@ static int loop_init_uv(struct loop *loop)
 static int loop_init_baton(struct loop *loop)
 {
 	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
-	int status = executor_init(&loop->executor);
+	int status = baton_loop_create(&loop->executor);
 
 	if (status != 0)
 		return status;
@@ -268,14 +271,14 @@ static int loop_init_baton(struct loop *loop)
 	timers.resolution_ns = LOOP_TICK;
 	status = baton_timers_create(&loop->timers, &timers);
 	if (status != 0)
-		executor_destroy(&loop->executor);
+		baton_loop_destroy(loop->executor);
 	return status;
 }
 
 static void loop_deinit_baton(struct loop *loop)
 {
 	must(baton_timers_destroy(loop->timers), "free the timers");
-	executor_destroy(&loop->executor);
+	baton_loop_destroy(loop->executor);
 }
 
 int loop_start(struct loop *loop, struct broker *broker)
@@ -289,7 +292,7 @@ int loop_start(struct loop *loop, struct broker *broker)
 	loop->config = defaults;
 	loop->config.capture_limit = 0;
 	loop->config.quantum = LOOP_QUANTUM;
-	loop->config.executor = &loop->executor.base;
+	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->connection_config = loop->config;
 	loop->connection_config.batch_end = connection_drained;
 	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
@@ -319,7 +322,7 @@ void loop_join(struct loop *loop)
 
 void loop_deinit(struct loop *loop)
 {
-	must(executor_adopt(&loop->executor), "adopt the loop");
+	must(baton_loop_adopt(loop->executor), "adopt the loop");
 	baton_resource_close(&loop->resource);
 	baton_resource_deinit(&loop->resource);
 	loop_deinit_baton(loop);

@@ -17,7 +17,6 @@
 #include <baton/resource.h>
 #include <baton/timer.h>
 
-#include "executor.h"
 #include "stats.h"
 #include "tls.h"
 
@@ -41,7 +40,7 @@ struct loop {
 	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
 	uv_timer_t finish;           /* while it stops */
 	struct broker *broker;
-	struct executor executor;
+	struct baton_loop *executor;
 	struct baton_resource_config config;            /* of what runs on this thread alone */
 	struct baton_resource_config connection_config; /* the same, with connection_drained() */
 	struct baton_resource resource; /* the loop's own: accept, end of connections, stop */
