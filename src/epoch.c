@@ -61,7 +61,8 @@ static BATON_COLD int first_section(void)
 
 BATON_EXPORT int baton_epoch_enter(void)
 {
-	if (BATON_UNLIKELY(!baton__self->epoch)) {
+	/* The depth: in a child of fork that baton cannot serve, a thread may have its record. */
+	if (BATON_UNLIKELY(!baton__self->epoch || baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = first_section();
 
 		if (error)

@@ -142,6 +142,9 @@ bool baton__nameset_add(struct baton__nameset *set, struct baton_registry_entry 
 	changing = set;
 	/* [Y1] release: the entry and all around it; pairs with [Y1] in same_name, next */
 	store_release(&entry->_hash, hash);
+	/* Concurrency Kit does not do this: on other machines than x86 who finds the entry could
+	 * read what was there before it. */
+	ck_pr_fence_store();
 	if (!ck_hs_put(&set->entries, hash, entry))
 		return false;
 	store_relaxed(&set->count, set->count + 1); /* for those who ask how many */

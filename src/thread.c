@@ -172,6 +172,8 @@ void baton__thread_detach(void)
 	if (thread == &nobody)
 		return;
 	BATON_ASSERT(!thread->top || baton__forked());
+	/* Else nothing would ever be reclaimed again, and who adopts the record would be inside. */
+	BATON_ASSERT(!thread->epoch || !thread->epoch->active || baton__forked());
 	baton__node_flush(thread);
 	store_relaxed(&thread->member, NULL);
 	baton__self = &nobody;

@@ -30,7 +30,7 @@ extern "C" {
  * Begins a section of this thread: what it finds by acquire loads from here on stays, even if
  * somebody retires it, until the section's end. Sections nest; they are short: while one lasts,
  * what is retired anywhere in the process stays. A wait, or a task that may run others' tasks, does
- * not belong into one.
+ * not belong into one. A thread does not end in one (asserted).
  *
  * Progress: wait-free, one atomic read-modify-write; a thread's first one allocates.
  * Errors: -ENOMEM: a thread's first call. -ECHILD: after fork, see pool.h.

@@ -4,6 +4,8 @@
 
 #include <baton/epoch.h>
 
+#include <signal.h>
+
 struct thing {
 	struct baton_retired retired;
 	atomic_bool *gone;
@@ -200,4 +202,16 @@ Test(epoch, a_limbo_waits_at_its_end_for_sections, .timeout = 10)
 	baton_limbo_destroy(limbo);
 	cr_assert(atomic_load(&gone));
 	thread_join(thread);
+}
+
+static void *enter_and_end(void *arg)
+{
+	(void)arg;
+	MUST(baton_epoch_enter() == 0);
+	return NULL;
+}
+
+Test(epoch, a_thread_that_ends_in_a_section_is_stopped, .timeout = 10, .signal = SIGABRT)
+{
+	thread_join(thread_start(enter_and_end, NULL));
 }

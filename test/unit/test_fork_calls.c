@@ -2,6 +2,8 @@
 /* fork: every call in the child of a process with a pool says -ECHILD, and changes nothing. */
 #include "support.h"
 
+#include <baton/epoch.h>
+#include <baton/registry.h>
 #include <baton/suspend.h>
 #include <baton/timer.h>
 #include <baton/window.h>
@@ -20,12 +22,42 @@ struct parent {
 	struct baton_loop *loop; /* nobody's yet */
 	struct baton_resource resource;
 	struct baton_future queued; /* of a task */
-	int status;                 /* of the child */
+	struct baton_registry *registry;
+	struct baton_registry_entry *entry; /* "a" in it */
+	int status;                         /* of the child */
 };
 
 static void *nothing(void *arg)
 {
 	return arg;
+}
+
+static bool visit(struct baton_registry_entry *entry, void *arg)
+{
+	(void)entry;
+	*(bool *)arg = true;
+	return true;
+}
+
+/* Also where the thread has read the registry before. */
+static int check_registry(struct parent *parent)
+{
+	const struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	struct baton_registry_entry *entry = NULL;
+	struct baton_registry *registry = NULL;
+	struct baton_limbo *limbo = NULL;
+	bool visited = false;
+
+	CHECK(31, baton_epoch_enter() == -ECHILD && !baton_epoch_inside());
+	CHECK(32, baton_limbo_create(&limbo) == -ECHILD && !limbo);
+	CHECK(33, baton_registry_create(&options, &registry) == -ECHILD && !registry);
+	CHECK(34, baton_registry_find(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
+	CHECK(35, baton_registry_acquire(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
+	CHECK(36, baton_registry_walk(parent->registry, visit, &visited) == -ECHILD && !visited);
+	CHECK(37, baton_registry_release(parent->entry) == -ECHILD);
+	CHECK(38, baton_registry_destroy(parent->registry) == -ECHILD);
+	return 0;
 }
 
 static int check(struct parent *parent)
@@ -64,7 +96,7 @@ static int check(struct parent *parent)
 	CHECK(21, baton_quiesce(NULL, 0, NULL, NULL) == -ECHILD);
 	CHECK(22, baton_window_set_limit(&window, 1) == -ECHILD);
 	CHECK(23, baton_window_cancel(&window) == -ECHILD);
-	return 0;
+	return check_registry(parent);
 }
 
 /* Returns in the parent. -n: the child was ended by signal n. */
@@ -90,7 +122,12 @@ static void *forks(void *arg)
 static void parent_init(struct parent *parent, struct step *step, struct journal *journal,
                         struct baton_manual *manual, struct baton_resource_config *config)
 {
+	const struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+
 	memset(parent, 0, sizeof(*parent));
+	MUST(baton_registry_create(&options, &parent->registry) == 0);
+	MUST(baton_registry_acquire(parent->registry, "a", 1, &parent->entry) == 0);
 	parent->pool = pool_of(1);
 	parent->status = -1;
 	MUST(baton_loop_create(&parent->loop) == 0);
@@ -107,6 +144,8 @@ static void parent_end(struct parent *parent, struct baton_manual *manual)
 	(void)baton_manual_run_until_idle(manual);
 	cr_assert_eq(baton_future_poll(&parent->queued), BATON_DONE, "the parent goes on");
 	resource_end(&parent->resource);
+	cr_assert_eq(baton_registry_release(parent->entry), 0);
+	cr_assert_eq(baton_registry_destroy(parent->registry), 0);
 	baton_loop_destroy(parent->loop);
 	cr_assert_eq(baton_pool_destroy(parent->pool), 0);
 	baton_manual_destroy(manual);
