@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "hash.h"
 #include "log.h"
 #include "loop.h"
 #include "must.h"
@@ -80,16 +80,15 @@ static int start_timers(struct broker *broker)
 int broker_init(struct broker *broker)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
-	int status = start_pools(broker);
+	int status;
 
+	hash_begin();
+	status = start_pools(broker);
 	if (status != 0) {
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pool: %s", strerror(-status));
 		return status;
 	}
 	must(start_timers(broker), "timers");
-	/* Names come from strangers. Where there is no randomness, the tables may be guessed. */
-	if (getrandom(&broker->seed, sizeof(broker->seed), GRND_NONBLOCK) < 0)
-		broker->seed = (uintptr_t)broker->timers;
 	log_start(broker->slow_pool);
 	broker->config = defaults;
 	broker->config.executor = baton_pool_executor(broker->pool);

@@ -43,7 +43,6 @@ struct broker {
 	struct baton_pool *pool;
 	struct baton_pool *slow_pool;        /* for what may take its time: passwords, the log */
 	struct baton_timers *timers;         /* of the sessions */
-	uint64_t seed;                       /* of tables of names */
 	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
 	struct matcher matcher;
 	struct table table;

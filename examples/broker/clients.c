@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "broker.h"
+#include "hash.h"
 #include "join.h"
 #include "log.h"
 #include "must.h"
@@ -30,7 +31,9 @@ static struct ck_malloc clients_memory = {.malloc = clients_malloc, .free = clie
 
 static unsigned long clients_hash(const void *object, unsigned long seed)
 {
-	return names_hash(((const struct session *)object)->client_id, seed);
+	const struct slice id = ((const struct session *)object)->client_id;
+
+	return hash_bytes(id.bytes, id.size, seed);
 }
 
 static bool clients_same(const void *a, const void *b)
@@ -52,8 +55,9 @@ static void clients_remove(struct clients *clients, struct session *session)
 	(void)ck_hs_remove(&clients->sessions,
 	                   CK_HS_HASH(&clients->sessions, clients_hash, session), session);
 	clients_removed(clients, session);
-	/* Tombstones lengthen the search for what is not there. */
-	if (++clients->removed > CLIENTS_SIZE_FIRST + ck_hs_count(&clients->sessions) &&
+	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it
+	 * costs to copy goes by the most that it has ever held. */
+	if (++clients->removed > CLIENTS_SIZE_FIRST + clients->count_max / 2 &&
 	    ck_hs_rebuild(&clients->sessions))
 		clients->removed = 0;
 }
@@ -80,6 +84,8 @@ static void clients_replace(struct clients *clients, struct session *other, stru
 		join_refuse(join); /* no memory */
 		return;
 	}
+	if (ck_hs_count(&clients->sessions) > clients->count_max)
+		clients->count_max = ck_hs_count(&clients->sessions);
 	session->registered = true;
 	session->directed = join->number;
 	session_reference(session);
@@ -190,7 +196,7 @@ int clients_init(struct clients *clients, struct broker *broker)
 	                    &clients->stats);
 	clients->broker = broker;
 	return ck_hs_init(&clients->sessions, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, clients_hash,
-	                  clients_same, &clients_memory, CLIENTS_SIZE_FIRST, broker->seed)
+	                  clients_same, &clients_memory, CLIENTS_SIZE_FIRST, 0)
 	               ? 0
 	               : -ENOMEM;
 }

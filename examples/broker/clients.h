@@ -26,7 +26,8 @@ struct clients {
 	struct broker *broker;
 	struct ck_hs sessions; /* by client id; touched under this resource's baton only */
 	size_t removed;        /* since the set was rebuilt */
-	size_t kept;           /* of them, with clean session 0 */
+	size_t count_max;
+	size_t kept; /* of them, with clean session 0 */
 	uint64_t joins;
 };
 

@@ -30,6 +30,8 @@ struct topic;
 struct subscription {
 	struct subscription *node_next; /* atomic */
 	struct subscription *session_next;
+	struct subscription **node_link;    /* what points to it, for who changes the tree */
+	struct subscription **session_link; /* likewise */
 	struct tree_node *node;
 	struct session *session; /* counted */
 	uint64_t id;             /* never used again */

@@ -9,16 +9,6 @@ bool names_equal(struct slice a, struct slice b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-/* FNV-1a, and a last mix, since tables choose by the low bits. */
-uint64_t names_hash(struct slice name, uint64_t seed)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (seed * UINT64_C(0x9e3779b97f4a7c15));
-
-	for (size_t i = 0; i < name.size; i++)
-		hash = (hash ^ (unsigned char)name.bytes[i]) * UINT64_C(0x100000001b3);
-	return hash ^ (hash >> 29);
-}
-
 /* The length of the well-formed sequence at `at` (Unicode's table 3-7); 0: there is none. */
 static size_t utf8_sequence(const unsigned char *at, size_t size)
 {

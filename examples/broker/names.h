@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Some bytes of somebody else's memory. */
 struct slice {
@@ -20,9 +19,6 @@ struct slice {
 #define NAMES_LEVELS_MAX 128
 
 bool names_equal(struct slice a, struct slice b);
-
-/* For tables; names come from strangers, so where it matters the seed is not to be guessed. */
-uint64_t names_hash(struct slice name, uint64_t seed);
 
 /* UTF-8 without overlong forms, surrogates and NUL. */
 bool names_utf8_valid(struct slice text);

@@ -7,6 +7,7 @@
 
 #include "broker.h"
 #include "connection.h"
+#include "hash.h"
 #include "join.h"
 #include "loop.h"
 #include "request.h"
@@ -67,7 +68,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 /* The topic: looked up once, then found in the connection's own small table. */
 static struct topic *find_topic(struct connection *connection, struct slice name)
 {
-	const uint64_t hash = names_hash(name, 0);
+	const uint64_t hash = hash_bytes(name.bytes, name.size, 0);
 	struct topic_use **slot = &connection->topics[hash % CONNECTION_TOPICS];
 	struct topic_use *use = *slot;
 

@@ -49,6 +49,10 @@ struct request {
 	struct packet *answer; /* for the connection of this epoch */
 	uint64_t epoch;
 	struct subscription *removed; /* out of the tree; by session_next */
+	/* For the table: those of them of which it has not told yet, and how far it is. */
+	const struct subscription *untold;
+	size_t step;
+	struct request *next;
 	size_t count;
 	struct request_filter *filters;
 };

@@ -4,7 +4,8 @@
  * without a resource; connections keep what they have looked up. What makes topics, ends them, and
  * carries changes of the subscription tree to those that they concern (request.h), are tasks of the
  * registry's resource: so a change stands between two topics' beginnings. A filter with wildcards
- * costs one pass over the topics; a message costs nothing here.
+ * costs one pass over the topics; a message costs nothing here. A request of many such filters
+ * takes several tasks, with new topics, and steps of other sessions' requests, in between.
  */
 #ifndef BROKER_TABLE_H
 #define BROKER_TABLE_H
@@ -23,6 +24,10 @@ struct table {
 	struct baton_registry *topics;
 	struct baton_resource_stats stats;
 	struct broker *broker;
+
+	/* Under its baton; each session's in order. A task for the first one is under way. */
+	struct request *requests;
+	struct request **requests_end;
 };
 
 /* Errors: -ENOMEM. */

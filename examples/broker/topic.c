@@ -11,8 +11,20 @@
 #include "retained.h"
 #include "session.h"
 
-/* The entries [first, end) are one session's; the highest QoS among them counts. */
-static size_t topic_group_end(const struct topic *topic, size_t first, uint8_t *qos)
+/* What is retained is older than all that comes from here on. */
+static void topic_send_due(const struct topic *topic, struct topic_entry *entry)
+{
+	if (!entry->retained_due)
+		return;
+	entry->retained_due = false;
+	retained_send(topic, entry);
+}
+
+/*
+ * The entries [first, end) are one session's; the highest QoS among them counts. What is due to
+ * them goes before the message.
+ */
+static size_t topic_group(const struct topic *topic, size_t first, uint8_t *qos)
 {
 	size_t end = first;
 
@@ -20,6 +32,7 @@ static size_t topic_group_end(const struct topic *topic, size_t first, uint8_t *
 	do {
 		if (topic->entries[end].qos > *qos)
 			*qos = topic->entries[end].qos;
+		topic_send_due(topic, &topic->entries[end]);
 		end++;
 	} while (end < topic->count &&
 	         topic->entries[end].session == topic->entries[first].session);
@@ -42,7 +55,7 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	for (size_t i = 0, end; i < topic->count; i = end) {
 		struct packet *packet;
 
-		end = topic_group_end(topic, i, &qos);
+		end = topic_group(topic, i, &qos);
 		if (message->publish.qos < qos)
 			qos = message->publish.qos;
 		packet = packet_create(message, qos, false, true);
@@ -199,10 +212,8 @@ static int topic_run_change(struct baton_task *task)
 		break;
 	case TOPIC_RETAINED:
 		entry = topic_find(topic, change->id);
-		if (entry != NULL && entry->retained_due) {
-			entry->retained_due = false;
-			retained_send(topic, entry);
-		}
+		if (entry != NULL)
+			topic_send_due(topic, entry);
 		break;
 	case TOPIC_REMOVE:
 		topic_remove(topic, change->id);

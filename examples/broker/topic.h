@@ -12,11 +12,13 @@
  * after the subscription was entered: what happened before a task of the table is visible to later
  * ones. One that is made between the two is reached in both ways, and knows the subscription by its
  * id. A removal goes the same way: who is made before it is applied is told of it, who is made
- * after it does not find the subscription.
+ * after it does not find the subscription. All this is about one subscription; of several in one
+ * request each may be applied by a task of its own.
  *
  * Retained messages, once for each SUBSCRIBE: a change carries the version of its SUBSCRIBE, an
- * entry the newest one that it knows. TOPIC_ADD of a newer one makes the retained message due;
- * whatever is retained before TOPIC_RETAINED comes is sent live, and nothing is due any more. A
+ * entry the newest one that it knows. TOPIC_ADD of a newer one makes the retained message due until
+ * TOPIC_RETAINED comes. If another one is retained before that, it is sent live, and nothing is due
+ * any more; a message that is not retained goes out behind what is due, since it is younger. A
  * version that the topic has read in the tree itself makes nothing due: then the topic is younger
  * than the subscription, and all that it ever retained was sent live.
  *
@@ -90,7 +92,7 @@ void topic_unuse(struct topic_use *use);
 
 enum topic_change_kind {
 	TOPIC_ADD,      /* with all a subscriber gets: enters it, or changes its QoS */
-	TOPIC_RETAINED, /* sends it the retained message, unless it came meanwhile as a live one */
+	TOPIC_RETAINED, /* sends it the retained message, if that is still due */
 	TOPIC_REMOVE,
 };
 

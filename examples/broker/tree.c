@@ -8,6 +8,7 @@
 
 #include <baton/resource.h>
 
+#include "hash.h"
 #include "must.h"
 
 #define TREE_SIZE_FIRST 64
@@ -69,7 +70,7 @@ static bool tree_same(const void *first, const void *second)
 
 static uint64_t tree_key_hash(const struct tree_node *parent, struct slice level)
 {
-	const uint64_t hash = names_hash(level, (uintptr_t)parent);
+	const uint64_t hash = hash_bytes(level.bytes, level.size, (uintptr_t)parent);
 
 	return hash == 0 ? 1 : hash;
 }
@@ -99,9 +100,12 @@ static struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, s
 		parent->children++;
 	/* Release: the node, for tree_same(). */
 	__atomic_store_n(&node->hash, hash, __ATOMIC_RELEASE);
+	/* Before the node is in the set, also where that is not x86. */
+	ck_pr_fence_store();
 	tree_changing = tree;
 	must(ck_hs_put(&tree->nodes, hash, node) ? 0 : -ENOMEM, "add a filter");
-	tree->count++;
+	if (++tree->count > tree->count_max)
+		tree->count_max = tree->count;
 	return node;
 }
 
@@ -124,8 +128,9 @@ void tree_prune(struct tree *tree, struct tree_node *node)
 			above->children--;
 		node = above;
 	}
-	/* Tombstones lengthen the search for what is not there. */
-	if (tree->removed > TREE_SIZE_FIRST + tree->count && ck_hs_rebuild(&tree->nodes))
+	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it
+	 * costs to copy goes by the most that it has ever held. */
+	if (tree->removed > TREE_SIZE_FIRST + tree->count_max / 2 && ck_hs_rebuild(&tree->nodes))
 		tree->removed = 0;
 	baton_limbo_poll(tree->limbo);
 }

@@ -41,6 +41,7 @@ struct tree {
 	struct baton_limbo *limbo;
 	size_t removed; /* since the set was rebuilt */
 	size_t count;
+	size_t count_max;
 };
 
 /* Errors: -ENOMEM. deinit: no node is left. */

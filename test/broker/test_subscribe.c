@@ -242,6 +242,75 @@ STORY(subscribe_is_refused_where_denied, .mosquitto = "needs a plugin for it")
 	expect_silence(client, 200);
 }
 
+/* Filters without the story's name in front, all in one packet. */
+static void subscribe_to_many(struct client *client, const char *format, unsigned int count)
+{
+	static unsigned char body[1000000];
+	unsigned char header[] = {0x82, 0, 0, 0, 0, 1};
+	size_t size = 0, rest;
+
+	for (unsigned int i = 0; i < count; i++) {
+		const int length = sprintf((char *)body + size + 2, format, i);
+
+		body[size] = 0;
+		body[size + 1] = (unsigned char)length;
+		size += 2 + (size_t)length;
+		body[size++] = 0;
+	}
+	rest = size + 2;
+	header[1] = (unsigned char)((rest & 127) | 128);
+	header[2] = (unsigned char)((rest >> 7 & 127) | 128);
+	header[3] = (unsigned char)(rest >> 14);
+	client_send(client, header, sizeof(header));
+	client_send(client, body, size);
+}
+
+STORY(subscribe_to_many_filters_delays_nobody, .timeout = 30)
+{
+	struct client *greedy, *other;
+	long long began;
+
+	start_server("");
+	greedy = join("greedy clean");
+	other = join("other clean");
+	began = story_clock();
+	for (int i = 0; i < 2; i++) /* the second time each of them is there */
+		subscribe_to_many(greedy, "a/%u", 50000);
+	for (int i = 0; i < 20; i++)
+		subscribe(other, "t:0 u/+:0");
+	for (int i = 0; i < 2; i++)
+		check(client_next(greedy, story_scaled(CLIENT_PATIENCE_MS)) != NULL, "no SUBACK");
+	for (int i = 0; i < 20; i++)
+		unsubscribe(other, "t u/+");
+	check(story_clock() - began < story_scaled(2000), "it took %lld ms", story_clock() - began);
+}
+
+/* Each filter with a wildcard is held against each topic that there is. */
+STORY(subscribe_to_many_wildcards_delays_nobody, .timeout = 30)
+{
+	struct client *greedy, *publisher;
+	long long began;
+
+	start_server("");
+	greedy = join("greedy clean");
+	publisher = join("publisher clean");
+	for (int i = 0; i < 2000; i++)
+		say(publisher, "PUBLISH retain q0 ^t/%d x", i);
+	ping(publisher);
+	subscribe_to_many(greedy, "+/+/%u", 30000);
+	for (int i = 0; client_next(greedy, 5) == NULL; i++) {
+		began = story_clock();
+		publish(publisher, 1, "^new/%d x", i);
+		/* Many enough to be interrupted themselves. */
+		say(publisher, "SUBSCRIBE 1 a/+:0 b/+:0 c/+:0 d/+:0 e/+:0 f/+:0 g/+:0 h/+:0");
+		say(publisher, "UNSUBSCRIBE 2 a/+ b/+ c/+ d/+ e/+ f/+ g/+ h/+");
+		expect(publisher, "SUBACK 1 0 0 0 0 0 0 0 0");
+		expect(publisher, "UNSUBACK 2");
+		check(story_clock() - began < story_scaled(500), "it took %lld ms",
+		      story_clock() - began);
+	}
+}
+
 STORY(subscribe_to_a_thousand_filters, .timeout = 30)
 {
 	struct client *publisher = join("publisher clean"), *client = join("a clean");
