@@ -65,8 +65,10 @@ bool connection_quiet(const struct connection *connection)
 {
 	/* Acquire: what the releases of others had submitted before is submitted. */
 	const uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_ACQUIRE);
+	/* A will that waits for the end is charged, and not on its way. */
+	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
 
-	return (charges & ~CONNECTION_PAUSED) < CONNECTION_REFERENCES_MAX;
+	return (charges & ~CONNECTION_PAUSED) - waits < CONNECTION_REFERENCES_MAX;
 }
 
 void connection_charge_more(struct connection *connection, uint64_t cost)
@@ -161,7 +163,8 @@ void connection_turn(struct connection *connection)
 	else if (!connection->closing && more && !connection->paused &&
 	         input_start(connection) != 0)
 		connection_close(connection);
-	if (connection->session != NULL && !connection->announced)
+	/* Not if it was closed in this same turn: nobody would count it out again. */
+	if (!connection->closing && connection->session != NULL && !connection->announced)
 		connection_announce(connection);
 	if (!connection->closing)
 		output_flush(connection);

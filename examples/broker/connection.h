@@ -15,7 +15,7 @@
  * there has the loop read on. At zero nobody can submit to it any more; its resource closes, and
  * the finaliser, on the loop thread, frees it. What the broker has to say to the client itself,
  * such as acknowledgements, is charged too until it is written: who asks and does not read the
- * answers is not read.
+ * answers is not read. And so are its SUBSCRIBEs, while they are on their way (request.h).
  *
  * Silent and stuck clients are found by a timer of the connection (deadline.c).
  */

@@ -102,8 +102,9 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 		else if (status == 0)
 			break; /* it is kept until its password is known to be right */
 		used += frame.size;
-		if (!connection->closing && connection_crowded(connection))
-			connection_charge(connection, 0); /* it does not read our answers */
+		/* It does not read our answers. (Once it is paused, `resume` may be on its way.) */
+		if (!connection->closing && !connection->paused && connection_crowded(connection))
+			connection_charge(connection, 0);
 	}
 	if (used > 0)
 		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */
@@ -162,8 +163,8 @@ static bool input_decrypt(struct connection *connection)
 		if (!input_handle(connection, bytes, (size_t)size))
 			return false;
 	}
-	if (size < 0 && connection->session == NULL && size == -EPROTO)
-		connection->why = "TLS handshake";
+	if (size == -EPROTO)
+		connection->why = connection->session == NULL ? "TLS handshake" : "broken TLS";
 	if (size < 0)
 		connection_close(connection);
 	return true;

@@ -48,6 +48,13 @@ static void login_destroy(struct login *login)
 	free(login);
 }
 
+/* At the end nobody looks at passwords any more, and nobody is told that his is wrong. */
+static bool login_hurried(const struct login *login)
+{
+	/* Relaxed: a hint. Who has seen it in login_run() submitted us after that. */
+	return __atomic_load_n(&login->connection->loop->broker->ending, __ATOMIC_RELAXED);
+}
+
 /* On the loop's thread, with the verdict. */
 static int login_run_done(struct baton_task *task)
 {
@@ -57,6 +64,8 @@ static int login_run_done(struct baton_task *task)
 	if (!connection->closing && login->good) {
 		connection->admitted = true;
 		connection_read_on(connection);
+	} else if (!connection->closing && login_hurried(login)) {
+		connection_fail(connection, "the broker ends");
 	} else if (!connection->closing) {
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
 		         (int)login->user.size, login->user.bytes);

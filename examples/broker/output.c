@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a connection writes. The packets wait in a list; a turn of the loop writes as many as fit
- * into one vector, and again, until the socket takes no more. Then one uv_write holds a vector's
- * worth and tells when the socket has taken it. Packets leave the list when they are written; with
- * TLS, when they are encrypted, of which there is never more than OUTPUT_TLS ahead of the socket.
+ * into one vector, and again, until the socket takes no more. Then one uv_write holds the first few
+ * buffers and tells when the socket has taken them. Packets leave the list when they are written;
+ * with TLS, when they are encrypted, of which there is never more than OUTPUT_TLS ahead of the
+ * socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "tls.h"
 
 #define OUTPUT_VECTOR 512
+#define OUTPUT_WAIT 4 /* of these in one uv_write, see output_wait() */
 #define OUTPUT_TLS (4 * TLS_RECORD_MAX)
 
 size_t output_cost(const struct packet *packet)
@@ -52,7 +54,7 @@ static unsigned int vector_add(uv_buf_t *buffer, const void *bytes, size_t size,
 }
 
 /* The bytes from the first packet on, but for those already written. */
-static unsigned int vector_fill(const struct connection *connection, uv_buf_t *vector, size_t *size)
+static unsigned int vector_fill(const struct connection *connection, uv_buf_t *vector)
 {
 	size_t skip = connection->output_offset;
 	unsigned int count = 0;
@@ -70,9 +72,6 @@ static unsigned int vector_fill(const struct connection *connection, uv_buf_t *v
 			count += vector_add(&vector[count], message->publish.payload.bytes,
 			                    message->publish.payload.size, &skip);
 	}
-	*size = 0;
-	for (unsigned int i = 0; i < count; i++)
-		*size += vector[i].len;
 	return count;
 }
 
@@ -125,24 +124,30 @@ static void output_written(uv_write_t *write, int status)
 
 	free(connection->spill);
 	connection->spill = NULL;
-	if (connection->closing)
-		return; /* it counts as an attempt, see output_drop() */
-	connection->writing = 0;
-	if (status < 0) {
+	if (status < 0)
 		connection_close(connection);
-		return;
-	}
+	if (connection->closing)
+		return; /* some of it may have come: an attempt, see output_drop() */
+	connection->writing = 0;
 	if (plain)
 		output_consume(connection, size);
 	connection_dirty(connection);
 }
 
-/* The socket takes no more now: libuv shall write these when it does. 0, or an error. */
-static int output_wait(struct connection *connection, const uv_buf_t *vector, unsigned int count,
-                       size_t size)
+/*
+ * The socket takes no more now: libuv shall write the first of these when it does. 0, or an error.
+ * For more than OUTPUT_WAIT buffers libuv takes memory; when there is none, it (1.44) goes on
+ * waiting for that write, and its loop never ends.
+ */
+static int output_wait(struct connection *connection, const uv_buf_t *vector, unsigned int count)
 {
+	size_t size = 0;
 	int status;
 
+	if (count > OUTPUT_WAIT)
+		count = OUTPUT_WAIT;
+	for (unsigned int i = 0; i < count; i++)
+		size += vector[i].len;
 	connection->write.data = connection;
 	status = uv_write(&connection->write, (uv_stream_t *)&connection->tcp, vector, count,
 	                  output_written);
@@ -158,7 +163,6 @@ static int output_write(struct connection *connection)
 {
 	uv_buf_t vector[OUTPUT_VECTOR];
 	unsigned int count;
-	size_t size;
 	int result;
 
 	if (connection->output_first == NULL)
@@ -167,11 +171,11 @@ static int output_write(struct connection *connection)
 		output_consume(connection, 0); /* a packet may be empty */
 		return 1;
 	}
-	count = vector_fill(connection, vector, &size);
+	count = vector_fill(connection, vector);
 	connection->loop->stats.writes++;
 	result = uv_try_write((uv_stream_t *)&connection->tcp, vector, count);
 	if (result == UV_EAGAIN)
-		return output_wait(connection, vector, count, size);
+		return output_wait(connection, vector, count);
 	if (result > 0)
 		output_consume(connection, (size_t)result);
 	return result < 0 ? result : 1;
@@ -182,8 +186,8 @@ static int output_encrypt(struct connection *connection)
 {
 	unsigned char *const record = connection->loop->record;
 	uv_buf_t vector[OUTPUT_VECTOR];
-	size_t size, used = 0;
-	const unsigned int count = vector_fill(connection, vector, &size);
+	size_t used = 0;
+	const unsigned int count = vector_fill(connection, vector);
 	int status;
 
 	for (unsigned int i = 0; i < count && used < TLS_RECORD_MAX; i++) {
@@ -229,7 +233,7 @@ static int output_write_tls(struct connection *connection)
 	memcpy(connection->spill, bytes, size);
 	tls_taken(connection->tls, size);
 	buffer.base = (char *)connection->spill;
-	return output_wait(connection, &buffer, 1, size);
+	return output_wait(connection, &buffer, 1);
 }
 
 void output_flush(struct connection *connection)

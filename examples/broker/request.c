@@ -39,7 +39,7 @@ static struct packet *request_create_answer(const struct request *request, uint8
 	return answer;
 }
 
-struct request *request_create(const struct connection *connection, const struct codec_frame *frame,
+struct request *request_create(struct connection *connection, const struct codec_frame *frame,
                                uint16_t packet_id, size_t count)
 {
 	struct session *session = connection->session;
@@ -47,7 +47,8 @@ struct request *request_create(const struct connection *connection, const struct
 	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
 	const size_t filters_size = count * sizeof(struct request_filter);
 	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
-	struct request *request = malloc(sizeof(*request) + filters_size + frame->body_size);
+	const size_t size = sizeof(struct request) + filters_size + frame->body_size;
+	struct request *request = malloc(size);
 	struct codec_frame copy = *frame;
 	unsigned char *body;
 	size_t offset = 0;
@@ -75,6 +76,9 @@ struct request *request_create(const struct connection *connection, const struct
 		free(request);
 		return NULL;
 	}
+	request->connection = connection;
+	request->cost = size;
+	connection_charge(connection, size);
 	return request;
 }
 
@@ -113,6 +117,8 @@ void request_destroy(struct request *request)
 		request->removed = removed->session_next;
 		subscription_destroy(removed);
 	}
+	if (request->connection != NULL)
+		connection_release(request->connection, request->cost);
 	session_release(request->session);
 	free(request);
 }

@@ -44,7 +44,9 @@ struct request_filter {
 struct request {
 	struct baton_task task;
 	struct broker *broker;
-	struct session *session; /* counted, but for REQUEST_END until it is submitted */
+	struct session *session;       /* counted, but for REQUEST_END until it is submitted */
+	struct connection *connection; /* charged with `cost`; NULL for REQUEST_END */
+	size_t cost;
 	enum request_kind kind;
 	struct packet *answer; /* for the connection of this epoch */
 	uint64_t epoch;
@@ -57,8 +59,11 @@ struct request {
 	struct request_filter *filters;
 };
 
-/* From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters. NULL: no memory. */
-struct request *request_create(const struct connection *connection, const struct codec_frame *frame,
+/*
+ * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters; charges it, on its
+ * loop thread. NULL: no memory.
+ */
+struct request *request_create(struct connection *connection, const struct codec_frame *frame,
                                uint16_t packet_id, size_t count);
 struct request *request_create_end(struct session *session);
 

@@ -7,10 +7,16 @@
 #include <stdlib.h>
 
 #include <openssl/bio.h>
+#include <openssl/buffer.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include "log.h"
+
+/* More than all that is ever encrypted ahead of the socket, and what one reading is answered by. */
+#define TLS_OUTPUT_MAX ((size_t)16 * TLS_RECORD_MAX)
+
+#define TLS_KEPT_MAX 4096 /* bytes of memory that a stream keeps when nothing lies in it */
 
 struct tls {
 	SSL *ssl;
@@ -97,6 +103,20 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
+/* Nothing lies in it. What a burst made it take a BIO would keep, and clear each time. */
+static void bio_empty(BIO *bio)
+{
+	BUF_MEM *memory = NULL, *fresh = NULL;
+
+	BIO_get_mem_ptr(bio, &memory);
+	if (memory != NULL && memory->max > TLS_KEPT_MAX)
+		fresh = BUF_MEM_new();
+	if (fresh != NULL)
+		BIO_set_mem_buf(bio, fresh, BIO_CLOSE);
+	else
+		(void)BIO_reset(bio);
+}
+
 bool tls_feed(struct tls *tls, const void *bytes, size_t size)
 {
 	return BIO_write(tls->in, bytes, (int)size) == (int)size;
@@ -114,12 +134,18 @@ static int tls_error(const struct tls *tls, int result)
 
 int tls_read(struct tls *tls, void *bytes, size_t size)
 {
-	const int result = SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
-	int error;
+	const unsigned char *output;
+	int result, error;
 
+	/* TLS has answers of its own (a new key for a new key), to who may not read them. */
+	if (tls_output(tls, &output) > TLS_OUTPUT_MAX)
+		return -EPROTO;
+	result = SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
 	if (result > 0)
 		return result;
 	error = tls_error(tls, result);
+	if (BIO_ctrl_pending(tls->in) == 0)
+		bio_empty(tls->in);
 	return error == -EAGAIN ? 0 : error;
 }
 
@@ -147,7 +173,7 @@ void tls_taken(struct tls *tls, size_t size)
 	if (tls_output(tls, &bytes) > 0)
 		return;
 	tls->taken = 0;
-	(void)BIO_reset(tls->out);
+	bio_empty(tls->out);
 }
 
 void tls_goodbye(struct tls *tls)

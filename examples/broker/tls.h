@@ -30,7 +30,8 @@ bool tls_feed(struct tls *tls, const void *bytes, size_t size);
 
 /*
  * What it means: > 0 bytes; 0: nothing yet; a negative errno: -ECONNRESET: the client has closed,
- * -EPROTO: this is not TLS, or not good enough. It may have things to be written each time.
+ * -EPROTO: this is not TLS, or not good enough, or asks for too much that is not read. It may have
+ * things to be written each time.
  */
 int tls_read(struct tls *tls, void *bytes, size_t size);
 

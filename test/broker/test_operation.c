@@ -176,6 +176,28 @@ STORY(passwords_are_read_again_at_sighup)
 		join("b clean user=alice password=secret");
 }
 
+/* Whose password is not looked at any more is not told that it is wrong: it would give up. */
+STORY(passwords_are_not_wrong_because_of_the_end)
+{
+	enum { CLIENTS = 100 };
+	struct client *clients[CLIENTS];
+	int status;
+
+	start_with_passwords("");
+	for (int i = 0; i < CLIENTS; i++) {
+		clients[i] = open_client("a");
+		say(clients[i], "CONNECT - clean user=alice password=secret");
+	}
+	story_sleep(50);
+	status = server_stop();
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+	for (int i = 0; i < CLIENTS; i++) {
+		const char *answer = client_next(clients[i], 1000);
+
+		check(answer == NULL || strcmp(answer, "CONNACK 0 0") == 0, "got %s", answer);
+	}
+}
+
 /* A refused client takes nobody over, and leaves no will. */
 STORY(passwords_protect_the_session)
 {

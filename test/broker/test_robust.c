@@ -55,6 +55,17 @@ STORY(sigterm_ends_it_with_status_0)
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
 }
 
+/* There is nothing to wait for: the will waits for the end of its connection itself. */
+STORY(sigterm_waits_for_no_will)
+{
+	int status;
+
+	start_server(server_is_mosquitto() ? "" : "--stop-timeout 60");
+	join("a clean will=w message=bye");
+	status = server_stop();
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+}
+
 STORY(sigterm_ends_an_idle_one)
 {
 	int status;
@@ -184,6 +195,35 @@ STORY(full_descriptor_table_is_survived, .timeout = 30)
 	} while (late->ended);
 	publish(late, 0, "t again");
 	expect(early, "PUBLISH q0 t again");
+}
+
+/* Many a connection is taken over in the very moment in which it is let in. */
+STORY(connections_are_counted_out_again, .timeout = 20)
+{
+	enum { ROUNDS = 50, CLIENTS = 20 };
+	struct client *watch;
+	char count[16] = "nobody";
+
+	start_server(server_is_mosquitto() ? "" : "--stats-interval 1");
+	for (int round = 0; round < ROUNDS; round++) {
+		struct client *clients[CLIENTS];
+
+		for (int i = 0; i < CLIENTS; i++) {
+			clients[i] = open_client("a");
+			say(clients[i], "CONNECT a clean");
+		}
+		for (int i = 0; i < CLIENTS; i++)
+			client_vanish(clients[i]);
+	}
+	story_sleep(story_scaled(1500));
+	watch = join("watch clean");
+	subscribe(watch, "^$SYS/broker/clients/connected:0");
+	while (strcmp(count, "1") != 0) {
+		const char *got = client_next(watch, story_scaled(3000));
+
+		check(got != NULL, "counted: %s", count);
+		snprintf(count, sizeof(count), "%s", strrchr(got, ' ') + 1);
+	}
 }
 
 /* ---- packet size ---- */

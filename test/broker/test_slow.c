@@ -163,6 +163,89 @@ STORY(who_does_not_read_its_subacks, .timeout = 20)
 	never_read("\x82\x6\0\1\0\1t\0", 8);
 }
 
+/* SUBSCRIBEs that cost much, from several at once: they wait in the sockets, not in the broker. */
+STORY(who_subscribes_too_fast_takes_no_memory, .timeout = 30,
+      .mosquitto = "keeps the answers that are not read")
+{
+	enum { TOPICS = 1000, FILTERS = 1500, CLIENTS = 4 };
+	struct client *publisher, *clients[CLIENTS];
+	unsigned char packet[FILTERS * 6 + 5] = {0x82, 0x80 | ((FILTERS * 6 + 2) & 127),
+	                                         (FILTERS * 6 + 2) >> 7, 0, 1};
+	size_t before, at[CLIENTS] = {0}, sent = 0;
+	long long end;
+
+	for (int i = 0; i < FILTERS; i++)
+		memcpy(packet + 5 + 6 * i, i % 2 == 0 ? "\0\3+/x\0" : "\0\3+/y\0", 6);
+	start_server("");
+	publisher = join("publisher clean");
+	for (int i = 0; i < TOPICS; i++)
+		say(publisher, "PUBLISH retain q0 topic/%d x", i);
+	ping(publisher);
+	for (int i = 0; i < CLIENTS; i++)
+		clients[i] = join("- clean");
+	before = server_memory();
+	for (end = story_clock() + story_scaled(2000); story_clock() < end; story_sleep(1))
+		for (int i = 0; i < CLIENTS; i++) {
+			const ssize_t now = send(clients[i]->fd, packet + at[i],
+			                         sizeof(packet) - at[i], MSG_DONTWAIT);
+
+			sent += now > 0 ? (size_t)now : 0;
+			at[i] = now > 0 ? (at[i] + (size_t)now) % sizeof(packet) : at[i];
+		}
+	check(server_memory() < before + (16U << 20), "%zu KiB more for %zu KiB said",
+	      (server_memory() - before) >> 10, sent >> 10);
+}
+
+/* A publisher's PUBLISH with QoS 1 that is longer than words can be. */
+static void publish_long(struct client *client, const char *topic, unsigned int id, size_t payload)
+{
+	char name[64];
+	const size_t name_size = (size_t)snprintf(name, sizeof(name), "%s/%s", story_name(), topic);
+	const size_t rest = 2 + name_size + 2 + payload;
+	unsigned char *bytes = calloc(1, 4 + rest), *at = bytes + 6 + name_size;
+
+	memcpy(bytes,
+	       (unsigned char[]){0x32, 0x80 | (rest & 127), 0x80 | (rest >> 7 & 127),
+	                         rest >> 14 & 127, 0, (unsigned char)name_size},
+	       6);
+	memcpy(bytes + 6, name, name_size);
+	at[0] = (unsigned char)(id >> 8);
+	at[1] = (unsigned char)id;
+	memset(at + 2, 'x', payload);
+	client_send(client, bytes, 4 + rest);
+	client_expect(client, "PUBACK %u", id);
+	free(bytes);
+}
+
+/*
+ * It does not read its pings until it is read no more; then it reads some of what waits, and is
+ * gone. How far the rest has come nobody knows: it may be a duplicate.
+ */
+STORY(who_did_not_read_is_told_again_with_dup, .timeout = 30)
+{
+	enum { PAYLOAD = 60000, COUNT = 300, READ = 150, PINGS = 10000 };
+	static unsigned char pings[2 * PINGS];
+	struct client *publisher, *slow;
+
+	start_server(server_is_mosquitto() ? "--max-inflight 1000"
+	                                   : "--max-inflight 1000 --max-buffered 32M");
+	publisher = join("publisher clean");
+	slow = join("slow alive=0");
+	subscribe(slow, "t:1");
+	for (unsigned int i = 1; i <= COUNT; i++)
+		publish_long(publisher, "t", i, PAYLOAD);
+	for (size_t i = 0; i < sizeof(pings); i += 2)
+		pings[i] = 0xc0;
+	client_send(slow, pings, sizeof(pings));
+	story_sleep(story_scaled(300));
+	for (int i = 1; i <= READ; i++)
+		expect(slow, "PUBLISH q1 id%d t <%d bytes>", i, PAYLOAD);
+	client_kill(slow);
+	slow = resume("slow alive=0");
+	for (int i = 1; i <= READ; i++)
+		expect(slow, "PUBLISH dup q1 id%d t <%d bytes>", i, PAYLOAD);
+}
+
 /* It must read again some time; else it is disconnected. */
 STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
       .mosquitto = "waits for as long as the keep alive is kept")
@@ -181,6 +264,7 @@ STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
 	story_here(__FILE__, __LINE__);
 	flood(publisher, reader);
 	await_files(before, 6000);
+	story_sleep(story_scaled(200)); /* lines of the log take their own way */
 	check(server_said()[0] != '\0', "no log line says so");
 	ping(reader);
 }
