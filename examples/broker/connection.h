@@ -156,10 +156,12 @@ void connection_kick(struct connection *connection);
 /* Any thread that has something charged. */
 uint64_t connection_written(const struct connection *connection);
 
-/* input.c: begins to read (errors: libuv's); handles what was kept; frees it. */
+/* input.c: begins to read (errors: libuv's); handles what was kept; frees it; is there any, that is:
+ * has a packet, or a record of TLS, begun that has not ended? */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);
 void input_free(struct connection *connection);
+bool input_begun(const struct connection *connection);
 
 /* output.c: what a packet of the broker's own is charged with; appends one that is; charges and
  * appends; writes what can be written; drops the rest (the socket is closed). */

@@ -41,7 +41,7 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 		*what = "no CONNECT within --connect-timeout seconds";
 	}
 	at = connection->begun + seconds(options->packet_timeout);
-	if (connection->input_size > 0 && at < first) {
+	if (input_begun(connection) && at < first) {
 		first = at;
 		*what = "a packet not finished within --packet-timeout seconds";
 	}

@@ -57,6 +57,12 @@ void input_free(struct connection *connection)
 	connection->input_capacity = 0;
 }
 
+bool input_begun(const struct connection *connection)
+{
+	return connection->input_size > 0 ||
+	       (connection->tls != NULL && tls_begun(connection->tls));
+}
+
 /* Closes the connection and says why in the log. */
 static void input_fail(struct connection *connection, int status)
 {
@@ -174,6 +180,8 @@ static bool input_take(struct connection *connection, const unsigned char *bytes
 {
 	if (connection->tls == NULL)
 		return input_handle(connection, bytes, size);
+	if (!input_begun(connection))
+		connection->begun = uv_now(&connection->loop->uv);
 	return tls_feed(connection->tls, bytes, size) && input_decrypt(connection);
 }
 

@@ -65,6 +65,9 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 		if (fd < 0)
 			continue; /* this client has gone already */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		/* Without a keep alive of MQTT's own nothing else would notice that a client is no
+		 * more. */
+		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 		loop_accept(&broker->loops[listener->turn], fd);
 		listener->turn = (listener->turn + 1) % broker->options.threads;
 	}

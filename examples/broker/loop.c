@@ -33,11 +33,25 @@ static void loop_look_after(struct loop *loop)
 	}
 }
 
-/* Ours, so that what expires is run now, and nothing has to wake the loop for it. */
+static void loop_awake(uv_idle_t *idle)
+{
+	(void)idle; /* as long as it is started, the loop does not sleep */
+}
+
+/*
+ * Only wakes the loop, and keeps it awake until loop_turn(): what clients have sent in time is read
+ * before they are found to be late.
+ */
 static void loop_alarmed(uv_timer_t *timer)
 {
 	struct loop *loop = timer->data;
 
+	uv_idle_start(&loop->alarmed, loop_awake);
+}
+
+static void loop_expire(struct loop *loop)
+{
+	uv_idle_stop(&loop->alarmed);
 	loop->alarm_at = BATON_NEVER;
 	baton_loop_gather(loop->executor);
 	must(baton_timers_poll(loop->timers) < 0 ? -EINVAL : 0, "poll the timers");
@@ -79,6 +93,8 @@ static void loop_turn(uv_check_t *check)
 		baton_loop_run(loop->executor, 0);
 	else
 		baton_loop_run_gathered(loop->executor);
+	if (uv_is_active((uv_handle_t *)&loop->alarmed))
+		loop_expire(loop);
 	loop_look_after(loop);
 }
 
@@ -119,6 +135,7 @@ static void loop_end_if_idle(struct loop *loop)
 	uv_close((uv_handle_t *)&loop->prepare, NULL);
 	uv_close((uv_handle_t *)&loop->check, NULL);
 	uv_close((uv_handle_t *)&loop->alarm, NULL);
+	uv_close((uv_handle_t *)&loop->alarmed, NULL);
 	uv_close((uv_handle_t *)&loop->finish, NULL);
 }
 
@@ -185,7 +202,8 @@ static int loop_run_stop(struct baton_task *task)
 	     connection = connection->next)
 		if (!connection->closing)
 			connection_pause(connection);
-	uv_timer_start(&loop->finish, loop_finish, 0, LOOP_FINISH_MS);
+	uv_timer_start(&loop->finish, loop_finish, LOOP_FINISH_MS, LOOP_FINISH_MS);
+	loop_finish(&loop->finish); /* also of a loop without connections: others wait for it */
 	loop_end_if_idle(loop);
 	return 0;
 }
@@ -246,6 +264,7 @@ static int loop_init_uv(struct loop *loop)
 	uv_prepare_init(&loop->uv, &loop->prepare);
 	uv_check_init(&loop->uv, &loop->check);
 	uv_timer_init(&loop->uv, &loop->alarm);
+	uv_idle_init(&loop->uv, &loop->alarmed);
 	uv_timer_init(&loop->uv, &loop->finish);
 	loop->poll.data = loop;
 	loop->prepare.data = loop;

@@ -38,6 +38,7 @@ struct loop {
 	struct baton_timers *timers; /* of the clients' deadlines: polled by this thread */
 	uv_timer_t alarm;            /* for these */
 	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
+	uv_idle_t alarmed;           /* active when it has fired, until loop_turn() */
 	uv_timer_t finish;           /* while it stops */
 	struct broker *broker;
 	struct baton_loop *executor;

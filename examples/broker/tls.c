@@ -132,6 +132,11 @@ static int tls_error(const struct tls *tls, int result)
 	return error == SSL_ERROR_ZERO_RETURN ? -ECONNRESET : -EPROTO;
 }
 
+bool tls_begun(const struct tls *tls)
+{
+	return BIO_ctrl_pending(tls->in) > 0 || SSL_has_pending(tls->ssl) == 1;
+}
+
 int tls_read(struct tls *tls, void *bytes, size_t size)
 {
 	const unsigned char *output;

@@ -28,6 +28,9 @@ void tls_destroy(struct tls *tls); /* may be NULL */
 /* What has come from the client, encrypted. False: no memory. */
 bool tls_feed(struct tls *tls, const void *bytes, size_t size);
 
+/* Has it been fed what tls_read() has not given back, part of a record maybe? */
+bool tls_begun(const struct tls *tls);
+
 /*
  * What it means: > 0 bytes; 0: nothing yet; a negative errno: -ECONNRESET: the client has closed,
  * -EPROTO: this is not TLS, or not good enough, or asks for too much that is not read. It may have
