@@ -226,14 +226,22 @@ uint64_t connection_written(const struct connection *connection)
 
 static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 {
+	struct connection *connection = baton_container_of(trigger, struct connection, kick);
+
 	(void)fires;
-	connection_fail(baton_container_of(trigger, struct connection, kick), "kicked out");
+	/* Relaxed: the first reason came before the fire, and stays; others may still try. */
+	connection_fail(connection, __atomic_load_n(&connection->kicked, __ATOMIC_RELAXED));
 }
 
-void connection_kick(struct connection *connection)
+void connection_kick(struct connection *connection, const char *why)
 {
-	const int status = baton_trigger_fire(&connection->kick);
+	const char *first = NULL;
+	int status;
 
+	/* Relaxed: the trigger orders it. */
+	(void)__atomic_compare_exchange_n(&connection->kicked, &first, why, false, __ATOMIC_RELAXED,
+	                                  __ATOMIC_RELAXED);
+	status = baton_trigger_fire(&connection->kick);
 	must(status < 0 ? status : 0, "kick");
 }
 
@@ -283,16 +291,15 @@ static void connection_log_end(const struct connection *connection)
 	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
 	const char *why = connection->why != NULL ? connection->why : "by the client";
 	const struct session *session = connection->session;
+	const struct slice id = session != NULL ? session->client_id : LOG_NOBODY;
+	const char *detail = connection->tls != NULL ? tls_reason(connection->tls) : NULL;
 	char peer[80];
 
 	if (!log_wants(level))
 		return;
-	if (session != NULL && session->client_id.size > 0) {
-		log_line(level, session->client_id, "closed: %s", why);
-		return;
-	}
 	connection_peer(connection, peer, sizeof(peer));
-	log_line(level, LOG_NOBODY, "closed: %s; it was %s", why, peer);
+	log_line(level, id, "closed: %s%s%s; it was %s", why, detail != NULL ? ": " : "",
+	         detail != NULL ? detail : "", peer);
 }
 
 void connection_close(struct connection *connection)

@@ -93,6 +93,7 @@ struct connection {
 	struct baton_resource_stats stats;
 	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see connection.c */
 	uint64_t resume_cost;
+	const char *kicked; /* atomic: why */
 	struct baton_task resume;
 	struct baton_trigger kick;
 	struct baton_task end;
@@ -150,14 +151,19 @@ void connection_send(struct connection *connection, struct packet *packet);
 /* For its resource's config: tasks have run, so there may be something to write. */
 int connection_drained(struct baton_resource *resource);
 
-/* Any thread that has something charged: closes it. */
-void connection_kick(struct connection *connection);
+#define KICK_NO_MEMORY "no memory"
+#define KICK_TAKEN_OVER "taken over: its client id has come again"
+
+/* Any thread that has something charged: closes it; `why` is for the log, and lasts. */
+void connection_kick(struct connection *connection, const char *why);
 
 /* Any thread that has something charged. */
 uint64_t connection_written(const struct connection *connection);
 
-/* input.c: begins to read (errors: libuv's); handles what was kept; frees it; is there any, that is:
- * has a packet, or a record of TLS, begun that has not ended? */
+/*
+ * input.c: begins to read (errors: libuv's); handles what was kept; frees it; is there any, that
+ * is: has a packet, or a record of TLS, begun that has not ended?
+ */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);
 void input_free(struct connection *connection);

@@ -7,7 +7,9 @@
  * than its bytes on the wire). Else it waits in the queue, QoS 0 too, so that all that comes stays
  * in order. QoS 0 is dropped instead where it would only make a slow client slower: when the output
  * has no room, or the queue is full; and when the client is away, unless --queue-qos0. QoS 1 and 2
- * are dropped when the queue is full (--max-queued).
+ * are dropped when the queue is full (--max-queued). What is retained comes all at once to a new
+ * subscriber, and is not said again: so it waits at QoS 0, too, and counts against the queue's
+ * bytes alone.
  *
  * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
  * is put behind it: an empty packet, which comes back when everything before it has been written.
@@ -24,11 +26,19 @@
 
 #include "broker.h"
 #include "connection.h"
+#include "log.h"
 #include "must.h"
 #include "session.h"
 
+/* The log is told of the first one since the client has come. */
 static void delivery_drop(struct session *session, struct packet *packet)
 {
+	if (!session->dropping)
+		log_line(LOG_LEVEL_WARNING, session->client_id,
+		         session->connection != NULL
+		                 ? "messages are dropped: it reads too slowly"
+		                 : "messages are dropped: it is away, and its queue is full");
+	session->dropping = true;
 	stats_count(&session->broker->stats.dropped);
 	packet_destroy(packet);
 }
@@ -46,7 +56,7 @@ static void delivery_send_ack(struct session *session, uint8_t type, uint16_t pa
 	struct packet *packet = packet_create_own(bytes, codec_put_ack(bytes, type, packet_id));
 
 	if (packet == NULL)
-		connection_kick(session->connection); /* it will be said again */
+		connection_kick(session->connection, KICK_NO_MEMORY); /* it will be said again */
 	else
 		delivery_send(session, packet);
 }
@@ -76,14 +86,15 @@ static void output_mark(struct session *session)
 	connection_send(session->connection, marker);
 }
 
-/* May this packet go out now? */
+/* May this packet go out now? One that may and finds no room is dropped. */
 static bool delivery_may_send(struct session *session, const struct packet *packet)
 {
 	const bool again = packet->packet_id != 0;
 
-	if (packet->qos == 0)
+	if (packet->qos == 0 && !packet->retain)
 		return true;
-	if (!again && session->inflight.count >= session->broker->options.window)
+	if (packet->qos != 0 && !again &&
+	    session->inflight.count >= session->broker->options.window)
 		return false;
 	if (output_has_room(session, packet))
 		return true;
@@ -144,7 +155,7 @@ static bool queue_has_room(const struct session *session, const struct packet *p
 {
 	const struct broker_options *options = &session->broker->options;
 
-	return session->queued < options->queued_max &&
+	return (session->queued < options->queued_max || packet->retain) &&
 	       session->queued_bytes + packet_memory(packet) <= options->queued_bytes_max;
 }
 
@@ -248,7 +259,7 @@ static void queue_again(struct session *session, const struct inflight_entry *en
 	struct packet *packet = packet_create(entry->message, qos, entry->retain, false);
 
 	if (packet == NULL) {
-		connection_kick(session->connection);
+		connection_kick(session->connection, KICK_NO_MEMORY);
 		return;
 	}
 	message_take(entry->message, MESSAGE_REFERENCE);
@@ -267,6 +278,7 @@ void delivery_begin(struct session *session)
 	struct inflight_entry **sorted = inflight_sorted(&session->inflight);
 	struct packet **end = &session->queue;
 
+	session->dropping = false;
 	for (size_t i = 0; i < session->inflight.count; i++)
 		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
 			delivery_send_ack(session, CODEC_PUBREL, sorted[i]->packet_id);

@@ -70,7 +70,7 @@ void join_end(struct join *join)
 
 void join_refuse(struct join *join)
 {
-	connection_kick(join->connection);
+	connection_kick(join->connection, KICK_TAKEN_OVER);
 	connection_release(join->connection, CONNECTION_REFERENCE);
 	session_release(join->session);
 	free(join);

@@ -124,7 +124,8 @@ static void listener_announce(int fd)
 	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
 		getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port,
 		            sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
-	printf("listening on %s:%s\n", host, port);
+	printf(strchr(host, ':') == NULL ? "listening on %s:%s\n" : "listening on [%s]:%s\n", host,
+	       port);
 	fflush(stdout);
 }
 

@@ -26,8 +26,10 @@ static struct {
 	struct baton_extension extension;
 	struct baton_bound bound; /* on the lines that wait */
 	bool started;
-	int level;   /* atomic */
-	size_t lost; /* atomic: since the last one that was written */
+	int level;       /* atomic */
+	size_t lost;     /* atomic: since the last one that was written */
+	time_t second;   /* atomic: of these warnings */
+	size_t warnings; /* atomic */
 } log_state = {.level = LOG_LEVEL_WARNING};
 
 struct line {
@@ -148,6 +150,17 @@ static void log_submit(struct line *line)
 		log_run(&line->task);
 }
 
+/* Relaxed: who looks at the end of a second may count for the one before. */
+static bool log_too_many(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (__atomic_exchange_n(&log_state.second, now.tv_sec, __ATOMIC_RELAXED) != now.tv_sec)
+		__atomic_store_n(&log_state.warnings, 0, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&log_state.warnings, 1, __ATOMIC_RELAXED) > LOG_WARNINGS_MAX;
+}
+
 void log_line(enum log_level level, struct slice client, const char *format, ...)
 {
 	struct line *line;
@@ -157,7 +170,7 @@ void log_line(enum log_level level, struct slice client, const char *format, ...
 
 	if (!log_wants(level))
 		return;
-	line = malloc(sizeof(*line));
+	line = level != LOG_LEVEL_WARNING || !log_too_many() ? malloc(sizeof(*line)) : NULL;
 	if (line == NULL) {
 		__atomic_add_fetch(&log_state.lost, 1, __ATOMIC_RELAXED);
 		return;

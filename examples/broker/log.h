@@ -7,8 +7,9 @@
  *
  * Whoever logs waits for nobody. A line is a task of a resource whose executor is the pool for slow
  * things, so a stderr that takes nothing (a pipe that nobody reads) holds up one thread that has
- * nothing else to do. At most LOG_LINES_MAX lines wait, by a bound of that resource; the rest are
- * counted, and the count is printed.
+ * nothing else to do. At most LOG_LINES_MAX lines wait, by a bound of that resource, and at most
+ * LOG_WARNINGS_MAX warnings a second are taken: clients can cause them. The rest are counted; the
+ * next line has the count before it.
  */
 #ifndef BROKER_LOG_H
 #define BROKER_LOG_H
@@ -27,6 +28,7 @@ enum log_level {
 };
 
 #define LOG_LINES_MAX 1000
+#define LOG_WARNINGS_MAX 100
 
 /* -1: there is no such level. */
 int log_level_parse(const char *word);

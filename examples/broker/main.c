@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From the command line to the signal that ends the broker; see broker.h for what is between. */
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "broker.h"
 #include "listener.h"
@@ -82,12 +84,29 @@ static void service_deinit(struct service *service)
 	must(uv_loop_close(&service->uv), "close loop");
 }
 
+/*
+ * Streams that were closed when the broker began are /dev/null: else a client's socket would have
+ * that number, and get the log.
+ */
+static void open_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static struct broker broker;
 	static struct service service;
-	int status = options_parse(&broker.options, argc, argv);
+	int status;
 
+	open_streams();
+	status = options_parse(&broker.options, argc, argv);
 	if (status >= 0) {
 		options_free(&broker.options);
 		return status;

@@ -78,6 +78,7 @@ static void matcher_subscribe(struct matcher *matcher, struct session *session,
 		memcpy(subscription->text, filter->name.bytes, filter->name.size);
 		subscription->filter = (struct slice){subscription->text, filter->name.size};
 		subscription->id = ++matcher->id;
+		stats_count(&matcher->broker->stats.subscriptions);
 		subscription->grant = grant;
 		session_reference(session);
 		matcher_link(subscription, session, node);
@@ -182,6 +183,7 @@ void matcher_ask(struct matcher *matcher, struct topic *topic)
 
 void subscription_destroy(struct subscription *subscription)
 {
+	stats_uncount(&subscription->session->broker->stats.subscriptions);
 	session_release(subscription->session);
 	free(subscription);
 }

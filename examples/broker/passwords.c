@@ -43,12 +43,13 @@ static int compare_users(const void *a, const void *b)
 	return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
+/* Without a `$` it is of DES, or, more likely, the password itself. */
 static bool hash_usable(const char *hash)
 {
 	const int verdict = crypt_checksalt(hash);
 
-	return strlen(hash) < PASSWORDS_HASH_SIZE && verdict != CRYPT_SALT_INVALID &&
-	       verdict != CRYPT_SALT_METHOD_DISABLED;
+	return hash[0] == '$' && strlen(hash) < PASSWORDS_HASH_SIZE &&
+	       verdict != CRYPT_SALT_INVALID && verdict != CRYPT_SALT_METHOD_DISABLED;
 }
 
 /* Takes the line over. NULL, or what is wrong with it. */
@@ -150,7 +151,8 @@ int passwords_load(struct passwords *passwords, const char *path)
 		fclose(file);
 	}
 	if (status == 0) {
-		log_line(LOG_LEVEL_INFO, LOG_NOBODY, "%s: %zu users", path, exchange.list->count);
+		log_line(exchange.list->count > 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, LOG_NOBODY,
+		         "%s: %zu users", path, exchange.list->count);
 		must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
 		     "new passwords");
 	}

@@ -182,6 +182,7 @@ static int handle_filters(struct connection *connection, const struct codec_fram
 	return 1;
 }
 
+/* Who has nothing else to say is idle, and need not hold memory for a QoS 2 of long ago. */
 static int handle_ping(struct connection *connection, const struct codec_frame *frame)
 {
 	unsigned char bytes[CODEC_HEADER_MAX];
@@ -189,6 +190,7 @@ static int handle_ping(struct connection *connection, const struct codec_frame *
 
 	if (status != 0)
 		return status;
+	received_trim(&connection->session->received);
 	return reply(connection, bytes, codec_put_header(bytes, CODEC_PINGRESP, 0, 0));
 }
 

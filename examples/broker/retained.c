@@ -22,8 +22,10 @@ void retained_publish(struct topic *topic, struct message *message)
 		topic->entries[i].retained_due = false; /* it gets this one live */
 	if (message->publish.payload.size == 0) {
 		retained_replace(topic, NULL);
-		if (topic->retained_use != NULL)
+		if (topic->retained_use != NULL) {
+			stats_uncount(&topic->broker->stats.retained);
 			topic_unuse(topic->retained_use);
+		}
 		topic->retained_use = NULL;
 		return;
 	}

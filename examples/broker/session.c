@@ -83,7 +83,7 @@ static int session_run_join(struct baton_task *task)
 	session->waiting = NULL;
 	if (session->connection != NULL) {
 		session->waiting = join;
-		connection_kick(session->connection);
+		connection_kick(session->connection, KICK_TAKEN_OVER);
 	} else {
 		session_pass(session, join);
 	}
@@ -147,6 +147,7 @@ static int session_finalise(struct baton_task *task)
 {
 	struct session *session = baton_container_of(task, struct session, finaliser);
 
+	stats_uncount(&session->broker->stats.sessions);
 	stats_add(&session->broker->stats, STATS_SESSION, &session->stats);
 	free(session->end_request);
 	free(session);
@@ -167,6 +168,7 @@ struct session *session_create(struct broker *broker, struct slice client_id, bo
 	baton_resource_init(&session->resource, session, "session", &broker->config,
 	                    &session->stats);
 	session->broker = broker;
+	stats_count(&broker->stats.sessions);
 	session->references = 1;
 	session->clean = clean;
 	session->queue_end = &session->queue;

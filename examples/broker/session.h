@@ -82,6 +82,7 @@ struct session {
 	/* Under the session's own baton. */
 	bool ended;
 	bool marked;                   /* a marker is in the connection's output, see delivery.c */
+	bool dropping;                 /* some message could not wait, and the log has been told */
 	struct connection *connection; /* charged */
 	struct join *waiting;
 	uint64_t newest; /* the join with the highest number that has come by */

@@ -34,6 +34,11 @@ void stats_count(uint64_t *counter)
 	stats_sum(counter, 1);
 }
 
+void stats_uncount(uint64_t *counter)
+{
+	stats_sum(counter, UINT64_MAX);
+}
+
 void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more)
 {
 	struct baton_resource_stats *sum = &stats->kinds[kind];

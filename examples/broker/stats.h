@@ -35,16 +35,19 @@ struct loop_stats {
 };
 
 struct stats {
-	/* Any thread, through stats_count(). */
-	uint64_t dropped; /* QoS 0 messages that a stuck subscriber did not get */
-	uint64_t evicted; /* stuck QoS 1 subscribers that were disconnected */
-	uint64_t retained;
+	/* Any thread, through stats_count() and stats_uncount(). */
+	uint64_t dropped;  /* QoS 0 messages that a stuck subscriber did not get */
+	uint64_t evicted;  /* stuck QoS 1 subscribers that were disconnected */
+	uint64_t retained; /* these are there just now */
+	uint64_t sessions;
+	uint64_t subscriptions;
 	/* Sums over resources that have ended, through stats_add(). */
 	uint64_t resources[STATS_KINDS];
 	struct baton_resource_stats kinds[STATS_KINDS];
 };
 
 void stats_count(uint64_t *counter);
+void stats_uncount(uint64_t *counter);
 uint64_t stats_read(const uint64_t *counter);
 const char *stats_kind_name(int kind);
 

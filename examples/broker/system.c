@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <baton/version.h>
 
@@ -75,15 +76,31 @@ static void system_say_broker(struct system *system)
 	snprintf(text, sizeof(text), "%" PRIu64 " seconds", up);
 	system_say(system, "uptime", text);
 	system_say_number(system, "clients/connected", loops->connected);
+	system_say_number(system, "clients/total", stats_read(&stats->sessions));
 	system_say_number(system, "clients/maximum", system->connected_max);
 	system_say_number(system, "clients/malformed", loops->malformed);
 	system_say_number(system, "clients/evicted", stats_read(&stats->evicted));
 	system_say_number(system, "connections/total", loops->connections);
+	system_say_number(system, "retained messages/count", stats_read(&stats->retained));
+	system_say_number(system, "subscriptions/count", stats_read(&stats->subscriptions));
 	system_say_number(system, "bytes/received", loops->bytes_in);
 	system_say_number(system, "bytes/sent", loops->bytes_out);
 	system_say_number(system, "publish/messages/received", loops->messages_in);
 	system_say_number(system, "publish/messages/sent", loops->messages_out);
 	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
+}
+
+static void system_say_memory(struct system *system)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	FILE *file = fopen("/proc/self/statm", "re");
+	uint64_t pages = 0;
+
+	if (file != NULL && fscanf(file, "%*u %" SCNu64, &pages) != 1)
+		pages = 0;
+	if (file != NULL)
+		fclose(file);
+	system_say_number(system, "memory/resident", pages * page);
 }
 
 static void system_say_topics(struct system *system)
@@ -147,6 +164,7 @@ static void system_surveyed(uv_async_t *done)
 		return;
 	system->at = 0;
 	system_say_broker(system);
+	system_say_memory(system);
 	system_say_topics(system);
 	system_say_baton(system);
 }

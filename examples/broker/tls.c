@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/bio.h>
 #include <openssl/buffer.h>
@@ -23,17 +24,31 @@ struct tls {
 	BIO *in;
 	BIO *out;
 	size_t taken; /* bytes of `out` that were written */
+	const char *reason;
 };
 
-static int tls_complain(const char *path)
+/* The first error says what was wrong with the file, the later ones who gave up for it. */
+static int tls_complain(const char *path, const char *what)
 {
-	const unsigned long error = ERR_peek_last_error();
-	const char *reason = ERR_reason_error_string(error);
+	const unsigned long error = ERR_peek_error();
+	const char *reason = ERR_SYSTEM_ERROR(error) ? strerror(ERR_GET_REASON(error))
+	                                             : ERR_reason_error_string(error);
 
-	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s", path,
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %s: %s", path, what,
 	         reason != NULL ? reason : "cannot be used");
 	ERR_clear_error();
 	return -EINVAL;
+}
+
+/* OpenSSL would ask the terminal, also at SIGHUP. */
+static int tls_no_phrase(char *phrase, int size, int writing, void *path)
+{
+	(void)phrase;
+	(void)size;
+	(void)writing;
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: has a pass phrase, and there is nobody to ask",
+	         (const char *)path);
+	return -1;
 }
 
 int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context)
@@ -48,11 +63,14 @@ int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context)
 	/* An idle connection holds no buffers; who closes without a goodbye has just closed. */
 	SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_default_passwd_cb(made, tls_no_phrase);
+	SSL_CTX_set_default_passwd_cb_userdata(made, (void *)key);
 	if (SSL_CTX_use_certificate_chain_file(made, cert) != 1)
-		status = tls_complain(cert);
-	else if (SSL_CTX_use_PrivateKey_file(made, key, SSL_FILETYPE_PEM) != 1 ||
-	         SSL_CTX_check_private_key(made) != 1)
-		status = tls_complain(key);
+		status = tls_complain(cert, "no certificate");
+	else if (SSL_CTX_use_PrivateKey_file(made, key, SSL_FILETYPE_PEM) != 1)
+		status = tls_complain(key, "no private key for that certificate");
+	else if (SSL_CTX_check_private_key(made) != 1)
+		status = tls_complain(key, "not the private key of that certificate");
 	if (status != 0) {
 		SSL_CTX_free(made);
 		return status;
@@ -122,10 +140,12 @@ bool tls_feed(struct tls *tls, const void *bytes, size_t size)
 	return BIO_write(tls->in, bytes, (int)size) == (int)size;
 }
 
-static int tls_error(const struct tls *tls, int result)
+static int tls_error(struct tls *tls, int result)
 {
 	const int error = SSL_get_error(tls->ssl, result);
 
+	if (error == SSL_ERROR_SSL)
+		tls->reason = ERR_reason_error_string(ERR_peek_error());
 	ERR_clear_error(); /* the queue is the thread's, not the stream's */
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
 		return -EAGAIN;
@@ -179,6 +199,11 @@ void tls_taken(struct tls *tls, size_t size)
 		return;
 	tls->taken = 0;
 	bio_empty(tls->out);
+}
+
+const char *tls_reason(const struct tls *tls)
+{
+	return tls->reason;
 }
 
 void tls_goodbye(struct tls *tls)

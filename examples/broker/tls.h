@@ -41,6 +41,9 @@ int tls_read(struct tls *tls, void *bytes, size_t size);
 /* Encrypts at most TLS_RECORD_MAX bytes. 0; -EAGAIN: hands are not shaken yet; -EPROTO. */
 int tls_write(struct tls *tls, const void *bytes, size_t size);
 
+/* OpenSSL's words for the last -EPROTO, which last; NULL: none. */
+const char *tls_reason(const struct tls *tls);
+
 /* What is to be written to the socket, and that some of it was. Any other call moves it. */
 size_t tls_output(struct tls *tls, const unsigned char **bytes);
 void tls_taken(struct tls *tls, size_t size);

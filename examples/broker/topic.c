@@ -78,7 +78,7 @@ static void topic_acknowledge(const struct message *message)
 		packet_create_own(bytes, codec_put_ack(bytes, type, message->publish.packet_id));
 
 	if (ack == NULL)
-		connection_kick(message->publisher);
+		connection_kick(message->publisher, KICK_NO_MEMORY);
 	else
 		connection_send(message->publisher, ack);
 }

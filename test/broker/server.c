@@ -69,6 +69,21 @@ const char *server_said(void)
 	return line != NULL ? line + 1 : said;
 }
 
+unsigned int server_said_lines(void)
+{
+	unsigned int lines = 0;
+	char text[4096];
+	off_t at = 0;
+	ssize_t size;
+
+	while ((size = pread(server.said, text, sizeof(text), at)) > 0) {
+		at += size;
+		for (ssize_t i = 0; i < size; i++)
+			lines += text[i] == '\n';
+	}
+	return lines;
+}
+
 pid_t server_pid(void)
 {
 	return server.pid;

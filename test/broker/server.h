@@ -36,6 +36,7 @@ bool server_alive(int *status);
 
 /* The last line that it has said on stderr. */
 const char *server_said(void);
+unsigned int server_said_lines(void);
 
 /* A file without a name, for what a broker is to read at its start. */
 int memfd_open(void);

@@ -264,7 +264,7 @@ STORY(take_over_by_many_at_once_leaves_one)
 		clients[i] = open_client("twin");
 	for (int i = 0; i < TWINS; i++)
 		say(clients[i], "CONNECT twin");
-	story_sleep(300);
+	story_sleep(story_scaled(300));
 	for (int i = 0; i < TWINS; i++)
 		say(clients[i], "PINGREQ");
 	for (int i = 0; i < TWINS; i++) {

@@ -19,21 +19,30 @@
 	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
 	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
 
-/* Runs the broker with these arguments; what it says on either stream, until the next call. */
-static const char *run_broker(const char *arguments, int *status)
+/*
+ * Runs the broker with these arguments, for so many seconds, and then ends it; what it says on
+ * either stream, until the next call.
+ */
+static const char *run_broker_for(long long seconds, const char *arguments, int *status)
 {
 	static char said[16384];
 	char command[1024];
 	FILE *output;
 	size_t size;
 
-	snprintf(command, sizeof(command), "timeout 5 %s %s 2>&1", server_path(), arguments);
+	snprintf(command, sizeof(command), "exec 2>&1; timeout --preserve-status %lld %s %s",
+	         story_scaled(seconds), server_path(), arguments);
 	output = popen(command, "r");
 	check(output != NULL, "cannot run %s", command);
 	size = fread(said, 1, sizeof(said) - 1, output);
 	said[size] = '\0';
 	*status = pclose(output);
 	return said;
+}
+
+static const char *run_broker(const char *arguments, int *status)
+{
+	return run_broker_for(5, arguments, status);
 }
 
 STORY(help_tells_every_option, .mosquitto = "has other options")
@@ -92,6 +101,25 @@ STORY(a_port_in_use_is_told, .mosquitto = "has other options")
 	check(strstr(said, "in use") != NULL, "says %s", said);
 }
 
+STORY(an_address_of_ipv6_is_told_in_brackets, .mosquitto = "has other options")
+{
+	int status;
+	const char *said = run_broker_for(1, "--host ::1 --port 0", &status);
+
+	if (strstr(said, "ssign") != NULL || strstr(said, "not supported") != NULL)
+		story_skip("there is no IPv6");
+	check(strncmp(said, "listening on [::1]:", 19) == 0, "says %s", said);
+}
+
+/* Else a client's socket, or the loop's, would have the number of stderr. */
+STORY(streams_may_be_closed, .mosquitto = "has other options")
+{
+	int status;
+
+	run_broker_for(1, "--port 0 <&- >&- 2>&-", &status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+}
+
 /* A file of this process's, gone when it ends. */
 static const char *write_file(const char *text)
 {
@@ -124,6 +152,20 @@ static void refused(const char *words)
 	              (strcmp(answer, "CONNACK 0 4") == 0 || strcmp(answer, "CONNACK 0 5") == 0),
 	      "%s: got %s", words, answer != NULL ? answer : "nothing");
 	expect_closed(client);
+}
+
+/* What is there in place of a hash may be the password: nobody could ever log in. */
+STORY(passwords_are_hashed, .mosquitto = "has other options")
+{
+	char arguments[128];
+	const char *said;
+	int status;
+
+	snprintf(arguments, sizeof(arguments), "--port 0 --password-file %s",
+	         write_file("# users\nalice:secret\n"));
+	said = run_broker(arguments, &status);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "wait status %d", status);
+	check(strstr(said, "line 2") != NULL, "says %s", said);
 }
 
 STORY(passwords_are_asked_for)
@@ -216,6 +258,71 @@ STORY(passwords_of_strangers_matter_nowhere_else)
 {
 	join("a clean user=anybody password=anything");
 	join("b clean user=anybody");
+}
+
+/* Status 1, and these words. */
+static void starts_not(const char *folder, const char *cert, const char *key, const char *words)
+{
+	char arguments[256];
+	const char *said;
+	int status;
+
+	snprintf(arguments, sizeof(arguments), "--port 0 --tls-cert %s/%s --tls-key %s/%s", folder,
+	         cert, folder, key);
+	said = run_broker(arguments, &status);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || strstr(said, words) == NULL)
+		story_fail("%s, %s: wait status %d: %s", cert, key, status, said);
+}
+
+STORY(tls_files_that_are_no_good_are_told, .timeout = 30, .mosquitto = "has other options")
+{
+	char folder[] = "/tmp/baton-e2e.XXXXXX", command[512];
+	int status;
+
+	check(mkdtemp(folder) != NULL, "no folder");
+	snprintf(command, sizeof(command),
+	         "cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+	         "-keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null && "
+	         "openssl genrsa -out other 2048 2>/dev/null && "
+	         "openssl ec -in key -aes128 -passout pass:x -out locked 2>/dev/null",
+	         folder);
+	status = system(command);
+	story_here(__FILE__, __LINE__);
+	if (status == 0) {
+		starts_not(folder, "none", "key", "none: no certificate: No such file");
+		starts_not(folder, "cert", "none", "none: no private key");
+		starts_not(folder, "key", "key", "key: no certificate");
+		starts_not(folder, "cert", "other", "other: not the private key");
+		starts_not(folder, "cert", "locked", "pass phrase");
+	}
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	check(system(command) == 0, "cannot remove %s", folder);
+	if (status != 0)
+		story_skip("openssl cannot make certificates here");
+}
+
+/* What an operator looks at first, by the names that mosquitto gave them. */
+STORY(figures_of_the_broker, .timeout = 20)
+{
+	static const char *const expected[] = {"clients/total 2", "retained messages/count",
+	                                       "subscriptions/count 4"};
+	struct client *client;
+	const char *got;
+	unsigned int seen = 0;
+
+	start_server(server_is_mosquitto() ? "" : "--stats-interval 1");
+	client = join("keeper");
+	subscribe(client, "a/#:1 b:0");
+	leave(client);
+	client = join("a clean");
+	subscribe(client, "^$SYS/broker/+/count:0 ^$SYS/broker/clients/total:0");
+	while (seen != 7) {
+		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		check(got != NULL, "not all figures came: %u", seen);
+		for (unsigned int i = 0; i < 3; i++)
+			if (strstr(got, expected[i]) != NULL)
+				seen |= 1U << i;
+	}
 }
 
 STORY(tls_with_real_clients, .timeout = 30)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server.h"
+
 static void retain(struct client *publisher, unsigned int qos, const char *words)
 {
 	publisher->last_id++;
@@ -179,6 +181,28 @@ STORY(retained_and_live_are_in_order, .timeout = 20)
 		}
 		leave(client);
 		ping(publisher);
+	}
+}
+
+/* More than its queue may hold, and than is buffered: it reads, and is to know them all. */
+STORY(retained_messages_come_all_of_them, .timeout = 30)
+{
+	enum { COUNT = 5000 };
+	struct client *publisher, *client;
+
+	start_server(server_is_mosquitto() ? "" : "--max-buffered 1K --max-queued 10");
+	publisher = join("publisher clean");
+	for (int i = 0; i < COUNT; i++)
+		say(publisher, "PUBLISH retain q1 id%d all/%d %d", i + 1, i, i);
+	for (int i = 0; i < COUNT; i++)
+		expect(publisher, "PUBACK %d", i + 1);
+	for (unsigned int qos = 0; qos < 3; qos++) {
+		client = join("a clean");
+		say(client, "SUBSCRIBE 1 all/+:%u", qos);
+		expect(client, "SUBACK 1 %u", qos);
+		for (int i = 0; i < COUNT; i++)
+			receive(client);
+		leave(client);
 	}
 }
 

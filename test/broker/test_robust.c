@@ -164,6 +164,29 @@ STORY(many_connections_at_once, .timeout = 40)
 	await_files(before, 3000);
 }
 
+/* Nor is it more for who has once published at QoS 2, and only pings since. */
+STORY(idle_connections_are_small_after_qos_2, .timeout = 20)
+{
+	enum { COUNT = 500 };
+	size_t memory;
+
+	start_server("");
+	warm_up();
+	memory = server_memory();
+	for (int i = 0; i < COUNT; i++) {
+		char words[32];
+		struct client *client;
+
+		snprintf(words, sizeof(words), "c%d clean", i);
+		client = join(words);
+		publish(client, 2, "t x");
+		ping(client);
+	}
+	memory = server_memory() - memory;
+	check(story_scaled(1) > 1 || memory <= COUNT * (size_t)8192, "%zu bytes for each",
+	      memory / COUNT);
+}
+
 STORY(full_descriptor_table_is_survived, .timeout = 30)
 {
 	enum { FILES = 50, CLIENTS = 80 };
@@ -301,6 +324,27 @@ STORY(packet_limit_by_default_is_a_megabyte, .mosquitto = "has none by default")
 
 	client_publish_large(client, "t", 1U << 20);
 	expect_closed(client);
+}
+
+/* Two of one name that throw each other out for ever are told, but not each time. */
+STORY(noise_does_not_fill_the_log, .timeout = 20, .mosquitto = "logs all of it")
+{
+	struct client *client = NULL, *last;
+
+	start_server("");
+	for (int i = 0; i < 3000; i++) {
+		last = client;
+		client = join("a clean");
+		if (last != NULL)
+			client_vanish(last);
+	}
+	story_sleep(1500);
+	say_hex(client, "f0 00");
+	expect_closed(client);
+	story_sleep(story_scaled(200));
+	check(strstr(server_said(), "malformed") != NULL, "says %s", server_said());
+	/* A second or two of it, and the line that counts the rest. */
+	check(server_said_lines() < 1000, "%u lines", server_said_lines());
 }
 
 /* ---- idle ---- */

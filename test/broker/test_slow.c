@@ -41,6 +41,8 @@ STORY(who_does_not_read_delays_nobody, .timeout = 30)
 	check(server_memory() < before + (16U << 20), "%zu KiB more",
 	      (server_memory() - before) >> 10);
 	ping(publisher);
+	check(server_is_mosquitto() || strstr(server_said(), "dropped") != NULL, "says %s",
+	      server_said());
 }
 
 /*

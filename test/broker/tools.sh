@@ -91,7 +91,7 @@ tools_retained() {
 
 tools_will() {
 	sub heir -q 2 -t "$story/w" -C 1
-	mosquitto_sub -h 127.0.0.1 -p "$PORT" -i "$story-dying" -t "$story/none" -d \
+	stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$PORT" -i "$story-dying" -t "$story/none" -d \
 		--will-topic "$story/w" --will-payload 'it has died' --will-qos 1 \
 		>"$work/dying" 2>&1 &
 	for ((i = 0; i < 500; i++)); do
