@@ -166,6 +166,12 @@ void connection_turn(struct connection *connection)
 	/* Not if it was closed in this same turn: nobody would count it out again. */
 	if (!connection->closing && connection->session != NULL && !connection->announced)
 		connection_announce(connection);
+	if (!connection->closing && connection->ousted) {
+		/* Its client may be the newcomer, and may have said DISCONNECT before that. */
+		input_last(connection);
+		/* Relaxed: the first reason came before the fire, and stays. */
+		connection_fail(connection, __atomic_load_n(&connection->kicked, __ATOMIC_RELAXED));
+	}
 	if (!connection->closing)
 		output_flush(connection);
 	if (!connection->closing)
@@ -229,8 +235,10 @@ static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 	struct connection *connection = baton_container_of(trigger, struct connection, kick);
 
 	(void)fires;
-	/* Relaxed: the first reason came before the fire, and stays; others may still try. */
-	connection_fail(connection, __atomic_load_n(&connection->kicked, __ATOMIC_RELAXED));
+	if (connection->closing)
+		return;            /* it may be freed before the end of this turn */
+	connection->ousted = true; /* outside of tasks, at the end of this turn */
+	connection_dirty(connection);
 }
 
 void connection_kick(struct connection *connection, const char *why)

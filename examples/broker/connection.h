@@ -56,6 +56,8 @@ struct connection {
 	bool closing;
 	bool admitted;   /* its CONNECT may be handled, see login.h */
 	bool announced;  /* in the log */
+	bool ousted;     /* to be closed at the end of this turn */
+	bool deaf;       /* can be written no more, see output.c */
 	const char *why; /* it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
 
@@ -161,11 +163,12 @@ void connection_kick(struct connection *connection, const char *why);
 uint64_t connection_written(const struct connection *connection);
 
 /*
- * input.c: begins to read (errors: libuv's); handles what was kept; frees it; is there any, that
- * is: has a packet, or a record of TLS, begun that has not ended?
+ * input.c: begins to read (errors: libuv's); handles what was kept; what has come and was not read
+ * yet; frees it; is there any, that is: has a packet, or a record of TLS, begun that has not ended?
  */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);
+void input_last(struct connection *connection);
 void input_free(struct connection *connection);
 bool input_begun(const struct connection *connection);
 

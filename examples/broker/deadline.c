@@ -12,6 +12,8 @@
 #include "loop.h"
 #include "must.h"
 
+static const char stuck[] = "stuck: took nothing for --stuck-timeout seconds";
+
 static uint64_t seconds(unsigned int count)
 {
 	return (uint64_t)count * 1000;
@@ -31,7 +33,7 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 	*what = NULL;
 	if (connection->writing > 0) {
 		first = connection->progressed + seconds(options->stuck_timeout);
-		*what = "stuck: took nothing for --stuck-timeout seconds";
+		*what = stuck;
 	}
 	if (connection->paused)
 		return first; /* it is we who do not read */
@@ -71,10 +73,13 @@ static int deadline_run(struct baton_timer *timer)
 	const char *what;
 
 	deadline_look(connection, now);
-	if (deadline_next(connection, &what) <= now)
-		connection_fail(connection, what);
-	else
+	if (deadline_next(connection, &what) > now) {
 		connection_watch(connection);
+		return 0;
+	}
+	if (what == stuck)
+		stats_count(&connection->loop->broker->stats.evicted);
+	connection_fail(connection, what);
 	return 0;
 }
 

@@ -222,8 +222,10 @@ static int session_run_acknowledge(struct baton_task *task)
 		if (ack->type == CODEC_PUBREC)
 			delivery_send_ack(session, CODEC_PUBREL, ack->packet_id);
 	}
-	free(acks);
 	delivery_go_on(session);
+	/* It has not left: that comes behind all that it has read. */
+	connection_release(session->connection, SESSION_ACKS_COST);
+	free(acks);
 	return 0;
 }
 

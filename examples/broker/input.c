@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "broker.h"
 #include "connection.h"
@@ -210,6 +211,23 @@ static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer
 int input_start(struct connection *connection)
 {
 	return uv_read_start((uv_stream_t *)&connection->tcp, input_allocate, input_read);
+}
+
+void input_last(struct connection *connection)
+{
+	unsigned char *const bytes = connection->loop->input;
+	uv_os_fd_t fd;
+	ssize_t size;
+
+	if (connection->closing || connection->paused ||
+	    uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
+		return;
+	size = recv(fd, bytes, LOOP_INPUT_SIZE, MSG_DONTWAIT);
+	if (size <= 0)
+		return;
+	connection->loop->stats.bytes_in += (uint64_t)size;
+	if (!input_take(connection, bytes, (size_t)size))
+		input_fail(connection, -ENOMEM);
 }
 
 void input_again(struct connection *connection)

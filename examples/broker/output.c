@@ -116,6 +116,21 @@ static void output_consume(struct connection *connection, size_t size)
 		connection_release(connection, cost);
 }
 
+/*
+ * The socket can be written no more. If the client has reset the connection, what it said before
+ * may still be there to be read, a DISCONNECT that forbids its will for one: so the end is left to
+ * the reading, which finds it behind all that.
+ */
+static void output_fail(struct connection *connection, int status)
+{
+	if (status != UV_EPIPE && status != UV_ECONNRESET) {
+		connection_close(connection);
+		return;
+	}
+	connection->deaf = true;
+	output_drop(connection);
+}
+
 static void output_written(uv_write_t *write, int status)
 {
 	struct connection *connection = write->data;
@@ -124,10 +139,12 @@ static void output_written(uv_write_t *write, int status)
 
 	free(connection->spill);
 	connection->spill = NULL;
-	if (status < 0)
-		connection_close(connection);
 	if (connection->closing)
-		return; /* some of it may have come: an attempt, see output_drop() */
+		return; /* it counts as an attempt, see output_drop() */
+	if (status < 0) {
+		output_fail(connection, status); /* likewise */
+		return;
+	}
 	connection->writing = 0;
 	if (plain)
 		output_consume(connection, size);
@@ -240,11 +257,15 @@ void output_flush(struct connection *connection)
 {
 	int result = 1;
 
+	if (connection->deaf) {
+		output_drop(connection);
+		return;
+	}
 	while (result > 0 && connection->writing == 0)
 		result = connection->tls != NULL ? output_write_tls(connection)
 		                                 : output_write(connection);
 	if (result < 0)
-		connection_close(connection);
+		output_fail(connection, result);
 }
 
 bool output_empty(const struct connection *connection)
@@ -270,6 +291,8 @@ void output_drop(struct connection *connection)
 		packet_destroy(packet);
 	}
 	connection->output_end = &connection->output_first;
+	connection->output_offset = 0;
+	connection->writing = 0;
 	if (cost > 0)
 		connection_release(connection, cost);
 }

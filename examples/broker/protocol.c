@@ -42,6 +42,14 @@ static int refuse(struct connection *connection, uint8_t return_code)
 	return -ECONNRESET;
 }
 
+/* Is it the broker's own, $SYS or something below it? What clients say there goes no further. */
+static bool topic_is_own(struct slice topic)
+{
+	static const struct slice own = {"$SYS/#", 6};
+
+	return topic.bytes[0] == '$' && names_match(own, topic);
+}
+
 static int handle_connect(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_connect connect;
@@ -58,7 +66,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return refuse(connection, 2);
 	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
-	if (connect.will.topic.size > 0)
+	if (connect.will.topic.size > 0 && !topic_is_own(connect.will.topic))
 		status = will_make(connection, &connect.will);
 	if (status == 0)
 		status = join_start(connection, &connect);
@@ -100,11 +108,10 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 
 /*
  * QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. What
- * clients publish below $SYS/ is acknowledged and goes no further: that is the broker's own.
+ * goes no further is acknowledged, too (3.3.5).
  */
 static int handle_publish(struct connection *connection, const struct codec_frame *frame)
 {
-	static const struct slice own = {"$SYS/", 5};
 	struct codec_publish packet;
 	int status = codec_publish(frame, &packet);
 
@@ -118,8 +125,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 		if (status < 0)
 			return status;
 	}
-	if (packet.topic.size >= own.size &&
-	    names_equal((struct slice){packet.topic.bytes, own.size}, own))
+	if (topic_is_own(packet.topic))
 		return packet.qos == 0 ? 1
 		                       : reply_ack(connection,
 		                                   packet.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC,
@@ -157,6 +163,7 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 			return -ENOMEM;
 		acks->count = 0;
 		connection->acks = acks;
+		connection_charge(connection, SESSION_ACKS_COST); /* the session may be behind */
 	}
 	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type};
 	if (acks->count == SESSION_ACKS_MAX) {

@@ -77,8 +77,8 @@ struct request *request_create(struct connection *connection, const struct codec
 		return NULL;
 	}
 	request->connection = connection;
-	request->cost = size;
-	connection_charge(connection, size);
+	request->cost = size + count * (CONNECTION_CHARGES_HIGH / REQUEST_FILTERS_AHEAD);
+	connection_charge(connection, request->cost);
 	return request;
 }
 
@@ -117,8 +117,8 @@ void request_destroy(struct request *request)
 		request->removed = removed->session_next;
 		subscription_destroy(removed);
 	}
+	session_release(request->session);
 	if (request->connection != NULL)
 		connection_release(request->connection, request->cost);
-	session_release(request->session);
 	free(request);
 }

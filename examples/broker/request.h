@@ -9,6 +9,10 @@
  *
  * Requests of one client stay in order through both. When the client sees the acknowledgement each
  * topic has the change in its inbox, so it comes before whatever is published after that.
+ *
+ * There is one tree and one table for all, and a filter with wildcards costs a pass over all
+ * topics. So a request is charged to its connection until the table is done with it: who asks for
+ * more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
  */
 #ifndef BROKER_REQUEST_H
 #define BROKER_REQUEST_H
@@ -26,6 +30,8 @@ struct broker;
 struct connection;
 struct session;
 struct subscription;
+
+#define REQUEST_FILTERS_AHEAD 64
 
 enum request_kind {
 	REQUEST_SUBSCRIBE,
@@ -60,8 +66,8 @@ struct request {
 };
 
 /*
- * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters; charges it, on its
- * loop thread. NULL: no memory.
+ * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters, on its loop thread,
+ * charged. NULL: no memory.
  */
 struct request *request_create(struct connection *connection, const struct codec_frame *frame,
                                uint16_t packet_id, size_t count);

@@ -141,8 +141,12 @@ void session_end(struct session *session);
  */
 void session_deliver(struct session *session, struct packet *packet);
 
-/* The client's PUBACK, PUBREC and PUBCOMP. Gives back the memory. */
+/*
+ * The client's PUBACK, PUBREC and PUBCOMP. Gives back the memory, and what its connection was
+ * charged with for it and for the answers.
+ */
 #define SESSION_ACKS_MAX 60
+#define SESSION_ACKS_COST (sizeof(struct session_acks) + SESSION_ACKS_MAX * sizeof(struct packet))
 
 struct session_ack {
 	uint16_t packet_id;

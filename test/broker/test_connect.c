@@ -2,6 +2,7 @@
 /* CONNECT: who is welcome, what it is answered, keep alive, take-over. */
 #include "client.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server.h"
@@ -290,4 +291,64 @@ STORY(take_over_publishes_the_will)
 	join("twin clean will=w message=bye");
 	join("twin clean");
 	expect(heir, "PUBLISH q0 w bye");
+}
+
+/* Three with one id at a time, in both kinds of session: in the end there is one. */
+STORY(take_over_by_sessions_of_both_kinds, .timeout = 20)
+{
+	for (int round = 0; round < 40; round++) {
+		struct client *twins[3];
+		int alive = 0;
+
+		twins[0] = join(round & 1 ? "twin clean" : "twin");
+		subscribe(twins[0], "t:1");
+		twins[1] = open_client("second");
+		twins[2] = open_client("third");
+		say(twins[1], "CONNECT twin%s", round & 2 ? " clean" : "");
+		story_sleep(round & 8 ? 1 : 0);
+		say(twins[2], "CONNECT twin%s", round & 4 ? " clean" : "");
+		expect_closed(twins[0]);
+		/* Who was taken over before it was welcome is closed without a word. */
+		for (int i = 1; i < 3; i++)
+			(void)client_next(twins[i], story_scaled(CLIENT_PATIENCE_MS));
+		for (int i = 1; i < 3; i++) {
+			const char *got;
+
+			say(twins[i], "PINGREQ");
+			got = client_next(twins[i], story_scaled(CLIENT_PATIENCE_MS));
+			check(got != NULL || twins[i]->ended, "no answer");
+			check(got == NULL || strcmp(got, "PINGRESP") == 0, "got %s", got);
+			alive += got != NULL;
+		}
+		check(alive == 1, "%d are alive", alive);
+		leave(join_new("twin clean"));
+		leave(join_new("twin"));
+		leave(resume("twin"));
+	}
+}
+
+/* [MQTT-3.1.4-5], [MQTT-3.1.0-1]: nothing behind a CONNECT that was refused, or before any. */
+STORY(connect_refused_nothing_else_is_heard)
+{
+	static const char *const beginnings[] = {
+		"10 0d 00 04 'MQTT' 05 02 00 3c 00 01 'c'", /* level */
+		"10 0c 00 04 'MQTT' 04 00 00 3c 00 00",     /* no id */
+		"10 0d 00 04 'MQTT' 04 03 00 3c 00 01 'c'", /* malformed */
+		"",                                         /* no CONNECT */
+	};
+	struct client *witness = join("witness clean");
+
+	subscribe(witness, "t:0");
+	for (int i = 0; i < 4; i++) {
+		struct client *client = open_client("refused");
+		char hex[200];
+
+		snprintf(hex, sizeof(hex), "%s 30 %02zx 00 %02zx '%s/t' 'no'", beginnings[i],
+		         strlen(story_name()) + 6, strlen(story_name()) + 2, story_name());
+		say_hex(client, hex);
+		while (client_next(client, story_scaled(CLIENT_PATIENCE_MS)) != NULL)
+			continue;
+		check(client->ended, "still connected");
+	}
+	expect_silence(witness, 200);
 }

@@ -2,6 +2,8 @@
 /* PUBLISH at QoS 0, 1 and 2, in and out: handshakes, packet ids, what precedes what. */
 #include "client.h"
 
+#include "server.h"
+
 /* Published at `in`, subscribed at `out`: delivered at the lower of both. */
 static void delivered_at(unsigned int in, unsigned int out)
 {
@@ -265,4 +267,46 @@ STORY(qos_2_is_not_ended_by_puback)
 	client_vanish(client);
 	client = resume("a");
 	expect(client, "PUBLISH dup q2 id1 t x");
+}
+
+/* [MQTT-3.3.1-3]: it is about one sender's attempts, and is not passed on. */
+STORY(dup_is_not_passed_on)
+{
+	struct client *publisher = join("publisher clean"), *subscriber = join("subscriber clean");
+
+	subscribe(subscriber, "t:2");
+	say(publisher, "PUBLISH dup q1 id5 t one");
+	expect(publisher, "PUBACK 5");
+	expect(subscriber, "PUBLISH q1 id1 t one");
+	say(publisher, "PUBLISH dup q2 id6 t two");
+	expect(publisher, "PUBREC 6");
+	say(publisher, "PUBREL 6");
+	expect(publisher, "PUBCOMP 6");
+	expect(subscriber, "PUBLISH q2 id2 t two");
+	say(publisher, "PUBLISH dup retain q1 id7 t three");
+	expect(publisher, "PUBACK 7");
+	expect(subscriber, "PUBLISH q1 id3 t three");
+}
+
+/* [MQTT-3.3.5-2]: it may not say that, and cannot be told so; so it is acknowledged. */
+STORY(publish_below_sys_is_acknowledged_and_goes_nowhere,
+      .mosquitto = "lets its configuration decide")
+{
+	static const char *const names[] = {"^$SYS/broker/version", "^$SYS/", "^$SYS"};
+	struct client *client;
+
+	start_server("--stats-interval 0");
+	client = join("a clean");
+	subscribe(client, "^$SYS/#:2 ^$SYSTEM:0");
+	for (int i = 0; i < 3; i++) {
+		publish(client, 0, "%s forged", names[i]);
+		publish(client, 1, "%s forged", names[i]);
+		publish(client, 2, "%s forged", names[i]);
+		say(client, "PUBLISH retain q1 id77 %s forged", names[i]);
+		expect(client, "PUBACK 77");
+	}
+	publish(client, 0, "^$SYSTEM another");
+	expect(client, "PUBLISH q0 $SYSTEM another");
+	subscribe(client, "^$SYS/#:2");
+	expect_silence(client, 200);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clients that do not read, or speak too slowly: they harm nobody but themselves. */
+/* Clients that do not read: they harm nobody but themselves. */
 #include "client.h"
 
 #include <errno.h>
@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "server.h"
-
-/* ---- who does not read ---- */
 
 /* Publishes more than fits into sockets, to one who reads and to one who does not. */
 static void flood(struct client *publisher, struct client *reader)
@@ -253,9 +252,10 @@ STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
       .mosquitto = "waits for as long as the keep alive is kept")
 {
 	struct client *publisher, *reader, *stuck;
+	const char *got = "";
 	unsigned int before;
 
-	start_server("--stuck-timeout 2");
+	start_server("--stuck-timeout 2 --stats-interval 1");
 	publisher = join("publisher clean");
 	reader = join("reader clean");
 	ping(publisher);
@@ -266,72 +266,11 @@ STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
 	story_here(__FILE__, __LINE__);
 	flood(publisher, reader);
 	await_files(before, 6000);
+	ping(reader);
+	subscribe(reader, "^$SYS/broker/clients/evicted:0");
+	while (got != NULL && strstr(got, "evicted 1") == NULL)
+		got = client_next(reader, story_scaled(3000));
+	check(got != NULL, "it is not counted");
 	story_sleep(story_scaled(200)); /* lines of the log take their own way */
 	check(server_said()[0] != '\0', "no log line says so");
-	ping(reader);
-}
-
-/* ---- who is slow ---- */
-
-/* The broker closes, between these times; something is sent all the while if there is a byte. */
-static void timed_out(struct client *client, const char *byte, long long least, long long most)
-{
-	const long long begin = story_clock();
-	long long took;
-
-	while (!client->ended && story_clock() < begin + story_scaled(most)) {
-		client_send(client, byte, strlen(byte));
-		if (client_next(client, 200) != NULL)
-			story_fail("%s: got something", client->name);
-	}
-	took = story_clock() - begin;
-	if (!client->ended)
-		story_fail("%s: still connected after %lld ms", client->name, took);
-	if (took < least)
-		story_fail("%s: disconnected after %lld ms", client->name, took);
-}
-
-STORY(slow_who_says_no_connect, .timeout = 20, .mosquitto = "waits for 90 s")
-{
-	struct client *silent;
-
-	start_server("--connect-timeout 2");
-	silent = open_client("silent");
-	story_here(__FILE__, __LINE__);
-	timed_out(silent, "", 1500, 4000);
-}
-
-STORY(slow_who_never_ends_a_connect, .timeout = 20, .mosquitto = "waits for 90 s")
-{
-	struct client *slow;
-
-	start_server("--connect-timeout 2");
-	slow = open_client("slow");
-	client_send(slow, "\x10\x40\0\4MQTT\4\2\0\x3c\0\x34", 14);
-	story_here(__FILE__, __LINE__);
-	timed_out(slow, "x", 1500, 4000);
-}
-
-STORY(slow_who_never_ends_a_packet, .timeout = 20, .mosquitto = "has no such time-out")
-{
-	struct client *slow;
-
-	start_server("--packet-timeout 2");
-	slow = join("slow clean alive=0");
-	client_send(slow, "\x30\x70\0\1t", 5);
-	story_here(__FILE__, __LINE__);
-	timed_out(slow, "x", 1500, 5000);
-}
-
-/* Nobody is timed out who says nothing between packets and need not. */
-STORY(slow_who_says_nothing_stays, .timeout = 20)
-{
-	struct client *client;
-
-	start_server(server_is_mosquitto()
-	                     ? ""
-	                     : "--connect-timeout 1 --packet-timeout 1 --stuck-timeout 1");
-	client = join("a clean alive=0");
-	expect_silence(client, 3500);
-	ping(client);
 }

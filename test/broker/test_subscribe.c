@@ -326,3 +326,61 @@ STORY(subscribe_to_a_thousand_filters, .timeout = 30)
 	}
 	leave(client);
 }
+
+/* [MQTT-3.10.4-3]: what has been begun is brought to its end. */
+STORY(unsubscribe_completes_what_has_begun,
+      .mosquitto = "says PUBREL and messages again in the order of the messages")
+{
+	struct client *publisher = join("publisher clean"), *client = join_new("a");
+
+	subscribe(client, "t:2");
+	publish(publisher, 1, "t one");
+	publish(publisher, 2, "t two");
+	publish(publisher, 2, "t three");
+	expect(client, "PUBLISH q1 id1 t one");
+	expect(client, "PUBLISH q2 id2 t two");
+	expect(client, "PUBLISH q2 id3 t three");
+	say(client, "PUBREC 2");
+	expect(client, "PUBREL 2");
+	unsubscribe(client, "t");
+	publish(publisher, 2, "t no");
+	say(client, "PUBREC 3");
+	expect(client, "PUBREL 3");
+	client_vanish(client);
+	client = resume("a");
+	expect(client, "PUBREL 2");
+	expect(client, "PUBREL 3");
+	expect(client, "PUBLISH dup q1 id1 t one");
+	say(client, "PUBACK 1");
+	say(client, "PUBCOMP 2");
+	say(client, "PUBCOMP 3");
+	ping(client);
+	client_vanish(client);
+	expect_silence(resume("a"), 100);
+}
+
+/* [MQTT-3.8.4-3] */
+STORY(subscribe_again_interrupts_nothing, .timeout = 20)
+{
+	struct client *publisher = join("publisher clean"), *client = join("a clean");
+	int next = 0, number, answers = 0;
+
+	subscribe(client, "t:1");
+	for (int i = 0; i < 500; i++) {
+		say(publisher, "PUBLISH q1 id%d t %d", i + 1, i);
+		if (i % 5 == 0)
+			say(client, "SUBSCRIBE %d t:%d", i + 2, 1 + i / 5 % 2);
+	}
+	while (next < 500 || answers < 100) {
+		const char *got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+
+		check(got != NULL, "got nothing after %d", next);
+		if (strncmp(got, "SUBACK", 6) == 0) {
+			answers++;
+			continue;
+		}
+		check(sscanf(got, "PUBLISH q1 id%*d t %d", &number) == 1, "got %s", got);
+		check(number == next, "%d came, not %d", number, next);
+		say(client, "PUBACK %d", ++next);
+	}
+}

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Wills: published when a client is gone without DISCONNECT, and only then. */
 #include "client.h"
+
+#include <unistd.h>
+
 #include "server.h"
 
 STORY(will_of_who_vanishes)
@@ -163,4 +166,69 @@ STORY(will_goes_to_its_own_client_s_session)
 	client = resume("a");
 	/* With or without dup: it may have been sent to who was gone. */
 	expect_received(client, "w bye");
+}
+
+/* [MQTT-3.1.2-16] */
+STORY(will_is_retained_only_if_asked)
+{
+	struct client *heir = join("heir clean"), *late = join("late clean");
+
+	subscribe(heir, "w:0");
+	client_vanish(join("a clean will=w message=bye wq=1"));
+	expect(heir, "PUBLISH q0 w bye");
+	subscribe(late, "w:1");
+	expect_silence(late, 200);
+}
+
+/* What is below $SYS/ is the broker's to say: a will is a way to say something like any other. */
+STORY(will_below_sys_goes_nowhere, .mosquitto = "lets its configuration decide")
+{
+	struct client *heir;
+
+	start_server("--stats-interval 0");
+	heir = join("heir clean");
+	subscribe(heir, "^$SYS/#:1 ^w:0");
+	client_vanish(join("a clean will=^$SYS/broker/version message=forged wq=1 wr"));
+	client_vanish(join("b clean will=^$SYS message=forged"));
+	client_vanish(join("c clean will=^w message=bye"));
+	expect(heir, "PUBLISH q0 w bye");
+	expect_silence(heir, 200);
+	subscribe(heir, "^$SYS/#:1");
+	expect_silence(heir, 100);
+}
+
+/* A process of its own that publishes as fast as it can. */
+static void flood(void)
+{
+	struct client *publisher;
+
+	if (fork() != 0)
+		return; /* it ends with the story */
+	publisher = join("flood clean");
+	for (;;)
+		say(publisher, "PUBLISH q0 t 0123456789012345678901234567890123456789");
+}
+
+/*
+ * Who closes its socket with something unread in it resets the connection. The broker, which is
+ * about to write, may learn of that before it has read the DISCONNECT.
+ */
+STORY(will_is_not_published_after_disconnect_and_a_reset, .timeout = 20,
+      .mosquitto = "looks at its write error first")
+{
+	struct client *heir;
+
+	start_server("");
+	heir = join("heir clean");
+	subscribe(heir, "w:0");
+	flood();
+	for (int i = 0; i < 100; i++) {
+		struct client *client = join("a clean will=w message=bye");
+
+		say(client, "SUBSCRIBE 1 t:0");
+		story_sleep(2);
+		say(client, "DISCONNECT");
+		client_vanish(client);
+	}
+	expect_silence(heir, 300);
 }

@@ -34,6 +34,13 @@ int uv_read_start(uv_stream_t *stream, uv_alloc_cb allocate_cb, uv_read_cb read_
 	return 0;
 }
 
+int uv_fileno(const uv_handle_t *handle, uv_os_fd_t *fd)
+{
+	(void)handle;
+	(void)fd;
+	return UV_EBADF; /* nobody is kicked out here */
+}
+
 int uv_read_stop(uv_stream_t *stream)
 {
 	(void)stream;
