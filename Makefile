@@ -55,8 +55,8 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden
-# Tests may look into the library: its headers are found as "name.h".
-TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit
+# Tests may look into the library and the broker: their headers are found as "name.h".
+TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote examples/broker
 
 # Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (src/epoch.c, src/nameset.c).
 LIBS := -lck
@@ -71,6 +71,10 @@ BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
+# What of it needs no library but libc has unit tests: those named after these files.
+BROKER_PURE := codec hash names inflight received
+BROKER_TESTS := $(filter $(foreach f,$(BROKER_PURE),%/test_$f test/unit/test_$(f)_%),$(TESTS))
+BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
 
@@ -129,11 +133,25 @@ $1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) $$(TEST_FLAGS) $2 $3 -c -o $$@ $$<
 
+# The examples see the public headers alone.
+$1/examples/%.o: examples/%.c $1/flags | build/deps/build
+	$$(call say,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $2 -c -o $$@ $$<
+
+$1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o)
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+
+$(BROKER_TESTS:%=$1/%): $1/examples/broker/pure.a
+
 $1/test/unit/test_%: $1/test/unit/test_%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) $4 -pthread
 
--include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) test/shim/main)
+-include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) test/shim/main) \
+	$(BROKER_PURE:%=$1/examples/broker/%.d)
 endef
 
 # Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
@@ -207,12 +225,7 @@ format: ## runs clang-format over everything
 .PHONY: examples demo bench bench-quick bench-plots
 examples: $(EXAMPLES) $(BROKER) ## the examples
 
-# They see the public headers alone.
-$(BROKER_SOURCES:%.c=build/%.o): | build/deps/demo
-build/examples/%.o: examples/%.c build/flags | build/deps/build
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(BASE_FLAGS) -c -o $@ $<
+$(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
 
 $(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
 	$(call say,LD,$@)

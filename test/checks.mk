@@ -142,12 +142,9 @@ build/broker/e2e: $(E2E_SOURCES:%.c=build/%.o)
 
 -include $(E2E_SOURCES:%.c=build/%.d)
 
-# $1: where its files go; $2: what it adds to compiling and linking.
+# $1: where its files go; $2: what it adds to linking.
 define instrumented_broker
-$1/examples/%.o: examples/%.c $1/flags | build/deps/build build/deps/demo
-	$$(call say,CC,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $$(INSTRUMENTED) $2 -c -o $$@ $$<
+$(BROKER_IMPURE:%.c=$1/%.o): | build/deps/demo
 
 $1/examples/broker/broker: $(BROKER_SOURCES:%.c=$1/%.o) $1/libbaton.a
 	$$(call say,LD,$$@)

@@ -12,7 +12,7 @@ static bool first_byte_valid(unsigned char byte)
 
 	switch (type) {
 	case CODEC_PUBLISH:
-		return (flags & 0x06) != 0x06;
+		return (flags & 0x06) != 0x06 && (flags & 0x0e) != 0x08;
 	case CODEC_PUBREL:
 	case CODEC_SUBSCRIBE:
 	case CODEC_UNSUBSCRIBE:
@@ -181,8 +181,6 @@ int codec_publish(const struct codec_frame *frame, struct codec_publish *publish
 	publish->duplicate = (frame->flags & 0x08) != 0;
 	publish->qos = (frame->flags >> 1) & 3;
 	publish->retain = (frame->flags & 0x01) != 0;
-	if (publish->qos == 0 && publish->duplicate)
-		return -EPROTO;
 	publish->topic = cursor_string(&cursor);
 	publish->packet_id = publish->qos > 0 ? cursor_packet_id(&cursor) : 0;
 	if (cursor.bad || !names_topic_valid(publish->topic))
@@ -257,7 +255,8 @@ size_t codec_put_u16(unsigned char *out, uint16_t value)
 size_t codec_put_string(unsigned char *out, struct slice text)
 {
 	codec_put_u16(out, (uint16_t)text.size);
-	memcpy(out + 2, text.bytes, text.size);
+	if (text.size > 0)
+		memcpy(out + 2, text.bytes, text.size);
 	return 2 + text.size;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The messages of QoS 1 and 2 that are on their way to one client: sent, and not acknowledged to
- * the end. It gives them their packet ids, 1 and up, skipping those in use. It belongs to a session
- * and is touched only under its baton.
+ * the end. It gives them their packet ids, 1 and up, skipping those in use and those whose slot
+ * another has. It belongs to a session and is touched only under its baton.
  *
  *   QoS 1: AWAITS_PUBACK -> free
  *   QoS 2: AWAITS_PUBREC -> AWAITS_PUBCOMP -> free

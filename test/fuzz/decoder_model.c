@@ -19,7 +19,7 @@ int model_frame(const unsigned char *bytes, size_t size, size_t size_max, size_t
 	*whole = 0;
 	if (size == 0)
 		return 0;
-	if (flags_of[bytes[0] / 16] == 16 ? bytes[0] / 2 % 4 == 3
+	if (flags_of[bytes[0] / 16] == 16 ? bytes[0] / 2 % 4 == 3 || bytes[0] / 2 % 8 == 4
 	                                  : flags_of[bytes[0] / 16] != bytes[0] % 16)
 		return -EPROTO;
 	for (digits = 1; digits < size; digits++) {
@@ -161,8 +161,6 @@ static int publish_body(unsigned int flags, const unsigned char *body, size_t si
 	decoded->qos = (uint8_t)(flags / 2 % 4);
 	decoded->flag = flags % 2 == 1;
 	decoded->duplicate = flags >= 8;
-	if (flags >= 8 && decoded->qos == 0)
-		return -EPROTO;
 	if (!text_field(body, size, &at, &decoded->text_at, &decoded->text_size) ||
 	    !topic_valid(body + decoded->text_at, decoded->text_size))
 		return -EPROTO;
