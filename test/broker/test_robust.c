@@ -327,7 +327,7 @@ STORY(packet_limit_by_default_is_a_megabyte, .mosquitto = "has none by default")
 }
 
 /* Two of one name that throw each other out for ever are told, but not each time. */
-STORY(noise_does_not_fill_the_log, .timeout = 20, .mosquitto = "logs all of it")
+STORY(noise_does_not_fill_the_log, .timeout = 40, .mosquitto = "logs all of it")
 {
 	struct client *client = NULL, *last;
 

