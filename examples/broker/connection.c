@@ -352,15 +352,15 @@ static void connection_init(struct connection *connection, struct loop *loop)
 	connection->tcp.data = connection;
 }
 
-int connection_open(struct loop *loop, int fd)
+int connection_open(struct loop *loop, int fd, bool tls)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	char peer[80];
 	int status;
 
-	if (connection != NULL && loop->tls != NULL)
+	if (connection != NULL && tls)
 		connection->tls = tls_create(loop->tls);
-	if (connection == NULL || (loop->tls != NULL && connection->tls == NULL)) {
+	if (connection == NULL || (tls && connection->tls == NULL)) {
 		free(connection);
 		close(fd);
 		return -ENOMEM;

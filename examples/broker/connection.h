@@ -103,7 +103,7 @@ struct connection {
 };
 
 /* Takes the descriptor. Errors: -ENOMEM and those of libuv; the descriptor is closed. */
-int connection_open(struct loop *loop, int fd);
+int connection_open(struct loop *loop, int fd, bool tls);
 
 /* Closes the socket; the rest of the end follows by itself. */
 void connection_close(struct connection *connection);

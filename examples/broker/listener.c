@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The listening socket; see listener.h. */
+/* The listening sockets; see listener.h. */
 #include "listener.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -12,11 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "broker.h"
 #include "log.h"
 #include "loop.h"
 
-#define LISTENER_BACKLOG 1024
 #define LISTENER_BATCH 64
 #define LISTENER_REST_MS 100
 
@@ -42,7 +41,8 @@ static void listener_rest(struct listener *listener, int error)
 static void listener_ready(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
-	struct broker *broker = listener->broker;
+	struct listeners *all = listener->all;
+	struct broker *broker = all->broker;
 	const int on = 1;
 
 	(void)status;
@@ -68,8 +68,8 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 		/* Without a keep alive of MQTT's own nothing else would notice that a client is no
 		 * more. */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-		loop_accept(&broker->loops[listener->turn], fd);
-		listener->turn = (listener->turn + 1) % broker->options.threads;
+		loop_accept(&broker->loops[all->turn], fd, listener->tls);
+		all->turn = (all->turn + 1) % broker->options.threads;
 	}
 }
 
@@ -85,95 +85,64 @@ void listener_raise_limit(void)
 		         strerror(errno));
 }
 
-/* Can nobody but this machine reach it? */
-static bool listener_local(int fd)
+static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls)
 {
-	struct sockaddr_storage address;
-	socklen_t size = sizeof(address);
-
-	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-		return false;
-	if (address.ss_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
-	return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
-}
-
-static int listener_bind(const struct addrinfo *address)
-{
-	const int on = 1;
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct listener *listener = &all->each[all->count];
 	int status;
 
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 &&
-	    listen(fd, LISTENER_BACKLOG) == 0)
-		return fd;
-	status = -errno;
-	close(fd);
-	return status;
-}
-
-static void listener_announce(int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t size = sizeof(address);
-	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-
-	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
-		getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port,
-		            sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
-	printf(strchr(host, ':') == NULL ? "listening on %s:%s\n" : "listening on [%s]:%s\n", host,
-	       port);
-	fflush(stdout);
-}
-
-int listener_start(struct listener *listener, uv_loop_t *uv, struct broker *broker)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-	const struct broker_options *options = &broker->options;
-	struct addrinfo *addresses;
-	char port[16];
-	int status;
-
-	snprintf(port, sizeof(port), "%u", options->port);
-	status = getaddrinfo(options->host, port, &hints, &addresses);
+	status = uv_poll_init(uv, &listener->poll, fd);
 	if (status != 0) {
-		fprintf(stderr, "broker: %s: %s\n", options->host, gai_strerror(status));
-		return -EADDRNOTAVAIL;
-	}
-	listener->fd = -EADDRNOTAVAIL;
-	for (const struct addrinfo *at = addresses; at != NULL && listener->fd < 0;
-	     at = at->ai_next)
-		listener->fd = listener_bind(at);
-	freeaddrinfo(addresses);
-	if (listener->fd < 0) {
-		fprintf(stderr, "broker: %s:%s: %s\n", options->host, port,
-		        strerror(-listener->fd));
-		return listener->fd;
-	}
-	if (options->password_file == NULL && !options->anonymous &&
-	    !listener_local(listener->fd)) {
-		fprintf(stderr,
-		        "broker: --host %s is open to everybody who can reach it: give "
-		        "--password-file, or --allow-anonymous\n",
-		        options->host);
-		close(listener->fd);
-		return -EACCES;
-	}
-	listener->broker = broker;
-	status = uv_poll_init(uv, &listener->poll, listener->fd);
-	if (status != 0) {
-		close(listener->fd);
+		close(fd);
 		return status;
 	}
+	listener->all = all;
+	listener->fd = fd;
+	listener->tls = tls;
 	uv_timer_init(uv, &listener->rest);
 	listener->poll.data = listener;
 	listener->rest.data = listener;
 	listener_rested(&listener->rest);
-	listener_announce(listener->fd);
+	all->count++;
 	return 0;
+}
+
+/* All addresses of the host. */
+static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int port, bool tls)
+{
+	const struct broker_options *options = &all->broker->options;
+	const bool anybody = options->password_file != NULL || options->anonymous;
+	int fds[LISTENERS_MAX / 2], status = 0;
+	const int count = address_listen(options->host, port, fds, LISTENERS_MAX / 2);
+
+	for (int i = 0; i < count; i++) {
+		if (status == 0 && !anybody && !address_local(fds[i])) {
+			fprintf(stderr,
+			        "broker: --host %s is open to everybody who can reach it: give "
+			        "--password-file, or --allow-anonymous\n",
+			        options->host);
+			status = -EACCES;
+		}
+		if (status == 0)
+			status = listener_start(all, uv, fds[i], tls);
+		else
+			close(fds[i]);
+	}
+	return count < 0 ? count : status;
+}
+
+int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct broker *broker)
+{
+	const struct broker_options *options = &broker->options;
+	const bool both = options->tls_port != BROKER_NO_PORT;
+	int status;
+
+	listeners->broker = broker;
+	status = listeners_open(listeners, uv, options->port, options->tls_cert != NULL && !both);
+	if (status == 0 && both)
+		status = listeners_open(listeners, uv, options->tls_port, true);
+	for (unsigned int i = 0; i < listeners->count && status == 0; i++)
+		address_announce(listeners->each[i].fd, listeners->each[i].tls);
+	return status;
 }
 
 static void listener_closed(uv_handle_t *handle)
@@ -183,8 +152,11 @@ static void listener_closed(uv_handle_t *handle)
 	close(listener->fd);
 }
 
-void listener_stop(struct listener *listener)
+void listeners_stop(struct listeners *listeners)
 {
-	uv_close((uv_handle_t *)&listener->rest, NULL);
-	uv_close((uv_handle_t *)&listener->poll, listener_closed);
+	for (unsigned int i = 0; i < listeners->count && !listeners->stopped; i++) {
+		uv_close((uv_handle_t *)&listeners->each[i].rest, NULL);
+		uv_close((uv_handle_t *)&listeners->each[i].poll, listener_closed);
+	}
+	listeners->stopped = true;
 }

@@ -164,12 +164,13 @@ struct accept {
 	struct baton_task task;
 	struct loop *loop;
 	int fd;
+	bool tls;
 };
 
 static int loop_run_accept(struct baton_task *task)
 {
 	struct accept *accept = baton_container_of(task, struct accept, task);
-	int status = connection_open(accept->loop, accept->fd);
+	int status = connection_open(accept->loop, accept->fd, accept->tls);
 
 	if (status != 0)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", strerror(-status));
@@ -177,7 +178,7 @@ static int loop_run_accept(struct baton_task *task)
 	return 0;
 }
 
-int loop_accept(struct loop *loop, int fd)
+int loop_accept(struct loop *loop, int fd, bool tls)
 {
 	struct accept *accept = malloc(sizeof(*accept));
 
@@ -187,6 +188,7 @@ int loop_accept(struct loop *loop, int fd)
 	}
 	accept->loop = loop;
 	accept->fd = fd;
+	accept->tls = tls;
 	baton_task_init(&accept->task, loop_run_accept, NULL);
 	must(baton_submit(&loop->resource, &accept->task), "accept");
 	return 0;

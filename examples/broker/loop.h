@@ -50,7 +50,7 @@ struct loop {
 	bool quiet;      /* while it stops: nothing that its clients sent is on its way */
 	bool quiet_seen; /* all loops were, the last time */
 	uint64_t stop_by;
-	struct ssl_ctx_st *tls; /* for new connections; NULL: plain */
+	struct ssl_ctx_st *tls; /* for new connections that speak it */
 	struct connection *connections;
 	struct connection *dirty;
 	struct loop_stats stats;
@@ -62,8 +62,11 @@ struct loop {
 /* Makes the loop and starts its thread. On an error (a negative errno) nothing is left. */
 int loop_start(struct loop *loop, struct broker *broker);
 
-/* Any thread: gives it an accepted descriptor. Errors: -ENOMEM; then the descriptor is closed. */
-int loop_accept(struct loop *loop, int fd);
+/*
+ * Any thread: gives it an accepted descriptor; does it speak TLS? Errors: -ENOMEM; then the
+ * descriptor is closed.
+ */
+int loop_accept(struct loop *loop, int fd, bool tls);
 
 /* Any thread: from now on new connections use this certificate. Counted. */
 void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);

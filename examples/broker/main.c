@@ -16,7 +16,7 @@ struct service {
 	uv_signal_t interrupt;
 	uv_signal_t terminate;
 	uv_signal_t hang_up;
-	struct listener listener;
+	struct listeners listeners;
 	struct system system;
 	struct broker *broker;
 };
@@ -26,10 +26,10 @@ static void service_end(uv_signal_t *handle, int number)
 {
 	struct service *service = handle->data;
 
-	if (uv_is_closing((uv_handle_t *)&service->listener.poll))
+	if (service->listeners.stopped)
 		return;
 	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
-	listener_stop(&service->listener);
+	listeners_stop(&service->listeners);
 	uv_stop(handle->loop);
 }
 
@@ -56,9 +56,11 @@ static int service_run(struct service *service)
 	uv_signal_start(&service->interrupt, service_end, SIGINT);
 	uv_signal_start(&service->terminate, service_end, SIGTERM);
 	uv_signal_start(&service->hang_up, service_reload, SIGHUP);
-	status = listener_start(&service->listener, &service->uv, service->broker);
-	if (status != 0)
+	status = listeners_start(&service->listeners, &service->uv, service->broker);
+	if (status != 0) {
+		listeners_stop(&service->listeners);
 		return status;
+	}
 	system_start(&service->system, &service->uv, service->broker);
 	uv_run(&service->uv, UV_RUN_DEFAULT);
 	system_stop(&service->system);

@@ -19,10 +19,11 @@ static const char usage[] =
 	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
 	"\n"
 	"Network\n"
-	"  --host HOST             where to listen (127.0.0.1)\n"
+	"  --host HOST             where to listen: all addresses that it has (127.0.0.1)\n"
 	"  --port PORT             0: any free one; it is printed (1883; with TLS 8883)\n"
-	"  --tls-cert FILE         certificate and chain, PEM: every connection speaks TLS\n"
+	"  --tls-cert FILE         certificate and chain, PEM: connections speak TLS\n"
 	"  --tls-key FILE          its private key, PEM\n"
+	"  --tls-port PORT         those to this port do, those to --port do not\n"
 	"  --connect-timeout S     to send a CONNECT, TLS included (10)\n"
 	"  --packet-timeout S      to finish a packet that was begun (60)\n"
 	"  --stuck-timeout S       to take some of what waits to be written (60)\n"
@@ -112,6 +113,7 @@ static const struct option_rule rules[] = {
 	{"stop-timeout", AT(stop_timeout), KIND_UINT, 0, DAY},
 	{"stats-interval", AT(stats_interval), KIND_UINT, 0, DAY},
 	{"password-file", AT(password_file), KIND_TEXT, 0, 0},
+	{"tls-port", AT(tls_port), KIND_UINT, 0, 65535},
 	{"tls-cert", AT(tls_cert), KIND_TEXT, 0, 0},
 	{"tls-key", AT(tls_key), KIND_TEXT, 0, 0},
 	{"log-level", AT(log_level), KIND_LEVEL, 0, 0},
@@ -206,7 +208,8 @@ static void options_default(struct broker_options *options)
 {
 	*options = (struct broker_options){
 		.host = "127.0.0.1",
-		.port = UINT32_MAX,
+		.port = BROKER_NO_PORT,
+		.tls_port = BROKER_NO_PORT,
 		.threads = 2,
 		.window = 100,
 		.packet_max = (size_t)1 << 20,
@@ -230,8 +233,15 @@ static int options_check(struct broker_options *options)
 
 	if ((options->tls_cert == NULL) != (options->tls_key == NULL))
 		wrong = "--tls-cert and --tls-key need each other";
-	if (options->port == UINT32_MAX)
-		options->port = options->tls_cert != NULL ? 8883 : 1883;
+	else if (options->tls_port != BROKER_NO_PORT && options->tls_cert == NULL)
+		wrong = "--tls-port needs --tls-cert and --tls-key";
+	else if (options->tls_port == options->port && options->port != 0 &&
+	         options->port != BROKER_NO_PORT)
+		wrong = "--tls-port and --port are the same";
+	if (options->port == BROKER_NO_PORT)
+		options->port = options->tls_cert != NULL && options->tls_port == BROKER_NO_PORT
+		                        ? 8883
+		                        : 1883;
 	if (wrong == NULL)
 		return -1;
 	fprintf(stderr, "broker: %s; see --help\n", wrong);

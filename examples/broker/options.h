@@ -8,9 +8,12 @@
 
 #include "names.h"
 
+#define BROKER_NO_PORT UINT32_MAX
+
 struct broker_options {
 	const char *host;
 	unsigned int port;
+	unsigned int tls_port; /* TLS there, and none on `port`; BROKER_NO_PORT: not so */
 	unsigned int threads;
 	unsigned int workers;
 	unsigned int window; /* most messages of QoS 1 and 2 on their way to one subscriber */

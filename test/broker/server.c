@@ -90,7 +90,7 @@ pid_t server_pid(void)
 }
 
 /* One that was free a moment ago. */
-static unsigned int free_port(void)
+unsigned int server_free_port(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t size = sizeof(address);
@@ -214,7 +214,7 @@ pid_t server_start(const char *options, unsigned int files)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		story_fail("pipe: %s", strerror(errno));
 	if (server.mosquitto)
-		server.port = free_port();
+		server.port = server_free_port();
 	server.said = memfd_create("said", MFD_CLOEXEC);
 	(void)fflush(NULL);
 	server.pid = fork();

@@ -26,6 +26,9 @@ pid_t server_start(const char *options, unsigned int files);
 #define start_server(options) (story_here(__FILE__, __LINE__), server_start(options, 0))
 
 unsigned int server_port(void);
+
+/* One that nobody listened on just now. */
+unsigned int server_free_port(void);
 pid_t server_pid(void);
 
 /* Ends it by SIGTERM; its status as of waitpid(). */

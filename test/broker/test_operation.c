@@ -48,10 +48,11 @@ static const char *run_broker(const char *arguments, int *status)
 STORY(help_tells_every_option, .mosquitto = "has other options")
 {
 	static const char *const options[] = {
-		"--host",          "--port",         "--threads",        "--max-packet",
-		"--max-queued",    "--max-inflight", "--deny-subscribe", "--allow-anonymous",
-		"--tls-cert",      "--tls-key",      "--stats-interval", "--log-level",
-		"--password-file", "mosquitto_sub",  "mosquitto_pub",
+		"--host",          "--port",           "--threads",        "--max-packet",
+		"--max-queued",    "--max-inflight",   "--deny-subscribe", "--allow-anonymous",
+		"--tls-cert",      "--tls-key",        "--stats-interval", "--log-level",
+		"--password-file", "mosquitto_sub",    "mosquitto_pub",    "--tls-port",
+		"--max-sessions",  "--session-expiry",
 	};
 	int status;
 	const char *said = run_broker("--help", &status);
@@ -78,6 +79,8 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	story_here(__FILE__, __LINE__);
 	complains("--unknown", "--unknown");
 	complains("--port", "--port");
+	complains("--tls-port 1", "--tls-cert");
+	complains("--port 7 --tls-port 7 --tls-cert x --tls-key x", "the same");
 	complains("--port 65536", "65536");
 	complains("--port x", "--port");
 	complains("--threads 0", "--threads");
@@ -323,35 +326,4 @@ STORY(figures_of_the_broker, .timeout = 20)
 			if (strstr(got, expected[i]) != NULL)
 				seen |= 1U << i;
 	}
-}
-
-STORY(tls_with_real_clients, .timeout = 30)
-{
-	char command[1024], options[256];
-	char folder[] = "/tmp/baton-e2e.XXXXXX";
-	int status;
-
-	if (system("openssl version >/dev/null 2>&1") != 0)
-		story_skip("there is no openssl to make a certificate");
-	check(mkdtemp(folder) != NULL, "no folder");
-	snprintf(command, sizeof(command),
-	         "cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
-	         "-keyout key -out cert -days 2 -subj /CN=localhost "
-	         "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null",
-	         folder);
-	check(system(command) == 0, "openssl cannot make a certificate");
-	snprintf(options, sizeof(options), "--tls-cert %s/cert --tls-key %s/key", folder, folder);
-	start_server(options);
-	snprintf(
-		command, sizeof(command),
-		"trap 'rm -r %s' EXIT; cd %s; p='-h 127.0.0.1 -p %u --cafile cert'; "
-		"mosquitto_pub $p -q 1 -r -t t -m kept || exit 1; "
-		"test \"$(mosquitto_sub $p -q 2 -t t -C 1 -W 5)\" = kept || exit 2; "
-		"head -c 500000 /dev/zero | tr '\\0' x >large; "
-		"mosquitto_pub $p -q 2 -r -t t -f large || exit 3; "
-		"test \"$(mosquitto_sub $p -q 1 -t t -C 1 -W 5 | wc -c)\" = 500001 || exit 4; "
-		"mosquitto_pub -h 127.0.0.1 -p %u -q 1 -t t -m plain 2>/dev/null && exit 5; exit 0",
-		folder, folder, server_port(), server_port());
-	status = system(command);
-	check(status == 0, "step %d", WEXITSTATUS(status));
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses; see address.h. */
+#include "address.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ADDRESS_BACKLOG 1024
+
+bool address_local(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+		return false;
+	if (address.ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
+	return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
+}
+
+void address_announce(int fd, bool tls)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+	const char *open = "", *close = "";
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
+		getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port,
+		            sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+	if (strchr(host, ':') != NULL) {
+		open = "[";
+		close = "]";
+	}
+	printf("listening on %s%s%s:%s%s\n", open, host, close, port, tls ? " TLS" : "");
+	fflush(stdout);
+}
+
+/* The descriptor, or a negative errno. */
+static int address_bind(const struct addrinfo *address)
+{
+	const int on = 1;
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int status;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 &&
+	    listen(fd, ADDRESS_BACKLOG) == 0)
+		return fd;
+	status = -errno;
+	close(fd);
+	return status;
+}
+
+static in_port_t *address_port(struct sockaddr *address)
+{
+	return address->sa_family == AF_INET6 ? &((struct sockaddr_in6 *)address)->sin6_port
+	                                      : &((struct sockaddr_in *)address)->sin_port;
+}
+
+/* The port of the first socket, for the others. */
+static in_port_t address_bound(int fd)
+{
+	struct sockaddr_storage address = {.ss_family = AF_INET};
+	socklen_t size = sizeof(address);
+
+	(void)getsockname(fd, (struct sockaddr *)&address, &size);
+	return *address_port((struct sockaddr *)&address);
+}
+
+/* A name may have addresses of a kind that this machine does not speak. */
+static bool address_missing(int status)
+{
+	return status == -EADDRNOTAVAIL || status == -EAFNOSUPPORT;
+}
+
+static int address_bind_all(const struct addrinfo *first, int *fds, size_t most)
+{
+	int count = 0, status = -EADDRNOTAVAIL;
+
+	for (const struct addrinfo *at = first; at != NULL && (size_t)count < most;
+	     at = at->ai_next) {
+		if (count > 0)
+			*address_port(at->ai_addr) = address_bound(fds[0]);
+		status = address_bind(at);
+		if (status >= 0)
+			fds[count++] = status;
+		else if (!address_missing(status))
+			break;
+	}
+	if (count > 0 && (status >= 0 || address_missing(status)))
+		return count;
+	while (count > 0)
+		close(fds[--count]);
+	return status;
+}
+
+int address_listen(const char *host, unsigned int port, int *fds, size_t most)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	struct addrinfo *addresses;
+	char text[16];
+	int status;
+
+	snprintf(text, sizeof(text), "%u", port);
+	status = getaddrinfo(host, text, &hints, &addresses);
+	if (status != 0) {
+		fprintf(stderr, "broker: %s: %s\n", host, gai_strerror(status));
+		return -EADDRNOTAVAIL;
+	}
+	status = address_bind_all(addresses, fds, most);
+	freeaddrinfo(addresses);
+	if (status < 0)
+		fprintf(stderr, "broker: %s:%s: %s\n", host, text, strerror(-status));
+	return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* From a host's name to sockets that listen on its addresses. */
+#ifndef BROKER_ADDRESS_H
+#define BROKER_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Listens on each address that `host` has (a name, or a number); port 0: any that is free, the same
+ * on all. Returns how many descriptors, at most `most`, are in `fds`; or a negative errno, and has
+ * printed why.
+ */
+int address_listen(const char *host, unsigned int port, int *fds, size_t most);
+
+/* Can nobody but this machine reach what listens there? */
+bool address_local(int fd);
+
+/* Prints "listening on HOST:PORT", and "TLS" if it is. */
+void address_announce(int fd, bool tls);
+
+#endif
