@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections: back-pressure and lifetime; see connection.h. */
+/* Connections: their turns, tasks, beginning and end; see connection.h. */
 #include "connection.h"
 
 #include <arpa/inet.h>
@@ -18,16 +18,6 @@
 #include "topic.h"
 #include "will.h"
 
-/* Less than any message is charged with: references of sessions, logins and the like. */
-#define CONNECTION_REFERENCES_MAX 64
-
-/*
- * In `charges`: the loop has stopped reading and wants to be told. Set by the loop thread, while
- * more than CONNECTION_CHARGES_LOW is charged; cleared by the one release that gets there, which
- * does not give its charge back but passes it on to the `resume` task.
- */
-#define CONNECTION_PAUSED ((uint64_t)1 << 63)
-
 void connection_pause(struct connection *connection)
 {
 	connection->paused = true;
@@ -38,75 +28,6 @@ void connection_read_on(struct connection *connection)
 {
 	connection->resumed = true; /* outside of tasks, at the end of this turn */
 	connection_dirty(connection);
-}
-
-bool connection_charge(struct connection *connection, uint64_t cost)
-{
-	/* Relaxed: a count that keeps the connection alive; only its last release orders. */
-	uint64_t charges = __atomic_add_fetch(&connection->charges, cost, __ATOMIC_RELAXED);
-
-	while (charges >= CONNECTION_CHARGES_HIGH) /* ends: each failure is a release elsewhere */
-		if (__atomic_compare_exchange_n(&connection->charges, &charges,
-		                                charges | CONNECTION_PAUSED, false,
-		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			connection->loop->stats.pauses++;
-			connection_pause(connection);
-			return true;
-		}
-	return false;
-}
-
-bool connection_crowded(const struct connection *connection)
-{
-	return __atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH;
-}
-
-bool connection_quiet(const struct connection *connection)
-{
-	/* Acquire: what the releases of others had submitted before is submitted. */
-	const uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_ACQUIRE);
-	/* A will that waits for the end is charged, and not on its way. */
-	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
-
-	return (charges & ~CONNECTION_PAUSED) - waits < CONNECTION_REFERENCES_MAX;
-}
-
-void connection_charge_more(struct connection *connection, uint64_t cost)
-{
-	__atomic_fetch_add(&connection->charges, cost, __ATOMIC_RELAXED);
-}
-
-void connection_release(struct connection *connection, uint64_t cost)
-{
-	uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_RELAXED);
-	uint64_t left;
-	bool resume;
-
-	do {
-		left = charges - cost;
-		resume = (charges & CONNECTION_PAUSED) != 0 &&
-		         (left & ~CONNECTION_PAUSED) <= CONNECTION_CHARGES_LOW;
-		if (resume)
-			left = charges & ~CONNECTION_PAUSED;
-		/* Release: our use of it; acquire: everybody's, before it ends. */
-	} while (!__atomic_compare_exchange_n(&connection->charges, &charges, left, true,
-	                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	if (resume) {
-		connection->resume_cost = cost;
-		must(baton_submit(&connection->resource, &connection->resume), "resume");
-	} else if (left == 0) {
-		must(baton_submit(&connection->loop->resource, &connection->end), "end");
-	}
-}
-
-static int connection_run_resume(struct baton_task *task)
-{
-	struct connection *connection = baton_container_of(task, struct connection, resume);
-
-	connection_release(connection, connection->resume_cost);
-	if (!connection->closing)
-		connection_read_on(connection);
-	return 0;
 }
 
 static void connection_resume(struct connection *connection)
@@ -338,12 +259,11 @@ static void connection_init(struct connection *connection, struct loop *loop)
 {
 	connection->loop = loop;
 	connection->output_end = &connection->output_first;
-	connection->charges = CONNECTION_REFERENCE;
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
 	baton_resource_init(&connection->resource, connection, "connection",
 	                    &loop->connection_config, &connection->stats);
-	baton_task_init(&connection->resume, connection_run_resume, NULL);
+	connection_charge_init(connection);
 	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
 	baton_task_init(&connection->end, connection_run_end, NULL);
 	baton_task_init(&connection->finaliser, connection_finalise, NULL);

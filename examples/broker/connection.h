@@ -111,9 +111,6 @@ void connection_close(struct connection *connection);
 /* Closes it because of that, which is for the log; a string that stays. */
 void connection_fail(struct connection *connection, const char *why);
 
-/* Nothing that it has published is on its way any more. */
-bool connection_quiet(const struct connection *connection);
-
 /*
  * deadline.c: before the first of these; there is a new deadline, maybe; none any more, from its
  * closing on. When one passes, the connection is closed.
@@ -135,6 +132,9 @@ void connection_read_on(struct connection *connection);
 /* Puts it among those that the loop looks after at the end of this turn. */
 void connection_dirty(struct connection *connection);
 
+/* charge.c: at its beginning. */
+void connection_charge_init(struct connection *connection);
+
 /* Is so much charged that connection_charge() will say to read no more? */
 bool connection_crowded(const struct connection *connection);
 
@@ -146,6 +146,9 @@ void connection_charge_more(struct connection *connection, uint64_t cost);
 
 /* Any thread. Ends a charge. */
 void connection_release(struct connection *connection, uint64_t cost);
+
+/* Nothing that it has published is on its way any more. */
+bool connection_quiet(const struct connection *connection);
 
 /* Any thread that has something charged. The packet goes out behind all others. */
 void connection_send(struct connection *connection, struct packet *packet);

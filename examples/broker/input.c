@@ -109,9 +109,8 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 		else if (status == 0)
 			break; /* it is kept until its password is known to be right */
 		used += frame.size;
-		/* It does not read our answers. (Once it is paused, `resume` may be on its way.) */
-		if (!connection->closing && !connection->paused && connection_crowded(connection))
-			connection_charge(connection, 0);
+		if (!connection->closing && connection_crowded(connection))
+			connection_charge(connection, 0); /* it does not read our answers */
 	}
 	if (used > 0)
 		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */

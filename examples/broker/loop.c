@@ -98,47 +98,6 @@ static void loop_turn(uv_check_t *check)
 	loop_look_after(loop);
 }
 
-/* Closes those that have nothing more to get. */
-static void loop_finish(uv_timer_t *timer)
-{
-	struct loop *loop = timer->data;
-	struct broker *broker = loop->broker;
-	const uint64_t now = uv_now(&loop->uv);
-	bool quiet = true;
-
-	for (const struct connection *connection = loop->connections; connection != NULL;
-	     connection = connection->next)
-		quiet = quiet && connection_quiet(connection);
-	if (quiet && !loop->quiet) {
-		loop->quiet = true;
-		/* Release: what our clients sent has gone its way; read with acquire. */
-		__atomic_add_fetch(&broker->loops_quiet, 1, __ATOMIC_RELEASE);
-	}
-	quiet = __atomic_load_n(&broker->loops_quiet, __ATOMIC_ACQUIRE) >= broker->loops_running;
-	/*
-	 * `quiet_seen`: one more turn, for what is not counted, such as acknowledgements.
-	 * Connections leave the list in a later turn.
-	 */
-	for (struct connection *connection = loop->connections; connection != NULL;
-	     connection = connection->next)
-		if (now >= loop->stop_by || (quiet && loop->quiet_seen && output_empty(connection)))
-			connection_fail(connection, "the broker ends");
-	loop->quiet_seen = quiet;
-}
-
-static void loop_end_if_idle(struct loop *loop)
-{
-	if (!loop->stopping || loop->connections != NULL ||
-	    uv_is_closing((uv_handle_t *)&loop->check))
-		return;
-	uv_close((uv_handle_t *)&loop->poll, NULL);
-	uv_close((uv_handle_t *)&loop->prepare, NULL);
-	uv_close((uv_handle_t *)&loop->check, NULL);
-	uv_close((uv_handle_t *)&loop->alarm, NULL);
-	uv_close((uv_handle_t *)&loop->alarmed, NULL);
-	uv_close((uv_handle_t *)&loop->finish, NULL);
-}
-
 void loop_remember(struct loop *loop, struct connection *connection)
 {
 	loop->stats.connections++;
@@ -194,22 +153,6 @@ int loop_accept(struct loop *loop, int fd, bool tls)
 	return 0;
 }
 
-static int loop_run_stop(struct baton_task *task)
-{
-	struct loop *loop = baton_container_of(task, struct loop, stop);
-
-	loop->stopping = true;
-	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->broker->options.stop_timeout * 1000;
-	for (struct connection *connection = loop->connections; connection != NULL;
-	     connection = connection->next)
-		if (!connection->closing)
-			connection_pause(connection);
-	uv_timer_start(&loop->finish, loop_finish, LOOP_FINISH_MS, LOOP_FINISH_MS);
-	loop_finish(&loop->finish); /* also of a loop without connections: others wait for it */
-	loop_end_if_idle(loop);
-	return 0;
-}
-
 struct change_tls {
 	struct baton_task task;
 	struct loop *loop;
@@ -235,11 +178,6 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
 	tls_reference(tls);
 	baton_task_init(&change->task, loop_run_change_tls, NULL);
 	must(baton_submit(&loop->resource, &change->task), "change the certificate");
-}
-
-void loop_stop(struct loop *loop)
-{
-	must(baton_submit(&loop->resource, &loop->stop), "stop");
 }
 
 static void *loop_thread(void *arg)
@@ -317,7 +255,6 @@ int loop_start(struct loop *loop, struct broker *broker)
 	loop->connection_config = loop->config;
 	loop->connection_config.batch_end = connection_drained;
 	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
-	baton_task_init(&loop->stop, loop_run_stop, NULL);
 	status = loop_init_uv(loop);
 	if (status != 0)
 		goto deinit_baton;

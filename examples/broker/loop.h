@@ -27,7 +27,6 @@ struct ssl_ctx_st;
 #define LOOP_INPUT_SIZE 65536
 #define LOOP_QUANTUM 1024             /* tasks of one connection before others have their turn */
 #define LOOP_TICK ((uint64_t)1 << 27) /* ns: deadlines are kept no more exactly than that */
-#define LOOP_FINISH_MS 10
 
 struct loop {
 	uv_loop_t uv;
@@ -78,6 +77,9 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
  */
 void loop_stop(struct loop *loop);
 void loop_join(struct loop *loop);
+
+/* loop_stop.c: for loop.c, when a connection has gone. */
+void loop_end_if_idle(struct loop *loop);
 
 /* Frees the loop. Its thread and all others that might submit to it have ended. */
 void loop_deinit(struct loop *loop);
