@@ -7,7 +7,7 @@
  * than its bytes on the wire). Else it waits in the queue, QoS 0 too, so that all that comes stays
  * in order. QoS 0 is dropped instead where it would only make a slow client slower: when the output
  * has no room, or the queue is full; and when the client is away, unless --queue-qos0. QoS 1 and 2
- * are dropped when the queue is full (--max-queued). What is retained comes all at once to a new
+ * are dropped when the queue is full (queue.h). What is retained comes all at once to a new
  * subscriber, and is not said again: so it waits at QoS 0, too, and counts against the queue's
  * bytes alone.
  *
@@ -137,55 +137,22 @@ static void delivery_send_message(struct session *session, struct packet *packet
 	}
 }
 
-static struct packet *queue_take(struct session *session)
-{
-	struct packet *packet = session->queue;
-
-	session->queue = packet->next;
-	if (session->queue == NULL)
-		session->queue_end = &session->queue;
-	if (packet->packet_id == 0) {
-		session->queued--;
-		session->queued_bytes -= packet_memory(packet);
-	}
-	return packet;
-}
-
-static bool queue_has_room(const struct session *session, const struct packet *packet)
-{
-	const struct broker_options *options = &session->broker->options;
-
-	return (session->queued < options->queued_max || packet->retain) &&
-	       session->queued_bytes + packet_memory(packet) <= options->queued_bytes_max;
-}
-
-static void queue_add(struct session *session, struct packet *packet)
-{
-	packet_end_hop(packet);
-	packet->next = NULL;
-	*session->queue_end = packet;
-	session->queue_end = &packet->next;
-	session->queued++;
-	session->queued_bytes += packet_memory(packet);
-}
-
 static void delivery_go_on(struct session *session)
 {
-	while (session->connection != NULL && session->queue != NULL &&
-	       delivery_may_send(session, session->queue))
-		delivery_send_message(session, queue_take(session));
+	while (session->connection != NULL && session->queue.first != NULL &&
+	       delivery_may_send(session, session->queue.first))
+		delivery_send_message(session, queue_take(&session->queue, session->broker));
 }
 
 static void delivery_message(struct session *session, struct packet *packet)
 {
 	const bool away = session->connection == NULL;
+
 	if (session->ended || (away && packet->qos == 0 && !session->broker->options.queue_qos0))
 		packet_destroy(packet);
-	else if (!away && session->queue == NULL && delivery_may_send(session, packet))
+	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
-	else if (queue_has_room(session, packet))
-		queue_add(session, packet);
-	else
+	else if (!queue_add(&session->queue, session->broker, packet))
 		delivery_drop(session, packet);
 }
 
@@ -254,8 +221,7 @@ void session_drained(struct packet *marker)
 }
 
 /* What is to be said again, before the rest of the queue. */
-static void queue_again(struct session *session, const struct inflight_entry *entry,
-                        struct packet ***end)
+static void delivery_again(struct session *session, const struct inflight_entry *entry)
 {
 	const uint8_t qos = entry->state == INFLIGHT_AWAITS_PUBACK ? 1 : 2;
 	struct packet *packet = packet_create(entry->message, qos, entry->retain, false);
@@ -268,24 +234,19 @@ static void queue_again(struct session *session, const struct inflight_entry *en
 	packet->packet_id = entry->packet_id;
 	packet->order = entry->order;
 	packet_encode(packet, entry->attempted);
-	packet->next = **end;
-	if (packet->next == NULL)
-		session->queue_end = &packet->next;
-	**end = packet;
-	*end = &packet->next;
+	queue_add_again(&session->queue, packet);
 }
 
 void delivery_begin(struct session *session)
 {
 	struct inflight_entry **sorted = inflight_sorted(&session->inflight);
-	struct packet **end = &session->queue;
 
 	session->dropping = false;
 	for (size_t i = 0; i < session->inflight.count; i++)
 		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
 			delivery_send_ack(session, CODEC_PUBREL, sorted[i]->packet_id);
 		else
-			queue_again(session, sorted[i], &end);
+			delivery_again(session, sorted[i]);
 	free(sorted);
 	delivery_go_on(session);
 }
@@ -294,13 +255,11 @@ void delivery_pause(struct session *session)
 {
 	session->marked = false; /* it is gone with the output */
 	inflight_settle(&session->inflight, session->attempted);
-	while (session->queue != NULL && session->queue->packet_id != 0)
-		packet_destroy(queue_take(session));
+	queue_clear_again(&session->queue);
 }
 
 void delivery_end(struct session *session)
 {
-	while (session->queue != NULL)
-		packet_destroy(queue_take(session));
+	queue_clear(&session->queue, session->broker);
 	inflight_clear(&session->inflight);
 }

@@ -46,6 +46,8 @@ static const char usage[] =
 	"                          subscribes counts in bytes alone\n"
 	"  --max-queued-bytes BYTES\n"
 	"                          the same, in bytes of memory (64M)\n"
+	"  --max-queued-total BYTES\n"
+	"                          the same of all clients together, about (1G)\n"
 	"  --queue-qos0            QoS 0, too, waits for a client that is away\n"
 	"  --max-sessions N        with clean session 0; beyond, new ones are refused (100000)\n"
 	"  --session-expiry S      for how long such a session waits for its client to come\n"
@@ -104,6 +106,7 @@ static const struct option_rule rules[] = {
 	{"max-buffered", AT(buffered_max), KIND_SIZE, 1024, 1ULL << 40},
 	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-queued-total", AT(queued_total_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-sessions", AT(sessions_max), KIND_SIZE, 0, 1ULL << 40},
 	{"session-expiry", AT(session_expiry), KIND_UINT, 0, UINT32_MAX},
 	{"max-inflight", AT(window), KIND_UINT, 1, INFLIGHT_MAX},
@@ -216,6 +219,7 @@ static void options_default(struct broker_options *options)
 		.buffered_max = (size_t)1 << 20,
 		.queued_max = 10000,
 		.queued_bytes_max = (size_t)64 << 20,
+		.queued_total_max = (size_t)1 << 30,
 		.sessions_max = 100000,
 		.connect_timeout = 10,
 		.packet_timeout = 60,

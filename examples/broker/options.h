@@ -28,6 +28,7 @@ struct broker_options {
 	size_t buffered_max;          /* memory that waits for one subscriber's socket */
 	size_t queued_max;            /* messages that wait for one session */
 	size_t queued_bytes_max;      /* and their memory */
+	size_t queued_total_max;      /* that of all sessions */
 	struct slice *denied;         /* filters that are refused, with what they cover */
 	size_t denied_count;
 	const char *password_file; /* NULL: none */

@@ -171,7 +171,7 @@ struct session *session_create(struct broker *broker, struct slice client_id, bo
 	stats_count(&broker->stats.sessions);
 	session->references = 1;
 	session->clean = clean;
-	session->queue_end = &session->queue;
+	queue_init(&session->queue);
 	baton_timer_init(&session->expiry, broker->timers, &session->resource, session_run_expiry);
 	baton_task_init(&session->finaliser, session_finalise, NULL);
 	if (client_id.size > 0)

@@ -64,6 +64,7 @@
 #include "inflight.h"
 #include "message.h"
 #include "names.h"
+#include "queue.h"
 #include "received.h"
 
 struct broker;
@@ -88,10 +89,7 @@ struct session {
 	uint64_t newest; /* the join with the highest number that has come by */
 	uint64_t epoch;  /* the join by which `connection` came */
 	struct inflight inflight;
-	struct packet *queue; /* first what is to be said again, then what waits for its turn */
-	struct packet **queue_end;
-	size_t queued_bytes;
-	size_t queued; /* without what is to be said again */
+	struct queue queue;
 	uint64_t sent; /* memory of the messages given to the connection */
 
 	/* The loop thread's of the connection. */

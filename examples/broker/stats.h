@@ -41,6 +41,7 @@ struct stats {
 	uint64_t retained; /* these are there just now */
 	uint64_t sessions;
 	uint64_t subscriptions;
+	uint64_t queued_bytes; /* of memory, in all sessions; see queue.h */
 	/* Sums over resources that have ended, through stats_add(). */
 	uint64_t resources[STATS_KINDS];
 	struct baton_resource_stats kinds[STATS_KINDS];

@@ -5,8 +5,10 @@
  * with `$SYS`; `#` does not match them. Where mosquitto has a topic for the same thing, it has the
  * same name.
  *
- *   version uptime clients/{connected,maximum} connections/total bytes/{received,sent}
- *   publish/messages/{received,sent,dropped} clients/{malformed,evicted}
+ *   version uptime memory/resident connections/total bytes/{received,sent}
+ *   clients/{connected,maximum,total,malformed,evicted}    total: sessions
+ *   publish/messages/{received,sent,dropped} store/messages/bytes    what waits in sessions
+ *   retained messages/count subscriptions/count
  *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
  *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, sessions, ...
  *   baton/pool/{jobs,steals,parks,wakes}

@@ -94,3 +94,39 @@ STORY(kept_sessions_are_limited, .mosquitto = "has no such limit")
 	expect(first, "CONNACK 0 3");
 	expect_closed(first);
 }
+
+/* All that waits is limited together; who takes what is his makes room for others. */
+STORY(kept_messages_are_limited_together, .timeout = 20, .mosquitto = "has no such limit")
+{
+	struct client *publisher, *client;
+	int counts[2] = {0}, more = 0;
+
+	start_server("--max-queued-total 64K --max-inflight 1000");
+	publisher = join("publisher clean");
+	for (int i = 0; i < 2; i++) {
+		client = join_new(i == 0 ? "a" : "b");
+		subscribe(client, i == 0 ? "a:1" : "b:1");
+		leave(client);
+	}
+	for (int i = 0; i < 300; i++) {
+		publish(publisher, 1, "a %d", i);
+		publish(publisher, 1, "b %d", i);
+	}
+	for (int i = 0; i < 2; i++) {
+		client = resume(i == 0 ? "a" : "b");
+		while (client_next(client, 200) != NULL)
+			counts[i]++;
+		if (i == 0)
+			leave(client);
+	}
+	/* Those of a are unacknowledged now, and wait no more: nor do they count. */
+	check(counts[0] > 30 && counts[1] > 30, "%d and %d came", counts[0], counts[1]);
+	check(counts[0] + counts[1] < 300, "%d and %d came", counts[0], counts[1]);
+	leave(client);
+	for (int i = 0; i < 200; i++)
+		publish(publisher, 1, "b %d", i);
+	client = resume("b");
+	while (client_next(client, 200) != NULL)
+		more++;
+	check(more > counts[1], "%d came, then %d", counts[1], more);
+}

@@ -48,11 +48,11 @@ static const char *run_broker(const char *arguments, int *status)
 STORY(help_tells_every_option, .mosquitto = "has other options")
 {
 	static const char *const options[] = {
-		"--host",          "--port",           "--threads",        "--max-packet",
-		"--max-queued",    "--max-inflight",   "--deny-subscribe", "--allow-anonymous",
-		"--tls-cert",      "--tls-key",        "--stats-interval", "--log-level",
-		"--password-file", "mosquitto_sub",    "mosquitto_pub",    "--tls-port",
-		"--max-sessions",  "--session-expiry",
+		"--host",          "--port",           "--threads",          "--max-packet",
+		"--max-queued",    "--max-inflight",   "--deny-subscribe",   "--allow-anonymous",
+		"--tls-cert",      "--tls-key",        "--stats-interval",   "--log-level",
+		"--password-file", "mosquitto_sub",    "mosquitto_pub",      "--tls-port",
+		"--max-sessions",  "--session-expiry", "--max-queued-total",
 	};
 	int status;
 	const char *said = run_broker("--help", &status);
