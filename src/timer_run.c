@@ -30,18 +30,19 @@ static bool enter(struct baton_timer *timer)
 
 	/* Ends: each failure is another thread's arm or stop, or the wheel's progress. */
 	do {
-		BATON_ASSERT((word & BATON__TIMER_BUSY) == BATON__TIMER_TASK);
+		BATON_ASSERT(word & BATON__TIMER_TASK);
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
-		if (word & BATON__TIMER_DUE)
-			next |= BATON__TIMER_RUNNING;
-		else
-			next &= ~BATON__TIMER_GONE;
+		/* RUNNING already: we are the driver, whose submit a bound has refused or dropped
+		 * beside the function, which sees to GONE and the repetition at its end. */
+		if (!(word & BATON__TIMER_RUNNING))
+			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
+			                               : next & ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
 		/* [K1] acquire: what who armed it did; pairs with [K1] in arm. [K2] release: the
 		 * last touch of one that is passed; pairs with [K2] in decide. Linearisation point
 		 * of the run. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	if (next & BATON__TIMER_RUNNING)
+	if (next & ~word & BATON__TIMER_RUNNING)
 		return true;
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
@@ -72,6 +73,9 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 	return scheduled;
 }
 
+/* Not to be armed again by its own run: armed by somebody, or to run again, or stopped. */
+#define BARS_AGAIN (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE)
+
 /* Arms a repeated timer that is RUNNING, unless somebody has armed or stopped it. */
 static int again(struct baton_timers *timers, struct baton_timer *timer)
 {
@@ -80,7 +84,7 @@ static int again(struct baton_timers *timers, struct baton_timer *timer)
 		.set = BATON__TIMER_ARMED,
 		.clear = BATON__TIMER_DONE,
 		.needed = BATON__TIMER_REPEAT,
-		.barred = BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE,
+		.barred = BARS_AGAIN,
 	};
 
 	if (!(word & BATON__TIMER_REPEAT) || word & arming.barred)
@@ -98,6 +102,13 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 
 	/* Ends: as in enter. */
 	do {
+		/* The next run was due already, but a bound refused it beside the function: that
+		 * one is left out. Ends: armed, or somebody else has armed or stopped it. */
+		while (error != -ESHUTDOWN && word & BATON__TIMER_REPEAT && !(word & BARS_AGAIN)) {
+			if (again(timers, timer))
+				error = -ESHUTDOWN;
+			word = load_relaxed(&timer->_word);
+		}
 		/* K4: stopped after we had armed it again. */
 		while (!(word & BATON__TIMER_ARMED) && word & BATON__TIMER_LINKED) {
 			baton__timer_remove(timers, timer);
@@ -129,6 +140,8 @@ int baton__timer_run(struct baton_task *task)
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
+	/* Relaxed: with the baton, and TASK, nobody else sets it. */
+	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
 		error = again(timers, timer);
 		leave(timers, timer, BATON__TIMER_DONE, error);

@@ -13,6 +13,8 @@
 #include <sched.h>
 
 #define STOPPED (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_REPEAT)
+/* Wanted, or in the wheel. */
+#define AT_WORK (STOPPED | BATON__TIMER_LINKED)
 
 static enum baton_timer_state state_of(uint64_t word)
 {
@@ -130,22 +132,27 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON_ASSERT(!(word & BATON__TIMER_GONE));
 	timer->_gone = gone;
 	/* Ends: as in decide. [K4] release: `gone`; pairs with [K4] in leave */
-	while (word & BATON__TIMER_BUSY)
+	while (word & (BATON__TIMER_BUSY | AT_WORK)) {
+		if (word & AT_WORK) {
+			/* Armed since, by its own function, say. */
+			state = state_of(stop(timer));
+			word = load_relaxed(&timer->_word);
+			continue;
+		}
 		if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
-			return state;
+			return state_of(word);
+	}
 	/* [K2] acquire: the run is over; pairs with [K2] in leave */
 	(void)load_acquire(&timer->_word);
 	(void)baton_future_complete(gone, 0, timer);
 	return state;
 }
 
-BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
+static int await_end(struct baton_timer *timer)
 {
 	struct baton_resource *resource = timer->_resource;
 	int error;
 
-	if (!(stop(timer) & BATON__TIMER_BUSY))
-		return 0;
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
 	/* Ends: with the driver, which submits the task, and the resource's runner, which comes to
@@ -156,5 +163,21 @@ BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
 			return error;
 		(void)sched_yield();
 	}
+	return 0;
+}
+
+BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
+{
+	int error;
+
+	/* Ends: again only where it was armed since, by the function that was waited for, say. */
+	do {
+		if (stop(timer) & BATON__TIMER_BUSY) {
+			error = await_end(timer);
+			if (error)
+				return error;
+		}
+		/* Relaxed: the run's end was acquired; else the stop found it idle. */
+	} while (load_relaxed(&timer->_word) & (BATON__TIMER_BUSY | AT_WORK));
 	return 0;
 }

@@ -115,9 +115,9 @@ stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
 # Can the checker fail? And a few seconds of each.
 check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/stress ## quick stress
 	$(Q)test/stress/selftest.sh $<
-	$(Q)build/stress/stress --quiet --seconds 5
-	$(Q)build/asan/stress/stress --quiet --seconds 5
-	$(Q)TSAN_OPTIONS=halt_on_error=1 $(SETARCH) build/tsan/stress/stress --quiet --seconds 5 \
+	$(Q)build/stress/stress --quiet --seconds 7
+	$(Q)build/asan/stress/stress --quiet --seconds 7
+	$(Q)TSAN_OPTIONS=halt_on_error=1 $(SETARCH) build/tsan/stress/stress --quiet --seconds 7 \
 		--patience 40
 
 # ---- Group commit: the example is killed in the middle of its work ----

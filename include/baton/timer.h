@@ -189,9 +189,10 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
 
 /*
  * As stop, and waits until the memory is the caller's, helping the resource along like
- * baton_resource_await(). 0: at once, in a task of the timer's resource, too, where stop would say
- * IDLE, DONE or PENDING. -EDEADLK: it would have to wait, in a task of the timer's resource, or for
- * ever: it is stopped, and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
+ * baton_resource_await(); what the function that it waits for arms meanwhile is stopped, too. 0: at
+ * once, in a task of the timer's resource, too, where stop would say IDLE, DONE or PENDING.
+ * -EDEADLK: it would have to wait, in a task of the timer's resource, or for ever: it is stopped,
+ * and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
  */
 int baton_timer_stop_wait(struct baton_timer *timer);
 

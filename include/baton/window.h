@@ -39,8 +39,9 @@
  * window: call both.) A closed resource still runs what waits in its windows.
  *
  * A windowed task has no label (labelled.h): it is in lane 0, and without bytes or a tag. What
- * waits in the window is in no lane, and no bound counts it: whoever submits looks at waiting(). A
- * disconnect is baton_window_cancel(), and the completion of what is in flight.
+ * waits in the window is in no lane; a bound counts it (bound.h), and where there is none whoever
+ * submits looks at waiting(). A disconnect is baton_window_cancel(), and the completion of what is
+ * in flight.
  *
  * Lifetime: a window lives at least as long as its resource is used. An await on a closed resource,
  * and its finaliser, wait until nothing is in flight or waiting in any window (so complete, or let

@@ -32,8 +32,9 @@ struct open {
 
 struct actor {
 	uint16_t number;
-	atomic_int tid; /* 0: the thread has ended */
-	bool client;    /* one of the test's own threads */
+	uint32_t stream; /* in a round of the modules: whose order it is; 0: none yet */
+	atomic_int tid;  /* 0: the thread has ended */
+	bool client;     /* one of the test's own threads */
 	struct engine *drives;
 	uint64_t random;
 	/* The resources whose tasks this thread is in, outermost first. */

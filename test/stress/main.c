@@ -2,13 +2,15 @@
 /*
  * The stress program: threads do everything that the public interface allows, at random, with
  * resources, pools and futures that come and go, are signalled and stopped, and all that happens is
- * checked against the laws of the README. `stress --help` has the options.
+ * checked against the laws of the README. Rounds of the core (round.c) and of the modules
+ * (mod_round.c) take turns. `stress --help` has the options.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "actor.h"
 #include "disturber.h"
+#include "mod.h"
 #include "options.h"
 #include "report.h"
 #include "round.h"
@@ -36,14 +38,19 @@ int main(int argc, char **argv)
 	for (;;) {
 		uint64_t now = now_ns();
 		uint64_t left = UINT64_MAX / 8;
+		uint64_t length = end - now;
 
 		if (options.tasks ? operations >= options.tasks : now >= end)
 			break;
 		if (options.tasks)
 			left = options.tasks - operations;
 		report_round(number);
-		operations += round_run(
-			number, left, options.tasks || end - now > ROUND_NS ? ROUND_NS : end - now);
+		if (options.tasks || end - now > ROUND_NS)
+			length = ROUND_NS;
+		if (options.modules_only || (!options.core_only && number % 2))
+			operations += mod_round_run(number, left, length);
+		else
+			operations += round_run(number, left, length);
 		rounds++;
 		if (options.round < 0)
 			number++;

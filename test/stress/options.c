@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "sabotage.h"
@@ -23,6 +24,7 @@ static const struct option known[] = {
 	{"break", required_argument, NULL, 'b'},
 	{"list-breaks", no_argument, NULL, 'l'},
 	{"quiet", no_argument, NULL, 'q'},
+	{"only", required_argument, NULL, 'm'},
 	{"hold", no_argument, NULL, 'o'},
 	{"calm", no_argument, NULL, 'c'},
 	{"help", no_argument, NULL, 'h'},
@@ -38,6 +40,7 @@ static const char usage[] =
 	"  --seed N       everything random but the schedule follows from it (the clock)\n"
 	"  --round N      this round alone, until the time is over\n"
 	"  --patience N   seconds without progress that count as hanging (20)\n"
+	"  --only WHAT    core or modules (rounds of both, in turns)\n"
 	"  --calm         no signals and no stopped threads\n"
 	"  --hold         stays after a violation, for a debugger\n"
 	"  --quiet        no progress\n"
@@ -81,6 +84,14 @@ static void take_option(int option)
 		break;
 	case 'b':
 		options.sabotage = optarg;
+		break;
+	case 'm':
+		options.core_only = strcmp(optarg, "core") == 0;
+		options.modules_only = strcmp(optarg, "modules") == 0;
+		if (!options.core_only && !options.modules_only) {
+			fputs(usage, stderr);
+			exit(2);
+		}
 		break;
 	case 'q':
 		options.quiet = true;
@@ -129,6 +140,8 @@ void options_print_rerun(uint64_t round)
 		fprintf(stderr, " --threads %" PRIu32, options.threads);
 	if (options.places)
 		fprintf(stderr, " --resources %" PRIu32, options.places);
+	if (options.core_only || options.modules_only)
+		fprintf(stderr, " --only %s", options.core_only ? "core" : "modules");
 	if (options.calm)
 		fprintf(stderr, " --calm");
 	if (options.sabotage)

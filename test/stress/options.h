@@ -14,9 +14,11 @@ struct options {
 	uint32_t threads;  /* of each round; 0: 2 to 64, by the round's seed */
 	uint32_t places;   /* resources at a time; 0: by the round's seed */
 	uint32_t patience; /* seconds without progress that count as hanging */
+	bool core_only;    /* else: rounds of the core's and of the modules' in turns */
+	bool modules_only;
 	bool quiet;
-	bool calm;  /* no signals, no stops */
-	bool hold;  /* after a violation, for a debugger */
+	bool calm; /* no signals, no stops */
+	bool hold; /* after a violation, for a debugger */
 	const char *sabotage;
 };
 

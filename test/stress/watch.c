@@ -13,6 +13,7 @@
 #include "actor.h"
 #include "disturber.h"
 #include "engine.h"
+#include "mod.h"
 #include "options.h"
 #include "report.h"
 #include "site.h"
@@ -71,6 +72,7 @@ static void print_waiting(uint64_t now)
 	}
 	fprintf(stderr, "%" PRIu32 " resources live\n", sites_live());
 	engines_print();
+	mod_print();
 	if (resource)
 		(void)sites_print();
 	else

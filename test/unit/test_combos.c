@@ -155,6 +155,59 @@ Test(combos, a_bound_that_drops_leaves_out_one_run_of_a_repeated_timer, .timeout
 	overrun(BATON_BOUND_DROP_NEWEST);
 }
 
+/* While its function runs: the timer is armed and due again, and the resource full. */
+static int refused_beside(struct bell *bell)
+{
+	struct bounded *bounded = bell->argument;
+
+	if (bell->runs > 1)
+		return 0;
+	MUST(submit_message(bounded, 1) == 0);
+	MUST(baton_timer_arm_every(&bell->timer, baton_timers_now(bell->timers) + TICK, 10 * TICK,
+	                           BATON_TIMER_SKIP) == 0);
+	MUST(baton_timers_advance(bell->timers, 2 * TICK) == 1);
+	return 0;
+}
+
+static void overrun_beside(enum baton_bound_policy policy)
+{
+	struct bounded bounded;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_timers *timers = telling_timers();
+	struct bell bell;
+
+	dropped_error = 0;
+	bounded_init(&bounded, 0, 1, policy);
+	bell_init(&bell, timers, &bounded.client.resource);
+	bell.then = refused_beside;
+	bell.argument = &bounded;
+	cr_assert_eq(baton_resource_suspend(&bounded.client.resource, &suspension), 0);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), 0);
+	cr_assert_eq(baton_timers_advance(timers, 2 * TICK), 1);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	/* One run was left out, and it goes on repeating. */
+	cr_assert_eq(bell.runs, 1);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_window_cancel(&bounded.client.window), 0);
+	cr_assert_eq(baton_timers_advance(timers, 20 * TICK), 2);
+	cr_assert_eq(bell.runs, 3);
+	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+	cr_assert_eq(bounded.bound._pushed, bounded.bound._gone);
+	client_end(&bounded.client);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+	cr_assert_eq(dropped_error, 0);
+}
+
+Test(combos, a_full_bound_leaves_out_a_run_that_is_due_beside_the_function, .timeout = 10)
+{
+	overrun_beside(BATON_BOUND_REFUSE);
+}
+
+Test(combos, a_bound_drops_a_run_that_is_due_beside_the_function, .timeout = 10)
+{
+	overrun_beside(BATON_BOUND_DROP_NEWEST);
+}
+
 static uint64_t answered;
 static uint64_t unanswered;
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Triggers: every fire that was accepted is answered, or given back. */
+#include "mod.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "actor.h"
+#include "cell.h"
+#include "random.h"
+#include "report.h"
+#include "sabotage.h"
+
+#define FIRING_MAGIC 0xf13e13f1U
+
+static void answer(struct firing *firing, uint64_t fires)
+{
+	if (firing->magic != FIRING_MAGIC || fires == 0)
+		report(NULL, NULL, "a trigger answers %llu fires; its memory: %x",
+		       (unsigned long long)fires, firing->magic);
+	if (sabotage_now(BREAK_MOD_TRIGGER))
+		fires--;
+	atomic_fetch_add_explicit(&firing->answered, fires, memory_order_relaxed);
+}
+
+static void firing_run(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct firing *firing = baton_container_of(trigger, struct firing, trigger);
+	struct ground *ground = firing->ground;
+
+	ground_enter(ground);
+	answer(firing, fires);
+	mod_nested(ground, NULL);
+	ground_leave(ground);
+}
+
+static void firing_cancelled(struct baton_trigger *trigger, uint64_t fires)
+{
+	answer(baton_container_of(trigger, struct firing, trigger), fires);
+}
+
+static void make(struct firing *firing, struct ground *ground)
+{
+	memset(firing, 0, sizeof(*firing));
+	firing->magic = FIRING_MAGIC;
+	firing->ground = ground;
+	baton_trigger_init(&firing->trigger, &ground->resource, firing_run, firing_cancelled);
+}
+
+void firings_init(struct ground *ground)
+{
+	for (int i = 0; i < MOD_TRIGGERS; i++)
+		make(&ground->firings[i], ground);
+}
+
+void firings_check(struct ground *ground)
+{
+	for (int i = 0; i < MOD_TRIGGERS; i++) {
+		const struct firing *firing = &ground->firings[i];
+		uint64_t accepted = atomic_load(&firing->accepted);
+		uint64_t answered = atomic_load(&firing->answered);
+
+		if (accepted != answered)
+			report(NULL, NULL, "ground %u: of %llu fires %llu were answered",
+			       ground->number, (unsigned long long)accepted,
+			       (unsigned long long)answered);
+	}
+}
+
+static void fire(struct firing *firing)
+{
+	int error = baton_trigger_fire(&firing->trigger);
+
+	mod_expect(firing->ground, error, "fire");
+	if (error >= 0)
+		atomic_fetch_add_explicit(&firing->accepted, 1, memory_order_relaxed);
+}
+
+void firing_fire(struct ground *ground)
+{
+	fire(&ground->firings[random_below(&actor_self()->random, MOD_TRIGGERS)]);
+}
+
+/* A client's own: its memory goes when what was queued at its stop is over. */
+void firing_private(struct ground *ground)
+{
+	struct firing *firing;
+	uint64_t *random = &actor_self()->random;
+	int was_pending;
+
+	/* The await wants a resource that is not given back meanwhile. */
+	if (!ground_pin(ground))
+		return;
+	firing = cell_take();
+	make(firing, ground);
+	for (uint32_t left = random_below(random, 4); left > 0; left--)
+		fire(firing);
+	was_pending = baton_trigger_stop(&firing->trigger);
+	if (baton_trigger_fire(&firing->trigger) != -ECANCELED)
+		report(NULL, NULL, "ground %u: a stopped trigger fires", ground->number);
+	actor_busy("an await after a trigger's stop", ground->number);
+	MUST(baton_resource_await(&ground->resource, NULL) == 0);
+	actor_idle();
+	if (!was_pending && firing->accepted != firing->answered)
+		report(NULL, NULL, "ground %u: of %llu fires %llu were answered before the stop",
+		       ground->number, (unsigned long long)firing->accepted,
+		       (unsigned long long)firing->answered);
+	cell_give(firing);
+	ground_unpin(ground);
+}
+
+/* The fire is answered, or given back, like any other. */
+void firing_notify(struct ground *ground, struct baton_group *group,
+                   struct baton_continuation *continuation)
+{
+	struct firing *firing = &ground->firings[random_below(&actor_self()->random, MOD_TRIGGERS)];
+
+	atomic_fetch_add_explicit(&firing->accepted, 1, memory_order_relaxed);
+	baton_continuation_trigger(continuation, &firing->trigger);
+	baton_group_notify(group, continuation);
+}
