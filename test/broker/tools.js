@@ -135,10 +135,10 @@ const tests = {
 
 	// It pings each second, and gives up without an answer; the broker would after 2.5.
 	async keepAlive(publisher) {
-		const quiet = await connect('quiet', {keepalive: 1});
+		const quiet = await connect('quiet', {keepalive: 2});
 
 		await quiet.subscribeAsync(topic('k'), {qos: 0});
-		await sleep(3500);
+		await sleep(6000);
 		assert(quiet.connected, 'disconnected in spite of its pings');
 		await publisher.publishAsync(topic('k'), 'x', {qos: 1});
 		await expect(quiet, ['k', 'x', 0, false]);
