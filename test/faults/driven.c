@@ -199,3 +199,35 @@ SCENARIO(loop, destroy)
 	config.executor = NULL; /* nobody reads it now */
 	resource_end(&resource);
 }
+
+/* The owner's own are gathered: whatever fails, they need no signal, and those of others get one. */
+SCENARIO(loop, gather)
+{
+	struct baton_loop *loop = NULL;
+	struct baton_resource_config config = {.quantum = 1};
+	struct baton_resource resources[2];
+	struct sender own, others;
+
+	INSIST(baton_loop_create(&loop), !loop);
+	INSIST(baton_loop_adopt(loop), true);
+	config.executor = USE(baton_loop_executor(loop));
+	for (int i = 0; i < 2; i++)
+		USE(baton_resource_init(&resources[i], NULL, NULL, &config, NULL));
+	sender_init(&own, config.executor, &resources[0]);
+	sender_init(&others, config.executor, &resources[1]);
+	USE(baton_loop_gather(loop));
+	(void)send(&own);
+	EXPECT(!is_readable(loop));
+	elsewhere(send, &others);
+	EXPECT(is_readable(loop));
+	/* Its jobs, and a task of its resource: a quantum is one, and the rest is for later. */
+	EXPECT(USE(baton_loop_run_gathered(loop)) == TASKS + 1);
+	run_loop(loop, 0);
+	fault_end();
+	run_loop(loop, 0);
+	EXPECT(sender_is(&own, job_ran, probe_done));
+	EXPECT(sender_is(&others, job_ran, probe_done));
+	for (int i = 0; i < 2; i++)
+		resource_end(&resources[i]);
+	USE(baton_loop_destroy(loop));
+}
