@@ -200,7 +200,7 @@ SCENARIO(loop, destroy)
 	resource_end(&resource);
 }
 
-/* The owner's own are gathered: whatever fails, they need no signal, and those of others get one. */
+/* Whatever fails: the owner's own are gathered and need no signal; those of others get one. */
 SCENARIO(loop, gather)
 {
 	struct baton_loop *loop = NULL;
