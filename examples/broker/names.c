@@ -131,3 +131,22 @@ bool names_match(struct slice filter, struct slice topic)
 	}
 	return topic.bytes == NULL;
 }
+
+bool names_covers(struct slice filter, struct slice other)
+{
+	struct slice want, have;
+
+	if (other.bytes[0] == '$' && (filter.bytes[0] == '+' || filter.bytes[0] == '#'))
+		return false;
+	while (names_next_level(&filter, &want)) {
+		if (want.size == 1 && want.bytes[0] == '#')
+			return true;
+		if (!names_next_level(&other, &have) || (have.size == 1 && have.bytes[0] == '#'))
+			return false;
+		if (want.size == 1 && want.bytes[0] == '+')
+			continue;
+		if (!names_equal(want, have))
+			return false;
+	}
+	return other.bytes == NULL;
+}

@@ -35,6 +35,9 @@ bool names_wildcard(struct slice filter);
 /* Takes the first level off `*rest`. False when there is none left (rest->bytes is NULL). */
 bool names_next_level(struct slice *rest, struct slice *level);
 
+/* Does the filter match each topic that the other filter matches? */
+bool names_covers(struct slice filter, struct slice other);
+
 /* Does the filter match the topic? A leading wildcard does not match names that begin with $. */
 bool names_match(struct slice filter, struct slice topic);
 

@@ -14,7 +14,7 @@
 static bool request_denied(const struct broker_options *options, struct slice filter)
 {
 	for (size_t i = 0; i < options->denied_count; i++)
-		if (names_match(options->denied[i], filter))
+		if (names_covers(options->denied[i], filter))
 			return true;
 	return false;
 }

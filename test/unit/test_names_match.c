@@ -172,3 +172,43 @@ Test(names_match, names_are_equal_by_their_bytes, .timeout = 5)
 	cr_assert(names_equal(slice_text(""), slice_text("")));
 	cr_assert(names_equal((struct slice){NULL, 0}, slice_text("")));
 }
+
+Test(names_match, a_filter_covers_another_if_it_matches_all_that_that_matches, .timeout = 5)
+{
+	static const struct {
+		const char *filter, *other;
+		bool covers;
+	} cases[] = {
+		{"#", "#", true},          {"#", "a/+/#", true},       {"#", "$SYS/#", false},
+		{"+", "a", true},          {"+", "+", true},           {"+", "#", false},
+		{"a/+", "a/b", true},      {"a/+", "a/#", false},      {"a/+", "a/+", true},
+		{"a/#", "a", true},        {"a/#", "a/#", true},       {"a/#", "a/+/c", true},
+		{"a/#", "#", false},       {"a/b", "a/+", false},      {"a/+/c", "a/b/c", true},
+		{"a/+/c", "a/b/#", false}, {"$SYS/#", "$SYS/+", true}, {"+/b", "a", false},
+		{"a", "a/b", false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_assert_eq(names_covers(slice_text(cases[i].filter), slice_text(cases[i].other)),
+		             cases[i].covers, "%s and %s", cases[i].filter, cases[i].other);
+}
+
+/* What it says of topics is what names_match() says; and what is covered matches nothing else. */
+Test(names_match, what_is_covered_matches_no_topic_that_the_other_does_not, .timeout = 20)
+{
+	static const char *const names[] = {"a",   "b",    "+",     "#",     "a/a",   "a/b",  "a/+",
+	                                    "a/#", "+/a",  "+/b",   "+/+",   "+/#",   "b/a",  "b/+",
+	                                    "$a",  "$a/#", "a/a/a", "a/+/a", "+/+/#", "a/b/#"};
+	static const char *const topics[] = {"a",     "b",     "a/a", "a/b",  "b/a", "b/b", "a/a/a",
+	                                     "a/b/a", "b/b/b", "$a",  "$a/b", "a/",  "/a"};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++)
+			for (size_t t = 0; t < sizeof(topics) / sizeof(topics[0]); t++)
+				if (names_covers(slice_text(names[i]), slice_text(names[j])) &&
+				    match(names[j], topics[t]))
+					cr_assert(match(names[i], topics[t]),
+					          "%s covers %s, not %s", names[i], names[j],
+					          topics[t]);
+}
