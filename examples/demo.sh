@@ -240,8 +240,8 @@ value() {
 
 ms=$(((end - start) / 1000000))
 echo
-printf '%-22s %12s %12s\n' "mosquitto's clients" lines 'lines/s' published $sent $((sent * 1000 / ms)) \
-	delivered $got $((got * 1000 / ms))
+printf '%-22s %12s %12s\n' "mosquitto's clients" lines 'lines/s' \
+	published $sent $((sent * 1000 / ms)) delivered $got $((got * 1000 / ms))
 echo
 sed -n '2,$p' "$work/broker"
 echo

@@ -66,14 +66,24 @@ static in_port_t *address_port(struct sockaddr *address)
 	                                      : &((struct sockaddr_in *)address)->sin_port;
 }
 
-/* The port of the first socket, for the others. */
-static in_port_t address_bound(int fd)
+/* The port of the first socket is for all of them. */
+static void address_share_port(const struct addrinfo *first, int fd)
 {
 	struct sockaddr_storage address = {.ss_family = AF_INET};
 	socklen_t size = sizeof(address);
 
 	(void)getsockname(fd, (struct sockaddr *)&address, &size);
-	return *address_port((struct sockaddr *)&address);
+	for (; first != NULL; first = first->ai_next)
+		*address_port(first->ai_addr) = *address_port((struct sockaddr *)&address);
+}
+
+/* A name may have an address twice: in two lines of /etc/hosts, say. */
+static bool address_again(const struct addrinfo *first, const struct addrinfo *at)
+{
+	while (first != at && (first->ai_addrlen != at->ai_addrlen ||
+	                       memcmp(first->ai_addr, at->ai_addr, at->ai_addrlen) != 0))
+		first = first->ai_next;
+	return first != at;
 }
 
 /* A name may have addresses of a kind that this machine does not speak. */
@@ -88,13 +98,16 @@ static int address_bind_all(const struct addrinfo *first, int *fds, size_t most)
 
 	for (const struct addrinfo *at = first; at != NULL && (size_t)count < most;
 	     at = at->ai_next) {
-		if (count > 0)
-			*address_port(at->ai_addr) = address_bound(fds[0]);
+		if (address_again(first, at))
+			continue;
 		status = address_bind(at);
-		if (status >= 0)
-			fds[count++] = status;
-		else if (!address_missing(status))
+		if (status < 0 && !address_missing(status))
 			break;
+		if (status < 0)
+			continue;
+		fds[count++] = status;
+		if (count == 1)
+			address_share_port(first, status);
 	}
 	if (count > 0 && (status >= 0 || address_missing(status)))
 		return count;

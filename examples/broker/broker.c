@@ -48,6 +48,16 @@ int broker_load(struct broker *broker)
 	return status != 0 ? status : next;
 }
 
+static int start_timers(struct broker *broker)
+{
+	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+
+	timers.resolution_ns = BATON_SECOND;
+	timers.name = "expiry";
+	return baton_timers_create(&broker->timers, &timers);
+}
+
+/* The threads that are not loops. On an error nothing is left. */
 static int start_pools(struct broker *broker)
 {
 	struct baton_pool_options pool = BATON_POOL_OPTIONS_INIT;
@@ -61,20 +71,16 @@ static int start_pools(struct broker *broker)
 	pool.workers = BROKER_SLOW_WORKERS;
 	pool.name = "slow";
 	status = baton_pool_create(&pool, &broker->slow_pool);
-	if (status != 0) {
-		must(baton_pool_destroy(broker->pool), "free the pool");
-		broker->pool = NULL;
-	}
+	if (status != 0)
+		goto destroy_pool;
+	status = start_timers(broker);
+	if (status == 0)
+		return 0;
+	must(baton_pool_destroy(broker->slow_pool), "free the slow pool");
+destroy_pool:
+	must(baton_pool_destroy(broker->pool), "free the pool");
+	broker->pool = NULL;
 	return status;
-}
-
-static int start_timers(struct broker *broker)
-{
-	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
-
-	timers.resolution_ns = BATON_SECOND;
-	timers.name = "expiry";
-	return baton_timers_create(&broker->timers, &timers);
 }
 
 int broker_init(struct broker *broker)
@@ -85,10 +91,9 @@ int broker_init(struct broker *broker)
 	hash_begin();
 	status = start_pools(broker);
 	if (status != 0) {
-		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pool: %s", strerror(-status));
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pools: %s", strerror(-status));
 		return status;
 	}
-	must(start_timers(broker), "timers");
 	log_start(broker->slow_pool);
 	broker->config = defaults;
 	broker->config.executor = baton_pool_executor(broker->pool);
@@ -129,6 +134,7 @@ void broker_deinit(struct broker *broker, int status)
 		loop_stop(&broker->loops[i]);
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_join(&broker->loops[i]);
+	__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED); /* likewise */
 	clients_end(&broker->clients);
 	baton_pool_shutdown(broker->pool);
 	must(baton_pool_await_termination(broker->pool, NULL), "end of the pool");

@@ -50,6 +50,7 @@ struct broker {
 	struct stats stats;
 	struct passwords passwords;
 	bool ending; /* atomic: hurry */
+	bool late;   /* atomic: the connections have gone, or have been told to; see table.c */
 	struct loop *loops;
 	unsigned int loops_running;
 	unsigned int loops_quiet; /* atomic, see loop_stop() */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What is charged to a connection: its back-pressure, and its lifetime; see connection.h. */
-#include <errno.h>
-
 #include "connection.h"
 #include "loop.h"
 #include "message.h"
@@ -17,22 +15,20 @@
  */
 #define CONNECTION_PAUSED ((uint64_t)1 << 63)
 
-bool connection_charge(struct connection *connection, uint64_t cost)
+void connection_charge(struct connection *connection, uint64_t cost)
 {
 	/* Relaxed: a count that keeps the connection alive; only its last release orders. */
 	uint64_t charges = __atomic_add_fetch(&connection->charges, cost, __ATOMIC_RELAXED);
 
-	/* Not twice: while it is paused `resume` may be on its way. Ends: each failure is a release
-	 * elsewhere. */
+	/* Not twice: while it is paused `resume` may be on its way. Ends: each failure is another
+	 * thread's charge or release. */
 	while (!connection->paused && charges >= CONNECTION_CHARGES_HIGH)
 		if (__atomic_compare_exchange_n(&connection->charges, &charges,
 		                                charges | CONNECTION_PAUSED, false,
 		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			connection->loop->stats.pauses++;
 			connection_pause(connection);
-			return true;
 		}
-	return false;
 }
 
 bool connection_crowded(const struct connection *connection)

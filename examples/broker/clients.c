@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "broker.h"
+#include "connection.h"
 #include "hash.h"
 #include "join.h"
 #include "log.h"
@@ -13,7 +14,7 @@
 #include "session.h"
 
 #define CLIENTS_SIZE_FIRST 64
-#define CLIENTS_TOO_MANY 3 /* CONNACK: server unavailable */
+#define CLIENTS_UNAVAILABLE 3 /* CONNACK: server unavailable */
 
 static void *clients_malloc(size_t size)
 {
@@ -81,7 +82,7 @@ static void clients_replace(struct clients *clients, struct session *other, stru
 
 	if (!ck_hs_set(&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session),
 	               session, &replaced)) {
-		join_refuse(join); /* no memory */
+		join_deny(join, CLIENTS_UNAVAILABLE, KICK_NO_MEMORY);
 		return;
 	}
 	if (ck_hs_count(&clients->sessions) > clients->count_max)
@@ -107,7 +108,7 @@ static int clients_run_join(struct baton_task *task)
 	if (other != NULL && !other->clean && !session->clean)
 		clients_go_on(other, join);
 	else if (!session->clean && clients->kept >= session->broker->options.sessions_max)
-		join_deny(join, CLIENTS_TOO_MANY, "more than --max-sessions are kept");
+		join_deny(join, CLIENTS_UNAVAILABLE, "more than --max-sessions are kept");
 	else
 		clients_replace(clients, other, join);
 	return 0;

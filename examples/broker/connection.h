@@ -93,7 +93,7 @@ struct connection {
 
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
-	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see connection.c */
+	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see charge.c */
 	uint64_t resume_cost;
 	const char *kicked; /* atomic: why */
 	struct baton_task resume;
@@ -135,11 +135,11 @@ void connection_dirty(struct connection *connection);
 /* charge.c: at its beginning. */
 void connection_charge_init(struct connection *connection);
 
-/* Is so much charged that connection_charge() will say to read no more? */
+/* Is so much charged that connection_charge() will read no more? */
 bool connection_crowded(const struct connection *connection);
 
-/* What came for a message that it published: charges it. True: read no more for now. */
-bool connection_charge(struct connection *connection, uint64_t cost);
+/* What has come from it is on its way: charges it. Where that is much, it is not read for now. */
+void connection_charge(struct connection *connection, uint64_t cost);
 
 /* Any thread that has something charged: charges more, which the next connection_charge() sees. */
 void connection_charge_more(struct connection *connection, uint64_t cost);

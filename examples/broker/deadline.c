@@ -8,7 +8,6 @@
 #include "connection.h"
 
 #include "broker.h"
-#include "log.h"
 #include "loop.h"
 #include "must.h"
 

@@ -54,7 +54,7 @@ static int join_run_end(struct baton_task *task)
 	answer = packet_create_own(bytes, codec_put_connack(bytes, join->present, 0));
 	free(join);
 	if (answer == NULL) {
-		connection_close(connection);
+		connection_fail(connection, KICK_NO_MEMORY);
 		return 0;
 	}
 	output_append(connection, answer);

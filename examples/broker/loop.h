@@ -14,6 +14,7 @@
 
 #include <uv.h>
 
+#include <baton/executor.h>
 #include <baton/resource.h>
 #include <baton/timer.h>
 

@@ -18,6 +18,8 @@ static void loop_finish(uv_timer_t *timer)
 	for (const struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
 		quiet = quiet && connection_quiet(connection);
+	if (now >= loop->stop_by) /* relaxed: a hint */
+		__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED);
 	if (quiet && !loop->quiet) {
 		loop->quiet = true;
 		/* Release: what our clients sent has gone its way; read with acquire. */
@@ -25,7 +27,7 @@ static void loop_finish(uv_timer_t *timer)
 	}
 	quiet = __atomic_load_n(&broker->loops_quiet, __ATOMIC_ACQUIRE) >= broker->loops_running;
 	/*
-	 * `quiet_seen`: one more turn, for what is not counted, such as acknowledgements.
+	 * `quiet_seen`: one more turn, for what is not counted, such as what is retained.
 	 * Connections leave the list in a later turn.
 	 */
 	for (struct connection *connection = loop->connections; connection != NULL;

@@ -236,17 +236,16 @@ static int options_check(struct broker_options *options)
 {
 	const char *wrong = NULL;
 
-	if ((options->tls_cert == NULL) != (options->tls_key == NULL))
-		wrong = "--tls-cert and --tls-key need each other";
-	else if (options->tls_port != BROKER_NO_PORT && options->tls_cert == NULL)
-		wrong = "--tls-port needs --tls-cert and --tls-key";
-	else if (options->tls_port == options->port && options->port != 0 &&
-	         options->port != BROKER_NO_PORT)
-		wrong = "--tls-port and --port are the same";
 	if (options->port == BROKER_NO_PORT)
 		options->port = options->tls_cert != NULL && options->tls_port == BROKER_NO_PORT
 		                        ? 8883
 		                        : 1883;
+	if ((options->tls_cert == NULL) != (options->tls_key == NULL))
+		wrong = "--tls-cert and --tls-key need each other";
+	else if (options->tls_port != BROKER_NO_PORT && options->tls_cert == NULL)
+		wrong = "--tls-port needs --tls-cert and --tls-key";
+	else if (options->tls_port == options->port && options->port != 0)
+		wrong = "--tls-port and --port are the same";
 	if (wrong == NULL)
 		return -1;
 	fprintf(stderr, "broker: %s; see --help\n", wrong);

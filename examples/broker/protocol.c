@@ -34,10 +34,11 @@ static int reply_ack(struct connection *connection, uint8_t type, uint16_t packe
 	return reply(connection, bytes, codec_put_ack(bytes, type, packet_id));
 }
 
-static int refuse(struct connection *connection, uint8_t return_code)
+static int refuse(struct connection *connection, uint8_t return_code, const char *why)
 {
 	unsigned char bytes[4];
 
+	connection->why = why;
 	reply(connection, bytes, codec_put_connack(bytes, false, return_code));
 	return -ECONNRESET;
 }
@@ -59,11 +60,11 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return -EPROTO;
 	status = codec_connect(frame, &connect);
 	if (status == -EPROTONOSUPPORT)
-		return refuse(connection, 1);
+		return refuse(connection, 1, "another protocol, or another version of it");
 	if (status != 0)
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
-		return refuse(connection, 2);
+		return refuse(connection, 2, "no client id, but a session to keep");
 	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
 	if (connect.will.topic.size > 0 && !topic_is_own(connect.will.topic))

@@ -52,7 +52,7 @@ bool queue_add(struct queue *queue, struct broker *broker, struct packet *packet
 	packet->next = NULL;
 	*queue->end = packet;
 	queue->end = &packet->next;
-	queue->count++;
+	queue->count += !packet->retain;
 	queue->bytes = bytes;
 	return true;
 }
@@ -85,7 +85,7 @@ struct packet *queue_take(struct queue *queue, struct broker *broker)
 
 	if (packet->packet_id != 0)
 		return packet;
-	queue->count--;
+	queue->count -= !packet->retain;
 	queue->bytes -= packet_memory(packet);
 	queue_unreserve(queue, broker);
 	return packet;

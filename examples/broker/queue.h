@@ -20,9 +20,9 @@ struct queue {
 	struct packet *first;
 	struct packet **end;
 	struct packet **again_end; /* behind what is to be said again */
-	size_t count;
-	size_t bytes;    /* of memory */
-	size_t reserved; /* of the bytes that all queues may have; not less than that */
+	size_t count;              /* but for what is retained, see delivery.c */
+	size_t bytes;              /* of memory; of all that waits for its turn */
+	size_t reserved;           /* of the bytes that all queues may have; not less than that */
 };
 
 void queue_init(struct queue *queue);

@@ -7,7 +7,6 @@
 
 #include "broker.h"
 #include "connection.h"
-#include "must.h"
 #include "session.h"
 
 /* Is the filter covered by one of --deny-subscribe? */

@@ -21,7 +21,7 @@ enum stats_kind {
 	STATS_KINDS,
 };
 
-/* Written by one loop thread, read when it has ended. */
+/* Written by one loop thread; read in its tasks, and by others when it has ended. */
 struct loop_stats {
 	uint64_t connections;
 	uint64_t connected; /* just now, with the broker's consent */
@@ -36,8 +36,8 @@ struct loop_stats {
 
 struct stats {
 	/* Any thread, through stats_count() and stats_uncount(). */
-	uint64_t dropped;  /* QoS 0 messages that a stuck subscriber did not get */
-	uint64_t evicted;  /* stuck QoS 1 subscribers that were disconnected */
+	uint64_t dropped;  /* messages that a subscriber did not get */
+	uint64_t evicted;  /* stuck subscribers that were disconnected */
 	uint64_t retained; /* these are there just now */
 	uint64_t sessions;
 	uint64_t subscriptions;

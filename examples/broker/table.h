@@ -33,7 +33,7 @@ struct table {
 /* Errors: -ENOMEM. */
 int table_init(struct table *table, struct broker *broker);
 
-/* Ends what is left (topics with a retained message). Nothing else may run by now. */
+/* Ends topics with a retained message, and sessions that they know. Nothing else may run by now. */
 void table_deinit(struct table *table);
 
 /*

@@ -176,13 +176,12 @@ static void topic_add(struct topic *topic, const struct topic_change *change)
 	} else {
 		session_release(change->session);
 	}
+	/* Else the topic has read it in the tree itself, or a newer one. */
 	if (change->version > entry->version) {
 		entry->version = change->version;
+		entry->qos = change->qos;
 		entry->retained_due = true;
 	}
-	/* Where the topic has read the version itself, maybe not all that came with it. */
-	if (change->version == entry->version)
-		entry->qos = change->qos;
 }
 
 static void topic_remove(struct topic *topic, uint64_t id)

@@ -74,3 +74,26 @@ STORY(who_acknowledges_again_and_again, .timeout = 30)
 	}
 	ask(askers, "\x50\2\0\7", 4);
 }
+
+/* There may be minutes of it to do; when all have been told to close nobody needs it any more. */
+STORY(the_end_does_not_wait_for_what_was_asked, .timeout = 60, .mosquitto = "has no --stop-timeout")
+{
+	enum { TOPICS = 5000, FILTERS = 1500, CLIENTS = 60 };
+	static unsigned char packet[FILTERS * 6 + 5] = {0x82, 0x80 | ((FILTERS * 6 + 2) & 127),
+	                                                (FILTERS * 6 + 2) >> 7, 0, 1};
+	struct client *publisher;
+	int status;
+
+	memcpy(packet + 5, "\0\3+/+\0", 6);
+	for (int i = 1; i < FILTERS; i++)
+		memcpy(packet + 5 + 6 * i, "\0\3+/x\0", 6);
+	start_server("--stop-timeout 1");
+	publisher = join("publisher clean");
+	for (int i = 0; i < TOPICS; i++)
+		say(publisher, "PUBLISH retain q0 ^topic/%d x", i);
+	ping(publisher);
+	for (int i = 0; i < CLIENTS; i++)
+		client_send(join("- clean"), packet, sizeof(packet));
+	status = server_stop();
+	check(status == 0, "wait status %d", status);
+}

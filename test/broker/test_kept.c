@@ -3,6 +3,7 @@
 #include "client.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "server.h"
 
@@ -129,4 +130,32 @@ STORY(kept_messages_are_limited_together, .timeout = 20, .mosquitto = "has no su
 	while (client_next(client, 200) != NULL)
 		more++;
 	check(more > counts[1], "%d came, then %d", counts[1], more);
+}
+
+/* That would be a look at each topic for each filter of each session, and for nobody. */
+STORY(kept_sessions_do_not_hold_up_the_end, .timeout = 60, .mosquitto = "has other options")
+{
+	enum { SESSIONS = 2000, FILTERS = 60, TOPICS = 5000 };
+	char words[FILTERS * 10] = "";
+	struct client *client;
+	int status;
+
+	for (int i = 0; i < FILTERS; i++)
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s^+/x%d:0",
+		         i > 0 ? " " : "", i);
+	start_server("");
+	for (int i = 0; i < SESSIONS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%d", i);
+		client = join_new(name);
+		subscribe(client, words);
+		leave(client);
+	}
+	client = join("publisher clean");
+	for (int i = 0; i < TOPICS; i++)
+		say(client, "PUBLISH retain q0 ^topic/%d x", i);
+	ping(client);
+	status = server_stop();
+	check(status == 0, "wait status %d", status);
 }

@@ -19,25 +19,28 @@
 	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
 	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
 
-/*
- * Runs the broker with these arguments, for so many seconds, and then ends it; what it says on
- * either stream, until the next call.
- */
-static const char *run_broker_for(long long seconds, const char *arguments, int *status)
+/* What a command says on either stream, until the next call. */
+static const char *run(const char *command, int *status)
 {
 	static char said[16384];
-	char command[1024];
-	FILE *output;
+	FILE *output = popen(command, "r");
 	size_t size;
 
-	snprintf(command, sizeof(command), "exec 2>&1; timeout --preserve-status %lld %s %s",
-	         story_scaled(seconds), server_path(), arguments);
-	output = popen(command, "r");
 	check(output != NULL, "cannot run %s", command);
 	size = fread(said, 1, sizeof(said) - 1, output);
 	said[size] = '\0';
 	*status = pclose(output);
 	return said;
+}
+
+/* Runs the broker with these arguments, for so many seconds, and then ends it; what it says. */
+static const char *run_broker_for(long long seconds, const char *arguments, int *status)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "exec 2>&1; timeout --preserve-status %lld %s %s",
+	         story_scaled(seconds), server_path(), arguments);
+	return run(command, status);
 }
 
 static const char *run_broker(const char *arguments, int *status)
@@ -81,6 +84,7 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	complains("--port", "--port");
 	complains("--tls-port 1", "--tls-cert");
 	complains("--port 7 --tls-port 7 --tls-cert x --tls-key x", "the same");
+	complains("--tls-port 1883 --tls-cert x --tls-key x", "the same");
 	complains("--port 65536", "65536");
 	complains("--port x", "--port");
 	complains("--threads 0", "--threads");
@@ -112,6 +116,54 @@ STORY(an_address_of_ipv6_is_told_in_brackets, .mosquitto = "has other options")
 	if (strstr(said, "ssign") != NULL || strstr(said, "not supported") != NULL)
 		story_skip("there is no IPv6");
 	check(strncmp(said, "listening on [::1]:", 19) == 0, "says %s", said);
+}
+
+/* Hosts are often named in two lines of /etc/hosts; here in one of our own. */
+STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
+      .mosquitto = "has other options")
+{
+	static const char hosts[] = "127.0.1.1 twice\n127.0.1.1 twice.local twice\n";
+	char path[] = "/tmp/baton-e2e.XXXXXX", with[128], command[512];
+	const int fd = mkstemp(path);
+	const char *said;
+	int status;
+
+	check(fd >= 0 && write(fd, hosts, strlen(hosts)) > 0, "no file");
+	close(fd);
+	snprintf(with, sizeof(with), "unshare -rm sh -c 'mount --bind %s /etc/hosts && ", path);
+	snprintf(command, sizeof(command), "exec 2>&1; %s getent ahosts twice'", with);
+	said = run(command, &status);
+	if (status != 0) {
+		unlink(path);
+		story_skip("hosts cannot be named here: %s", said);
+	}
+	snprintf(command, sizeof(command),
+	         "exec 2>&1; timeout --preserve-status %lld %s exec %s --host twice --port 0'",
+	         story_scaled(1), with, server_path());
+	said = run(command, &status);
+	unlink(path);
+	check(status == 0, "wait status %d: %s", status, said);
+	check(strstr(said, "listening on 127.0.1.1:") == said, "says %s", said);
+}
+
+/* The log says why the broker has closed a connection, and not that the client has. */
+static void told_why(const char *connect, const char *words)
+{
+	const long long end = story_clock() + story_scaled(CLIENT_PATIENCE_MS);
+	struct client *client = open_client("stranger");
+
+	say(client, "%s", connect);
+	while (strstr(server_said(), words) == NULL && story_clock() < end)
+		story_sleep(10);
+	check(strstr(server_said(), words) != NULL, "%s: says %s", connect, server_said());
+}
+
+STORY(who_is_refused_is_told_in_the_log, .mosquitto = "has other words for it")
+{
+	start_server("--max-sessions 0");
+	told_why("CONNECT me level=5 clean", "version");
+	told_why("CONNECT -", "no client id");
+	told_why("CONNECT me", "--max-sessions");
 }
 
 /* Else a client's socket, or the loop's, would have the number of stderr. */

@@ -206,6 +206,29 @@ STORY(retained_messages_come_all_of_them, .timeout = 30)
 	}
 }
 
+/* While they wait, they take no places of messages that have to wait, too. */
+STORY(retained_messages_take_nobodys_place, .timeout = 30, .mosquitto = "counts all that waits")
+{
+	enum { COUNT = 100 };
+	struct client *publisher, *client;
+
+	start_server("--max-buffered 1K --max-queued 1 --max-inflight 10");
+	publisher = join("publisher clean");
+	for (int i = 0; i < COUNT; i++)
+		say(publisher, "PUBLISH retain q1 id%d all/%d x", i + 1, i);
+	for (int i = 0; i < COUNT; i++)
+		expect(publisher, "PUBACK %d", i + 1);
+	client = join("a clean");
+	say(client, "SUBSCRIBE 1 all/+:1 live:1");
+	expect(client, "SUBACK 1 1 1");
+	receive(client);
+	story_sleep(story_scaled(200)); /* the others wait now */
+	publish(publisher, 1, "live news");
+	for (int i = 1; i < COUNT; i++)
+		receive(client);
+	expect_received(client, "live news");
+}
+
 STORY(retained_messages_by_the_thousand, .timeout = 20)
 {
 	struct client *publisher = join("publisher clean"), *client = join("a clean");

@@ -79,7 +79,7 @@ bool connection_crowded(const struct connection *connection)
 	return false;
 }
 
-bool connection_charge(struct connection *connection, uint64_t cost)
+void connection_charge(struct connection *connection, uint64_t cost)
 {
 	(void)connection;
 	(void)cost;
