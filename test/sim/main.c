@@ -300,6 +300,8 @@ static bool try_scenario(const struct sim_scenario *scenario, const struct optio
 		return true;
 	frozen.executions_max = (unsigned long)(options->seconds * 60) + 1;
 	if (scenario->fails) {
+		/* Whatever the seed: a few walks may miss it. */
+		frozen.executions_max += 100;
 		good = finds_failure(&exhausted, &walked, &frozen);
 		if (!good)
 			(void)fprintf(stderr, "%s: the explorer has not found its failure\n",
