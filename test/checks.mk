@@ -109,15 +109,19 @@ stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', s
 stress-asan: build/asan/stress/stress ## the same under AddressSanitizer
 	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
 
+# The default pool is never torn down: a spare thread of it that has ended is joined by the next one
+# that takes its place, so at the end there may be one that nobody has joined.
+STRESS_TSAN := halt_on_error=1 report_thread_leaks=0
+
 stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
-	$(Q)TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" $(SETARCH) $< --seconds $(or $(SECONDS),10) \
+	$(Q)TSAN_OPTIONS="$(STRESS_TSAN) $$TSAN_OPTIONS" $(SETARCH) $< --seconds $(or $(SECONDS),10) \
 		--patience 40 $(STRESS_ARGS)
 # Can the checker fail? And a few seconds of each.
 check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/stress ## quick stress
 	$(Q)test/stress/selftest.sh $<
 	$(Q)build/stress/stress --quiet --seconds 7
 	$(Q)build/asan/stress/stress --quiet --seconds 7
-	$(Q)TSAN_OPTIONS=halt_on_error=1 $(SETARCH) build/tsan/stress/stress --quiet --seconds 7 \
+	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress --quiet --seconds 7 \
 		--patience 40
 
 # ---- Group commit: the example is killed in the middle of its work ----
