@@ -110,7 +110,7 @@ stress-asan: build/asan/stress/stress ## the same under AddressSanitizer
 	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
 
 # The default pool is never torn down: a spare thread of it that has ended is joined by the next one
-# that takes its place, so at the end there may be one that nobody has joined.
+# that ends, so at last there may be one that nobody has joined.
 STRESS_TSAN := halt_on_error=1 report_thread_leaks=0
 
 stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
