@@ -284,12 +284,12 @@ static void tell(unsigned int lowest_qos)
 		expect_silence(receivers[i].actor.client, 50);
 }
 
-STORY(chaos_loses_nothing, .timeout = 40)
+STORY(chaos_loses_nothing, .timeout = 40, .mosquitto = "says some again behind later ones")
 {
 	tell(1);
 }
 
-STORY(chaos_doubles_nothing_at_qos_2, .timeout = 40)
+STORY(chaos_doubles_nothing_at_qos_2, .timeout = 40, .mosquitto = "doubles some")
 {
 	tell(2);
 }

@@ -365,3 +365,35 @@ Test(loop, run_and_destroy_run_what_was_gathered, .timeout = 10)
 	cr_assert(journal_counts_up(&own.journal, 0, 2));
 	resource_end(&own.resource);
 }
+
+struct nested {
+	struct baton_task task;
+	struct gathered *own;
+	struct baton_resource *other;
+};
+
+static int call_other(struct baton_task *task)
+{
+	struct nested *nested = baton_container_of(task, struct nested, task);
+
+	return baton_call(nested->other, count_step, &nested->own->journal, NULL);
+}
+
+Test(loop, a_gathered_job_may_wait_for_the_last_one, .timeout = 10)
+{
+	struct gathered own;
+	struct baton_resource other;
+	struct nested nested = {.own = &own, .other = &other};
+
+	gathered_init(&own);
+	baton_resource_init(&other, NULL, NULL, &own.config, NULL);
+	baton_task_init(&nested.task, call_other, NULL);
+	baton_loop_gather(own.loop);
+	cr_assert_eq(baton_submit(&own.resource, &nested.task), 0);
+	cr_assert_eq(baton_submit(&other, &own.steps[0].task), 0);
+	cr_assert_eq(baton_loop_run_gathered(own.loop), 1, "which has run the other one");
+	cr_assert_eq(own.journal.count, 2);
+	cr_assert_not(readable(own.loop));
+	resource_end(&other);
+	gathered_end(&own);
+}
