@@ -5,10 +5,10 @@
  *
  * ck_epoch's own accesses are inline assembly, which orders them for the CPU and the compiler, but
  * tells ThreadSanitizer and the explorer nothing. So what a section did is also handed to the
- * reclaimer by a word of ours, `left` ([E1]): a plain store on x86.
+ * reclaimer by a word of ours, `left` ([Z1]): a plain store on x86.
  *
- * E1 A limbo's record is active only inside retire: it never holds up an epoch for long.
- * E2 Records of threads never have pending entries, so a thread that exits leaves no garbage.
+ * Z1 A limbo's record is active only inside retire: it never holds up an epoch for long.
+ * Z2 Records of threads never have pending entries, so a thread that exits leaves no garbage.
  */
 #include <errno.h>
 #include <sched.h>
@@ -77,7 +77,7 @@ BATON_EXPORT void baton_epoch_leave(void)
 	struct baton__thread *self = baton__self;
 
 	BATON_ASSERT(self->epoch && self->epoch->active);
-	/* [E1] release: what this section has read is read; pairs with [E1] in readers_left */
+	/* [Z1] release: what this section has read is read; pairs with [Z1] in readers_left */
 	store_release(&self->left, load_relaxed(&self->left) + 1);
 	(void)ck_epoch_end(self->epoch, NULL);
 }
@@ -122,7 +122,7 @@ BATON_EXPORT void baton_limbo_retire(struct baton_limbo *limbo, struct baton_ret
 static void readers_left(void)
 {
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
-		/* [E1] acquire: the sections' reads; pairs with [E1] in leave. An RMW, since only
+		/* [Z1] acquire: the sections' reads; pairs with [Z1] in leave. An RMW, since only
 		 * ck_epoch's fences say that a load would find the newest value. */
 		(void)or_acq_rel(&thread->left, 0);
 }

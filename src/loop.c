@@ -71,6 +71,8 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 	size_t count = 0;
 
 	loop->driven.gathering = false;
+	/* Ends: with the last one that was listed, or, if a nested drive has run that, with those
+	 * that it has taken; what comes later goes to the inbox. */
 	while (more && (jobs_max == 0 || count < jobs_max)) {
 		struct baton_job *job = baton__driven_pop_listed(&loop->driven);
 
