@@ -157,7 +157,9 @@ int codec_connect(const struct codec_frame *frame, struct codec_connect *connect
 
 	if (cursor.bad)
 		return -EPROTO;
-	if (!names_equal(name, (struct slice){"MQTT", 4}) || level != 4)
+	if (!names_equal(name, (struct slice){"MQTT", 4}))
+		return -EPFNOSUPPORT;
+	if (level != 4)
 		return -EPROTONOSUPPORT;
 	flags = cursor_u8(&cursor);
 	if (!connect_flags_valid(flags))

@@ -64,7 +64,10 @@ struct codec_connect {
 	bool clean;
 };
 
-/* 0; -EPROTO; -EPROTONOSUPPORT: another protocol or level, to be told by return code 1. */
+/*
+ * 0; -EPROTO; -EPFNOSUPPORT: a protocol of another name; -EPROTONOSUPPORT: MQTT at another level,
+ * which return code 1 of a CONNACK tells the client (3.1.2-2).
+ */
 int codec_connect(const struct codec_frame *frame, struct codec_connect *connect);
 
 int codec_publish(const struct codec_frame *frame, struct codec_publish *publish);

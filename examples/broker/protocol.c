@@ -60,7 +60,12 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return -EPROTO;
 	status = codec_connect(frame, &connect);
 	if (status == -EPROTONOSUPPORT)
-		return refuse(connection, 1, "another protocol, or another version of it");
+		return refuse(connection, 1, "another version of MQTT");
+	if (status == -EPFNOSUPPORT) {
+		/* 3.1.2-1: whoever speaks another protocol would not understand a CONNACK. */
+		connection->why = "another protocol than MQTT";
+		return -EPROTO;
+	}
 	if (status != 0)
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)

@@ -139,7 +139,7 @@ static int connect_body(const unsigned char *body, size_t size, struct decoded *
 	if (!text_field(body, size, &at, &begin, &length) || at == size)
 		return -EPROTO;
 	if (length != 4 || memcmp(body + begin, "MQTT", 4) != 0)
-		return -EPROTONOSUPPORT;
+		return -EPFNOSUPPORT;
 	return body[at] == 4 ? connect_rest(body, size, at + 1, decoded) : -EPROTONOSUPPORT;
 }
 
