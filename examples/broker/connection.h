@@ -158,6 +158,7 @@ int connection_drained(struct baton_resource *resource);
 
 #define KICK_NO_MEMORY "no memory"
 #define KICK_TAKEN_OVER "taken over: its client id has come again"
+#define KICK_WRONG_ACK "an acknowledgement of the wrong kind for its packet id"
 
 /* Any thread that has something charged: closes it; `why` is for the log, and lasts. */
 void connection_kick(struct connection *connection, const char *why);

@@ -185,7 +185,10 @@ static int session_run_acknowledge(struct baton_task *task)
 	for (size_t i = 0; i < acks->count; i++) {
 		const struct session_ack *ack = &acks->acks[i];
 
-		inflight_acknowledge(&session->inflight, ack->type, ack->packet_id);
+		if (inflight_acknowledge(&session->inflight, ack->type, ack->packet_id) != 0) {
+			connection_kick(session->connection, KICK_WRONG_ACK); /* 4.8.0-1 */
+			break;
+		}
 		if (ack->type == CODEC_PUBREC)
 			delivery_send_ack(session, CODEC_PUBREL, ack->packet_id);
 	}

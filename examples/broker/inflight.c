@@ -2,6 +2,7 @@
 /* Messages on their way to a client; see inflight.h. */
 #include "inflight.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "codec.h"
@@ -72,7 +73,7 @@ static void entry_drop_message(struct inflight_entry *entry)
 	entry->message = NULL;
 }
 
-void inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id)
+int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id)
 {
 	static const uint8_t answers[] = {
 		[INFLIGHT_AWAITS_PUBACK] = CODEC_PUBACK,
@@ -81,16 +82,19 @@ void inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t pack
 	};
 	struct inflight_entry *entry = inflight_find(inflight, packet_id);
 
-	if (entry == NULL || answers[entry->state] != type)
-		return;
+	if (entry == NULL || (entry->state == INFLIGHT_AWAITS_PUBCOMP && type == CODEC_PUBREC))
+		return 0;
+	if (answers[entry->state] != type)
+		return -EPROTO;
 	entry_drop_message(entry);
 	if (type == CODEC_PUBREC) {
 		entry->state = INFLIGHT_AWAITS_PUBCOMP;
 		entry->order = ++inflight->order & INFLIGHT_ORDER_MASK;
-		return;
+		return 0;
 	}
 	entry->state = INFLIGHT_FREE;
 	inflight->count--;
+	return 0;
 }
 
 static int entry_compare(const void *left, const void *right)

@@ -54,10 +54,12 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
 struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id);
 
 /*
- * An acknowledgement has come (CODEC_PUBACK, ...); one that answers nothing changes nothing. After
- * a PUBREC a PUBREL is due in any case: the client waits for it.
+ * An acknowledgement has come (CODEC_PUBACK, ...). 0, or -EPROTO: it is of the wrong kind for what
+ * its packet id is used for, such as a PUBREC that answers QoS 1; nothing changes. 0 and no change:
+ * the packet id is not in use, or a PUBREC is a repetition. After a PUBREC that is not wrong a
+ * PUBREL is due in any case: the client waits for it.
  */
-void inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id);
+int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id);
 
 /* All `count` entries, those that await a PUBCOMP first, else by their order. Free it. */
 struct inflight_entry **inflight_sorted(const struct inflight *inflight);

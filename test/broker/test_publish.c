@@ -2,6 +2,8 @@
 /* PUBLISH at QoS 0, 1 and 2, in and out: handshakes, packet ids, what precedes what. */
 #include "client.h"
 
+#include <stdio.h>
+
 #include "server.h"
 
 /* Published at `in`, subscribed at `out`: delivered at the lower of both. */
@@ -255,18 +257,59 @@ STORY(qos_2_pubrec_said_again_gets_pubrel_again)
 	ping(client);
 }
 
-/* A PUBACK is not the answer to QoS 2, nor is a PUBREC to QoS 1; neither may end the handshake. */
-STORY(qos_2_is_not_ended_by_puback)
+/*
+ * [MQTT-4.8.0-1]: an acknowledgement of the wrong kind for its packet id closes the connection, has
+ * no answer, and does not end the handshake. `begun`: the PUBREC of QoS 2 has been said before.
+ */
+static void wrong_kind(unsigned int qos, bool begun, const char *wrong)
 {
-	struct client *publisher = join("publisher clean"), *client = join("a");
+	struct client *publisher = join("publisher clean"), *client = join_new("a");
+	char filter[8];
 
-	subscribe(client, "t:2");
-	publish(publisher, 2, "t x");
-	expect(client, "PUBLISH q2 id1 t x");
+	snprintf(filter, sizeof(filter), "t:%u", qos);
+	subscribe(client, filter);
+	publish(publisher, 1, "t x");
+	publish(publisher, qos, "t y");
+	expect(client, "PUBLISH q1 id1 t x");
 	say(client, "PUBACK 1");
-	client_vanish(client);
+	expect(client, "PUBLISH q%u id2 t y", qos);
+	if (begun) {
+		say(client, "PUBREC 2");
+		expect(client, "PUBREL 2");
+	}
+	say(client, "%s 2", wrong);
+	client_expect_closed(client, CLIENT_PATIENCE_MS);
 	client = resume("a");
-	expect(client, "PUBLISH dup q2 id1 t x");
+	if (begun)
+		expect(client, "PUBREL 2");
+	else
+		expect(client, "PUBLISH dup q%u id2 t y", qos);
+	leave(client);
+	leave(join("a clean"));
+	ping(publisher);
+}
+
+STORY(an_acknowledgement_of_the_wrong_kind_closes)
+{
+	story_here(__FILE__, __LINE__);
+	wrong_kind(1, false, "PUBREC");
+	wrong_kind(1, false, "PUBCOMP");
+	wrong_kind(2, false, "PUBACK");
+	wrong_kind(2, false, "PUBCOMP");
+	wrong_kind(2, true, "PUBACK");
+}
+
+/* Nobody knows any more what it was for: an answer that was under way when its client went. */
+STORY(an_acknowledgement_of_nothing_is_no_harm)
+{
+	struct client *client = join("a clean");
+
+	say(client, "PUBACK 7");
+	say(client, "PUBCOMP 7");
+	ping(client);
+	say(client, "PUBREC 7");
+	expect(client, "PUBREL 7");
+	ping(client);
 }
 
 /* [MQTT-3.3.1-3]: it is about one sender's attempts, and is not passed on. */

@@ -295,7 +295,8 @@ Test(inflight, a_pubrec_then_a_pubcomp_end_qos_2, .timeout = 5)
 	cr_assert_eq(released[0], 1);
 }
 
-/* Each type in each state: one answer is awaited, the others change nothing. */
+/* Each type in each state: one answer is awaited; the others change nothing, and all but a PUBREC
+ * that is said again are wrong. */
 Test(inflight, an_acknowledgement_that_answers_nothing_changes_nothing, .timeout = 5)
 {
 	static const uint8_t awaited[] = {CODEC_PUBACK, CODEC_PUBREC, CODEC_PUBCOMP};
@@ -316,7 +317,8 @@ Test(inflight, an_acknowledgement_that_answers_nothing_changes_nothing, .timeout
 			entry = inflight_find(&inflight, 1);
 			before = *entry;
 			order_before = inflight.order;
-			inflight_acknowledge(&inflight, type, 1);
+			cr_assert_eq(inflight_acknowledge(&inflight, type, 1),
+			             step == 2 && type == CODEC_PUBREC ? 0 : -EPROTO);
 			cr_assert(inflight_find(&inflight, 1) == entry);
 			cr_assert_eq(memcmp(entry, &before, sizeof(before)), 0, "%u %u", step,
 			             type);
@@ -340,7 +342,8 @@ Test(inflight, an_acknowledgement_of_an_unknown_packet_id_changes_nothing, .time
 	for (size_t i = 0; i < 3; i++)
 		for (unsigned id = 0; id < 65536; id++)
 			if (id == 0 || id > 3)
-				inflight_acknowledge(&inflight, types[i], (uint16_t)id);
+				cr_assert_eq(
+					inflight_acknowledge(&inflight, types[i], (uint16_t)id), 0);
 	cr_assert_eq(inflight.count, 3);
 	cr_assert_eq(state(&inflight, 1), INFLIGHT_AWAITS_PUBACK);
 	cr_assert_eq(state(&inflight, 2), INFLIGHT_AWAITS_PUBREC);
