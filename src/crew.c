@@ -286,10 +286,9 @@ static void retire(struct baton__mate *mate)
 
 static struct timespec keep_until(const struct baton_pool *pool)
 {
-	uint64_t now = baton__now_ns();
-	uint64_t until = now + pool->spare_keep_ns;
+	uint64_t until = baton__time_after(baton__now_ns(), pool->spare_keep_ns);
 
-	if (until < now || until / 1000000000U > INT_MAX)
+	if (until / 1000000000U > INT_MAX)
 		until = (uint64_t)INT_MAX * 1000000000U;
 	return (struct timespec){(time_t)(until / 1000000000U), (long)(until % 1000000000U)};
 }

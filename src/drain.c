@@ -124,7 +124,7 @@ static BATON_NOINLINE bool out_of_time(struct baton__budget *budget)
 	uint64_t now = baton__now_ns();
 
 	if (budget->until_ns == 0) {
-		budget->until_ns = now + budget->limit_ns;
+		budget->until_ns = baton__time_after(now, budget->limit_ns);
 		return false;
 	}
 	return now >= budget->until_ns;

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "platform.h"
+
 /* One word to sleep on, and the value that it must still have. */
 struct baton__futex_watch {
 	const uint32_t *word;
@@ -41,5 +43,14 @@ bool baton__deadline_valid(const struct timespec *deadline);
 /* CLOCK_MONOTONIC, now, and a valid deadline, in nanoseconds; at most UINT64_MAX. */
 uint64_t baton__now_ns(void);
 uint64_t baton__deadline_ns(const struct timespec *deadline);
+
+/*
+ * `time` plus `span`, in nanoseconds; UINT64_MAX where the sum does not fit: the end of time. Every
+ * span that a user has set is added to a time here.
+ */
+BATON_INLINE uint64_t baton__time_after(uint64_t time, uint64_t span)
+{
+	return span > UINT64_MAX - time ? UINT64_MAX : time + span;
+}
 
 #endif

@@ -66,7 +66,8 @@ static void begin(struct baton__batch *batch)
 	batch->count = 0;
 	batch->status = config->batch_begin ? config->batch_begin(batch->resource) : 0;
 	batch->phase = batch->status ? BATON__BATCH_REFUSED : BATON__BATCH_OPEN;
-	batch->until_ns = config->batch_ns ? baton__now_ns() + config->batch_ns : 0;
+	batch->until_ns =
+		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
 }
 
 static void wake(struct aftermath *aftermath)

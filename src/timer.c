@@ -191,11 +191,6 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	return baton__timer_arm(timers, timer, &arming);
 }
 
-static uint64_t later(uint64_t time, uint64_t delay)
-{
-	return delay > UINT64_MAX - time ? UINT64_MAX : time + delay;
-}
-
 BATON_EXPORT int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns)
 {
 	return arm(timer, deadline_ns, 0);
@@ -206,16 +201,26 @@ BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
-	return timers ? arm(timer, later(baton_timers_now(timers), delay_ns), 0) : error;
+	if (!timers)
+		return error;
+	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
+}
+
+/* What _repeat says: how, and the period; one that does not fit is for ever. */
+static uint64_t repeat_of(uint64_t period, uint64_t how)
+{
+	const uint64_t for_ever = UINT64_MAX >> BATON__REPEAT_SHIFT;
+
+	return (period < for_ever ? period : for_ever) << BATON__REPEAT_SHIFT | how;
 }
 
 BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
                                        uint64_t period_ns, enum baton_timer_policy policy)
 {
-	if (!period_ns || period_ns > (uint64_t)1 << 61 || (unsigned)policy > BATON_TIMER_CATCH_UP)
+	if (!period_ns || (unsigned)policy > BATON_TIMER_CATCH_UP)
 		return -EINVAL;
 	/* Relaxed, both: published by the arm that follows. */
-	store_relaxed(&timer->_repeat, period_ns << BATON__REPEAT_SHIFT | (unsigned)policy);
+	store_relaxed(&timer->_repeat, repeat_of(period_ns, (unsigned)policy));
 	store_relaxed(&timer->_scheduled, first_ns);
 	return arm(timer, first_ns, BATON__TIMER_REPEAT);
 }
@@ -227,9 +232,8 @@ BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t
 
 	if (!timers)
 		return error;
-	if (delay_ns > (uint64_t)1 << 61)
-		delay_ns = (uint64_t)1 << 61;
 	/* Relaxed: published by the arm that follows. */
-	store_relaxed(&timer->_repeat, delay_ns << BATON__REPEAT_SHIFT | BATON__REPEAT_DELAY);
-	return arm(timer, later(baton_timers_now(timers), delay_ns), BATON__TIMER_REPEAT);
+	store_relaxed(&timer->_repeat, repeat_of(delay_ns, BATON__REPEAT_DELAY));
+	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
+	           BATON__TIMER_REPEAT);
 }

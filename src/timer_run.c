@@ -6,6 +6,7 @@
 #include "timer.h"
 
 #include "atomic.h"
+#include "futex.h"
 #include "thread.h"
 
 #include <errno.h>
@@ -59,16 +60,16 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 	uint64_t period = repeat >> BATON__REPEAT_SHIFT;
 	uint64_t now = baton_timers_now(timers);
 
+	if (period == UINT64_MAX >> BATON__REPEAT_SHIFT)
+		period = UINT64_MAX; /* for ever, as repeat_of says */
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_DELAY)
-		return period > UINT64_MAX - now ? UINT64_MAX : now + period;
+		return baton__time_after(now, period);
 	/* The word's is rounded up: it would drift. */
 	if (scheduled > deadline || deadline - scheduled > BATON__TIMER_FLAGS)
 		scheduled = deadline;
-	if (scheduled > UINT64_MAX - period)
-		return UINT64_MAX;
-	scheduled += period;
+	scheduled = baton__time_after(scheduled, period);
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_SKIP && scheduled <= now)
-		scheduled += ((now - scheduled) / period + 1) * period;
+		scheduled = baton__time_after(now, period - (now - scheduled) % period);
 	store_relaxed(&timer->_scheduled, scheduled);
 	return scheduled;
 }

@@ -244,7 +244,5 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 
 BATON_EXPORT int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns)
 {
-	uint64_t now = baton_timers_now(timers);
-
-	return baton_timers_advance_to(timers, ns > UINT64_MAX - now ? UINT64_MAX : now + ns);
+	return baton_timers_advance_to(timers, baton__time_after(baton_timers_now(timers), ns));
 }

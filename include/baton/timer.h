@@ -56,7 +56,12 @@ extern "C" {
 #define BATON_MILLISECOND ((uint64_t)1000000)
 #define BATON_SECOND ((uint64_t)1000000000)
 
-/* No deadline; an arm at (or after a delay of) this is for ever: it never expires. */
+/*
+ * The end of time. A timer that is armed at this time, or after this delay, never expires. Every
+ * other span of the library may have this value too, and is then without an end: a time and a span
+ * whose sum does not fit in 64 bits make BATON_NEVER. A period or repeated delay from 2^62 - 1 on,
+ * 146 years, counts as BATON_NEVER.
+ */
 #define BATON_NEVER UINT64_MAX
 
 /* ---- Timers ---- */
@@ -115,7 +120,7 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
  * Ordering: what the caller did before is visible to the run.
  * Errors: it is as it was before: -ESHUTDOWN: the wheel has been closed (beside the close: a run
  * that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was called,
- * and has not completed. -EINVAL (arm_every): the period is 0, or above 2^61.
+ * and has not completed. -EINVAL (arm_every): the period is 0.
  * -ECHILD: after fork, see pool.h. -ENOMEM, -EAGAIN: the default wheel could not be created.
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);

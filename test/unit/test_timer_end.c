@@ -116,9 +116,8 @@ Test(timer_end, repetition_stops_at_the_end_of_time, .timeout = 5)
 	cr_assert_eq(baton_timer_arm_every(&bells[1].timer, last, 20 * BATON_SECOND,
 	                                   BATON_TIMER_CATCH_UP),
 	             0);
-	/* 2^61 ns at most, so seven times; the eighth would be at the end. */
-	cr_assert_eq(baton_timers_advance_to(timers, BATON_NEVER - BATON_SECOND), 8);
-	cr_assert_eq(bells[0].runs, 7);
+	cr_assert_eq(baton_timers_advance_to(timers, BATON_NEVER - BATON_SECOND), 1);
+	cr_assert_eq(bells[0].runs, 0);
 	cr_assert_eq(bells[1].runs, 1);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(baton_timer_stop(&bells[i].timer), BATON_TIMER_PENDING);
