@@ -15,6 +15,8 @@
 #include <baton/pool.h>
 #include <baton/resource.h>
 
+#include "printable.h"
+
 #define LOG_LINE_SIZE 512
 #define LOG_STOP_S 2
 
@@ -101,14 +103,12 @@ static size_t line_begin(char *text, size_t size, enum log_level level)
 	                               now.tv_nsec / 1000000, level_names[level]);
 }
 
-/* Ends the line, and sees to it that it is one: a client id may have anything in it. */
+/* Ends the line, and sees to it that it is one: a client id may have almost anything in it. */
 static size_t line_end(char *text, size_t size, size_t used)
 {
 	if (used > size - 2)
 		used = size - 2;
-	for (size_t i = 0; i < used; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127)
-			text[i] = '?';
+	printable(text, used);
 	text[used++] = '\n';
 	return used;
 }

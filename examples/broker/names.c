@@ -9,8 +9,8 @@ bool names_equal(struct slice a, struct slice b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-/* The length of the well-formed sequence at `at` (Unicode's table 3-7); 0: there is none. */
-static size_t utf8_sequence(const unsigned char *at, size_t size)
+/* Unicode's table 3-7. */
+size_t names_utf8_length(const unsigned char *at, size_t size)
 {
 	const unsigned char first = at[0];
 	unsigned char low = 0x80, high = 0xbf;
@@ -45,7 +45,7 @@ bool names_utf8_valid(struct slice text)
 	size_t left = text.size;
 
 	while (left > 0) {
-		const size_t length = utf8_sequence(at, left);
+		const size_t length = names_utf8_length(at, left);
 
 		if (length == 0)
 			return false;

@@ -20,7 +20,13 @@ struct slice {
 
 bool names_equal(struct slice a, struct slice b);
 
-/* UTF-8 without overlong forms, surrogates and NUL. */
+/*
+ * The length of the character of UTF-8 at the beginning of these bytes, of which there is one at
+ * least; 0: NUL, an overlong form, a surrogate, or no UTF-8.
+ */
+size_t names_utf8_length(const unsigned char *bytes, size_t size);
+
+/* Characters of UTF-8 as above, and nothing else. */
 bool names_utf8_valid(struct slice text);
 
 /* Not empty, no wildcards. The text has been found valid UTF-8. */
