@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* From the command line to the signal that ends the broker; see broker.h for what is between. */
+/*
+ * From the command line to the signal that ends the broker; see broker.h for what is between.
+ *
+ * Signals come to the main thread alone: they are blocked before any other thread begins, and
+ * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down;
+ * a second one, at any time until the last resource is freed, kills the process at once, after a
+ * line that says so. Before the broker serves, and after its end, signals wait.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,15 +26,49 @@ struct service {
 	struct listeners listeners;
 	struct system system;
 	struct broker *broker;
+	bool ending; /* a signal has said so */
 };
 
-/* What follows a second signal: nothing, the end is on its way. */
+static void signals_block(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	must(-pthread_sigmask(how, &set, NULL), "signals");
+}
+
+/* Says so first: from then on the next signal kills as well. The raised one waits for our end. */
+static void end_at_once(int number)
+{
+	static const char line[] = "broker: a signal during the shutdown: ended at once\n";
+
+	(void)!write(STDERR_FILENO, line, sizeof(line) - 1);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* From here on a signal kills the process: libuv's loop does not run during the shutdown. */
+static void signals_end_at_once(void)
+{
+	static const struct sigaction action = {.sa_handler = end_at_once};
+
+	must(sigaction(SIGINT, &action, NULL) | sigaction(SIGTERM, &action, NULL), "signals");
+	signals_block(SIG_UNBLOCK);
+}
+
+/* A second signal that came before signals_end_at_once() lies in libuv's pipe, and is the second
+ * call of this function. */
 static void service_end(uv_signal_t *handle, int number)
 {
 	struct service *service = handle->data;
 
-	if (service->listeners.stopped)
-		return;
+	if (service->ending)
+		raise(number);
+	service->ending = true;
+	signals_end_at_once();
 	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
 	listeners_stop(&service->listeners);
 	uv_stop(handle->loop);
@@ -56,6 +97,7 @@ static int service_run(struct service *service)
 	uv_signal_start(&service->interrupt, service_end, SIGINT);
 	uv_signal_start(&service->terminate, service_end, SIGTERM);
 	uv_signal_start(&service->hang_up, service_reload, SIGHUP);
+	signals_block(SIG_UNBLOCK);
 	status = listeners_start(&service->listeners, &service->uv, service->broker);
 	if (status != 0) {
 		listeners_stop(&service->listeners);
@@ -63,6 +105,7 @@ static int service_run(struct service *service)
 	}
 	system_start(&service->system, &service->uv, service->broker);
 	uv_run(&service->uv, UV_RUN_DEFAULT);
+	uv_run(&service->uv, UV_RUN_NOWAIT); /* a second signal may wait there */
 	system_stop(&service->system);
 	return 0;
 }
@@ -114,12 +157,15 @@ int main(int argc, char **argv)
 		return status;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signals_block(SIG_BLOCK);
 	listener_raise_limit();
 	service_init(&service, &broker);
 	status = broker_init(&broker);
 	if (status == 0)
 		status = service_run(&service);
+	signals_end_at_once();
 	broker_deinit(&broker, status);
+	signals_block(SIG_BLOCK);
 	service_deinit(&service);
 	options_free(&broker.options);
 	return status == 0 ? 0 : 1;

@@ -3,13 +3,11 @@
 #include "client.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "server.h"
@@ -35,60 +33,6 @@ static void check_alive(void)
 
 	check(server_alive(&status), "the broker has ended, wait status %d: %s", status,
 	      server_said());
-}
-
-/* ---- the end ---- */
-
-STORY(sigterm_ends_it_with_status_0)
-{
-	struct client *publisher, *client;
-	int status;
-
-	start_server("");
-	publisher = join("publisher clean");
-	client = join("a will=w message=bye wq=1");
-	open_client("silent");
-	subscribe(client, "t:1");
-	for (int i = 1; i < 100; i++)
-		say(publisher, "PUBLISH q1 id%d t %d", i, i);
-	status = server_stop();
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
-}
-
-/* There is nothing to wait for: the will waits for the end of its connection itself. */
-STORY(sigterm_waits_for_no_will)
-{
-	int status;
-
-	start_server(server_is_mosquitto() ? "" : "--stop-timeout 60");
-	join("a clean will=w message=bye");
-	status = server_stop();
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
-}
-
-STORY(sigterm_ends_an_idle_one)
-{
-	int status;
-
-	start_server("");
-	status = server_stop();
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
-}
-
-STORY(sighup_does_not_end_it)
-{
-	struct client *client;
-
-	start_server("");
-	client = join("a clean");
-	subscribe(client, "t:0");
-	for (int i = 0; i < 5; i++) {
-		kill(server_pid(), SIGHUP);
-		story_sleep(20);
-		publish(client, 0, "t %d", i);
-		expect(client, "PUBLISH q0 t %d", i);
-	}
-	check_alive();
 }
 
 /* ---- descriptors ---- */
