@@ -102,6 +102,8 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	uint64_t state;
 	int error = 0;
 
+	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
+		return -EINVAL;
 	/* First, so that what then refuses the submit is the resource alone. */
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
 		error = baton__thread_attach();
@@ -116,7 +118,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 			return -ECANCELED;
 	} while (!cas_acq_rel(&trigger->_state, &state, (state + FIRE) | NODE));
 	if (state & NODE)
-		return 1;
+		return 0; /* coalesced */
 	baton_task_init(&trigger->_task, baton__trigger_run, NULL);
 	error = baton_submit(trigger->_resource, &trigger->_task); /* last touch, if accepted */
 	if (error)
@@ -124,7 +126,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	return error;
 }
 
-BATON_EXPORT int baton_trigger_stop(struct baton_trigger *trigger)
+BATON_EXPORT bool baton_trigger_stop(struct baton_trigger *trigger)
 {
 	uint64_t state = load_relaxed(&trigger->_state);
 
@@ -132,7 +134,7 @@ BATON_EXPORT int baton_trigger_stop(struct baton_trigger *trigger)
 	 * to show. */
 	while (!cas_relaxed(&trigger->_state, &state, STOPPED | (state & NODE)))
 		;
-	return (state & NODE) != 0;
+	return state & NODE;
 }
 
 BATON_EXPORT bool baton_trigger_pending(const struct baton_trigger *trigger)
@@ -145,7 +147,7 @@ static void fire_trigger(struct baton_continuation *continuation)
 {
 	struct baton_trigger *trigger = (struct baton_trigger *)continuation->_target;
 
-	if (baton_trigger_fire(trigger) < 0) /* last touch of both, if accepted */
+	if (baton_trigger_fire(trigger)) /* last touch of both, if accepted */
 		tell(trigger, trigger->_cancelled, 1);
 }
 

@@ -165,13 +165,11 @@ static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 void connection_kick(struct connection *connection, const char *why)
 {
 	const char *first = NULL;
-	int status;
 
 	/* Relaxed: the trigger orders it. */
 	(void)__atomic_compare_exchange_n(&connection->kicked, &first, why, false, __ATOMIC_RELAXED,
 	                                  __ATOMIC_RELAXED);
-	status = baton_trigger_fire(&connection->kick);
-	must(status < 0 ? status : 0, "kick");
+	must(baton_trigger_fire(&connection->kick), "kick");
 }
 
 static int connection_finalise(struct baton_task *task)

@@ -31,7 +31,7 @@ static struct baton_trigger dirty = BATON_TRIGGER_INIT(&journal, flush, NULL);
 static void *write_often(void *arg)
 {
 	for (int i = 0; i < WRITES; i++)
-		if (baton_trigger_fire(&dirty) < 0)
+		if (baton_trigger_fire(&dirty))
 			return NULL;
 	return arg;
 }

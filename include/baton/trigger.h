@@ -75,17 +75,17 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * Has the function run once more. If the resource is idle it runs now, inside this call, as a
  * submitted task would (baton_submit says what else may run here, nested in tasks or not).
  *
- * Returns 0: a task was submitted (and has perhaps run). 1: coalesced: the pending one will answer
- * this fire too.
+ * Returns 0: a run will answer this fire, or has answered it already. If a run is pending, that run
+ * answers this fire too; the function's `fires` says how many fires were coalesced.
  * Thread safety: any thread. Blocking: never. Progress: lock-free; a coalesced fire costs one
  * atomic operation, one that runs inline two more than baton_submit. (A thread that the system
  * stops inside a fire, before its submit, delays the run that others have coalesced into.)
  * Ownership: the trigger's memory is baton's while the task is pending: see stop.
  * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
- * place in the resource's order of the fire that returned 0.
- * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EPIPE, -ESHUTDOWN,
- * -EAGAIN, -ENOMEM, -ECHILD as for baton_submit; a later fire tries again. (Its task is in lane 0,
- * which a bound can exempt.)
+ * place in the resource's order of the first fire that it answers.
+ * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EINVAL: the trigger
+ * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN, -ENOMEM, -ECHILD as for
+ * baton_submit; a later fire tries again. (Its task is in lane 0, which a bound can exempt.)
  */
 int baton_trigger_fire(struct baton_trigger *trigger);
 
@@ -95,15 +95,14 @@ int baton_trigger_fire(struct baton_trigger *trigger);
  *
  * The trigger's memory is the caller's again when no fire is under way any more, and what was
  * queued then is over: after baton_resource_await(), or in a task of the same resource (and lane)
- * that was submitted after that, or by whoever has seen that this returns 0 inside a task of the
- * resource.
+ * that was submitted after that, or at once in a task of the resource in which this returns false.
  *
- * Returns 1 if there was a pending run, which now does not take place, or its task is in the queue
- * since an earlier stop; else 0: nothing of it is queued, though, outside of the resource's tasks,
- * the function may just be running.
+ * Returns true if the trigger's task is in the resource's queue: a pending run, which now does not
+ * take place, or what an earlier stop has left there. Returns false if nothing of the trigger is
+ * queued; outside of the resource's tasks, the function may just be running then.
  * Thread safety: any thread. Blocking: never.
  */
-int baton_trigger_stop(struct baton_trigger *trigger);
+bool baton_trigger_stop(struct baton_trigger *trigger);
 
 /* Is a run pending? A hint, unless nobody else fires. Any thread. */
 bool baton_trigger_pending(const struct baton_trigger *trigger);

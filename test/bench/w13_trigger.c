@@ -54,7 +54,7 @@ static void *flush_call(void *arg)
 
 static void fire_trigger(void)
 {
-	if (baton_trigger_fire(&subject.trigger) < 0)
+	if (baton_trigger_fire(&subject.trigger))
 		abort();
 }
 

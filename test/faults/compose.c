@@ -38,7 +38,7 @@ SCENARIO(compose, trigger)
 	baton_future_then(&promise, &continuation);
 	EXPECT(baton_future_complete(&promise, 0, NULL) == 0);
 	EXPECT(bell.runs == 2);
-	EXPECT(USE(baton_trigger_stop(&bell.trigger)) == 0);
+	EXPECT(!USE(baton_trigger_stop(&bell.trigger)));
 	EXPECT(TRY(baton_trigger_fire(&bell.trigger)) == -ECANCELED);
 	resource_end(&bell.resource);
 }

@@ -203,7 +203,7 @@ static const struct function {
 	{"baton_timers_stats_read", {0}},
 	/* baton/trigger.h */
 	{"baton_trigger_init", {0}},
-	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED}},
+	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, EINVAL}},
 	{"baton_trigger_stop", {0}},
 	{"baton_trigger_pending", {0}},
 	{"baton_continuation_trigger", {0}},

@@ -72,7 +72,7 @@ static void fire(struct firing *firing)
 	int error = baton_trigger_fire(&firing->trigger);
 
 	mod_expect(firing->ground, error, "fire");
-	if (error >= 0)
+	if (!error)
 		atomic_fetch_add_explicit(&firing->accepted, 1, memory_order_relaxed);
 }
 
@@ -86,7 +86,7 @@ void firing_private(struct ground *ground)
 {
 	struct firing *firing;
 	uint64_t *random = &actor_self()->random;
-	int was_pending;
+	bool was_pending;
 
 	/* The await wants a resource that is not given back meanwhile. */
 	if (!ground_pin(ground))

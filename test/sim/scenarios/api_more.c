@@ -135,7 +135,7 @@ static void detach(unsigned topic, struct baton_detached *token, int status)
 	baton_trigger_init(&completer->trigger, &both[!topic].resource, complete_in_task,
 	                   complete_in_task);
 	sim_require(baton_detach(token, flags) == 0);
-	if (sim_pick(3) == 0 || baton_trigger_fire(&completer->trigger) < 0)
+	if (sim_pick(3) == 0 || baton_trigger_fire(&completer->trigger))
 		complete(completer);
 }
 

@@ -20,15 +20,13 @@ static uint64_t cancelled;
 static unsigned runs;
 static unsigned inside; /* fires so often in the next run */
 static uint64_t accepted[FIRERS + 1];
-static uint64_t submitted[FIRERS + 1];
 
 static void fire(unsigned who)
 {
 	int result = baton_trigger_fire(&trigger);
 
-	sim_require(result == 0 || result == 1 || result == -EPIPE || result == -ECANCELED);
-	accepted[who] += result >= 0;
-	submitted[who] += result == 0;
+	sim_require(result == 0 || result == -EPIPE || result == -ECANCELED);
+	accepted[who] += result == 0;
 }
 
 static void run(struct baton_trigger *mine, uint64_t fires)
@@ -73,18 +71,14 @@ static void begin(unsigned queued)
 static void end(bool all)
 {
 	uint64_t sum = 0;
-	uint64_t nodes = 0;
 
 	sim_drive(stage.manual);
-	for (int i = 0; i <= FIRERS; i++) {
+	for (int i = 0; i <= FIRERS; i++)
 		sum += accepted[i];
-		nodes += submitted[i];
-	}
 	sim_require(!baton_trigger_pending(&trigger));
 	sim_require(sum == answered + load_relaxed(&cancelled));
-	sim_require(runs <= nodes);
 	if (all)
-		sim_require(runs == nodes && !load_relaxed(&cancelled));
+		sim_require(!load_relaxed(&cancelled));
 	for (int i = 0; all && i < FIRERS; i++)
 		sim_require(seen[i] == load_relaxed(&written[i]));
 	sim_stage_end(&stage);
@@ -182,7 +176,7 @@ SIM_SCENARIO(trigger_stop_queued, "stopped while it is queued it does not run")
 {
 	begin(1);
 	fire(FIRERS);
-	sim_require(baton_trigger_stop(&trigger) == 1);
+	sim_require(baton_trigger_stop(&trigger));
 	sim_start(fire_once, &written[0]);
 	sim_drive(stage.manual);
 	sim_note_over(&stage.notes[0]);
