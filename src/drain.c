@@ -141,6 +141,21 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 	return false;
 }
 
+/*
+ * Is a helper's wait over, by whatever ended it? Or can this resource do no more for it: its future
+ * was detached, or refused here and perhaps bound elsewhere since.
+ */
+BATON_INLINE bool needless(const struct baton__budget *budget,
+                           const struct baton_resource *resource)
+{
+	const struct baton_future *until = budget->until;
+
+	if (BATON_LIKELY(!until))
+		return false;
+	/* Relaxed: only compared. Another thread's unbinding may be seen late: as if it were. */
+	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
+}
+
 enum met { MET, MET_SUSPENDED, MET_LAST };
 
 /* The list begins with a mark. LAST: it stays, and a helper has nothing more to do. */
@@ -174,8 +189,12 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton__budget *budget, struct baton__batch *batch)
 {
-	/* Ends: the budget counts tasks; marks end with the inbox, each of them a caller's. */
-	for (;;) {
+	/*
+	 * Ends: the budget counts tasks; marks end with the inbox, each of them a caller's. A task
+	 * is entered in the same turn in which needless() was asked, with nothing between the two
+	 * that could complete a future (L9): whatever could goes to the next turn.
+	 */
+	while (!needless(budget, resource)) {
 		struct baton_task *task = resource->_list;
 		uintptr_t word = load_relaxed(&resource->_word);
 
@@ -217,20 +236,19 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 		}
 		if (BATON_UNLIKELY(frame->after != NULL) && batch && baton__batch_end(batch))
 			continue; /* meanwhile a cancel mark may have come */
-		if (BATON_UNLIKELY(frame->after != NULL))
+		if (BATON_UNLIKELY(frame->after != NULL)) {
 			baton__fire_awaits(frame, resource);
-		if (spent(budget)) {
-			if (BATON_UNLIKELY(resource->_stats != NULL))
-				baton__lanes_put_back(resource);
-			break;
+			continue;
 		}
+		if (spent(budget))
+			break;
 		resource->_list = task->_next;
 		baton__run_task(frame, resource, task, batch);
-		if (batch && baton__batch_stays(batch, budget))
-			continue;
-		if (BATON_UNLIKELY(budget->until && baton__future_final(budget->until)))
-			break;
+		if (batch)
+			baton__batch_look(batch, budget);
 	}
+	if (BATON_UNLIKELY(resource->_stats != NULL))
+		baton__lanes_put_back(resource);
 	/* Every way out with the baton held: B1. */
 	if (batch)
 		baton__batch_leave(frame);

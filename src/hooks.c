@@ -247,19 +247,15 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
 	count(batch);
 }
 
-bool baton__batch_stays(struct baton__batch *batch, struct baton__budget *budget)
+void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget)
 {
 	uint32_t quantum = config_of(batch)->quantum;
 
-	if (batch->phase != BATON__BATCH_OPEN)
-		return false;
-	if (!batch->staying && budget->until &&
-	    (batch->answered || baton__future_final(budget->until))) {
-		batch->staying = true;
-		if (budget->tasks > quantum)
-			budget->tasks = quantum;
-	}
-	return true;
+	if (batch->staying || !batch->answered)
+		return;
+	batch->staying = true;
+	if (budget->tasks > quantum)
+		budget->tasks = quantum;
 }
 
 BATON_EXPORT int baton_batch_flush(void)

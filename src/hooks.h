@@ -57,9 +57,11 @@ bool baton__batch_enter(struct baton__batch *batch, struct baton_task *task);
 void baton__batch_entered(struct baton__batch *batch, struct baton_future *future, int status,
                           void *value);
 
-/* Does a helper go on, though its own task may have run? For what is queued, up to a quantum and
- * while the batch is open, lest each helper have a batch of its own. */
-bool baton__batch_stays(struct baton__batch *batch, struct baton__budget *budget);
+/*
+ * A task has run. A helper whose own completion is now held back still waits, and runs what is
+ * queued in the same batch, up to a quantum: else each helper would have a batch of its own.
+ */
+void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget);
 
 /* Ends the open batch, and completes what it has held back. False: there was none. */
 bool baton__batch_end(struct baton__batch *batch);

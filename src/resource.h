@@ -129,7 +129,7 @@ struct baton__budget {
 	uint64_t limit_ns;                /* 0: none */
 	uint64_t until_ns;                /* 0: the clock has not been read yet */
 	bool ran;                         /* a first task, before which the clock is not read */
-	const struct baton_future *until; /* stop when this is complete; NULL: none */
+	const struct baton_future *until; /* stop when it is complete or not bound here; or NULL */
 	bool borrowed;                    /* a helper: stop when empty, never release */
 };
 

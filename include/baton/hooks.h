@@ -22,10 +22,11 @@
  * Extent: a batch begins before the first task that is entered, and ends when nothing is queued any
  * more, when it has batch_max tasks or has lasted batch_ns (looked at between tasks), when the
  * runner's stay is over (capture_limit, quantum: then the resource goes to its executor), before an
- * await's waiter or the finaliser is told, and at baton_batch_flush(). A waiter that helps stays
- * for a quantum after its own task, so that waiters share batches. So the quantum, on an executor's
- * thread, is the longest batch; while one is being ended the next one queues up. What is queued
- * while batch_begin runs is still in: one that waits a little gathers more.
+ * await's waiter or the finaliser is told, and at baton_batch_flush(). A waiter that helps, and
+ * whose own completion is held back, runs up to a quantum of the tasks behind: so waiters share
+ * batches. Without hold_completions its batch ends with its own task. So the quantum, on an
+ * executor's thread, is the longest batch; while one is being ended the next one queues up. What is
+ * queued while batch_begin runs is still in: one that waits a little gathers more.
  *
  * Hooks run under the baton and are called like a task: they may submit, wait for other resources'
  * futures, block as long as they have to. Every batch_begin that returned 0 is followed by one

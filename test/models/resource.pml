@@ -558,8 +558,8 @@ finish:
 			task = 0;
 			goto give_back
 		:: borrowed && task == target ->
-			/* @src drain.c:drain
-			 * budget->until && baton__future_final(budget->until) */
+			/* @src drain.c:needless
+			 * return baton__future_final(until) || */
 			task = 0;
 			goto give_back
 		:: else ->
