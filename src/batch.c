@@ -19,15 +19,33 @@ static bool within_limit(const struct baton_resource *resource, size_t count)
 	return count <= config->capture_limit && !config->capture_limit_ns;
 }
 
+/* A task that is in the batch twice has been linked twice, and its chain is too short. */
+BATON_INLINE void require_each_once(const struct baton_resource *resource, size_t length,
+                                    size_t count)
+{
+	if (BATON_UNLIKELY(length != count))
+		BATON_MISUSE("baton_submit_batch", resource->_name,
+		             "was given the same task twice in one batch");
+}
+
+static size_t length_of(const struct baton_task *task)
+{
+	size_t length = 0;
+
+	for (; task; task = task->_next)
+		length++;
+	return length;
+}
+
 /*
  * Captures an idle resource and runs the chain, whose tasks have no futures. False: it is not idle,
  * or more is asked of it.
  */
-static bool run_at_once(struct baton_resource *resource, struct baton_task *task, uint32_t count)
+static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
 	struct baton__thread *self = baton__self;
 	struct baton__frame frame;
-	uint32_t ran = 0;
+	size_t ran = 0;
 
 	if (self->depth >= BATON_NESTING_MAX || load_relaxed(&resource->_word) ||
 	    !within_limit(resource, count) ||
@@ -43,12 +61,14 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		ran++;
 		task = next;
 	}
+	if (BATON_LIKELY(!task))
+		require_each_once(resource, ran, count);
 	if (BATON_LIKELY(!task) && BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL))) {
 		baton__frame_exit(self, &frame);
 		return true;
 	}
 	resource->_list = task;
-	baton__run_on(ran, count);
+	baton__run_on((uint32_t)ran, (uint32_t)count);
 	return true;
 }
 
@@ -79,8 +99,9 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}
 	baton__stand_back(resource);
-	if (!futures && run_at_once(resource, tasks[0], (uint32_t)count))
+	if (!futures && run_at_once(resource, tasks[0], count))
 		return 0;
+	require_each_once(resource, length_of(tasks[0]), count);
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
 	if (!error) {
 		if (futures)

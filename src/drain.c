@@ -37,6 +37,7 @@ void baton__take(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 	struct baton_task **end = &resource->_list;
+	struct baton_task *first;
 	struct baton_task *newest;
 	struct baton_task *oldest = NULL;
 	uint64_t count = 0;
@@ -45,7 +46,7 @@ void baton__take(struct baton_resource *resource)
 	 * [R1] acquire: the tasks; pairs with [R1] in push */
 	while (!cas_acquire(&resource->_word, &word, BATON__BUSY | mode_after(resource, word)))
 		;
-	newest = (struct baton_task *)(word & BATON__TASKS);
+	first = newest = (struct baton_task *)(word & BATON__TASKS);
 	while (newest) {
 		struct baton_task *next = newest->_next;
 
@@ -54,6 +55,11 @@ void baton__take(struct baton_resource *resource)
 		oldest = newest;
 		newest = next;
 	}
+	/* A list that runs into itself is turned around to where it began. */
+	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
+		BATON_MISUSE("baton_submit", resource->_name,
+		             "was given a task that already waited in it: submit a task again "
+		             "only when its function has been entered");
 	if (resource->_stats)
 		count_taken(resource, count);
 	if (baton__lanes(resource)) {

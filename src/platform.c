@@ -12,18 +12,32 @@
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
-static void print_line(const char *condition, const char *file, int line)
+#define LINE_MAX_BYTES 512
+
+static void print_line(const char *what, const char *file, int line)
 {
-	(void)fprintf(stderr, "baton: %s:%d: assertion failed: %s\n", file, line, condition);
+	(void)fprintf(stderr, "baton: %s (%s:%d)\n", what, file, line);
 }
 
 BATON_EXPORT void (*baton_assert_hook)(const char *, const char *, int) = print_line;
 
-void baton__assert_fail(const char *condition, const char *file, int line)
+void baton__assert_fail(const char *what, const char *file, int line)
 {
 	if (baton_assert_hook)
-		baton_assert_hook(condition, file, line);
+		baton_assert_hook(what, file, line);
 	abort();
+}
+
+void baton__misuse(const char *function, const char *name, const char *what, const char *file,
+                   int line)
+{
+	char text[LINE_MAX_BYTES];
+
+	if (name)
+		(void)snprintf(text, sizeof(text), "%s: \"%s\" %s", function, name, what);
+	else
+		(void)snprintf(text, sizeof(text), "%s: %s", function, what);
+	baton__assert_fail(text, file, line);
 }
 
 BATON_EXPORT const char *baton_version(void)

@@ -29,13 +29,31 @@ _Static_assert(sizeof(void *) == 8, "baton needs 64-bit pointers");
  * Called by a failed assertion; the default prints one line to stderr, and abort() follows. Not
  * public API: a program may define its own by replacing the pointer before its first call.
  */
-extern void (*baton_assert_hook)(const char *condition, const char *file, int line);
+extern void (*baton_assert_hook)(const char *what, const char *file, int line);
 
-_Noreturn BATON_COLD void baton__assert_fail(const char *condition, const char *file, int line);
+_Noreturn BATON_COLD void baton__assert_fail(const char *what, const char *file, int line);
 
-/* On in every build, cheap, one condition each: programming errors stop here. */
+/* The library's own invariants. On in every build, cheap, one condition each. */
 #define BATON_ASSERT(condition)                                                                    \
-	(BATON_LIKELY(condition) ? (void)0 : baton__assert_fail(#condition, __FILE__, __LINE__))
+	(BATON_LIKELY(condition)                                                                   \
+	         ? (void)0                                                                         \
+	         : baton__assert_fail("assertion failed: " #condition, __FILE__, __LINE__))
+
+_Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, const char *what,
+                                        const char *file, int line);
+
+/*
+ * What a caller's mistake can reach, said in the caller's words: the public function, the name of
+ * the object concerned (REQUIRE_OF: or NULL), what is wrong and what to do. REQUIRE stands in the
+ * public function itself, whose name it takes; MISUSE elsewhere.
+ */
+#define BATON_MISUSE(function, name, what)                                                         \
+	baton__misuse(function, (name) ? (name) : "(no name)", what, __FILE__, __LINE__)
+#define BATON_REQUIRE_OF(condition, name, what)                                                    \
+	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, name, what))
+#define BATON_REQUIRE(condition, what)                                                             \
+	(BATON_LIKELY(condition) ? (void)0                                                         \
+	                         : baton__misuse(__func__, NULL, what, __FILE__, __LINE__))
 
 /* A value that the compiler makes here, and does not keep in a register across what precedes. */
 BATON_INLINE uintptr_t baton__fresh(uintptr_t value)

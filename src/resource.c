@@ -37,8 +37,14 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *use
 BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
 {
 	/* [R2] acquire: the last runner's touches; pairs with [R2] in release */
-	BATON_ASSERT(load_acquire(&resource->_word) == BATON__CLOSED);
-	BATON_ASSERT(!(load_acquire(&resource->_job._turn) & BATON__VISITS));
+	uintptr_t word = load_acquire(&resource->_word);
+
+	BATON_REQUIRE_OF((word & BATON__MODE) == BATON__CLOSED, resource->_name,
+	                 "is not closed: close and await it first");
+	BATON_REQUIRE_OF(!(word & BATON__BUSY), resource->_name,
+	                 "is closed, but not idle yet: await it first");
+	BATON_REQUIRE_OF(!(load_acquire(&resource->_job._turn) & BATON__VISITS), resource->_name,
+	                 "is still touched by a thread that helps or cancels: await it first");
 }
 
 BATON_EXPORT void *baton_resource_user(const struct baton_resource *resource)

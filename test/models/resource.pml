@@ -1012,7 +1012,7 @@ push_mark:
 deinit:
 	atomic {
 		/* @src resource.c:baton_resource_deinit
-		 * load_acquire(&resource->_word) == BATON__CLOSED */
+		 * load_acquire(&resource->_word) */
 		assert(word == CLOSED && !(turn & VISITS) && !holder && !queued);
 		assert(done == accepted);
 		freed = true;

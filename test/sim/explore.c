@@ -36,9 +36,9 @@ static void restore_globals(void)
 	memcpy(sim_globals_begin, first_globals, size);
 }
 
-static void assertion_failed(const char *condition, const char *file, int line)
+static void assertion_failed(const char *what, const char *file, int line)
 {
-	sim_fail("%s:%d: assertion failed: %s", file, line, condition);
+	sim_fail("%s:%d: %s", file, line, what);
 }
 
 void sim_fail(const char *format, ...)
