@@ -7,8 +7,9 @@
 
 #include <baton/executor.h>
 
-#define BATON__JOB_PLAIN 0U
-#define BATON__JOB_RESOURCE 1U
+/* A resource's is 0, so that all-zero memory is an idle resource. */
+#define BATON__JOB_RESOURCE 0U
+#define BATON__JOB_PLAIN 1U
 
 /*
  * The executor of resources that name none: the default pool's, created on first need. NULL: it

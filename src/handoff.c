@@ -200,16 +200,15 @@ void baton__run_captured(struct baton__frame *frame, struct baton_resource *reso
 void baton__resource_run(struct baton_job *job)
 {
 	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
-	struct baton__budget budget = {.tasks = BATON_QUANTUM};
+	struct baton__budget budget = {0};
 	struct baton__frame frame;
 	bool touched;
 
 	if (!take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
-	if (resource->_config) {
-		budget.tasks = resource->_config->quantum;
+	budget.tasks = baton__quantum(resource->_config);
+	if (resource->_config)
 		budget.limit_ns = resource->_config->quantum_ns;
-	}
 	baton__frame_push(&frame, resource);
 	baton__stay(&frame, resource, &budget);
 }

@@ -249,7 +249,7 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
 
 void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget)
 {
-	uint32_t quantum = config_of(batch)->quantum;
+	uint32_t quantum = baton__quantum(config_of(batch));
 
 	if (batch->staying || !batch->answered)
 		return;

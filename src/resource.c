@@ -29,7 +29,6 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *use
                                       const struct baton_resource_config *config,
                                       struct baton_resource_stats *stats)
 {
-	BATON_ASSERT(!config || config->quantum > 0);
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
 	resource->_word = baton__mode(resource); /* unshared: nobody else has seen it yet */
 }

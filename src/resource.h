@@ -152,11 +152,10 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 	frame->batch = NULL;
 }
 
-/* Works off what no executor would take, when the outermost frame has gone. */
+/* Works off what no executor would take, when the outermost frame has gone. remove: takes the
+ * resource's job out of this thread's list; true if it was there. */
 void baton__deferred_run(struct baton__thread *self);
 void baton__deferred_push(struct baton_resource *resource);
-
-/* Takes the resource's job out of this thread's list: true if it was there. */
 bool baton__deferred_remove(struct baton_job *job);
 
 /* On the way out of a call, with nothing held, visited or still to be fired. */
@@ -193,6 +192,11 @@ BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource
 	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
 }
 
+BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
+{
+	return config && config->quantum ? config->quantum : BATON_QUANTUM;
+}
+
 /* Has it drain hooks (hooks.h)? */
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 {
@@ -209,10 +213,8 @@ BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 	               : BATON__NORMAL;
 }
 
-/* Completes one unlinked task as cancelled. The holder. */
+/* Completes one unlinked task as cancelled. The holder. tell: one without a future. */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
-
-/* A task without a future will never run: who owns its memory is told. */
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
 
 /*
@@ -344,11 +346,9 @@ bool baton__push_attention(struct baton_resource *resource, struct baton_task *m
 /* Gives back what a helper has borrowed, or goes on as the runner. The holder, without a frame. */
 void baton__give_back(struct baton_resource *resource);
 
-/* The run function of timers' tasks, and what is done with one that is cancelled: layer 7 does. */
+/* The run functions of timers' and triggers' tasks; and what becomes of cancelled ones. */
 int baton__timer_run(struct baton_task *task);
 void baton__timer_cancelled(struct baton_task *task);
-
-/* The run function of triggers' tasks, and what becomes of one that is cancelled instead. */
 int baton__trigger_run(struct baton_task *task);
 void baton__trigger_cancelled(struct baton_task *task);
 

@@ -14,6 +14,7 @@
 #include "worker.h"
 
 #include "atomic.h"
+#include "executor.h"
 #include "futex.h"
 #include "idle.h"
 #include "injection.h"
@@ -282,7 +283,8 @@ bool baton__worker_loop(struct baton__worker *worker)
 	worker->tuned_ns = baton__now_ns();
 	/* Ended by shutdown or shutdown_now, see find. */
 	while ((job = next_job(worker))) {
-		worker->running = job->_kind ? job : NULL; /* a plain one's memory may be reused */
+		/* A plain job's memory may be reused while it runs. */
+		worker->running = job->_kind == BATON__JOB_RESOURCE ? job : NULL;
 		/* Before it runs: who sees the job done sees it counted. */
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;

@@ -39,14 +39,14 @@ struct baton_plain_job {
 /* `cancel` may be NULL: then nobody is told when the job is cancelled. */
 #define BATON_PLAIN_JOB_INIT(run, cancel)                                                          \
 	{                                                                                          \
-		{NULL, 0, 0}, (run), (cancel)                                                      \
+		{NULL, 1, 0}, (run), (cancel)                                                      \
 	}
 
 static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_fn run,
                                         baton_job_fn cancel)
 {
 	job->job._next = NULL;
-	job->job._kind = 0;
+	job->job._kind = 1;
 	job->job._turn = 0;
 	job->_run = run;
 	job->_cancel = cancel;

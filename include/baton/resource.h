@@ -42,7 +42,10 @@ struct baton_resource_config {
 	 * left.
 	 */
 	uint32_t capture_limit;
-	/* Tasks that a worker runs before it puts the resource behind the others. Not 0. */
+	/*
+	 * Tasks that a worker runs before it puts the resource behind the others. 0:
+	 * BATON_QUANTUM.
+	 */
 	uint32_t quantum;
 	/* The same in nanoseconds, looked at between tasks; 0: no limit in time. */
 	uint64_t capture_limit_ns;
@@ -105,11 +108,12 @@ struct baton_resource {
 /*
  * Constant initialisers. `user`: yours, for baton_resource_user(). `name`: for statistics and
  * messages, must outlive the resource, may be NULL. `config`, `stats`: may be NULL (defaults; not
- * counted).
+ * counted). All-zero memory (calloc, a static variable) is an idle resource, too: one for which all
+ * four are NULL.
  */
 #define BATON_RESOURCE_INIT(user, name, config, stats)                                             \
 	{                                                                                          \
-		2, NULL, {NULL, 1, 0}, (user), (name), (config), (stats)                           \
+		2, NULL, {NULL, 0, 0}, (user), (name), (config), (stats)                           \
 	}
 
 /* The same at run time. Errors: none. */
