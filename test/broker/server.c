@@ -84,6 +84,42 @@ unsigned int server_said_lines(void)
 	return lines;
 }
 
+/* The last line with these words in it, or NULL. */
+static const char *find_said(const char *words)
+{
+	static char *said;
+	const off_t size = lseek(server.said, 0, SEEK_END);
+	char *found = NULL, *end;
+
+	free(said);
+	said = calloc(1, (size_t)size + 1);
+	if (said == NULL || pread(server.said, said, (size_t)size, 0) < 0)
+		story_fail("what it has said cannot be read");
+	for (char *at = said; (at = strstr(at, words)) != NULL; at++)
+		found = at;
+	if (found == NULL)
+		return NULL;
+	end = strchr(found, '\n');
+	if (end != NULL)
+		*end = '\0';
+	while (found > said && found[-1] != '\n')
+		found--;
+	return found;
+}
+
+const char *server_await_said(const char *words)
+{
+	const long long deadline = story_clock() + story_scaled(5000);
+	const char *found;
+
+	while ((found = find_said(words)) == NULL) {
+		if (story_clock() > deadline)
+			story_fail("the log has no \"%s\": %s", words, server_said());
+		story_sleep(5);
+	}
+	return found;
+}
+
 pid_t server_pid(void)
 {
 	return server.pid;

@@ -41,6 +41,10 @@ bool server_alive(int *status);
 const char *server_said(void);
 unsigned int server_said_lines(void);
 
+/* Waits until a line has these words; the last such line, until the next call. */
+const char *server_await_said(const char *words);
+#define await_said(words) (story_here(__FILE__, __LINE__), server_await_said(words))
+
 /* A file without a name, for what a broker is to read at its start. */
 int memfd_open(void);
 

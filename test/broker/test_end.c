@@ -62,9 +62,7 @@ static void end_by_two(int first, int second, const char *options)
 		client_publish_large(publisher, "t", 60000);
 	ping(publisher);
 	kill(server_pid(), first);
-	end = story_clock() + story_scaled(CLIENT_PATIENCE_MS);
-	while (strstr(server_said(), "the end") == NULL)
-		check((story_sleep(5), story_clock() < end), "says %s", server_said());
+	await_said("the end");
 	story_sleep(300);
 	check(server_alive(&status), "ended by the first, wait status %d", status);
 	kill(server_pid(), second);
@@ -72,7 +70,7 @@ static void end_by_two(int first, int second, const char *options)
 	while (server_alive(&status))
 		check((story_sleep(5), story_clock() < end), "it did not end");
 	check(WIFSIGNALED(status) && WTERMSIG(status) == second, "wait status %d", status);
-	check(strstr(server_said(), "ended at once") != NULL, "says %s", server_said());
+	await_said("ended at once");
 }
 
 STORY(a_second_signal_ends_it_at_once, .timeout = 40, .mosquitto = "ends by the first")
