@@ -4,11 +4,14 @@
  *
  * Signals come to the main thread alone: they are blocked before any other thread begins, and
  * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down;
- * a second one, at any time until the last resource is freed, kills the process at once, after a
- * line that says so. Before the broker serves, and after its end, signals wait.
+ * a second one, until the last resource is freed, kills the process, after a line that says so.
+ * What comes within half a second of the first belongs to it: timeout(1), for one, signals a child,
+ * and then the group that the child is in. Before the broker serves, and after its end, signals
+ * wait.
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "broker.h"
@@ -18,6 +21,8 @@
 #include "must.h"
 #include "system.h"
 
+#define SIGNALS_TOGETHER_MS 500
+
 struct service {
 	uv_loop_t uv; /* of the main thread */
 	uv_signal_t interrupt;
@@ -26,8 +31,10 @@ struct service {
 	struct listeners listeners;
 	struct system system;
 	struct broker *broker;
-	bool ending; /* a signal has said so */
 };
+
+/* When the first signal came, in milliseconds; for a handler. Written once, before its time. */
+static volatile long long signalled;
 
 static void signals_block(int how)
 {
@@ -40,11 +47,22 @@ static void signals_block(int how)
 	must(-pthread_sigmask(how, &set, NULL), "signals");
 }
 
+/* A handler may call this. */
+static long long milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
 /* Says so first: from then on the next signal kills as well. The raised one waits for our end. */
 static void end_at_once(int number)
 {
 	static const char line[] = "broker: a signal during the shutdown: ended at once\n";
 
+	if (milliseconds() - signalled < SIGNALS_TOGETHER_MS)
+		return;
 	(void)!write(STDERR_FILENO, line, sizeof(line) - 1);
 	signal(number, SIG_DFL);
 	raise(number);
@@ -55,19 +73,17 @@ static void signals_end_at_once(void)
 {
 	static const struct sigaction action = {.sa_handler = end_at_once};
 
+	signalled = milliseconds();
 	must(sigaction(SIGINT, &action, NULL) | sigaction(SIGTERM, &action, NULL), "signals");
 	signals_block(SIG_UNBLOCK);
 }
 
-/* A second signal that came before signals_end_at_once() lies in libuv's pipe, and is the second
- * call of this function. */
 static void service_end(uv_signal_t *handle, int number)
 {
 	struct service *service = handle->data;
 
-	if (service->ending)
-		raise(number);
-	service->ending = true;
+	if (service->listeners.stopped)
+		return; /* two in one turn of the loop */
 	signals_end_at_once();
 	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
 	listeners_stop(&service->listeners);
@@ -105,7 +121,6 @@ static int service_run(struct service *service)
 	}
 	system_start(&service->system, &service->uv, service->broker);
 	uv_run(&service->uv, UV_RUN_DEFAULT);
-	uv_run(&service->uv, UV_RUN_NOWAIT); /* a second signal may wait there */
 	system_stop(&service->system);
 	return 0;
 }
