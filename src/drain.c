@@ -162,11 +162,26 @@ BATON_INLINE bool needless(const struct baton__budget *budget,
 	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
 }
 
+/*
+ * Kicks come from any number of threads, and count as tasks do (L8). The kick that begins a stay is
+ * free: a thread that captures the resource for its kick has the whole limit for what that starts.
+ */
+static bool too_many_kicks(struct baton__budget *budget)
+{
+	if (budget->ran)
+		return spent(budget);
+	budget->ran = true;
+	return false;
+}
+
 enum met { MET, MET_SUSPENDED, MET_LAST };
 
-/* The list begins with a mark. LAST: it stays, and a helper has nothing more to do. */
+/*
+ * The list begins with a mark. LAST: the mark stays, and the stay is over: a helper has nothing
+ * more to do, or the budget has nothing left for a kick.
+ */
 static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_resource *resource,
-                                    const struct baton__budget *budget, struct baton__batch *batch)
+                                    struct baton__budget *budget, struct baton__batch *batch)
 {
 	struct baton_task *mark = resource->_list;
 
@@ -180,6 +195,8 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 	/* A helper cannot release: on a closed resource the last marks stay. */
 	if (budget->borrowed && (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED &&
 	    baton__only_marks(resource) && baton__lanes_empty(resource))
+		return MET_LAST;
+	if (mark->_future == BATON__MARK_KICK && too_many_kicks(budget))
 		return MET_LAST;
 	resource->_list = mark->_next;
 	/* Cancel marks have gone when the inbox was taken. */
@@ -196,9 +213,9 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
                         struct baton__budget *budget, struct baton__batch *batch)
 {
 	/*
-	 * Ends: the budget counts tasks; marks end with the inbox, each of them a caller's. A task
-	 * is entered in the same turn in which needless() was asked, with nothing between the two
-	 * that could complete a future (L9): whatever could goes to the next turn.
+	 * Ends: the budget counts tasks and kicks; other marks end with the inbox, each of them a
+	 * caller's. A task is entered in the same turn in which needless() was asked, with nothing
+	 * between the two that could complete a future (L9): whatever could goes to the next turn.
 	 */
 	while (!needless(budget, resource)) {
 		struct baton_task *task = resource->_list;

@@ -10,7 +10,8 @@
 
 #include "atomic.h"
 
-void baton__kick(struct baton_resource *resource, struct baton_task *mark)
+/* True: pushed. False: the resource was idle, and the kick has run, or is given to an executor. */
+static bool push(struct baton_resource *resource, struct baton_task *mark)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
@@ -27,14 +28,25 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 			mark->_next = NULL;
 			/* Nested: what one kick starts is usually one task. */
 			baton__run_mark(resource, 1);
-			return;
+			return false;
 		}
 		mark->_next = (struct baton_task *)(word & BATON__TASKS);
 		/* [R1] release: the mark; pairs with [R1] in take. [V1] seq_cst: before the look at
 		 * who is leaving; pairs with [V1] in left_to_visitors */
 		if (cas_seq_cst(&resource->_word, &word, (uintptr_t)mark | flags))
-			break;
+			return true;
 	}
+}
+
+void baton__kick(struct baton_resource *resource, struct baton_task *mark)
+{
+	if (!push(resource, mark))
+		return;
 	/* The runner may have left what is left to the visitors, of which the caller is one. */
 	baton__visit_look(resource);
+}
+
+void baton__kick_open(struct baton_resource *resource, struct baton_task *mark)
+{
+	(void)push(resource, mark);
 }

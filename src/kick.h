@@ -14,11 +14,17 @@ void baton__run_mark(struct baton_resource *resource, uint32_t own);
 /*
  * Has `mark`'s function called once under the baton, of a closed resource as well, and not before
  * what was submitted earlier (with lanes: as soon as the inbox is sorted). It is no task: neither
- * counted nor cancelled; what it puts before _list is run within the limits of the stay. The caller
- * has a record, and keeps the resource from being released for good: it holds the baton, or a
- * visit. May run anything.
+ * counted in the statistics nor cancelled; it counts for the limits of the stay, as does what it
+ * puts before _list. The caller has a record, and keeps the resource from being released for good:
+ * it holds the baton, or a visit. May run anything.
  */
 void baton__kick(struct baton_resource *resource, struct baton_task *mark);
+
+/*
+ * The same of a resource that is not closed before the kick has run. The caller needs no visit: the
+ * push is the last touch of the resource.
+ */
+void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 
 /* A visitor that has pushed something: if the runner has left to the visitors, it goes on here. */
 void baton__visit_look(struct baton_resource *resource);

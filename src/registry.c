@@ -7,10 +7,13 @@
  * raise the count; who has found the entry in the set may raise it from anything but 0, and not
  * once it is REMOVED. 0 is final, and so is REMOVED.
  *
- * The end: the release that brings the count to 0 submits `_end` to the registry's resource (end),
+ * The end: the release that brings the count to 0 kicks the registry's resource with `_end` (end),
  * which takes the entry out of the set and closes its resource; the finaliser of that (finalise)
- * calls deinit and submits again (bury), and the limbo frees. Each step is the last touch of the
- * one before. The memory of `_end` is the running task's own, hence free for the next step.
+ * calls deinit and kicks again (bury), and the limbo frees. Each step is the last touch of the one
+ * before. The memory of `_end` is the running step's own, hence free for the next step. A step is a
+ * kick and no task (kick.h), so that nothing can cancel, refuse or drop it: a cancel_pending, the
+ * shutdown of the executor and a failing batch_begin leave kicks alone. baton_registry_destroy()
+ * closes the registry's resource after the last kick has run.
  *
  * Invariants:
  * Y1 Under the registry's baton: at most one entry of a name is linked; an entry is linked from its
@@ -28,6 +31,7 @@
 #include <baton/registry.h>
 
 #include "atomic.h"
+#include "kick.h"
 #include "nameset.h"
 #include "platform.h"
 #include "thread.h"
@@ -80,15 +84,10 @@ static bool take(struct baton_registry_entry *entry)
 	return true;
 }
 
-static void end_submit(struct baton_registry_entry *entry, baton_task_fn step)
+static void go_on(struct baton_registry_entry *entry, baton_task_fn step)
 {
-	struct baton_registry *registry = entry->_registry;
-	int error;
-
 	baton_task_init(&entry->_end, step, NULL);
-	error = baton_submit(&registry->resource, &entry->_end); /* last touch */
-	/* The thread has a record, the resource is open, and its limit is not 0. */
-	BATON_ASSERT(!error);
+	baton__kick_open(&entry->_registry->resource, &entry->_end); /* last touch */
 }
 
 /* ---- Changes: under the registry's baton ---- */
@@ -126,7 +125,7 @@ static int finalise(struct baton_task *task)
 
 	if (options->deinit)
 		options->deinit(entry, options->arg);
-	end_submit(entry, bury);
+	go_on(entry, bury);
 	return 0;
 }
 
@@ -282,7 +281,7 @@ BATON_EXPORT int baton_registry_release(struct baton_registry_entry *entry)
 	BATON_ASSERT(found & COUNT);
 	/* [Y2] acquire: by the same operation, what all others did; pairs with [Y2] above */
 	if ((found & COUNT) == 1)
-		end_submit(entry, end);
+		go_on(entry, end);
 	return 0;
 }
 

@@ -166,3 +166,36 @@ SIM_SCENARIO(registry_three, "two that acquire and one that looks up", .walk_onl
 	sim_start(find, &notes[2]);
 	finish(3);
 }
+
+static struct baton_registry_entry *last;
+static struct baton_future released;
+
+static int release_run(struct baton_task *task)
+{
+	(void)task;
+	sim_require(baton_registry_release(last) == 0);
+	sim_require(baton_future_complete(&released, 0, NULL) == 0);
+	return 0;
+}
+
+/* The object ends on this thread, once its resource is let go. */
+static void release_inside(void *task)
+{
+	sim_require(baton_submit(&last->resource, task) == 0);
+}
+
+SIM_SCENARIO(registry_destroy, "the registry ends beside the thread that ends its last object",
+             .bound = 2)
+{
+	static struct baton_task task;
+
+	begin();
+	baton_promise_init(&released);
+	baton_task_init(&task, release_run, NULL);
+	sim_require(baton_registry_acquire(registry, "a", 1, &last) == 0);
+	sim_start(release_inside, &task);
+	sim_require(baton_future_wait(&released) == 0);
+	sim_require(baton_registry_destroy(registry) == 0);
+	sim_require(ended == 1);
+	sim_join_started();
+}
