@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: how many CPUs this process may use: sched_getaffinity, and the quota of its cgroup,
+ * Layer 2: how many CPUs this process may use: sched_getaffinity, and the quota of its cgroup,
  * version 2 (cpu.max) or 1 (cpu.cfs_quota_us). In a container the latter often says 2 where the
  * former says 64; 64 workers would then be stopped most of the time, batons in hand.
  */
 #include "cpus.h"
+
+#include "atomic.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -246,4 +248,17 @@ size_t baton__cpus_available(void)
 	size_t quota = baton__cpus_quota("");
 
 	return quota && quota < allowed ? quota : allowed;
+}
+
+size_t baton__cpus_known(void)
+{
+	static uint32_t known; /* 0: not yet */
+	uint32_t cpus = load_relaxed(&known);
+
+	if (!cpus) {
+		cpus = (uint32_t)baton__cpus_available();
+		/* Relaxed: nothing hangs on it, and every thread finds the same. */
+		store_relaxed(&known, cpus);
+	}
+	return cpus;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: how many CPUs this process may use.
+ * Layer 2: how many CPUs this process may use.
  */
 #ifndef BATON_SRC_CPUS_H
 #define BATON_SRC_CPUS_H
@@ -9,6 +9,9 @@
 
 /* The smaller of the CPUs that it may run on and its cgroup's quota, rounded up; at least 1. */
 size_t baton__cpus_available(void);
+
+/* The same, as it was at the first call: cheap from the second on. */
+size_t baton__cpus_known(void);
 
 /* The CPUs that the calling thread may run on; at least 1. */
 size_t baton__cpus_allowed(void);

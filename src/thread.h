@@ -66,6 +66,7 @@ struct baton__thread {
 	uint32_t visits;       /* visits to resources that this thread is on; the list waits */
 	uint16_t barge_skip;   /* barge.c: so many busy submits push without a look */
 	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
+	uint64_t yields_from_ns; /* yield.c: no sched_yield before this moment */
 	uint64_t session;      /* counts the threads that have had this record */
 	uint32_t blocking;     /* blocking.c: brackets that are open */
 	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */

@@ -3,19 +3,19 @@
  * Waiting for futures: look, pause, help, yield, and only then sleep.
  *
  * A wake from another core costs as much as a thousand tasks, so a waiter gives the runner time:
- * about a hundred pauses, then many sched_yields, between which it tries to run the awaited task
- * itself (help). It sleeps on the futures' state words and on its own `nudge` word, which is bumped
- * when there may be something to help with that was not there before, or that was another helper's
- * (thread.h, T2, T3, T5).
+ * about a hundred pauses, then many yields (yield.c says when they do not pay), between which it
+ * tries to run the awaited task itself (help). It sleeps on the futures' state words and on its own
+ * `nudge` word, which is bumped when there may be something to help with that was not there before,
+ * or that was another helper's (thread.h, T2, T3, T5).
  */
 #include "resource.h"
 
 #include "atomic.h"
 #include "cycle.h"
 #include "futex.h"
+#include "yield.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #ifndef BATON_WAIT_PAUSES /* tests make these small */
 #define BATON_WAIT_PAUSES 100
@@ -159,6 +159,8 @@ static int help(struct wait *wait)
 /* Looks for about as long as the kernel would take to put us to sleep and wake us. */
 static int spin(struct wait *wait)
 {
+	struct baton__yields yields;
+
 	for (int i = 0; i < BATON_WAIT_PAUSES; i++) {
 		baton__pause();
 		if (found(wait))
@@ -174,10 +176,13 @@ static int spin(struct wait *wait)
 				return status;
 			if (passed(wait))
 				return -ETIMEDOUT;
+			if (!baton__yields_begin(&yields))
+				return -EAGAIN;
 		}
 		if (found(wait))
 			return 0;
-		(void)sched_yield();
+		if (!baton__yield(&yields))
+			return found(wait) ? 0 : -EAGAIN;
 	}
 	return -EAGAIN;
 }
