@@ -3,7 +3,7 @@
  * Closing, cancelling what is pending, awaiting: marks that go through the inbox like tasks, so
  * that "everything accepted before" needs no counting.
  */
-#include "resource.h"
+#include "close.h"
 
 #include "atomic.h"
 #include "cycle.h"
@@ -148,7 +148,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	*awaiter = (struct baton__awaiter){
 		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
 		.task = BATON_TASK_INIT(NULL, BATON__MARK_AWAIT),
-		.closed = (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED,
+		.closed = baton__resource_closed(resource),
 	};
 	/* unshared: not pushed yet */
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;

@@ -6,10 +6,9 @@
 #include "timer.h"
 
 #include "atomic.h"
+#include "close.h"
 #include "futex.h"
 #include "thread.h"
-
-#include <baton/resource.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -18,6 +17,11 @@ BATON_EXPORT void baton_timer_init(struct baton_timer *timer, struct baton_timer
                                    struct baton_resource *resource, baton_timer_fn fn)
 {
 	*timer = (struct baton_timer)BATON_TIMER_INIT(timers, resource, fn);
+}
+
+BATON_EXPORT void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped)
+{
+	timer->_dropped = dropped;
 }
 
 /* Rounded up to the word's unit; for ever, if that is too far. */
@@ -180,6 +184,11 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 
 	if (BATON_UNLIKELY(baton__forked()))
 		return -ECHILD;
+	if (BATON_UNLIKELY(!timer->_resource || !timer->_fn))
+		return -EINVAL;
+	/* A close that comes later is found by the submit of the run. */
+	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
+		return -EPIPE;
 	/* The short path: placed well already, as a keep-alive timer mostly is.
 	 * [K1] release, [K2] acquire: as in baton__timer_arm. Linearisation point. */
 	if (in_time(word, next) && !refused(word, &arming) &&

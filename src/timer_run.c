@@ -22,6 +22,16 @@ static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
 	return timer->_gone;
 }
 
+/*
+ * Who is told that the timer will not run; NULL: nobody. For a caller that has not left the timer
+ * yet: afterwards another thread, which has stopped the timer, may free it.
+ */
+static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
+                                         const struct baton_timer *timer)
+{
+	return timer->_dropped ? timer->_dropped : timers->config.dropped;
+}
+
 /* The task has come to its turn: true: the timer is RUNNING. False: passed, and left. */
 static bool enter(struct baton_timer *timer)
 {
@@ -98,6 +108,7 @@ static int again(struct baton_timers *timers, struct baton_timer *timer)
 static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64_t done, int error)
 {
 	uint64_t word = load_relaxed(&timer->_word);
+	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
 	struct baton_future *gone;
 	uint64_t next;
 
@@ -130,9 +141,8 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		store_release(&timers->handing, NULL);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
-	else if (error && timers->config.dropped &&
-	         !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY)))
-		timers->config.dropped(timer, error);
+	else if (error && dropped && !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY)))
+		dropped(timer, error);
 }
 
 int baton__timer_run(struct baton_task *task)
@@ -170,6 +180,7 @@ void baton__timer_cancelled(struct baton_task *task)
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error)
 {
 	uint64_t word = load_relaxed(&timer->_word);
+	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
 	struct baton_future *gone;
 	uint64_t next;
 
@@ -187,8 +198,7 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 	store_release(&timers->handing, NULL);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
-	else if ((word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE &&
-	         timers->config.dropped)
-		timers->config.dropped(timer, error);
+	else if ((word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE && dropped)
+		dropped(timer, error);
 	baton__timers_unref(timers);
 }

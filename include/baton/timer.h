@@ -20,6 +20,7 @@
  *   stop_then                     | the same, once per timer             | the same
  *   stop_wait                     | the same                             | not in a task of the
  *                                 |                                      | timer's resource
+ *   set_dropped                   | nothing                              | before the first arm
  *   timers_poll, advance, _to     | all but themselves                   | one thread at a time
  *   timers_next, now, stats_read  | everything but destroy               | any thread
  *   timers_close                  | everything but destroy               | not a timer's function
@@ -77,6 +78,20 @@ struct baton_timers;
 typedef int (*baton_timer_fn)(struct baton_timer *timer);
 #define BATON_TIMER_GONE 1
 
+/*
+ * Told of a timer that will not run although nobody has stopped it. `error` says why:
+ *   -EPIPE, -EAGAIN, ...  The resource refused the run: it is closed, its bound is reached, or what
+ *                         else baton_submit() returns.
+ *   -ECANCELED            The run was cancelled in the resource's queue, or a failing batch_begin
+ *                         kept it from being entered, and the timer does not repeat. Called under
+ *                         the baton, save where a bound drops the newest task.
+ *   -ESHUTDOWN            The wheel was closed.
+ * The timer is IDLE, and its memory is the callee's, which may free it; then no other thread may
+ * use the timer meanwhile, stop included. Not called for a refused timer whose function, which has
+ * armed it anew, is still running; the wheel's counter `refused` counts that run too.
+ */
+typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
+
 struct baton_timer_link {
 	struct baton_timer_link *_next;
 	struct baton_timer_link *_prev;
@@ -93,6 +108,7 @@ struct baton_timer {
 	struct baton_resource *_resource;
 	baton_timer_fn _fn;
 	struct baton_future *_gone;
+	baton_timer_dropped_fn _dropped;
 };
 
 /*
@@ -101,10 +117,17 @@ struct baton_timer {
  */
 #define BATON_TIMER_INIT(timers, resource, fn)                                                     \
 	{                                                                                          \
-		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn), NULL  \
+		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn), NULL, \
+			NULL                                                                       \
 	}
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn);
+
+/*
+ * Has `dropped` told when this timer will not run, instead of its wheel's `dropped`, which the
+ * default wheel does not have. NULL: the wheel's.
+ */
+void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
 
 /*
  * Arms the timer, once: after a delay, or at a time (one that has passed: at the next tick). A
@@ -118,10 +141,12 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
  * default wheel's creation). Ownership: the timer's memory is baton's until stop says otherwise, or
  * the function of a timer that does not repeat has returned; the resource must live as long.
  * Ordering: what the caller did before is visible to the run.
- * Errors: it is as it was before: -ESHUTDOWN: the wheel has been closed (beside the close: a run
- * that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was called,
- * and has not completed. -EINVAL (arm_every): the period is 0.
- * -ECHILD: after fork, see pool.h. -ENOMEM, -EAGAIN: the default wheel could not be created.
+ * Errors: the timer is as it was before: -EPIPE: the resource is closed. A resource that is closed
+ * later refuses the run: see `dropped`. -ESHUTDOWN: the wheel has been closed (beside the close: a
+ * run that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was
+ * called, and has not completed. -EINVAL: the timer has no function or no resource; arm_every: the
+ * period is 0, or there is no such policy. -ECHILD: after fork, see pool.h. -ENOMEM,
+ * -EAGAIN: the default wheel could not be created.
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);
 int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
@@ -137,9 +162,9 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
  *
  * A run that is cancelled in the resource's queue (cancel_pending), that a bound refuses or drops,
  * or that a failed batch_begin keeps from running, is left out. When the resource refuses a run
- * otherwise (it was closed), that ends the repetition; see `dropped`; the default wheel tells
- * nobody. A run is a task of lane 0: exempt that lane from a bound (bound.h), lest a timer that
- * does not repeat be lost when the resource is full.
+ * otherwise (it was closed), that ends the repetition; see `dropped`. A run is a task of lane 0:
+ * exempt that lane from a bound (bound.h), lest a timer that does not repeat be lost when the
+ * resource is full.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,
@@ -223,16 +248,10 @@ struct baton_timers_config {
 	 * a virtual clock, too (but see create_virtual). */
 	uint64_t resolution_ns;
 	/*
-	 * Called for each timer that will not run although nobody has stopped it: `error` is
-	 * -ESHUTDOWN: the wheel was closed; -ECANCELED: the run was cancelled in its resource's
-	 * queue, or not entered since batch_begin failed (and does not repeat; called under the
-	 * baton, save where a bound drops the newest); or why the resource refused the task
-	 * (-EPIPE: closed; -EAGAIN: its bound is reached). The timer is IDLE, and its memory the
-	 * callee's, who may free it; but then no other thread may use it meanwhile, stop included.
-	 * (Not called for a refused timer whose function, which has armed it anew, is still
-	 * running.) NULL: nobody is told.
+	 * Told of each timer that will not run, unless the timer has a `dropped` of its own. NULL:
+	 * the counters tell, and arm's errors.
 	 */
-	void (*dropped)(struct baton_timer *timer, int error);
+	baton_timer_dropped_fn dropped;
 	/*
 	 * POLL: called, on the arming thread, when what baton_timers_next() has returned last has
 	 * become too late: wake the loop (write to its eventfd). It may not call back.
@@ -317,7 +336,7 @@ struct baton_timers_stats {
 	uint64_t armed; /* placed in the wheel: arms, save those that only moved a deadline back */
 	uint64_t fired; /* expired, and submitted */
 	uint64_t cancelled; /* taken out of the wheel without a run: stopped, or disarmed */
-	uint64_t refused;   /* submits that the resource refused */
+	uint64_t refused;   /* runs that the resource refused: closed, or bounded and full */
 	uint64_t dropped;   /* at the wheel's end */
 	uint64_t moved;   /* looked at and placed again: nearer, or since the deadline was later */
 	uint64_t pending; /* in the wheel now */

@@ -19,7 +19,7 @@
 #define FIRST ENOMEM, ECHILD
 #define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN /* bounded */
 #define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
-#define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN
+#define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN, EPIPE, EINVAL
 #define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
 
 static const struct function {
@@ -44,7 +44,7 @@ static const struct function {
 	{"baton_detached_init", {0}},
 	{"baton_deadline_init", {0}},
 	{"baton_detach", {EINVAL, EBUSY}},
-	{"baton_detach_within", {EINVAL, ARM}},
+	{"baton_detach_within", {ARM}},
 	{"baton_detached_complete", {FIRST, EALREADY, EINVAL}},
 	{"baton_detached_cancel_requested", {0}},
 	/* baton/executor.h */
@@ -183,10 +183,11 @@ static const struct function {
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},
 	{"baton_timer_arm_at", {ARM}},
-	{"baton_timer_arm_every", {ARM, EINVAL}},
+	{"baton_timer_arm_every", {ARM}},
 	{"baton_timer_arm_again_after", {ARM}},
 	{"baton_timer_state", {0}},
 	{"baton_timer_stop", {0}},
+	{"baton_timer_set_dropped", {0}},
 	{"baton_timer_disarm", {0}},
 	{"baton_timer_stop_then", {0}},
 	{"baton_timer_stop_wait", {FIRST, EDEADLK}},

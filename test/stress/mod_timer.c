@@ -97,8 +97,8 @@ static int alarm_run(struct baton_timer *timer)
 	if (alarm->kind == ALARM_PRIVATE && random_one_in(&actor_self()->random, 2)) {
 		int error = arm(alarm, false);
 
-		if (error && error != -EBUSY)
-			report(NULL, NULL, "ground %u: arm: %d", ground->number, error);
+		if (error != -EBUSY)
+			mod_expect(ground, error, "arm");
 	}
 	mod_nested(ground, alarm);
 	ground_leave(ground);
@@ -166,6 +166,9 @@ static void make(struct alarm *alarm, struct ground *ground, enum alarm_kind kin
 	alarm->ground = ground;
 	alarm->kind = kind;
 	baton_timer_init(&alarm->timer, wheels[wheel], &ground->resource, alarm_run);
+	/* The default wheel has none. */
+	if (!wheels[wheel])
+		baton_timer_set_dropped(&alarm->timer, dropped);
 }
 
 void alarms_init(struct ground *ground)
@@ -191,7 +194,6 @@ void alarm_shared(struct ground *ground, const struct alarm *within, bool inside
 	uint64_t *random = &actor_self()->random;
 	struct alarm *alarm = &ground->alarms[random_below(random, MOD_ALARMS)];
 	enum baton_timer_state state;
-	int error;
 
 	switch (random_below(random, 4)) {
 	case 0:
@@ -204,11 +206,23 @@ void alarm_shared(struct ground *ground, const struct alarm *within, bool inside
 			report(NULL, NULL, "ground %u: a timer runs beside a task", ground->number);
 		break;
 	default:
-		error = arm(alarm, true);
-		if (error)
-			report(NULL, NULL, "ground %u: arm: %d", ground->number, error);
+		mod_expect(ground, arm(alarm, true), "arm");
 		break;
 	}
+}
+
+static void begin_once(struct alarm *alarm)
+{
+	alarm->arms = 1;
+	atomic_fetch_add(&alarm->ground->alarms_out, 1);
+}
+
+/* What the arm has answered. Armed, the alarm may be gone. */
+static void armed_once(const struct ground *ground, struct alarm *alarm, int error)
+{
+	mod_expect(ground, error, "arm");
+	if (error)
+		over(alarm);
 }
 
 void alarm_once(struct ground *ground)
@@ -217,12 +231,10 @@ void alarm_once(struct ground *ground)
 	struct alarm *alarm = cell_take();
 	uint64_t after = delay(random);
 
-	/* The default wheel tells nobody of what a bound or a close takes away. */
-	make(alarm, ground, ALARM_ONCE, 1 + (int)random_below(random, 2));
+	make(alarm, ground, ALARM_ONCE, (int)random_below(random, WHEELS));
 	alarm->deadline_ns = now_ns() + after;
-	alarm->arms = 1;
-	atomic_fetch_add(&ground->alarms_out, 1);
-	MUST(baton_timer_arm_at(&alarm->timer, alarm->deadline_ns) == 0);
+	begin_once(alarm);
+	armed_once(ground, alarm, baton_timer_arm_at(&alarm->timer, alarm->deadline_ns));
 }
 
 static void end_private(struct alarm *alarm, uint64_t *random)
@@ -270,7 +282,7 @@ void alarm_private(struct ground *ground)
 
 	make(alarm, ground, ALARM_PRIVATE, (int)random_below(random, WHEELS));
 	for (uint32_t left = 1 + random_below(random, 4); left > 0; left--) {
-		MUST(arm(alarm, true) == 0);
+		mod_expect(ground, arm(alarm, true), "arm");
 		if (random_one_in(random, 4))
 			(void)baton_timer_disarm(&alarm->timer);
 		if (random_one_in(random, 2))
@@ -304,9 +316,8 @@ void alarm_wheel(void)
 
 		make(alarm, ground, ALARM_ONCE, 0);
 		baton_timer_init(&alarm->timer, wheel, &ground->resource, alarm_run);
-		alarm->arms = 1;
-		atomic_fetch_add(&ground->alarms_out, 1);
-		MUST(baton_timer_arm_after(&alarm->timer, delay(random)) == 0);
+		begin_once(alarm);
+		armed_once(ground, alarm, baton_timer_arm_after(&alarm->timer, delay(random)));
 		if (config.source == BATON_TIMERS_POLL && random_one_in(random, 3))
 			MUST(baton_timers_poll(wheel) >= 0);
 		if (config.source == BATON_TIMERS_VIRTUAL && random_one_in(random, 3))

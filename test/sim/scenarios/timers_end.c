@@ -69,9 +69,9 @@ SIM_SCENARIO(timers_refused, "stopped by a task of the resource that refuses its
 	sim_calm(true);
 	begin();
 	baton_task_init(&task, stops, NULL);
+	does_arm_later((void *)1);
 	sim_require(baton_submit(&resource, &task) == 0);
 	sim_require(baton_resource_close(&resource) == 0);
-	does_arm_later((void *)1);
 	sim_calm(false);
 	sim_start(does_advance, (void *)1);
 	(void)baton_manual_run_until_idle(manual);
@@ -94,8 +94,8 @@ SIM_SCENARIO(timers_refused_gone, "stop_then beside the refusal: the memory is g
 	sim_calm(true);
 	begin();
 	baton_promise_init(&gone);
-	sim_require(baton_resource_close(&resource) == 0);
 	does_arm_later((void *)1);
+	sim_require(baton_resource_close(&resource) == 0);
 	sim_calm(false);
 	sim_start(does_stop_then, NULL);
 	does_advance((void *)1);
