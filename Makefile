@@ -9,7 +9,7 @@
 # A header that has a .c of the same name is in that file's layer; others are listed themselves.
 LAYER_0 := platform.c
 LAYER_1 := atomic.h
-LAYER_2 := futex.c cpus.c
+LAYER_2 := futex.c sole.c cpus.c
 LAYER_3 := joblist.h injection.c runqueue.c
 LAYER_4 := thread.c yield.c node.c epoch.c future.c
 LAYER_5 := executor.h barge.c resource.c batch.c tag.c labelled.c extension.c lane.c \

@@ -375,18 +375,25 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 	return await_zero(&pool->live, deadline);
 }
 
-BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
+void baton__pool_end(struct baton_pool *pool)
 {
-	if (baton__forked())
-		return -ECHILD;
-	if (own_mate(pool))
-		return -EDEADLK;
 	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
 	(void)await_zero(&pool->live, NULL);
 	baton__thread_await_outside(pool); /* P4 */
 	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
 	baton__join(pool);
 	baton__fork_pools_add(-1);
+}
+
+BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
+{
+	if (baton__forked())
+		return -ECHILD;
+	if (pool->is_default)
+		return -EPERM;
+	if (own_mate(pool))
+		return -EDEADLK;
+	baton__pool_end(pool);
 	free(pool);
 	return 0;
 }

@@ -44,6 +44,7 @@ struct baton_pool {
 	int *cpus; /* NULL: not pinned */
 	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
+	bool is_default; /* default_pool.c's: baton_pool_destroy refuses it */
 	/* Above: immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
 	uint64_t staff;      /* who is where; see crew.c */
@@ -82,6 +83,9 @@ BATON_INLINE bool baton__pool_in_hands(const struct baton_pool *pool)
 	 * in withdraw.c. */
 	return load_seq_cst(&pool->hands) != 0;
 }
+
+/* Shuts the pool down and waits until its threads have ended; all that is left is its memory. */
+void baton__pool_end(struct baton_pool *pool);
 
 /* Sets bits of the state; true if one of them was not set. */
 bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits);

@@ -100,6 +100,7 @@ struct baton_timers {
 	pthread_t thread;
 	/* Constant, and the count of those who need all this: the owner, and each TASK. */
 	struct baton_timers_config config BATON_CACHE_ALIGNED;
+	bool is_default; /* timers_thread.c's: baton_timers_destroy refuses it */
 	uint32_t references;
 };
 
@@ -119,6 +120,9 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer);
 void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer, uint64_t deadline);
 
 void baton__timers_unref(struct baton_timers *timers);
+
+/* Closes the wheel, if it is not closed, and gives up the owner's reference. */
+int baton__timers_end(struct baton_timers *timers);
 
 /* The wheel of the timer; NULL and *error, if the default one could not be created. */
 struct baton_timers *baton__timers_of(const struct baton_timer *timer, int *error);

@@ -247,7 +247,7 @@ void baton__timers_unref(struct baton_timers *timers)
 		free(timers);
 }
 
-BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
+int baton__timers_end(struct baton_timers *timers)
 {
 	int error = baton_timers_close(timers, BATON_TIMERS_DROP);
 
@@ -262,6 +262,11 @@ BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
 	}
 	baton__timers_unref(timers);
 	return 0;
+}
+
+BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
+{
+	return timers->is_default ? -EPERM : baton__timers_end(timers);
 }
 
 /* ---- Looking ---- */

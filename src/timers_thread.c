@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The wheel's own thread, which sleeps until the next deadline or an earlier one's alarm; and the
- * process-wide wheel, created on first need, never torn down.
+ * process-wide wheel, created on first need, destroyed only on request.
  */
 #include "timer.h"
 
 #include "atomic.h"
 #include "futex.h"
+#include "sole.h"
 #include "thread.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define NS_PER_S 1000000000U
 
@@ -121,50 +121,73 @@ void baton__timers_thread_stop(struct baton_timers *timers)
 
 /* ---- The default wheel ---- */
 
-/* As default_pool.c, which says why: `creating` is the number of the creating process, or 0. */
+/* From NULL to the wheel and back, by a thread that has the turn (sole.h). */
 static struct baton_timers *the_timers;
-static uint32_t creating;
+static uint32_t turn;
 
 struct baton_timers *baton__timers_default_peek(void)
 {
-	/* [K13] acquire: the wheel; pairs with [K13] in baton_timers_default */
+	/* [default_wheel.made] acquire: the wheel; pairs with [default_wheel.made] in
+	 * create_default */
 	return load_acquire(&the_timers);
 }
 
-/* One thread creates it; others wait, and look whether that succeeded. */
+/* The calling thread has the turn, and there is no wheel. */
+static int create_default(struct baton_timers **timers)
+{
+	int error = baton_timers_create(timers, NULL);
+
+	if (error)
+		return error;
+	(*timers)->is_default = true;
+	/* [default_wheel.made] release: the wheel; pairs with [default_wheel.made] in
+	 * baton__timers_default_peek */
+	store_release(&the_timers, *timers);
+	return 0;
+}
+
 BATON_EXPORT int baton_timers_default(struct baton_timers **timers)
 {
 	struct baton_timers *found = baton__timers_default_peek();
+	int error = 0;
 
 	if (baton__forked())
 		return -ECHILD;
-	/* Each turn waits for another thread's attempt, which failed. */
-	while (!found) {
-		uint32_t self = (uint32_t)getpid();
-		struct baton__futex_watch watch = {&creating, self};
-		uint32_t other = load_relaxed(&creating); /* validated by the CAS */
-		int error = 0;
-
-		/* [K12] acquire: a creator before us may have succeeded; pairs with [K12] below */
-		if (other == self || !cas_acquire(&creating, &other, self)) {
-			(void)baton__futex_wait(&watch, 1, NULL);
-			found = baton__timers_default_peek();
-			continue;
-		}
+	if (!found) {
+		baton__sole_begin(&turn);
 		found = baton__timers_default_peek();
 		if (!found)
-			error = baton_timers_create(&found, NULL);
-		/* [K13] release: the wheel; pairs with [K13] in default_peek */
-		if (!error)
-			store_release(&the_timers, found);
-		/* [K12] release: as above */
-		store_release(&creating, 0);
-		baton__futex_wake(&creating, INT_MAX);
-		if (error)
-			return error;
+			error = create_default(&found);
+		baton__sole_end(&turn);
 	}
-	*timers = found;
-	return 0;
+	if (!error)
+		*timers = found;
+	return error;
+}
+
+BATON_EXPORT int baton_timers_default_destroy(void)
+{
+	struct baton_timers *timers;
+	int error = 0;
+
+	if (baton__forked())
+		return -ECHILD;
+	baton__sole_begin(&turn);
+	timers = baton__timers_default_peek();
+	if (timers) {
+		error = baton_timers_close(timers, BATON_TIMERS_DROP);
+		/* A run finds its wheel here. A closed wheel gets no new ones. Relaxed: the last
+		 * unref, below, acquires what the runs did. */
+		if ((!error || error == -EALREADY) && load_relaxed(&timers->references) > 1)
+			error = -EBUSY;
+		if (!error || error == -EALREADY) {
+			/* Relaxed: it publishes nothing. */
+			store_relaxed(&the_timers, NULL);
+			error = baton__timers_end(timers);
+		}
+	}
+	baton__sole_end(&turn);
+	return error;
 }
 
 struct baton_timers *baton__timers_of(const struct baton_timer *timer, int *error)

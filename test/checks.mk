@@ -109,9 +109,7 @@ stress: build/stress/stress ## SECONDS of stress (10); STRESS_ARGS='--seed 7', s
 stress-asan: build/asan/stress/stress ## the same under AddressSanitizer
 	$(Q)$< --seconds $(or $(SECONDS),10) $(STRESS_ARGS)
 
-# The default pool is never torn down: a spare thread of it that has ended is joined by the next one
-# that ends, so at last there may be one that nobody has joined.
-STRESS_TSAN := halt_on_error=1 report_thread_leaks=0
+STRESS_TSAN := halt_on_error=1
 
 stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
 	$(Q)TSAN_OPTIONS="$(STRESS_TSAN) $$TSAN_OPTIONS" $(SETARCH) $< --seconds $(or $(SECONDS),10) \

@@ -16,7 +16,7 @@
  *   submit, stats, executor     | any thread
  *   shutdown, shutdown_now      | any thread, also inside jobs
  *   await_termination           | any thread but the pool's own (-EDEADLK)
- *   destroy                     | one thread, not the pool's own (-EDEADLK)
+ *   destroy, default_destroy    | one thread, not the pool's own (-EDEADLK)
  *
  * Workers block all signals, which are for the program's own threads.
  *
@@ -80,6 +80,15 @@ int baton_pool_create(const struct baton_pool_options *options, struct baton_poo
  */
 int baton_pool_default(struct baton_pool **pool);
 
+/*
+ * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
+ * As baton_pool_destroy(): waits until everything accepted has run; no hand-off may be under way,
+ * and no thread may wait for a task of a resource that uses the pool. A later use creates another.
+ * A program that ends the default wheel too (timer.h) does that before: its thread uses the pool.
+ * Errors: -EDEADLK from a worker of this pool; -ECHILD. Then nothing happens.
+ */
+int baton_pool_default_destroy(void);
+
 struct baton_executor *baton_pool_executor(struct baton_pool *pool);
 size_t baton_pool_workers(const struct baton_pool *pool);
 
@@ -114,7 +123,8 @@ int baton_pool_await_termination(struct baton_pool *pool, const struct timespec 
 /*
  * Shuts down if need be, waits until everything accepted has run, and frees the pool. No hand-off
  * may reach it afterwards: the resources that use it must be idle or closed and awaited.
- * Errors: -EDEADLK from a worker of this pool; -ECHILD. Then nothing happens.
+ * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool; -ECHILD. Then
+ * nothing happens.
  */
 int baton_pool_destroy(struct baton_pool *pool);
 

@@ -277,10 +277,20 @@ int baton_timers_create(struct baton_timers **timers, const struct baton_timers_
 int baton_timers_create_virtual(struct baton_timers **timers, uint64_t resolution_ns);
 
 /*
- * The process-wide wheel, with a thread, created on first use and never torn down. Arming a timer
- * whose wheel is NULL creates it, too. Errors: as for create; *timers is untouched.
+ * The process-wide wheel, with a thread, created on first use and never torn down by itself. Arming
+ * a timer whose wheel is NULL creates it, too. Errors: as for create; *timers is untouched.
  */
 int baton_timers_default(struct baton_timers **timers);
+
+/*
+ * Ends the default wheel, if there is one: for programs whose leak checker wants everything back.
+ * As baton_timers_destroy(); pending timers are dropped. A later use creates another. Call it
+ * before baton_pool_default_destroy().
+ * Errors: -EBUSY: a timer's run is queued or under way; the wheel is closed, and is ended by
+ * another call when the timer's resource has been awaited. As close, save -EALREADY: nothing
+ * happens.
+ */
+int baton_timers_default_destroy(void);
 
 /*
  * Closes the wheel: arms are refused from now on (-ESHUTDOWN), and its thread ends. What is pending
@@ -302,7 +312,7 @@ int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pe
  * in a resource's queue has ended. The caller sees to it that no other call on the wheel, nor an
  * arm or stop of its timers, is under way or comes later, save from functions of its timers (whose
  * arms are refused): close it, and stop whoever uses it, before. A call found under way is an
- * assertion. Errors: as close, save -EALREADY.
+ * assertion. Errors: as close, save -EALREADY. -EPERM: it is the default wheel.
  */
 int baton_timers_destroy(struct baton_timers *timers);
 

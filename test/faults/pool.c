@@ -176,6 +176,12 @@ SCENARIO(pool, default)
 	INSIST(baton_pool_default(&again), !again);
 	EXPECT(again == pool);
 	use_pool(pool);
+	EXPECT(TRY(baton_pool_destroy(pool)) == -EPERM);
+	use_pool(pool);
+	EXPECT(TRY(baton_pool_default_destroy()) == 0);
+	EXPECT(TRY(baton_pool_default_destroy()) == 0);
+	INSIST(baton_pool_default(&again), again == pool);
+	use_pool(again);
 }
 
 static void *get_default(void *arg)

@@ -3,6 +3,7 @@
  * Timers and wheels: creation, the default wheel, runs that are refused, ends.
  */
 #include "scenario.h"
+#include "timer.h"
 
 #include <baton/timer.h>
 
@@ -125,6 +126,10 @@ SCENARIO(timers, default)
 	EXPECT(TRY(baton_timer_arm_after(&bell.timer, BATON_MICROSECOND)) == 0);
 	until_rung(&bell, false);
 	bell_end(&bell);
+	EXPECT(TRY(baton_timers_destroy(timers)) == -EPERM);
+	INSIST(baton_timers_default_destroy(), baton__timers_default_peek() == timers);
+	EXPECT(!baton__timers_default_peek());
+	EXPECT(TRY(baton_timers_default_destroy()) == 0);
 }
 
 /* Each sort of arm creates it. */

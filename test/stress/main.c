@@ -5,6 +5,9 @@
  * checked against the laws of the README. Rounds of the core (round.c) and of the modules
  * (mod_round.c) take turns. `stress --help` has the options.
  */
+#include <baton/pool.h>
+#include <baton/timer.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -57,6 +60,8 @@ int main(int argc, char **argv)
 		watch_round(number, operations);
 	}
 	watch_stop();
+	MUST(baton_timers_default_destroy() == 0);
+	MUST(baton_pool_default_destroy() == 0);
 	printf("%" PRIu64 " operations in %.1f s, %" PRIu64 " rounds, %" PRIu64
 	       " resources finalised, %" PRIu64 " signals, %" PRIu64 " stops: no violation\n",
 	       operations, (double)(now_ns() - begin) / 1e9, rounds, sites_finalised(),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As edges.c, for the idle set, the pool's end, the default pool.
+ * As edges.c, for the idle set, the pool's end.
  */
 #include "support.h"
 
@@ -347,34 +347,4 @@ SIM_SCENARIO(edge_pool_start_fails, "[P1] a worker that cannot start is heard of
 	baton_manual_destroy(manual);
 	sim_fail_allocation(2);
 	sim_require(baton_pool_create(&options, &pool) == -ENOMEM);
-}
-
-/* ---- Default pool ---- */
-
-static struct baton_pool *defaults[2];
-
-static void get_default(void *argument)
-{
-	sim_require(baton_pool_default(&defaults[argument != NULL]) == 0);
-	sim_require(baton_pool_workers(defaults[argument != NULL]) > 0);
-}
-
-SIM_SCENARIO(edge_default_pool, "[G1] [G2] one default pool for all")
-{
-	sim_start(get_default, NULL);
-	sim_start(get_default, defaults);
-	sim_join(1);
-	sim_join(2);
-	sim_require(defaults[0] == defaults[1]);
-	sim_require(baton_pool_destroy(defaults[0]) == 0);
-}
-
-SIM_SCENARIO(edge_default_pool_fails, "[G1] the second creator, when the first has failed")
-{
-	sim_require(baton__executor_default_peek() == NULL);
-	sim_start(get_default, NULL);
-	sim_join(1);
-	get_default(defaults);
-	sim_require(defaults[0] == defaults[1]);
-	sim_require(baton_pool_destroy(defaults[0]) == 0);
 }
