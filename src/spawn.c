@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -100,6 +99,7 @@ static void *mate_main(void *argument)
 	struct baton__mate *mate = argument;
 	uint32_t *live = &mate->pool->live;
 
+	baton__signals_open();
 	mate->thread = pthread_self(); /* published by `live`, [P3], or `retired`, [K5] */
 	set_thread_name(mate);
 	if (!start(mate))
@@ -166,13 +166,23 @@ static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 	return error;
 }
 
-/* Signals are for the program's own threads: those of a pool inherit this mask. */
-static void block_signals(sigset_t *before)
+void baton__signals_block(sigset_t *before)
 {
 	sigset_t all;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void baton__signals_open(void)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+	sigset_t open;
+
+	(void)sigemptyset(&open);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		(void)sigaddset(&open, own[i]);
+	(void)pthread_sigmask(SIG_UNBLOCK, &open, NULL);
 }
 
 int baton__spawn(struct baton_pool *pool)
@@ -185,7 +195,7 @@ int baton__spawn(struct baton_pool *pool)
 		return error;
 	error = set_stack_size(&attributes, pool->stack_size);
 	set_process_cpus(&attributes);
-	block_signals(&before);
+	baton__signals_block(&before);
 	for (size_t i = 0; i < pool->worker_count && !error; i++) {
 		struct baton__mate *mate = claim_mate(pool);
 
@@ -222,7 +232,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 	}
 	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
 	set_process_cpus(&attributes);
-	block_signals(&before);
+	baton__signals_block(&before);
 	error = start_thread(mate, &attributes);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attributes);

@@ -5,6 +5,8 @@
 #ifndef BATON_SRC_SPAWN_H
 #define BATON_SRC_SPAWN_H
 
+#include <signal.h>
+
 struct baton_pool;
 struct baton__mate;
 struct baton__worker;
@@ -14,6 +16,15 @@ int baton__spawn(struct baton_pool *pool);
 
 /* Starts a spare thread. Any thread. On an error it is not COMING; see crew.c. */
 int baton__spawn_spare(struct baton_pool *pool);
+
+/*
+ * Signals are for the program's own threads. block: for the calling thread and those that it
+ * starts, which inherit the mask; `before`: the mask before. open: a thread of the library leaves
+ * those open that it brings upon itself, for which the program may have a handler that tells of a
+ * crash.
+ */
+void baton__signals_block(sigset_t *before);
+void baton__signals_open(void);
 
 /* The calling thread becomes this worker: on its CPU, if the pool's are pinned. */
 void baton__pin(const struct baton__worker *worker);

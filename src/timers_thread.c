@@ -8,12 +8,12 @@
 #include "atomic.h"
 #include "futex.h"
 #include "sole.h"
+#include "spawn.h"
 #include "thread.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 
 #define NS_PER_S 1000000000U
@@ -64,6 +64,7 @@ static void *timers_main(void *argument)
 	(void)snprintf(name, sizeof(name), "%s",
 	               timers->config.name ? timers->config.name : "baton-timers");
 	(void)pthread_setname_np(pthread_self(), name); /* without a name it works as well */
+	baton__signals_open();
 	error = baton__timers_drive_begin(timers);
 	start->error = error;
 	/* [K11] release: the error; pairs with [K11] in start. The last touch but for the wake. */
@@ -83,14 +84,11 @@ static void *timers_main(void *argument)
 int baton__timers_thread_start(struct baton_timers *timers)
 {
 	struct start start = {.timers = timers};
-	sigset_t all;
 	sigset_t before;
 	int error;
 
 	baton__fork_pools_add(1);
-	/* Signals are for the program's own threads: ours inherits this mask. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	baton__signals_block(&before);
 	error = -pthread_create(&timers->thread, NULL, timers_main, &start);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!error) {

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals in the library's threads: those that a thread brings upon itself are open, no others. */
+#include "support.h"
+
+#include <baton/timer.h>
+
+#include <signal.h>
+
+static const struct {
+	int number;
+	bool blocked;
+} signals[] = {
+	{SIGSEGV, false}, {SIGBUS, false},  {SIGFPE, false}, {SIGILL, false}, {SIGABRT, false},
+	{SIGSYS, false},  {SIGTRAP, false}, {SIGTERM, true}, {SIGINT, true},  {SIGHUP, true},
+	{SIGUSR1, true},  {SIGUSR2, true},  {SIGCHLD, true}, {SIGALRM, true}, {SIGPIPE, true},
+};
+
+static void expect_mask(const sigset_t *mask, const char *whose)
+{
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		cr_expect_eq(sigismember(mask, signals[i].number) == 1, signals[i].blocked,
+		             "%s: %s", whose, strsignal(signals[i].number));
+}
+
+static void *tell_mask(void *mask)
+{
+	MUST(pthread_sigmask(SIG_SETMASK, NULL, mask) == 0);
+	return NULL;
+}
+
+struct bell {
+	struct baton_timer timer;
+	sigset_t mask;
+	sem_t rung;
+};
+
+static int bell_ring(struct baton_timer *timer)
+{
+	struct bell *bell = baton_container_of(timer, struct bell, timer);
+
+	(void)tell_mask(&bell->mask);
+	gate_open(&bell->rung);
+	return 0;
+}
+
+/* Whatever the thread blocks that starts them. */
+static void looks_at_masks(const sigset_t *own)
+{
+	struct baton_pool *pool;
+	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_timers_config inside = {.submit = BATON_TIMERS_SUBMIT_INLINE};
+	struct baton_timers *timers = NULL;
+	struct baton_resource on_pool, idle;
+	struct bell bell;
+	sigset_t mask, after;
+
+	MUST(pthread_sigmask(SIG_SETMASK, own, NULL) == 0);
+	pool = pool_of(1);
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&on_pool, NULL, NULL, &config, NULL);
+	cr_assert_eq(baton_call(&on_pool, tell_mask, &mask, NULL), 0);
+	expect_mask(&mask, "a worker");
+
+	cr_assert_eq(baton_timers_create(&timers, &inside), 0);
+	baton_resource_init(&idle, NULL, NULL, NULL, NULL);
+	gate_init(&bell.rung);
+	baton_timer_init(&bell.timer, timers, &idle, bell_ring);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0);
+	gate_pass(&bell.rung);
+	expect_mask(&bell.mask, "a wheel's thread");
+
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+	resource_end(&on_pool);
+	resource_end(&idle);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	(void)tell_mask(&after);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		cr_assert_eq(sigismember(&after, signals[i].number),
+		             sigismember(own, signals[i].number), "ours: %s",
+		             strsignal(signals[i].number));
+}
+
+Test(signals, of_a_crash_are_open_in_the_librarys_threads, .timeout = 10)
+{
+	sigset_t own;
+
+	MUST(sigemptyset(&own) == 0);
+	looks_at_masks(&own);
+	MUST(sigfillset(&own) == 0);
+	looks_at_masks(&own);
+}
+
+static atomic_int handled;
+
+static void handle(int number)
+{
+	atomic_store(&handled, number);
+}
+
+static void *bring(void *number)
+{
+	MUST(raise(*(int *)number) == 0);
+	return NULL;
+}
+
+Test(signals, of_a_crash_reach_the_programs_handler, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = {.executor = baton_pool_executor(pool)};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction action = {.sa_handler = handle};
+		int number = signals[i].number;
+
+		if (signals[i].blocked)
+			continue;
+		MUST(sigaction(number, &action, NULL) == 0);
+		atomic_store(&handled, 0);
+		cr_assert_eq(baton_call(&resource, bring, &number, NULL), 0);
+		cr_expect_eq(atomic_load(&handled), number, "%s", strsignal(number));
+	}
+	resource_end(&resource);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
