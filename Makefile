@@ -23,7 +23,8 @@ LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer
 LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
-EXTRA_CHECKS := check-examples check-budget check-sim check-models check-mutants-quick \
+EXTRA_CHECKS := check-shared check-deps \
+	check-examples check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit \
 	check-broker
 
@@ -90,9 +91,10 @@ INSTALLED := $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 .PHONY: all
 all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc ## the libraries and baton.pc
 
+# Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libbaton.so.$(MAJOR) \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(MAJOR) \
 		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) $(LIBS) \
 		-pthread
 
@@ -187,7 +189,7 @@ check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 check-ubsan: $(TESTS:%=build/ubsan/%) ## the tests under UndefinedBehaviorSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-ubsan $(sort $^)
 
-.PHONY: check-cxx check-headers check-symbols check-install check-readme
+.PHONY: check-cxx check-headers check-symbols check-install check-readme check-shared check-deps
 check-cxx: build/test/unit/cxx_smoke ## the public headers and initialisers in C++17
 	$(Q)timeout 60 $<
 
@@ -203,6 +205,17 @@ check-headers: | build/deps/test ## each header compiles alone, as C11 and as C+
 
 check-symbols: $(SHARED) build/libbaton.a ## what is exported is what baton.map and the headers say
 	$(Q)CC='$(CC)' test/symbols.sh $^
+
+check-shared: build/test/shared/dlclose $(SHARED) ## dlopen, use, dlclose, and again
+	$(Q)timeout 60 $< $(SHARED)
+
+build/test/shared/dlclose: build/test/shared/dlclose.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) -ldl -pthread
+-include build/test/shared/dlclose.d
+
+check-deps: ## what is said where something is missing
+	$(Q)test/deps.sh
 
 check-readme: | build/deps/build ## the README's pieces of code compile
 	$(Q)CC='$(CC)' test/readme/check.sh
@@ -365,7 +378,7 @@ INSTALLING := deps test check check-% demo bench bench-quick bench-plots bench-b
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 .PHONY: deps
-deps: ## installs what tests and demo need (Debian, apt-get)
+deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-get)
 	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
 		models fuzz coverage bench commit
 

@@ -15,12 +15,30 @@ shift
 cc=${CC:-cc}
 cxx=${CXX:-g++}
 missing=
+of_group=
 
 need() # package
 {
 	case " $missing " in
 	*" $1 "*) ;;
-	*) missing="$missing $1" ;;
+	*)
+		missing="$missing $1"
+		of_group="$of_group $1"
+		;;
+	esac
+}
+
+what_for() # group
+{
+	case $1 in
+	build) echo 'the library' ;;
+	test) echo 'the tests' ;;
+	demo) echo 'the demo, the MQTT broker' ;;
+	commit) echo 'the group commit example' ;;
+	corpus | fuzz) echo 'fuzzing' ;;
+	models) echo "the protocols' models" ;;
+	coverage) echo 'coverage' ;;
+	bench) echo "the benchmark's peers" ;;
 	esac
 }
 
@@ -93,7 +111,9 @@ need_libfuzzer()
 	fi
 }
 
+purposes=
 for group; do
+	of_group=
 	case $group in
 	build)
 		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
@@ -143,6 +163,8 @@ for group; do
 		exit 2
 		;;
 	esac
+	[ -z "$of_group" ] || purposes="${purposes}Missing for $(what_for "$group"):$of_group
+"
 done
 
 [ -n "$missing" ] || exit 0
@@ -154,7 +176,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 if [ "$mode" != --install ] || ! command -v apt-get >/dev/null 2>&1 ||
 	! $as_root true 2>/dev/null; then
-	echo "Missing:$missing. \`make deps\`, or as root on Debian: $line" >&2
+	printf '%sAs root on Debian: %s\n' "$purposes" "$line" >&2
 	exit 1
 fi
 
