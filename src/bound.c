@@ -6,7 +6,7 @@
 #include "bound.h"
 
 #include "atomic.h"
-#include "resource.h"
+#include "place.h"
 
 #include <errno.h>
 
@@ -129,7 +129,7 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 	struct baton_labelled *labelled = baton__label(task);
 
 	if (!future) {
-		baton__tell_cancelled(resource, task);
+		baton__tell_refused(resource, task);
 		return;
 	}
 	if (labelled)

@@ -78,7 +78,13 @@ BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 	if (load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)
 		return baton__promise_cancel(future);
 	error = decide(future, &resource, &generation);
-	if (!error && resource)
+	if (error || !resource)
+		return error;
+	/* Completing the future here may call functions of the user's; too deep, the task is
+	 * unlinked by the runner (L14). */
+	if (baton__self->depth < BATON_HELPING_MAX)
 		unlink_and_leave(future, resource, generation);
+	else
+		(void)baton__leave(future, resource, generation);
 	return error;
 }

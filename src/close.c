@@ -8,27 +8,10 @@
 #include "atomic.h"
 #include "cycle.h"
 #include "futex.h"
-#include "kick.h"
 #include "node.h"
+#include "place.h"
 
 #include <errno.h>
-
-void baton__run_mark(struct baton_resource *resource, uint32_t own)
-{
-	struct baton__frame frame;
-
-	/* Its finaliser belongs on the executor's thread, or our stack is deep enough. */
-	if (!baton__capture_limit(resource) || baton__self->depth >= BATON_NESTING_MAX) {
-		if (baton__hand_off(resource) == BATON__GIVEN)
-			return;
-		if (baton__self->depth >= BATON_NESTING_MAX) {
-			baton__deferred_push(resource);
-			return;
-		}
-	}
-	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, own);
-}
 
 /* The mode that a push of a mark leaves behind; `mode`: what it asks for. */
 static uintptr_t stronger(uintptr_t word, uintptr_t mode)
@@ -61,7 +44,7 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 		if (cas_acquire(&resource->_word, &word, flags)) {
 			/* It was idle, is perhaps closed now: there is nothing before it. */
 			resource->_list = mark;
-			baton__run_mark(resource, 0);
+			baton__go_on(resource, 0, false);
 			return true;
 		}
 	}

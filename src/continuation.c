@@ -2,7 +2,7 @@
 /*
  * The two kinds of continuation: a task for a resource, a job for an executor.
  */
-#include "resource.h"
+#include "place.h"
 
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static void fire_task(struct baton_continuation *continuation)
 		/* Unbound, it has no visitor. */
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 	else
-		baton__tell_cancelled(resource, task);
+		baton__tell_refused(resource, task);
 }
 
 static void fire_job(struct baton_continuation *continuation)

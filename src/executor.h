@@ -10,6 +10,8 @@
 /* A resource's is 0, so that all-zero memory is an idle resource. */
 #define BATON__JOB_RESOURCE 0U
 #define BATON__JOB_PLAIN 1U
+/* A bit: the job is in a thread's deferred list, not to be run, but to be cancelled. */
+#define BATON__JOB_TO_CANCEL 2U
 
 /*
  * The executor of resources that name none: the default pool's, created on first need. NULL: it

@@ -113,14 +113,42 @@ static void take_continuations(struct baton_future *future, struct baton_continu
 	*last = oldest;
 }
 
-static void fire(struct baton_continuation *continuation)
-{
-	while (continuation) {
-		struct baton_continuation *next = continuation->_next;
+/*
+ * A loop that fires continuations. What a continuation completes may have continuations, and so on
+ * without end (a chain of tasks for closed resources): these are fired by the loop that is there,
+ * before what is left of its own, unless a function of the user's has been called meanwhile. Such a
+ * function always has a frame, and may wait for what it completes.
+ */
+struct firing {
+	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
+	struct baton_continuation *next;
+};
 
-		continuation->_fire(continuation); /* last touch */
-		continuation = next;
+/* Apart from the record, which a thread without memory for one does not have. */
+static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
+
+static BATON_NOINLINE void fire(struct baton_continuation *continuation)
+{
+	struct firing *outer = firing;
+	struct firing mine = {baton__self->top, continuation};
+
+	if (outer && outer->top == mine.top) {
+		struct baton_continuation **end = &mine.next;
+
+		/* Each is walked over once for the completion that has brought it. */
+		while (*end)
+			end = &(*end)->_next;
+		*end = outer->next;
+		outer->next = continuation;
+		return;
 	}
+	firing = &mine;
+	while (mine.next) {
+		continuation = mine.next;
+		mine.next = continuation->_next;
+		continuation->_fire(continuation); /* last touch */
+	}
+	firing = outer;
 }
 
 /* Makes it final: the state before that. Its continuations are appended to `*continuations`. */
@@ -166,14 +194,16 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 
 	if (found & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
-	fire(continuations);
+	if (continuations)
+		fire(continuations);
 	if (found & BATON__FUTURE_DROPPED)
 		baton__node_free(future);
 }
 
 void baton__future_fire(struct baton_continuation *continuation)
 {
-	fire(continuation);
+	if (continuation)
+		fire(continuation);
 }
 
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
@@ -327,7 +357,8 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 			state = load_acquire(&future->_state);
 	}
 	take_continuations(future, &mine);
-	fire(mine);
+	if (mine)
+		fire(mine);
 }
 
 BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)

@@ -128,7 +128,9 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 /*
  * The same in halves, for who gathers wakes (L5). publish: makes a RUNNING future final, after
  * which its memory may be gone, and appends its continuations to `*continuations`. True: the
- * sleepers of its state word are to be woken. fire: after all wakes.
+ * sleepers of its state word are to be woken. fire: after all wakes; where continuations are being
+ * fired already, further up on this stack and with no function of the user's in between, they are
+ * only put in front of those.
  */
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
                            struct baton_continuation **continuations);

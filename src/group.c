@@ -116,12 +116,7 @@ static void fire(struct baton_continuation *newest)
 		oldest = newest;
 		newest = next;
 	}
-	while (oldest) {
-		struct baton_continuation *next = oldest->_next;
-
-		oldest->_fire(oldest); /* last touch */
-		oldest = next;
-	}
+	baton__future_fire(oldest); /* last touch */
 }
 
 /* A member goes; `listed`: LISTED, if it has linked nodes, else 0. */
@@ -194,8 +189,10 @@ static bool register_node(struct baton_group *group, struct baton_continuation *
 BATON_EXPORT void baton_group_notify(struct baton_group *group,
                                      struct baton_continuation *continuation)
 {
-	if (!register_node(group, continuation))
-		continuation->_fire(continuation); /* last touch */
+	if (register_node(group, continuation))
+		return;
+	continuation->_next = NULL;
+	baton__future_fire(continuation); /* last touch */
 }
 
 static void wake(struct baton_continuation *continuation)

@@ -8,6 +8,7 @@
 #include "atomic.h"
 #include "extension.h"
 #include "lane.h"
+#include "place.h"
 
 #include <errno.h>
 
@@ -72,59 +73,6 @@ refused:
 	if (resource->_stats)
 		count_handoff(resource, true);
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
-}
-
-void baton__deferred_push(struct baton_resource *resource)
-{
-	struct baton__thread *self = baton__self;
-	struct baton_job *job = &resource->_job;
-
-	job->_next = NULL;
-	if (self->deferred)
-		self->deferred_last->_next = job;
-	else
-		self->deferred = job;
-	self->deferred_last = job;
-	/* [H1] release, [N1] seq_cst: as in hand_off; pairs with [H1] in take_back and help.c */
-	(void)add_seq_cst(&job->_turn, BATON__QUEUED);
-	/* Nobody else comes to it before this thread's stack is unwound. */
-	baton__thread_nudge_for(resource, NULL);
-}
-
-bool baton__deferred_remove(struct baton_job *job)
-{
-	struct baton__thread *self = baton__self;
-	struct baton_job *before = NULL;
-
-	for (struct baton_job *other = self->deferred; other;
-	     before = other, other = other->_next) {
-		if (other != job)
-			continue;
-		if (before)
-			before->_next = job->_next;
-		else
-			self->deferred = job->_next;
-		if (self->deferred_last == job)
-			self->deferred_last = before;
-		return true;
-	}
-	return false;
-}
-
-void baton__deferred_run(struct baton__thread *self)
-{
-	/* Running one pops an outermost frame, which would call us again. */
-	if (self->deferred_running)
-		return;
-	self->deferred_running = true;
-	/* Ends with the work that is submitted on this thread. */
-	while (self->deferred) {
-		struct baton_job *job = self->deferred;
-
-		self->deferred = job->_next;
-		baton__resource_run(job);
-	}
-	self->deferred_running = false;
 }
 
 /* Gives away what is left, or runs it here. */

@@ -10,6 +10,7 @@
 #include "extension.h"
 #include "kick.h"
 #include "lane.h"
+#include "place.h"
 #include "shelf.h"
 
 /* Tasks that a helper runs before it gives the baton back, and looks again. */
@@ -74,6 +75,8 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
 	struct baton__budget budget = {.tasks = 0};
 	bool withdrawn = last_look && withdraw(executor, resource);
+	/* Without the frame that we are about to pop. */
+	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
 	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 	bool busy;
@@ -96,10 +99,12 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	if ((next & BATON__PHASE) != BATON__QUEUED) {
 		baton__thread_leave();
 		/* With limit 0 the rest, the finaliser too, belongs to the executor's threads. */
-		if (!baton__capture_limit(resource) && baton__self->member != executor &&
-		    baton__hand_off(resource) == BATON__GIVEN) {
-			baton__frame_pop(frame);
-			return true;
+		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
+		    (too_deep && !withdrawn)) {
+			if (baton__hand_off(resource) == BATON__GIVEN) {
+				baton__frame_pop(frame);
+				return true;
+			}
 		}
 		/* CONSUMED: as if we had been handed the job, with nothing of the quantum left. */
 		baton__stay(frame, resource, &budget);
@@ -214,18 +219,25 @@ bool baton__visit_end_only(struct baton_resource *resource)
 	return last; /* if not, the last touch: who sees no visits may free it */
 }
 
-/* The runner has gone, and a visitor has the baton. */
+/*
+ * The runner has gone, and a visitor has the baton: for the work that a kick has brought, or for
+ * what comes after the release. The latter runs nothing of the user's here that does not ask for
+ * its place itself: so it is done at any depth, since the visitor may be the one that waits for it.
+ */
 static void go_on(struct baton_resource *resource)
 {
-	struct baton_executor *executor = executor_if_any(resource);
+	const bool member = baton__self->member == executor_if_any(resource);
+	struct baton__budget budget = {.tasks = 0};
 	struct baton__frame frame;
 
-	/* With limit 0 only a thread of its executor's: this one, perhaps. */
-	if (!baton__capture_limit(resource) && baton__self->member != executor &&
-	    baton__hand_off(resource) == BATON__GIVEN)
+	/* Relaxed: a kick that comes later is one more, whose sender looks again. */
+	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
+	    load_relaxed(&resource->_word) & BATON__TASKS) {
+		baton__go_on(resource, 1, false);
 		return;
+	}
 	baton__frame_push(&frame, resource);
-	baton__run_rest(&frame, resource);
+	baton__stay(&frame, resource, &budget);
 }
 
 void baton__visit_end(struct baton_resource *resource)

@@ -2,7 +2,7 @@
 /*
  * What executors do with a job, whatever kind it is.
  */
-#include "resource.h"
+#include "place.h"
 
 static struct baton_plain_job *plain(struct baton_job *job)
 {
@@ -30,11 +30,23 @@ BATON_EXPORT void baton_job_run(struct baton_job *job)
 
 BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 {
-	if (job->_kind == BATON__JOB_RESOURCE) {
+	struct baton__frame frame;
+
+	if (job->_kind == BATON__JOB_RESOURCE)
 		attach();
+	else if (!plain(job)->_cancel)
+		return;
+	else
+		(void)baton__thread_attach(); /* without a record nothing can be put off */
+	if (baton__place(NULL) == BATON__LATER) {
+		job->_kind |= BATON__JOB_TO_CANCEL;
+		baton__deferred_append(job);
+	} else if (job->_kind == BATON__JOB_RESOURCE) {
 		baton__resource_cancel(job);
-	} else if (plain(job)->_cancel) {
-		plain(job)->_cancel(plain(job));
+	} else {
+		baton__callback_begin(&frame);
+		plain(job)->_cancel(plain(job)); /* last touch */
+		baton__callback_end(&frame);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "kick.h"
 
 #include "atomic.h"
+#include "place.h"
 
 /* True: pushed. False: the resource was idle, and the kick has run, or is given to an executor. */
 static bool push(struct baton_resource *resource, struct baton_task *mark)
@@ -27,7 +28,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark)
 			resource->_list = mark;
 			mark->_next = NULL;
 			/* Nested: what one kick starts is usually one task. */
-			baton__run_mark(resource, 1);
+			baton__go_on(resource, 1, false);
 			return false;
 		}
 		mark->_next = (struct baton_task *)(word & BATON__TASKS);

@@ -8,9 +8,6 @@
 
 #include "resource.h"
 
-/* The resource was captured for a mark, which is its _list now. `own`: as in run_captured. */
-void baton__run_mark(struct baton_resource *resource, uint32_t own);
-
 /*
  * Has `mark`'s function called once under the baton, of a closed resource as well, and not before
  * what was submitted earlier (with lanes: as soon as the inbox is sorted). It is no task: neither

@@ -7,6 +7,7 @@
 
 #include "atomic.h"
 #include "node.h"
+#include "place.h"
 
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list)
@@ -49,8 +50,6 @@ static void fire_await(struct baton_task *mark)
 
 void baton__after(struct baton_task *after)
 {
-	struct baton__frame frame;
-
 	while (after) {
 		struct baton_task *mark = after;
 
@@ -69,10 +68,7 @@ void baton__after(struct baton_task *after)
 			mark->_next = NULL;
 			continue;
 		}
-		/* A frame without a resource: what it submits counts as nested (L7). */
-		baton__frame_push(&frame, NULL);
-		(void)mark->_run(mark); /* last touch of resource and mark */
-		baton__frame_pop(&frame);
+		baton__finalise(mark); /* last touch of resource and mark */
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "extension.h"
 #include "kick.h"
 #include "lane.h"
+#include "place.h"
 #include "run.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static void count_submitted(struct baton_resource *resource, uint32_t count, boo
 static int start_later(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                        bool inline_ok)
 {
+	struct baton__budget budget = {.tasks = 0};
 	struct baton__frame frame;
 	enum baton__handoff given;
 
@@ -108,8 +110,9 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 			baton__count(&baton__stats(resource)->submitted, (uint64_t)0 - count);
 	}
 	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
-	 * helper may have run some of ours, so all are accepted): there is only this thread. */
-	baton__run_rest(&frame, resource);
+	 * helper may have run some of ours, so all are accepted): there is only this thread, from
+	 * the bottom of its stack. */
+	baton__stay(&frame, resource, &budget);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }
 
@@ -141,8 +144,7 @@ BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct 
 /* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
 BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
 {
-	return inline_ok && baton__capture_limit(resource) &&
-	       baton__self->depth < BATON_NESTING_MAX;
+	return inline_ok && baton__place(resource) == BATON__HERE;
 }
 
 /* Captured: the chain runs here, as far as the limits go. */

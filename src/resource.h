@@ -152,11 +152,8 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 	frame->batch = NULL;
 }
 
-/* Works off what no executor would take, when the outermost frame has gone. remove: takes the
- * resource's job out of this thread's list; true if it was there. */
+/* Works off what no executor would take (place.h), when the outermost frame has gone. */
 void baton__deferred_run(struct baton__thread *self);
-void baton__deferred_push(struct baton_resource *resource);
-bool baton__deferred_remove(struct baton_job *job);
 
 /* On the way out of a call, with nothing held, visited or still to be fired. */
 BATON_INLINE void baton__deferred_check(struct baton__thread *self)

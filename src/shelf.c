@@ -16,6 +16,7 @@
 
 #include "atomic.h"
 #include "lane.h"
+#include "place.h"
 
 #include <errno.h>
 
@@ -102,8 +103,6 @@ static bool release_empty(struct baton_resource *resource)
 /* The holder, without a frame, runs what is there, or gives it away. */
 static void go_on(struct baton_resource *resource, bool later)
 {
-	struct baton__frame frame;
-
 	/* HELPED may become CONSUMED meanwhile. */
 	if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__HELD) {
 		baton__give_back(resource);
@@ -111,14 +110,7 @@ static void go_on(struct baton_resource *resource, bool later)
 	}
 	if (release_empty(resource))
 		return;
-	if (later || !baton__capture_limit(resource) || baton__self->depth >= BATON_NESTING_MAX) {
-		/* Nobody takes it: this thread, but from the bottom of its stack. */
-		if (baton__hand_off(resource) != BATON__GIVEN)
-			baton__deferred_push(resource);
-		return;
-	}
-	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, 0);
+	baton__go_on(resource, 0, later);
 }
 
 void baton__unshelve(struct baton_resource *resource, bool later)

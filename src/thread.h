@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/executor.h>
 #include <baton/future.h>
 
 #include "atomic.h"
@@ -45,7 +46,7 @@ struct ck_epoch_record;
 /* One held baton: lives on the runner's stack while it runs the resource. */
 struct baton__frame {
 	struct baton__frame *below;
-	struct baton_resource *resource; /* NULL: a finaliser, which holds none */
+	struct baton_resource *resource; /* NULL: a callback that holds no baton, see place.h */
 	struct baton_future *future;     /* of the running task, or NULL */
 	void *value;                     /* baton_set_result */
 	struct baton_task *after;        /* to be fired after the release: awaits, the finaliser */
@@ -60,6 +61,13 @@ struct baton__thread {
 		*member;            /* the executor whose thread this is, or NULL; set by itself */
 	struct baton_job *deferred; /* resources that no executor would take; owner only, FIFO */
 	struct baton_job *deferred_last;
+	/* Functions of the user's that the stack was too deep for (place.c); owner only, FIFO. */
+	struct baton_task *late_tasks;
+	struct baton_task *late_tasks_last;
+	struct baton_continuation *late_continuations;
+	struct baton_continuation *late_continuations_last;
+	struct baton_plain_job late_job; /* in `deferred` while late_queued: calls all of these */
+	bool late_queued;
 	struct baton_job
 		*leaving;      /* handed off by a runner that goes straight back to its executor */
 	bool deferred_running; /* the list is being worked off */
@@ -70,7 +78,7 @@ struct baton__thread {
 	uint64_t session;      /* counts the threads that have had this record */
 	uint32_t blocking;     /* blocking.c: brackets that are open */
 	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */
-	struct baton__node *nodes; /* node.c: free nodes, owner only */
+	struct baton__node *nodes;               /* node.c: free nodes, owner only */
 	uint32_t node_count;
 	uint32_t parcel_count; /* node.c: nodes of another thread, collected to be sent home */
 	struct baton__node *parcel;

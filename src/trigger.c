@@ -25,7 +25,7 @@
  * Linearisation point of fire: its CAS on _state. No ABA: the counts are all that matters.
  * Progress: lock-free: each failed CAS is another's fire, run, or stop.
  */
-#include "resource.h"
+#include "place.h"
 
 #include <baton/trigger.h>
 
@@ -85,10 +85,14 @@ void baton__trigger_cancelled(struct baton_task *task)
 static void refused(struct baton_trigger *trigger)
 {
 	uint64_t fires = take(trigger);
+	struct baton__frame frame;
 
 	/* Our own fire is among them, unless stop has taken them all. */
-	if (fires)
-		tell(trigger, trigger->_cancelled, fires - 1);
+	if (fires < 2)
+		return;
+	baton__callback_begin(&frame);
+	tell(trigger, trigger->_cancelled, fires - 1);
+	baton__callback_end(&frame);
 }
 
 BATON_EXPORT void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
@@ -143,12 +147,19 @@ BATON_EXPORT bool baton_trigger_pending(const struct baton_trigger *trigger)
 	return load_relaxed(&trigger->_state) >= FIRE;
 }
 
+static void tell_of_one(struct baton_continuation *continuation)
+{
+	struct baton_trigger *trigger = (struct baton_trigger *)continuation->_target;
+
+	tell(trigger, trigger->_cancelled, 1); /* last touch */
+}
+
 static void fire_trigger(struct baton_continuation *continuation)
 {
 	struct baton_trigger *trigger = (struct baton_trigger *)continuation->_target;
 
 	if (baton_trigger_fire(trigger)) /* last touch of both, if accepted */
-		tell(trigger, trigger->_cancelled, 1);
+		baton__call_out(continuation, tell_of_one);
 }
 
 BATON_EXPORT void baton_continuation_trigger(struct baton_continuation *continuation,

@@ -13,6 +13,7 @@
 #include "atomic.h"
 #include "cycle.h"
 #include "futex.h"
+#include "place.h"
 #include "yield.h"
 
 #include <errno.h>
@@ -29,12 +30,12 @@ struct wait {
 	struct baton_future *const *futures;
 	size_t count;
 	const struct timespec *deadline;
-	uint64_t deadline_ns; /* 0: none */
-	bool all;             /* or any of them */
-	bool last_look;       /* before the sleep */
+	uint64_t deadline_ns;    /* 0: none */
+	bool all;                /* or any of them */
+	bool last_look;          /* before the sleep */
 	enum baton__abort abort; /* if it closes a cycle */
-	uint32_t answered;    /* the nudges until then: helped since, or not for this wait */
-	size_t index;         /* any: of a complete one; all: those before it are complete */
+	uint32_t answered;       /* the nudges until then: helped since, or not for this wait */
+	size_t index;            /* any: of a complete one; all: those before it are complete */
 };
 
 /* Is it over? */
@@ -271,6 +272,11 @@ static int sleep_once(struct wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
 	int status = help(wait);
+
+	/* What this thread has put off may be what it waits for (PL2). */
+	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
+	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
+		status = 1;
 
 	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))

@@ -200,7 +200,9 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * registration, after the sleepers were woken, on the completing thread; one that finds the future
  * complete fires in then() itself, maybe before these. A task that its resource refuses is
  * cancelled, a job that its executor refuses likewise (on the completing thread, without the
- * target's baton): nothing is dropped silently. The target must live until then. (A task whose own
+ * target's baton): nothing is dropped silently. Where callbacks have nested BATON_NESTING_MAX deep,
+ * the function that is told of the refusal is called later on this thread: when its stack is
+ * unwound, or before it sleeps in a wait. The target must live until then. (A task whose own
  * future is not fresh is a programming error: it is not run.) A submit that is refused changes
  * nothing here: the future is still fresh, the continuation still registered; submit again, or give
  * up the memory of both.

@@ -55,7 +55,9 @@ struct baton_resource_config {
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed: under
 	 * the baton, save for a continuation that the resource refuses and a task that a bound
-	 * drops when it is submitted. Only for tasks of yours: a labelled, windowed or undoable one
+	 * drops when it is submitted. (Those two where calls have nested BATON_NESTING_MAX deep:
+	 * later, when this thread's stack is unwound, or before it sleeps in a wait.) Only for
+	 * tasks of yours: a labelled, windowed or undoable one
 	 * is given as its `task`; not for the library's (posts, timers, triggers, fan-outs). NULL:
 	 * nobody is told.
 	 */
@@ -212,8 +214,9 @@ int baton_resource_close(struct baton_resource *resource);
 /*
  * Closes (if it is not yet closed) and has `finaliser` called exactly once: after the last accepted
  * task, its completion and the release, on the last runner's thread, which then holds no baton of
- * this resource. It may free the resource, in which it may lie itself: a session that ends itself
- * in its own task; but not beside a submit that may be refused, see await. The finaliser has no
+ * this resource; where that thread is nested BATON_NESTING_MAX deep, later on it (see cancelled).
+ * The finaliser may free the resource, in which it may lie itself: a session that ends itself in
+ * its own task; but not beside a submit that may be refused, see await. The finaliser has no
  * future; its return value is ignored.
  *
  * Errors: nothing happens: -EALREADY: there is a finaliser already. -ENOMEM: a thread's first call.

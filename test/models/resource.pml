@@ -658,7 +658,7 @@ release_word:
 	}
 fire_final:
 	atomic {
-		/* @src marks.c:baton__after (void)mark->_run(mark) */
+		/* @src marks.c:baton__after baton__finalise(mark) */
 		assert(!finals && done == accepted && !queued && !holder);
 		assert(!(turn & VISITS) && word == CLOSED); /* R6 */
 		finals++;

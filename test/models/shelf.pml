@@ -391,9 +391,9 @@ unshelve:
 go_on:
 	atomic {
 		if
-		/* @src shelf.c:go_on if (baton__hand_off(resource) != BATON__GIVEN) */
+		/* @src place.c:baton__go_on baton__hand_off(resource) == BATON__GIVEN */
 		:: true -> goto hand_off
-		/* @src shelf.c:go_on baton__run_captured(&frame, resource, 0, 0) */
+		/* @src place.c:baton__go_on baton__run_captured(&frame, resource, 0, own) */
 		:: true -> budget = CAPTURE; goto drain
 		fi
 	}
