@@ -73,7 +73,7 @@ FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard exam
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 # What of it needs no library but libc has unit tests: those named after these files.
-BROKER_PURE := codec hash names inflight printable received
+BROKER_PURE := codec hash names inflight printable received turns
 BROKER_TESTS := $(filter $(foreach f,$(BROKER_PURE),%/test_$f test/unit/test_$(f)_%),$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt

@@ -24,6 +24,23 @@ bool address_local(int fd)
 	return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
 }
 
+uint64_t address_network(const struct sockaddr_storage *address)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+	uint64_t network = 0;
+	uint32_t host = 0;
+
+	if (address->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(in6)) {
+		memcpy(&network, in6, sizeof(network));
+		return network;
+	}
+	if (address->ss_family == AF_INET6)
+		memcpy(&host, &in6->s6_addr[12], sizeof(host));
+	else
+		host = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+	return host; /* as a network of IPv6 it would be within ::/32, which nobody has */
+}
+
 void address_announce(int fd, bool tls)
 {
 	struct sockaddr_storage address;

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <sys/socket.h>
 
 /*
  * Listens on each address that `host` has (a name, or a number); port 0: any that is free, the same
@@ -15,6 +18,12 @@ int address_listen(const char *host, unsigned int port, int *fds, size_t most);
 
 /* Can nobody but this machine reach what listens there? */
 bool address_local(int fd);
+
+/*
+ * The network that an address is of: somebody's who has it has all of it. All of an address of
+ * IPv4, mapped into IPv6 as well; the first 64 bits of one of IPv6.
+ */
+uint64_t address_network(const struct sockaddr_storage *address);
 
 /* Prints "listening on HOST:PORT", and "TLS" if it is. */
 void address_announce(int fd, bool tls);

@@ -17,8 +17,6 @@
 #include "loop.h"
 #include "must.h"
 
-#define BROKER_SLOW_WORKERS 2
-
 static int load_tls(struct broker *broker)
 {
 	struct ssl_ctx_st *tls;
@@ -102,6 +100,7 @@ int broker_init(struct broker *broker)
 	must(matcher_init(&broker->matcher, broker), "subscription tree");
 	must(clients_init(&broker->clients, broker), "client ids");
 	passwords_init(&broker->passwords, &broker->config);
+	must(logins_init(&broker->logins, broker), "logins");
 	for (unsigned int i = 0; i < broker->options.threads && status == 0; i++) {
 		status = loop_start(&broker->loops[i], broker);
 		if (status == 0)
@@ -144,6 +143,7 @@ void broker_deinit(struct broker *broker, int status)
 		stats_add_loop(&loops, &broker->loops[i].stats);
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_deinit(&broker->loops[i]);
+	logins_deinit(&broker->logins);
 	passwords_deinit(&broker->passwords);
 	clients_deinit(&broker->clients);
 	matcher_deinit(&broker->matcher);

@@ -30,6 +30,7 @@
 #include <baton/timer.h>
 
 #include "clients.h"
+#include "login.h"
 #include "matcher.h"
 #include "options.h"
 #include "passwords.h"
@@ -37,6 +38,8 @@
 #include "table.h"
 
 struct loop;
+
+#define BROKER_SLOW_WORKERS 2
 
 struct broker {
 	struct broker_options options;
@@ -49,6 +52,7 @@ struct broker {
 	struct clients clients;
 	struct stats stats;
 	struct passwords passwords;
+	struct logins logins;
 	bool ending; /* atomic: hurry */
 	bool late;   /* atomic: the connections have gone, or have been told to; see table.c */
 	struct loop *loops;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "broker.h"
 #include "log.h"
 #include "loop.h"
@@ -59,6 +60,15 @@ static void connection_peer(const struct connection *connection, char *text, siz
 		port = ((struct sockaddr_in *)&address)->sin_port;
 	uv_ip_name((struct sockaddr *)&address, host, sizeof(host));
 	snprintf(text, text_size, "%s port %u", host, ntohs(port));
+}
+
+uint64_t connection_network(const struct connection *connection)
+{
+	struct sockaddr_storage address = {.ss_family = AF_INET};
+	int size = sizeof(address);
+
+	(void)uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size);
+	return address_network(&address); /* 0: it has gone already */
 }
 
 static void connection_announce(struct connection *connection)
@@ -234,6 +244,9 @@ void connection_close(struct connection *connection)
 	if (connection->closing)
 		return;
 	connection->closing = true;
+	stranger_forget(connection);
+	if (connection->login != NULL)
+		login_leave(connection->login);
 	if (connection->announced)
 		connection->loop->stats.connected--;
 	connection_log_end(connection);

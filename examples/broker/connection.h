@@ -33,7 +33,9 @@
 #include <baton/trigger.h>
 
 #include "message.h"
+#include "stranger.h"
 
+struct login;
 struct loop;
 struct session;
 struct session_acks;
@@ -54,7 +56,7 @@ struct connection {
 		*dirty_next; /* of those that the loop looks after at the end of its turn */
 	bool dirty;
 	bool closing;
-	bool admitted;   /* its CONNECT may be handled, see login.h */
+	bool admitted;   /* no stranger any more: its CONNECT may be handled, see login.h */
 	bool announced;  /* in the log */
 	bool ousted;     /* to be closed at the end of this turn */
 	bool deaf;       /* can be written no more, see output.c */
@@ -68,9 +70,11 @@ struct connection {
 	unsigned char *input; /* the beginning of a packet whose end has not come yet */
 	size_t input_size;
 	size_t input_capacity;
-	uint64_t opened; /* this and the next in the loop's milliseconds */
-	uint64_t seen;   /* when it was last heard of */
-	uint64_t begun;  /* when the packet that is kept began */
+	struct stranger stranger;
+	struct login *login; /* its password is being checked: its packets wait in `input` */
+	uint64_t opened;     /* this and the next in the loop's milliseconds */
+	uint64_t seen;       /* when it was last heard of */
+	uint64_t begun;      /* when the packet that is kept began */
 	uint64_t silence_max;
 	struct baton_timer deadline;
 	struct session *session;                     /* counted; from its CONNACK on */
@@ -128,6 +132,9 @@ void connection_turn(struct connection *connection);
 /* Handles no more of its input, and does not read on; until it may. */
 void connection_pause(struct connection *connection);
 void connection_read_on(struct connection *connection);
+
+/* As address_network() of its client. */
+uint64_t connection_network(const struct connection *connection);
 
 /* Puts it among those that the loop looks after at the end of this turn. */
 void connection_dirty(struct connection *connection);

@@ -34,8 +34,8 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 		first = connection->progressed + seconds(options->stuck_timeout);
 		*what = stuck;
 	}
-	if (connection->paused)
-		return first; /* it is we who do not read */
+	if (connection->paused || connection->login != NULL)
+		return first; /* it is we who do not go on */
 	at = connection->opened + seconds(options->connect_timeout);
 	if (connection->session == NULL && at < first) {
 		first = at;

@@ -18,20 +18,47 @@
 #include "session.h"
 #include "tls.h"
 
+#define INPUT_STRANGER_FIRST 256
+
 static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct connection *connection = handle->data;
+	size_t size = LOOP_INPUT_SIZE;
 
 	(void)suggested;
-	*buffer = uv_buf_init((char *)connection->loop->input, LOOP_INPUT_SIZE);
+	if (!connection->admitted && stranger_room(connection) < size)
+		size = stranger_room(connection);
+	*buffer = uv_buf_init((char *)connection->loop->input, (unsigned int)size);
 }
 
+/* A stranger gets memory for what has come, not for what it has announced. */
+static size_t input_rounded(const struct connection *connection, size_t capacity)
+{
+	const size_t most = connection->loop->broker->options.connect_max;
+	size_t rounded = INPUT_STRANGER_FIRST;
+
+	if (connection->admitted || capacity > most)
+		return capacity;
+	while (rounded < capacity)
+		rounded *= 2;
+	return rounded < most ? rounded : most;
+}
+
+static size_t input_held(const struct connection *connection)
+{
+	const size_t more = connection->tls != NULL ? connection->stranger.heard : 0;
+
+	return connection->input_capacity + more + login_memory(connection->login);
+}
+
+/* Room for so many bytes. False: no memory, or it has been closed. */
 static bool input_reserve(struct connection *connection, size_t capacity)
 {
 	unsigned char *grown;
 
 	if (capacity <= connection->input_capacity)
 		return true;
+	capacity = input_rounded(connection, capacity);
 	grown = realloc(connection->input, capacity);
 	if (grown == NULL)
 		return false;
@@ -72,16 +99,28 @@ static void input_fail(struct connection *connection, int status)
 	if (connection->why == NULL && status == -EPROTO)
 		connection->why = "malformed packet";
 	else if (connection->why == NULL && status == -EMSGSIZE)
-		connection->why = "packet larger than --max-packet";
+		connection->why = connection->admitted
+		                          ? "packet larger than --max-packet"
+		                          : "more than --max-connect before it was let in";
 	else if (connection->why == NULL && status == -ENOMEM)
 		connection->why = "no memory";
 	connection_close(connection);
 }
 
-/* As login_begin(). Anything but a CONNECT is for protocol_handle(), which refuses it. */
-static int input_admit(struct connection *connection, const struct codec_frame *frame)
+/* As codec_frame(). The first packet is a CONNECT, and of limited size, from its first byte on. */
+static int input_frame(struct connection *connection, const unsigned char *bytes, size_t size,
+                       struct codec_frame *frame)
 {
-	return frame->type == CODEC_CONNECT ? login_begin(connection, frame) : 1;
+	const struct broker_options *options = &connection->loop->broker->options;
+	size_t most = options->packet_max;
+
+	if (!connection->admitted && size > 0 && bytes[0] >> 4 != CODEC_CONNECT) {
+		connection->why = "no CONNECT";
+		return -EPROTO;
+	}
+	if (!connection->admitted && options->connect_max < most)
+		most = options->connect_max;
+	return codec_frame(bytes, size, most, frame);
 }
 
 /*
@@ -91,19 +130,19 @@ static int input_admit(struct connection *connection, const struct codec_frame *
 static size_t input_packets(struct connection *connection, const unsigned char *bytes, size_t size,
                             size_t *needed)
 {
-	const size_t size_max = connection->loop->broker->options.packet_max;
 	struct codec_frame frame;
 	size_t used = 0;
 	int status = 1;
 
 	*needed = 0;
-	while (status > 0 && !connection->closing && !connection->paused) {
-		status = codec_frame(bytes + used, size - used, size_max, &frame);
-		if (status == 0)
+	while (status > 0 && !connection->closing && !connection->paused &&
+	       connection->login == NULL) {
+		status = input_frame(connection, bytes + used, size - used, &frame);
+		if (status == 0 && connection->admitted)
 			*needed = frame.size;
 		if (status <= 0)
 			break;
-		status = connection->admitted ? 1 : input_admit(connection, &frame);
+		status = connection->admitted ? 1 : login_begin(connection, &frame);
 		if (status > 0)
 			status = protocol_handle(connection, &frame);
 		else if (status == 0)
@@ -185,24 +224,49 @@ static bool input_take(struct connection *connection, const unsigned char *bytes
 	return tls_feed(connection->tls, bytes, size) && input_decrypt(connection);
 }
 
+/* A stranger has said so many bytes, which were handled as far as they can be. */
+static void input_strange(struct connection *connection, size_t size)
+{
+	connection->stranger.heard += size;
+	if (!stranger_hold(connection, input_held(connection)))
+		return;
+	if (stranger_room(connection) == 0 && connection->login == NULL)
+		input_fail(connection, -EMSGSIZE); /* with TLS: a handshake without end */
+}
+
+static void input_end(struct connection *connection, int status)
+{
+	const struct login *login = connection->login;
+
+	if (status == UV_EOF && login != NULL && login_has_more(login, connection->input_size)) {
+		uv_read_stop((uv_stream_t *)&connection->tcp); /* it ends when this is handled */
+		return;
+	}
+	if (status != UV_EOF && status != UV_ECONNRESET)
+		connection->why = uv_strerror(status);
+	connection_close(connection);
+}
+
 static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
 	struct connection *connection = stream->data;
+	bool room;
 
 	if (size == 0 || connection->closing)
 		return;
-	if (size > 0) {
-		connection->loop->stats.bytes_in += (uint64_t)size;
-		connection_dirty(connection);
-	}
 	if (size < 0) {
-		if (size != UV_EOF && size != UV_ECONNRESET)
-			connection->why = uv_strerror((int)size);
-		connection_close(connection);
-	} else if (!input_take(connection, (const unsigned char *)buffer->base, (size_t)size)) {
+		input_end(connection, (int)size);
+		return;
+	}
+	connection->loop->stats.bytes_in += (uint64_t)size;
+	connection_dirty(connection);
+	if (!input_take(connection, (const unsigned char *)buffer->base, (size_t)size))
 		input_fail(connection, -ENOMEM);
-	} else if (size == LOOP_INPUT_SIZE && !connection->closing) {
-		connection->more = true;
+	else if (!connection->closing && !connection->admitted)
+		input_strange(connection, (size_t)size);
+	room = connection->admitted || stranger_room(connection) > 0;
+	if (!connection->closing && (size == LOOP_INPUT_SIZE || !room)) {
+		connection->more = room;
 		uv_read_stop(stream);
 	}
 }

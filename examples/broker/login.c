@@ -10,6 +10,7 @@
 
 #include <baton/pool.h>
 
+#include "address.h"
 #include "broker.h"
 #include "connection.h"
 #include "log.h"
@@ -17,24 +18,59 @@
 #include "must.h"
 
 #define LOGIN_NICE 10
-#define LOGIN_BAD_PASSWORD 4 /* return codes of CONNACK, 3.2.2.3 */
-#define LOGIN_NOT_AUTHORISED 5
+#define LOGIN_USER_LOGGED 128 /* bytes of a user's name in the log */
+
+enum login_code { /* return codes of CONNACK, 3.2.2.3 */
+	          LOGIN_UNAVAILABLE = 3,
+	          LOGIN_BAD_PASSWORD = 4,
+	          LOGIN_NOT_AUTHORISED = 5,
+};
+
+enum login_verdict {
+	LOGIN_GOOD,
+	LOGIN_BAD,
+	LOGIN_TOO_MANY,
+	LOGIN_UNCHECKED, /* nobody wants to know any more */
+};
 
 struct login {
+	struct turns_item item; /* first: an item is its login */
 	struct baton_plain_job job;
-	struct baton_task done;
-	struct connection *connection; /* charged */
-	bool good;
+	struct baton_task step;  /* of each hop in turn */
+	struct baton_task leave; /* once, at any time before the last hop */
+	struct logins *logins;
+	struct connection *connection; /* charged, until the verdict */
+	enum login_verdict verdict;
+	uint64_t address;
+	size_t packet_size; /* the CONNECT's */
 	struct slice user;
 	const char *password;
 	size_t size;
 	char text[];
 };
 
-static int login_refuse(struct connection *connection, uint8_t return_code, const char *why)
+size_t login_memory(const struct login *login)
 {
-	const unsigned char connack[4] = {CODEC_CONNACK << 4, 2, 0, return_code};
-	struct packet *packet = packet_create_own(connack, sizeof(connack));
+	return login != NULL ? sizeof(*login) + login->size : 0;
+}
+
+bool login_has_more(const struct login *login, size_t kept)
+{
+	return kept > login->packet_size;
+}
+
+static int login_admit(struct connection *connection)
+{
+	connection->admitted = true;
+	stranger_forget(connection);
+	return 1;
+}
+
+static int login_refuse(struct connection *connection, enum login_code code, const char *why)
+{
+	unsigned char connack[4];
+	struct packet *packet =
+		packet_create_own(connack, codec_put_connack(connack, false, (uint8_t)code));
 
 	if (packet != NULL)
 		output_append(connection, packet);
@@ -42,80 +78,167 @@ static int login_refuse(struct connection *connection, uint8_t return_code, cons
 	return -EACCES;
 }
 
-static void login_destroy(struct login *login)
+static void login_next(struct login *login, struct baton_resource *resource, baton_task_fn run)
 {
-	explicit_bzero(login->text, login->size);
-	free(login);
+	baton_task_init(&login->step, run, NULL);
+	must(baton_submit(resource, &login->step), "login");
 }
 
-/* At the end nobody looks at passwords any more, and nobody is told that his is wrong. */
-static bool login_hurried(const struct login *login)
+static int login_run_end(struct baton_task *task)
 {
-	/* Relaxed: a hint. Who has seen it in login_run() submitted us after that. */
-	return __atomic_load_n(&login->connection->loop->broker->ending, __ATOMIC_RELAXED);
+	struct login *login = baton_container_of(task, struct login, step);
+
+	explicit_bzero(login->text, login->size);
+	free(login);
+	return 0;
+}
+
+static void login_tell(struct connection *connection, const struct login *login)
+{
+	const struct slice user = login->user;
+
+	switch (login->verdict) {
+	case LOGIN_GOOD:
+		login_admit(connection);
+		connection_pause(connection); /* until the end of this turn */
+		connection_read_on(connection);
+		return;
+	case LOGIN_BAD:
+		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
+		         user.size < LOGIN_USER_LOGGED ? (int)user.size : LOGIN_USER_LOGGED,
+		         user.bytes);
+		login_refuse(connection, LOGIN_BAD_PASSWORD, "wrong name or password");
+		break;
+	case LOGIN_TOO_MANY:
+		login_refuse(connection, LOGIN_UNAVAILABLE, "more than --max-logins wait");
+		break;
+	case LOGIN_UNCHECKED: /* nobody is told that his password is wrong because of the end */
+		connection->why = "the broker ends";
+		break;
+	}
+	connection_close(connection);
 }
 
 /* On the loop's thread, with the verdict. */
-static int login_run_done(struct baton_task *task)
+static int login_run_told(struct baton_task *task)
 {
-	struct login *login = baton_container_of(task, struct login, done);
+	struct login *login = baton_container_of(task, struct login, step);
 	struct connection *connection = login->connection;
 
-	if (!connection->closing && login->good) {
-		connection->admitted = true;
-		connection_read_on(connection);
-	} else if (!connection->closing && login_hurried(login)) {
-		connection_fail(connection, "the broker ends");
-	} else if (!connection->closing) {
-		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "user \"%.*s\": wrong name or password",
-		         (int)login->user.size, login->user.bytes);
-		login_refuse(connection, LOGIN_BAD_PASSWORD, "wrong name or password");
-		connection_close(connection);
-	}
-	login_destroy(login);
+	connection->login = NULL;
+	if (!connection->closing)
+		login_tell(connection, login);
+	/* Behind its `leave`, which this thread has submitted before, if at all. */
+	login_next(login, &login->logins->resource, login_run_end);
 	connection_release(connection, CONNECTION_REFERENCE);
 	return 0;
 }
 
+static void login_decide(struct login *login, enum login_verdict verdict)
+{
+	login->verdict = verdict;
+	login_next(login, &login->connection->resource, login_run_told);
+}
+
+/* ---- Under the baton of the logins, but for login_check() ---- */
+
+static void login_check(struct baton_plain_job *job);
+
+static void logins_go_on(struct logins *logins)
+{
+	while (logins->checking < BROKER_SLOW_WORKERS && logins->turns.count > 0) {
+		struct login *login = (struct login *)turns_take(&logins->turns);
+
+		logins->checking++;
+		baton_plain_job_init(&login->job, login_check, NULL);
+		must(baton_pool_submit(logins->broker->slow_pool, &login->job), "check");
+	}
+}
+
+static int login_run_checked(struct baton_task *task)
+{
+	struct login *login = baton_container_of(task, struct login, step);
+	struct logins *logins = login->logins;
+
+	logins->checking--;
+	logins_go_on(logins);
+	login_decide(login, login->verdict);
+	return 0;
+}
+
 /* In the pool for slow things. */
-static void login_run(struct baton_plain_job *job)
+static void login_check(struct baton_plain_job *job)
 {
 	struct login *login = baton_container_of(job, struct login, job);
-	struct broker *broker = login->connection->loop->broker;
+	struct broker *broker = login->logins->broker;
 
 	/* The thread's: this is long work, and I/O comes first. No matter if that is refused. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOGIN_NICE);
-	if (!__atomic_load_n(&broker->ending, __ATOMIC_RELAXED))
-		login->good = passwords_check(&broker->passwords, login->user, login->password);
-	must(baton_submit(&login->connection->resource, &login->done), "login");
+	if (__atomic_load_n(&broker->ending, __ATOMIC_RELAXED)) /* a hint */
+		login->verdict = LOGIN_UNCHECKED;
+	else
+		login->verdict = passwords_check(&broker->passwords, login->user, login->password)
+		                         ? LOGIN_GOOD
+		                         : LOGIN_BAD;
+	login_next(login, &login->logins->resource, login_run_checked);
 }
 
-static int login_start(struct connection *connection, struct slice user, struct slice password)
+static int login_run_enter(struct baton_task *task)
+{
+	struct login *login = baton_container_of(task, struct login, step);
+	struct logins *logins = login->logins;
+	struct turns_item *out = turns_add(&logins->turns, login->address, &login->item);
+
+	if (out != NULL)
+		login_decide((struct login *)out, LOGIN_TOO_MANY);
+	logins_go_on(logins);
+	return 0;
+}
+
+/* One that does not wait has been taken, or has its verdict, already. */
+static int login_run_leave(struct baton_task *task)
+{
+	struct login *login = baton_container_of(task, struct login, leave);
+
+	if (login->item.address == NULL)
+		return 0;
+	turns_remove(&login->logins->turns, &login->item);
+	login_decide(login, LOGIN_UNCHECKED);
+	return 0;
+}
+
+void login_leave(struct login *login)
+{
+	baton_task_init(&login->leave, login_run_leave, NULL);
+	must(baton_submit(&login->logins->resource, &login->leave), "leave");
+}
+
+/* ---- The connection's ---- */
+
+static int login_start(struct connection *connection, const struct codec_frame *frame,
+                       struct slice user, struct slice password)
 {
 	const size_t size = user.size + password.size + 1;
 	struct login *login = malloc(sizeof(*login) + size);
-	int status;
 
 	if (login == NULL)
 		return -ENOMEM;
+	*login = (struct login){
+		.logins = &connection->loop->broker->logins,
+		.connection = connection,
+		.address = connection_network(connection),
+		.packet_size = frame->size,
+		.user = {login->text, user.size},
+		.password = login->text + user.size,
+		.size = size,
+	};
 	memcpy(login->text, user.bytes, user.size);
 	memcpy(login->text + user.size, password.bytes, password.size);
 	login->text[user.size + password.size] = '\0';
-	login->user = (struct slice){login->text, user.size};
-	login->password = login->text + user.size;
-	login->size = size;
-	login->connection = connection;
-	login->good = false;
-	baton_plain_job_init(&login->job, login_run, NULL);
-	baton_task_init(&login->done, login_run_done, NULL);
 	connection_charge(connection, CONNECTION_REFERENCE);
-	connection_pause(connection);
-	status = baton_pool_submit(connection->loop->broker->slow_pool, &login->job);
-	if (status == 0)
-		return 0;
-	login_destroy(login);
-	connection_release(connection, CONNECTION_REFERENCE);
-	return status;
+	connection->login = login;
+	login_next(login, &login->logins->resource, login_run_enter);
+	return 0;
 }
 
 int login_begin(struct connection *connection, const struct codec_frame *frame)
@@ -123,18 +246,28 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	const struct broker_options *options = &connection->loop->broker->options;
 	struct codec_connect connect;
 
-	if (options->password_file == NULL || codec_connect(frame, &connect) != 0) {
-		connection->admitted = true; /* what is wrong with it is found by protocol.c */
-		return 1;
-	}
-	if (connect.user_name.bytes == NULL) {
-		connection->admitted = options->anonymous;
+	if (options->password_file == NULL || codec_connect(frame, &connect) != 0)
+		return login_admit(connection); /* what is wrong with it is found by protocol.c */
+	if (connect.user_name.bytes == NULL)
 		return options->anonymous
-		               ? 1
+		               ? login_admit(connection)
 		               : login_refuse(connection, LOGIN_NOT_AUTHORISED, "anonymous");
-	}
 	if (connect.password.bytes == NULL ||
 	    memchr(connect.password.bytes, '\0', connect.password.size) != NULL)
 		return login_refuse(connection, LOGIN_BAD_PASSWORD, "no password");
-	return login_start(connection, connect.user_name, connect.password);
+	return login_start(connection, frame, connect.user_name, connect.password);
+}
+
+int logins_init(struct logins *logins, struct broker *broker)
+{
+	baton_resource_init(&logins->resource, logins, "logins", &broker->config, NULL);
+	logins->broker = broker;
+	return turns_init(&logins->turns, broker->options.logins_max);
+}
+
+void logins_deinit(struct logins *logins)
+{
+	baton_resource_close(&logins->resource);
+	baton_resource_deinit(&logins->resource);
+	turns_deinit(&logins->turns);
 }

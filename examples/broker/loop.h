@@ -19,6 +19,7 @@
 #include <baton/timer.h>
 
 #include "stats.h"
+#include "stranger.h"
 #include "tls.h"
 
 struct broker;
@@ -53,6 +54,7 @@ struct loop {
 	struct ssl_ctx_st *tls; /* for new connections that speak it */
 	struct connection *connections;
 	struct connection *dirty;
+	struct strangers strangers;
 	struct loop_stats stats;
 	pthread_t thread;
 	unsigned char input[LOOP_INPUT_SIZE];

@@ -33,12 +33,18 @@ static const char usage[] =
 	"  --password-file FILE    lines `user:hash`, the hash as crypt(3) has it\n"
 	"  --allow-anonymous       also who gives no user name. Without a password file\n"
 	"                          everybody may, if the host is this one alone\n"
+	"  --max-logins N          passwords that wait to be checked; beyond, of the address with\n"
+	"                          the most the newest is refused (1000)\n"
 	"  --deny-subscribe FILTER nobody may subscribe to it, or to a filter that it covers\n"
 	"                          (but who may subscribe to `#` gets what lies there); may be\n"
 	"                          given again\n"
 	"\n"
 	"Limits\n"
 	"  --max-packet BYTES      a larger packet ends its connection (1M)\n"
+	"  --max-connect BYTES     a larger CONNECT ends its connection (80K)\n"
+	"  --max-strangers BYTES   of memory for what clients have sent that were not let in yet,\n"
+	"                          all together; beyond, the one with the most is disconnected\n"
+	"                          (16M)\n"
 	"  --max-buffered BYTES    of memory for what waits for one subscriber's socket (a small\n"
 	"                          message takes some 300); beyond, QoS 0 is dropped, and\n"
 	"                          QoS 1 and 2 wait (1M)\n"
@@ -105,6 +111,10 @@ static const struct option_rule rules[] = {
 	{"workers", AT(workers), KIND_UINT, 0, BATON_POOL_WORKERS_MAX},
 	/* The largest packet that the protocol has, and a header. */
 	{"max-packet", AT(packet_max), KIND_SIZE, 64, 268435455 + 5},
+	/* The largest CONNECT has five fields of 64K. */
+	{"max-connect", AT(connect_max), KIND_SIZE, 64, 14 + 5 * (2 + 65535)},
+	{"max-strangers", AT(strangers_max), KIND_SIZE, 4096, 1ULL << 40},
+	{"max-logins", AT(logins_max), KIND_SIZE, 1, 1 << 20},
 	{"max-buffered", AT(buffered_max), KIND_SIZE, 1024, 1ULL << 40},
 	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
@@ -218,6 +228,9 @@ static void options_default(struct broker_options *options)
 		.threads = 2,
 		.window = 100,
 		.packet_max = (size_t)1 << 20,
+		.connect_max = (size_t)80 << 10, /* one field as large as can be, and the rest */
+		.strangers_max = (size_t)16 << 20,
+		.logins_max = 1000,
 		.buffered_max = (size_t)1 << 20,
 		.queued_max = 10000,
 		.queued_bytes_max = (size_t)64 << 20,

@@ -25,6 +25,9 @@ struct broker_options {
 	unsigned int session_expiry;  /* for who is away to come back; 0: for ever */
 	size_t sessions_max;          /* with clean session 0 */
 	size_t packet_max;            /* bytes of one packet from a client */
+	size_t connect_max;           /* and of its CONNECT */
+	size_t strangers_max;         /* memory of all that were not let in yet */
+	size_t logins_max;            /* passwords that wait to be checked */
 	size_t buffered_max;          /* memory that waits for one subscriber's socket */
 	size_t queued_max;            /* messages that wait for one session */
 	size_t queued_bytes_max;      /* and their memory */

@@ -40,17 +40,23 @@ static void trace(const struct client *client, const char *arrow, const char *wo
 
 struct client *client_open(const char *name)
 {
+	return client_open_from(name, "127.0.0.1");
+}
+
+struct client *client_open_from(const char *name, const char *from)
+{
 	struct client *client = calloc(1, sizeof(*client));
 	const struct sockaddr_in address = {
 		.sin_family = AF_INET,
 		.sin_port = htons((uint16_t)server_port()),
 		.sin_addr = {htonl(INADDR_LOOPBACK)},
 	};
+	const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {inet_addr(from)}};
 	const int on = 1;
 
 	client->name = name;
 	client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (client->fd < 0 ||
+	if (client->fd < 0 || bind(client->fd, (const struct sockaddr *)&own, sizeof(own)) != 0 ||
 	    connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
 		story_fail("%s: connect: %s", name, strerror(errno));
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

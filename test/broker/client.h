@@ -26,8 +26,9 @@ struct client {
 	unsigned int last_id; /* of what the helpers below have sent */
 };
 
-/* Connects a socket and says nothing. */
+/* Connects a socket and says nothing; from an address of this machine's own. */
 struct client *client_open(const char *name);
+struct client *client_open_from(const char *name, const char *address);
 
 /* Connects and is welcome: CONNECT with these words, of which the id is the first. */
 struct client *client_join(const char *words);

@@ -48,6 +48,9 @@ const char *server_await_said(const char *words);
 /* A file without a name, for what a broker is to read at its start. */
 int memfd_open(void);
 
+/* One with a name, until the next call, and this text: gone when this process ends. */
+const char *file_write(const char *text);
+
 /* What it uses now. */
 unsigned int server_files(void);
 size_t server_memory(void);

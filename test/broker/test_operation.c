@@ -11,14 +11,6 @@
 
 #include "server.h"
 
-/* "secret", as our broker and as mosquitto has it in a file. */
-#define HASHED                                                                                     \
-	"alice:$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"                       \
-	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
-#define HASHED_MOSQUITTO                                                                           \
-	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
-	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
-
 /* What a command says on either stream, until the next call. */
 static const char *run(const char *command, int *status)
 {
@@ -175,40 +167,6 @@ STORY(streams_may_be_closed, .mosquitto = "has other options")
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
 }
 
-/* A file of this process's, gone when it ends. */
-static const char *write_file(const char *text)
-{
-	static char path[64];
-	int fd = memfd_open();
-
-	check(write(fd, text, strlen(text)) == (ssize_t)strlen(text), "no file");
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
-	return path;
-}
-
-static void start_with_passwords(const char *more)
-{
-	char options[128];
-
-	snprintf(options, sizeof(options), "--password-file %s%s",
-	         write_file(server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED), more);
-	start_server(options);
-}
-
-/* The standard has 4 for a wrong password and 5 for who may not; mosquitto always says 5. */
-static void refused(const char *words)
-{
-	struct client *client = open_client("stranger");
-	const char *answer;
-
-	say(client, "CONNECT %s", words);
-	answer = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
-	check(answer != NULL &&
-	              (strcmp(answer, "CONNACK 0 4") == 0 || strcmp(answer, "CONNACK 0 5") == 0),
-	      "%s: got %s", words, answer != NULL ? answer : "nothing");
-	expect_closed(client);
-}
-
 /* What is there in place of a hash may be the password: nobody could ever log in. */
 STORY(passwords_are_hashed, .mosquitto = "has other options")
 {
@@ -217,102 +175,10 @@ STORY(passwords_are_hashed, .mosquitto = "has other options")
 	int status;
 
 	snprintf(arguments, sizeof(arguments), "--port 0 --password-file %s",
-	         write_file("# users\nalice:secret\n"));
+	         file_write("# users\nalice:secret\n"));
 	said = run_broker(arguments, &status);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "wait status %d", status);
 	check(strstr(said, "line 2") != NULL, "says %s", said);
-}
-
-STORY(passwords_are_asked_for)
-{
-	start_with_passwords("");
-	join("a clean user=alice password=secret");
-	refused("b clean user=alice password=Secret");
-	refused("c clean user=alice password=");
-	refused("d clean user=alice");
-	refused("e clean user=bob password=secret");
-	refused("f clean");
-}
-
-STORY(passwords_and_strangers)
-{
-	start_with_passwords(" --allow-anonymous");
-	join("a clean user=alice password=secret");
-	join("b clean");
-	refused("c clean user=alice password=wrong");
-}
-
-STORY(passwords_are_read_again_at_sighup)
-{
-	char empty[sizeof(HASHED_MOSQUITTO)];
-	const char *text = server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED;
-	const char *path;
-	struct client *client;
-	char options[128];
-	FILE *file;
-
-	memset(empty, '\n', sizeof(empty));
-	memcpy(empty, "# nobody", 8);
-	empty[strlen(text)] = '\0';
-	path = write_file(empty);
-	snprintf(options, sizeof(options), "--password-file %s", path);
-	start_server(options);
-	refused("a clean user=alice password=secret");
-	file = fopen(path, "r+");
-	check(file != NULL && fputs(text, file) > 0 && fclose(file) == 0, "cannot write");
-	kill(server_pid(), SIGHUP);
-	story_sleep(story_scaled(500));
-	client = join("a clean user=alice password=secret");
-	/* What cannot be read changes nothing. */
-	check(truncate(path, 3) == 0, "cannot truncate");
-	if (!server_is_mosquitto())
-		kill(server_pid(), SIGHUP);
-	story_sleep(story_scaled(300));
-	ping(client);
-	if (!server_is_mosquitto())
-		join("b clean user=alice password=secret");
-}
-
-/* Whose password is not looked at any more is not told that it is wrong: it would give up. */
-STORY(passwords_are_not_wrong_because_of_the_end)
-{
-	enum { CLIENTS = 100 };
-	struct client *clients[CLIENTS];
-	int status;
-
-	start_with_passwords("");
-	for (int i = 0; i < CLIENTS; i++) {
-		clients[i] = open_client("a");
-		say(clients[i], "CONNECT - clean user=alice password=secret");
-	}
-	story_sleep(50);
-	status = server_stop();
-	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
-	for (int i = 0; i < CLIENTS; i++) {
-		const char *answer = client_next(clients[i], 1000);
-
-		check(answer == NULL || strcmp(answer, "CONNACK 0 0") == 0, "got %s", answer);
-	}
-}
-
-/* A refused client takes nobody over, and leaves no will. */
-STORY(passwords_protect_the_session)
-{
-	struct client *client;
-
-	start_with_passwords("");
-	client = join("a clean user=alice password=secret");
-	subscribe(client, "w:0");
-	refused("a clean user=alice password=wrong will=w message=bye");
-	refused("a clean");
-	expect_silence(client, 200);
-	ping(client);
-}
-
-STORY(passwords_of_strangers_matter_nowhere_else)
-{
-	join("a clean user=anybody password=anything");
-	join("b clean user=anybody");
 }
 
 /* Status 1, and these words. */

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Passwords: who is let in, who is not, and whom those delay who try. */
+#include "client.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server.h"
+
+/* "secret", as our broker and as mosquitto has it in a file. */
+#define HASHED                                                                                     \
+	"alice:$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHl"                       \
+	"xsiS/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"
+#define HASHED_MOSQUITTO                                                                           \
+	"alice:$7$101$FAr3bilWgn8ZhH0y$hMHvfyuG81aCQ61H3nCxnrQHIzNcBKU5pKluGO"                     \
+	"3uIoA6eI1TnxgyomzGaWZVbEsp/6M/AFUHKH82owIQ+R/1eQ==\n"
+
+static void start_with_passwords(const char *more)
+{
+	char options[128];
+
+	snprintf(options, sizeof(options), "--password-file %s%s",
+	         file_write(server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED), more);
+	start_server(options);
+}
+
+/* The standard has 4 for a wrong password and 5 for who may not; mosquitto always says 5. */
+static void await_refusal(struct client *client)
+{
+	const char *answer = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+
+	if (answer == NULL ||
+	    (strcmp(answer, "CONNACK 0 4") != 0 && strcmp(answer, "CONNACK 0 5") != 0))
+		story_fail("got %s", answer != NULL ? answer : "nothing");
+	client_expect_closed(client, CLIENT_PATIENCE_MS);
+}
+
+static void refused(const char *words)
+{
+	struct client *client = client_open("stranger");
+
+	client_say(client, "CONNECT %s", words);
+	await_refusal(client);
+}
+
+STORY(passwords_are_asked_for)
+{
+	start_with_passwords("");
+	join("a clean user=alice password=secret");
+	AT(refused("b clean user=alice password=Secret"));
+	AT(refused("c clean user=alice password="));
+	AT(refused("d clean user=alice"));
+	AT(refused("e clean user=bob password=secret"));
+	AT(refused("f clean"));
+}
+
+STORY(passwords_and_strangers)
+{
+	start_with_passwords(" --allow-anonymous");
+	join("a clean user=alice password=secret");
+	join("b clean");
+	AT(refused("c clean user=alice password=wrong"));
+}
+
+STORY(passwords_are_read_again_at_sighup)
+{
+	char empty[sizeof(HASHED_MOSQUITTO)];
+	const char *text = server_is_mosquitto() ? HASHED_MOSQUITTO : HASHED;
+	const char *path;
+	struct client *client;
+	char options[128];
+	FILE *file;
+
+	memset(empty, '\n', sizeof(empty));
+	memcpy(empty, "# nobody", 8);
+	empty[strlen(text)] = '\0';
+	path = file_write(empty);
+	snprintf(options, sizeof(options), "--password-file %s", path);
+	start_server(options);
+	AT(refused("a clean user=alice password=secret"));
+	file = fopen(path, "r+");
+	check(file != NULL && fputs(text, file) > 0 && fclose(file) == 0, "cannot write");
+	kill(server_pid(), SIGHUP);
+	story_sleep(story_scaled(500));
+	client = join("a clean user=alice password=secret");
+	/* What cannot be read changes nothing. */
+	check(truncate(path, 3) == 0, "cannot truncate");
+	if (!server_is_mosquitto())
+		kill(server_pid(), SIGHUP);
+	story_sleep(story_scaled(300));
+	ping(client);
+	if (!server_is_mosquitto())
+		join("b clean user=alice password=secret");
+}
+
+/* Whose password is not looked at any more is not told that it is wrong: it would give up. */
+STORY(passwords_are_not_wrong_because_of_the_end)
+{
+	enum { CLIENTS = 100 };
+	struct client *clients[CLIENTS];
+	int status;
+
+	start_with_passwords("");
+	for (int i = 0; i < CLIENTS; i++) {
+		clients[i] = open_client("a");
+		say(clients[i], "CONNECT - clean user=alice password=secret");
+	}
+	story_sleep(50);
+	status = server_stop();
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+	for (int i = 0; i < CLIENTS; i++) {
+		const char *answer = client_next(clients[i], 1000);
+
+		check(answer == NULL || strcmp(answer, "CONNACK 0 0") == 0, "got %s", answer);
+	}
+}
+
+/* A refused client takes nobody over, and leaves no will. */
+STORY(passwords_protect_the_session)
+{
+	struct client *client;
+
+	start_with_passwords("");
+	client = join("a clean user=alice password=secret");
+	subscribe(client, "w:0");
+	AT(refused("a clean user=alice password=wrong will=w message=bye"));
+	AT(refused("a clean"));
+	expect_silence(client, 200);
+	ping(client);
+}
+
+STORY(passwords_of_strangers_matter_nowhere_else)
+{
+	join("a clean user=anybody password=anything");
+	join("b clean user=anybody");
+}
+
+/* C ends a password at a NUL, MQTT does not. */
+STORY(passwords_do_not_end_at_a_nul, .mosquitto = "takes what precedes it")
+{
+	struct client *client;
+	const char *answer;
+
+	start_with_passwords("");
+	client = open_client("a");
+	say_hex(client,
+	        "10 22 00 04 'MQTT' 04 c2 00 3c 00 01 'a' 00 05 'alice' 00 0c 'secret' 00 'right'");
+	answer = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+	check(answer != NULL && strncmp(answer, "CONNACK 0 0", 11) != 0, "got %s", answer);
+	expect_closed(client);
+}
+
+/* Clients need not wait for their CONNACK; this one does not even wait for its end. */
+STORY(passwords_hold_back_what_follows)
+{
+	struct client *watch;
+
+	start_with_passwords("");
+	watch = join("watch clean user=alice password=secret");
+	subscribe(watch, "t:1");
+	for (int i = 0; i < 20; i++) {
+		struct client *hasty = open_client("hasty");
+
+		say(hasty, "CONNECT h%d clean user=alice password=secret", i);
+		say(hasty, "PUBLISH q0 t %d", i);
+		say(hasty, "DISCONNECT");
+		shutdown(hasty->fd, SHUT_WR);
+		expect(watch, "PUBLISH q0 t %d", i);
+		expect(hasty, "CONNACK 0 0");
+		expect_closed(hasty);
+	}
+}
+
+static long long log_in(int times)
+{
+	const long long begin = story_clock();
+
+	for (int i = 0; i < times; i++)
+		client_vanish(client_join("good clean user=alice password=secret"));
+	return story_clock() - begin;
+}
+
+/*
+ * Each of those who have gone would cost as much as a good one: a good one must not wait for more
+ * than a few of them.
+ */
+STORY(passwords_of_those_who_have_gone_are_not_checked, .timeout = 60)
+{
+	enum { GONE = 1500, TURNS = 60 };
+	long long undisturbed, took;
+
+	start_with_passwords("");
+	undisturbed = log_in(TURNS);
+	for (int i = 0; i < GONE; i++) {
+		struct client *client = open_client("gone");
+
+		say(client, "CONNECT - clean user=alice password=wrong");
+		client_kill(client);
+	}
+	took = log_in(1);
+	check(took <= undisturbed + 20, "%lld ms for one, %d took %lld before", took, TURNS,
+	      undisturbed);
+}
+
+/* How many have an answer that they have not read. */
+static int answered(struct client *const clients[], int count)
+{
+	int sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		struct pollfd ready = {.fd = clients[i]->fd, .events = POLLIN};
+
+		sum += poll(&ready, 1, 0) > 0;
+	}
+	return sum;
+}
+
+STORY(passwords_are_checked_in_turns_by_address, .timeout = 30,
+      .mosquitto = "checks them in the order in which they come")
+{
+	enum { WRONG = 300, TURNS = 40 };
+	static struct client *wrong[WRONG];
+	struct client *good;
+	int before, after;
+
+	start_with_passwords("");
+	good = client_open_from("good", "127.0.0.2");
+	for (int i = 0; i < WRONG; i++)
+		wrong[i] = open_client("wrong");
+	for (int i = 0; i < WRONG; i++)
+		say(wrong[i], "CONNECT - clean user=alice password=wrong");
+	before = answered(wrong, WRONG);
+	say(good, "CONNECT good clean user=alice password=secret");
+	expect(good, "CONNACK 0 0");
+	after = answered(wrong, WRONG);
+	check(after - before <= TURNS, "%d were before it", after - before);
+	for (int i = 0; i < WRONG; i++)
+		AT(await_refusal(wrong[i]));
+}
+
+/* The newest of the address that has the most is refused, as one that may come again. */
+STORY(passwords_that_wait_are_bounded, .timeout = 30, .mosquitto = "has no such limit")
+{
+	enum { WRONG = 100, MOST = 10 };
+	static struct client *wrong[WRONG];
+	struct client *good;
+	int unavailable = 0;
+
+	start_with_passwords(" --max-logins 10");
+	good = client_open_from("good", "127.0.0.2");
+	for (int i = 0; i < WRONG; i++) {
+		wrong[i] = open_client("wrong");
+		say(wrong[i], "CONNECT - clean user=alice password=wrong");
+	}
+	say(good, "CONNECT good clean user=alice password=secret");
+	expect(good, "CONNACK 0 0");
+	for (int i = 0; i < WRONG; i++) {
+		const char *answer = client_next(wrong[i], story_scaled(CLIENT_PATIENCE_MS));
+
+		check(answer != NULL, "no answer");
+		unavailable += strcmp(answer, "CONNACK 0 3") == 0;
+		check(strcmp(answer, "CONNACK 0 3") == 0 || strcmp(answer, "CONNACK 0 4") == 0,
+		      "got %s", answer);
+		expect_closed(wrong[i]);
+	}
+	check(unavailable > 0, "all were checked");
+}
