@@ -2,7 +2,7 @@
 /*
  * Functions instead of tasks: call (run and return the value), post and async (library's memory).
  */
-#include "resource.h"
+#include "call.h"
 
 #include "atomic.h"
 #include "bound.h"
@@ -23,6 +23,7 @@ struct call {
 struct post {
 	struct baton_task task;
 	baton_call_fn fn;
+	baton_post_cancelled_fn cancelled; /* NULL: nobody is told */
 	void *arg;
 };
 
@@ -54,6 +55,17 @@ int baton__post_run(struct baton_task *task)
 	baton__node_free(post);
 	(void)fn(arg);
 	return 0;
+}
+
+void baton__post_cancelled(struct baton_task *task)
+{
+	struct post *post = baton_container_of(task, struct post, task);
+	baton_post_cancelled_fn cancelled = post->cancelled;
+	void *arg = post->arg;
+
+	baton__node_free(post);
+	if (cancelled)
+		cancelled(arg);
 }
 
 static int async_run(struct baton_task *task)
@@ -302,7 +314,8 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
 	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
 }
 
-BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
+BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
+                      baton_post_cancelled_fn cancelled, void *arg)
 {
 	struct post *post;
 	int error = 0;
@@ -317,11 +330,22 @@ BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, v
 	post = baton__node_alloc();
 	if (!post)
 		return -ENOMEM;
-	*post = (struct post){BATON_TASK_INIT(baton__post_run, NULL), fn, arg};
+	*post = (struct post){BATON_TASK_INIT(baton__post_run, NULL), fn, cancelled, arg};
 	error = baton_submit(resource, &post->task);
 	if (error)
 		baton__node_free(post);
 	return error;
+}
+
+BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	return post(resource, fn, NULL, arg);
+}
+
+BATON_EXPORT int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
+                               baton_post_cancelled_fn cancelled, void *arg)
+{
+	return post(resource, fn, cancelled, arg);
 }
 
 BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,

@@ -5,6 +5,7 @@
 #include "labelled.h"
 
 #include "atomic.h"
+#include "call.h"
 #include "extension.h"
 #include "node.h"
 #include "resource.h"
@@ -14,6 +15,7 @@
 struct post {
 	struct baton_labelled labelled;
 	baton_call_fn fn;
+	baton_post_cancelled_fn cancelled; /* NULL: nobody is told */
 	void *arg;
 };
 
@@ -42,6 +44,17 @@ int baton__post_labelled_run(struct baton_task *task)
 	baton__node_free(post);
 	(void)fn(arg);
 	return 0;
+}
+
+void baton__post_labelled_cancelled(struct baton_task *task)
+{
+	struct post *post = baton_container_of(task, struct post, labelled.task);
+	baton_post_cancelled_fn cancelled = post->cancelled;
+	void *arg = post->arg;
+
+	baton__node_free(post);
+	if (cancelled)
+		cancelled(arg);
 }
 
 BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_task_fn fn,
@@ -97,7 +110,7 @@ BATON_EXPORT int baton_post_labelled(struct baton_resource *resource,
 	post = baton__node_alloc();
 	if (!post)
 		return -ENOMEM;
-	*post = (struct post){.fn = fn, .arg = arg};
+	*post = (struct post){.fn = fn, .cancelled = label->cancelled, .arg = arg};
 	baton_labelled_init(&post->labelled, baton__post_labelled_run, NULL);
 	post->labelled._lane = label->lane;
 	post->labelled._bytes = label->bytes;

@@ -17,8 +17,9 @@
 
 int baton__labelled_run(struct baton_task *task);
 
-/* The function of baton_post_labelled's tasks, whose nodes a cancel must free. */
+/* The function of baton_post_labelled's tasks, and what becomes of one that is cancelled. */
 int baton__post_labelled_run(struct baton_task *task);
+void baton__post_labelled_cancelled(struct baton_task *task);
 
 /* The label of a task; NULL: it has none. */
 BATON_INLINE struct baton_labelled *baton__label(const struct baton_task *task)

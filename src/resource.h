@@ -333,9 +333,6 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 	return true;
 }
 
-/* The run function of baton_post's tasks, whose nodes a cancel must free. */
-int baton__post_run(struct baton_task *task);
-
 /* Puts a mark that is to be looked at before the next task into the inbox of a busy resource.
  * False: it is idle. */
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
@@ -348,9 +345,6 @@ int baton__timer_run(struct baton_task *task);
 void baton__timer_cancelled(struct baton_task *task);
 int baton__trigger_run(struct baton_task *task);
 void baton__trigger_cancelled(struct baton_task *task);
-
-/* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
-bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg);
 
 /* The executor's thread popped the resource's job. */
 void baton__resource_run(struct baton_job *job);

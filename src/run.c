@@ -22,8 +22,10 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
 
 	if (labelled)
 		baton__label_let_go(labelled);
-	if (task->_run == baton__post_run || baton__function(task) == baton__post_labelled_run)
-		baton__node_free(task);
+	if (task->_run == baton__post_run)
+		baton__post_cancelled(task);
+	else if (baton__function(task) == baton__post_labelled_run)
+		baton__post_labelled_cancelled(task);
 	else if (task->_run == baton__timer_run)
 		baton__timer_cancelled(task);
 	else if (task->_run == baton__trigger_run)

@@ -29,8 +29,8 @@ static void *ping(void *none)
 /* The session is busy with this: what is submitted meanwhile waits, sorted by its lane. */
 static void *deliver(void *none)
 {
-	const struct baton_label low = {NULL, 0, 1, false};
-	const struct baton_label high = {NULL, 0, 0, false};
+	const struct baton_label low = {.lane = 1};
+	const struct baton_label high = {.lane = 0};
 	static char texts[PUBLISHES][2] = {"1", "2", "3"};
 	int failed = 0;
 

@@ -82,16 +82,17 @@ struct baton_label {
 	uint32_t bytes;
 	uint8_t lane; /* below BATON_LANES_MAX */
 	bool hold;    /* as hold_tag; not counted if it is run at once */
+	/* Called with the post's `arg` when the post is cancelled, see baton_post_or; or NULL. */
+	baton_post_cancelled_fn cancelled;
 };
 
 #define BATON_LABEL_INIT                                                                           \
 	{                                                                                          \
-		NULL, 0, 0, false                                                                  \
+		NULL, 0, 0, false, NULL                                                            \
 	}
 
 /*
- * As baton_post, with a label, which is stamped now and is the caller's again on return.
- * Cancelled, fn is not called and nobody is told.
+ * As baton_post_or, with a label, which is stamped now and is the caller's again on return.
  *
  * Errors: as for baton_post; -EINVAL: the lane.
  */

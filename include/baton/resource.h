@@ -57,9 +57,9 @@ struct baton_resource_config {
 	 * the baton, save for a continuation that the resource refuses and a task that a bound
 	 * drops when it is submitted. (Those two where calls have nested BATON_NESTING_MAX deep:
 	 * later, when this thread's stack is unwound, or before it sleeps in a wait.) Only for
-	 * tasks of yours: a labelled, windowed or undoable one
-	 * is given as its `task`; not for the library's (posts, timers, triggers, fan-outs). NULL:
-	 * nobody is told.
+	 * tasks of yours: a labelled, windowed or undoable one is given as its `task`; not for the
+	 * library's (posts, timers, triggers, fan-outs), each of which has a way of its own to
+	 * tell. NULL: nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
@@ -198,11 +198,18 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * forget. async: `*future` is set to a reference-counted future, whose value is fn's; end it with
  * baton_future_unref().
  *
- * A post that is cancelled (cancel_pending, a bound that drops, ...) tells nobody, and what `arg`
- * points to is leaked: where that can happen, submit a task, or async.
- * Errors: as for baton_submit, and -ENOMEM. fn has not run and *future is untouched.
+ * post_or: as post, for an `arg` that somebody must give back. If the post is accepted and then
+ * cancelled (cancel_pending, a bound that drops, the shutdown of its executor, a failing
+ * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. It is
+ * called as config->cancelled is. A labelled post has the same as a member of its label
+ * (labelled.h). A cancelled post without such a function only counts in the statistics.
+ * Errors: as for baton_submit, and -ENOMEM. No function has been called, `arg` is the caller's, and
+ * *future is untouched.
  */
 int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg);
+typedef void (*baton_post_cancelled_fn)(void *arg);
+int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
+                  baton_post_cancelled_fn cancelled, void *arg);
 int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                 struct baton_future **future);
 

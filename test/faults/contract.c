@@ -156,6 +156,7 @@ static const struct function {
 	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, ECANCELED, EAGAIN}},
 	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},
 	{"baton_post", {SUBMIT}},
+	{"baton_post_or", {SUBMIT}},
 	{"baton_async", {SUBMIT}},
 	{"baton_resource_close", {EALREADY}},
 	{"baton_resource_close_then", {FIRST, EALREADY}},

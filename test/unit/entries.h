@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every kind of entry that a queue can hold, for test_dropped.c: how it is submitted, and
+ * how somebody is told when it is cancelled.
+ */
+#ifndef BATON_TEST_UNIT_ENTRIES_H
+#define BATON_TEST_UNIT_ENTRIES_H
+
+#include "support.h"
+#include "stash.h"
+
+#include <baton/fan_out.h>
+#include <baton/hooks.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/bound.h>
+#include <baton/extension.h>
+#include <baton/suspend.h>
+#include <baton/tag.h>
+#include <baton/timer.h>
+#include <baton/trigger.h>
+#include <baton/undo.h>
+#include <baton/window.h>
+
+/* What has become of the entry, as the kind's own way to tell has said. */
+static int ran, told;
+
+struct scene {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_resource_stats stats;
+	struct baton_extension extension;
+	struct baton_bound_config bound_config;
+	struct baton_bound bound;
+	struct baton_lane lane;
+	struct baton_lanes lanes;
+	struct stash stash;
+	struct baton_tag tag;
+	struct baton_task occupant, filler, last;
+	struct baton_future future;
+	struct baton_future *async;
+	struct baton_suspension suspension;
+	struct baton_fan_out *fan_out;
+	struct baton_timers *timers;
+	struct baton_trigger trigger;
+	struct baton_timer timer;
+	struct baton_window window;
+	union {
+		struct baton_task task;
+		struct baton_labelled labelled;
+		struct baton_windowed windowed;
+		struct baton_undoable undoable;
+	};
+	const struct kind *kind;
+	const struct way *way;
+	int error;
+};
+
+struct kind {
+	const char *name;
+	int (*submit)(struct scene *scene);
+	/* When all is over: notes what the kind's future says. NULL: its callbacks have said it. */
+	void (*look)(struct scene *scene);
+	bool mark;     /* no task: nothing cancels it */
+	bool labelled; /* with the scene's tag */
+	bool keeps;    /* submit returns 0 though the resource refuses: somebody is told instead */
+};
+
+struct way {
+	const char *name;
+	/* Inside the task that occupies the resource: before and after the kind's submit. */
+	void (*before)(struct scene *scene);
+	void (*after)(struct scene *scene);
+	uint32_t capture_limit;
+	enum { UNBOUNDED, NEWEST, OLDEST } bound;
+	bool labelled; /* only what has a label */
+	bool refuses;  /* the submit, unless the kind keeps that to itself */
+};
+
+/* ---- Kinds ---- */
+
+static int count_run(struct baton_task *task)
+{
+	(void)task;
+	ran++;
+	return 0;
+}
+
+static void count_cancelled(struct baton_task *task)
+{
+	(void)task;
+	told++;
+}
+
+static void *count_call(void *arg)
+{
+	(void)arg;
+	ran++;
+	return NULL;
+}
+
+static void count_post(void *arg)
+{
+	int *counter = arg;
+
+	(*counter)++;
+}
+
+static int submit_task(struct scene *scene)
+{
+	baton_task_init(&scene->task, count_run, NULL);
+	return baton_submit(&scene->resource, &scene->task);
+}
+
+static int submit_with_future(struct scene *scene)
+{
+	baton_task_init(&scene->task, count_run, &scene->future);
+	return baton_submit(&scene->resource, &scene->task);
+}
+
+static void look_at_future(struct scene *scene)
+{
+	told += baton_future_poll(&scene->future) != BATON_PENDING &&
+	        baton_future_status(&scene->future) < 0;
+}
+
+static int submit_labelled(struct scene *scene)
+{
+	int error;
+
+	baton_labelled_init(&scene->labelled, count_run, NULL);
+	baton_labelled_hold_tag(&scene->labelled, &scene->tag);
+	error = baton_submit(&scene->resource, &scene->labelled.task);
+	if (error) /* refused, it keeps its stamp */
+		baton_labelled_set_tag(&scene->labelled, NULL);
+	return error;
+}
+
+static int count_undoable(struct baton_undoable *undoable, struct baton_undo_log *log)
+{
+	(void)undoable;
+	(void)log;
+	ran++;
+	return 0;
+}
+
+static int submit_undoable(struct scene *scene)
+{
+	baton_undoable_init(&scene->undoable, count_undoable, NULL);
+	return baton_submit(&scene->resource, &scene->undoable.task);
+}
+
+static int submit_windowed(struct scene *scene)
+{
+	baton_window_init(&scene->window, &scene->resource, 1);
+	baton_windowed_init(&scene->windowed, &scene->window, count_run, NULL);
+	return baton_submit(&scene->resource, &scene->windowed.task);
+}
+
+static int submit_post(struct scene *scene)
+{
+	return baton_post_or(&scene->resource, count_call, count_post, &told);
+}
+
+static int submit_labelled_post(struct scene *scene)
+{
+	const struct baton_label label = {
+		.tag = &scene->tag, .hold = true, .cancelled = count_post};
+
+	return baton_post_labelled(&scene->resource, &label, count_call, &told);
+}
+
+/* Nobody has asked to be told: the counters alone know. */
+static int submit_plain_post(struct scene *scene)
+{
+	return baton_post(&scene->resource, count_call, NULL);
+}
+
+static void look_at_counters(struct scene *scene)
+{
+	struct baton_bound_counts counts;
+
+	told += (int)scene->stats.cancelled;
+	if (scene->way->bound == NEWEST) {
+		baton_bound_read(&scene->bound, &counts);
+		told += (int)counts.dropped;
+	}
+}
+
+static int submit_async(struct scene *scene)
+{
+	return baton_async(&scene->resource, count_call, NULL, &scene->async);
+}
+
+static void look_at_async(struct scene *scene)
+{
+	if (!scene->async)
+		return;
+	told += baton_future_poll(scene->async) != BATON_PENDING &&
+	        baton_future_status(scene->async) < 0;
+	baton_future_unref(scene->async);
+}
+
+static void count_trigger(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	ran += (int)fires;
+}
+
+static void count_fires(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	told += (int)fires;
+}
+
+static int submit_trigger(struct scene *scene)
+{
+	baton_trigger_init(&scene->trigger, &scene->resource, count_trigger, count_fires);
+	return baton_trigger_fire(&scene->trigger);
+}
+
+static int count_timer(struct baton_timer *timer)
+{
+	(void)timer;
+	ran++;
+	return 0;
+}
+
+static void count_dropped(struct baton_timer *timer, int error)
+{
+	(void)timer;
+	MUST(error < 0);
+	told++;
+}
+
+static int submit_timer(struct scene *scene)
+{
+	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+
+	config.source = BATON_TIMERS_VIRTUAL;
+	config.dropped = count_dropped;
+	MUST(baton_timers_create(&scene->timers, &config) == 0);
+	baton_timer_init(&scene->timer, scene->timers, &scene->resource, count_timer);
+	MUST(baton_timer_arm_after(&scene->timer, BATON_SECOND) == 0);
+	(void)baton_timers_advance(scene->timers, 2 * BATON_SECOND);
+	return 0;
+}
+
+static void end_timers(struct scene *scene)
+{
+	MUST(baton_timers_destroy(scene->timers) == 0);
+}
+
+static int count_item(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	ran++;
+	return 0;
+}
+
+static int submit_fan_out(struct scene *scene)
+{
+	const struct baton_fan_out_options options = {count_item, NULL, 0};
+	struct baton_resource *const resources[] = {&scene->resource};
+
+	return baton_fan_out_submit(resources, 1, &options, &scene->fan_out);
+}
+
+static void look_at_fan_out(struct scene *scene)
+{
+	told += baton_future_poll(baton_fan_out_future(scene->fan_out)) != BATON_PENDING &&
+	        baton_fan_out_status(scene->fan_out, NULL) < 0;
+	baton_fan_out_unref(scene->fan_out);
+}
+
+/* A continuation of a future that is complete. */
+static int submit_continuation(struct scene *scene)
+{
+	static struct baton_continuation continuation;
+	struct baton_future promise = BATON_PROMISE_INIT;
+
+	baton_task_init(&scene->task, count_run, NULL);
+	baton_continuation_task(&continuation, &scene->resource, &scene->task);
+	baton_future_then(&promise, &continuation);
+	return baton_future_complete(&promise, 0, NULL);
+}
+
+static int submit_suspension(struct scene *scene)
+{
+	return baton_resource_suspend(&scene->resource, &scene->suspension);
+}
+
+static void look_at_suspension(struct scene *scene)
+{
+	ran += baton_suspension_poll(&scene->suspension);
+	if (ran)
+		MUST(baton_resource_resume(&scene->suspension) == 0);
+}
+
+static int submit_finaliser(struct scene *scene)
+{
+	baton_task_init(&scene->last, count_run, NULL);
+	return baton_resource_close_then(&scene->resource, &scene->last);
+}
+
+static const struct kind kinds[] = {
+	{.name = "task", .submit = submit_task},
+	{.name = "task with a future", .submit = submit_with_future, .look = look_at_future},
+	{.name = "labelled task", .submit = submit_labelled, .labelled = true},
+	{.name = "undoable task", .submit = submit_undoable},
+	{.name = "windowed task", .submit = submit_windowed},
+	{.name = "post", .submit = submit_post},
+	{.name = "labelled post", .submit = submit_labelled_post, .labelled = true},
+	{.name = "post without more", .submit = submit_plain_post, .look = look_at_counters},
+	{.name = "async", .submit = submit_async, .look = look_at_async},
+	{.name = "trigger", .submit = submit_trigger},
+	{.name = "timer", .submit = submit_timer, .look = end_timers, .keeps = true},
+	{.name = "fan-out", .submit = submit_fan_out, .look = look_at_fan_out, .keeps = true},
+	{.name = "continuation", .submit = submit_continuation, .keeps = true},
+	{.name = "suspension",
+         .submit = submit_suspension,
+         .look = look_at_suspension,
+         .mark = true},
+	{.name = "finaliser", .submit = submit_finaliser, .mark = true},
+};
+
+#endif
