@@ -36,7 +36,8 @@ BATON_EXPORT void baton_set_result(void *value)
 	struct baton__frame *frame = frame_of_task();
 
 	BATON_ASSERT(frame);
-	frame->value = value;
+	if (frame->future)
+		frame->value = value;
 }
 
 BATON_EXPORT bool baton_cancel_requested(void)

@@ -42,6 +42,7 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 	uint32_t state = BATON__TOKEN_OUTSTANDING;
 
 	frame->future = NULL;
+	frame->value = BATON__DETACHED;
 	/* It waits for the resource no more: a waiter does not help it, and may hold it.
 	 * [F5] release: after the claim; pairs with [F5] in decide, cancel.c */
 	if (future)
@@ -74,6 +75,7 @@ static void unbind(struct baton__frame *frame, struct baton_detached *token)
 	/* [F5] release: as in bind; pairs with [F5] in decide, cancel.c */
 	store_release(&token->_future->_resource, resource);
 	frame->future = token->_future;
+	frame->value = NULL;
 }
 
 BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)

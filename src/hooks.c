@@ -58,12 +58,22 @@ static const struct baton_resource_config *config_of(const struct baton__batch *
 	return batch->resource->_config;
 }
 
+/* Tasks that have failed by their batch alone. */
+static void count_failed(const struct baton__batch *batch, uint32_t tasks)
+{
+	struct baton_resource_stats *stats = baton__stats(batch->resource);
+
+	if (stats)
+		baton__count(&stats->failed, tasks);
+}
+
 /* NONE -> OPEN or REFUSED. Without `entered`. */
 static void begin(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
 
 	batch->count = 0;
+	batch->well = 0;
 	batch->status = config->batch_begin ? config->batch_begin(batch->resource) : 0;
 	batch->phase = batch->status ? BATON__BATCH_REFUSED : BATON__BATCH_OPEN;
 	batch->until_ns =
@@ -132,6 +142,8 @@ static int end(struct baton__batch *batch)
 
 	/* Before the continuations, which may find us here. */
 	batch->phase = BATON__BATCH_NONE;
+	if (status)
+		count_failed(batch, batch->well);
 	if (batch->first || batch->odd)
 		complete_held(batch, status);
 	return status;
@@ -233,13 +245,18 @@ bool baton__batch_enter(struct baton__batch *batch, struct baton_task *task)
 void baton__batch_entered(struct baton__batch *batch, struct baton_future *future, int status,
                           void *value)
 {
+	const bool detached = value == BATON__DETACHED;
+	/* REFUSED: a flush could not begin anew, and there is nothing to wait for. */
+	const bool holds = config_of(batch)->hold_completions && batch->phase == BATON__BATCH_OPEN;
+
 	batch->entered = false;
 	if (!status && batch->failed) {
 		status = batch->failed;
 		value = NULL;
+		count_failed(batch, !detached);
 	}
-	/* REFUSED: a flush could not begin anew, and there is nothing to wait for. */
-	if (future && config_of(batch)->hold_completions && batch->phase == BATON__BATCH_OPEN)
+	batch->well += !status && holds && !detached;
+	if (future && holds)
 		hold(batch, future, status, value);
 	else if (future)
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,

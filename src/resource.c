@@ -68,6 +68,7 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 	copy->helped = load_relaxed(&stats->helped);
 	copy->refused = load_relaxed(&stats->refused);
 	copy->backlog_max = load_relaxed(&stats->backlog_max);
+	copy->failed = load_relaxed(&stats->failed);
 	/* Not one instant's values: a task may have run between two loads. */
 	copy->outstanding = copy->submitted > copy->executed + copy->cancelled
 	                            ? copy->submitted - copy->executed - copy->cancelled

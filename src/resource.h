@@ -6,8 +6,9 @@
  *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
  *                  capturing CAS, cleared by the releasing one.
  *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
- *                  SPECIAL (limit 0, statistics, an extension, hooks; or not looked at since the
- *                  static initialiser: then the first submit or call makes it NORMAL), ATTENTION (a
+ *                  SPECIAL (limit 0, statistics, an extension, hooks, config->failed; or not
+ *                  looked at since the static initialiser: then the first submit or call makes it
+ *                  NORMAL), ATTENTION (a
  *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
  *                  the mark's push, or by the task that shelves; cleared when the runner takes the
  *                  inbox, only while BUSY), CLOSED (for good; says what ATTENTION says, too).
@@ -102,6 +103,9 @@ extern struct baton_future baton__marks[5];
 /* A struct baton__awaiter, too: what waits for the suspension to take effect. */
 #define BATON__MARK_SUSPEND (&baton__marks[3])
 #define BATON__MARK_KICK (&baton__marks[4]) /* its function is called, see baton__kick */
+
+/* A frame's `value` when the running task is detached: what its function returns is ignored. */
+#define BATON__DETACHED ((void *)baton__marks)
 
 struct baton__awaiter {
 	struct baton__counted counted;
@@ -205,7 +209,8 @@ BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 /* The mode of an open resource of which nothing is asked. */
 BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
-	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource)
+	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
+	                       (resource->_config && resource->_config->failed)
 	               ? BATON__SPECIAL
 	               : BATON__NORMAL;
 }

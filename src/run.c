@@ -8,6 +8,7 @@
 
 #include "atomic.h"
 #include "bound.h"
+#include "call.h"
 #include "extension.h"
 #include "hooks.h"
 #include "kick.h"
@@ -59,11 +60,27 @@ void baton__cancel_task(struct baton_resource *resource, struct baton_task *task
 	baton__cancel_entered(resource, task);
 }
 
+void baton__task_failed(const struct baton__frame *frame, struct baton_task *task, int status,
+                        bool told)
+{
+	struct baton_resource *resource = frame->resource;
+	const struct baton_resource_config *config = resource->_config;
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (frame->value == BATON__DETACHED)
+		return;
+	if (stats)
+		baton__count(&stats->failed, 1);
+	if (!told && config && config->failed)
+		config->failed(resource, task, status);
+}
+
 BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                                        struct baton_task *task, struct baton__batch *batch)
 {
 	const bool special = resource->_stats != NULL;
 	struct baton_future *future = task->_future;
+	const bool told = future != NULL;
 	struct baton_resource_stats *stats;
 	int status;
 
@@ -80,6 +97,8 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 		return;
 	frame->future = future;
 	status = baton__function(task)(task); /* last touch of the task */
+	if (BATON_UNLIKELY(status))
+		baton__task_failed(frame, task, status, told);
 	/* NULL: it was detached, and may be complete, and gone. */
 	future = frame->future;
 	frame->future = NULL;

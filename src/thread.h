@@ -48,7 +48,7 @@ struct baton__frame {
 	struct baton__frame *below;
 	struct baton_resource *resource; /* NULL: a callback that holds no baton, see place.h */
 	struct baton_future *future;     /* of the running task, or NULL */
-	void *value;                     /* baton_set_result */
+	void *value;                     /* baton_set_result, or BATON__DETACHED */
 	struct baton_task *after;        /* to be fired after the release: awaits, the finaliser */
 	struct baton__batch *batch;      /* hooks.h: while a resource with hooks is drained */
 };

@@ -36,8 +36,9 @@
  * in the order of the tasks: who sees it complete (waits, polls, continuations, the return of
  * baton_call) knows that the batch has ended well. Until then it is running: a cancel returns
  * -EINPROGRESS. If batch_end fails with a status, futures whose tasks did not fail by themselves
- * complete as failed with that status and without a value. Tasks without a future, and all without
- * hold_completions, have nobody to be told: then only the hook knows. A task that was cancelled
+ * complete as failed with that status and without a value, and the statistics count their tasks as
+ * failed, and those without a future as well (config->failed is for what a task's function returns,
+ * and is not called). Without hold_completions only the hook knows. A task that was cancelled
  * before it was entered completes at once; so does one whose completion was detached, when it is
  * made. (No memory to remember a completion: the batch ends with that task.)
  *

@@ -63,6 +63,15 @@ struct baton_resource_config {
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
+	 * Called for each task that has no future and whose function has returned a status: under
+	 * the baton, after the function and before the next task. `task` is a name: its memory is
+	 * as the function has left it, so the callback may follow the pointer only where no
+	 * function of the resource's tasks frees or submits its task before it returns a status.
+	 * The callback may then free the task itself. Not for a task that is detached. NULL: the
+	 * statistics alone count the failure.
+	 */
+	void (*failed)(struct baton_resource *resource, struct baton_task *task, int status);
+	/*
 	 * Drain hooks, see hooks.h: called around each run of consecutive tasks: 0, or a status.
 	 * Both NULL, and hold_completions false: none.
 	 */
@@ -77,7 +86,8 @@ struct baton_resource_config {
 #define BATON_QUANTUM 64
 #define BATON_RESOURCE_CONFIG_INIT                                                                 \
 	{                                                                                          \
-		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, 0, 0, false      \
+		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0,      \
+			false                                                                      \
 	}
 
 /*
@@ -95,6 +105,7 @@ struct baton_resource_stats {
 	uint64_t helped;      /* times a waiter took the queued resource's baton */
 	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
 	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
+	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
 };
 
 struct baton_resource {

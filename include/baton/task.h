@@ -30,7 +30,8 @@ struct baton_task;
 struct baton_future;
 
 /*
- * What a task does. Returns 0, or a status: the task has failed with it, and its future says so.
+ * What a task does. Returns 0, or a status: the task has failed with it, and its future says so;
+ * without a future, the `failed` of its resource's config and statistics (resource.h).
  *
  * It runs with the resource's baton held: nothing else of the same resource runs meanwhile, and
  * everything earlier tasks of the resource did is visible. It may submit to any resource, free or
