@@ -236,14 +236,15 @@ static void count_dropped(struct baton_timer *timer, int error)
 static int submit_timer(struct scene *scene)
 {
 	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	int error;
 
 	config.source = BATON_TIMERS_VIRTUAL;
 	config.dropped = count_dropped;
 	MUST(baton_timers_create(&scene->timers, &config) == 0);
 	baton_timer_init(&scene->timer, scene->timers, &scene->resource, count_timer);
-	MUST(baton_timer_arm_after(&scene->timer, BATON_SECOND) == 0);
+	error = baton_timer_arm_after(&scene->timer, BATON_SECOND);
 	(void)baton_timers_advance(scene->timers, 2 * BATON_SECOND);
-	return 0;
+	return error;
 }
 
 static void end_timers(struct scene *scene)
@@ -316,7 +317,7 @@ static const struct kind kinds[] = {
 	{.name = "post without more", .submit = submit_plain_post, .look = look_at_counters},
 	{.name = "async", .submit = submit_async, .look = look_at_async},
 	{.name = "trigger", .submit = submit_trigger},
-	{.name = "timer", .submit = submit_timer, .look = end_timers, .keeps = true},
+	{.name = "timer", .submit = submit_timer, .look = end_timers},
 	{.name = "fan-out", .submit = submit_fan_out, .look = look_at_fan_out, .keeps = true},
 	{.name = "continuation", .submit = submit_continuation, .keeps = true},
 	{.name = "suspension",
