@@ -307,7 +307,7 @@ bench-quick: build/bench/bench build/bench/counts ## the same with shorter sampl
 bench-plots: | build/deps/bench ## pictures of the last run's figures: build/bench/plots/*.svg
 	$(Q)test/bench/plots/plots.sh build/bench/data build/bench/plots
 
-# ---- Load on the broker, ours and mosquitto; see test/broker_bench/README.md ----
+# ---- Load on the broker, ours and others; FLASHMQ=path; see test/broker_bench/README.md ----
 LOAD_SOURCES := $(wildcard test/broker_bench/*.c)
 
 build/test/broker_bench/%.o: test/broker_bench/%.c build/flags | build/deps/build
@@ -324,7 +324,7 @@ build/broker_bench/load: $(LOAD_SOURCES:%.c=build/%.o)
 
 .PHONY: bench-broker check-load
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
-	$(Q)test/broker_bench/run.sh $(BENCH_ARGS)
+	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
 
 check-load: build/broker_bench/load ## the broker's load generator finds the faults put in
 	$(Q)timeout 60 $< --selftest

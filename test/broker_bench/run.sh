@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Loads baton's broker and Debian's mosquitto in turn with the same scenarios and equal settings,
-# and prints one table of medians; each run has a fresh broker on a port of its own. Run at the top
-# of the repository when the broker and the generator are built (make bench-broker).
+# Loads baton's broker, Debian's mosquitto and FlashMQ in turn with the same scenarios and equal
+# settings, and prints one table of medians; each run has a fresh broker on a port of its own. Run
+# at the top of the repository when the broker and the generator are built (make bench-broker).
+# FlashMQ is no package of Debian's: FLASHMQ=path says where it is; without, and not in PATH, it is
+# left out.
 #
 #	run.sh [--quick] [--runs N] [--only TEXT]	TEXT: part of a scenario's name
 #
@@ -55,6 +57,14 @@ if [ -z "$mosquitto" ]; then
 	contenders=baton
 	paced_contenders='baton baton-1-loop'
 fi
+flashmq=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v "${FLASHMQ:-flashmq}")
+if [ -n "$flashmq" ]; then
+	contenders="$contenders flashmq"
+	paced_contenders="$paced_contenders flashmq"
+elif [ -n "${FLASHMQ:-}" ]; then
+	echo "run.sh: $FLASHMQ is no program" >&2
+	exit 1
+fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/broker-bench.XXXXXX") || exit 1
 pid=
@@ -86,9 +96,41 @@ for option in '--max-buffered 64M' '--max-queued 1000000' '--allow-anonymous'; d
 	esac
 done
 
+# Two threads, as ours. For clients of MQTT 3 it bounds no window of its own. What older ones do not
+# know (tcp_nodelay) is left out for them.
+flashmq_configuration() # port
+{
+	for more in 'tcp_nodelay true' ''; do
+		cat >"$work/flashmq.conf" <<-END
+			allow_anonymous true
+			allow_unsafe_clientid_chars true
+			quiet true
+			log_file $work/flashmq.log
+			thread_count 2
+			client_max_write_buffer_size 67108864
+			max_qos_msg_pending_per_client 65535
+			max_qos_bytes_pending_per_client 67108864
+			listen {
+			protocol mqtt
+			inet_protocol ip4
+			inet4_bind_address 127.0.0.1
+			port $1
+			$more
+			}
+		END
+		if "$flashmq" --test-config --config-file "$work/flashmq.conf" >/dev/null 2>&1; then
+			return
+		fi
+	done
+}
+
 start() # contender port
 {
 	case $1 in
+	flashmq)
+		flashmq_configuration "$2"
+		"$flashmq" --config-file "$work/flashmq.conf" >"$work/log" 2>&1 &
+		;;
 	mosquitto)
 		cat >"$work/mosquitto.conf" <<-END
 			listener $2 127.0.0.1
@@ -171,9 +213,12 @@ scenario() # name contenders generator's-options
 
 mkdir -p build/bench
 : >"$out"
-printf 'baton %s; mosquitto %s; %s CPUs, %s, load %s\n' \
+printf 'baton %s; mosquitto %s;%s %s CPUs, %s, load %s\n' \
 	"$(git describe --always --dirty 2>/dev/null || echo unknown)" \
 	"$("${mosquitto:-false}" -h 2>/dev/null | sed -n 's/^mosquitto version //p')" \
+	"$(if [ -n "$flashmq" ]; then
+		"$flashmq" --version 2>/dev/null | sed -n '1s/.*/ &;/p'
+	fi)" \
 	"$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
 	"$(cut -d ' ' -f 1-3 /proc/loadavg)"
 
