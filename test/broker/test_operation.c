@@ -110,6 +110,30 @@ STORY(an_address_of_ipv6_is_told_in_brackets, .mosquitto = "has other options")
 	check(strncmp(said, "listening on [::1]:", 19) == 0, "says %s", said);
 }
 
+/* Nobody opens a broker to everybody by chance: somebody has to say who may come. */
+STORY(a_host_that_all_can_reach_needs_passwords_or_consent, .timeout = 30,
+      .mosquitto = "has other options")
+{
+	static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:0.0.0.0"};
+	char arguments[128];
+	const char *said;
+	int status;
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+		snprintf(arguments, sizeof(arguments), "--host %s --port 0", hosts[i]);
+		said = run_broker(arguments, &status);
+		if (strstr(said, "not supported") != NULL)
+			continue; /* there is no IPv6 */
+		check(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s: wait status %d: %s",
+		      hosts[i], status, said);
+		check(strstr(said, "open to everybody") != NULL, "says %s", said);
+		check(strstr(said, "listening") == NULL, "says %s", said);
+		strcat(arguments, " --allow-anonymous");
+		said = run_broker_for(1, arguments, &status);
+		check(strstr(said, "listening") != NULL, "says %s", said);
+	}
+}
+
 /* Hosts are often named in two lines of /etc/hosts; here in one of our own. */
 STORY(an_address_that_a_host_has_twice_is_taken_once, .timeout = 20,
       .mosquitto = "has other options")

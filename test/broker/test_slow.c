@@ -247,6 +247,58 @@ STORY(who_did_not_read_is_told_again_with_dup, .timeout = 30)
 		expect(slow, "PUBLISH dup q1 id%d t <%d bytes>", i, PAYLOAD);
 }
 
+/* What was never written is no duplicate: with DUP it would be dropped as one that has come. */
+STORY(who_did_not_read_is_told_without_dup_what_was_not_written, .timeout = 30,
+      .mosquitto = "says DUP with all that it had in flight")
+{
+	enum { PAYLOAD = 60000, COUNT = 400 };
+	struct client *publisher, *stuck;
+	int duplicates = 0;
+
+	start_server("--max-inflight 1000 --max-buffered 64M");
+	publisher = join("publisher clean");
+	stuck = join("stuck alive=0");
+	subscribe(stuck, "t:1");
+	for (unsigned int i = 1; i <= COUNT; i++)
+		publish_long(publisher, "t", i, PAYLOAD);
+	client_kill(stuck);
+	stuck = resume("stuck alive=0");
+	for (int i = 1; i <= COUNT; i++) {
+		const char *got = client_next(stuck, story_scaled(CLIENT_PATIENCE_MS));
+		const bool duplicate = got != NULL && strncmp(got, "PUBLISH dup", 11) == 0;
+
+		check(got != NULL, "nothing came after %d", i - 1);
+		check(!duplicate || duplicates == i - 1, "a duplicate behind a new one: %s", got);
+		duplicates += duplicate;
+	}
+	check(duplicates > 0 && duplicates < COUNT, "%d of %d are duplicates", duplicates, COUNT);
+}
+
+/* Its output was full when it went: what it is told when it comes back does not stop there. */
+STORY(who_did_not_read_and_comes_back_gets_all, .timeout = 30)
+{
+	enum { PAYLOAD = 60000, COUNT = 400 };
+	struct client *publisher, *stuck;
+
+	start_server(server_is_mosquitto() ? "--max-inflight 1000"
+	                                   : "--max-inflight 1000 --max-buffered 100K");
+	publisher = join("publisher clean");
+	stuck = join("stuck alive=0");
+	subscribe(stuck, "t:1");
+	for (int round = 0; round < 3; round++) {
+		for (unsigned int i = 1; i <= COUNT / 2; i++)
+			publish_long(publisher, "t", i, PAYLOAD);
+		client_kill(stuck);
+		stuck = resume("stuck alive=0");
+	}
+	for (int i = 1; i <= 3 * COUNT / 2; i++) {
+		const char *got = client_next(stuck, story_scaled(CLIENT_PATIENCE_MS));
+
+		check(got != NULL, "nothing came after %d", i - 1);
+	}
+	expect_silence(stuck, 100);
+}
+
 /* It must read again some time; else it is disconnected. */
 STORY(who_does_not_read_is_disconnected_in_the_end, .timeout = 40,
       .mosquitto = "waits for as long as the keep alive is kept")
