@@ -3,9 +3,10 @@
  * A request that is answered later: the task sends it and returns; its future completes when the
  * answer comes, or fails when none comes in time. Meanwhile the connection goes on.
  */
+#include "check.h"
+
 #include <baton.h>
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -34,7 +35,7 @@ static void request_send(struct request *request)
 	baton_task_init(&request->task, request_run, &request->future);
 	baton_detached_init(&request->token);
 	baton_deadline_init(&request->deadline, NULL);
-	assert(baton_submit(&connection, &request->task) == 0);
+	CHECK(baton_submit(&connection, &request->task) == 0);
 }
 
 int main(void)
@@ -43,16 +44,16 @@ int main(void)
 
 	request_send(&lost);
 	request_send(&answered);
-	assert(baton_future_poll(&answered.future) == BATON_RUNNING);
+	CHECK(baton_future_poll(&answered.future) == BATON_RUNNING);
 
 	/* The answer comes: on whatever thread reads the socket. */
-	assert(baton_detached_complete(&answered.token, 0, "hello") == 0);
+	CHECK(baton_detached_complete(&answered.token, 0, "hello") == 0);
 	printf("answered: %s\n", (const char *)baton_future_value(&answered.future));
 
 	/* The other one's never does. */
-	assert(baton_future_wait(&lost.future) == 0);
-	assert(baton_future_status(&lost.future) == -ETIMEDOUT);
-	assert(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);
+	CHECK(baton_future_wait(&lost.future) == 0);
+	CHECK(baton_future_status(&lost.future) == -ETIMEDOUT);
+	CHECK(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);
 	printf("lost: timed out\n");
 	return 0;
 }

@@ -5,9 +5,10 @@
  * mouth: each step waits for what the step before it may still have submitted. Nothing is lost, and
  * everything that was counted at the beginning is counted at the end.
  */
+#include "check.h"
+
 #include <baton.h>
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static void flush(struct baton_trigger *trigger, uint64_t fires)
 		struct delivery *delivery = session->unacknowledged;
 
 		session->unacknowledged = delivery->next;
-		assert(baton_detached_complete(&delivery->windowed.token, 0, NULL) == 0);
+		CHECK(baton_detached_complete(&delivery->windowed.token, 0, NULL) == 0);
 		free(delivery);
 	}
 }
@@ -88,10 +89,10 @@ static void *publish(void *arg)
 	struct session *session = arg;
 	struct delivery *delivery = calloc(1, sizeof(*delivery));
 
-	assert(delivery != NULL);
+	CHECK(delivery != NULL);
 	delivery->session = session;
 	baton_windowed_init(&delivery->windowed, &session->window, deliver, NULL);
-	assert(baton_submit(&session->resource, &delivery->windowed.task) == 0);
+	CHECK(baton_submit(&session->resource, &delivery->windowed.task) == 0);
 	return NULL;
 }
 
@@ -99,13 +100,13 @@ static void *publisher(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < MESSAGES; i++)
-		assert(baton_post(&topics[i % TOPICS], publish, &sessions[i % SESSIONS]) == 0);
+		CHECK(baton_post(&topics[i % TOPICS], publish, &sessions[i % SESSIONS]) == 0);
 	return NULL;
 }
 
 static void begin(void)
 {
-	assert(baton_pool_create(NULL, &pool) == 0 && baton_timers_create(&wheel, NULL) == 0);
+	CHECK(baton_pool_create(NULL, &pool) == 0 && baton_timers_create(&wheel, NULL) == 0);
 	config.executor = baton_pool_executor(pool);
 	config.cancelled = deliver_cancelled;
 	for (int i = 0; i < TOPICS; i++)
@@ -130,12 +131,12 @@ static void *say_goodbye(void *arg)
 	(void)baton_timer_stop(&session->keep_alive);
 	(void)baton_trigger_stop(&session->flush);
 	/* What waits for a place is cancelled; then, what is in flight will not be acknowledged. */
-	assert(baton_window_cancel(&session->window) == 0);
+	CHECK(baton_window_cancel(&session->window) == 0);
 	while (session->unacknowledged != NULL) {
 		struct delivery *delivery = session->unacknowledged;
 
 		session->unacknowledged = delivery->next;
-		assert(baton_detached_complete(&delivery->windowed.token, -1, NULL) == 0);
+		CHECK(baton_detached_complete(&delivery->windowed.token, -1, NULL) == 0);
 		free(delivery);
 	}
 	return NULL;
@@ -143,9 +144,9 @@ static void *say_goodbye(void *arg)
 
 static void end_session(struct session *session)
 {
-	assert(baton_call(&session->resource, say_goodbye, session, NULL) == 0);
-	assert(baton_resource_close(&session->resource) == 0);
-	assert(baton_resource_await(&session->resource, NULL) == 0);
+	CHECK(baton_call(&session->resource, say_goodbye, session, NULL) == 0);
+	CHECK(baton_resource_close(&session->resource) == 0);
+	CHECK(baton_resource_await(&session->resource, NULL) == 0);
 	baton_window_deinit(&session->window);
 	baton_resource_deinit(&session->resource);
 }
@@ -157,29 +158,29 @@ int main(void)
 
 	begin();
 	for (int i = 0; i < PUBLISHERS; i++)
-		assert(pthread_create(&publishers[i], NULL, publisher, NULL) == 0);
+		CHECK(pthread_create(&publishers[i], NULL, publisher, NULL) == 0);
 
 	/* 1. Nothing comes in any more: who submits from outside has ended. */
 	for (int i = 0; i < PUBLISHERS; i++)
-		assert(pthread_join(publishers[i], NULL) == 0);
+		CHECK(pthread_join(publishers[i], NULL) == 0);
 	/* 2. The topics are through: the sessions have all that they will get. */
 	for (int i = 0; i < TOPICS; i++) {
-		assert(baton_resource_close(&topics[i]) == 0);
-		assert(baton_resource_await(&topics[i], NULL) == 0);
+		CHECK(baton_resource_close(&topics[i]) == 0);
+		CHECK(baton_resource_await(&topics[i], NULL) == 0);
 		baton_resource_deinit(&topics[i]);
 	}
 	/* 3. Each session stops its timers and triggers, empties its window, closes. */
 	for (int i = 0; i < SESSIONS; i++)
 		end_session(&sessions[i]);
 	/* 4. Nobody is left to arm a timer: the wheel. 5. Nor to hand work off: the pool. */
-	assert(baton_timers_destroy(wheel) == 0);
-	assert(baton_pool_destroy(pool) == 0);
+	CHECK(baton_timers_destroy(wheel) == 0);
+	CHECK(baton_pool_destroy(pool) == 0);
 
 	for (int i = 0; i < SESSIONS; i++) {
 		sent += sessions[i].sent;
 		cancelled += sessions[i].cancelled;
 	}
-	assert(sent + cancelled == PUBLISHERS * MESSAGES);
+	CHECK(sent + cancelled == PUBLISHERS * MESSAGES);
 	printf("%d messages: each was sent, or cancelled at the end\n", PUBLISHERS * MESSAGES);
 	return 0;
 }

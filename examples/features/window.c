@@ -3,9 +3,10 @@
  * Acknowledgements with a receive maximum: of ten messages to a client at most three are in flight;
  * each PUBACK lets the next one go. When the client goes, those that wait are cancelled.
  */
+#include "check.h"
+
 #include <baton.h>
 
-#include <assert.h>
 #include <stdio.h>
 
 #define RECEIVE_MAXIMUM 3
@@ -23,7 +24,7 @@ static int publish(struct baton_task *task)
 {
 	struct message *message = baton_container_of(task, struct message, windowed.task);
 
-	assert(baton_window_in_flight(&window) <= RECEIVE_MAXIMUM);
+	CHECK(baton_window_in_flight(&window) <= RECEIVE_MAXIMUM);
 	(void)baton_detach(&message->windowed.token, 0);
 	printf("-> PUBLISH %d\n", message->number);
 	return 0;
@@ -32,8 +33,8 @@ static int publish(struct baton_task *task)
 static void puback(struct message *message)
 {
 	printf("<- PUBACK  %d\n", message->number);
-	assert(baton_detached_complete(&message->windowed.token, 0, NULL) == 0);
-	assert(baton_future_poll(&message->future) == BATON_DONE);
+	CHECK(baton_detached_complete(&message->windowed.token, 0, NULL) == 0);
+	CHECK(baton_future_poll(&message->future) == BATON_DONE);
 }
 
 int main(void)
@@ -44,18 +45,18 @@ int main(void)
 		messages[i].number = i;
 		baton_future_init(&messages[i].future);
 		baton_windowed_init(&messages[i].windowed, &window, publish, &messages[i].future);
-		assert(baton_submit(&session, &messages[i].windowed.task) == 0);
+		CHECK(baton_submit(&session, &messages[i].windowed.task) == 0);
 	}
-	assert(baton_window_waiting(&window) == 7);
+	CHECK(baton_window_waiting(&window) == 7);
 	for (int i = 0; i < 5; i++)
 		puback(&messages[i]);
 
 	/* Disconnected: 5, 6, 7 were sent and will not be acknowledged; 8, 9 wait no more. */
-	assert(baton_window_cancel(&window) == 0);
+	CHECK(baton_window_cancel(&window) == 0);
 	for (int i = 5; i < 8; i++)
-		assert(baton_detached_complete(&messages[i].windowed.token, -1, NULL) == 0);
-	assert(baton_future_poll(&messages[9].future) == BATON_CANCELLED);
-	assert(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
+		CHECK(baton_detached_complete(&messages[i].windowed.token, -1, NULL) == 0);
+	CHECK(baton_future_poll(&messages[9].future) == BATON_CANCELLED);
+	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
 	baton_window_deinit(&window);
 	printf("2 messages were cancelled unsent\n");
 	return 0;

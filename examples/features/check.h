@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What an example checks, and calls in order to check it, in every build (assert is not). */
+#ifndef BATON_EXAMPLES_CHECK_H
+#define BATON_EXAMPLES_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                                           \
+	((condition) ? (void)0                                                                     \
+	             : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition),    \
+	                exit(EXIT_FAILURE)))
+
+#endif
