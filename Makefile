@@ -24,7 +24,7 @@ LAYERS := 0 1 2 3 4 5 6 7
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-shared check-deps \
-	check-examples check-budget check-sim check-models check-mutants-quick \
+	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit \
 	check-broker
 
@@ -71,6 +71,7 @@ BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.
 # group_commit needs SQLite, and has a rule of its own.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
+CHAT := build/examples/chat/epoll build/examples/chat/uv
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 # What of it needs no library but libc has unit tests: those named after these files.
 BROKER_PURE := codec hash names inflight printable received turns
@@ -236,13 +237,20 @@ format: ## runs clang-format over everything
 
 # ---- Examples, demo, benchmark ----
 .PHONY: examples demo bench bench-quick bench-plots
-examples: $(EXAMPLES) $(BROKER) ## the examples
+examples: $(EXAMPLES) $(CHAT) $(BROKER) ## the examples
 
 $(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
 
 $(EXAMPLES): build/examples/%: build/examples/%.o build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+
+# One server, two event loops.
+$(CHAT): build/examples/chat/%: build/examples/chat/%.o build/examples/chat/chat.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(if $(filter uv,$*),-luv) -pthread
+
+build/examples/chat/uv.o: | build/deps/demo
 
 # Of the examples this one alone needs SQLite.
 build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
@@ -253,7 +261,15 @@ build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(BROKER_LIBS) -pthread
 
-.PHONY: check-examples
+.PHONY: check-examples check-chat
+check-chat: build/test/chat/talk $(CHAT) ## real clients of the chat servers, over loopback
+	$(Q)TEST_ARGS='$(CHAT)' test/run.sh $@ $<
+
+build/test/chat/talk: build/test/chat/talk.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
+-include build/test/chat/talk.d
+
 check-examples: $(FEATURES) ## the examples of single features, which check themselves
 	$(Q)test/examples.sh $@ $(sort $^)
 
@@ -352,7 +368,7 @@ build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/c
 check-budget: build/bench/counts ## atomics, allocations, system calls per task: within budget
 	$(Q)timeout 60 $<
 
--include $(patsubst %.c,build/%.d,$(wildcard examples/*.c examples/features/*.c)) \
+-include $(patsubst %.c,build/%.d,$(wildcard $(foreach d,. features chat,examples/$d/*.c))) \
 	$(patsubst %.c,build/%.d,$(BROKER_SOURCES)) \
 	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
 

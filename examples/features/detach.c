@@ -3,7 +3,7 @@
  * A request that is answered later: the task sends it and returns; its future completes when the
  * answer comes, or fails when none comes in time. Meanwhile the connection goes on.
  */
-#include "check.h"
+#include "../check.h"
 
 #include <baton.h>
 

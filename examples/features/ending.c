@@ -5,7 +5,7 @@
  * mouth: each step waits for what the step before it may still have submitted. Nothing is lost, and
  * everything that was counted at the beginning is counted at the end.
  */
-#include "check.h"
+#include "../check.h"
 
 #include <baton.h>
 

@@ -3,7 +3,7 @@
  * Acknowledgements with a receive maximum: of ten messages to a client at most three are in flight;
  * each PUBACK lets the next one go. When the client goes, those that wait are cancelled.
  */
-#include "check.h"
+#include "../check.h"
 
 #include <baton.h>
 
