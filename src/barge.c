@@ -16,7 +16,7 @@
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,
  * "Optimal Strategies for Spinning and Blocking", 1994.
  */
-#include "resource.h"
+#include "barge.h"
 
 #include "atomic.h"
 

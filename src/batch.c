@@ -5,6 +5,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "barge.h"
 #include "cycle.h"
 
 #include <errno.h>

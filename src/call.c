@@ -5,6 +5,7 @@
 #include "call.h"
 
 #include "atomic.h"
+#include "barge.h"
 #include "bound.h"
 #include "cycle.h"
 #include "extension.h"

@@ -19,7 +19,7 @@
 #endif
 
 /* QUEUED -> HELPED. */
-static bool borrow(struct baton_resource *resource)
+bool baton__borrow(struct baton_resource *resource)
 {
 	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
 	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
@@ -121,12 +121,9 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	return false;
 }
 
-void baton__give_back(struct baton_resource *resource)
+void baton__give_back(struct baton__frame *frame, struct baton_resource *resource)
 {
-	struct baton__frame frame;
-
-	baton__frame_push(&frame, resource);
-	(void)give_back(&frame, resource, true, false);
+	(void)give_back(frame, resource, true, false);
 }
 
 bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
@@ -143,7 +140,7 @@ bool baton__help(struct baton_resource *resource, struct baton_future *until, ui
 	struct baton__frame frame;
 	bool helped;
 
-	if (!borrow(resource))
+	if (!baton__borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
 	if (baton__drain(&frame, resource, &budget)) {
@@ -163,7 +160,7 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	struct baton__frame frame;
 	bool counted;
 
-	if (!borrow(resource))
+	if (!baton__borrow(resource))
 		return false;
 	/* The baton protects the resource as well as the visit does, and completing the future may
 	 * give back its memory. */

@@ -8,11 +8,14 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "barge.h"
 #include "bound.h"
 #include "cycle.h"
 #include "extension.h"
+#include "inbox.h"
 #include "kick.h"
 #include "lane.h"
+#include "loan.h"
 #include "place.h"
 #include "run.h"
 
@@ -117,31 +120,6 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }
 
-/* Turns a chain that is linked oldest first around. */
-static struct baton_task *reversed(struct baton_task *oldest)
-{
-	struct baton_task *newest = NULL;
-
-	while (oldest) {
-		struct baton_task *next = oldest->_next;
-
-		oldest->_next = newest;
-		newest = oldest;
-		oldest = next;
-	}
-	return newest;
-}
-
-/* Publishes a chain, newest first, onto the inbox if the resource is (still) busy. */
-BATON_INLINE bool push(struct baton_resource *resource, uintptr_t *word, struct baton_task *newest,
-                       struct baton_task *oldest, uintptr_t flags)
-{
-	oldest->_next = (struct baton_task *)(*word & BATON__TASKS);
-	/* [R1] release: publishes the tasks; pairs with [R1] in take. Linearisation point, and the
-	 * last touch of tasks and resource (L10). */
-	return cas_release(&resource->_word, word, (uintptr_t)newest | flags);
-}
-
 /* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
 BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
 {
@@ -202,9 +180,12 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (word & BATON__BUSY) {
 			struct baton_task *oldest = first;
 
+			if (inline_ok && !newest && baton__loan_due(resource) &&
+			    baton__loan_submit(resource, first, count))
+				return 0;
 			if (!newest)
-				newest = reversed(first);
-			if (push(resource, &word, newest, oldest, word & ~BATON__TASKS))
+				newest = baton__reversed(first);
+			if (baton__push(resource, &word, newest, oldest))
 				return 0;
 			oldest->_next = NULL;
 			if (backoff > BACKOFF_MAX)
@@ -213,7 +194,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			continue;
 		}
 		if (newest) {
-			first = reversed(newest);
+			first = baton__reversed(newest);
 			newest = NULL;
 		}
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
@@ -316,8 +297,8 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 	baton__stand_back(resource);
 	word = load_relaxed(&resource->_word);
 	/* What is SPECIAL may be bounded. */
-	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY &&
-	    push(resource, &word, task, task, word & ~BATON__TASKS))
+	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY && !baton__loan_due(resource) &&
+	    baton__push(resource, &word, task, task))
 		return 0;
 	return baton__submit(resource, task, true);
 }

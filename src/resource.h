@@ -286,33 +286,6 @@ void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         bool inline_ok);
 
-/* Is it worth a look before a busy resource is pushed to? */
-BATON_INLINE bool baton__barge_due(struct baton__thread *self)
-{
-	/* Who holds another resource does not let that one's submitters wait, too. Nor has a thread
-	 * without a record been lucky. */
-	if (self->depth > 0)
-		return false;
-	if (self->barge_skip == 0)
-		return true;
-	self->barge_skip--;
-	return false;
-}
-
-/* Stands back from a busy resource for a moment. True: then it was idle. */
-bool baton__barge(const struct baton_resource *resource);
-
-/* What submit, batch and call do once, before they push to a resource that is busy. */
-BATON_INLINE void baton__stand_back(const struct baton_resource *resource)
-{
-	uintptr_t word = load_relaxed(&resource->_word); /* a hint */
-
-	/* With limit 0 there is nothing to capture. */
-	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
-	    baton__barge_due(baton__self) && baton__capture_limit(resource))
-		(void)baton__barge(resource);
-}
-
 /* A submit the long way: attaches the thread, binds the future; does not stand back. */
 int baton__submit(struct baton_resource *resource, struct baton_task *task, bool inline_ok);
 
@@ -342,8 +315,12 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
  * False: it is idle. */
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
 
-/* Gives back what a helper has borrowed, or goes on as the runner. The holder, without a frame. */
-void baton__give_back(struct baton_resource *resource);
+/*
+ * Takes the baton of a queued resource, whose job stays in the queue; false: it is not queued. And
+ * gives it back, or goes on as the runner; the frame is popped.
+ */
+bool baton__borrow(struct baton_resource *resource);
+void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
 
 /* The run functions of timers' and triggers' tasks; and what becomes of cancelled ones. */
 int baton__timer_run(struct baton_task *task);

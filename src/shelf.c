@@ -103,9 +103,12 @@ static bool release_empty(struct baton_resource *resource)
 /* The holder, without a frame, runs what is there, or gives it away. */
 static void go_on(struct baton_resource *resource, bool later)
 {
+	struct baton__frame frame;
+
 	/* HELPED may become CONSUMED meanwhile. */
 	if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__HELD) {
-		baton__give_back(resource);
+		baton__frame_push(&frame, resource);
+		baton__give_back(&frame, resource);
 		return;
 	}
 	if (release_empty(resource))

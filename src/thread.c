@@ -121,7 +121,8 @@ static struct baton__thread *create(void)
 
 	if (!thread)
 		return NULL;
-	*thread = (struct baton__thread){.used = 1};
+	*thread = (struct baton__thread){
+		.used = 1, .loan_skip = BATON_LOAN_SKIP_MIN, .loan_next = BATON_LOAN_SKIP_MIN};
 	thread->next = load_relaxed(&registry);
 	/* Ends: each failure means that another thread has linked a record of its own.
 	 * [T1] release: publishes the record; pairs with [T1] in adopt and nudge_all */

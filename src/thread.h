@@ -43,6 +43,12 @@ struct baton__node;
 struct baton__batch;
 struct ck_epoch_record;
 
+/* Bounds of loan_skip, see loan.h. */
+#ifndef BATON_LOAN_SKIP_MIN /* tests make these small */
+#define BATON_LOAN_SKIP_MIN 16U
+#define BATON_LOAN_SKIP_MAX 512U
+#endif
+
 /* One held baton: lives on the runner's stack while it runs the resource. */
 struct baton__frame {
 	struct baton__frame *below;
@@ -74,6 +80,8 @@ struct baton__thread {
 	uint32_t visits;       /* visits to resources that this thread is on; the list waits */
 	uint16_t barge_skip;   /* barge.c: so many busy submits push without a look */
 	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
+	uint16_t loan_skip;    /* loan.h: so many pushes to queued resources take no loan */
+	uint16_t loan_next;    /* the value that the last loan has set loan_skip to */
 	uint64_t yields_from_ns; /* yield.c: no sched_yield before this moment */
 	uint64_t session;      /* counts the threads that have had this record */
 	uint32_t blocking;     /* blocking.c: brackets that are open */

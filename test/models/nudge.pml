@@ -144,7 +144,7 @@ proctype Waiter(byte me)
 
 #ifdef LATE
 	if
-	/* @src resource.c:push cas_release(&resource->_word, word */
+	/* @src inbox.h:baton__push cas_release(&resource->_word, word */
 	:: me == WAITERS -> pushed = true
 	:: else
 	fi;
@@ -161,7 +161,7 @@ proctype Waiter(byte me)
 #endif
 		/* help: the tasks up to its own */
 		if
-		/* @src help.c:borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
 		:: atomic { !final[me] && me <= DEEP && turn == QUEUED -> late = true }
 		:: atomic { !final[me] && me > DEEP && turn == QUEUED -> turn = HELPED }
 			/* All, where its own has not come yet. */

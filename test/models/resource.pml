@@ -265,7 +265,7 @@ submit:
 		fi;
 		if
 		:: word & BUSY ->
-			/* @src resource.c:push
+			/* @src inbox.h:baton__push
 			 * cas_release(&resource->_word, word, (uintptr_t)newest */
 			next[mine] = TOP(seen);
 			word = WORD(mine, word & FLAGS);
@@ -784,14 +784,14 @@ borrow:
 	atomic {
 		assert(!freed);
 #ifndef BREAK_BORROW_STORE
-		/* @src help.c:borrow uint32_t turn = load_seq_cst(&resource->_job._turn) */
+		/* @src help.c:baton__borrow uint32_t turn = load_seq_cst(&resource->_job._turn) */
 		seen = turn;
 #endif
 		if
 		:: (seen & PHASE) != QUEUED -> goto script
 		:: else
 		fi;
-		/* @src help.c:borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
 		turn = (seen & ~PHASE) | HELPED | TOUCHED;
 		take_baton();
 		borrowed = true;

@@ -131,7 +131,7 @@ submit:
 	atomic {
 		if
 		:: word & BUSY ->
-			/* @src resource.c:push
+			/* @src inbox.h:baton__push
 			 * cas_release(&resource->_word, word, (uintptr_t)newest */
 			word = word + TASK;
 			goto script
@@ -443,7 +443,7 @@ borrow:
 	atomic {
 		if
 		:: (turn & PHASE) == QUEUED ->
-			/* @src help.c:borrow cas_acquire(&resource->_job._turn, &turn, next) */
+			/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
 			turn = turn - QUEUED + HELPED;
 			take_baton();
 			borrowed = true;

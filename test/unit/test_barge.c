@@ -2,7 +2,7 @@
 /* Standing back before a push: when it is tried, what ends it, what a failure costs later ones. */
 #include "stash.h"
 
-#include "resource.h"
+#include "barge.h"
 
 /* Holds the resource until released, on a thread of its own. */
 static void hold(struct occupant *occupant, struct baton_resource *resource)

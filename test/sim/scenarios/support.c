@@ -50,7 +50,9 @@ SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t 
 			hand(topic, SIM_QUEUE, (int)thread);
 		else if (to == BATON__QUEUED) {
 			hand(topic, (int)thread, SIM_QUEUE);
-			topic->giver = (int)thread;
+			/* A borrower gives back; the job is where the runner has put it. */
+			if (from == BATON__HELD)
+				topic->giver = (int)thread;
 		}
 	}
 	if ((before & BATON__SHELF) != BATON__SHELF_LEFT &&

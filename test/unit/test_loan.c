@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loans (L12): a submitter that finds the resource waiting in a queue runs tasks of it. The queue's
+ * executor is a stash, which runs nothing by itself: what is run, submitters have run.
+ */
+#include "stash.h"
+
+#include "loan.h"
+
+#include <baton/bound.h>
+#include <baton/extension.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/suspend.h>
+
+#include <stdlib.h>
+
+#define FIRST BATON_LOAN_SKIP_MIN /* pushes of a new thread before its first loan */
+#define LAST BATON_LOAN_SKIP_MAX
+#define LIMIT 10
+
+/* A resource whose tasks say in which order they ran. */
+struct queue {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct stash stash;
+	atomic_int ran;
+	atomic_int disorder;
+	int submitted;
+};
+
+struct entry {
+	struct baton_labelled labelled; /* plain, if without lanes */
+	struct queue *queue;
+	int number;
+};
+
+static int entry_run(struct baton_task *task)
+{
+	struct entry *entry = (struct entry *)(void *)task;
+
+	if (atomic_fetch_add(&entry->queue->ran, 1) != entry->number)
+		atomic_fetch_add(&entry->queue->disorder, 1);
+	free(entry);
+	return 0;
+}
+
+static struct entry *entry_new(struct queue *queue, struct baton_future *future)
+{
+	struct entry *entry = malloc(sizeof(*entry));
+
+	_Static_assert(offsetof(struct entry, labelled.task) == 0, "a task is its entry");
+	cr_assert_not_null(entry);
+	entry->queue = queue;
+	entry->number = queue->submitted++;
+	baton_task_init(&entry->labelled.task, entry_run, future);
+	return entry;
+}
+
+static int put(struct queue *queue)
+{
+	return baton_submit(&queue->resource, &entry_new(queue, NULL)->labelled.task);
+}
+
+static void put_many(struct queue *queue, int count)
+{
+	for (int i = 0; i < count; i++)
+		cr_assert_eq(put(queue), 0);
+}
+
+static int waiting(struct queue *queue)
+{
+	return queue->submitted - atomic_load(&queue->ran);
+}
+
+/* As a thread that has just come. */
+static void thread_forgets(void)
+{
+	cr_assert_eq(baton__thread_attach(), 0);
+	baton__self->loan_skip = FIRST;
+	baton__self->loan_next = FIRST;
+}
+
+/* A queued resource with so many tasks. */
+static void queue_begin_limited(struct queue *queue, int count, uint32_t limit)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	thread_forgets();
+	*queue = (struct queue){.config = BATON_RESOURCE_CONFIG_INIT};
+	stash_init(&queue->stash);
+	queue->config.executor = &queue->stash.executor;
+	queue->config.capture_limit = limit;
+	baton_resource_init(&queue->resource, NULL, "queue", &queue->config, NULL);
+	cr_assert_eq(baton_resource_suspend(&queue->resource, &suspension), 0);
+	put_many(queue, count + (int)limit);
+	baton_resource_resume(&suspension);
+	cr_assert_eq(waiting(queue), count, "the resumer has run as many as its limit");
+	cr_assert_eq(atomic_load(&queue->stash.count), 1);
+}
+
+static void queue_begin(struct queue *queue, int count)
+{
+	queue_begin_limited(queue, count, LIMIT);
+}
+
+static void queue_end(struct queue *queue)
+{
+	stash_run(&queue->stash);
+	resource_end(&queue->resource);
+	cr_assert_eq(waiting(queue), 0);
+	cr_assert_eq(atomic_load(&queue->disorder), 0);
+}
+
+Test(loan, a_queue_that_nobody_serves_is_worked_off_by_its_submitters, .timeout = 10)
+{
+	struct queue queue;
+	int before;
+
+	queue_begin(&queue, 1000);
+	put_many(&queue, FIRST);
+	cr_assert_eq(waiting(&queue), 1000 + FIRST, "a thread learns first how often it is queued");
+	before = waiting(&queue);
+	/* Each adds one task and runs as many as the capture limit says. */
+	while (waiting(&queue) > LIMIT) {
+		put_many(&queue, 1);
+		cr_assert_eq(waiting(&queue), before - LIMIT + 1);
+		before = waiting(&queue);
+	}
+	put_many(&queue, 1);
+	cr_assert_eq(atomic_load(&queue.stash.count), 1, "it is still queued");
+	queue_end(&queue);
+}
+
+struct producer {
+	struct queue *queues;
+	int count;
+	uint64_t random;
+	atomic_int *waiting_max;
+	atomic_int *sum;
+};
+
+#define QUEUES 100
+
+struct loose {
+	struct baton_task task;
+	atomic_int *sum;
+};
+
+static int loose_run(struct baton_task *task)
+{
+	struct loose *loose = baton_container_of(task, struct loose, task);
+	atomic_int *sum = loose->sum;
+
+	free(loose);
+	(void)atomic_fetch_sub(sum, 1);
+	return 0;
+}
+
+static void *produce(void *arg)
+{
+	struct producer *producer = arg;
+
+	for (int i = 0; i < producer->count; i++) {
+		struct loose *loose = malloc(sizeof(*loose));
+		struct queue *queue = &producer->queues[rng_below(&producer->random, QUEUES)];
+		int now;
+		int max;
+
+		if (!loose)
+			abort();
+		loose->sum = producer->sum;
+		baton_task_init(&loose->task, loose_run, NULL);
+		now = atomic_fetch_add(producer->sum, 1) + 1;
+		max = atomic_load(producer->waiting_max);
+		while (now > max && !atomic_compare_exchange_weak(producer->waiting_max, &max, now))
+			;
+		if (baton_submit(&queue->resource, &loose->task))
+			abort();
+	}
+	return NULL;
+}
+
+Test(loan, what_waits_does_not_grow_though_no_worker_ever_comes, .timeout = 60)
+{
+	enum { THREADS = 4, COUNT = 50000, BACKLOG = 200 };
+	struct queue *queues = calloc(QUEUES, sizeof(*queues));
+	struct producer producers[THREADS];
+	pthread_t threads[THREADS];
+	atomic_int sum = 0;
+	atomic_int most = 0;
+
+	cr_assert_not_null(queues);
+	for (int i = 0; i < QUEUES; i++)
+		queue_begin(&queues[i], BACKLOG);
+	for (int i = 0; i < THREADS; i++) {
+		producers[i] = (struct producer){queues, scaled(COUNT),
+		                                 rng_fork(test_seed(), (uint64_t)i), &most, &sum};
+		threads[i] = thread_start(produce, &producers[i]);
+	}
+	for (int i = 0; i < THREADS; i++)
+		(void)thread_join(threads[i]);
+	/* At worst all tasks of the backlog are run before the first of theirs; and a thread with
+	 * a queue that empties puts its next loan off. */
+	cr_assert_lt(atomic_load(&most),
+	             QUEUES * BACKLOG + THREADS * 2 * (int)LAST + QUEUES * LIMIT);
+	for (int i = 0; i < QUEUES; i++)
+		queue_end(&queues[i]);
+	cr_assert_eq(atomic_load(&sum), 0);
+	free(queues);
+}
+
+Test(loan, a_loan_that_leaves_nothing_puts_the_next_one_off, .timeout = 10)
+{
+	struct queue queue;
+
+	queue_begin_limited(&queue, 1, 2 * LAST);
+	for (unsigned expected = FIRST; expected <= LAST; expected *= 2) {
+		int ran = atomic_load(&queue.ran);
+
+		put_many(&queue, (int)expected);
+		cr_assert_eq(atomic_load(&queue.ran), ran, "none among the first %u", expected);
+		put_many(&queue, 1);
+		cr_assert_eq(waiting(&queue), 0, "but the next runs all");
+	}
+	put_many(&queue, (int)LAST);
+	cr_assert_eq(waiting(&queue), LAST, "not more than doubled %u", LAST);
+	put_many(&queue, 1);
+	cr_assert_eq(waiting(&queue), 0);
+	queue_end(&queue);
+}
+
+Test(loan, a_batch_pays_for_all_its_tasks, .timeout = 10)
+{
+	enum { BATCH = 64 };
+	struct baton_task *tasks[BATCH];
+	struct queue queue;
+
+	queue_begin(&queue, 1000);
+	put_many(&queue, FIRST);
+	for (int i = 0; i < BATCH; i++)
+		tasks[i] = &entry_new(&queue, NULL)->labelled.task;
+	cr_assert_eq(baton_submit_batch(&queue.resource, tasks, BATCH), 0);
+	cr_assert_eq(waiting(&queue), 1000 + FIRST);
+	queue_end(&queue);
+}
+
+Test(loan, futures_complete_as_ever, .timeout = 10)
+{
+	enum { COUNT = 200 };
+	struct baton_future futures[COUNT];
+	struct queue queue;
+
+	queue_begin(&queue, 100);
+	put_many(&queue, FIRST);
+	for (int i = 0; i < COUNT; i++) {
+		baton_future_init(&futures[i]);
+		cr_assert_eq(baton_submit(&queue.resource,
+		                          &entry_new(&queue, &futures[i])->labelled.task),
+		             0);
+	}
+	for (int i = 0; i + LIMIT < COUNT; i++)
+		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+	queue_end(&queue);
+}
+
+Test(loan, a_closed_resource_refuses_and_touches_nothing, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct entry *entry;
+	struct queue queue;
+
+	queue_begin(&queue, 100);
+	put_many(&queue, FIRST);
+	cr_assert_eq(baton_resource_close(&queue.resource), 0);
+	entry = entry_new(&queue, &future);
+	cr_assert_eq(baton_submit(&queue.resource, &entry->labelled.task), -EPIPE);
+	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	free(entry);
+	queue.submitted--;
+	cr_assert_eq(waiting(&queue), 100 + FIRST);
+	queue_end(&queue);
+}
+
+Test(loan, never_where_the_limit_is_0_nor_by_submit_later, .timeout = 10)
+{
+	struct queue queue;
+
+	queue_begin(&queue, 100);
+	for (unsigned i = 0; i < FIRST + 2; i++)
+		cr_assert_eq(baton_submit_later(&queue.resource,
+		                                &entry_new(&queue, NULL)->labelled.task),
+		             0);
+	cr_assert_eq(waiting(&queue), 100 + (int)FIRST + 2);
+	queue_end(&queue);
+
+	queue_begin_limited(&queue, 100, 0);
+	put_many(&queue, 2 * FIRST);
+	cr_assert_eq(waiting(&queue), 100 + 2 * (int)FIRST);
+	queue_end(&queue);
+}
+
+Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
+{
+	struct baton_bound_config bound_config = {.tasks_max = 50};
+	struct baton_extension extension;
+	struct baton_bound_counts counts;
+	struct baton_bound bound;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct queue queue = {.submitted = 0};
+	int refused = 0;
+
+	thread_forgets();
+	stash_init(&queue.stash);
+	config.executor = &queue.stash.executor;
+	baton_bound_init(&bound, &bound_config);
+	baton_resource_init(&queue.resource, NULL, NULL, &config, NULL);
+	baton_resource_extend(&queue.resource, &extension, NULL, &bound);
+	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->labelled.task),
+	             0);
+	for (int i = 0; i < 500; i++) {
+		struct entry *entry = entry_new(&queue, NULL);
+		int error = baton_submit(&queue.resource, &entry->labelled.task);
+
+		if (!error)
+			continue;
+		cr_assert_eq(error, -EAGAIN);
+		free(entry);
+		queue.submitted--;
+		refused++;
+	}
+	baton_bound_read(&bound, &counts);
+	cr_assert_eq((int)counts.tasks, waiting(&queue));
+	cr_assert_eq(refused, 0, "a submitter makes the room that it needs");
+	queue_end(&queue);
+}
+
+static int suspend_run(struct baton_task *task)
+{
+	struct entry *entry = (struct entry *)(void *)task;
+	static struct baton_suspension suspension;
+
+	if (entry->number >= 0)
+		cr_assert_eq(baton_resource_suspend(&entry->queue->resource, &suspension), 0);
+	else
+		baton_resource_resume(&suspension);
+	return 0;
+}
+
+Test(loan, a_task_may_suspend_its_resource_in_a_loan, .timeout = 10)
+{
+	struct entry suspender;
+	struct queue queue;
+	int before;
+
+	queue_begin(&queue, 5);
+	put_many(&queue, FIRST - 1);
+	suspender.queue = &queue;
+	suspender.number = 0;
+	baton_task_init(&suspender.labelled.task, suspend_run, NULL);
+	cr_assert_eq(baton_submit(&queue.resource, &suspender.labelled.task), 0);
+	/* Three loans come to the suspender, and no further. */
+	put_many(&queue, 3);
+	before = waiting(&queue);
+	put_many(&queue, 10);
+	cr_assert_eq(waiting(&queue), before + 10);
+	suspender.number = -1;
+	(void)suspend_run(&suspender.labelled.task);
+	queue_end(&queue);
+}
