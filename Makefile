@@ -75,7 +75,7 @@ EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 CHAT := build/examples/chat/epoll build/examples/chat/uv
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 # What of it needs no library but libc has unit tests: those named after these files.
-BROKER_PURE := codec hash names inflight printable received turns
+BROKER_PURE := address codec hash inflight names printable received turns
 BROKER_TESTS := $(filter $(foreach f,$(BROKER_PURE),%/test_$f test/unit/test_$(f)_%),$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
@@ -143,10 +143,11 @@ $1/examples/%.o: examples/%.c $1/flags | build/deps/build
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $2 -c -o $$@ $$<
 
-$1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o)
+# The Makefile: which ones.
+$1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o) Makefile
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@
-	$$(Q)$$(AR) rcs $$@ $$^
+	$$(Q)$$(AR) rcs $$@ $$(filter %.o,$$^)
 
 $(BROKER_TESTS:%=$1/%): $1/examples/broker/pure.a
 

@@ -47,7 +47,8 @@ STORY(help_tells_every_option, .mosquitto = "has other options")
 		"--max-queued",    "--max-inflight",   "--deny-subscribe",   "--allow-anonymous",
 		"--tls-cert",      "--tls-key",        "--stats-interval",   "--log-level",
 		"--password-file", "mosquitto_sub",    "mosquitto_pub",      "--tls-port",
-		"--max-sessions",  "--session-expiry", "--max-queued-total",
+		"--max-sessions",  "--session-expiry", "--max-queued-total", "--max-connect",
+		"--max-strangers", "--max-logins",
 	};
 	int status;
 	const char *said = run_broker("--help", &status);

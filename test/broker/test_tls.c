@@ -82,3 +82,24 @@ STORY(tls_beside_plain_connections, .timeout = 30, .mosquitto = "has other optio
 	story_here(__FILE__, __LINE__);
 	tell(folder, steps);
 }
+
+STORY(tls_and_passwords, .timeout = 30, .mosquitto = "has other hashes")
+{
+	char options[512], steps[1024];
+	char folder[] = "/tmp/baton-e2e.XXXXXX";
+
+	make_certificate(folder);
+	snprintf(options, sizeof(options), "--tls-cert %s/cert --tls-key %s/key --password-file %s",
+	         folder, folder,
+	         file_write("alice:$6$batonbaton$Pr/VD0QDrFnM/C00dLZZRyQsooB3GH7Bs4NY00o63KvZHlxsiS"
+	                    "/xj8D.spBZI3zslAmkaoR/HKhSU9kd48jfK.\n"));
+	start_server(options);
+	snprintf(steps, sizeof(steps),
+	         "p='-h 127.0.0.1 -p %u --cafile cert -u alice -P'; "
+	         "mosquitto_pub $p secret -q 1 -r -t t -m kept || exit 1; "
+	         "mosquitto_pub $p wrong -q 1 -t t -m x 2>/dev/null; test $? = 4 || exit 2; "
+	         "test \"$(mosquitto_sub $p secret -q 1 -t t -C 1 -W 5)\" = kept || exit 3",
+	         server_port());
+	story_here(__FILE__, __LINE__);
+	tell(folder, steps);
+}
