@@ -75,7 +75,7 @@ EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 CHAT := build/examples/chat/epoll build/examples/chat/uv
 BROKER_SOURCES := $(wildcard examples/broker/*.c)
 # What of it needs no library but libc has unit tests: those named after these files.
-BROKER_PURE := address codec hash inflight names printable received turns
+BROKER_PURE := address audience codec hash inflight names printable received turns
 BROKER_TESTS := $(filter $(foreach f,$(BROKER_PURE),%/test_$f test/unit/test_$(f)_%),$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt

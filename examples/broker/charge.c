@@ -31,9 +31,21 @@ void connection_charge(struct connection *connection, uint64_t cost)
 		}
 }
 
-bool connection_crowded(const struct connection *connection)
+void connection_worked(struct connection *connection, uint64_t work)
 {
-	return __atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH;
+	__atomic_fetch_add(&connection->work, work, __ATOMIC_RELAXED); /* a hint */
+}
+
+void connection_pace(struct connection *connection)
+{
+	if (__atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH)
+		connection_charge(connection, 0);
+	if (__atomic_load_n(&connection->work, __ATOMIC_RELAXED) < CONNECTION_WORK_MAX)
+		return;
+	__atomic_store_n(&connection->work, 0, __ATOMIC_RELAXED);
+	/* `resume` is a task of this loop: others that are ready have their turn before it. */
+	connection_charge(connection, CONNECTION_CHARGES_HIGH);
+	connection_release(connection, CONNECTION_CHARGES_HIGH);
 }
 
 bool connection_quiet(const struct connection *connection)

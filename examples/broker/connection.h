@@ -45,6 +45,7 @@ struct topic_use;
 #define CONNECTION_REFERENCE 1
 #define CONNECTION_CHARGES_HIGH ((uint64_t)1 << 19)
 #define CONNECTION_CHARGES_LOW (CONNECTION_CHARGES_HIGH / 2)
+#define CONNECTION_WORK_MAX 4096
 #define CONNECTION_TOPICS 16
 
 struct connection {
@@ -98,6 +99,7 @@ struct connection {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
 	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see charge.c */
+	uint64_t work;    /* atomic: what others have to wait for because of it, in this turn */
 	uint64_t resume_cost;
 	const char *kicked; /* atomic: why */
 	struct baton_task resume;
@@ -142,14 +144,20 @@ void connection_dirty(struct connection *connection);
 /* charge.c: at its beginning. */
 void connection_charge_init(struct connection *connection);
 
-/* Is so much charged that connection_charge() will read no more? */
-bool connection_crowded(const struct connection *connection);
-
 /* What has come from it is on its way: charges it. Where that is much, it is not read for now. */
 void connection_charge(struct connection *connection, uint64_t cost);
 
 /* Any thread that has something charged: charges more, which the next connection_charge() sees. */
 void connection_charge_more(struct connection *connection, uint64_t cost);
+
+/*
+ * Any thread that has something charged: for a message of its client so many nodes of the
+ * subscription tree were looked at. After CONNECTION_WORK_MAX of them others have their turn.
+ */
+void connection_worked(struct connection *connection, uint64_t work);
+
+/* Between two packets: reads on later if its client reads no answers, or has had its share. */
+void connection_pace(struct connection *connection);
 
 /* Any thread. Ends a charge. */
 void connection_release(struct connection *connection, uint64_t cost);

@@ -9,7 +9,8 @@
  * has no room, or the queue is full; and when the client is away, unless --queue-qos0. QoS 1 and 2
  * are dropped when the queue is full (queue.h). What is retained comes all at once to a new
  * subscriber, and is not said again: so it waits at QoS 0, too, and counts against the queue's
- * bytes alone.
+ * bytes alone. It also waits for the SUBACK, which is sent behind it (topic.h): it has the number
+ * of the SUBSCRIBE (`due`), and goes out when the SUBACK of that number has come by.
  *
  * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
  * is put behind it: an empty packet, which comes back when everything before it has been written.
@@ -61,6 +62,12 @@ static void delivery_send_ack(struct session *session, uint8_t type, uint16_t pa
 		delivery_send(session, packet);
 }
 
+static void delivery_send_answer(struct session *session, struct packet *answer)
+{
+	answer->order = 0; /* it was a SUBACK's number */
+	delivery_send(session, answer);
+}
+
 /* Has the connection's output room for it? One that is larger than all of it goes alone. */
 static bool output_has_room(const struct session *session, const struct packet *packet)
 {
@@ -91,6 +98,8 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 {
 	const bool again = packet->packet_id != 0;
 
+	if (packet->due > session->answered)
+		return false;
 	if (packet->qos == 0 && !packet->retain)
 		return true;
 	if (packet->qos != 0 && !again &&
@@ -160,13 +169,18 @@ static int session_run_deliver(struct baton_task *task)
 {
 	struct packet *packet = baton_container_of(task, struct packet, task);
 	struct session *session = packet->session;
+	const uint64_t answered = packet->message == NULL ? packet->ask : 0;
 
 	if (packet->message != NULL)
 		delivery_message(session, packet);
 	else if (session->connection != NULL && session->epoch == packet->epoch)
-		delivery_send(session, packet);
+		delivery_send_answer(session, packet);
 	else
 		packet_destroy(packet); /* who has asked for it is gone */
+	if (answered != 0) {
+		session->answered = answered;
+		delivery_go_on(session);
+	}
 	return 0;
 }
 

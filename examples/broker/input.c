@@ -148,8 +148,8 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 		else if (status == 0)
 			break; /* it is kept until its password is known to be right */
 		used += frame.size;
-		if (!connection->closing && connection_crowded(connection))
-			connection_charge(connection, 0); /* it does not read our answers */
+		if (!connection->closing)
+			connection_pace(connection);
 	}
 	if (used > 0)
 		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */

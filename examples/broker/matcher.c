@@ -2,14 +2,13 @@
 /* The subscription tree; see matcher.h. */
 #include "matcher.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "broker.h"
 #include "must.h"
 #include "request.h"
 #include "session.h"
-#include "topic.h"
 
 /*
  * The session's subscription at this node; NULL: none. Looks no further than the shorter of the two
@@ -47,7 +46,7 @@ static void matcher_link(struct subscription *subscription, struct session *sess
 	subscription->node_next = node->subscriptions;
 	if (subscription->node_next != NULL)
 		subscription->node_next->node_link = &subscription->node_next;
-	/* Release: the subscription, for matcher_tell(). */
+	/* Release: the subscription, for matcher_add_node(). */
 	__atomic_store_n(&node->subscriptions, subscription, __ATOMIC_RELEASE);
 }
 
@@ -65,29 +64,49 @@ static void matcher_unlink(struct subscription *subscription)
 	*subscription->session_link = subscription->session_next;
 }
 
-static void matcher_subscribe(struct matcher *matcher, struct session *session,
-                              struct request_filter *filter)
+/* What a new subscription takes of memory, about; nodes that it shares with others included. */
+static size_t matcher_memory(struct slice filter)
 {
-	struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, true);
-	struct subscription *subscription = matcher_find(session, node);
-	const uint64_t version = ++matcher->version;
-	const uint64_t grant = SUBSCRIPTION_GRANT(version, filter->qos);
+	return sizeof(struct subscription) + filter.size +
+	       names_levels(filter) * sizeof(struct tree_node);
+}
 
-	if (subscription == NULL) {
-		subscription = must_alloc(sizeof(*subscription) + filter->name.size);
-		memcpy(subscription->text, filter->name.bytes, filter->name.size);
-		subscription->filter = (struct slice){subscription->text, filter->name.size};
-		subscription->id = ++matcher->id;
-		stats_count(&matcher->broker->stats.subscriptions);
-		subscription->grant = grant;
-		session_reference(session);
-		matcher_link(subscription, session, node);
-	} else {
+/* NULL: it would be more than the client may have. */
+static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
+                                        struct slice filter, uint8_t qos)
+{
+	const struct broker_options *options = &matcher->broker->options;
+	const size_t memory = matcher_memory(filter);
+	struct subscription *subscription;
+
+	if (session->filters >= options->filters_max ||
+	    memory > options->filter_bytes_max - session->filter_bytes)
+		return NULL;
+	subscription = must_alloc(sizeof(*subscription));
+	subscription->memory = memory;
+	subscription->qos = qos;
+	session->filters++;
+	session->filter_bytes += memory;
+	stats_count(&matcher->broker->stats.subscriptions);
+	session_reference(session);
+	matcher_link(subscription, session, tree_of_filter(&matcher->tree, filter, true));
+	return subscription;
+}
+
+static void matcher_subscribe(struct matcher *matcher, struct request *request, size_t at)
+{
+	struct request_filter *filter = &request->filters[at];
+	struct session *session = request->session;
+	const struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, false);
+
+	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
+	if (filter->subscription == NULL)
+		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
+	else
 		/* Relaxed: nothing hangs on it but itself. */
-		__atomic_store_n(&subscription->grant, grant, __ATOMIC_RELAXED);
-	}
-	filter->id = subscription->id;
-	filter->version = version;
+		__atomic_store_n(&filter->subscription->qos, filter->qos, __ATOMIC_RELAXED);
+	if (filter->subscription == NULL)
+		request_refuse(request, at);
 }
 
 /* Takes it out of the tree and of its session's list and puts it into the request's. */
@@ -95,6 +114,9 @@ static void matcher_remove(struct matcher *matcher, struct subscription *subscri
                            struct request *request)
 {
 	matcher_unlink(subscription);
+	subscription->session->filters--;
+	subscription->session->filter_bytes -= subscription->memory;
+	stats_uncount(&matcher->broker->stats.subscriptions);
 	subscription->session_next = request->removed;
 	request->removed = subscription;
 	tree_prune(&matcher->tree, subscription->node);
@@ -116,16 +138,16 @@ static int matcher_run_apply(struct baton_task *task)
 	struct request *request = baton_container_of(task, struct request, task);
 	struct matcher *matcher = &request->broker->matcher;
 
-	for (size_t i = 0; i < request->count; i++) {
-		struct request_filter *filter = &request->filters[i];
-
+	for (size_t i = 0; i < request->count; i++)
 		if (request->kind == REQUEST_UNSUBSCRIBE)
-			matcher_unsubscribe(matcher, request, filter->name);
-		else if (filter->accepted)
-			matcher_subscribe(matcher, request->session, filter);
-	}
+			matcher_unsubscribe(matcher, request, request->filters[i].name);
+		else if (request->filters[i].accepted)
+			matcher_subscribe(matcher, request, i);
 	while (request->kind == REQUEST_END && request->session->subscriptions != NULL)
 		matcher_remove(matcher, request->session->subscriptions, request);
+	/* Release: what was taken out, for matcher_generation(). */
+	if (request->removed != NULL)
+		__atomic_store_n(&matcher->generation, matcher->generation + 1, __ATOMIC_RELEASE);
 	table_apply(&request->broker->table, request);
 	return 0;
 }
@@ -136,7 +158,23 @@ void matcher_apply(struct matcher *matcher, struct request *request)
 	must(baton_submit(&matcher->resource, &request->task), "apply a request");
 }
 
-static void matcher_tell(const struct tree_node *node, struct topic *topic)
+uint64_t matcher_generation(const struct matcher *matcher)
+{
+	/* Acquire: a reader of this generation does not find what was taken out before it. */
+	return __atomic_load_n(&matcher->generation, __ATOMIC_ACQUIRE);
+}
+
+/* A look at the tree for a topic. */
+struct matcher_look {
+	const struct tree *tree;
+	uint64_t told;
+	struct audience *audience;
+	bool wild; /* a leading wildcard matches the topic */
+	bool failed;
+	size_t work;
+};
+
+static void matcher_add_node(struct matcher_look *look, const struct tree_node *node)
 {
 	const struct subscription *subscription;
 
@@ -146,46 +184,73 @@ static void matcher_tell(const struct tree_node *node, struct topic *topic)
 	for (subscription = __atomic_load_n(&node->subscriptions, __ATOMIC_ACQUIRE);
 	     subscription != NULL;
 	     subscription = __atomic_load_n(&subscription->node_next, __ATOMIC_ACQUIRE)) {
-		const uint64_t grant = __atomic_load_n(&subscription->grant, __ATOMIC_RELAXED);
+		/* Relaxed: the topic has been told of those that count, behind their store. */
+		const uint64_t pass = __atomic_load_n(&subscription->pass, __ATOMIC_RELAXED);
 
-		topic_learn(topic, subscription->id, SUBSCRIPTION_VERSION(grant),
-		            subscription->session, SUBSCRIPTION_QOS(grant));
+		look->work++;
+		if (pass != 0 && pass <= look->told &&
+		    !audience_add(look->audience, subscription->session,
+		                  __atomic_load_n(&subscription->qos, __ATOMIC_RELAXED)))
+			look->failed = true;
 	}
 }
 
 /* As deep as the deepest filter (NAMES_LEVELS_MAX), and comes by each node at most once. */
-static void matcher_walk(const struct tree *tree, const struct tree_node *parent, struct slice rest,
-                         struct topic *topic)
+static void matcher_walk(struct matcher_look *look, const struct tree_node *parent,
+                         struct slice rest)
 {
-	const bool wild = parent != NULL || topic->name.bytes[0] != '$';
+	const struct tree_below *below = tree_below(look->tree, parent);
+	const bool wild = parent != NULL || look->wild;
 	struct slice level;
-	const struct tree_node *next[2];
+	const struct tree_node *next[2] = {NULL, NULL};
 
+	look->work++;
 	if (wild)
-		matcher_tell(tree_find(tree, parent, (struct slice){"#", 1}), topic);
+		matcher_add_node(look, tree_rest(below));
 	if (!names_next_level(&rest, &level)) {
-		matcher_tell(parent, topic);
+		matcher_add_node(look, parent);
 		return;
 	}
-	next[0] = tree_find(tree, parent, level);
-	next[1] = wild ? tree_find(tree, parent, (struct slice){"+", 1}) : NULL;
+	if (tree_others(below))
+		next[0] = tree_find(look->tree, parent, level);
+	if (wild)
+		next[1] = tree_one(below);
 	for (int i = 0; i < 2; i++)
 		if (next[i] != NULL)
-			matcher_walk(tree, next[i], rest, topic);
+			matcher_walk(look, next[i], rest);
 }
 
-void matcher_ask(struct matcher *matcher, struct topic *topic)
+int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
+                struct audience *audience, size_t *work)
 {
+	struct matcher_look look = {.tree = &matcher->tree, .told = told, .audience = audience};
+
+	look.wild = topic.bytes[0] != '$';
 	must(baton_epoch_enter(), "read the subscription tree");
-	matcher_walk(&matcher->tree, NULL, topic->name, topic);
+	matcher_walk(&look, NULL, topic);
+	if (look.failed)
+		audience_clear(audience);
+	audience_seal(audience);
+	/* They are there: within this section a subscription holds each of them. */
+	for (size_t i = 0; i < audience->count; i++)
+		session_reference(audience->entries[i].session);
 	baton_epoch_leave();
+	*work = look.work;
+	return look.failed ? -ENOMEM : 0;
 }
 
-void subscription_destroy(struct subscription *subscription)
+static void subscription_reclaim(struct baton_retired *retired)
 {
-	stats_uncount(&subscription->session->broker->stats.subscriptions);
+	struct subscription *subscription =
+		baton_container_of(retired, struct subscription, retired);
+
 	session_release(subscription->session);
 	free(subscription);
+}
+
+void subscription_retire(struct baton_limbo *limbo, struct subscription *subscription)
+{
+	baton_limbo_retire(limbo, &subscription->retired, subscription_reclaim);
 }
 
 int matcher_init(struct matcher *matcher, struct broker *broker)

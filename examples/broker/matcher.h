@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The subscription tree: which filters there are, level by level (tree.h), and whose. Its changes
- * are tasks of one resource; it is read without it. A message does not come by here: a topic asks
- * once, when it is made (matcher_ask), and is told of later changes (request.h).
+ * are tasks of one resource; any thread reads it without that resource. A topic reads the tree for
+ * the first message after a change, and keeps what it has found (topic.h).
  *
- * What a reader may rely on. Nodes are there as long as its epoch section lasts. The list of a
- * node's subscriptions is linked by release stores, front first, and unlinked likewise, so that a
- * reader always comes to its end. A subscription that was taken out is destroyed by its request
- * under the topic table's baton (request_destroy); a topic is made under the same one. So whatever
- * matcher_ask() finds is there until it returns, its session, which it counts, included: no need to
- * count sessions from 0 up, nor to keep them for readers.
+ * What a reader may rely on. Nodes and subscriptions are there as long as its epoch section lasts:
+ * a subscription that was taken out goes to the table's limbo (subscription_retire), and holds its
+ * session until the limbo frees it. The list of a node's subscriptions is linked by release stores,
+ * front first, and unlinked likewise, so that a reader always comes to its end.
+ *
+ * A subscription counts for a topic when the topic has been told of it (`pass`, see topic.h).
+ * `generation` changes whenever subscriptions have been taken out.
  */
 #ifndef BROKER_MATCHER_H
 #define BROKER_MATCHER_H
@@ -19,13 +20,13 @@
 
 #include <baton/resource.h>
 
+#include "audience.h"
 #include "names.h"
 #include "tree.h"
 
 struct broker;
 struct request;
 struct session;
-struct topic;
 
 struct subscription {
 	struct subscription *node_next; /* atomic */
@@ -34,27 +35,21 @@ struct subscription {
 	struct subscription **session_link; /* likewise */
 	struct tree_node *node;
 	struct session *session; /* counted */
-	uint64_t id;             /* never used again */
-	uint64_t grant;          /* atomic: version and QoS, see there */
-	struct slice filter;
-	char text[];
+	size_t memory;           /* what it counts against --max-filter-bytes */
+	uint64_t pass;           /* atomic: the table's that told topics of it; 0: none yet */
+	struct baton_retired retired;
+	uint8_t qos; /* atomic: of its last SUBSCRIBE */
 };
 
-/* Each SUBSCRIBE has a version, counted upwards; a later one of a filter replaces the QoS. */
-#define SUBSCRIPTION_GRANT(version, qos) ((version) << 2 | (qos))
-#define SUBSCRIPTION_VERSION(grant) ((grant) >> 2)
-#define SUBSCRIPTION_QOS(grant) ((uint8_t)((grant)&3))
-
-/* Of a subscription that is in the tree no more. Under the table's baton. */
-void subscription_destroy(struct subscription *subscription);
+/* A subscription that is in the tree no more. Under the table's baton, whose limbo it is. */
+void subscription_retire(struct baton_limbo *limbo, struct subscription *subscription);
 
 struct matcher {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
 	struct broker *broker;
 	struct tree tree;
-	uint64_t id;
-	uint64_t version;
+	uint64_t generation; /* atomic */
 };
 
 /* Errors: -ENOMEM. deinit: every session must have ended. */
@@ -64,7 +59,16 @@ void matcher_deinit(struct matcher *matcher);
 /* The first hop of a request, see request.h. */
 void matcher_apply(struct matcher *matcher, struct request *request);
 
-/* Tells a new topic its subscribers (topic_learn). Under the table's baton. Never waits. */
-void matcher_ask(struct matcher *matcher, struct topic *topic);
+/* Changes when subscriptions have been taken out. Any thread. */
+uint64_t matcher_generation(const struct matcher *matcher);
+
+/*
+ * Adds to an empty audience the sessions with a subscription that matches the topic and that is of
+ * one of the passes up to `told`, each with a reference, and seals the audience. `work`: how many
+ * nodes and subscriptions were looked at. Any thread; never waits. Errors: -ENOMEM; then the
+ * audience is empty.
+ */
+int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
+                struct audience *audience, size_t *work);
 
 #endif

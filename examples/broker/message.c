@@ -65,7 +65,7 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 		return NULL;
 	packet->next = NULL;
 	packet->session = NULL;
-	packet->connection = NULL;
+	packet->due = 0;
 	packet->message = message;
 	packet->order = 0;
 	packet->packet_id = 0;

@@ -61,10 +61,14 @@ struct packet {
 	union {
 		struct connection *connection; /* on its way there */
 		uint64_t epoch; /* of a packet of the broker's own on its way to a session */
+		uint64_t due;   /* of a message on its way to a session, see delivery.c */
 	};
 	struct message *message; /* NULL: a packet of the broker's own, all of it in head[] */
-	uint64_t order;          /* QoS 1 and 2: see inflight.h; else 0 */
-	uint32_t size;           /* on the wire */
+	union {
+		uint64_t order; /* QoS 1 and 2: see inflight.h; else 0 */
+		uint64_t ask;   /* of a SUBACK on its way to a session, see delivery.c */
+	};
+	uint32_t size; /* on the wire */
 	uint32_t head_size;
 	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;

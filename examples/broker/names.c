@@ -150,3 +150,10 @@ bool names_covers(struct slice filter, struct slice other)
 	}
 	return other.bytes == NULL;
 }
+
+bool names_own(struct slice topic)
+{
+	static const struct slice own = {"$SYS/#", 6};
+
+	return topic.bytes[0] == '$' && names_match(own, topic);
+}

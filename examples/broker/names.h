@@ -41,6 +41,9 @@ bool names_wildcard(struct slice filter);
 /* Takes the first level off `*rest`. False when there is none left (rest->bytes is NULL). */
 bool names_next_level(struct slice *rest, struct slice *level);
 
+/* Is the topic the broker's own, $SYS or something below it? */
+bool names_own(struct slice topic);
+
 /* Does the filter match each topic that the other filter matches? */
 bool names_covers(struct slice filter, struct slice other);
 

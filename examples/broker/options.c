@@ -15,7 +15,8 @@
 #include "must.h"
 #include "names.h"
 
-static const char usage[] =
+/* In parts: a longer string need not be supported by a compiler. */
+static const char usage_first[] =
 	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
 	"\n"
 	"Network\n"
@@ -38,7 +39,9 @@ static const char usage[] =
 	"  --deny-subscribe FILTER nobody may subscribe to it, or to a filter that it covers\n"
 	"                          (but who may subscribe to `#` gets what lies there); may be\n"
 	"                          given again\n"
-	"\n"
+	"\n";
+
+static const char usage_limits[] =
 	"Limits\n"
 	"  --max-packet BYTES      a larger packet ends its connection (1M)\n"
 	"  --max-connect BYTES     a larger CONNECT ends its connection (80K)\n"
@@ -59,8 +62,20 @@ static const char usage[] =
 	"  --max-sessions N        with clean session 0; beyond, new ones are refused (100000)\n"
 	"  --session-expiry S      for how long such a session waits for its client to come\n"
 	"                          back; 0: for ever (0)\n"
+	"  --max-filters N         subscriptions of one client; beyond, SUBACK refuses them\n"
+	"                          (10000)\n"
+	"  --max-filter-bytes BYTES\n"
+	"                          the same, in bytes of memory: a short filter takes some\n"
+	"                          300, each level more 150 (16M)\n"
+	"  --max-retained N        messages; beyond, a message of another topic goes to those\n"
+	"                          who are subscribed, and is not retained (100000)\n"
+	"  --max-retained-bytes BYTES\n"
+	"                          the same, in bytes of memory, of which a small one with its\n"
+	"                          topic takes some 600 (256M)\n"
 	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
-	"\n"
+	"\n";
+
+static const char usage_last[] =
 	"Threads and figures\n"
 	"  --threads N             I/O threads (2)\n"
 	"  --workers N             threads of the pool; 0: as many as CPUs (0)\n"
@@ -119,6 +134,10 @@ static const struct option_rule rules[] = {
 	{"max-queued", AT(queued_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-bytes", AT(queued_bytes_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-queued-total", AT(queued_total_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-filters", AT(filters_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-filter-bytes", AT(filter_bytes_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-retained", AT(retained_max), KIND_SIZE, 0, 1ULL << 40},
+	{"max-retained-bytes", AT(retained_bytes_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-sessions", AT(sessions_max), KIND_SIZE, 0, 1ULL << 40},
 	{"session-expiry", AT(session_expiry), KIND_UINT, 0, UINT32_MAX},
 	{"max-inflight", AT(window), KIND_UINT, 1, INFLIGHT_MAX},
@@ -235,6 +254,10 @@ static void options_default(struct broker_options *options)
 		.queued_max = 10000,
 		.queued_bytes_max = (size_t)64 << 20,
 		.queued_total_max = (size_t)1 << 30,
+		.filters_max = 10000,
+		.filter_bytes_max = (size_t)16 << 20,
+		.retained_max = 100000,
+		.retained_bytes_max = (size_t)256 << 20,
 		.sessions_max = 100000,
 		.connect_timeout = 10,
 		.packet_timeout = 60,
@@ -283,7 +306,9 @@ int options_parse(struct broker_options *options, int argc, char **argv)
 	opterr = 0;
 	while (status < 0 && (option = getopt_long(argc, argv, ":", long_options, &index)) != -1) {
 		if (option == 'x' && rules[index].kind == KIND_HELP) {
-			fputs(usage, stdout);
+			fputs(usage_first, stdout);
+			fputs(usage_limits, stdout);
+			fputs(usage_last, stdout);
 			return 0;
 		}
 		if (option == 'x') {

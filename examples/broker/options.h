@@ -24,6 +24,10 @@ struct broker_options {
 	unsigned int stop_timeout;    /* for the last words when the broker ends */
 	unsigned int session_expiry;  /* for who is away to come back; 0: for ever */
 	size_t sessions_max;          /* with clean session 0 */
+	size_t filters_max;           /* subscriptions of one client */
+	size_t filter_bytes_max;      /* and their memory */
+	size_t retained_max;          /* messages */
+	size_t retained_bytes_max;    /* and their memory */
 	size_t packet_max;            /* bytes of one packet from a client */
 	size_t connect_max;           /* and of its CONNECT */
 	size_t strangers_max;         /* memory of all that were not let in yet */

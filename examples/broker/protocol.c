@@ -43,14 +43,6 @@ static int refuse(struct connection *connection, uint8_t return_code, const char
 	return -ECONNRESET;
 }
 
-/* Is it the broker's own, $SYS or something below it? What clients say there goes no further. */
-static bool topic_is_own(struct slice topic)
-{
-	static const struct slice own = {"$SYS/#", 6};
-
-	return topic.bytes[0] == '$' && names_match(own, topic);
-}
-
 static int handle_connect(struct connection *connection, const struct codec_frame *frame)
 {
 	struct codec_connect connect;
@@ -72,7 +64,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return refuse(connection, 2, "no client id, but a session to keep");
 	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
-	if (connect.will.topic.size > 0 && !topic_is_own(connect.will.topic))
+	if (connect.will.topic.size > 0 && !names_own(connect.will.topic))
 		status = will_make(connection, &connect.will);
 	if (status == 0)
 		status = join_start(connection, &connect);
@@ -131,7 +123,8 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 		if (status < 0)
 			return status;
 	}
-	if (topic_is_own(packet.topic))
+	/* What clients say on the broker's own topics goes no further. */
+	if (names_own(packet.topic))
 		return packet.qos == 0 ? 1
 		                       : reply_ack(connection,
 		                                   packet.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC,

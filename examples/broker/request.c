@@ -57,6 +57,8 @@ struct request *request_create(struct connection *connection, const struct codec
 	*request = (struct request){.broker = session->broker, .session = session, .count = count};
 	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
 	request->epoch = connection->epoch;
+	if (subscribe)
+		request->ask = ++session->asks;
 	request->filters = (struct request_filter *)(request + 1);
 	body = (unsigned char *)(request->filters + count);
 	memcpy(body, frame->body, frame->body_size);
@@ -99,10 +101,17 @@ void request_submit(struct broker *broker, struct request *request)
 	matcher_apply(&broker->matcher, request);
 }
 
+void request_refuse(struct request *request, size_t at)
+{
+	request->filters[at].accepted = false;
+	request->answer->head[request->answer->head_size - request->count + at] = 0x80;
+}
+
 void request_answer(struct request *request)
 {
 	if (request->answer != NULL) {
 		request->answer->epoch = request->epoch;
+		request->answer->ask = request->ask;
 		session_deliver(request->session, request->answer);
 	}
 	request->answer = NULL;
@@ -110,12 +119,6 @@ void request_answer(struct request *request)
 
 void request_destroy(struct request *request)
 {
-	while (request->removed != NULL) {
-		struct subscription *removed = request->removed;
-
-		request->removed = removed->session_next;
-		subscription_destroy(removed);
-	}
 	session_release(request->session);
 	if (request->connection != NULL)
 		connection_release(request->connection, request->cost);

@@ -4,15 +4,16 @@
  * both hops.
  *
  *   connection -> subscription tree   enters or takes out the subscriptions
- *     -> topic table                  tells each topic that is concerned
+ *     -> topic table                  SUBSCRIBE: tells each topic that is concerned
  *       -> session                    the acknowledgement, behind all that
  *
- * Requests of one client stay in order through both. When the client sees the acknowledgement each
- * topic has the change in its inbox, so it comes before whatever is published after that.
+ * Requests of one client stay in order through both; so the table may touch a subscription of a
+ * SUBSCRIBE even if a later request has taken it out of the tree. When the client sees a SUBACK
+ * each topic has the news in its inbox, so it comes before whatever is published after that.
  *
- * There is one tree and one table for all, and a filter with wildcards costs a pass over all
- * topics. So a request is charged to its connection until the table is done with it: who asks for
- * more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
+ * There is one tree and one table for all, and a SUBSCRIBE to a filter with wildcards costs a pass
+ * over all topics. So a request is charged to its connection until the table is done with it: who
+ * asks for more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
  */
 #ifndef BROKER_REQUEST_H
 #define BROKER_REQUEST_H
@@ -41,8 +42,7 @@ enum request_kind {
 
 struct request_filter {
 	struct slice name;
-	uint64_t id; /* the subscription's, put in by the tree; and which SUBSCRIBE of it this is */
-	uint64_t version;
+	struct subscription *subscription; /* put in by the tree, for the table */
 	uint8_t qos;
 	bool accepted;
 };
@@ -57,8 +57,8 @@ struct request {
 	struct packet *answer; /* for the connection of this epoch */
 	uint64_t epoch;
 	struct subscription *removed; /* out of the tree; by session_next */
-	/* For the table: those of them of which it has not told yet, and how far it is. */
-	const struct subscription *untold;
+	uint64_t ask;                 /* SUBSCRIBE: its number in the session, from 1 up */
+	/* For the table. */
 	size_t step;
 	struct request *next;
 	size_t count;
@@ -75,6 +75,9 @@ struct request *request_create_end(struct session *session);
 
 /* The first hop. Any thread that holds a reference on the session. */
 void request_submit(struct broker *broker, struct request *request);
+
+/* For the tree: this filter of a SUBSCRIBE is not granted, after all. */
+void request_refuse(struct request *request, size_t at);
 
 /* For the table: sends the acknowledgement; frees. */
 void request_answer(struct request *request);

@@ -12,8 +12,8 @@
 /* A message with the retain flag has come: an empty one clears, others replace. */
 void retained_publish(struct topic *topic, struct message *message);
 
-/* Sends the retained message, if there is one, to this subscriber. */
-void retained_send(const struct topic *topic, const struct topic_entry *entry);
+/* Sends the retained message, if there is one, to this new subscriber. */
+void retained_send(const struct topic *topic, const struct topic_tell *tell);
 
 /* The topic ends. */
 void retained_drop(struct topic *topic);

@@ -19,6 +19,7 @@ static void session_finish(struct session *session)
 	if (session->ended)
 		return;
 	session->ended = true;
+	stats_uncount(&session->broker->stats.sessions);
 	(void)baton_timer_stop(&session->expiry);
 	delivery_end(session);
 	received_clear(&session->received);
@@ -147,7 +148,8 @@ static int session_finalise(struct baton_task *task)
 {
 	struct session *session = baton_container_of(task, struct session, finaliser);
 
-	stats_uncount(&session->broker->stats.sessions);
+	if (!session->ended) /* nobody has joined it */
+		stats_uncount(&session->broker->stats.sessions);
 	stats_add(&session->broker->stats, STATS_SESSION, &session->stats);
 	free(session->end_request);
 	free(session);

@@ -43,13 +43,14 @@
  *
  * Who owns what. The session holds a charge of the connection that it has, from step 3 to the
  * leave: so it can always submit to it. A session is counted: its connection, a join, the client
- * ids, each subscription in the tree, each entry in a topic's list of subscribers and each change
- * on its way to one hold a reference. Only who holds one submits to the session's resource. So when
- * the last reference goes, nobody can submit any more, what was submitted still runs, and then the
- * resource's finaliser frees the session: a topic never touches a session that is gone.
+ * ids, each subscription (until the last reader has left it), each place in a topic's audience and
+ * each telling on its way to a topic hold a reference. Only who holds one submits to the session's
+ * resource. So when the last reference goes, nobody can submit any more, what was submitted still
+ * runs, and then the resource's finaliser frees the session: a topic never touches a session that
+ * is gone.
  *
- * `received` belongs to the loop thread of the connection that has joined. It passes from one to
- * the next through `leave` and `joined`, and so needs no hop on the way of a message.
+ * `received` belongs to the loop thread of the connection that has joined, `asks` likewise. They
+ * pass from one to the next through `leave` and `joined`, and so need no hop.
  */
 #ifndef BROKER_SESSION_H
 #define BROKER_SESSION_H
@@ -90,14 +91,18 @@ struct session {
 	uint64_t epoch;  /* the join by which `connection` came */
 	struct inflight inflight;
 	struct queue queue;
-	uint64_t sent; /* memory of the messages given to the connection */
+	uint64_t sent;     /* memory of the messages given to the connection */
+	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has come by, see delivery.c */
 
 	/* The loop thread's of the connection. */
 	struct received received;
 	uint64_t attempted; /* see session_leave() */
+	uint64_t asks;      /* SUBSCRIBEs so far */
 
 	/* Under the baton of the subscription tree, and of the client ids. */
 	struct subscription *subscriptions;
+	size_t filters; /* so many of them, and their memory */
+	size_t filter_bytes;
 	bool registered;
 	uint64_t directed; /* the number of the last join that the client ids have sent here */
 

@@ -36,9 +36,12 @@ struct loop_stats {
 
 struct stats {
 	/* Any thread, through stats_count() and stats_uncount(). */
-	uint64_t dropped;  /* messages that a subscriber did not get */
-	uint64_t evicted;  /* stuck subscribers that were disconnected */
-	uint64_t retained; /* these are there just now */
+	uint64_t dropped;          /* messages that a subscriber did not get */
+	uint64_t evicted;          /* stuck subscribers that were disconnected */
+	uint64_t retained;         /* these are there just now */
+	uint64_t retained_bytes;   /* and their memory, see retained.c */
+	uint64_t retained_refused; /* for which there was no room */
+	uint64_t audience_bytes;   /* of all topics, see topic.h */
 	uint64_t sessions;
 	uint64_t subscriptions;
 	uint64_t queued_bytes; /* of memory, in all sessions; see queue.h */

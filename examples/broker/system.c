@@ -82,6 +82,9 @@ static void system_say_broker(struct system *system)
 	system_say_number(system, "clients/evicted", stats_read(&stats->evicted));
 	system_say_number(system, "connections/total", loops->connections);
 	system_say_number(system, "retained messages/count", stats_read(&stats->retained));
+	system_say_number(system, "retained messages/bytes", stats_read(&stats->retained_bytes));
+	system_say_number(system, "retained messages/refused",
+	                  stats_read(&stats->retained_refused));
 	system_say_number(system, "store/messages/bytes", stats_read(&stats->queued_bytes));
 	system_say_number(system, "subscriptions/count", stats_read(&stats->subscriptions));
 	system_say_number(system, "bytes/received", loops->bytes_in);

@@ -8,7 +8,7 @@
  *   version uptime memory/resident connections/total bytes/{received,sent}
  *   clients/{connected,maximum,total,malformed,evicted}    total: sessions
  *   publish/messages/{received,sent,dropped} store/messages/bytes    what waits in sessions
- *   retained messages/count subscriptions/count
+ *   retained messages/{count,bytes,refused} subscriptions/count
  *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
  *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, sessions, ...
  *   baton/pool/{jobs,steals,parks,wakes}

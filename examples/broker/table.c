@@ -34,84 +34,76 @@ struct topic_use *table_lookup(struct table *table, struct slice name)
 	return use;
 }
 
-/* A change on its way to each topic that its filter matches. */
-struct tell {
+struct table_pass {
 	struct slice filter;
-	enum topic_change_kind kind;
-	uint64_t id;
-	uint64_t version;
-	struct session *session;
-	uint8_t qos;
+	struct topic_tell tell;
 };
 
 static bool table_tell_one(struct baton_registry_entry *entry, void *arg)
 {
 	struct topic *topic = (struct topic *)entry;
-	const struct tell *tell = arg;
+	const struct table_pass *pass = arg;
 
-	if (names_match(tell->filter, topic->name))
-		topic_change(topic, tell->kind, tell->id, tell->version, tell->session, tell->qos);
+	if (names_match(pass->filter, topic->name))
+		topic_tell(topic, &pass->tell);
 	return true;
 }
 
 /*
- * Returns how many topics it has looked at. At the broker's end, when all connections have been
- * told to close, there may be minutes of this to do, for nobody: topics give back what they know
- * when they end.
+ * Tells each topic that the filter matches; returns how many topics it has looked at. At the
+ * broker's end, when all connections have been told to close, there may be minutes of this to do,
+ * for nobody.
  */
-static size_t table_tell(const struct table *table, struct tell tell)
+static size_t table_tell(struct table *table, const struct request *request, size_t at)
 {
+	const struct request_filter *filter = &request->filters[at];
+	struct subscription *subscription = filter->subscription;
+	struct table_pass pass = {filter->name, {request->session, 0, request->ask, filter->qos}};
 	struct baton_registry_entry *entry;
 
-	if (__atomic_load_n(&table->broker->late, __ATOMIC_RELAXED)) /* a hint */
-		return 0;
-	if (names_wildcard(tell.filter)) {
-		must(baton_registry_walk(table->topics, table_tell_one, &tell), "tell the topics");
+	if (!filter->accepted || __atomic_load_n(&table->broker->late, __ATOMIC_RELAXED))
+		return 0; /* relaxed: a hint */
+	pass.tell.pass = ++table->pass;
+	/* Relaxed: only this baton changes it, and topics are told behind it. */
+	if (subscription->pass == 0)
+		__atomic_store_n(&subscription->pass, table->pass, __ATOMIC_RELAXED);
+	if (names_wildcard(filter->name)) {
+		must(baton_registry_walk(table->topics, table_tell_one, &pass), "tell the topics");
 		return baton_registry_count(table->topics);
 	}
-	if (baton_registry_find(table->topics, tell.filter.bytes, tell.filter.size, &entry) == 0) {
-		table_tell_one(entry, &tell);
+	if (baton_registry_find(table->topics, filter->name.bytes, filter->name.size, &entry) ==
+	    0) {
+		table_tell_one(entry, &pass);
 		must(baton_registry_release(entry), "tell a topic");
 	}
 	return 1;
 }
 
-static size_t table_tell_filter(const struct table *table, const struct request *request, size_t at,
-                                enum topic_change_kind kind)
+/* The next step of a request; false: it was the last. */
+static bool table_step(struct table *table, struct request *request, size_t *looks)
 {
-	const struct request_filter *filter = &request->filters[at];
-	struct session *session = kind == TOPIC_ADD ? request->session : NULL;
-
-	if (!filter->accepted)
-		return 0;
-	return table_tell(table, (struct tell){filter->name, kind, filter->id, filter->version,
-	                                       session, filter->qos});
+	if (request->step < request->count && request->kind == REQUEST_SUBSCRIBE) {
+		*looks += table_tell(table, request, request->step++);
+		return true;
+	}
+	request_answer(request); /* the topics know the subscriber before it is told so */
+	return false;
 }
 
-/*
- * The next step of a request; false: it was the last. SUBSCRIBE: the topics know the subscriber
- * before it is told so, and it is told so before it gets what they have retained.
- */
-static bool table_step(const struct table *table, struct request *request, size_t *looks)
+/* The subscriptions that it has taken out are found by nobody from now on. */
+static void table_end_request(struct table *table, struct request *request)
 {
-	const size_t count = request->count;
-	const struct subscription *removed = request->untold;
+	const bool removed = request->removed != NULL;
 
-	if (request->step < count) {
-		*looks += table_tell_filter(table, request, request->step, TOPIC_ADD);
-	} else if (removed != NULL) {
-		*looks += table_tell(table, (struct tell){removed->filter, TOPIC_REMOVE,
-		                                          removed->id, 0, NULL, 0});
-		request->untold = removed->session_next;
-		return true;
-	} else if (request->step == count) {
-		request_answer(request);
-	} else {
-		*looks += table_tell_filter(table, request, request->step - count - 1,
-		                            TOPIC_RETAINED);
+	while (request->removed != NULL) {
+		struct subscription *subscription = request->removed;
+
+		request->removed = subscription->session_next;
+		subscription_retire(table->limbo, subscription);
 	}
-	request->step++;
-	return request->step <= 2 * count;
+	if (removed)
+		baton_limbo_poll(table->limbo);
+	request_destroy(request);
 }
 
 /* The first request goes behind all others, with what its session has asked for after it. */
@@ -157,7 +149,7 @@ static int table_run_requests(struct baton_task *task)
 		table->requests = request->next;
 		if (table->requests == NULL)
 			table->requests_end = &table->requests;
-		request_destroy(request);
+		table_end_request(table, request);
 	}
 	return 0;
 }
@@ -168,7 +160,6 @@ static int table_run_apply(struct baton_task *task)
 	struct table *table = &request->broker->table;
 	const bool first = table->requests == NULL;
 
-	request->untold = request->removed;
 	*table->requests_end = request;
 	table->requests_end = &request->next;
 	return first ? table_run_requests(task) : 0;
@@ -183,6 +174,7 @@ void table_apply(struct table *table, struct request *request)
 
 int table_init(struct table *table, struct broker *broker)
 {
+	int status;
 	struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, broker);
 
@@ -193,7 +185,13 @@ int table_init(struct table *table, struct broker *broker)
 	options.stats = &table->stats;
 	table->broker = broker;
 	table->requests_end = &table->requests;
-	return baton_registry_create(&options, &table->topics);
+	status = baton_limbo_create(&table->limbo);
+	if (status != 0)
+		return status;
+	status = baton_registry_create(&options, &table->topics);
+	if (status != 0)
+		baton_limbo_destroy(table->limbo);
+	return status;
 }
 
 /* The reference of what is retained is the last one: nobody else is left. */
@@ -209,5 +207,6 @@ void table_deinit(struct table *table)
 {
 	must(baton_registry_walk(table->topics, table_end_one, NULL), "end topics");
 	must(baton_registry_destroy(table->topics), "end the topic table");
+	baton_limbo_destroy(table->limbo);
 	stats_add(&table->broker->stats, STATS_TABLE, &table->stats);
 }

@@ -2,8 +2,8 @@
 /*
  * The topic table: name to topic, a baton_registry. A publisher finds its topic without a lock and
  * without a resource; connections keep what they have looked up. What makes topics, ends them, and
- * carries changes of the subscription tree to those that they concern (request.h), are tasks of the
- * registry's resource: so a change stands between two topics' beginnings. A filter with wildcards
+ * tells those that a SUBSCRIBE concerns of it (request.h), are tasks of the registry's resource: so
+ * a pass over the topics stands between two topics' beginnings. A filter with wildcards
  * costs one pass over the topics; a message costs nothing here. A request of many such filters
  * takes several tasks, with new topics, and steps of other sessions' requests, in between.
  */
@@ -25,7 +25,11 @@ struct table {
 	struct baton_resource_stats stats;
 	struct broker *broker;
 
-	/* Under its baton; each session's in order. A task for the first one is under way. */
+	/* Under its baton. */
+	uint64_t pass;             /* the last one, see topic.h */
+	struct baton_limbo *limbo; /* of subscriptions, see matcher.h */
+
+	/* Likewise; each session's in order. A task for the first one is under way. */
 	struct request *requests;
 	struct request **requests_end;
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Topics: order, fan-out, subscribers; see topic.h. */
+/* Topics: order, subscribers, fan-out; see topic.h. */
 #include "topic.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "broker.h"
 #include "connection.h"
@@ -11,40 +10,49 @@
 #include "retained.h"
 #include "session.h"
 
-/* What is retained is older than all that comes from here on. */
-static void topic_send_due(const struct topic *topic, struct topic_entry *entry)
+static void topic_forget_audience(struct topic *topic)
 {
-	if (!entry->retained_due)
-		return;
-	entry->retained_due = false;
-	retained_send(topic, entry);
+	for (size_t i = 0; i < topic->audience.count; i++)
+		session_release(topic->audience.entries[i].session);
+	audience_clear(&topic->audience);
+	topic->asked = false;
+	if (topic->audience_memory > 0) /* relaxed: a sum, which orders nothing */
+		__atomic_sub_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
+		                   __ATOMIC_RELAXED);
+	topic->audience_memory = 0;
 }
 
 /*
- * The entries [first, end) are one session's; the highest QoS among them counts. What is due to
- * them goes before the message.
+ * Who gets the next message? The publisher may have others wait by many messages to topics that
+ * have a large audience: so it is told what that has cost.
  */
-static size_t topic_group(const struct topic *topic, size_t first, uint8_t *qos)
+static int topic_ask(struct topic *topic, struct connection *publisher)
 {
-	size_t end = first;
+	const struct matcher *matcher = &topic->broker->matcher;
+	const uint64_t generation = matcher_generation(matcher);
+	size_t work;
+	int status;
 
-	*qos = 0;
-	do {
-		if (topic->entries[end].qos > *qos)
-			*qos = topic->entries[end].qos;
-		topic_send_due(topic, &topic->entries[end]);
-		end++;
-	} while (end < topic->count &&
-	         topic->entries[end].session == topic->entries[first].session);
-	return end;
+	if (topic->asked && topic->generation == generation)
+		return 0;
+	topic_forget_audience(topic);
+	status = matcher_ask(matcher, topic->name, topic->told, &topic->audience, &work);
+	if (publisher != NULL)
+		connection_worked(publisher, work);
+	topic->asked = status == 0;
+	topic->generation = generation;
+	topic->audience_memory = audience_memory(&topic->audience);
+	__atomic_add_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
+	                   __ATOMIC_RELAXED);
+	return status;
 }
 
 /* Passes the message to each session once. The caller keeps a reference and a hop until then. */
 static void topic_fan_out(struct topic *topic, struct message *message)
 {
-	uint64_t spare = topic->count;
-	const size_t cost = topic->count * sizeof(struct packet);
-	uint8_t qos;
+	const size_t count = topic->audience.count;
+	const size_t cost = count * sizeof(struct packet);
+	uint64_t spare = count;
 
 	/* The publisher pays for the copies too. Nobody reads the cost before the first submit. */
 	if (message->publisher != NULL)
@@ -52,19 +60,18 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	message->cost += cost;
 	/* One atomic for all of them; what was too much is given back at the end. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
-	for (size_t i = 0, end; i < topic->count; i = end) {
-		struct packet *packet;
+	for (size_t i = 0; i < count; i++) {
+		const struct audience_entry *entry = &topic->audience.entries[i];
+		const uint8_t qos =
+			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
+		struct packet *packet = packet_create(message, qos, false, true);
 
-		end = topic_group(topic, i, &qos);
-		if (message->publish.qos < qos)
-			qos = message->publish.qos;
-		packet = packet_create(message, qos, false, true);
 		if (packet == NULL) {
 			stats_count(&topic->broker->stats.dropped);
 			continue;
 		}
 		spare--;
-		session_deliver(topic->entries[i].session, packet);
+		session_deliver(entry->session, packet);
 	}
 	message_release(message, (spare + 1) * (MESSAGE_REFERENCE + MESSAGE_HOP));
 }
@@ -90,7 +97,11 @@ static void topic_accept(struct topic *topic, struct message *message)
 		topic_acknowledge(message);
 	if (message->publish.retain)
 		retained_publish(topic, message);
+	if (topic_ask(topic, message->publisher) != 0)
+		stats_count(&topic->broker->stats.dropped); /* no memory: nobody gets it */
 	topic_fan_out(topic, message);
+	if (stats_read(&topic->broker->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
+		topic_forget_audience(topic);
 }
 
 static int topic_run_publish(struct baton_task *task)
@@ -114,6 +125,7 @@ static int topic_run_unuse(struct baton_task *task)
 	struct topic *topic = use->topic;
 
 	free(use);
+	topic_forget_audience(topic); /* it may have been the last publisher's */
 	must(baton_registry_release(&topic->entry), "give back a topic");
 	return 0;
 }
@@ -124,128 +136,34 @@ void topic_unuse(struct topic_use *use)
 	must(baton_submit(&use->topic->entry.resource, &use->task), "give back a topic");
 }
 
-struct topic_change {
+struct telling {
 	struct baton_task task;
 	struct topic *topic;
-	struct session *session; /* counted, for TOPIC_ADD */
-	uint64_t id;
-	uint64_t version;
-	enum topic_change_kind kind;
-	uint8_t qos;
+	struct topic_tell tell; /* its session is counted */
 };
 
-static struct topic_entry *topic_find(const struct topic *topic, uint64_t id)
+static int topic_run_tell(struct baton_task *task)
 {
-	for (size_t i = 0; i < topic->count; i++)
-		if (topic->entries[i].id == id)
-			return &topic->entries[i];
-	return NULL;
-}
+	struct telling *telling = baton_container_of(task, struct telling, task);
+	struct topic *topic = telling->topic;
 
-/* Behind the other entries of the same session, or at the end. */
-static struct topic_entry *topic_insert(struct topic *topic, const struct session *session)
-{
-	size_t at = topic->count;
-
-	if (topic->count == topic->capacity) {
-		const size_t capacity = topic->capacity == 0 ? 4 : topic->capacity * 2;
-		struct topic_entry *grown = must_alloc(capacity * sizeof(*grown));
-
-		if (topic->count > 0)
-			memcpy(grown, topic->entries, topic->count * sizeof(*grown));
-		free(topic->entries);
-		topic->entries = grown;
-		topic->capacity = capacity;
-	}
-	for (size_t i = 0; i < topic->count; i++)
-		if (topic->entries[i].session == session)
-			at = i + 1;
-	memmove(&topic->entries[at + 1], &topic->entries[at],
-	        (topic->count - at) * sizeof(*topic->entries));
-	topic->count++;
-	return &topic->entries[at];
-}
-
-static void topic_add(struct topic *topic, const struct topic_change *change)
-{
-	struct topic_entry *entry = topic_find(topic, change->id);
-
-	if (entry == NULL) {
-		entry = topic_insert(topic, change->session);
-		*entry = (struct topic_entry){.session = change->session, .id = change->id};
-	} else {
-		session_release(change->session);
-	}
-	/* Else the topic has read it in the tree itself, or a newer one. */
-	if (change->version > entry->version) {
-		entry->version = change->version;
-		entry->qos = change->qos;
-		entry->retained_due = true;
-	}
-}
-
-static void topic_remove(struct topic *topic, uint64_t id)
-{
-	struct topic_entry *entry = topic_find(topic, id);
-	struct session *session;
-	size_t behind;
-
-	if (entry == NULL)
-		return;
-	session = entry->session;
-	behind = (size_t)(&topic->entries[topic->count] - (entry + 1));
-	memmove(entry, entry + 1, behind * sizeof(*entry));
-	topic->count--;
-	session_release(session);
-}
-
-static int topic_run_change(struct baton_task *task)
-{
-	struct topic_change *change = baton_container_of(task, struct topic_change, task);
-	struct topic *topic = change->topic;
-	struct topic_entry *entry;
-
-	switch (change->kind) {
-	case TOPIC_ADD:
-		topic_add(topic, change);
-		break;
-	case TOPIC_RETAINED:
-		entry = topic_find(topic, change->id);
-		if (entry != NULL)
-			topic_send_due(topic, entry);
-		break;
-	case TOPIC_REMOVE:
-		topic_remove(topic, change->id);
-		break;
-	}
-	free(change);
+	topic->told = telling->tell.pass;
+	topic_forget_audience(topic);
+	retained_send(topic, &telling->tell);
+	session_release(telling->tell.session);
+	free(telling);
 	return 0;
 }
 
-void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id, uint64_t version,
-                  struct session *session, uint8_t qos)
+void topic_tell(struct topic *topic, const struct topic_tell *tell)
 {
-	struct topic_change *change = must_alloc(sizeof(*change));
+	struct telling *telling = must_alloc(sizeof(*telling));
 
-	change->topic = topic;
-	change->kind = kind;
-	change->id = id;
-	change->version = version;
-	change->qos = qos;
-	change->session = session;
-	if (session != NULL)
-		session_reference(session);
-	baton_task_init(&change->task, topic_run_change, NULL);
-	must(baton_submit(&topic->entry.resource, &change->task), "change a topic");
-}
-
-void topic_learn(struct topic *topic, uint64_t id, uint64_t version, struct session *session,
-                 uint8_t qos)
-{
-	struct topic_entry *entry = topic_insert(topic, session);
-
-	session_reference(session);
-	*entry = (struct topic_entry){.session = session, .id = id, .version = version, .qos = qos};
+	telling->topic = topic;
+	telling->tell = *tell;
+	session_reference(tell->session);
+	baton_task_init(&telling->task, topic_run_tell, NULL);
+	must(baton_submit(&topic->entry.resource, &telling->task), "tell a topic");
 }
 
 int topic_init(struct baton_registry_entry *entry, void *broker)
@@ -256,7 +174,7 @@ int topic_init(struct baton_registry_entry *entry, void *broker)
 	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
 	baton_resource_init(&entry->resource, topic, "topic", &topic->broker->config,
 	                    &topic->stats);
-	matcher_ask(&topic->broker->matcher, topic);
+	topic->told = topic->broker->table.pass;
 	return 0;
 }
 
@@ -267,7 +185,5 @@ void topic_deinit(struct baton_registry_entry *entry, void *broker)
 	(void)broker;
 	stats_add(&topic->broker->stats, STATS_TOPIC, &topic->stats);
 	retained_drop(topic);
-	for (size_t i = 0; i < topic->count; i++)
-		session_release(topic->entries[i].session);
-	free(topic->entries);
+	topic_forget_audience(topic);
 }

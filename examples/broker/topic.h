@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A topic: the resource that puts its publishers' messages in one order and passes each to every
- * subscriber's session. Its list of subscribers is a copy of what the subscription tree says, so
- * that a message asks nobody but its own topic.
+ * subscriber's session. Who they are it reads in the subscription tree, once for all messages up to
+ * the next change that concerns it; it keeps nothing about its subscribers while it has no
+ * publisher, so topics that only lie there with a retained message cost nobody's subscriptions.
  *
- * The copy is complete before the first message goes out: a topic is made under the table's baton
- * (baton_registry's init), reads the tree there, and only then can be found. After that the table
- * tells it each change, likewise under its baton. Why none is lost: a subscription is entered in
- * the tree, and then applied, by a task of the table, to the topics that are there. A topic that is
- * made before that task is found by it. One that is made after it reads the tree after it, hence
- * after the subscription was entered: what happened before a task of the table is visible to later
- * ones. One that is made between the two is reached in both ways, and knows the subscription by its
- * id. A removal goes the same way: who is made before it is applied is told of it, who is made
- * after it does not find the subscription. All this is about one subscription; of several in one
- * request each may be applied by a task of its own.
+ * From which message on a subscription counts. Each SUBSCRIBE is told, in a pass of the table, to
+ * each topic that its filter matches (topic_tell): passes are numbered, a subscription has the
+ * number of its first one, and a topic that of the last one it has been told of. A subscription
+ * counts for a topic if it is of a pass that the topic has been told of. So the topic's own order
+ * decides: messages before the telling are not sent live, but what is retained at that moment is
+ * sent; messages behind it are. A topic that is made later, under the table's baton as all topics,
+ * begins with the number of the table's last pass, and finds those subscriptions in the tree.
  *
- * Retained messages, once for each SUBSCRIBE: a change carries the version of its SUBSCRIBE, an
- * entry the newest one that it knows. TOPIC_ADD of a newer one makes the retained message due until
- * TOPIC_RETAINED comes. If another one is retained before that, it is sent live, and nothing is due
- * any more; a message that is not retained goes out behind what is due, since it is younger. A
- * version that the topic has read in the tree itself makes nothing due: then the topic is younger
- * than the subscription, and all that it ever retained was sent live.
+ * Retained messages go out once for each SUBSCRIBE, at its telling. They come to the session
+ * before the SUBACK, which is sent when all topics know the subscriber, and wait there for it
+ * (delivery.c).
+ *
+ * A subscription that is taken out of the tree changes the matcher's generation; the topic asks the
+ * tree anew before its next message, and until then holds the sessions that it knows.
  *
  * Lifetime. A topic is there as long as there are references on it (baton/registry.h): one for each
  * publisher's connection that has looked it up, one while there is a retained message. A use is
@@ -40,24 +38,19 @@
 #include <baton/registry.h>
 #include <baton/resource.h>
 
+#include "audience.h"
 #include "message.h"
 #include "names.h"
 
 struct broker;
-struct session;
+
+/* All topics together keep no larger audiences than this; one that finds no room asks each time. */
+#define TOPIC_AUDIENCES_MAX ((size_t)64 << 20)
 
 /* A reference on a topic, given back through the topic and then the table. */
 struct topic_use {
 	struct baton_task task;
 	struct topic *topic;
-};
-
-struct topic_entry {
-	struct session *session; /* counted */
-	uint64_t id;             /* of the subscription */
-	uint64_t version;        /* of its newest SUBSCRIBE that the topic knows */
-	uint8_t qos;
-	bool retained_due; /* the retained message is still to be sent, see TOPIC_RETAINED */
 };
 
 struct topic {
@@ -68,11 +61,14 @@ struct topic {
 
 	uint64_t surveyed; /* tasks that it had run, see survey.h */
 
-	/* Under the topic's own baton. Entries of one session lie side by side. */
-	struct topic_entry *entries;
-	size_t count;
-	size_t capacity;
+	/* Under the topic's own baton. */
+	uint64_t told;                  /* the last of the table's passes that concerned it */
+	bool asked;                     /* the audience is what the tree says, as of `generation` */
+	uint64_t generation;            /* the matcher's */
+	struct audience audience;       /* counted sessions */
+	size_t audience_memory;         /* its share of TOPIC_AUDIENCES_MAX */
 	struct message *retained;       /* counted */
+	size_t retained_bytes;          /* its share of --max-retained-bytes; the broker's own: 0 */
 	struct topic_use *retained_use; /* there is one as long as there is `retained` */
 };
 
@@ -80,27 +76,24 @@ struct topic {
 int topic_init(struct baton_registry_entry *entry, void *broker);
 void topic_deinit(struct baton_registry_entry *entry, void *broker);
 
-/* For the matcher, from topic_init(): a subscription that is there already. */
-void topic_learn(struct topic *topic, uint64_t id, uint64_t version, struct session *session,
-                 uint8_t qos);
-
 /* Publishes. The caller has a use of the topic. */
 void topic_publish(struct topic *topic, struct message *message);
 
 /* Gives a use back, behind everything that its holder has submitted to the topic. */
 void topic_unuse(struct topic_use *use);
 
-enum topic_change_kind {
-	TOPIC_ADD,      /* with all a subscriber gets: enters it, or changes its QoS */
-	TOPIC_RETAINED, /* sends it the retained message, if that is still due */
-	TOPIC_REMOVE,
+/*
+ * Tells a topic of a SUBSCRIBE, whose filter matches it, in that pass of the table. `ask` is the
+ * session's number of the SUBSCRIBE, see delivery.c. The caller is the table, and holds references
+ * on the topic and the session.
+ */
+struct topic_tell {
+	struct session *session;
+	uint64_t pass;
+	uint64_t ask;
+	uint8_t qos;
 };
 
-/*
- * Tells a topic of a change. The caller is the table, and holds a reference. `session`, `qos` for
- * TOPIC_ADD only; `version` of the SUBSCRIBE for TOPIC_ADD, which TOPIC_RETAINED will follow.
- */
-void topic_change(struct topic *topic, enum topic_change_kind kind, uint64_t id, uint64_t version,
-                  struct session *session, uint8_t qos);
+void topic_tell(struct topic *topic, const struct topic_tell *tell);
 
 #endif

@@ -85,7 +85,51 @@ struct tree_node *tree_find(const struct tree *tree, const struct tree_node *par
 	return ck_hs_get((struct ck_hs *)&tree->nodes, key.hash, &key);
 }
 
+const struct tree_below *tree_below(const struct tree *tree, const struct tree_node *parent)
+{
+	return parent == NULL ? &tree->first : &parent->below;
+}
+
+struct tree_node *tree_one(const struct tree_below *below)
+{
+	return __atomic_load_n(&below->one, __ATOMIC_ACQUIRE); /* the node, see tree_hang() */
+}
+
+struct tree_node *tree_rest(const struct tree_below *below)
+{
+	return __atomic_load_n(&below->rest, __ATOMIC_ACQUIRE); /* likewise */
+}
+
+bool tree_others(const struct tree_below *below)
+{
+	return __atomic_load_n(&below->others, __ATOMIC_RELAXED) > 0; /* they are in the set */
+}
+
 /* ---- Changes ---- */
+
+/* The children of the node's parent, for who changes the tree. */
+static struct tree_below *tree_beside(struct tree *tree, const struct tree_node *node)
+{
+	return node->above == NULL ? &tree->first : &node->above->below;
+}
+
+/* Tells readers of a parent's new child, or that it has gone: `child` is NULL. */
+static void tree_hang(struct tree_below *below, struct slice level, struct tree_node *child)
+{
+	/* Release: the node, for tree_one() and tree_rest(). */
+	if (names_equal(level, (struct slice){"+", 1}))
+		__atomic_store_n(&below->one, child, __ATOMIC_RELEASE);
+	else if (names_equal(level, (struct slice){"#", 1}))
+		__atomic_store_n(&below->rest, child, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&below->others, below->others + (child != NULL ? 1 : (size_t)-1),
+		                 __ATOMIC_RELAXED);
+}
+
+static bool tree_childless(const struct tree_node *node)
+{
+	return node->below.one == NULL && node->below.rest == NULL && node->below.others == 0;
+}
 
 static struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, struct slice level)
 {
@@ -96,14 +140,13 @@ static struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, s
 	node->level = (struct slice){node->text, level.size};
 	node->parent = parent;
 	node->above = parent;
-	if (parent != NULL)
-		parent->children++;
 	/* Release: the node, for tree_same(). */
 	__atomic_store_n(&node->hash, hash, __ATOMIC_RELEASE);
 	/* Before the node is in the set, also where that is not x86. */
 	ck_pr_fence_store();
 	tree_changing = tree;
 	must(ck_hs_put(&tree->nodes, hash, node) ? 0 : -ENOMEM, "add a filter");
+	tree_hang(tree_beside(tree, node), level, node);
 	if (++tree->count > tree->count_max)
 		tree->count_max = tree->count;
 	return node;
@@ -117,15 +160,14 @@ static void tree_reclaim(struct baton_retired *retired)
 void tree_prune(struct tree *tree, struct tree_node *node)
 {
 	tree_changing = tree;
-	while (node != NULL && node->children == 0 && node->subscriptions == NULL) {
+	while (node != NULL && tree_childless(node) && node->subscriptions == NULL) {
 		struct tree_node *above = node->above;
 
+		tree_hang(tree_beside(tree, node), node->level, NULL);
 		(void)ck_hs_remove(&tree->nodes, node->hash, node);
 		baton_limbo_retire(tree->limbo, &node->retired, tree_reclaim);
 		tree->count--;
 		tree->removed++;
-		if (above != NULL)
-			above->children--;
 		node = above;
 	}
 	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it

@@ -2,7 +2,8 @@
 /*
  * The levels of topic filters, as a tree: each node is a level below its parent, and knows the
  * subscriptions whose filter ends there. All nodes lie in one hash set (Concurrency Kit's ck_hs)
- * whose key is (parent, level), so a node has no list of children.
+ * whose key is (parent, level), so a node has no list of children; but what is below it it knows
+ * well enough for a reader to look for nothing that is not there.
  *
  * It is changed by one thread at a time, under the matcher's baton, and read meanwhile by any
  * thread in an epoch section (baton/epoch.h): a node is complete before it is in the set, and freed
@@ -25,19 +26,27 @@
 
 struct subscription;
 
+/* Each word is atomic: changed by one thread at a time, read by any. */
+struct tree_below {
+	struct tree_node *one;  /* the child `+`, or NULL */
+	struct tree_node *rest; /* the child `#`, or NULL */
+	size_t others;          /* so many further children */
+};
+
 struct tree_node {
 	uint64_t hash; /* never 0; published last, read first */
 	const struct tree_node *parent;
 	struct slice level;
 	struct subscription *subscriptions; /* atomic, see matcher.h */
 	struct tree_node *above;            /* the parent, for who changes the tree */
-	size_t children;                    /* likewise */
+	struct tree_below below;
 	struct baton_retired retired;
 	char text[];
 };
 
 struct tree {
 	struct ck_hs nodes;
+	struct tree_below first; /* level */
 	struct baton_limbo *limbo;
 	size_t removed; /* since the set was rebuilt */
 	size_t count;
@@ -54,6 +63,15 @@ struct tree_node *tree_find(const struct tree *tree, const struct tree_node *par
 
 /* The node of a whole filter, made if need be; with `add` false NULL where there is none. */
 struct tree_node *tree_of_filter(struct tree *tree, struct slice filter, bool add);
+
+/*
+ * What is below the node (NULL: the first level)? Any thread, in an epoch section. What comes
+ * meanwhile may be missed, but nothing that was there before something that happened before.
+ */
+const struct tree_below *tree_below(const struct tree *tree, const struct tree_node *parent);
+struct tree_node *tree_one(const struct tree_below *below);
+struct tree_node *tree_rest(const struct tree_below *below);
+bool tree_others(const struct tree_below *below);
 
 /* Takes out the node and those above it, as far as nothing needs them. */
 void tree_prune(struct tree *tree, struct tree_node *node);

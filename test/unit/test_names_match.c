@@ -212,3 +212,17 @@ Test(names_match, what_is_covered_matches_no_topic_that_the_other_does_not, .tim
 					          "%s covers %s, not %s", names[i], names[j],
 					          topics[t]);
 }
+
+Test(names_match, the_brokers_own_are_sys_and_below, .timeout = 5)
+{
+	static const struct {
+		const char *topic;
+		bool own;
+	} cases[] = {{"$SYS", true},   {"$SYS/", true}, {"$SYS/broker/version", true},
+	             {"$SYS2", false}, {"$sys", false}, {"SYS", false},
+	             {"a/$SYS", false}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		cr_assert_eq(names_own(slice_text(cases[i].topic)), cases[i].own, "%s",
+		             cases[i].topic);
+}
