@@ -93,6 +93,7 @@ int broker_init(struct broker *broker)
 		return status;
 	}
 	log_start(broker->slow_pool);
+	trim_init(&broker->trim, broker);
 	broker->config = defaults;
 	broker->config.executor = baton_pool_executor(broker->pool);
 	broker->loops = must_alloc(broker->options.threads * sizeof(*broker->loops));
@@ -137,6 +138,7 @@ void broker_deinit(struct broker *broker, int status)
 	clients_end(&broker->clients);
 	baton_pool_shutdown(broker->pool);
 	must(baton_pool_await_termination(broker->pool, NULL), "end of the pool");
+	trim_deinit(&broker->trim);
 	must(baton_timers_destroy(broker->timers), "free the timers");
 	baton_pool_stats(broker->pool, &pool);
 	for (unsigned int i = 0; i < broker->loops_running; i++)

@@ -36,6 +36,7 @@
 #include "passwords.h"
 #include "stats.h"
 #include "table.h"
+#include "trim.h"
 
 struct loop;
 
@@ -44,8 +45,8 @@ struct loop;
 struct broker {
 	struct broker_options options;
 	struct baton_pool *pool;
-	struct baton_pool *slow_pool;        /* for what may take its time: passwords, the log */
-	struct baton_timers *timers;         /* of the sessions */
+	struct baton_pool *slow_pool; /* for what may take its time: passwords, the log, trim */
+	struct baton_timers *timers;  /* of the sessions, and trim's */
 	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
 	struct matcher matcher;
 	struct table table;
@@ -53,6 +54,7 @@ struct broker {
 	struct stats stats;
 	struct passwords passwords;
 	struct logins logins;
+	struct trim trim;
 	bool ending; /* atomic: hurry */
 	bool late;   /* atomic: the connections have gone, or have been told to; see table.c */
 	struct loop *loops;

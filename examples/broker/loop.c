@@ -70,6 +70,16 @@ static void loop_set_alarm(struct loop *loop)
 	uv_timer_start(&loop->alarm, loop_alarmed, due > now ? due - now : 0, 0);
 }
 
+static void loop_note_bytes(struct loop *loop)
+{
+	const uint64_t bytes = loop->stats.bytes_in + loop->stats.bytes_out;
+
+	if (bytes - loop->trim_noted < TRIM_BYTES)
+		return;
+	loop->trim_noted = bytes;
+	trim_note(&loop->broker->trim);
+}
+
 /*
  * Before the loop sleeps: timers and finished writes come before this, and nothing else would wake
  * the loop for the connections that they have to do with.
@@ -79,6 +89,7 @@ static void loop_prepare(uv_prepare_t *prepare)
 	struct loop *loop = prepare->data;
 
 	loop_look_after(loop);
+	loop_note_bytes(loop);
 	loop_set_alarm(loop);
 	baton_loop_gather(loop->executor);
 }

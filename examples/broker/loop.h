@@ -56,6 +56,7 @@ struct loop {
 	struct connection *dirty;
 	struct strangers strangers;
 	struct loop_stats stats;
+	uint64_t trim_noted; /* bytes in and out, at the last trim_note() */
 	pthread_t thread;
 	unsigned char input[LOOP_INPUT_SIZE];
 	unsigned char record[TLS_RECORD_MAX];

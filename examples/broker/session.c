@@ -26,6 +26,7 @@ static void session_finish(struct session *session)
 	clients_forget(&session->broker->clients, session);
 	session->end_request = NULL;
 	request_submit(session->broker, request);
+	trim_note(&session->broker->trim); /* it may have had much */
 }
 
 static void session_go_away(struct session *session)

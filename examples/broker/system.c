@@ -94,17 +94,17 @@ static void system_say_broker(struct system *system)
 	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
 }
 
-static void system_say_memory(struct system *system)
+size_t system_resident(void)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	FILE *file = fopen("/proc/self/statm", "re");
-	uint64_t pages = 0;
+	size_t pages = 0;
 
-	if (file != NULL && fscanf(file, "%*u %" SCNu64, &pages) != 1)
+	if (file != NULL && fscanf(file, "%*u %zu", &pages) != 1)
 		pages = 0;
 	if (file != NULL)
 		fclose(file);
-	system_say_number(system, "memory/resident", pages * page);
+	return pages * page;
 }
 
 static void system_say_topics(struct system *system)
@@ -168,7 +168,7 @@ static void system_surveyed(uv_async_t *done)
 		return;
 	system->at = 0;
 	system_say_broker(system);
-	system_say_memory(system);
+	system_say_number(system, "memory/resident", system_resident());
 	system_say_topics(system);
 	system_say_baton(system);
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that was needed once goes back to the system. malloc keeps what is freed in the middle of
+ * its heap, so after a burst the process stays as large as the burst had made it; malloc_trim()
+ * gives it back, but walks the whole heap and holds up whoever allocates meanwhile. So it is called
+ * when the broker is quiet, and there is something to give back.
+ *
+ * Those who may have caused a burst say so (trim_note). That arms a timer, if it is not armed: each
+ * TRIM_PERIOD it looks how much CPU time the process has had, and when that was little it trims and
+ * is armed no more. A broker that has nothing to do has no timer.
+ */
+#ifndef BROKER_TRIM_H
+#define BROKER_TRIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/resource.h>
+#include <baton/timer.h>
+
+struct broker;
+
+#define TRIM_PERIOD (2 * BATON_SECOND)
+
+/* Whoever has moved so many bytes calls trim_note(). */
+#define TRIM_BYTES ((uint64_t)1 << 20)
+
+struct trim {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_timer timer;
+	bool armed; /* atomic */
+
+	/* Of the timer's task. */
+	uint64_t cpu;    /* time of the process, when it was looked at last */
+	size_t resident; /* bytes, and free ones, when the heap was trimmed last */
+	size_t unused;
+};
+
+void trim_init(struct trim *trim, struct broker *broker);
+
+/* Nobody calls trim_note() any more. Before the timers and the slow pool end. */
+void trim_deinit(struct trim *trim);
+
+/* Any thread. */
+void trim_note(struct trim *trim);
+
+#endif
