@@ -124,7 +124,6 @@ static int connection_run_send(struct baton_task *task)
 	struct connection *connection = packet->connection;
 	const size_t cost = output_cost(packet);
 
-	packet_end_hop(packet);
 	if (connection->closing) {
 		packet_destroy(packet);
 		if (cost > 0)
@@ -159,6 +158,11 @@ void connection_send(struct connection *connection, struct packet *packet)
 uint64_t connection_written(const struct connection *connection)
 {
 	return __atomic_load_n(&connection->written, __ATOMIC_ACQUIRE);
+}
+
+bool connection_full(const struct connection *connection)
+{
+	return __atomic_load_n(&connection->full, __ATOMIC_RELAXED);
 }
 
 static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)

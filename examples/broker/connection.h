@@ -87,14 +87,16 @@ struct connection {
 	/* Output. */
 	struct packet *output_first;
 	struct packet **output_end;
-	size_t output_offset; /* bytes of the first packet that are written */
-	size_t writing;       /* bytes that a uv_write has taken */
-	size_t left;          /* of these, when it was looked last */
-	uint64_t progressed;  /* when the socket took something, as far as is known */
-	unsigned char *spill; /* with TLS, what is being written */
+	struct packet *output_fresh; /* the first one not offered to the socket yet, or NULL */
+	size_t output_offset;        /* bytes of the first packet that are written */
+	size_t writing;              /* bytes that a uv_write has taken */
+	size_t left;                 /* of these, when it was looked last */
+	uint64_t progressed;         /* when the socket took something, as far as is known */
+	unsigned char *spill;        /* with TLS, what is being written */
 	uv_write_t write;
 	uint64_t attempted; /* the order (inflight.h) of the last message begun to be written */
 	uint64_t written;   /* atomic, written by the loop thread: memory of messages, ever */
+	bool full;          /* atomic, likewise: the socket takes no more */
 
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
@@ -178,8 +180,9 @@ int connection_drained(struct baton_resource *resource);
 /* Any thread that has something charged: closes it; `why` is for the log, and lasts. */
 void connection_kick(struct connection *connection, const char *why);
 
-/* Any thread that has something charged. */
+/* Any thread that has something charged. full: a hint. */
 uint64_t connection_written(const struct connection *connection);
+bool connection_full(const struct connection *connection);
 
 /*
  * input.c: begins to read (errors: libuv's); handles what was kept; what has come and was not read

@@ -4,13 +4,14 @@
  *
  * A message goes out at once if nothing waits before it, the window (--max-inflight) has room, and
  * so has the connection's output (--max-buffered; it counts memory, of which a message takes more
- * than its bytes on the wire). Else it waits in the queue, QoS 0 too, so that all that comes stays
- * in order. QoS 0 is dropped instead where it would only make a slow client slower: when the output
- * has no room, or the queue is full; and when the client is away, unless --queue-qos0. QoS 1 and 2
- * are dropped when the queue is full (queue.h). What is retained comes all at once to a new
- * subscriber, and is not said again: so it waits at QoS 0, too, and counts against the queue's
- * bytes alone. It also waits for the SUBACK, which is sent behind it (topic.h): it has the number
- * of the SUBSCRIBE (`due`), and goes out when the SUBACK of that number has come by.
+ * than its bytes on the wire, and only what the socket does not take). Else it waits in the queue,
+ * QoS 0 too, so that all that comes stays in order. QoS 0 is dropped instead where it would only
+ * make a slow client slower: when the output has no room, or the queue is full; and when the
+ * client is away, unless --queue-qos0. QoS 1 and 2 are dropped when the queue is full (queue.h).
+ * What is retained comes all at once to a new subscriber, and is not said again: so it waits at
+ * QoS 0, too, and counts against the queue's bytes alone. It also waits for the SUBACK, which is
+ * sent behind it (topic.h): it has the number of the SUBSCRIBE (`due`), and goes out when the
+ * SUBACK of that number has come by.
  *
  * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
  * is put behind it: an empty packet, which comes back when everything before it has been written.
@@ -68,14 +69,19 @@ static void delivery_send_answer(struct session *session, struct packet *answer)
 	delivery_send(session, answer);
 }
 
-/* Has the connection's output room for it? One that is larger than all of it goes alone. */
+/*
+ * Has the connection's output room for it? A message that is larger than all of it goes alone. One
+ * whose publisher waits for it always has, unless the socket takes no more: the broker has only not
+ * got round to writing, and until then the publisher is charged.
+ */
 static bool output_has_room(const struct session *session, const struct packet *packet)
 {
 	/* Never negative: what we gave it happens-before what it says it has written. */
 	const uint64_t buffered = session->sent - connection_written(session->connection);
 
 	return buffered == 0 ||
-	       buffered + packet_memory(packet) <= session->broker->options.buffered_max;
+	       buffered + packet_memory(packet) <= session->broker->options.buffered_max ||
+	       (packet->hop && !connection_full(session->connection));
 }
 
 /* Has us told when all that has been sent so far is written. */

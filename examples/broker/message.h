@@ -9,11 +9,13 @@
  * A packet is one message on its way to one subscriber (or one packet of the broker's own, such as
  * an acknowledgement). It is itself the task for each of its hops: topic -> session -> connection.
  *
- * A message counts two things in one word: references, from packets and from the topic that retains
- * it, which keep its memory; and hops, its own to the topic and those of its packets. As long as
- * there are hops, what it costs is charged to its publisher's connection, which therefore lives.
- * When the last hop is over the publisher may send more; a subscriber that does not read holds
- * references, no hops, and delays no publisher.
+ * A message counts two things in one word: references, from packets and from the topic that
+ * retains it, which keep its memory; and hops, its own to the topic and those of its packets. As
+ * long as there are hops, what it costs is charged to its publisher's connection, which therefore
+ * lives. When the last hop is over the publisher may send more. A packet's hop lasts until the
+ * subscriber's socket has been offered it: so whatever the broker itself has not got round to is
+ * its publisher's, who is slowed down. What the socket has not taken is the subscriber's: one that
+ * does not read holds references, no hops, and delays no publisher.
  */
 #ifndef BROKER_MESSAGE_H
 #define BROKER_MESSAGE_H
@@ -91,7 +93,7 @@ void packet_encode(struct packet *packet, bool duplicate);
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);
 
-/* The packet's way through the resources is over: what is left of it is bytes to be written. */
+/* The packet's way is over: it waits for its subscriber only. */
 void packet_end_hop(struct packet *packet);
 
 /*

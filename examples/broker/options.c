@@ -48,9 +48,9 @@ static const char usage_limits[] =
 	"  --max-strangers BYTES   of memory for what clients have sent that were not let in yet,\n"
 	"                          all together; beyond, the one with the most is disconnected\n"
 	"                          (16M)\n"
-	"  --max-buffered BYTES    of memory for what waits for one subscriber's socket (a small\n"
-	"                          message takes some 300); beyond, QoS 0 is dropped, and\n"
-	"                          QoS 1 and 2 wait (1M)\n"
+	"  --max-buffered BYTES    of memory for what one subscriber's socket does not take (a\n"
+	"                          small message takes some 300); beyond, QoS 0 is dropped,\n"
+	"                          and QoS 1 and 2 wait (4M)\n"
 	"  --max-queued N          messages that wait for one client, also while it is away;\n"
 	"                          beyond, they are dropped (10000). What is retained when it\n"
 	"                          subscribes counts in bytes alone\n"
@@ -250,7 +250,7 @@ static void options_default(struct broker_options *options)
 		.connect_max = (size_t)80 << 10, /* one field as large as can be, and the rest */
 		.strangers_max = (size_t)16 << 20,
 		.logins_max = 1000,
-		.buffered_max = (size_t)1 << 20,
+		.buffered_max = (size_t)4 << 20,
 		.queued_max = 10000,
 		.queued_bytes_max = (size_t)64 << 20,
 		.queued_total_max = (size_t)1 << 30,

@@ -29,6 +29,35 @@ void output_push(struct connection *connection, struct packet *packet)
 	packet->next = NULL;
 	*connection->output_end = packet;
 	connection->output_end = &packet->next;
+	if (connection->output_fresh == NULL)
+		connection->output_fresh = packet;
+}
+
+/* What is left has been offered to the socket: from here on no publisher waits for it. */
+static void output_offered(struct connection *connection)
+{
+	for (struct packet *packet = connection->output_fresh; packet != NULL;
+	     packet = packet->next)
+		packet_end_hop(packet);
+	connection->output_fresh = NULL;
+}
+
+static void output_set_full(struct connection *connection, bool full)
+{
+	__atomic_store_n(&connection->full, full, __ATOMIC_RELAXED); /* see connection_full() */
+}
+
+/* Takes the first packet out of the list. */
+static struct packet *output_shift(struct connection *connection)
+{
+	struct packet *packet = connection->output_first;
+
+	connection->output_first = packet->next;
+	if (connection->output_first == NULL)
+		connection->output_end = &connection->output_first;
+	if (connection->output_fresh == packet)
+		connection->output_fresh = packet->next;
+	return packet;
 }
 
 void output_append(struct connection *connection, struct packet *packet)
@@ -91,12 +120,9 @@ static void output_consume(struct connection *connection, size_t size)
 	connection->loop->stats.bytes_out += size;
 	while (connection->output_first != NULL &&
 	       connection->output_offset >= connection->output_first->size) {
-		struct packet *packet = connection->output_first;
+		struct packet *packet = output_shift(connection);
 
 		connection->output_offset -= packet->size;
-		connection->output_first = packet->next;
-		if (connection->output_first == NULL)
-			connection->output_end = &connection->output_first;
 		if (packet->message != NULL) {
 			written += packet_memory(packet);
 			if (packet->order != 0)
@@ -146,6 +172,7 @@ static void output_written(uv_write_t *write, int status)
 		return;
 	}
 	connection->writing = 0;
+	output_set_full(connection, false);
 	if (plain)
 		output_consume(connection, size);
 	connection_dirty(connection);
@@ -170,6 +197,7 @@ static int output_wait(struct connection *connection, const uv_buf_t *vector, un
 	                  output_written);
 	if (status == 0) {
 		connection->writing = size;
+		output_set_full(connection, true);
 		connection_progress(connection);
 	}
 	return status;
@@ -264,6 +292,7 @@ void output_flush(struct connection *connection)
 	while (result > 0 && connection->writing == 0)
 		result = connection->tls != NULL ? output_write_tls(connection)
 		                                 : output_write(connection);
+	output_offered(connection);
 	if (result < 0)
 		output_fail(connection, result);
 }
@@ -281,16 +310,14 @@ void output_drop(struct connection *connection)
 	size_t cost = 0;
 
 	while (connection->output_first != NULL) {
-		struct packet *packet = connection->output_first;
+		struct packet *packet = output_shift(connection);
 
-		connection->output_first = packet->next;
 		cost += output_cost(packet);
 		if (packet->order != 0 && begun > 0)
 			connection->attempted = packet->order;
 		begun -= begun < packet->size ? begun : packet->size;
 		packet_destroy(packet);
 	}
-	connection->output_end = &connection->output_first;
 	connection->output_offset = 0;
 	connection->writing = 0;
 	if (cost > 0)

@@ -3,6 +3,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,35 @@ STORY(who_does_not_read_delays_nobody, .timeout = 30)
 	before = server_memory();
 	story_here(__FILE__, __LINE__);
 	flood(publisher, reader);
-	check(server_memory() < before + (16U << 20), "%zu KiB more",
-	      (server_memory() - before) >> 10);
+	/* Sanitizers take a multiple. */
+	check(server_memory() < before + (story_scaled(1) > 1 ? 64U << 20 : 16U << 20),
+	      "%zu KiB more", (server_memory() - before) >> 10);
 	ping(publisher);
 	check(server_is_mosquitto() || strstr(server_said(), "dropped") != NULL, "says %s",
 	      server_said());
+}
+
+/*
+ * The broker finds a burst from many publishers, each of them small, in one turn: then it is the
+ * broker that is behind, not who reads, and nothing is lost.
+ */
+STORY(who_reads_loses_nothing_of_a_burst, .timeout = 30)
+{
+	enum { PUBLISHERS = 50, EACH = 400 };
+	struct client *reader, *publishers[PUBLISHERS];
+
+	start_server("");
+	reader = join("reader clean alive=0");
+	subscribe(reader, "t:0");
+	for (int i = 0; i < PUBLISHERS; i++)
+		publishers[i] = join("- clean alive=0");
+	kill(server_pid(), SIGSTOP);
+	for (int i = 0; i < PUBLISHERS * EACH; i++)
+		say(publishers[i % PUBLISHERS], "PUBLISH q0 t %d", i);
+	kill(server_pid(), SIGCONT);
+	for (int i = 0; i < PUBLISHERS * EACH; i++)
+		check(client_next(reader, story_scaled(CLIENT_PATIENCE_MS)) != NULL,
+		      "%d of %d came", i, PUBLISHERS * EACH);
 }
 
 /*

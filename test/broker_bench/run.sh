@@ -87,10 +87,10 @@ stop()
 trap 'stop; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# Those of our broker's options that it has: limits no scenario comes near.
+# Those of these options that our broker has. Its limits are the defaults.
 ours="--max-inflight $inflight"
 help=$("$broker" --help)
-for option in '--max-buffered 64M' '--max-queued 1000000' '--allow-anonymous'; do
+for option in '--allow-anonymous'; do
 	case $help in
 	*"${option%% *}"*) ours="$ours $option" ;;
 	esac
