@@ -25,8 +25,8 @@ BATON_INLINE void require_each_once(const struct baton_resource *resource, size_
                                     size_t count)
 {
 	if (BATON_UNLIKELY(length != count))
-		BATON_MISUSE("baton_submit_batch", resource->_name,
-		             "was given the same task twice in one batch");
+		BATON_MISUSE_OF("baton_submit_batch", resource->_name,
+		                "was given the same task twice in one batch");
 }
 
 static size_t length_of(const struct baton_task *task)

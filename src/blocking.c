@@ -36,9 +36,10 @@ BATON_EXPORT void baton_blocking_end(void)
 
 	if (!executor)
 		return;
-	BATON_ASSERT(self->blocking > 0); /* a begin is missing */
+	BATON_REQUIRE(self->blocking > 0, "there is no bracket to end: call begin before");
 	if (--self->blocking)
 		return;
-	BATON_ASSERT(self->blocking_top == self->top); /* another task's */
+	BATON_REQUIRE(self->blocking_top == self->top,
+	              "the bracket was begun in another task: end it in the same one");
 	executor->_ops->blocked(executor, false);
 }

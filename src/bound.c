@@ -47,7 +47,8 @@ bool baton__bound_valid(const struct baton_bound_config *config)
 BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
                                    const struct baton_bound_config *config)
 {
-	BATON_ASSERT(baton__bound_valid(config));
+	BATON_REQUIRE(baton__bound_valid(config),
+	              "the config contradicts itself: see struct baton_bound_config");
 	*bound = (struct baton_bound)BATON_BOUND_INIT(config);
 }
 

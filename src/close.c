@@ -78,7 +78,8 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 	/* Relaxed would do: only who gets the bit goes on. */
 	if (or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL)
 		return -EALREADY;
-	BATON_ASSERT(!finaliser->_future);
+	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
+	                 "was given a finaliser with a future: a finaliser has none");
 	finaliser->_future = BATON__MARK_FINAL;
 	(void)push_mark(resource, finaliser, BATON__CLOSED); /* last touch */
 	return 0;

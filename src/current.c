@@ -28,14 +28,15 @@ BATON_EXPORT bool baton_held(const struct baton_resource *resource)
 
 BATON_EXPORT void baton_assert_held(const struct baton_resource *resource)
 {
-	BATON_ASSERT(baton_held(resource));
+	BATON_REQUIRE_OF(baton_held(resource), resource->_name,
+	                 "is not held by this thread: only a task of it may be here");
 }
 
 BATON_EXPORT void baton_set_result(void *value)
 {
 	struct baton__frame *frame = frame_of_task();
 
-	BATON_ASSERT(frame);
+	BATON_REQUIRE(frame, "this thread runs no task: call it in a task's function");
 	if (frame->future)
 		frame->value = value;
 }
@@ -44,7 +45,7 @@ BATON_EXPORT bool baton_cancel_requested(void)
 {
 	struct baton__frame *frame = frame_of_task();
 
-	BATON_ASSERT(frame);
+	BATON_REQUIRE(frame, "this thread runs no task: call it in a task's function");
 	/* Relaxed: a hint; nothing is read because of it. */
 	return frame->future && load_relaxed(&frame->future->_state) & BATON__FUTURE_STOP;
 }

@@ -83,7 +83,8 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 	struct baton__frame *frame = baton__self->top;
 	int error;
 
-	BATON_ASSERT(frame && frame->resource);
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: detach in the task's function");
 	error = check(frame, token, flags);
 	if (error)
 		return error;
@@ -100,7 +101,8 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 	struct baton_resource *resource;
 	int error;
 
-	BATON_ASSERT(frame && frame->resource);
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: detach in the task's function");
 	resource = frame->resource;
 	if (!frame->future)
 		return -EINVAL;

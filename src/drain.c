@@ -57,9 +57,9 @@ void baton__take(struct baton_resource *resource)
 	}
 	/* A list that runs into itself is turned around to where it began. */
 	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
-		BATON_MISUSE("baton_submit", resource->_name,
-		             "was given a task that already waited in it: submit a task again "
-		             "only when its function has been entered");
+		BATON_MISUSE_OF("baton_submit", resource->_name,
+		                "was given a task that already waited in it: submit a task again "
+		                "only when its function has been entered");
 	if (resource->_stats)
 		count_taken(resource, count);
 	if (baton__lanes(resource)) {

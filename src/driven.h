@@ -13,6 +13,9 @@
 
 #include "thread.h"
 
+/* What a call from another thread than the owner's is told. */
+#define BATON__NOT_OWNER "another thread owns this executor: call it on the thread that drives it"
+
 struct baton__driven {
 	struct baton_executor executor;               /* first: found from it */
 	void (*signal)(struct baton__driven *driven); /* the inbox is no longer empty; or NULL */

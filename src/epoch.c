@@ -76,7 +76,8 @@ BATON_EXPORT void baton_epoch_leave(void)
 {
 	struct baton__thread *self = baton__self;
 
-	BATON_ASSERT(self->epoch && self->epoch->active);
+	BATON_REQUIRE(self->epoch && self->epoch->active,
+	              "this thread is in no section: enter before, on the same thread");
 	/* [Z1] release: what this section has read is read; pairs with [Z1] in readers_left */
 	store_release(&self->left, load_relaxed(&self->left) + 1);
 	(void)ck_epoch_end(self->epoch, NULL);
@@ -149,7 +150,8 @@ BATON_EXPORT size_t baton_limbo_poll(struct baton_limbo *limbo)
 
 BATON_EXPORT void baton_limbo_destroy(struct baton_limbo *limbo)
 {
-	BATON_ASSERT(!baton_epoch_inside());
+	BATON_REQUIRE(!baton_epoch_inside(),
+	              "this thread is in a section, and would wait for itself: leave it first");
 	/* Ended by the threads that are in sections: those are short. */
 	while (baton_limbo_poll(limbo))
 		(void)sched_yield();

@@ -27,12 +27,21 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
 	/* Relaxed: nobody else has seen it yet. */
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	BATON_ASSERT(word == BATON__NORMAL || word == BATON__SPECIAL);
-	BATON_ASSERT(!baton__extension(resource));
-	BATON_ASSERT(!((uintptr_t)extension & BATON__EXTENDED));
-	BATON_ASSERT(!lanes || (lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX));
-	BATON_ASSERT(!bound || baton__bound_valid(bound->_config));
-	BATON_ASSERT(!bound || lanes || !drops_oldest(bound));
+	BATON_REQUIRE_OF(word == BATON__NORMAL || word == BATON__SPECIAL, resource->_name,
+	                 "is in use: extend it before the first submit");
+	BATON_REQUIRE_OF(!baton__extension(resource), resource->_name,
+	                 "is extended already: lanes and bound are given in one call");
+	BATON_REQUIRE_OF(!((uintptr_t)extension & BATON__EXTENDED), resource->_name,
+	                 "was given an extension that is not aligned");
+	BATON_REQUIRE_OF(!lanes || (lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX),
+	                 resource->_name,
+	                 "was given lanes that are not initialised: baton_lanes_init before");
+	BATON_REQUIRE_OF(!bound || baton__bound_valid(bound->_config), resource->_name,
+	                 "was given a bound whose config contradicts itself");
+	BATON_REQUIRE_OF(
+		!bound || lanes || !drops_oldest(bound), resource->_name,
+		"was given a bound that drops queued tasks, and no lanes: give it lanes, be "
+		"it one");
 	*extension = (struct baton_extension){resource->_stats, lanes, bound};
 	resource->_stats = (struct baton_resource_stats *)((uintptr_t)extension | BATON__EXTENDED);
 	store_relaxed(&resource->_word, BATON__SPECIAL);

@@ -60,7 +60,7 @@ BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 
 	/* [FO2] release: our use of it; pairs with [FO2] in the last one's unref */
 	before = sub_acq_rel(&fan_out->references, 1);
-	BATON_ASSERT(before > 0);
+	BATON_REQUIRE(before > 0, "there is no reference left: one unref too many");
 	/* [FO2] acquire, by the same operation: the others' use; pairs with [FO2] in their unref */
 	if (before == 1)
 		free(fan_out);
@@ -292,7 +292,7 @@ BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_
 
 BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index)
 {
-	BATON_ASSERT(index < fan_out->count);
+	BATON_REQUIRE(index < fan_out->count, "there is no such item");
 	return baton_future_status(&fan_out->items[index].future);
 }
 

@@ -361,11 +361,13 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 		fire(mine);
 }
 
+#define NOT_COUNTED "the future is your own memory: only those that the library made are counted"
+
 BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)
 {
 	struct baton__counted *counted = (struct baton__counted *)(void *)future;
 
-	BATON_ASSERT(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED);
+	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
 	/* Relaxed: the caller has a reference, so nobody frees it meanwhile. */
 	(void)add_relaxed(&counted->references, 1);
 	return future;
@@ -375,7 +377,7 @@ BATON_EXPORT void baton_future_unref(struct baton_future *future)
 {
 	struct baton__counted *counted = (struct baton__counted *)(void *)future;
 
-	BATON_ASSERT(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED);
+	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
 	/* [F6] acquire: the others' use of it is over; pairs with [F6] below, in their unref */
 	if (load_acquire(&counted->references) != 1 &&
 	    /* [F6] release: so is ours; acquire: as above. Pairs with [F6] above and in finish */

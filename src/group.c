@@ -58,10 +58,11 @@ BATON_EXPORT void baton_group_enter_many(struct baton_group *group, uint32_t cou
 {
 	uint32_t before;
 
-	BATON_ASSERT(count <= BATON_GROUP_MAX);
+	BATON_REQUIRE(count <= BATON_GROUP_MAX, "more members than a group may have");
 	/* Relaxed: it publishes nothing; and it breaks no release sequence of leaves. */
 	before = add_relaxed(&group->_word, MEMBER * count);
-	BATON_ASSERT(before / MEMBER + count <= BATON_GROUP_MAX);
+	BATON_REQUIRE(before / MEMBER + count <= BATON_GROUP_MAX,
+	              "more members than a group may have");
 }
 
 BATON_EXPORT void baton_group_enter(struct baton_group *group)
@@ -127,7 +128,9 @@ static void leave(struct baton_group *group, uint32_t listed)
 
 	/* Ends: each failure is another's progress, and so is each round: LISTED was set anew. */
 	for (;;) {
-		BATON_ASSERT(word >= MEMBER);
+		if (BATON_UNLIKELY(word < MEMBER))
+			BATON_MISUSE("baton_group_leave",
+			             "the group has no member: enter before, once for each leave");
 		if (word >= 2 * MEMBER) {
 			if (taken) {
 				put_back(group, &taken);

@@ -283,7 +283,8 @@ BATON_EXPORT int baton_batch_flush(void)
 	void *value;
 	int status = 0;
 
-	BATON_ASSERT(frame && frame->resource);
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: flush in a task's function");
 	if (!baton__hooked(frame->resource))
 		return 0;
 	batch = frame->batch;

@@ -15,7 +15,10 @@ static void attach(void)
 {
 	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
 
-	BATON_ASSERT(!error);
+	if (BATON_UNLIKELY(error))
+		BATON_MISUSE("baton_job_run",
+		             "no memory for the thread's record: make an earlier call on this "
+		             "thread that can say -ENOMEM");
 }
 
 BATON_EXPORT void baton_job_run(struct baton_job *job)

@@ -66,7 +66,7 @@ BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_tas
 
 BATON_EXPORT void baton_labelled_set_lane(struct baton_labelled *labelled, unsigned lane)
 {
-	BATON_ASSERT(lane < BATON_LANES_MAX);
+	BATON_REQUIRE(lane < BATON_LANES_MAX, "there are lanes 0 to 31");
 	labelled->_lane = (uint8_t)lane;
 }
 

@@ -14,7 +14,7 @@
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
                                    uint32_t count, uint32_t aging_turns, uint64_t aging_ns)
 {
-	BATON_ASSERT(count >= 1 && count <= BATON_LANES_MAX);
+	BATON_REQUIRE(count >= 1 && count <= BATON_LANES_MAX, "a resource has 1 to 32 lanes");
 	for (uint32_t i = 0; i < count; i++)
 		array[i] = (struct baton_lane){NULL, NULL, 0, 0, 0, 0};
 	*lanes = (struct baton_lanes)BATON_LANES_INIT(array, count, aging_turns, aging_ns);

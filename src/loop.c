@@ -102,13 +102,13 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 
 BATON_EXPORT void baton_loop_gather(struct baton_loop *loop)
 {
-	BATON_ASSERT(baton__driven_owned(&loop->driven));
+	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
 	loop->driven.gathering = true;
 }
 
 BATON_EXPORT size_t baton_loop_run_gathered(struct baton_loop *loop)
 {
-	BATON_ASSERT(baton__driven_owned(&loop->driven));
+	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
 	return run_listed(loop, 0);
 }
 

@@ -37,7 +37,7 @@ BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
 {
 	struct baton_job *job;
 
-	BATON_ASSERT(baton__driven_owned(&manual->driven));
+	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
 	job = baton__driven_pop(&manual->driven);
 	if (job)
 		baton_job_run(job);
@@ -58,7 +58,7 @@ BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 {
 	struct baton_job *job;
 
-	BATON_ASSERT(baton__driven_owned(&manual->driven));
+	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
 	baton__driven_close(&manual->driven);
 	/* One by one: what one of them calls back may still drive the others. */
 	while ((job = baton__driven_pop(&manual->driven)))

@@ -44,16 +44,16 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 
 /*
  * What a caller's mistake can reach, said in the caller's words: the public function, the name of
- * the object concerned (REQUIRE_OF: or NULL), what is wrong and what to do. REQUIRE stands in the
+ * the object concerned (_OF: or NULL), what is wrong and what to do. REQUIRE stands in the
  * public function itself, whose name it takes; MISUSE elsewhere.
  */
-#define BATON_MISUSE(function, name, what)                                                         \
+#define BATON_MISUSE_OF(function, name, what)                                                      \
 	baton__misuse(function, (name) ? (name) : "(no name)", what, __FILE__, __LINE__)
+#define BATON_MISUSE(function, what) baton__misuse(function, NULL, what, __FILE__, __LINE__)
 #define BATON_REQUIRE_OF(condition, name, what)                                                    \
-	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, name, what))
+	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE_OF(__func__, name, what))
 #define BATON_REQUIRE(condition, what)                                                             \
-	(BATON_LIKELY(condition) ? (void)0                                                         \
-	                         : baton__misuse(__func__, NULL, what, __FILE__, __LINE__))
+	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
 /* A value that the compiler makes here, and does not keep in a register across what precedes. */
 BATON_INLINE uintptr_t baton__fresh(uintptr_t value)

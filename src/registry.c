@@ -139,7 +139,9 @@ static int end(struct baton_task *task)
 	unlink_entry(entry->_registry, entry);
 	baton_task_init(&entry->_end, finalise, NULL);
 	error = baton_resource_close_then(&entry->resource, &entry->_end); /* last touch */
-	BATON_ASSERT(!error); /* else the user has closed it so */
+	if (BATON_UNLIKELY(error))
+		BATON_MISUSE_OF("baton_resource_close_then", entry->resource._name,
+		                "is a registry's object, whose finaliser is the registry's");
 	return 0;
 }
 
@@ -266,7 +268,8 @@ BATON_EXPORT void baton_registry_reference(struct baton_registry_entry *entry)
 	/* Relaxed: the caller holds one, so nothing ends. */
 	uint64_t found = add_relaxed(&entry->_references, 1);
 
-	BATON_ASSERT(found & COUNT);
+	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	                 "has no reference left: only its holder adds one");
 }
 
 BATON_EXPORT int baton_registry_release(struct baton_registry_entry *entry)
@@ -278,7 +281,8 @@ BATON_EXPORT int baton_registry_release(struct baton_registry_entry *entry)
 		return error;
 	/* [Y2] release: what we did with it; pairs with [Y2] below, on the thread that ends it */
 	found = sub_acq_rel(&entry->_references, 1);
-	BATON_ASSERT(found & COUNT);
+	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	                 "has no reference left: it was released once too often");
 	/* [Y2] acquire: by the same operation, what all others did; pairs with [Y2] above */
 	if ((found & COUNT) == 1)
 		go_on(entry, end);
@@ -359,7 +363,9 @@ static void *begin_end(void *arg)
 {
 	struct baton_registry *registry = arg;
 
-	BATON_ASSERT(registry->alive == 0); /* else somebody holds a reference */
+	if (BATON_UNLIKELY(registry->alive))
+		BATON_MISUSE("baton_registry_destroy",
+		             "somebody holds a reference to an object: release it first");
 	registry->ending = true;
 	if (registry->objects == 0)
 		(void)baton_future_complete(&registry->ended, 0, NULL);

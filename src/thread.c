@@ -172,9 +172,15 @@ void baton__thread_detach(void)
 
 	if (thread == &nobody)
 		return;
-	BATON_ASSERT(!thread->top || baton__forked());
-	/* Else nothing would ever be reclaimed again, and who adopts the record would be inside. */
-	BATON_ASSERT(!thread->epoch || !thread->epoch->active || baton__forked());
+	if (BATON_UNLIKELY(thread->top) && !baton__forked())
+		BATON_MISUSE("pthread_exit",
+		             "the thread ends inside a task (or was cancelled there): return from "
+		             "the task first");
+	/* Else nothing would ever be reclaimed again, and a thread that adopts the record would be
+	 * inside. */
+	if (BATON_UNLIKELY(thread->epoch && thread->epoch->active) && !baton__forked())
+		BATON_MISUSE("baton_epoch_enter",
+		             "the thread ends inside the section: call baton_epoch_leave first");
 	baton__node_flush(thread);
 	store_relaxed(&thread->member, NULL);
 	baton__self = &nobody;

@@ -129,7 +129,8 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	enum baton_timer_state state = state_of(stop(timer));
 	uint64_t word = load_acquire(&timer->_word);
 
-	BATON_ASSERT(!(word & BATON__TIMER_GONE));
+	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
+	              "somebody waits for this timer already: once at a time");
 	timer->_gone = gone;
 	/* Ends: as in decide. [K4] release: `gone`; pairs with [K4] in leave */
 	while (word & (BATON__TIMER_BUSY | AT_WORK)) {

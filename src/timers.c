@@ -257,8 +257,10 @@ int baton__timers_end(struct baton_timers *timers)
 	 * reference, and may hold the wheel. [K9] acquire: it does not any more; pairs with [K9] in
 	 * unref */
 	if (load_acquire(&timers->references) == 1) {
-		BATON_ASSERT(load_relaxed(&timers->word) == BATON__TIMERS_CLOSED);
-		BATON_ASSERT(!load_relaxed(&timers->sleepers));
+		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||
+		    BATON_UNLIKELY(load_relaxed(&timers->sleepers)))
+			BATON_MISUSE_OF("baton_timers_destroy", timers->config.name,
+			                "is in use: an arm or stop is under way on another thread");
 	}
 	baton__timers_unref(timers);
 	return 0;

@@ -26,24 +26,29 @@ struct call {
 
 _Static_assert(sizeof(struct call) <= BATON__NODE_BODY_SIZE, "fits a node");
 
-static void assert_usable(const struct baton_undo_log *log)
+static void require_usable(const struct baton_undo_log *log, const char *function)
 {
-	BATON_ASSERT(baton__thread_holds(baton__self, log->_resource));
-	BATON_ASSERT(!log->_undoing);
+	if (BATON_UNLIKELY(!baton__thread_holds(baton__self, log->_resource)))
+		BATON_MISUSE_OF(
+			function, log->_resource->_name,
+			"is not held by this thread: a log is used in the task that began it");
+	if (BATON_UNLIKELY(log->_undoing))
+		BATON_MISUSE_OF(function, log->_resource->_name,
+		                "is being undone: an undo function leaves the log alone");
 }
 
 BATON_EXPORT void baton_undo_log_begin(struct baton_undo_log *log)
 {
 	struct baton_resource *resource = baton_current();
 
-	BATON_ASSERT(resource);
+	BATON_REQUIRE(resource, "this thread runs no task: begin the log in a task's function");
 	*log = (struct baton_undo_log){NULL, resource, 0, false};
 }
 
 BATON_EXPORT void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo,
                                       baton_undo_fn fn)
 {
-	assert_usable(log);
+	require_usable(log, __func__);
 	*undo = (struct baton_undo){log->_newest, fn};
 	log->_newest = undo;
 }
@@ -62,7 +67,7 @@ BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_
 {
 	struct call *call;
 
-	assert_usable(log);
+	require_usable(log, __func__);
 	call = baton__node_alloc();
 	if (!call)
 		return -ENOMEM;
@@ -110,7 +115,7 @@ static void forget(struct baton_undo_log *log)
 
 BATON_EXPORT int baton_undo_log_end(struct baton_undo_log *log, int status)
 {
-	assert_usable(log);
+	require_usable(log, __func__);
 	if (status)
 		(void)undo_to(log, NULL);
 	else
@@ -127,7 +132,7 @@ BATON_EXPORT struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_
 {
 	struct baton_undo_mark mark = {log->_newest};
 
-	assert_usable(log);
+	require_usable(log, __func__);
 	return mark;
 }
 
@@ -143,8 +148,10 @@ static bool good(const struct baton_undo_log *log, struct baton_undo_mark mark)
 
 BATON_EXPORT int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark)
 {
-	assert_usable(log);
-	BATON_ASSERT(good(log, mark));
+	require_usable(log, __func__);
+	BATON_REQUIRE_OF(
+		good(log, mark), log->_resource->_name,
+		"has nothing at that mark: it was rolled back before, or is another log's");
 	return undo_to(log, mark._newest);
 }
 

@@ -51,10 +51,14 @@ BATON_EXPORT void baton_window_init(struct baton_window *window, struct baton_re
 
 BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 {
-	BATON_ASSERT(!window->_first);
+	BATON_REQUIRE_OF(!window->_first, window->_resource->_name,
+	                 "has tasks that wait in the window: cancel the window, or let them run");
 	/* Relaxed: nobody uses it any more. */
-	BATON_ASSERT(load_relaxed(&window->_started) == load_relaxed(&window->_finished));
-	BATON_ASSERT(load_relaxed(&window->_word) == IDLE);
+	BATON_REQUIRE_OF(load_relaxed(&window->_started) == load_relaxed(&window->_finished),
+	                 window->_resource->_name,
+	                 "has tasks of the window in flight: complete their tokens first");
+	BATON_REQUIRE_OF(load_relaxed(&window->_word) == IDLE, window->_resource->_name,
+	                 "has yet to look at the window: close and await it first");
 }
 
 BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
@@ -233,7 +237,9 @@ bool baton__windowed_keeps(struct baton_task *task)
 	/* What is cancelled needs no place. */
 	if (windowed->_admitted || withdrawn(task))
 		return false;
-	BATON_ASSERT(baton__self->top->resource == window->_resource);
+	if (BATON_UNLIKELY(baton__self->top->resource != window->_resource))
+		BATON_MISUSE_OF("baton_submit", baton__self->top->resource->_name,
+		                "was given a task of another resource's window");
 	if (window->_first || !room(window)) {
 		keep(window, task);
 		return true;

@@ -289,7 +289,10 @@ bool baton__worker_loop(struct baton__worker *worker)
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;
 		baton_job_run(job);
-		BATON_ASSERT(!baton__self->blocking || baton__forked()); /* baton_blocking_end */
+		if (BATON_UNLIKELY(baton__self->blocking) && !baton__forked())
+			BATON_MISUSE("baton_blocking_begin",
+			             "a task has returned within the bracket: baton_blocking_end "
+			             "before");
 		if (BATON_UNLIKELY(current != worker))
 			return false;
 		worker->running = NULL;

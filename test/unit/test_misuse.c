@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A programming error stops the process, and the line that it prints says what to do. */
-#include "support.h"
+/* A programming error stops the process, and the line that it prints says what to do: the core. */
+#include "misuse.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
-static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL, NULL);
-
-static int idle_run(struct baton_task *task)
-{
-	(void)task;
-	return 0;
-}
+#include <baton/blocking.h>
+#include <baton/epoch.h>
 
 static struct baton_task a = BATON_TASK_INIT(idle_run, NULL);
 static struct baton_task b = BATON_TASK_INIT(idle_run, NULL);
@@ -32,13 +24,6 @@ static int submits_again(struct baton_task *task)
 	(void)baton_submit(&topic, &b);
 	(void)baton_submit(&topic, &a);
 	return 0;
-}
-
-static void in_a_task(baton_task_fn run)
-{
-	struct baton_task task = BATON_TASK_INIT(run, NULL);
-
-	(void)baton_submit(&topic, &task);
 }
 
 static void task_twice_in_a_row(void)
@@ -98,57 +83,82 @@ static void deinit_busy(void)
 	(void)baton_call(&topic, deinit_inside, NULL, NULL);
 }
 
-static const struct mistake {
-	void (*make)(void);
-	const char *line; /* what it begins with, behind "baton: " */
-} mistakes[] = {
-	{deinit_open, "baton_resource_deinit: \"topic/7\" is not closed: close and await it first"},
-	{deinit_no_name, "baton_resource_deinit: \"(no name)\" is not closed"},
-	{deinit_busy, "baton_resource_deinit: \"topic/7\" is closed, but not idle yet"},
+/* ---- What a thread leaves behind ---- */
+
+static int exits(struct baton_task *task)
+{
+	(void)task;
+	pthread_exit(NULL);
+}
+
+static void *exits_in_a_task(void *unused)
+{
+	in_a_task(exits);
+	return unused;
+}
+
+static void exit_in_a_task(void)
+{
+	thread_join(thread_start(exits_in_a_task, NULL));
+}
+
+static void *stays_in_a_section(void *unused)
+{
+	MUST(baton_epoch_enter() == 0);
+	return unused;
+}
+
+static void exit_in_a_section(void)
+{
+	thread_join(thread_start(stays_in_a_section, NULL));
+}
+
+static void *blocks_and_returns(void *unused)
+{
+	baton_blocking_begin();
+	return unused;
+}
+
+static void *ends_blocking(void *unused)
+{
+	baton_blocking_end();
+	return unused;
+}
+
+static void on_a_worker(baton_call_fn fn)
+{
+	const struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+
+	(void)baton_call(&resource, fn, NULL, NULL);
+	(void)baton_pool_default_destroy();
+}
+
+static void bracket_open(void)
+{
+	on_a_worker(blocks_and_returns);
+}
+
+static void bracket_closed_twice(void)
+{
+	on_a_worker(ends_blocking);
+}
+
+static const struct mistake mistakes[] = {
 	{task_twice_in_a_row, "baton_submit: \"topic/7\" was given a task that already waited"},
 	{task_twice, "baton_submit: \"topic/7\" was given a task that already waited"},
 	{batch_twice, "baton_submit_batch: \"topic/7\" was given the same task twice"},
 	{long_batch_twice, "baton_submit_batch: \"topic/7\" was given the same task twice"},
+	{deinit_open, "baton_resource_deinit: \"topic/7\" is not closed: close and await it first"},
+	{deinit_no_name, "baton_resource_deinit: \"(no name)\" is not closed"},
+	{deinit_busy, "baton_resource_deinit: \"topic/7\" is closed, but not idle yet"},
+	{exit_in_a_task, "pthread_exit: the thread ends inside a task"},
+	{exit_in_a_section, "baton_epoch_enter: the thread ends inside the section"},
+	{bracket_open, "baton_blocking_begin: a task has returned within the bracket"},
+	{bracket_closed_twice, "baton_blocking_end: there is no bracket to end"},
 };
-
-/* A child of its own makes the mistake: what it prints; false: it did not abort. */
-static bool made(const struct mistake *mistake, char *printed, size_t size)
-{
-	size_t length = 0;
-	ssize_t got;
-	int status;
-	int ends[2];
-	pid_t child;
-
-	MUST(pipe(ends) == 0);
-	child = fork();
-	MUST(child >= 0);
-	if (child == 0) {
-		MUST(dup2(ends[1], STDERR_FILENO) >= 0);
-		signal(SIGABRT, SIG_DFL); /* a sanitizer's, or the test's */
-		alarm(5);
-		mistake->make();
-		_exit(0);
-	}
-	MUST(close(ends[1]) == 0);
-	while ((got = read(ends[0], printed + length, size - 1 - length)) > 0)
-		length += (size_t)got;
-	printed[length] = 0;
-	MUST(close(ends[0]) == 0);
-	MUST(waitpid(child, &status, 0) == child);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-}
 
 Test(misuse, is_said_in_the_callers_words, .timeout = 60)
 {
-	for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
-		char printed[512];
-		char expected[256];
-
-		cr_expect(made(&mistakes[i], printed, sizeof(printed)), "no abort: %s",
-		          mistakes[i].line);
-		snprintf(expected, sizeof(expected), "baton: %s", mistakes[i].line);
-		cr_expect(strncmp(printed, expected, strlen(expected)) == 0, "%s\nprinted: %s",
-		          expected, printed);
-	}
+	mistakes_are_said(mistakes, sizeof(mistakes) / sizeof(*mistakes));
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes, each of which a child of its own makes, and what it prints. */
+#ifndef BATON_TEST_UNIT_MISUSE_H
+#define BATON_TEST_UNIT_MISUSE_H
+
+#include "support.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL, NULL);
+
+struct mistake {
+	void (*make)(void);
+	const char *line; /* what it begins with, behind "baton: " */
+};
+
+static inline int idle_run(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static inline void in_a_task(baton_task_fn run)
+{
+	struct baton_task task = BATON_TASK_INIT(run, NULL);
+
+	(void)baton_submit(&topic, &task);
+}
+
+/* A child of its own makes the mistake: what it prints; false: it did not abort. */
+static inline bool mistake_made(const struct mistake *mistake, char *printed, size_t size)
+{
+	size_t length = 0;
+	ssize_t got;
+	int status;
+	int ends[2];
+	pid_t child;
+
+	MUST(pipe(ends) == 0);
+	child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		MUST(dup2(ends[1], STDERR_FILENO) >= 0);
+		signal(SIGABRT, SIG_DFL); /* a sanitizer's, or the test's */
+		alarm(5);
+		mistake->make();
+		_exit(0);
+	}
+	MUST(close(ends[1]) == 0);
+	while ((got = read(ends[0], printed + length, size - 1 - length)) > 0)
+		length += (size_t)got;
+	printed[length] = 0;
+	MUST(close(ends[0]) == 0);
+	MUST(waitpid(child, &status, 0) == child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static inline void mistakes_are_said(const struct mistake *mistakes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char printed[512];
+		char expected[256];
+
+		cr_expect(mistake_made(&mistakes[i], printed, sizeof(printed)), "no abort: %s",
+		          mistakes[i].line);
+		snprintf(expected, sizeof(expected), "baton: %s", mistakes[i].line);
+		cr_expect(strncmp(printed, expected, strlen(expected)) == 0, "%s\nprinted: %s",
+		          expected, printed);
+	}
+}
+
+#endif

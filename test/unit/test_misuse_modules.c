@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* As test_misuse.c: what belongs into a task, what is paired, what does not fit. */
+#include "misuse.h"
+
+#include <baton/bound.h>
+#include <baton/detach.h>
+#include <baton/epoch.h>
+#include <baton/extension.h>
+#include <baton/group.h>
+#include <baton/hooks.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/registry.h>
+#include <baton/timer.h>
+#include <baton/undo.h>
+#include <baton/window.h>
+
+/* ---- Outside of a task, or in the wrong one ---- */
+
+static void result_outside(void)
+{
+	baton_set_result(NULL);
+}
+
+static void poll_outside(void)
+{
+	(void)baton_cancel_requested();
+}
+
+static void held_elsewhere(void)
+{
+	baton_assert_held(&topic);
+}
+
+static void detach_outside(void)
+{
+	struct baton_detached token = BATON_DETACHED_INIT;
+
+	(void)baton_detach(&token, 0);
+}
+
+static void flush_outside(void)
+{
+	(void)baton_batch_flush();
+}
+
+static void log_outside(void)
+{
+	struct baton_undo_log log;
+
+	baton_undo_log_begin(&log);
+}
+
+static struct baton_undo_log kept_log;
+
+static int begins_log(struct baton_task *task)
+{
+	(void)task;
+	baton_undo_log_begin(&kept_log);
+	return 0;
+}
+
+static void log_afterwards(void)
+{
+	in_a_task(begins_log);
+	(void)baton_undo_log_end(&kept_log, 0);
+}
+
+/* ---- Beginnings and ends that do not match ---- */
+
+static void section_left_twice(void)
+{
+	MUST(baton_epoch_enter() == 0);
+	baton_epoch_leave();
+	baton_epoch_leave();
+}
+
+static void limbo_in_a_section(void)
+{
+	struct baton_limbo *limbo;
+
+	MUST(baton_limbo_create(&limbo) == 0);
+	MUST(baton_epoch_enter() == 0);
+	baton_limbo_destroy(limbo);
+}
+
+static void group_left_twice(void)
+{
+	struct baton_group group = BATON_GROUP_INIT;
+
+	baton_group_enter(&group);
+	baton_group_leave(&group);
+	baton_group_leave(&group);
+}
+
+static void group_of_too_many(void)
+{
+	struct baton_group group = BATON_GROUP_INIT;
+
+	baton_group_enter_many(&group, BATON_GROUP_MAX);
+	baton_group_enter(&group);
+}
+
+static void own_future_unref(void)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+
+	baton_future_unref(&future);
+}
+
+static struct baton_window window = BATON_WINDOW_INIT(&topic, 0);
+
+static void window_with_tasks(void)
+{
+	struct baton_windowed windowed;
+
+	baton_windowed_init(&windowed, &window, idle_run, NULL);
+	MUST(baton_submit(&topic, &windowed.task) == 0);
+	baton_window_deinit(&window);
+}
+
+static void window_of_another(void)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL, NULL);
+	struct baton_windowed windowed;
+
+	baton_windowed_init(&windowed, &window, idle_run, NULL);
+	(void)baton_submit(&other, &windowed.task);
+}
+
+struct object {
+	struct baton_registry_entry entry;
+};
+
+static void registry_in_use(void)
+{
+	const struct baton_registry_options options = {.object_size = sizeof(struct object)};
+	struct baton_registry_entry *entry;
+	struct baton_registry *registry;
+
+	MUST(baton_registry_create(&options, &registry) == 0);
+	MUST(baton_registry_acquire(registry, "a", 1, &entry) >= 0);
+	(void)baton_registry_destroy(registry);
+}
+
+static int ring(struct baton_timer *timer)
+{
+	(void)timer;
+	return 0;
+}
+
+static void timer_stopped_twice(void)
+{
+	struct baton_timer timer;
+	struct baton_future gone[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct baton_timers *timers;
+	const struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct occupant occupant;
+
+	occupy_later(&occupant, &resource);
+	MUST(baton_timers_create_virtual(&timers, 0) == 0);
+	baton_timer_init(&timer, timers, &resource, ring);
+	MUST(baton_timer_arm_after(&timer, 1) == 0);
+	MUST(baton_timers_advance(timers, BATON_SECOND) >= 0);
+	baton_promise_init(&gone[0]);
+	baton_promise_init(&gone[1]);
+	(void)baton_timer_stop_then(&timer, &gone[0]);
+	(void)baton_timer_stop_then(&timer, &gone[1]);
+}
+
+/* ---- What does not fit ---- */
+
+static void finaliser_with_future(void)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task finaliser = BATON_TASK_INIT(idle_run, &future);
+
+	(void)baton_resource_close_then(&topic, &finaliser);
+}
+
+static void too_many_lanes(void)
+{
+	struct baton_lane array[1];
+	struct baton_lanes lanes;
+
+	baton_lanes_init(&lanes, array, BATON_LANES_MAX + 1, 0, 0);
+}
+
+static void no_such_lane(void)
+{
+	struct baton_labelled labelled;
+
+	baton_labelled_init(&labelled, idle_run, NULL);
+	baton_labelled_set_lane(&labelled, BATON_LANES_MAX);
+}
+
+static void strange_bound(void)
+{
+	const struct baton_bound_config config = {.tasks_high = 1, .tasks_low = 2};
+	struct baton_bound bound;
+
+	baton_bound_init(&bound, &config);
+}
+
+static void extended(bool twice, const struct baton_bound_config *config)
+{
+	static struct baton_extension extensions[2];
+	struct baton_bound bound;
+
+	baton_bound_init(&bound, config);
+	baton_resource_extend(&topic, &extensions[0], NULL, &bound);
+	if (twice)
+		baton_resource_extend(&topic, &extensions[1], NULL, &bound);
+}
+
+static void extended_twice(void)
+{
+	const struct baton_bound_config config = {.tasks_max = 1};
+
+	extended(true, &config);
+}
+
+static void dropping_without_lanes(void)
+{
+	const struct baton_bound_config config = {.policy = BATON_BOUND_DROP_OLDEST};
+
+	extended(false, &config);
+}
+
+static int extends(struct baton_task *task)
+{
+	const struct baton_bound_config config = {.tasks_max = 1};
+
+	(void)task;
+	extended(false, &config);
+	return 0;
+}
+
+static void extended_in_use(void)
+{
+	in_a_task(extends);
+}
+
+static void *runs_others(void *manual)
+{
+	(void)baton_manual_run_one(manual);
+	return NULL;
+}
+
+static void anothers_executor(void)
+{
+	struct baton_manual *manual;
+
+	MUST(baton_manual_create(&manual) == 0);
+	thread_join(thread_start(runs_others, manual));
+}
+
+static void anothers_loop(void)
+{
+	struct baton_loop *loop;
+
+	MUST(baton_loop_create(&loop) == 0);
+	baton_loop_gather(loop);
+}
+
+#define NO_TASK "this thread runs no task"
+#define ANOTHERS "another thread owns this executor"
+
+static const struct mistake mistakes[] = {
+	{result_outside, "baton_set_result: " NO_TASK},
+	{poll_outside, "baton_cancel_requested: " NO_TASK},
+	{held_elsewhere, "baton_assert_held: \"topic/7\" is not held by this thread"},
+	{detach_outside, "baton_detach: " NO_TASK},
+	{flush_outside, "baton_batch_flush: " NO_TASK},
+	{log_outside, "baton_undo_log_begin: " NO_TASK},
+	{log_afterwards, "baton_undo_log_end: \"topic/7\" is not held by this thread"},
+	{section_left_twice, "baton_epoch_leave: this thread is in no section"},
+	{limbo_in_a_section, "baton_limbo_destroy: this thread is in a section"},
+	{group_left_twice, "baton_group_leave: the group has no member"},
+	{group_of_too_many, "baton_group_enter_many: more members than a group may have"},
+	{own_future_unref, "baton_future_unref: the future is your own memory"},
+	{window_with_tasks, "baton_window_deinit: \"topic/7\" has tasks that wait in the window"},
+	{window_of_another, "baton_submit: \"topic/8\" was given a task of another resource's"},
+	{registry_in_use, "baton_registry_destroy: somebody holds a reference"},
+	{timer_stopped_twice, "baton_timer_stop_then: somebody waits for this timer already"},
+	{finaliser_with_future,
+         "baton_resource_close_then: \"topic/7\" was given a finaliser with"},
+	{too_many_lanes, "baton_lanes_init: a resource has 1 to 32 lanes"},
+	{no_such_lane, "baton_labelled_set_lane: there are lanes 0 to 31"},
+	{strange_bound, "baton_bound_init: the config contradicts itself"},
+	{extended_twice, "baton_resource_extend: \"topic/7\" is extended already"},
+	{dropping_without_lanes, "baton_resource_extend: \"topic/7\" was given a bound that drops"},
+	{extended_in_use, "baton_resource_extend: \"topic/7\" is in use"},
+	{anothers_executor, "baton_manual_run_one: " ANOTHERS},
+	{anothers_loop, "baton_loop_gather: " ANOTHERS},
+};
+
+Test(misuse_modules, is_said_in_the_callers_words, .timeout = 60)
+{
+	mistakes_are_said(mistakes, sizeof(mistakes) / sizeof(*mistakes));
+}
