@@ -24,14 +24,6 @@ BATON_EXPORT void baton_timer_set_dropped(struct baton_timer *timer, baton_timer
 	timer->_dropped = dropped;
 }
 
-/* Rounded up to the word's unit; for ever, if that is too far. */
-static uint64_t rounded(uint64_t deadline)
-{
-	if (deadline > UINT64_MAX - BATON__TIMER_FLAGS)
-		return ~BATON__TIMER_FLAGS;
-	return (deadline + BATON__TIMER_FLAGS) & ~BATON__TIMER_FLAGS;
-}
-
 static bool refused(uint64_t word, const struct baton__arming *arming)
 {
 	return (word & arming->needed) != arming->needed || word & arming->barred;
@@ -39,8 +31,8 @@ static bool refused(uint64_t word, const struct baton__arming *arming)
 
 static uint64_t armed(uint64_t word, const struct baton__arming *arming)
 {
-	return (word & BATON__TIMER_FLAGS & ~arming->clear) | rounded(arming->deadline) |
-	       arming->set;
+	return (word & BATON__TIMER_FLAGS & ~arming->clear) |
+	       baton__timer_deadline_bits(arming->deadline) | arming->set;
 }
 
 /* K1: does the wheel look at the timer early enough as it is? */
@@ -68,7 +60,7 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 		wanted = word & BATON__TIMER_ARMED;
 		linked = wanted && !(next & BATON__TIMER_POSTED);
 		if (linked) {
-			baton__timers_place(timers, timer, word & ~BATON__TIMER_FLAGS);
+			baton__timers_place(timers, timer, baton__timer_deadline(word));
 			next |= BATON__TIMER_PLACED;
 		}
 		/* [K2] release: we touch it no more, if it is not placed; pairs with [K2] in
@@ -93,7 +85,7 @@ void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer)
 static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, uint64_t word,
                        uint64_t next)
 {
-	baton__timers_place(timers, timer, next & ~BATON__TIMER_FLAGS);
+	baton__timers_place(timers, timer, baton__timer_deadline(next));
 	/* [K1] release: what the caller did; pairs with [K1] in expire and enter */
 	if (!cas_release(&timer->_word, &word, next | BATON__TIMER_PLACED)) {
 		baton__wheel_unlink(&timer->_link);

@@ -2,7 +2,9 @@
 /*
  * Layer 7: a timer's word, and its wheel: who may change what.
  *
- * timer->_word: the deadline, in units of 512 ns, rounded up; and below:
+ * timer->_word: the deadline, 55 bits, and below it flags. The 55 bits are nanoseconds up to 2^54
+ * (208 days); beyond that they are 2^54 plus units of 1,024 ns, rounded up, and all ones for ever.
+ * So a later deadline is a greater number. The flags:
  *   ARMED    a run is wanted at the deadline. Set by arm; cleared by stop, and by the holder of the
  *            wheel when the deadline has passed (then DUE), or the wheel ends
  *   DUE      it has expired, and its function is yet to be entered. Cleared then, or by
@@ -10,8 +12,9 @@
  *   POSTED   in the wheel's inbox, or about to be pushed there by who has set it; cleared by the
  *            holder. The holder does then what the word says, so nobody posts it twice
  *   PLACED   linked in a slot; set and cleared by the holder alone
- *   TASK     its task is with the resource, or about to be submitted; set by the holder, cleared by
- *            the run, or when it was refused or cancelled
+ *   TASK     its task is with the resource, or about to be submitted; set by the holder (the
+ *            driver, or a run that another run follows at once), cleared by the run, or when it
+ *            was refused or cancelled
  *   RUNNING  the function is running, or what follows it is under way
  *   REPEAT   armed again after the run, as _repeat says; cleared by stop and by a plain arm
  *   GONE     stop_then waits for the last of TASK and RUNNING; arm is refused
@@ -64,6 +67,10 @@
 #define BATON__TIMER_GONE ((uint64_t)0x80)
 #define BATON__TIMER_DONE ((uint64_t)0x100)
 #define BATON__TIMER_FLAGS ((uint64_t)0x1ff)
+#define BATON__TIMER_FLAG_BITS 9U
+#define BATON__TIMER_FOR_EVER (~(uint64_t)0 >> BATON__TIMER_FLAG_BITS)
+#define BATON__TIMER_EXACT ((uint64_t)1 << 54) /* from here on in units of 1,024 ns */
+#define BATON__TIMER_UNIT_BITS 10U
 #define BATON__TIMER_LINKED (BATON__TIMER_POSTED | BATON__TIMER_PLACED)
 #define BATON__TIMER_BUSY (BATON__TIMER_TASK | BATON__TIMER_RUNNING)
 
@@ -130,6 +137,32 @@ struct baton_timers *baton__timers_of(const struct baton_timer *timer, int *erro
 /* The default one; NULL while there is none. */
 struct baton_timers *baton__timers_default_peek(void);
 
+/* The deadline as the word holds it, without flags. */
+BATON_INLINE uint64_t baton__timer_deadline_bits(uint64_t deadline)
+{
+	const uint64_t unit = ((uint64_t)1 << BATON__TIMER_UNIT_BITS) - 1;
+	uint64_t bits = deadline;
+
+	if (deadline > UINT64_MAX - unit)
+		bits = BATON__TIMER_FOR_EVER;
+	else if (deadline >= BATON__TIMER_EXACT)
+		bits = BATON__TIMER_EXACT +
+		       ((deadline - BATON__TIMER_EXACT + unit) >> BATON__TIMER_UNIT_BITS);
+	return bits << BATON__TIMER_FLAG_BITS;
+}
+
+/* The deadline that the word holds, in nanoseconds. */
+BATON_INLINE uint64_t baton__timer_deadline(uint64_t word)
+{
+	uint64_t bits = word >> BATON__TIMER_FLAG_BITS;
+
+	if (bits < BATON__TIMER_EXACT)
+		return bits;
+	if (bits == BATON__TIMER_FOR_EVER)
+		return UINT64_MAX;
+	return BATON__TIMER_EXACT + ((bits - BATON__TIMER_EXACT) << BATON__TIMER_UNIT_BITS);
+}
+
 /* A counter that the holder writes. */
 BATON_INLINE void baton__timers_count(uint64_t *counter, uint64_t more)
 {
@@ -145,6 +178,14 @@ void baton__timers_drive_end(struct baton_timers *timers);
 
 /* Submits what has expired by `now`; how many. The driver. */
 int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now);
+
+/*
+ * Expires the timer once more, whose function has just returned on this thread, and submits its
+ * run: behind what waits in the resource, which this thread holds. 0; -ESHUTDOWN: the wheel is
+ * closed; -EBUSY: not now, arm the timer instead; or what else has refused the run, for good.
+ */
+int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *timer,
+                            uint64_t deadline);
 
 /* Empties the closed wheel. The driver. */
 void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending pending);

@@ -75,7 +75,7 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_DELAY)
 		return baton__time_after(now, period);
 	/* The word's is rounded up: it would drift. */
-	if (scheduled > deadline || deadline - scheduled > BATON__TIMER_FLAGS)
+	if (scheduled > deadline || (deadline - scheduled) >> BATON__TIMER_UNIT_BITS)
 		scheduled = deadline;
 	scheduled = baton__time_after(scheduled, period);
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_SKIP && scheduled <= now)
@@ -87,8 +87,12 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 /* Not to be armed again by its own run: armed by somebody, or to run again, or stopped. */
 #define BARS_AGAIN (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE)
 
-/* Arms a repeated timer that is RUNNING, unless somebody has armed or stopped it. */
-static int again(struct baton_timers *timers, struct baton_timer *timer)
+/*
+ * Arms a repeated timer that is RUNNING, unless somebody has armed or stopped it. `after_run`: its
+ * function has returned, and the next run may follow at once where it is overdue: the wheel would
+ * make it wait for a tick.
+ */
+static int again(struct baton_timers *timers, struct baton_timer *timer, bool after_run)
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	struct baton__arming arming = {
@@ -100,7 +104,15 @@ static int again(struct baton_timers *timers, struct baton_timer *timer)
 
 	if (!(word & BATON__TIMER_REPEAT) || word & arming.barred)
 		return 0;
-	arming.deadline = next_deadline(timers, timer, word & ~BATON__TIMER_FLAGS);
+	arming.deadline = next_deadline(timers, timer, baton__timer_deadline(word));
+	/* Relaxed: as in next_deadline. */
+	if (after_run && arming.deadline <= baton_timers_now(timers) &&
+	    (load_relaxed(&timer->_repeat) & BATON__REPEAT_HOW) == BATON__REPEAT_CATCH_UP) {
+		int error = baton__timers_run_again(timers, timer, arming.deadline);
+
+		if (error != -EBUSY)
+			return error;
+	}
 	return baton__timer_arm(timers, timer, &arming) == -ESHUTDOWN ? -ESHUTDOWN : 0;
 }
 
@@ -117,7 +129,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		/* The next run was due already, but a bound refused it beside the function: that
 		 * one is left out. Ends: armed, or somebody else has armed or stopped it. */
 		while (error != -ESHUTDOWN && word & BATON__TIMER_REPEAT && !(word & BARS_AGAIN)) {
-			if (again(timers, timer))
+			if (again(timers, timer, false))
 				error = -ESHUTDOWN;
 			word = load_relaxed(&timer->_word);
 		}
@@ -154,7 +166,7 @@ int baton__timer_run(struct baton_task *task)
 	/* Relaxed: with the baton, and TASK, nobody else sets it. */
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
-		error = again(timers, timer);
+		error = again(timers, timer, true);
 		leave(timers, timer, BATON__TIMER_DONE, error);
 	}
 	baton__timers_unref(timers); /* last touch */
@@ -171,7 +183,7 @@ void baton__timer_cancelled(struct baton_task *task)
 	if (enter(timer)) {
 		bool once = !(load_relaxed(&timer->_word) & BATON__TIMER_REPEAT);
 
-		error = again(timers, timer);
+		error = again(timers, timer, false);
 		leave(timers, timer, 0, once ? -ECANCELED : error);
 	}
 	baton__timers_unref(timers);

@@ -19,7 +19,7 @@
 #define BATON_TIMERS_YIELDS 200
 #endif
 
-#define SHIFT_MIN 10U /* 1,024 ns: not finer than the deadlines in the words */
+#define SHIFT_MIN 10U /* 1,024 ns: not finer than any deadline in the words */
 #define SHIFT_MAX 40U
 
 /* ---- Holding ---- */
@@ -145,9 +145,17 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer, uint64_t deadline)
 {
 	uint64_t part = deadline & (((uint64_t)1 << timers->shift) - 1);
-	uint64_t look = baton__wheel_place(&timers->wheel, &timer->_link,
-	                                   (deadline >> timers->shift) + (part != 0));
+	uint64_t tick = (deadline >> timers->shift) + (part != 0);
+	uint64_t look;
 
+	/* A deadline that has passed is met by an advance of 0 too; but within an advance by the
+	 * next tick, so that an advance ends. Relaxed: either place will do. */
+	if (timers->config.source == BATON_TIMERS_VIRTUAL && tick <= timers->wheel.tick &&
+	    !load_relaxed(&timers->driver)) {
+		baton__wheel_place_due(&timers->wheel, &timer->_link);
+		return;
+	}
+	look = baton__wheel_place(&timers->wheel, &timer->_link, tick);
 	if (look >= timers->sleep_until)
 		return;
 	/* Once: a further one only for a time that is earlier still. */
@@ -187,7 +195,9 @@ BATON_EXPORT int baton_timers_create(struct baton_timers **timers,
 	new->shift = 63U - (unsigned)__builtin_clzll(resolution);
 	new->shift = new->shift < SHIFT_MIN ? SHIFT_MIN : new->shift;
 	new->shift = new->shift > SHIFT_MAX ? SHIFT_MAX : new->shift;
-	new->references = 1; /* unshared: nobody has seen it yet */
+	if (config->source == BATON_TIMERS_VIRTUAL)
+		new->shift = 0; /* a tick is a nanosecond: deadlines are exact */
+	new->references = 1;    /* unshared: nobody has seen it yet */
 	baton__wheel_init(&new->wheel, baton_timers_now(new) >> new->shift);
 	error = config->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
 	if (error)
@@ -202,7 +212,7 @@ BATON_EXPORT int baton_timers_create_virtual(struct baton_timers **timers, uint6
 	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
 
 	config.source = BATON_TIMERS_VIRTUAL;
-	config.resolution_ns = resolution_ns ? resolution_ns : 1;
+	config.resolution_ns = resolution_ns;
 	return baton_timers_create(timers, &config);
 }
 

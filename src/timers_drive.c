@@ -54,7 +54,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 	baton__wheel_unlink(&timer->_link);
 	/* Ends: each failure is another thread's arm or stop, or the run's progress. */
 	do {
-		uint64_t deadline = word & ~BATON__TIMER_FLAGS;
+		uint64_t deadline = baton__timer_deadline(word);
 
 		next = word & ~BATON__TIMER_PLACED;
 		expired = word & BATON__TIMER_ARMED && !(word & BATON__TIMER_POSTED);
@@ -91,25 +91,29 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 	return false;
 }
 
-/* With TASK set it is ours to submit, stopped or not. */
-static void hand(struct baton_timers *timers, struct baton_timer *timer)
+/* Submits the run of a timer with TASK, which is the caller's to submit, stopped or not. */
+static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 {
 	struct baton_resource *resource = timer->_resource;
-	int error;
 
-	/* Relaxed: the owner's reference is there while the driver is; taken back with [K9]. */
+	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with [K9]. */
 	(void)add_relaxed(&timers->references, 1);
 	baton_task_init(&timer->_task, baton__timer_run, NULL);
-	if (timers->config.submit == BATON_TIMERS_SUBMIT_LATER)
-		error = baton_submit_later(resource, &timer->_task);
-	else
-		error = baton_submit(resource, &timer->_task);
+	return timers->config.submit == BATON_TIMERS_SUBMIT_LATER
+	               ? baton_submit_later(resource, &timer->_task)
+	               : baton_submit(resource, &timer->_task);
+}
+
+static void hand(struct baton_timers *timers, struct baton_timer *timer)
+{
+	int error = submit_run(timers, timer);
+
 	if (!error) {
 		/* [K5] release: the submit; pairs with [K5] in await_handed */
 		store_release(&timers->handing, NULL);
 		return;
 	}
-	baton__timers_count(&timers->stats.refused, 1);
+	(void)add_relaxed(&timers->stats.refused, 1); /* also by runs, see run_again */
 	/* A bound is reached now, and will not be for ever. Relaxed: looked at again. */
 	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
 		baton__timer_cancelled(&timer->_task);
@@ -128,6 +132,54 @@ static void count_late(struct baton_timers *timers, uint64_t deadline)
 	if (bucket >= BATON_TIMERS_LATE_BUCKETS)
 		bucket = BATON_TIMERS_LATE_BUCKETS - 1;
 	baton__timers_count(&timers->stats.late[bucket], 1);
+}
+
+/* Cleared from a timer whose run cannot be submitted, beside its function. */
+static void take_back(struct baton_timer *timer, uint64_t cleared)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+
+	/* Ends: each failure is another thread's arm or stop. Relaxed: leave comes after this. */
+	while (!cas_relaxed(&timer->_word, &word, word & ~cleared))
+		;
+}
+
+int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *timer,
+                            uint64_t deadline)
+{
+	const uint64_t barred = BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE |
+	                        BATON__TIMER_TASK | BATON__TIMER_LINKED;
+	uint64_t expired = baton__timer_deadline_bits(deadline) | BATON__TIMER_DUE |
+	                   BATON__TIMER_TASK | BATON__TIMER_REPEAT | BATON__TIMER_RUNNING;
+	uint64_t word = load_relaxed(&timer->_word);
+	int error = 0;
+
+	baton__timers_hold(timers);
+	/* Ends: each failure is another thread's arm or stop. [K1] acquire: what the arming thread
+	 * has said; pairs with [K1] in arm. [K2] release: as a run of its own; pairs with [K2] in
+	 * decide. Linearisation point of the expiry. */
+	do
+		if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
+			error = -ESHUTDOWN;
+		else if (!(word & BATON__TIMER_REPEAT) || word & barred)
+			error = -EBUSY;
+	while (!error && !cas_acq_rel(&timer->_word, &word, expired));
+	if (!error) {
+		baton__timers_count(&timers->stats.fired, 1);
+		count_late(timers, deadline);
+	}
+	baton__timers_release(timers, 0);
+	if (error)
+		return error;
+	error = submit_run(timers, timer);
+	if (!error)
+		return 0;
+	(void)add_relaxed(&timers->stats.refused, 1);
+	/* As in hand: a bound is reached now, and will not be for ever. */
+	take_back(timer, BATON__TIMER_TASK | BATON__TIMER_DUE |
+	                         (error == -EAGAIN ? 0 : BATON__TIMER_REPEAT));
+	baton__timers_unref(timers); /* the run that called has one more */
+	return error == -EAGAIN ? 0 : error;
 }
 
 int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
@@ -153,7 +205,7 @@ int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
 				found = timer;
 		}
 		if (found) /* relaxed: TASK keeps it; arms may change it */
-			count_late(timers, load_relaxed(&found->_word) & ~BATON__TIMER_FLAGS);
+			count_late(timers, baton__timer_deadline(load_relaxed(&found->_word)));
 		baton__timers_release(timers, 0);
 		if (found) {
 			hand(timers, found);
@@ -173,7 +225,7 @@ void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending 
 
 		baton__timers_hold(timers);
 		/* What is armed for ever, too: its tick is past the clock's end. */
-		link = baton__wheel_look(&timers->wheel, UINT64_MAX - 1);
+		link = baton__wheel_look(&timers->wheel, UINT64_MAX);
 		timer = link ? baton_container_of(link, struct baton_timer, _link) : NULL;
 		expired = link &&
 		          expire(timers, timer, pending == BATON_TIMERS_RUN ? AT_ONCE : NEVER);
@@ -228,16 +280,20 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 
 	if (count)
 		return count;
+	if (time_ns < baton_timers_now(timers)) {
+		baton__timers_drive_end(timers);
+		return 0;
+	}
 	/* Ends: a turn looks at all that is to be looked at by `next`, and arms come after that. */
 	while ((next = baton_timers_next(timers)) <= time_ns && next != BATON_NEVER) {
 		if (next > baton_timers_now(timers))
 			store_relaxed(&timers->virtual_now, next);
 		count += baton__timers_fire(timers, next);
 	}
-	if (time_ns > baton_timers_now(timers))
-		store_relaxed(&timers->virtual_now, time_ns);
-	/* The wheel follows the clock, so that what is armed is placed well. */
-	count += baton__timers_fire(timers, time_ns);
+	store_relaxed(&timers->virtual_now, time_ns);
+	/* The wheel follows the clock, so that what is armed is placed well; but not to where
+	 * timers lie that are armed for ever. */
+	count += baton__timers_fire(timers, time_ns == UINT64_MAX ? time_ns - 1 : time_ns);
 	baton__timers_drive_end(timers);
 	return count;
 }

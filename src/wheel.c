@@ -66,12 +66,16 @@ uint64_t baton__wheel_place(struct baton__wheel *wheel, struct baton_timer_link 
 
 	if (tick <= wheel->tick)
 		tick = wheel->tick + 1;
-	/* Ticks of at least 1,024 ns: below 2^55, which is within ten levels. */
 	level = (63U - (unsigned)__builtin_clzll((tick ^ wheel->tick) | SLOT_MASK)) / SLOT_BITS;
 	slot = tick >> (SLOT_BITS * level) & SLOT_MASK;
 	list_append(&wheel->slots[level][slot], entry);
 	wheel->occupied[level] |= (uint64_t)1 << slot;
 	return slot_start(wheel, level, slot);
+}
+
+void baton__wheel_place_due(struct baton__wheel *wheel, struct baton_timer_link *entry)
+{
+	list_append(&wheel->due, entry);
 }
 
 /* The next occupied slot: its level, and `*slot`; BATON__WHEEL_LEVELS: none. */
@@ -103,7 +107,7 @@ uint64_t baton__wheel_next(struct baton__wheel *wheel)
 struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t tick)
 {
 	uint64_t slot = 0;
-	uint64_t start;
+	uint64_t start = 0;
 	unsigned level;
 
 	if (!list_empty(&wheel->due)) {
@@ -111,8 +115,9 @@ struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t 
 		return wheel->due._next;
 	}
 	level = next_slot(wheel, &slot);
-	start = level < BATON__WHEEL_LEVELS ? slot_start(wheel, level, slot) : UINT64_MAX;
-	if (start > tick) {
+	if (level < BATON__WHEEL_LEVELS)
+		start = slot_start(wheel, level, slot);
+	if (level == BATON__WHEEL_LEVELS || start > tick) {
 		/* Slots of no level are passed over: none begins by then. */
 		if (tick > wheel->tick)
 			wheel->tick = tick;

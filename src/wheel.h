@@ -5,8 +5,8 @@
  *
  * A level has 64 slots; one of level n is 64^n ticks wide. An entry lies on the level of the
  * highest six bits in which its tick differs from the wheel's: so the levels never wrap around, the
- * first slot of the lowest level that has any is the next one, and ten levels reach beyond the end
- * of time.
+ * first slot of the lowest level that has any is the next one, and eleven levels hold every tick of
+ * 64 bits.
  *
  * Invariants:
  * W1 Every entry of a slot is to be looked at when the wheel comes to the slot's first tick, which
@@ -29,7 +29,7 @@
 
 #include "platform.h"
 
-#define BATON__WHEEL_LEVELS 10
+#define BATON__WHEEL_LEVELS 11
 #define BATON__WHEEL_SLOTS 64
 
 struct baton__wheel {
@@ -44,6 +44,9 @@ void baton__wheel_init(struct baton__wheel *wheel, uint64_t tick);
 /* Puts the entry where it is looked at no later than at `tick`, but after now; returns when. */
 uint64_t baton__wheel_place(struct baton__wheel *wheel, struct baton_timer_link *entry,
                             uint64_t tick);
+
+/* Puts the entry where the next look finds it, without another tick. */
+void baton__wheel_place_due(struct baton__wheel *wheel, struct baton_timer_link *entry);
 
 BATON_INLINE void baton__wheel_unlink(struct baton_timer_link *entry)
 {

@@ -28,7 +28,9 @@
  *
  * Times are nanoseconds of CLOCK_MONOTONIC (of the virtual clock, where there is one). A timer
  * never runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
- * deadline. Ticks expire in order, timers within one tick in any.
+ * deadline. Ticks expire in order, timers within one tick in any. On a virtual clock a tick is one
+ * nanosecond: a timer expires exactly at its deadline, and timers expire in the order of their
+ * deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
  *
  * Progress: arm_* and disarm are lock-free: a thread stopped in any call here holds up no arm. It
  * may hold up, for as long as it is stopped, the expiry of its wheel's timers and other threads'
@@ -130,7 +132,8 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
 void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
 
 /*
- * Arms the timer, once: after a delay, or at a time (one that has passed: at the next tick). A
+ * Arms the timer, once: after a delay, or at a time (one that has passed: at the next tick; on a
+ * virtual clock that does not move just now, at its present time, which an advance of 0 meets). A
  * timer that is armed already is armed anew instead, and runs once: the old deadline counts no
  * more, even if it has passed and the run waits in the resource's queue. From inside its own
  * function a timer may be armed like any other.
@@ -156,7 +159,9 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
  *
  * arm_every: at a fixed rate: at `first_ns` (a time), and then every `period_ns`, without drift.
  * When a run ends so late that the next one, or several, are overdue: SKIP leaves them out, and
- * goes on with the first that lies in the future; CATCH_UP runs them all, one after the other.
+ * goes on with the first that lies in the future; CATCH_UP runs them all, one after the other: each
+ * is submitted to the resource, behind what waits there, when the one before has returned. So a
+ * period may be shorter than a tick.
  * arm_again_after: the first run after the delay, and each later one that long after the end of the
  * one before.
  *
@@ -244,8 +249,8 @@ enum baton_timers_submit {
 struct baton_timers_config {
 	enum baton_timers_source source;
 	enum baton_timers_submit submit;
-	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION, with
-	 * a virtual clock, too (but see create_virtual). */
+	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION.
+	 * VIRTUAL: of no effect, deadlines are exact. */
 	uint64_t resolution_ns;
 	/*
 	 * Told of each timer that will not run, unless the timer has a `dropped` of its own. NULL:
@@ -270,7 +275,7 @@ struct baton_timers_config {
 
 /*
  * A wheel. `config`: copied; NULL: a thread, the defaults.
- * create_virtual: with a virtual clock and this tick (0: 1024 ns).
+ * create_virtual: with a virtual clock. `resolution_ns` is of no effect: deadlines are exact.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit), -ECHILD.
  */
 int baton_timers_create(struct baton_timers **timers, const struct baton_timers_config *config);
@@ -328,8 +333,8 @@ uint64_t baton_timers_next(struct baton_timers *timers);
 /*
  * POLL: submits what has expired by now; returns how many.
  * VIRTUAL: moves the clock on, and submits what expires on the way, at its time: the clock shows a
- * timer's tick while its task is submitted, so what that arms anew expires within the same call, if
- * it is due by then. advance_to: a time before now changes nothing. `advance` saturates.
+ * timer's deadline while its task is submitted, so what that arms anew expires within the same
+ * call, if it is due by then. advance_to: a time before now changes nothing. `advance` saturates.
  *
  * Errors: -EBUSY: another such call is under way. -EDEADLK: it is this thread's own: a timer's
  * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed. -ENOMEM, -ECHILD: a thread's

@@ -127,7 +127,7 @@ static void session_ends(enum baton_bound_policy policy)
 	baton_task_init(&session, ends_session, NULL);
 	baton_task_init(&filler, ends_at_once, NULL);
 	baton_task_init(&finaliser, frees, NULL);
-	sim_require(baton_timer_arm_every(&timer, TICK, 1, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timer_arm_every(&timer, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	sim_calm(false);
 	sim_start(does_end_session, NULL);
 	sim_require(baton_timers_advance(timers, (uint64_t)2 * TICK) >= 0);

@@ -205,7 +205,7 @@ SIM_SCENARIO(timers_stop_posted, "stop of a timer that lies in the inbox of a he
 SIM_SCENARIO(timers_repeat_stop, "stop of a repeated timer against its run, which arms it again")
 {
 	begin();
-	sim_require(baton_timer_arm_every(&timer_a, TICK, 1, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	sim_start(does_stop, NULL);
 	advances((void *)2);
 	sim_join_all();
@@ -228,7 +228,7 @@ SIM_SCENARIO(timers_stop_then, "the promise of stop_then, for a timer that is re
 {
 	begin();
 	baton_promise_init(&gone);
-	sim_require(baton_timer_arm_every(&timer_a, TICK, 1, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	sim_start(does_stop_then, NULL);
 	sim_start(does_arm_b, (void *)1);
 	advances((void *)2);
@@ -297,7 +297,7 @@ SIM_SCENARIO(timers_session_repeat, "the same with a repeated timer")
 	begin();
 	baton_task_init(&task, ends_session, NULL);
 	baton_task_init(&finaliser, frees, NULL);
-	sim_require(baton_timer_arm_every(&timer_a, TICK, 1, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	sim_start(does_end_session, NULL);
 	advances((void *)2);
 	sim_join_all();

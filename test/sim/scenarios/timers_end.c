@@ -104,6 +104,41 @@ SIM_SCENARIO(timers_refused_gone, "stop_then beside the refusal: the memory is g
 	end();
 }
 
+/* The first of three runs is queued, all are overdue: each is followed by the next at once. */
+static void begin_late(void)
+{
+	sim_calm(true);
+	begin();
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_CATCH_UP) == 0);
+	does_advance((void *)3);
+	sim_calm(false);
+}
+
+SIM_SCENARIO(timers_catch_up, "overdue runs follow each other while the clock goes on")
+{
+	begin_late();
+	sim_start(does_advance, (void *)1);
+	(void)baton_manual_run_until_idle(manual);
+	sim_join_all();
+	sim_calm(true);
+	does_advance((void *)1);
+	(void)baton_manual_run_until_idle(manual);
+	sim_require(runs == 5);
+	(void)baton_timer_stop(&timer_a);
+	end();
+}
+
+SIM_SCENARIO(timers_catch_up_gone, "stop_then beside them: nobody touches the timer afterwards")
+{
+	begin_late();
+	baton_promise_init(&gone);
+	sim_start(does_stop_then, NULL);
+	sim_drive(manual);
+	sim_join_all();
+	sim_require(runs <= 3);
+	end();
+}
+
 SIM_SCENARIO(timers_moved,
              "a queued run's timer, armed for later when it is due again; then stopped by a task")
 {
@@ -136,7 +171,7 @@ SIM_SCENARIO(timers_destroy, "the wheel is destroyed while a repeated timer's ru
 {
 	sim_calm(true);
 	begin();
-	sim_require(baton_timer_arm_every(&timer_a, TICK, 1, BATON_TIMER_SKIP) == 0);
+	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	does_advance((void *)1);
 	sim_calm(false);
 	sim_start(does_destroy, NULL);
