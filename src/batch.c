@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "barge.h"
 #include "cycle.h"
+#include "loan.h"
 
 #include <errno.h>
 
@@ -112,5 +113,6 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 unready:
 	while (ready > 0)
 		(void)baton__unready(resource, tasks[--ready], error);
+	baton__loan_forget(resource);
 	return error;
 }

@@ -12,6 +12,7 @@
 #include "hooks.h"
 #include "kick.h"
 #include "lane.h"
+#include "loan.h"
 #include "shelf.h"
 
 /* The mode after the inbox was taken. */
@@ -88,6 +89,11 @@ static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *
 	/* [R3] acquire: visitors that are gone touch it no more; pairs with [R3] in leave */
 	uint32_t turn = load_acquire(&resource->_job._turn);
 
+	if (!(turn & BATON__VISITS))
+		return false;
+	baton__loan_revoke(resource);
+	/* [R3] acquire: as above; pairs with [R3] in leave */
+	turn = load_acquire(&resource->_job._turn);
 	if (!(turn & BATON__VISITS))
 		return false;
 	resource->_list = frame->after;

@@ -8,6 +8,7 @@
 #include "extension.h"
 #include "inbox.h"
 #include "lane.h"
+#include "place.h"
 
 /* Nothing waits, and nothing but plain order decides what is next. The holder. */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
@@ -71,25 +72,125 @@ static struct baton__budget budget_of(const struct baton_resource *resource, uin
 	return budget;
 }
 
+/* A stay with a borrowed baton. Pops the frame. */
+static void stay(struct baton__frame *frame, struct baton_resource *resource, uint32_t count)
+{
+	struct baton__budget budget = budget_of(resource, count);
+
+	if (baton__stats(resource))
+		baton__count(&baton__stats(resource)->helped, 1);
+	if (baton__drain(frame, resource, &budget)) {
+		/* Shelved: the unsheller gives it back. */
+		baton__frame_pop(frame);
+		return;
+	}
+	learn(baton__self, any_left(resource));
+	baton__give_back(frame, resource);
+}
+
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count)
 {
-	struct baton__thread *self = baton__self;
-	struct baton__budget budget = budget_of(resource, count);
 	struct baton__frame frame;
 
 	if (!baton__capture_limit(resource) || !baton__borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
 	accept(resource, first);
-	if (baton__stats(resource))
-		baton__count(&baton__stats(resource)->helped, 1);
-	if (baton__drain(&frame, resource, &budget)) {
-		/* Shelved: the unsheller gives it back. */
-		baton__frame_pop(&frame);
-	} else {
-		learn(self, any_left(resource));
-		baton__give_back(&frame, resource);
-	}
-	baton__deferred_check(self);
+	stay(&frame, resource, count);
+	baton__deferred_check(baton__self);
 	return true;
+}
+
+/* ---- Debts ---- */
+
+/* Takes the resource out of a place of some thread's. True: its visit is the caller's to end. */
+static bool take_out(struct baton_resource **debt, struct baton_resource *resource)
+{
+	struct baton_resource *found = load_relaxed(debt);
+
+	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
+	 * each debt: its store comes before the push, and [R1] orders that before the holder. */
+	return found == resource && cas_relaxed(debt, &found, NULL);
+}
+
+static void pay(struct baton_plain_job *job)
+{
+	struct baton__thread *self = baton_container_of(job, struct baton__thread, debt_job);
+	struct baton__frame frame;
+
+	self->debt_queued = false;
+	self->debt_paying = true;
+	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
+		struct baton_resource *resource = load_relaxed(&self->debts[i]);
+
+		if (!resource || !take_out(&self->debts[i], resource))
+			continue;
+		if (baton__borrow(resource)) {
+			baton__frame_push(&frame, resource);
+			stay(&frame, resource, 0);
+		}
+		baton__visit_end(resource);
+	}
+	self->debt_paying = false;
+}
+
+static void owe(struct baton__thread *self, struct baton_resource *resource)
+{
+	struct baton_resource **place = NULL;
+
+	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
+		struct baton_resource *other = load_relaxed(&self->debts[i]);
+
+		if (other == resource)
+			return;
+		if (!other)
+			place = &self->debts[i];
+	}
+	if (!place)
+		return;
+	/* Relaxed, both: the submit that is under way keeps the resource until its push, which
+	 * publishes them. */
+	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	store_relaxed(place, resource);
+	if (self->debt_queued)
+		return;
+	self->debt_queued = true;
+	baton_plain_job_init(&self->debt_job, pay, NULL);
+	baton__deferred_append(&self->debt_job.job);
+}
+
+BATON_NOINLINE bool baton__loan_is_due(struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+
+	if (self->loan_skip > 0) {
+		self->loan_skip--;
+		return false;
+	}
+	if (self->depth == 0)
+		return true;
+	if (self->depth < BATON__DEPTH_NONE && !self->debt_paying && baton__capture_limit(resource))
+		owe(self, resource);
+	return false;
+}
+
+void baton__loan_forget(struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+
+	if (BATON_LIKELY(!self->debt_queued))
+		return;
+	for (int i = 0; i < BATON__DEBTS_MAX; i++)
+		if (take_out(&self->debts[i], resource))
+			baton__visit_end(resource);
+}
+
+void baton__loan_revoke(struct baton_resource *resource)
+{
+	/* Bounded by the threads' number. */
+	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
+		for (int i = 0; i < BATON__DEBTS_MAX; i++)
+			if (take_out(&thread->debts[i], resource))
+				/* Relaxed: the debtor has not touched it since its push. */
+				(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
 }

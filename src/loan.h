@@ -10,27 +10,31 @@
  * queue would have been served at once. A thread therefore learns: a loan that leaves tasks behind
  * makes its next one due at once; a loan that leaves none puts its next one off, each time for
  * twice as many pushes to queued resources.
+ *
+ * Inside a task no other resource's tasks may run: one of them might wait for the baton that this
+ * thread holds. There the submitter notes a debt, and takes the loan when its stack is unwound. A
+ * debt is a counted visit, which keeps the resource from being released for good; but not for as
+ * long as the task likes to run: the runner that wants to release the resource revokes its debts.
+ *
+ * Invariants:
+ * [loan.debt] A resource in a thread's `debts` has a visit counted for it. The thread that takes it
+ *    out, the debtor or the resource's last holder, by a CAS, ends that visit. While the debtor
+ *    pays, it adds no debts, so that paying ends.
  */
 #ifndef BATON_SRC_LOAN_H
 #define BATON_SRC_LOAN_H
 
 #include "resource.h"
 
-/*
- * Is a loan worth a try, before this thread pushes to a busy resource? No inside a task, above
- * whose baton another's task must not run: that task might wait for the baton held below.
- */
-BATON_INLINE bool baton__loan_due(const struct baton_resource *resource)
-{
-	struct baton__thread *self = baton__self;
+/* The answer for a queued resource. False inside a task, where a debt may have been noted. */
+bool baton__loan_is_due(struct baton_resource *resource);
 
+/* Is a loan to be tried, before this thread pushes to a busy resource? */
+BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
+{
 	/* Relaxed: a hint; the CAS of borrow decides. */
-	if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__QUEUED || self->depth)
-		return false;
-	if (self->loan_skip == 0)
-		return true;
-	self->loan_skip--;
-	return false;
+	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED &&
+	       baton__loan_is_due(resource);
 }
 
 /*
@@ -39,5 +43,11 @@ BATON_INLINE bool baton__loan_due(const struct baton_resource *resource)
  * done.
  */
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
+
+/* The submit that may have noted a debt was refused. */
+void baton__loan_forget(struct baton_resource *resource);
+
+/* Ends the visits of all debts of a closed resource. Its holder. */
+void baton__loan_revoke(struct baton_resource *resource);
 
 #endif

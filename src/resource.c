@@ -249,8 +249,11 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		return -EINVAL;
 	task->_next = NULL;
 	error = baton__submit_chain(resource, task, 1, inline_ok);
-	if (error)
-		return baton__unready(resource, task, error);
+	if (error) {
+		error = baton__unready(resource, task, error);
+		baton__loan_forget(resource);
+		return error;
+	}
 	if (waited_for)
 		baton__cycle_bound();
 	return 0;

@@ -47,7 +47,8 @@
  * R4 A task is in one place: the inbox, _list, or entered.
  * R5 A submitter touches neither task nor resource after its publishing CAS (unless it captured).
  * R6 A closed resource is released for good (awaits, finaliser) only with no visits. A submit that
- *    is refused then may count one afterwards (future.h, F3): the next await waits for it.
+ *    is refused then may count one afterwards (future.h, F3): the next await waits for it. The
+ *    visits of debts are not waited for, but revoked (loan.h).
  * R7 SHELF is set by the holder alone, while it is 0; then there is exactly one unshelve. A
  *    shelved resource is BUSY: never idle, awaited or finalised.
  *

@@ -43,6 +43,8 @@ struct baton__node;
 struct baton__batch;
 struct ck_epoch_record;
 
+#define BATON__DEBTS_MAX 16
+
 /* Bounds of loan_skip, see loan.h. */
 #ifndef BATON_LOAN_SKIP_MIN /* tests make these small */
 #define BATON_LOAN_SKIP_MIN 16U
@@ -82,6 +84,9 @@ struct baton__thread {
 	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
 	uint16_t loan_skip;    /* loan.h: so many pushes to queued resources take no loan */
 	uint16_t loan_next;    /* the value that the last loan has set loan_skip to */
+	struct baton_plain_job debt_job; /* in `deferred` while debt_queued: pays the debts */
+	bool debt_queued;
+	bool debt_paying;
 	uint64_t yields_from_ns; /* yield.c: no sched_yield before this moment */
 	uint64_t session;      /* counts the threads that have had this record */
 	uint32_t blocking;     /* blocking.c: brackets that are open */
@@ -106,6 +111,7 @@ struct baton__thread {
 	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
 	uint32_t returned_count;      /* about how many */
 	uint64_t left;                /* epoch.c: counts the sections that have ended */
+	struct baton_resource *debts[BATON__DEBTS_MAX]; /* loan.h: counted visits, or NULL */
 };
 
 /* Deeper than any limit: what a thread without a record has, and every thread after a bad fork. */

@@ -176,6 +176,90 @@ SIM_SCENARIO(loan_batch, "a borrower of a batch, and a submitter that pushes", .
 	sim_stage_end(&stage);
 }
 
+/* ---- Inside a task ---- */
+
+static struct sim_topic other;
+static struct sim_note outer;
+static struct sim_note outer_next;
+static bool closed_inside;
+
+static void submits_inner(struct sim_note *note)
+{
+	sim_does_submit(note->argument);
+}
+
+static void owes(void *argument)
+{
+	learn();
+	sim_does_submit(argument);
+}
+
+/* A task of `other` submits notes[queued] to the queued topic. */
+static void begin_nested(uint32_t limit, unsigned queued, void (*body)(struct sim_note *))
+{
+	begin(limit, queued, 2);
+	sim_topic_init(&other, 10, 64, baton_manual_executor(stage.manual));
+	sim_note_init(&outer, &other, false);
+	sim_note_init(&outer_next, &other, false);
+	outer.body = body;
+	outer.argument = &notes[queued];
+	sim_start(owes, &outer);
+}
+
+static void end_other(void)
+{
+	sim_settled(&other);
+	sim_topic_close(&other);
+}
+
+SIM_SCENARIO(loan_debt, "a debt is paid beside the thread that pops the job", .bound = 1)
+{
+	begin_nested(1, 2, submits_inner);
+	sim_start(sim_does_submit, &notes[3]);
+	sim_drive(stage.manual);
+	end(4);
+	end_other();
+	sim_stage_end(&stage);
+}
+
+SIM_SCENARIO(loan_debt_helper, "a debt is paid beside a helper", .bound = 1)
+{
+	begin_nested(1, 2, submits_inner);
+	sim_start(sim_does_wait, &notes[0]);
+	sim_drive(stage.manual);
+	sim_note_over(&notes[1]);
+	end_other();
+	sim_settled(topic);
+	sim_stage_end(&stage);
+}
+
+static void submits_and_closes(struct sim_note *note)
+{
+	sim_does_submit(note->argument);
+	sim_require(sim_topic_close_then(topic) == 0);
+	closed_inside = true;
+	sim_does_submit(&outer_next); /* a place to be stopped at */
+	closed_inside = false;
+}
+
+SIM_SCENARIO(loan_debt_closed, "a debt of a resource that is closed and finalised")
+{
+	begin_nested(10, 1, submits_and_closes);
+	sim_drive(stage.manual);
+	end(2);
+	end_other();
+	sim_stage_end_finalised(&stage);
+}
+
+SIM_SCENARIO(loan_debt_closed_2, "the same, beside a waiter", .bound = 1)
+{
+	begin_nested(10, 1, submits_and_closes);
+	sim_start(sim_does_wait, &notes[0]);
+	sim_drive(stage.manual);
+	end_other();
+	sim_stage_end_finalised(&stage);
+}
+
 /* ---- Freezing ---- */
 
 SIM_UNSEEN static void nobody_else_is_delayed(void)
@@ -192,4 +276,20 @@ SIM_SCENARIO(loan_frozen, "a stopped borrower delays its resource alone", .bound
 	sim_drive(stage.manual);
 	end(4);
 	sim_stage_end(&stage);
+}
+
+SIM_UNSEEN static void finalised_though_it_owes(void)
+{
+	if (closed_inside)
+		sim_require(topic->finalised);
+}
+
+SIM_SCENARIO(loan_debt_frozen, "a stopped debtor does not keep a closed resource", .bound = 1,
+             .freeze = 1, .frozen = finalised_though_it_owes)
+{
+	begin_nested(10, 1, submits_and_closes);
+	sim_drive(stage.manual);
+	end(2);
+	end_other();
+	sim_stage_end_finalised(&stage);
 }

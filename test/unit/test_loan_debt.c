@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Debts (L12): loans of tasks, paid when the stack is unwound, or revoked by a last holder. */
+#include "loans.h"
+
+#include <string.h>
+
+struct outer {
+	struct baton_task task;
+	struct queue *queue;
+	int count;
+	void (*then)(struct outer *outer);
+	sem_t entered;
+	sem_t go_on;
+};
+
+static int outer_run(struct baton_task *task)
+{
+	struct outer *outer = baton_container_of(task, struct outer, task);
+	int before = atomic_load(&outer->queue->ran);
+
+	put_many(outer->queue, outer->count);
+	cr_assert_eq(atomic_load(&outer->queue->ran), before, "nothing of another's in a task");
+	if (outer->then)
+		outer->then(outer);
+	return 0;
+}
+
+static void outer_init(struct outer *outer, struct queue *queue, int count)
+{
+	*outer = (struct outer){.queue = queue, .count = count};
+	baton_task_init(&outer->task, outer_run, NULL);
+	gate_init(&outer->entered);
+	gate_init(&outer->go_on);
+}
+
+Test(loan_debt, a_task_pays_when_the_stack_is_unwound, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct outer outer;
+	struct queue queue;
+
+	queue_begin(&queue, 1000);
+	outer_init(&outer, &queue, FIRST);
+	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+	cr_assert_eq(waiting(&queue), 1000 + (int)FIRST, "it learns first");
+	outer_init(&outer, &queue, 1);
+	for (int left = 1000 + FIRST; left > 2 * LIMIT;) {
+		cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+		left -= LIMIT - 1;
+		cr_assert_eq(waiting(&queue), left);
+	}
+	queue_end(&queue);
+	resource_end(&stage);
+}
+
+Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct outer outer;
+	struct queue queue;
+
+	queue_begin(&queue, 100);
+	put_many(&queue, FIRST);
+	outer_init(&outer, &queue, 3);
+	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+	cr_assert_eq(waiting(&queue), 100 + (int)FIRST + 3 - LIMIT);
+	queue_end(&queue);
+	resource_end(&stage);
+}
+
+static void then_wait(struct outer *outer)
+{
+	gate_open(&outer->entered);
+	gate_pass(&outer->go_on);
+}
+
+struct stage_call {
+	struct baton_resource stage;
+	struct outer *outer;
+};
+
+static void *stage_main(void *arg)
+{
+	struct stage_call *call = arg;
+
+	thread_forgets();
+	baton__self->loan_skip = 0;
+	cr_assert_eq(baton_submit(&call->stage, &call->outer->task), 0);
+	return NULL;
+}
+
+Test(loan_debt, a_task_that_goes_on_for_ever_keeps_no_closed_resource_alive, .timeout = 10)
+{
+	struct stage_call call = {.stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL)};
+	struct outer outer;
+	struct queue queue;
+	pthread_t thread;
+
+	queue_begin(&queue, 100);
+	outer_init(&outer, &queue, 1);
+	outer.then = then_wait;
+	call.outer = &outer;
+	thread = thread_start(stage_main, &call);
+	gate_pass(&outer.entered);
+	/* The debtor is still in its task: the last holder revokes the debt. */
+	queue_end(&queue);
+	memset(&queue.resource, 0xff, sizeof(queue.resource));
+	gate_open(&outer.go_on);
+	(void)thread_join(thread);
+	resource_end(&call.stage);
+}
+
+static void then_close(struct outer *outer)
+{
+	struct entry *late = entry_new(outer->queue, NULL);
+
+	queue_end_waiting(outer->queue);
+	cr_assert_eq(baton_submit(&outer->queue->resource, &late->labelled.task), -EPIPE);
+	free(late);
+}
+
+Test(loan_debt, a_task_may_close_and_await_what_it_owes, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct outer outer;
+	struct queue queue;
+
+	queue_begin(&queue, 100);
+	put_many(&queue, FIRST);
+	outer_init(&outer, &queue, 1);
+	outer.then = then_close;
+	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+	resource_end(&stage);
+}
