@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "barge.h"
 #include "cycle.h"
+#include "guard.h"
 #include "loan.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	    !baton__capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
 	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
 	/* Ends with the chain; or at a mark, which the long way obeys, or a close (its bits hold
 	 * this one, too), which changes nothing. */
 	while (task && !(load_relaxed(&resource->_word) & BATON__ATTENTION)) {
@@ -63,6 +65,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		ran++;
 		task = next;
 	}
+	guard = NULL;
 	if (BATON_LIKELY(!task))
 		require_each_once(resource, ran, count);
 	if (BATON_LIKELY(!task) && BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL))) {

@@ -9,6 +9,7 @@
 #include "bound.h"
 #include "cycle.h"
 #include "extension.h"
+#include "guard.h"
 #include "node.h"
 
 #include <errno.h>
@@ -107,7 +108,9 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 	if (!baton__capture(resource, word, mode))
 		return false;
 	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
 	result = fn(arg);
+	guard = NULL;
 	if (value)
 		*value = result;
 	if (mode != BATON__NORMAL)

@@ -9,6 +9,7 @@
 #include "bound.h"
 #include "extension.h"
 #include "futex.h"
+#include "guard.h"
 #include "hooks.h"
 #include "kick.h"
 #include "lane.h"
@@ -299,7 +300,13 @@ static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget)
 {
+	bool over;
+
+	BATON_GUARD(guard, resource);
 	if (BATON_UNLIKELY(baton__hooked(resource)))
-		return drain_in_batches(frame, resource, budget);
-	return drain(frame, resource, budget, NULL);
+		over = drain_in_batches(frame, resource, budget);
+	else
+		over = drain(frame, resource, budget, NULL);
+	guard = NULL;
+	return over;
 }

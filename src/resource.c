@@ -12,6 +12,7 @@
 #include "bound.h"
 #include "cycle.h"
 #include "extension.h"
+#include "guard.h"
 #include "inbox.h"
 #include "kick.h"
 #include "lane.h"
@@ -274,7 +275,9 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 		baton__run_captured(&frame, resource, 0, 0);
 		return -EINVAL;
 	}
+	BATON_GUARD(guard, resource);
 	baton__run_task(&frame, resource, task, NULL);
+	guard = NULL;
 	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(baton__self, &frame);
 	else
@@ -323,7 +326,9 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
 		return baton__submit(resource, task, true);
 	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
 	(void)task->_run(task); /* last touch of the task */
+	guard = NULL;
 	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(self, &frame);
 	else

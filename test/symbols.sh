@@ -25,7 +25,7 @@ nm -D --defined-only "$shared" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' 
 	sort >"$tmp/exported"
 nm -D --undefined-only "$shared" | awk '$2 ~ /^baton_/ {print $2}' |
 	sort >"$tmp/undefined"
-nm -g --defined-only "$static" | awk 'NF == 3 && $3 !~ /^baton_/ {print $3}' |
+nm -g --defined-only "$static" | awk 'NF == 3 && $3 !~ /^(baton_|DW[.]ref[.])/ {print $3}' |
 	sort -u >"$tmp/foreign"
 
 # Without what is in braces, a declaration is what ends with a semicolon, is no typedef and not

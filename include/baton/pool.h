@@ -20,7 +20,7 @@
  *
  * Signals are for the program's own threads: workers, and the threads of timer wheels, block all
  * but those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS,
- * SIGTRAP), whose handlers run. A signal handler calls nothing of baton.
+ * SIGTRAP), whose handlers run.
  *
  * fork: in the child of a process in which a pool existed or a task ran at that moment, every call
  * that would need them returns -ECHILD; nothing hangs. A process that forks before its first use of

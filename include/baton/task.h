@@ -37,6 +37,12 @@ struct baton_future;
  * everything earlier tasks of the resource did is visible. It may submit to any resource, free or
  * resubmit its own task (unless the task's future lies in the same memory), and wait for futures
  * of other resources. It should be short; see the README on long tasks.
+ *
+ * It returns. A C++ exception out of it, pthread_exit in it, or the cancellation of its thread in
+ * it would leave the resource held for ever: the process ends with a line that says so (an
+ * exception that nobody catches ends it as always). longjmp out of it is not noticed.
+ *
+ * A signal handler calls nothing of baton.
  */
 typedef int (*baton_task_fn)(struct baton_task *task);
 

@@ -102,6 +102,19 @@ static void exit_in_a_task(void)
 	thread_join(thread_start(exits_in_a_task, NULL));
 }
 
+static void *exits_in_a_finaliser(void *unused)
+{
+	static struct baton_task finaliser = BATON_TASK_INIT(exits, NULL);
+
+	(void)baton_resource_close_then(&topic, &finaliser);
+	return unused;
+}
+
+static void exit_in_a_finaliser(void)
+{
+	thread_join(thread_start(exits_in_a_finaliser, NULL));
+}
+
 static void *stays_in_a_section(void *unused)
 {
 	MUST(baton_epoch_enter() == 0);
@@ -152,7 +165,8 @@ static const struct mistake mistakes[] = {
 	{deinit_open, "baton_resource_deinit: \"topic/7\" is not closed: close and await it first"},
 	{deinit_no_name, "baton_resource_deinit: \"(no name)\" is not closed"},
 	{deinit_busy, "baton_resource_deinit: \"topic/7\" is closed, but not idle yet"},
-	{exit_in_a_task, "pthread_exit: the thread ends inside a task"},
+	{exit_in_a_task, "a task: \"topic/7\" was left by an exception, pthread_exit or"},
+	{exit_in_a_finaliser, "pthread_exit: the thread ends inside a task"},
 	{exit_in_a_section, "baton_epoch_enter: the thread ends inside the section"},
 	{bracket_open, "baton_blocking_begin: a task has returned within the bracket"},
 	{bracket_closed_twice, "baton_blocking_end: there is no bracket to end"},
