@@ -31,11 +31,15 @@
 /* Others' LIFO slots are left alone for the first looks: their owners, whose caches are warm,
  * mostly come to them in that time. */
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 8
+/* The run queues are evened out so often, at most. */
+#define BATON_WORKER_EVEN_NS 20000
 #endif
 #define SHARE_MAX 64
 /* How long a job from outside waits for a worker that has jobs of its own, about. */
 #define INJECTION_NS 10000
 #define LOOK_PAUSES 256
+/* Queues whose lengths differ by less than this part are left alone. */
+#define EVEN_PART 4
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
@@ -157,6 +161,36 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 	return NULL;
 }
 
+/*
+ * Evens out the run queues of this worker and of another one, any. Thieves do that only when they
+ * are idle: while no worker is, a worker's single job runs as often as all the jobs of another
+ * worker together. A clearly longer queue gives half of the difference.
+ */
+static void even_out(struct baton__worker *worker)
+{
+	struct baton_pool *pool = worker->pool;
+	struct baton__worker *other = &pool->workers[next_random(worker) % pool->worker_count];
+	size_t own = baton__runqueue_length(&worker->queue);
+	/* The other worker is in a job; this one has put its last job back. */
+	size_t others = baton__runqueue_length(&other->queue) + 1;
+	size_t moved = 0;
+
+	worker->evened_ns = worker->tuned_ns;
+	if (others <= own + 1 + own / EVEN_PART)
+		return;
+	for (size_t wanted = (others - own) / 2; moved < wanted; moved++) {
+		struct baton_job *job = baton__runqueue_take(&other->queue);
+
+		if (!job)
+			break;
+		push_back(worker, job);
+	}
+	baton__worker_count(&worker->counts.stolen, moved);
+	/* W1: a worker that looked for jobs while these were on their way has not seen them. */
+	if (moved)
+		announce(pool);
+}
+
 /* Searching: looks at all queues, again and again, for up to some tens of microseconds. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
@@ -248,6 +282,8 @@ static struct baton_job *next_job(struct baton__worker *worker)
 
 	if (--worker->to_injection == 0) {
 		tune(worker);
+		if (worker->tuned_ns - worker->evened_ns >= BATON_WORKER_EVEN_NS)
+			even_out(worker);
 		job = fetch(worker, 1);
 	}
 	if (!job)

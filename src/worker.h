@@ -42,6 +42,7 @@ struct baton__worker {
 	uint32_t to_injection; /* jobs until the injection queue comes first, once */
 	uint32_t interval;     /* what that number began with */
 	uint64_t tuned_ns;     /* when it did */
+	uint64_t evened_ns;    /* when it last looked at another worker's run queue; see even_out */
 	uint32_t lifo_streak;  /* jobs from the LIFO slot in a row */
 	uint32_t looks;        /* at the queues, after a job, before it sleeps; see park.c */
 	bool searching;        /* it is counted so in the idle set */

@@ -3,6 +3,7 @@
 #include "pool_support.h"
 
 #include <dirent.h>
+#include <limits.h>
 
 #include "pool.h"
 #include "worker.h"
@@ -333,5 +334,64 @@ Test(workers, after_long_sleeps_they_look_around_once_only, .timeout = 20)
 	} while (pool->workers[0].looks > 1 && rounds < 1000);
 	cr_assert_lt(rounds, 1000);
 	cr_assert_eq(pool->workers[0].looks, 1);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* ---- Turns ---- */
+
+#define HOTS 32
+
+struct hot {
+	struct baton_task task;
+	struct baton_resource resource;
+	atomic_int *left; /* of all */
+	int runs;         /* under the baton */
+};
+
+static int hot_run(struct baton_task *task)
+{
+	struct hot *hot = baton_container_of(task, struct hot, task);
+
+	hot->runs++;
+	if (atomic_fetch_sub(hot->left, 1) > 0)
+		MUST(baton_submit(&hot->resource, task) == 0);
+	return 0;
+}
+
+/* A close would be in the way of the task, which submits itself. */
+static void until_idle(struct hot *hot)
+{
+	while (atomic_load(hot->left) > 0)
+		sched_yield();
+	cr_assert_eq(baton_resource_await(&hot->resource, NULL), 0);
+	resource_end(&hot->resource);
+}
+
+/* No worker is ever idle, so none steals: their queues must be evened out otherwise. */
+Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout = 60)
+{
+	struct baton_pool *pool = pool_of(4);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct hot hots[HOTS];
+	atomic_int left = scaled(5000000);
+	int fewest = INT_MAX;
+	int most = 0;
+
+	config.capture_limit = 0;
+	config.executor = baton_pool_executor(pool);
+	for (int i = 0; i < HOTS; i++) {
+		hots[i].runs = 0;
+		hots[i].left = &left;
+		baton_resource_init(&hots[i].resource, NULL, NULL, &config, NULL);
+		baton_task_init(&hots[i].task, hot_run, NULL);
+	}
+	for (int i = 0; i < HOTS; i++)
+		cr_assert_eq(baton_submit(&hots[i].resource, &hots[i].task), 0);
+	for (int i = 0; i < HOTS; i++) {
+		until_idle(&hots[i]);
+		fewest = hots[i].runs < fewest ? hots[i].runs : fewest;
+		most = hots[i].runs > most ? hots[i].runs : most;
+	}
+	cr_assert_leq(most, 3 * fewest, "%d to %d", most, fewest);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
