@@ -58,6 +58,9 @@ struct delivery {
 	size_t size_max;     /* of a packet */
 	unsigned int cuts;   /* 0: comes in one piece; else how it is cut, and the seed of that */
 	unsigned int pauses; /* bit n: reading pauses after packets n, n + 6, ... */
+	/* 0: it has been let in before. Else it is a stranger, and after its first packet so many
+	 * reads go by, or as many as it may have, until it is let in. */
+	unsigned int login;
 };
 
 /* decoder_connection.c: has a connection read the bytes. */

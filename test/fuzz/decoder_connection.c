@@ -22,15 +22,19 @@ static uv_alloc_cb allocate;
 static uv_read_cb deliver;
 static struct trace trace;
 static unsigned int pauses;
+static unsigned int login_reads; /* until the log-in under way is over */
 static size_t piece_max;
+static bool reading;
 
 /* ---- What input.c calls ---- */
 
 int uv_read_start(uv_stream_t *stream, uv_alloc_cb allocate_cb, uv_read_cb read_cb)
 {
 	(void)stream;
+	FUZZ_CHECK(!reading);
 	allocate = allocate_cb;
 	deliver = read_cb;
+	reading = true;
 	return 0;
 }
 
@@ -43,8 +47,12 @@ int uv_fileno(const uv_handle_t *handle, uv_os_fd_t *fd)
 
 int uv_read_stop(uv_stream_t *stream)
 {
-	(void)stream;
-	abort(); /* only for a read that fills the loop's buffer: no input is so big */
+	const struct connection *connection = stream->data;
+
+	/* No input is so big that a read fills the loop's buffer: this is for strangers alone. */
+	FUZZ_CHECK(!connection->admitted && stranger_room(connection) == 0);
+	reading = false;
+	return 0;
 }
 
 uint64_t uv_now(const uv_loop_t *uv)
@@ -86,18 +94,28 @@ void connection_charge(struct connection *connection, uint64_t cost)
 	abort();
 }
 
-/* Who may connect, and TLS, are not for here: whoever connects is let in. */
+/* Who may connect, and TLS, are not for here: all are let in, after some time. */
 int login_begin(struct connection *connection, const struct codec_frame *frame)
 {
-	(void)connection;
-	(void)frame;
-	abort();
+	FUZZ_CHECK(!connection->admitted && connection->login == NULL);
+	FUZZ_CHECK(frame->type == CODEC_CONNECT);
+	connection->login = (struct login *)&login_reads;
+	return 0;
+}
+
+static void login_end(struct connection *connection)
+{
+	connection->login = NULL;
+	connection->admitted = true;
+	connection->paused = true; /* until input_again() */
+	if (!reading)
+		FUZZ_CHECK(input_start(connection) == 0);
 }
 
 size_t login_memory(const struct login *login)
 {
 	(void)login;
-	abort();
+	return 0;
 }
 
 bool login_has_more(const struct login *login, size_t kept)
@@ -109,15 +127,14 @@ bool login_has_more(const struct login *login, size_t kept)
 
 bool stranger_hold(struct connection *connection, size_t bytes)
 {
-	(void)connection;
-	(void)bytes;
-	abort();
+	FUZZ_CHECK(!connection->admitted && bytes == connection->input_capacity);
+	FUZZ_CHECK(connection->stranger.heard <= broker.options.connect_max);
+	return true;
 }
 
 size_t stranger_room(const struct connection *connection)
 {
-	(void)connection;
-	abort();
+	return broker.options.connect_max - connection->stranger.heard;
 }
 
 bool tls_begun(const struct tls *tls)
@@ -206,24 +223,43 @@ static size_t piece(const struct delivery *delivery, size_t left, uint64_t *rand
 	return size < left ? size : left;
 }
 
-static void read_piece(struct connection *connection, const unsigned char *bytes, size_t size)
+/* A pause ends: what was kept behind it is handled. It may call for the next one. */
+static void end_pauses(struct connection *connection)
 {
-	const struct fuzz_copy copy = fuzz_copy(bytes, size);
-	uv_buf_t buffer = {0};
-
-	allocate((uv_handle_t *)&connection->tcp, size, &buffer);
-	FUZZ_CHECK(size < buffer.len);
-	buffer.base = (char *)copy.bytes;
-	deliver((uv_stream_t *)&connection->tcp, (ssize_t)size, &buffer);
-	fuzz_uncopy(copy);
-	/* A pause ends: what was kept behind it is handled. It may call for the next one. */
 	while (connection->paused && !connection->closing) {
 		connection->paused = false;
 		input_again(connection);
 	}
+}
+
+/* How many bytes it reads: no more than it has room for. */
+static size_t read_piece(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	const size_t heard = connection->stranger.heard;
+	uv_buf_t buffer = {0};
+	struct fuzz_copy copy;
+
+	FUZZ_CHECK(reading);
+	allocate((uv_handle_t *)&connection->tcp, size, &buffer);
+	FUZZ_CHECK(buffer.len > 0 && (!connection->admitted || size < buffer.len));
+	if (size > buffer.len)
+		size = buffer.len;
+	copy = fuzz_copy(bytes, size);
+	buffer.base = (char *)copy.bytes;
+	deliver((uv_stream_t *)&connection->tcp, (ssize_t)size, &buffer);
+	fuzz_uncopy(copy);
+	if (!connection->admitted && !connection->closing) {
+		FUZZ_CHECK(connection->stranger.heard == heard + size);
+		FUZZ_CHECK(reading == (stranger_room(connection) > 0) && !connection->more);
+	}
+	if (connection->login != NULL && (!reading || login_reads-- == 0))
+		login_end(connection);
+	end_pauses(connection);
 	FUZZ_CHECK(connection->acks == NULL);
 	FUZZ_CHECK(connection->input_size <= connection->input_capacity);
-	FUZZ_CHECK(connection->input_capacity <= broker.options.packet_max + piece_max);
+	FUZZ_CHECK(connection->input_capacity <= broker.options.packet_max + piece_max ||
+	           connection->input_capacity <= 256);
+	return size;
 }
 
 struct trace connection_read(const struct delivery *delivery)
@@ -236,15 +272,22 @@ struct trace connection_read(const struct delivery *delivery)
 	pauses = delivery->pauses;
 	piece_max = delivery->cuts == 0 ? delivery->size : 8 * (1 + delivery->cuts / 3);
 	broker.options.packet_max = delivery->size_max;
+	broker.options.connect_max = delivery->size_max;
+	login_reads = delivery->login;
+	reading = false;
 	loop.stats = (struct loop_stats){0};
 	connection->loop = &loop;
-	connection->admitted = true;
+	connection->admitted = delivery->login == 0;
 	connection->tcp.data = connection;
 	FUZZ_CHECK(input_start(connection) == 0);
 	/* What comes after the end of a connection is to be ignored. */
 	for (size_t at = 0, size; at < delivery->size; at += size) {
 		size = piece(delivery, delivery->size - at, &random);
-		read_piece(connection, delivery->bytes + at, size);
+		size = read_piece(connection, delivery->bytes + at, size);
+	}
+	if (connection->login != NULL) {
+		login_end(connection);
+		end_pauses(connection);
 	}
 	trace.closed = connection->closing;
 	trace.malformed = loop.stats.malformed > 0;

@@ -8,6 +8,8 @@
  * - what is accepted, and as what, is what the model of the standard says, for each beginning of a
  *   packet, too; what is malformed is an error as soon as it can be seen, and stays one;
  * - nothing decoded lies outside its packet, nothing kept is longer than a packet and a read;
+ * - to a stranger, who is let in some time after its CONNECT, the same happens, unless it begins
+ *   with something else: then it is closed at its first byte;
  * - what the encoders make of what was decoded is what came.
  */
 #include <errno.h>
@@ -230,6 +232,22 @@ static size_t check_beginnings(const unsigned char *bytes, size_t size, size_t s
 	}
 }
 
+static void check_same(const struct trace *a, const struct trace *b)
+{
+	FUZZ_CHECK(a->packets == b->packets && a->hash == b->hash);
+	FUZZ_CHECK(a->used == b->used);
+	FUZZ_CHECK(a->closed == b->closed && a->malformed == b->malformed);
+	FUZZ_CHECK(a->kept == b->kept && a->kept_hash == b->kept_hash);
+}
+
+static void check_stranger(const struct trace *strange, const struct trace *whole, uint8_t first)
+{
+	if (first / 16 == CODEC_CONNECT)
+		check_same(strange, whole);
+	else
+		FUZZ_CHECK(strange->closed && strange->malformed && strange->packets == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t sizes_max[] = {40, 300, 5000, 20000};
@@ -248,11 +266,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	delivery.pauses = data[1] / 4;
 	pieces = connection_read(&delivery);
 
-	FUZZ_CHECK(whole.packets == pieces.packets && whole.hash == pieces.hash);
-	FUZZ_CHECK(whole.used == pieces.used && whole.used <= end);
-	FUZZ_CHECK(whole.closed == pieces.closed && whole.malformed == pieces.malformed);
-	FUZZ_CHECK(whole.kept == pieces.kept && whole.kept_hash == pieces.kept_hash);
+	check_same(&whole, &pieces);
+	FUZZ_CHECK(whole.used <= end);
 	if (!whole.closed)
 		FUZZ_CHECK(whole.used == end && whole.kept == delivery.size - end);
+	delivery.login = 1 + data[0] % 5;
+	pieces = connection_read(&delivery);
+	if (delivery.size > 0)
+		check_stranger(&pieces, &whole, delivery.bytes[0]);
 	return 0;
 }
