@@ -83,9 +83,9 @@ STORY(a_second_signal_ends_it_at_once, .timeout = 40, .mosquitto = "ends by the 
 }
 
 /* From its start on, and each of them twice: they are one, and it ends as it should. */
-STORY(signals_in_a_row_are_one, .timeout = 20, .mosquitto = "may be killed by one")
+STORY(signals_in_a_row_are_one, .timeout = 40, .mosquitto = "may be killed by one")
 {
-	for (int round = 0; round < 60; round++) {
+	for (int round = 0; round < 30; round++) {
 		int status;
 
 		start_server("");

@@ -68,7 +68,7 @@ STORY(strangers_who_announce_much_hold_nothing, .timeout = 60,
 
 	put_header(bytes, 0x10, LARGE);
 	memcpy(bytes + 4, "\0\4MQTT\4\2\0\x3c\xff\xff", 12);
-	start_server("");
+	start_server(server_is_mosquitto() ? "" : "--connect-timeout 60");
 	bystander = join("bystander clean");
 	before = server_memory();
 	for (int i = 0; i < COUNT; i++)
@@ -89,7 +89,7 @@ STORY(strangers_hold_no_more_than_their_share, .timeout = 60, .mosquitto = "has 
 	size_t before;
 
 	put_connect(bytes, SIZE);
-	start_server("--max-strangers 8M --log-level error");
+	start_server("--max-strangers 8M --connect-timeout 60 --log-level error");
 	before = server_memory();
 	for (int i = 0; i < COUNT; i++) {
 		strangers[i] = open_client("stranger");
