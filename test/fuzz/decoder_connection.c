@@ -81,17 +81,9 @@ void connection_dirty(struct connection *connection)
 }
 
 /* Nothing is charged: there are no answers. */
-bool connection_crowded(const struct connection *connection)
+void connection_pace(struct connection *connection)
 {
-	(void)connection;
-	return false;
-}
-
-void connection_charge(struct connection *connection, uint64_t cost)
-{
-	(void)connection;
-	(void)cost;
-	abort();
+	FUZZ_CHECK(!connection->closing);
 }
 
 /* Who may connect, and TLS, are not for here: all are let in, after some time. */
