@@ -10,6 +10,7 @@
 #include "futex.h"
 #include "node.h"
 #include "place.h"
+#include "wait.h"
 
 #include <errno.h>
 
@@ -122,10 +123,13 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 		return error;
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
-	if (baton__thread_holds(baton__self, resource))
+	if (deadline ? baton__thread_holds_in_help(baton__self, resource)
+	             : baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	if (idle(resource))
 		return 0;
+	if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
+		return -ETIMEDOUT;
 	awaiter = baton__node_alloc();
 	if (!awaiter)
 		return -ENOMEM;
@@ -138,7 +142,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
 	awaiter->counted.future._resource = resource;
 	(void)push_mark(resource, &awaiter->task, BATON__NORMAL);
-	error = baton_future_wait_until(&awaiter->counted.future, deadline);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
 	baton_future_unref(&awaiter->counted.future);
 	return error;
 }

@@ -175,7 +175,7 @@ void baton__crew_missing(struct baton_pool *pool)
 		baton__thread_nudge_all();
 }
 
-static bool call_spare(struct baton_pool *pool)
+static enum called call_spare(struct baton_pool *pool)
 {
 	/* Ends: we have had to give a reserved thread back because others called, or came. */
 	for (;;) {
@@ -183,17 +183,17 @@ static bool call_spare(struct baton_pool *pool)
 		enum called called = call(pool, &reserved);
 
 		if (called != MISSING)
-			return called == CALLED;
+			return called;
 		if (!reserve_thread(pool)) {
 			baton__crew_add(&pool->crew_counts.refused);
-			return false;
+			return MISSING;
 		}
 		reserved = true;
 		called = call(pool, &reserved);
 		if (!reserved) {
 			if (called == MISSING)
 				baton__crew_missing(pool);
-			return called == CALLED;
+			return called;
 		}
 		/* Others may have found no room beside it: K2, we look again. */
 		unreserve_thread(pool);
@@ -202,12 +202,21 @@ static bool call_spare(struct baton_pool *pool)
 
 int baton__crew_call(struct baton_pool *pool, bool busy)
 {
-	if (busy && call_spare(pool))
+	if (busy && call_spare(pool) == CALLED)
 		return 0;
 	/* [P2] seq_cst: as in baton__pool_notify */
 	if (field(pool, BATON__STAFF_VACANT) >= pool->worker_count)
 		baton__thread_nudge_all();
 	return busy;
+}
+
+bool baton__crew_stuck(struct baton_executor *executor)
+{
+	struct baton_pool *pool = (struct baton_pool *)executor; /* its first member */
+
+	/* [P2] seq_cst: as in baton__pool_notify */
+	return field(pool, BATON__STAFF_VACANT) >= pool->worker_count &&
+	       call_spare(pool) == MISSING;
 }
 
 /* ---- Leaving a place, and coming back ---- */

@@ -14,6 +14,7 @@
 #include "atomic.h"
 #include "platform.h"
 
+struct baton_executor;
 struct baton_pool;
 struct baton__worker;
 
@@ -66,6 +67,10 @@ void baton__crew_unblocks(struct baton__mate *mate);
  * As baton__pool_notify. Any thread; lock-free, but that it may start a thread.
  */
 int baton__crew_call(struct baton_pool *pool, bool busy);
+
+/* The pool's `alone`: do the threads of all places sleep inside jobs, and is no spare to be had?
+ * Calls one, if there is. As crew_call. */
+bool baton__crew_stuck(struct baton_executor *executor);
 
 /* What a mate's thread does until the pool ends, or it retires. */
 void baton__crew_serve(struct baton__mate *mate);

@@ -173,6 +173,11 @@ static int drive(struct baton_executor *executor)
 	return 1;
 }
 
+static bool alone(struct baton_executor *executor)
+{
+	return baton__driven_owned(driven_of(executor));
+}
+
 static int returned(struct baton_executor *executor)
 {
 	notify(driven_of(executor));
@@ -185,6 +190,7 @@ void baton__driven_init(struct baton__driven *driven, void (*signal)(struct bato
 		.schedule = schedule,
 		.drive = drive,
 		.returned = returned,
+		.alone = alone,
 	};
 
 	*driven =

@@ -13,11 +13,6 @@
 #include "place.h"
 #include "shelf.h"
 
-/* Tasks that a helper runs before it gives the baton back, and looks again. */
-#ifndef BATON_HELP_MAX /* tests make it small */
-#define BATON_HELP_MAX 1024U
-#endif
-
 /* QUEUED -> HELPED. */
 bool baton__borrow(struct baton_resource *resource)
 {
@@ -126,32 +121,39 @@ void baton__give_back(struct baton__frame *frame, struct baton_resource *resourc
 	(void)give_back(frame, resource, true, false);
 }
 
-bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
-                 bool last_look)
+/* As baton__help, with the baton borrowed. */
+static bool help(struct baton__frame *frame, struct baton_resource *resource,
+                 struct baton__budget *budget, bool last_look)
 {
-	/* Bounded: the awaited task's submitter may have been stopped before its push. */
-	struct baton__budget budget = {
-		.tasks = BATON_HELP_MAX,
-		.until = until,
-		.borrowed = true,
-		.limit_ns = until_ns,
-		.until_ns = until_ns,
-	};
-	struct baton__frame frame;
+	const uint32_t tasks = budget->tasks;
 	bool helped;
+
+	if (baton__drain(frame, resource, budget)) {
+		/* Shelved: the unsheller gives it back. */
+		baton__frame_pop(frame);
+		return true;
+	}
+	helped = budget->tasks != tasks || baton__future_final(budget->until);
+	if (helped && baton__stats(resource))
+		baton__count(&baton__stats(resource)->helped, 1);
+	return give_back(frame, resource, helped, last_look) || helped;
+}
+
+bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__helping helping = {.below = self->helping, .until = budget->until};
+	struct baton__frame frame;
+	bool did;
 
 	if (!baton__borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
-	if (baton__drain(&frame, resource, &budget)) {
-		/* Shelved: the unsheller gives it back. */
-		baton__frame_pop(&frame);
-		return true;
-	}
-	helped = budget.tasks != BATON_HELP_MAX || baton__future_final(until);
-	if (helped && baton__stats(resource))
-		baton__count(&baton__stats(resource)->helped, 1);
-	return give_back(&frame, resource, helped, last_look) || helped;
+	helping.frame = &frame;
+	self->helping = &helping;
+	did = help(&frame, resource, budget, last_look);
+	self->helping = helping.below;
+	return did;
 }
 
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,

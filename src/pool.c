@@ -123,6 +123,7 @@ static const struct baton_executor_ops operations = {
 	.returned = returned,
 	.withdraw = withdraw,
 	.blocked = blocked,
+	.alone = baton__crew_stuck,
 };
 
 bool baton__pool_has_work(const struct baton_pool *pool)

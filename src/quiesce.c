@@ -77,7 +77,8 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
-		if (baton__thread_holds(baton__self, resources[i]))
+		if (deadline ? baton__thread_holds_in_help(baton__self, resources[i])
+		             : baton__thread_holds(baton__self, resources[i]))
 			return -EDEADLK;
 	for (size_t i = 0; i < count; i++)
 		suspensions[i] = (struct baton_suspension){resources[i], NULL};

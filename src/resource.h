@@ -335,12 +335,11 @@ void baton__resource_cancel(struct baton_job *job);
 
 /*
  * What a visitor may do. help: true if it took the baton of the queued resource and did something
- * with it. Not beyond `until_ns` (CLOCK_MONOTONIC; 0: no end). `last_look`: before the caller
- * sleeps. unlink: true if it took the baton and unlinked the cancelled task; the visit is then
+ * with it: within the budget, and up to the end of its wait. `last_look`: before the caller sleeps.
+ * unlink: true if it took the baton and unlinked the cancelled task; the visit is then
  * over, and the future is not to be touched.
  */
-bool baton__help(struct baton_resource *resource, struct baton_future *until, uint64_t until_ns,
-                 bool last_look);
+bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look);
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
                    uint32_t generation);
 

@@ -16,6 +16,7 @@
 #include "futex.h"
 #include "node.h"
 #include "shelf.h"
+#include "wait.h"
 
 #include <errno.h>
 
@@ -81,7 +82,7 @@ BATON_EXPORT int baton_suspension_wait(struct baton_suspension *suspension,
 		return -EINVAL;
 	if (!suspension->_future)
 		return 0;
-	return baton_future_wait_until(suspension->_future, deadline);
+	return baton__wait_for_mark(suspension->_future, deadline);
 }
 
 static int resume(struct baton_suspension *suspension, bool later)

@@ -61,6 +61,13 @@ struct baton__frame {
 	struct baton__batch *batch;      /* hooks.h: while a resource with hooks is drained */
 };
 
+/* One piece of help under way: on the helper's stack (help.c). */
+struct baton__helping {
+	struct baton__helping *below;
+	const struct baton__frame *frame; /* of the resource that is helped */
+	const struct baton_future *until; /* the helper's wait is over when it is complete */
+};
+
 struct baton__thread {
 	struct baton__frame *top; /* innermost held baton, NULL if none */
 	uint32_t depth; /* frames in the chain; from BATON__DEPTH_NONE on: take the slow path */
@@ -89,6 +96,7 @@ struct baton__thread {
 	bool debt_paying;
 	uint64_t yields_from_ns; /* yield.c: no sched_yield before this moment */
 	uint64_t session;      /* counts the threads that have had this record */
+	struct baton__helping *helping; /* the innermost; NULL: none. Its own */
 	uint32_t blocking;     /* blocking.c: brackets that are open */
 	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */
 	struct baton__node *nodes;               /* node.c: free nodes, owner only */
@@ -202,6 +210,25 @@ BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
 	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below)
 		if (frame->resource == resource)
 			return true;
+	return false;
+}
+
+/*
+ * The same, of what the thread has taken since it began the innermost help. The tasks that it runs
+ * there are others': another thread might run them, which would not hold what is below.
+ */
+BATON_INLINE bool baton__thread_holds_in_help(const struct baton__thread *thread,
+                                              const struct baton_resource *resource)
+{
+	const struct baton__frame *last = thread->helping ? thread->helping->frame : NULL;
+
+	/* Bounded: as above. */
+	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below) {
+		if (frame->resource == resource)
+			return true;
+		if (frame == last)
+			return false;
+	}
 	return false;
 }
 

@@ -4,11 +4,11 @@
  *
  * A wake from another core costs as much as a thousand tasks, so a waiter gives the runner time:
  * about a hundred pauses, then many yields (yield.c says when they do not pay), between which it
- * tries to run the awaited task itself (help). It sleeps on the futures' state words and on its own
- * `nudge` word, which is bumped when there may be something to help with that was not there before,
- * or that was another helper's (thread.h, T2, T3, T5).
+ * tries to run the awaited task itself (wait_help.c). It sleeps on the futures' state words and on
+ * its own `nudge` word, which is bumped when there may be something to help with that was
+ * not there before, or that was another helper's (thread.h, T2, T3, T5).
  */
-#include "resource.h"
+#include "wait.h"
 
 #include "atomic.h"
 #include "cycle.h"
@@ -26,20 +26,8 @@
 
 _Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
 
-struct wait {
-	struct baton_future *const *futures;
-	size_t count;
-	const struct timespec *deadline;
-	uint64_t deadline_ns;    /* 0: none */
-	bool all;                /* or any of them */
-	bool last_look;          /* before the sleep */
-	enum baton__abort abort; /* if it closes a cycle */
-	uint32_t answered;       /* the nudges until then: helped since, or not for this wait */
-	size_t index;            /* any: of a complete one; all: those before it are complete */
-};
-
 /* Is it over? */
-static bool found(struct wait *wait)
+static bool found(struct baton__wait *wait)
 {
 	if (wait->all) {
 		while (wait->index < wait->count && baton__future_final(wait->futures[wait->index]))
@@ -55,110 +43,13 @@ static bool found(struct wait *wait)
 	return false;
 }
 
-static bool passed(const struct wait *wait)
+static bool passed(const struct baton__wait *wait)
 {
 	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
 }
 
-/* May this thread run the resource's tasks, whose limit is 0? Only as one of its executor's. */
-static bool may_help(const struct baton_resource *resource, const struct baton_executor *executor)
-{
-	const struct baton_executor *member = baton__self->member;
-
-	if (baton__capture_limit(resource))
-		return true;
-	return member && member == (executor ? executor : baton__executor_default_peek());
-}
-
-/*
- * Helps the resource, which we visit; else lets its executor run something, if it is this thread
- * that drives it. Ends the visit.
- */
-static int help_visited(struct wait *wait, struct baton_future *future,
-                        struct baton_resource *resource, uint32_t generation)
-{
-	struct baton_executor *executor = resource->_config ? resource->_config->executor : NULL;
-	int (*drive)(struct baton_executor *) = executor ? executor->_ops->drive : NULL;
-	bool able = may_help(resource, executor);
-	bool too_deep = able && baton__self->depth >= BATON_HELPING_MAX;
-	int status = 0;
-	bool queued;
-
-	if (able && !too_deep)
-		status = baton__help(resource, future, wait->deadline_ns, wait->last_look);
-	queued = status == 0 && baton__queued(resource);
-	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
-	 * may lead astray from here, is the one that would destroy it. */
-	baton__thread_enter(executor);
-	/* Last touch of the resource; of the executor too, if the visit had been counted: as the
-	 * last visitor we may have handed off the resource, and are inside no more (T4), or ended
-	 * it all, finaliser and executor included. Nor is there anything to drive for: the runner
-	 * has come to the task, or it was refused. */
-	if (!baton__leave(future, resource, generation) && status == 0 &&
-	    !baton__future_final(future)) {
-		if (drive)
-			status = drive(executor);
-		if (status != 1)
-			status = queued && wait->last_look && (too_deep || status == -EDEADLK)
-			                 ? -EDEADLK
-			                 : 0;
-	}
-	baton__thread_leave();
-	return status;
-}
-
-/*
- * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: never. At
- * the last look a resource that is still queued, and that we are too deep to help, counts as never.
- */
-static int help_one(struct wait *wait, struct baton_future *future)
-{
-	struct baton_resource *resource = baton__future_resource(future);
-	uint32_t generation;
-	int status;
-
-	/* [N6] seq_cst: after our store of `asleep`. The submitter has written it before the
-	 * seq_cst operation that queues the task, and looks for sleepers then; but not seq_cst
-	 * itself, for that would cost each submit an atomic. A load might miss it; the RMW does not
-	 * where a seq_cst operation takes along what came before it: x86, ARMv8, POWER; C11 does
-	 * not say so. Pairs with [N6] in baton__ready. Ends: a failure is another submit. */
-	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
-		continue;
-	if (!resource || baton__future_final(future))
-		return 0;
-	if (baton__thread_holds(baton__self, resource))
-		return baton__cycle_of_one(resource);
-	resource = baton__future_visit(future, &generation);
-	if (!resource)
-		return 0;
-	baton__self->visits++;
-	status = help_visited(wait, future, resource, generation);
-	baton__self->visits--;
-	baton__deferred_check(baton__self);
-	if (status == -EDEADLK)
-		(void)baton__cycle_of_one(NULL);
-	return status;
-}
-
-/* The same for all that are left; -EDEADLK if what is waited for can never be. */
-static int help(struct wait *wait)
-{
-	size_t first = wait->all ? wait->index : 0;
-	size_t dead = 0;
-
-	for (size_t i = first; i < wait->count; i++) {
-		int status = help_one(wait, wait->futures[i]);
-
-		if (status == 1)
-			return 1;
-		if (status == -EDEADLK && !baton__future_final(wait->futures[i]))
-			dead++;
-	}
-	return dead && (wait->all || dead == wait->count) ? -EDEADLK : 0;
-}
-
 /* Looks for about as long as the kernel would take to put us to sleep and wake us. */
-static int spin(struct wait *wait)
+static int spin(struct baton__wait *wait)
 {
 	struct baton__yields yields;
 
@@ -169,14 +60,12 @@ static int spin(struct wait *wait)
 	}
 	for (int i = 0; i < BATON_WAIT_YIELDS; i++) {
 		if (i % BATON_WAIT_YIELDS_PER_HELP == 0) {
-			int status = help(wait);
+			int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 			if (found(wait))
 				return 0;
 			if (status < 0)
 				return status;
-			if (passed(wait))
-				return -ETIMEDOUT;
 			if (!baton__yields_begin(&yields))
 				return -EAGAIN;
 		}
@@ -215,13 +104,15 @@ static void tell_executor(struct baton_executor *member, bool blocked)
 }
 
 /* What we are to be nudged for, see thread.h. */
-static const void *awaiting(const struct wait *wait)
+static const void *awaiting(const struct baton__wait *wait)
 {
 	struct baton_future *future = wait->futures[0];
 	const void *resource;
 
 	if (wait->count > 1)
-		return NULL;
+		return wait->deadline ? baton__self : NULL;
+	if (wait->deadline)
+		return baton__self;
 	resource = baton__future_resource(future);
 	/* Not submitted yet, and then perhaps to a resource that only our executor's threads may
 	 * run, who all wait like us (L9). Not if it never will be. Relaxed: constant after init. */
@@ -232,7 +123,7 @@ static const void *awaiting(const struct wait *wait)
 }
 
 /* Apart, since these arrays would stand between the frames of nested help. */
-static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
+static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 {
 	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
 	/* All: one after the other. */
@@ -250,7 +141,7 @@ static BATON_NOINLINE int doze(struct wait *wait, uint32_t nudge)
 }
 
 /* The same for a thread that others may wait for; without a deadline, with which it would end. */
-static BATON_NOINLINE int doze_in_task(struct wait *wait, uint32_t nudge)
+static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 {
 	size_t first = wait->all ? wait->index : 0;
 	struct baton__edge edge = {
@@ -268,10 +159,10 @@ static BATON_NOINLINE int doze_in_task(struct wait *wait, uint32_t nudge)
 }
 
 /* One sleep, or one piece of help instead. 0: go on. */
-static int sleep_once(struct wait *wait)
+static int sleep_once(struct baton__wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
-	int status = help(wait);
+	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
 	/* What this thread has put off may be what it waits for (PL2). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
@@ -293,7 +184,7 @@ static int sleep_once(struct wait *wait)
 	return status;
 }
 
-static int wait_some(struct wait *wait)
+static int wait_some(struct baton__wait *wait)
 {
 	struct baton_executor *member;
 	int status;
@@ -305,6 +196,8 @@ static int wait_some(struct wait *wait)
 		return status;
 	if (wait->deadline)
 		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1; /* not 0: none */
+	if (passed(wait))
+		return -ETIMEDOUT;
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
@@ -326,7 +219,15 @@ static int wait_some(struct wait *wait)
 
 int baton__wait_for_call(struct baton_future *future, enum baton__abort abort)
 {
-	struct wait wait = {.futures = &future, .count = 1, .abort = abort};
+	struct baton__wait wait = {.futures = &future, .count = 1, .abort = abort};
+
+	return wait_some(&wait);
+}
+
+int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline)
+{
+	struct baton__wait wait = {
+		.futures = &future, .count = 1, .deadline = deadline, .mark = true};
 
 	return wait_some(&wait);
 }
@@ -334,7 +235,7 @@ int baton__wait_for_call(struct baton_future *future, enum baton__abort abort)
 BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size_t count,
                                        const struct timespec *deadline, size_t *index)
 {
-	struct wait wait = {.futures = futures, .count = count, .deadline = deadline};
+	struct baton__wait wait = {.futures = futures, .count = count, .deadline = deadline};
 	int status;
 
 	if (count == 0 || count > BATON_WAIT_ANY_MAX || !baton__deadline_valid(deadline))
@@ -348,7 +249,8 @@ BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size
 BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count,
                                        const struct timespec *deadline)
 {
-	struct wait wait = {.futures = futures, .count = count, .deadline = deadline, .all = true};
+	struct baton__wait wait = {
+		.futures = futures, .count = count, .deadline = deadline, .all = true};
 
 	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
 }

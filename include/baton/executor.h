@@ -99,11 +99,19 @@ struct baton_executor_ops {
 	 * (`blocked`), or goes on after that.
 	 */
 	void (*blocked)(struct baton_executor *executor, bool blocked);
+	/*
+	 * Optional. Would, as far as can be seen, no thread but the calling one come to a queued
+	 * job? It drives this executor; or all threads of the executor sleep inside jobs, and no
+	 * other thread can be had (to find out it may start one). A waiter then runs tasks that it
+	 * would else leave to the executor, see baton_future_wait(). Any thread; must not block.
+	 */
+	bool (*alone)(struct baton_executor *executor);
 };
 
 /*
  * Must outlive the resources that use it, and every call of its operations by other threads:
- * waiters too, who call drive, returned and withdraw while they wait for a task of such a resource.
+ * waiters too, who call drive, returned, withdraw and alone while they wait for a task of such a
+ * resource.
  */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;

@@ -95,15 +95,25 @@ void *baton_future_value(const struct baton_future *future);
  * resource was queued before. And a thread drives its executor for that executor's tasks only: not
  * while it waits for one that runs elsewhere and waits for them in its turn.)
  *
+ * Helping makes no wait fail, or last, that would have ended without it. A helper enters no task
+ * after the end of its wait. A wait that has another end than the task leaves the tasks before the
+ * task to the executor: a wait with a deadline always, one for any of several unless no other
+ * thread would come (all workers of the pool wait, and no spare can be had). So give a pool spares
+ * where its tasks wait with deadlines. The tasks of an executor that this thread drives are its
+ * own: it runs them in any wait, and looks at the deadline before each. What remains: a task that
+ * completes what its helper waits for before it returns itself (by its own token, by
+ * baton_batch_flush()), and then waits for that thread.
+ *
  * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
  * nothing back: task and future remain baton's.
  *
  * Blocking: yes, that is its purpose. May be called inside a task for another resource's future.
  * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
- * down its stack, or it is the running task itself); or a task waits for a task that waits, and so
- * on, and this thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
- * at one of BATON_HELPING_MAX, where nobody else has come to the resource meanwhile; or a cycle
- * of waits, see below. -ETIMEDOUT.
+ * down its stack, or it is the running task itself; with a deadline, in a task that a helper has
+ * entered, what the helper holds below does not count, and the deadline passes); or a task waits
+ * for a task that waits, and so on, and this thread would have to drive an executor at a depth of
+ * BATON_NESTING_MAX, or to help at one of BATON_HELPING_MAX, where nobody else has come to the
+ * resource meanwhile; or a cycle of waits, see below. -ETIMEDOUT.
  * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: a thread's first call.
  * Signals do not end a wait.
  */

@@ -70,8 +70,9 @@ int baton_resource_suspend(struct baton_resource *resource, struct baton_suspens
 bool baton_suspension_poll(const struct baton_suspension *suspension);
 
 /*
- * Waits until it has. Waits and helps as baton_future_wait_until() does: a queued resource is
- * suspended by this very thread. `deadline`: absolute, CLOCK_MONOTONIC; NULL: none.
+ * Waits until it has, as baton_future_wait_until() does; but a queued resource is suspended by this
+ * very thread, which enters none of its tasks for that. `deadline`: absolute, CLOCK_MONOTONIC;
+ * NULL: none.
  *
  * Errors: it remains asked for: -ETIMEDOUT. -EDEADLK: this thread holds the resource, or as for
  * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use. -ENOMEM,

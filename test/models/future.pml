@@ -529,7 +529,7 @@ proctype Waiter(byte me)
 			asleep[me] = true
 		}
 		if
-		/* @src wait.c:help_one
+		/* @src wait_help.c:help_one
 		 * cas_seq_cst(&future->_resource, &resource, resource) */
 		:: resource -> visit(me);
 			if
@@ -548,7 +548,7 @@ proctype Waiter(byte me)
 				:: else
 				fi;
 #endif
-				/* @src wait.c:help_visited
+				/* @src wait_help.c:help_visited
 				 * baton__leave(future, resource, generation) */
 				leave(me)
 			:: else

@@ -275,7 +275,7 @@ leave:
 			:: else
 			fi;
 #endif
-			/* @src help.c:baton__help if (baton__drain(&frame, resource, &budget)) */
+			/* @src help.c:help if (baton__drain(frame, resource, budget)) */
 			give_up_baton();
 			goto script
 		fi

@@ -3,11 +3,12 @@
  * While a helper is at work for a future, others come to the same future or the same resource: a
  * canceller, a second waiter, the end of the executor.
  */
-#include "support.h"
+#include "stash.h"
 
 /* A queued resource whose first task a helper enters and stays in; at its end, an awaited step. */
 struct scene {
 	struct baton_manual *manual;
+	struct stash stash; /* in its place, for a helper with a deadline */
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct occupant occupant;
@@ -43,6 +44,26 @@ static void waiter_start(struct waiter *waiter, struct baton_future *future,
 	waiter->thread = thread_start(waiter_main, waiter);
 }
 
+static int not_driven_here(struct baton_executor *executor)
+{
+	(void)executor;
+	return -EPERM;
+}
+
+static bool alone(struct baton_executor *executor)
+{
+	(void)executor;
+	return true;
+}
+
+/* Every thread that asks takes it for its own: so waits with a deadline help. */
+static const struct baton_executor_ops own_ops = {
+	.schedule = stash_schedule,
+	.drive = not_driven_here,
+	.returned = stash_returned,
+	.alone = alone,
+};
+
 /* Returns when the helper is in the first task. */
 static void scene_begin(struct scene *scene, struct waiter *helper, const struct timespec *deadline,
                         bool two)
@@ -51,6 +72,11 @@ static void scene_begin(struct scene *scene, struct waiter *helper, const struct
 	MUST(baton_manual_create(&scene->manual) == 0);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = baton_manual_executor(scene->manual);
+	if (deadline) {
+		stash_init(&scene->stash);
+		scene->stash.executor._ops = &own_ops;
+		scene->config.executor = &scene->stash.executor;
+	}
 	baton_resource_init(&scene->resource, NULL, NULL, &scene->config, NULL);
 	occupant_init(&scene->occupant, &scene->resource);
 	baton_future_init(&scene->future);
@@ -67,6 +93,7 @@ static void scene_begin(struct scene *scene, struct waiter *helper, const struct
 static void scene_end(struct scene *scene)
 {
 	(void)baton_manual_run_until_idle(scene->manual);
+	stash_run(&scene->stash);
 	resource_end(&scene->resource);
 	baton_manual_destroy(scene->manual);
 }

@@ -44,9 +44,15 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 	return shelf->status;
 }
 
+/* With status 1 only helpers are to come. */
+static bool alone(struct baton_executor *executor)
+{
+	return baton_container_of(executor, struct sim_shelf, executor)->status == 1;
+}
+
 void sim_shelf_init(struct sim_shelf *shelf, int status, uint32_t refuse)
 {
-	static const struct baton_executor_ops ops = {.schedule = schedule};
+	static const struct baton_executor_ops ops = {.schedule = schedule, .alone = alone};
 
 	*shelf = (struct sim_shelf){.executor = {&ops}, .status = status, .refuse = refuse};
 }

@@ -9,6 +9,7 @@ static struct sim_topic topic;
 static struct sim_note notes[4];
 static struct baton_future promise;
 static struct baton_manual *manual;
+static struct sim_shelf shelf; /* in its place, where a wait for any of several helps */
 
 static void begin(struct sim_topic *which, uint32_t limit)
 {
@@ -105,15 +106,19 @@ static void submit_and_wait_for_any(void *argument)
 
 SIM_SCENARIO(obstructed_any, "who waits for any looks again when another has left it undone")
 {
-	begin(&topic, 10);
+	sim_shelf_init(&shelf, 1, 0);
+	sim_topic_init(&topic, 10, 1, &shelf.executor);
+	baton_promise_init(&promise);
 	queue_empty(&notes[0]);
 	sim_note_init(&notes[1], &topic, true);
 	sim_start(wait_for, &notes[1]);
 	sim_start(submit_and_wait_for_any, &notes[1]);
 	sim_join_all();
 	sim_note_over(&notes[1]);
-	end(&topic);
-	baton_manual_destroy(manual);
+	while (sim_shelf_run(&shelf))
+		continue;
+	sim_topic_close(&topic);
+	sim_settled(&topic);
 }
 
 /* ---- A push while a helper that has found nothing holds the baton ---- */
