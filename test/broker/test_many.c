@@ -160,7 +160,7 @@ STORY(many_filters_delay_others_by_one_message, .timeout = 60)
 /* A topic that only lies there with its message knows nothing of its subscribers. */
 STORY(many_filters_and_retained_topics_take_no_memory, .timeout = 60)
 {
-	enum { TOPICS = 1000 };
+	enum { TOPICS = 500 };
 	struct client *publisher, *reader;
 	unsigned char bytes[64];
 	size_t before, most;
