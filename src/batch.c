@@ -107,7 +107,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	if (!futures && run_at_once(resource, tasks[0], count))
 		return 0;
 	require_each_once(resource, length_of(tasks[0]), count);
-	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, true);
+	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
 	if (!error) {
 		if (futures)
 			baton__cycle_bound();

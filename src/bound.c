@@ -6,9 +6,12 @@
 #include "bound.h"
 
 #include "atomic.h"
+#include "futex.h"
 #include "place.h"
 
 #include <errno.h>
+
+#define NS_PER_S UINT64_C(1000000000)
 
 struct amount {
 	uint64_t tasks;
@@ -41,7 +44,7 @@ bool baton__bound_valid(const struct baton_bound_config *config)
 	       max.bytes <= hard.bytes && hard.bytes <= BATON_BOUND_BYTES_MAX &&
 	       (!config->tasks_high || config->tasks_high > config->tasks_low) &&
 	       (!config->bytes_high || config->bytes_high > config->bytes_low) &&
-	       config->policy <= BATON_BOUND_DROP_LOWEST;
+	       config->policy <= BATON_BOUND_WAIT;
 }
 
 BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
@@ -63,6 +66,7 @@ BATON_EXPORT void baton_bound_read(const struct baton_bound *bound,
 	counts->bytes = waiting.bytes;
 	counts->refused = load_relaxed(&bound->_refused);
 	counts->dropped = load_relaxed(&bound->_dropped);
+	counts->waited = load_relaxed(&bound->_waited);
 }
 
 static uint64_t weight_of(const struct baton_resource *resource, const struct baton_task *task)
@@ -140,7 +144,38 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 }
 
-int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first)
+/*
+ * Waits until all that was accepted before has run, again and again until there is room: the
+ * submitter helps, as every waiter does, before it sleeps.
+ */
+static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
+{
+	struct baton_bound *bound = baton__bound(resource);
+	struct timespec time;
+	struct timespec *deadline = NULL;
+	int error;
+
+	if (bound->_config->wait_ns) {
+		uint64_t end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
+
+		time.tv_sec = (time_t)(end / NS_PER_S);
+		time.tv_nsec = (long)(end % NS_PER_S);
+		deadline = &time;
+	}
+	/* Relaxed: only counted. */
+	(void)add_relaxed(&bound->_waited, 1);
+	/* Ended by a reservation, the deadline, or an error of the wait. Each turn in vain means
+	 * that others have taken the room. */
+	do {
+		error = baton_resource_await(resource, deadline);
+		if (reserve(bound, limit, more))
+			return 0;
+	} while (!error);
+	(void)add_relaxed(&bound->_refused, 1);
+	return error;
+}
+
+int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
 {
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton_bound_config *config = bound->_config;
@@ -152,6 +187,9 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 		limit = limit_of(config->tasks_hard, config->bytes_hard);
 	if (more.tasks == 0 || reserve(bound, limit, more))
 		return 0;
+	if (may_wait && config->policy == BATON_BOUND_WAIT &&
+	    within(limit, (struct amount){0, 0}, more))
+		return wait_for_room(resource, limit, more);
 	/* Relaxed: only counted. */
 	if (!dropping) {
 		(void)add_relaxed(&bound->_refused, 1);

@@ -34,9 +34,9 @@ bool baton__bound_valid(const struct baton_bound_config *config);
 
 /*
  * Reserves for a chain of the resource, which is bounded. 0; -EAGAIN: it is too much; 1: it is, and
- * has been dropped (completed as cancelled).
+ * has been dropped (completed as cancelled); with `may_wait`, an error of a wait for room.
  */
-int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first);
+int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait);
 
 /* The chain is not accepted after all. */
 void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first);

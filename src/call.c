@@ -197,7 +197,7 @@ static int call_counted(struct baton_resource *resource, struct async *async, ba
 	/* unshared: not submitted yet */
 	future->_state = BATON__FUTURE_COUNTED;
 	baton_task_init(&async->task, async_run, future);
-	error = baton__submit(resource, &async->task, true);
+	error = baton__submit(resource, &async->task, 0);
 	if (error) {
 		baton__node_free(async);
 		return error;
@@ -231,7 +231,7 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 			return call_counted(resource, async, fn, arg, value);
 	}
 	baton_task_init(&call.task, call_run, &call.future);
-	error = baton__submit(resource, &call.task, true);
+	error = baton__submit(resource, &call.task, 0);
 	if (error)
 		return error;
 	return end_call(&call, value);

@@ -11,7 +11,7 @@ static void fire_task(struct baton_continuation *continuation)
 	struct baton_task *task = (struct baton_task *)continuation->_subject;
 	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
 	struct baton_future *future = task->_future;
-	int error = baton_submit(resource, task);
+	int error = baton__submit(resource, task, BATON__SUBMIT_NO_WAIT);
 
 	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not
 	 * fresh: the future is not ours to complete. */

@@ -224,8 +224,9 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
 	    !baton_try_call(resource, run_here, here, NULL))
 		return;
-	error = later ? baton_submit_later(resource, &item->task)
-	              : baton_submit(resource, &item->task);
+	error = baton__submit(resource, &item->task,
+	                      later ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER
+	                            : BATON__SUBMIT_NO_WAIT);
 	if (!error)
 		return;
 	failed(fan_out, item, error);

@@ -155,8 +155,9 @@ static int not_accepted(struct baton_resource *resource, const struct baton_task
 }
 
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
-                        bool inline_ok)
+                        unsigned how)
 {
+	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
 	bool counted = !baton__bound(resource);
@@ -173,7 +174,8 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (!counted &&
 		    (word & BATON__BUSY || count > 1 || !runs_here(resource, inline_ok) ||
 		     first->_run == baton__windowed_run)) {
-			error = baton__bound_reserve(resource, first);
+			error = baton__bound_reserve(resource, first,
+			                             !(how & BATON__SUBMIT_NO_WAIT));
 			if (error)
 				return error < 0 ? error : 0;
 			counted = true;
@@ -232,7 +234,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 }
 
 BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
-                                 bool inline_ok)
+                                 unsigned how)
 {
 	const bool waited_for = task->_future != NULL;
 	int error = 0;
@@ -249,7 +251,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	if (!baton__ready(resource, task))
 		return -EINVAL;
 	task->_next = NULL;
-	error = baton__submit_chain(resource, task, 1, inline_ok);
+	error = baton__submit_chain(resource, task, 1, how);
 	if (error) {
 		error = baton__unready(resource, task, error);
 		baton__loan_forget(resource);
@@ -269,7 +271,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	baton__stand_back(resource);
 	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
 	    !baton__capture(resource, 0, 0))
-		return baton__submit(resource, task, true);
+		return baton__submit(resource, task, 0);
 	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
 		baton__run_captured(&frame, resource, 0, 0);
@@ -306,7 +308,7 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY && !baton__loan_due(resource) &&
 	    baton__push(resource, &word, task, task))
 		return 0;
-	return baton__submit(resource, task, true);
+	return baton__submit(resource, task, 0);
 }
 
 /*
@@ -320,11 +322,11 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 	if (task->_future)
 		return submit_with_future(resource, task);
 	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
-		return baton__submit(resource, task, true);
+		return baton__submit(resource, task, 0);
 	if (load_relaxed(&resource->_word))
 		return submit_busy(resource, task);
 	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
-		return baton__submit(resource, task, true);
+		return baton__submit(resource, task, 0);
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	(void)task->_run(task); /* last touch of the task */
@@ -338,5 +340,5 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 {
-	return baton__submit(resource, task, false);
+	return baton__submit(resource, task, BATON__SUBMIT_LATER);
 }

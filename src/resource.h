@@ -280,15 +280,20 @@ void baton__run_on(uint32_t ran, uint32_t own);
 /* As above, for a baton that was taken over and whose limits do not count. */
 void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
 
+/* How to submit. */
+#define BATON__SUBMIT_LATER 1U /* never run it on this thread */
+#define BATON__SUBMIT_NO_WAIT                                                                      \
+	2U /* refuse it where a bound's policy says that the submitter waits */
+
 /*
- * Publishes a chain of `count` tasks, linked oldest first and ending in `last`; captures if that is
- * possible and `inline_ok`. The tasks are ready (see baton__ready).
+ * Publishes a chain of `count` tasks, linked oldest first; captures if that is possible. The tasks
+ * are ready (see baton__ready).
  */
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
-                        bool inline_ok);
+                        unsigned how);
 
 /* A submit the long way: attaches the thread, binds the future; does not stand back. */
-int baton__submit(struct baton_resource *resource, struct baton_task *task, bool inline_ok);
+int baton__submit(struct baton_resource *resource, struct baton_task *task, unsigned how);
 
 /*
  * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future

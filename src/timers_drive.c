@@ -8,6 +8,7 @@
 
 #include "atomic.h"
 #include "futex.h"
+#include "resource.h"
 #include "thread.h"
 
 #include <baton/resource.h>
@@ -99,9 +100,10 @@ static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with [K9]. */
 	(void)add_relaxed(&timers->references, 1);
 	baton_task_init(&timer->_task, baton__timer_run, NULL);
-	return timers->config.submit == BATON_TIMERS_SUBMIT_LATER
-	               ? baton_submit_later(resource, &timer->_task)
-	               : baton_submit(resource, &timer->_task);
+	return baton__submit(resource, &timer->_task,
+	                     timers->config.submit == BATON_TIMERS_SUBMIT_LATER
+	                             ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER
+	                             : BATON__SUBMIT_NO_WAIT);
 }
 
 static void hand(struct baton_timers *timers, struct baton_timer *timer)

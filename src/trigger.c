@@ -124,7 +124,8 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	if (state & NODE)
 		return 0; /* coalesced */
 	baton_task_init(&trigger->_task, baton__trigger_run, NULL);
-	error = baton_submit(trigger->_resource, &trigger->_task); /* last touch, if accepted */
+	error = baton__submit(trigger->_resource, &trigger->_task,
+	                      BATON__SUBMIT_NO_WAIT); /* last touch, if accepted */
 	if (error)
 		refused(trigger);
 	return error;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A bound limits what waits in a resource, in tasks, in bytes (baton/labelled.h), or both; and says
- * what becomes of what is too much. Nothing ever blocks: neither a submit from outside, nor one
- * from the resource's own tasks or from a pool's worker.
+ * what becomes of what is too much. No submit ever blocks, save to a bound whose policy is WAIT.
  *
  * What waits: what was accepted and has not been entered; not the running task, nor one that its
  * submitter captured the resource for and runs at once, which no bound refuses. A windowed task
@@ -49,6 +48,18 @@ enum baton_bound_policy {
 	 */
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
+	/*
+	 * The submitter waits for room, for at most wait_ns: until what was accepted before has
+	 * run, which it helps with, as a waiter for a future does; again where other submitters
+	 * have taken the room. The submit then returns 0, or, with the task untouched: -ETIMEDOUT;
+	 * -EDEADLK, where the wait could never end (from a task of this resource, or where it would
+	 * close a cycle of waits); -EPIPE, if the resource was closed meanwhile; -ENOMEM; -EAGAIN,
+	 * for a batch that is larger than the limit. The order of submitters that wait is open.
+	 *
+	 * What the library submits (runs of timers and triggers, items of fan-outs, continuations)
+	 * never waits, but is refused as by REFUSE.
+	 */
+	BATON_BOUND_WAIT,
 };
 
 #define BATON_BOUND_TASKS_MAX ((uint32_t)1 << 23)
@@ -83,12 +94,13 @@ struct baton_bound_config {
 	void (*high)(struct baton_resource *resource, void *arg);
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
+	uint64_t wait_ns; /* WAIT: at most so long; 0: without end */
 };
 
 /* No limit, REFUSE, nothing exempt, no watermarks. */
 #define BATON_BOUND_CONFIG_INIT                                                                    \
 	{                                                                                          \
-		0, 0, 0, 0, BATON_BOUND_REFUSE, 0, 0, 0, 0, 0, NULL, NULL, NULL                    \
+		0, 0, 0, 0, BATON_BOUND_REFUSE, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0                 \
 	}
 
 /* Embeddable. Given to one resource by baton_resource_extend, and to live as long as that. */
@@ -101,11 +113,12 @@ struct baton_bound {
 	uint64_t _refused;
 	uint64_t _dropped;
 	bool _above;
+	uint32_t _waited;
 };
 
 #define BATON_BOUND_INIT(config)                                                                   \
 	{                                                                                          \
-		(config), 0, 0, 0, NULL, 0, 0, false                                               \
+		(config), 0, 0, 0, NULL, 0, 0, false, 0                                            \
 	}
 
 void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
@@ -116,6 +129,7 @@ struct baton_bound_counts {
 	uint64_t bytes;   /* theirs */
 	uint64_t refused; /* submits (a batch is one) */
 	uint64_t dropped; /* tasks */
+	uint32_t waited;  /* submits that found no room, and waited; those refused then included */
 };
 
 /* Thread safety: any thread. Blocking: never. Not one instant's values. */

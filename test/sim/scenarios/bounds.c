@@ -31,7 +31,7 @@ static void init_bounded(enum baton_bound_policy policy, unsigned queued, uint32
 	limits.policy = policy;
 	limits.tasks_max = max;
 	most = max;
-	if (policy >= BATON_BOUND_DROP_OLDEST)
+	if (policy == BATON_BOUND_DROP_OLDEST || policy == BATON_BOUND_DROP_LOWEST)
 		limits.tasks_hard = most = max + 1;
 	sim_scene_init(10, 64, lanes, &limits);
 	sim_watch(&sim_scene.bound._pushed, watch_pushed);
@@ -98,6 +98,26 @@ SIM_SCENARIO(bound_room, "who has one task at a time waiting is never refused it
 	sim_start(twice, sim_piece_init(1, 0, true));
 	sim_start(twice, sim_piece_init(2, 0, true));
 	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_wait, "two submitters wait for one place, and both get it", .bound = 1)
+{
+	init_bounded(BATON_BOUND_WAIT, 1, 1, 0);
+	sim_start(sim_does_piece, sim_piece_init(1, 0, false));
+	sim_start(sim_does_piece, sim_piece_init(2, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+SIM_SCENARIO(bound_wait_close, "a submitter waits for room in a resource that is closed",
+             .bound = 1)
+{
+	init_bounded(BATON_BOUND_WAIT, 1, 1, 0);
+	sim_start(submit_maybe, sim_piece_init(1, 0, false));
+	sim_require(baton_resource_close(&sim_scene.topic.resource) == 0);
+	sim_drive(sim_scene.manual);
+	sim_require(answers[1] == 0);
 	sim_scene_end();
 }
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* A bound whose submitters wait for room: they help, sleep, and end by room, time or a cycle. */
+#include "stash.h"
+
+#include <baton.h>
+
+#include <stdlib.h>
+
+#define MAX 4
+
+struct scene {
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_extension extension;
+	struct baton_bound bound;
+	struct baton_bound_config limits;
+	struct stash stash;
+	struct journal journal;
+	struct occupant occupant;
+	struct step steps[MAX + 2];
+};
+
+/* In a stash that runs nothing, or, with `limit` 0, on the default pool. */
+static struct scene *begin(uint64_t wait_ns, bool stashed)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	MUST(scene);
+	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	stash_init(&scene->stash);
+	if (stashed)
+		scene->config.executor = &scene->stash.executor;
+	scene->limits = (struct baton_bound_config){
+		.tasks_max = MAX, .policy = BATON_BOUND_WAIT, .wait_ns = wait_ns};
+	baton_resource_init(&scene->resource, scene, "full", &scene->config, NULL);
+	baton_bound_init(&scene->bound, &scene->limits);
+	baton_resource_extend(&scene->resource, &scene->extension, NULL, &scene->bound);
+	for (int i = 0; i < MAX + 2; i++)
+		step_init(&scene->steps[i], &scene->journal, i, NULL);
+	return scene;
+}
+
+static struct baton_bound_counts counts_of(const struct scene *scene)
+{
+	struct baton_bound_counts counts;
+
+	baton_bound_read(&scene->bound, &counts);
+	return counts;
+}
+
+static void end(struct scene *scene)
+{
+	stash_run(&scene->stash);
+	resource_end(&scene->resource);
+	cr_assert_eq(counts_of(scene).tasks, 0);
+	free(scene);
+}
+
+/* As many as may wait. */
+static void fill(struct scene *scene)
+{
+	for (int i = 0; i < MAX; i++)
+		cr_assert_eq(baton_submit_later(&scene->resource, &scene->steps[i].task), 0);
+	cr_assert_eq(counts_of(scene).tasks, MAX);
+}
+
+Test(bound_wait, a_submitter_makes_the_room_itself_where_the_queue_is_not_served, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+
+	fill(scene);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), 0);
+	cr_assert_geq(scene->journal.count, MAX);
+	cr_assert_eq(counts_of(scene).waited, 1);
+	cr_assert_eq(counts_of(scene).refused, 0);
+	stash_run(&scene->stash);
+	cr_assert(journal_counts_up(&scene->journal, 0, MAX + 1));
+	end(scene);
+}
+
+Test(bound_wait, the_time_is_over_and_the_task_untouched, .timeout = 10)
+{
+	struct scene *scene = begin(20 * BATON_MILLISECOND, true);
+	struct baton_future future = BATON_FUTURE_INIT;
+
+	occupy(&scene->occupant, &scene->resource);
+	fill(scene);
+	step_init(&scene->steps[MAX], &scene->journal, MAX, &future);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), -ETIMEDOUT);
+	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_cancel(&future), -EINVAL, "bound to nothing");
+	cr_assert_eq(counts_of(scene).waited, 1);
+	cr_assert_eq(counts_of(scene).refused, 1);
+	cr_assert_eq(counts_of(scene).tasks, MAX);
+	release(&scene->occupant);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), 0);
+	cr_assert_eq(baton_future_wait(&future), 0);
+	end(scene);
+}
+
+static void *submit_last(void *arg)
+{
+	struct scene *scene = arg;
+
+	return (void *)(intptr_t)baton_submit(&scene->resource, &scene->steps[MAX].task);
+}
+
+Test(bound_wait, a_sleeper_is_woken_by_room, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	pthread_t thread;
+
+	occupy(&scene->occupant, &scene->resource);
+	fill(scene);
+	thread = thread_start(submit_last, scene);
+	while (counts_of(scene).waited == 0)
+		(void)sched_yield();
+	release(&scene->occupant);
+	stash_run(&scene->stash);
+	cr_assert_eq((intptr_t)thread_join(thread), 0);
+	end(scene);
+}
+
+Test(bound_wait, a_close_meanwhile_is_an_error, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	pthread_t thread;
+
+	occupy(&scene->occupant, &scene->resource);
+	fill(scene);
+	thread = thread_start(submit_last, scene);
+	while (counts_of(scene).waited == 0)
+		(void)sched_yield();
+	cr_assert_eq(baton_resource_close(&scene->resource), 0);
+	release(&scene->occupant);
+	stash_run(&scene->stash);
+	cr_assert_eq((intptr_t)thread_join(thread), -EPIPE);
+	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
+	cr_assert_eq(scene->journal.count, MAX);
+	cr_assert_eq(counts_of(scene).tasks, 0);
+	free(scene);
+}
+
+struct inner {
+	struct baton_task task;
+	struct scene *scene;
+	int result;
+};
+
+static int inner_run(struct baton_task *task)
+{
+	struct inner *inner = baton_container_of(task, struct inner, task);
+
+	fill(inner->scene);
+	inner->result = (int)(intptr_t)submit_last(inner->scene);
+	return 0;
+}
+
+Test(bound_wait, a_task_does_not_wait_for_its_own_resource, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	struct inner inner = {.scene = scene};
+
+	baton_task_init(&inner.task, inner_run, NULL);
+	cr_assert_eq(baton_submit(&scene->resource, &inner.task), 0);
+	cr_assert_eq(inner.result, -EDEADLK);
+	stash_run(&scene->stash);
+	cr_assert_eq(scene->journal.count, MAX);
+	end(scene);
+}
+
+struct crossing {
+	struct baton_task task;
+	struct scene *own;
+	struct scene *other;
+	pthread_barrier_t *both_full;
+	int result;
+};
+
+static int crossing_run(struct baton_task *task)
+{
+	struct crossing *crossing = baton_container_of(task, struct crossing, task);
+
+	fill(crossing->own);
+	(void)pthread_barrier_wait(crossing->both_full);
+	crossing->result = (int)(intptr_t)submit_last(crossing->other);
+	return 0;
+}
+
+static void *crossing_main(void *arg)
+{
+	struct crossing *crossing = arg;
+
+	return (void *)(intptr_t)baton_submit(&crossing->own->resource, &crossing->task);
+}
+
+Test(bound_wait, of_two_tasks_that_wait_for_each_others_room_one_is_refused, .timeout = 10)
+{
+	struct scene *scenes[2] = {begin(0, false), begin(0, false)};
+	struct crossing crossings[2];
+	pthread_barrier_t both_full;
+	pthread_t threads[2];
+
+	cr_assert_eq(pthread_barrier_init(&both_full, NULL, 2), 0);
+	for (int i = 0; i < 2; i++) {
+		crossings[i] = (struct crossing){
+			.own = scenes[i], .other = scenes[1 - i], .both_full = &both_full};
+		baton_task_init(&crossings[i].task, crossing_run, NULL);
+		threads[i] = thread_start(crossing_main, &crossings[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq((intptr_t)thread_join(threads[i]), 0);
+	cr_assert_eq(crossings[0].result + crossings[1].result, -EDEADLK);
+	for (int i = 0; i < 2; i++)
+		end(scenes[i]);
+}
+
+Test(bound_wait, a_batch_that_never_fits_is_refused_at_once, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	struct baton_task *tasks[MAX + 1];
+
+	for (int i = 0; i <= MAX; i++)
+		tasks[i] = &scene->steps[i].task;
+	cr_assert_eq(baton_submit_batch(&scene->resource, tasks, MAX + 1), -EAGAIN);
+	cr_assert_eq(counts_of(scene).waited, 0);
+	cr_assert_eq(baton_submit_batch(&scene->resource, tasks, MAX), 0);
+	end(scene);
+}
+
+static void ring(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+}
+
+static int nothing(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	return 0;
+}
+
+Test(bound_wait, what_the_library_submits_is_refused, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	struct baton_fan_out_options options = {.fn = nothing};
+	struct baton_resource *resource = &scene->resource;
+	struct baton_future done = BATON_PROMISE_INIT;
+	struct baton_future after = BATON_FUTURE_INIT;
+	struct baton_continuation continuation;
+	struct baton_fan_out *fan_out = NULL;
+	struct baton_trigger trigger;
+	size_t which;
+
+	occupy(&scene->occupant, resource);
+	fill(scene);
+	baton_trigger_init(&trigger, resource, ring, NULL);
+	cr_assert_eq(baton_trigger_fire(&trigger), -EAGAIN);
+	step_init(&scene->steps[MAX], &scene->journal, MAX, &after);
+	baton_continuation_task(&continuation, resource, &scene->steps[MAX].task);
+	baton_future_then(&done, &continuation);
+	cr_assert_eq(baton_future_complete(&done, 0, NULL), 0);
+	cr_assert_eq(baton_future_poll(&after), BATON_CANCELLED);
+	cr_assert_eq(baton_fan_out_submit(&resource, 1, &options, &fan_out), 0);
+	cr_assert_eq(baton_fan_out_status(fan_out, &which), -EAGAIN);
+	baton_fan_out_unref(fan_out);
+	cr_assert_eq(counts_of(scene).waited, 0);
+	release(&scene->occupant);
+	end(scene);
+}
+
+/* ---- Under load ---- */
+
+struct producer {
+	struct scene *scene;
+	atomic_int *ran;
+	atomic_int *most;
+	int count;
+};
+
+struct counted {
+	struct baton_task task;
+	struct producer *producer;
+};
+
+static int counted_run(struct baton_task *task)
+{
+	struct counted *counted = baton_container_of(task, struct counted, task);
+
+	(void)atomic_fetch_add(counted->producer->ran, 1);
+	free(counted);
+	return 0;
+}
+
+static void *produce(void *arg)
+{
+	struct producer *producer = arg;
+
+	for (int i = 0; i < producer->count; i++) {
+		struct counted *counted = malloc(sizeof(*counted));
+		int now;
+		int most = atomic_load(producer->most);
+
+		MUST(counted);
+		counted->producer = producer;
+		baton_task_init(&counted->task, counted_run, NULL);
+		if (baton_submit(&producer->scene->resource, &counted->task))
+			abort();
+		now = (int)counts_of(producer->scene).tasks;
+		while (now > most && !atomic_compare_exchange_weak(producer->most, &most, now))
+			;
+	}
+	return NULL;
+}
+
+Test(bound_wait, many_submitters_never_exceed_the_bound_and_all_get_through, .timeout = 60)
+{
+	enum { THREADS = 6, COUNT = 5000 };
+	struct scene *scene = begin(0, false);
+	struct producer producers[THREADS];
+	pthread_t threads[THREADS];
+	atomic_int ran = 0;
+	atomic_int most = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		producers[i] = (struct producer){scene, &ran, &most, scaled(COUNT)};
+		threads[i] = thread_start(produce, &producers[i]);
+	}
+	for (int i = 0; i < THREADS; i++)
+		(void)thread_join(threads[i]);
+	cr_assert_leq(atomic_load(&most), MAX);
+	cr_assert_eq(counts_of(scene).refused, 0);
+	resource_end(&scene->resource);
+	cr_assert_eq(atomic_load(&ran), THREADS * scaled(COUNT));
+	free(scene);
+}
