@@ -44,12 +44,12 @@ bool baton__yields_begin(struct baton__yields *yields)
 	return true;
 }
 
-/* Has this process had at least half of the CPU time that it may have, since the row began? */
+/* Has this process had three quarters of the CPU time that it may have, since the row began? */
 static bool own_threads_ran(const struct baton__yields *yields)
 {
 	uint64_t elapsed_ns = yields->last_ns - yields->begun_ns;
 
-	return (cpu_ns() - yields->cpu_ns) * 2 >= elapsed_ns * baton__cpus_known();
+	return (cpu_ns() - yields->cpu_ns) * 4 >= elapsed_ns * baton__cpus_known() * 3;
 }
 
 bool baton__yield(struct baton__yields *yields)
