@@ -44,6 +44,7 @@
 #include "pool.h"
 #include "spawn.h"
 #include "thread.h"
+#include "vacancy.h"
 #include "worker.h"
 
 /* In pool->calls: the pool has ended. */
@@ -82,18 +83,24 @@ static bool take(struct baton__mate *mate, struct baton__worker *worker)
 	uint32_t nobody = 0;
 
 	/* [K1] acquire: the queues, as the last holder left them; pairs with [K1] in blocks.
-	 * [K2] seq_cst: the first look; the load too. */
-	return !load_seq_cst(&worker->holder) &&
-	       cas_seq_cst(&worker->holder, &nobody, mate->index + 1);
+	 * [K2] seq_cst: the first look */
+	return cas_seq_cst(&worker->holder, &nobody, mate->index + 1);
 }
 
+/* Takes a place that has been vacant for long enough. */
 static struct baton__worker *take_any(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
+	uint64_t now_ns = baton__now_ns();
 
-	for (size_t i = 0; i < pool->worker_count; i++)
-		if (take(mate, &pool->workers[i]))
-			return &pool->workers[i];
+	for (size_t i = 0; i < pool->worker_count; i++) {
+		struct baton__worker *worker = &pool->workers[i];
+
+		/* [K2] seq_cst: the first look */
+		if (!load_seq_cst(&worker->holder) && baton__vacancy_lasts(worker, now_ns) &&
+		    take(mate, worker))
+			return worker;
+	}
 	return NULL;
 }
 
@@ -137,7 +144,10 @@ static void post_call(struct baton_pool *pool)
 
 enum called { CALLED, NEEDLESS, MISSING };
 
-/* Calls one who rests, or starts one if `reserved`, which is then used up. */
+/*
+ * Calls one who rests, or starts one if `reserved`, which is then used up. CALLED: a spare is
+ * coming for each vacant place.
+ */
 static enum called call(struct baton_pool *pool, bool *reserved)
 {
 	/* [K2] seq_cst: after the caller's publication of work, or the place */
@@ -147,9 +157,11 @@ static enum called call(struct baton_pool *pool, bool *reserved)
 
 	/* Lock-free: a CAS fails only because another thread's has succeeded. */
 	do {
+		if (baton__staff(staff, BATON__STAFF_VACANT) == 0)
+			return NEEDLESS;
 		if (baton__staff(staff, BATON__STAFF_COMING) >=
 		    baton__staff(staff, BATON__STAFF_VACANT))
-			return NEEDLESS;
+			return CALLED;
 		resting = baton__staff(staff, BATON__STAFF_RESTING);
 		if (!resting && !*reserved)
 			return MISSING;
@@ -221,7 +233,7 @@ bool baton__crew_stuck(struct baton_executor *executor)
 
 /* ---- Leaving a place, and coming back ---- */
 
-void baton__crew_blocks(struct baton__mate *mate)
+void baton__crew_blocks(struct baton__mate *mate, bool lasts)
 {
 	struct baton__worker *worker;
 	struct baton_pool *pool = mate->pool;
@@ -235,6 +247,8 @@ void baton__crew_blocks(struct baton__mate *mate)
 	baton__worker_blocks(worker);
 	mate->running = worker->running;
 	baton__worker_become(NULL);
+	mate->lasts = lasts;
+	baton__vacancy_begin(worker, lasts);
 	(void)add_seq_cst(&pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
 	/* [K1] release: the queues; pairs with [K1] in take. [K2], [P2] seq_cst: before the look
 	 * for work */
@@ -250,6 +264,8 @@ void baton__crew_unblocks(struct baton__mate *mate)
 	BATON_ASSERT(mate->blocked > 0);
 	if (--mate->blocked || !worker || !take(mate, worker))
 		return;
+	if (!mate->lasts)
+		baton__vacancy_short(mate->pool);
 	/* A spare that is coming for it finds none. */
 	(void)sub_seq_cst(&mate->pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
 	worker->running = mate->running;
@@ -293,20 +309,12 @@ static void retire(struct baton__mate *mate)
 	baton__crew_add(&pool->crew_counts.retired);
 }
 
-static struct timespec keep_until(const struct baton_pool *pool)
-{
-	uint64_t until = baton__time_after(baton__now_ns(), pool->spare_keep_ns);
-
-	if (until / 1000000000U > INT_MAX)
-		until = (uint64_t)INT_MAX * 1000000000U;
-	return (struct timespec){(time_t)(until / 1000000000U), (long)(until % 1000000000U)};
-}
-
 /* Sleeps until there is a call: true; false: it has retired, or the pool has ended. */
 static bool rest(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	struct timespec until = keep_until(pool);
+	struct timespec until =
+		baton__timespec(baton__time_after(baton__now_ns(), pool->spare_keep_ns));
 	const struct timespec *deadline = &until;
 	struct baton__futex_watch watch = {.word = &pool->calls};
 
@@ -339,6 +347,7 @@ static bool rest(struct baton__mate *mate)
 static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 {
 	struct baton_pool *pool = mate->pool;
+	struct baton__watch watch = {0};
 
 	/* Ended by places, retirement, or the end of the pool. */
 	for (;;) {
@@ -350,6 +359,8 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 			baton__pin(worker);
 			return worker;
 		}
+		if (as == BATON__STAFF_COMING && baton__vacancy_watch(pool, &watch))
+			continue;
 		/* [K2], [K3] seq_cst: we do not come any more, are not away any more; then we look
 		 * again */
 		staff = add_seq_cst(&pool->staff, BATON__STAFF_RESTING - as);
@@ -359,6 +370,7 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 		if (!rest(mate))
 			return NULL;
 		as = BATON__STAFF_COMING;
+		watch = (struct baton__watch){0};
 	}
 }
 
@@ -381,4 +393,5 @@ void baton__crew_wake_all(struct baton_pool *pool)
 	/* [K4] release: pairs with [K4] in rest; for good */
 	(void)or_seq_cst(&pool->calls, CALLS_END);
 	baton__futex_wake(&pool->calls, INT_MAX);
+	baton__futex_wake(&pool->state, INT_MAX); /* who watches */
 }

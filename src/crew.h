@@ -35,6 +35,7 @@ struct baton__mate {
 	pthread_t thread;            /* read by who joins it */
 	uint32_t index;
 	uint32_t blocked; /* how often it has said so: they nest */
+	bool lasts;       /* what vacancy_begin was told then */
 	uint32_t used;    /* a thread has this; taken by CAS, given back by who joins the thread */
 };
 
@@ -57,8 +58,12 @@ BATON_INLINE void baton__crew_add(uint64_t *counter)
 	(void)add_relaxed(counter, 1); /* nothing hangs on it */
 }
 
-/* Called by the calling thread, this mate, around a sleep inside a job. Nests. */
-void baton__crew_blocks(struct baton__mate *mate);
+/*
+ * Called by the calling thread, this mate, around a sleep inside a job. `lasts`: see vacancy.h; a
+ * wait has lasted before it sleeps, a bracket is told of when it begins. Nests; the outermost one
+ * counts.
+ */
+void baton__crew_blocks(struct baton__mate *mate, bool lasts);
 void baton__crew_unblocks(struct baton__mate *mate);
 
 /*

@@ -7,6 +7,7 @@
 #include "atomic.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -106,6 +107,15 @@ uint64_t baton__now_ns(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * (uint64_t)NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+struct timespec baton__timespec(uint64_t time_ns)
+{
+	uint64_t seconds = time_ns / (uint64_t)NS_PER_S;
+
+	if (seconds > INT_MAX)
+		return (struct timespec){INT_MAX, 0};
+	return (struct timespec){(time_t)seconds, (long)(time_ns % (uint64_t)NS_PER_S)};
 }
 
 uint64_t baton__deadline_ns(const struct timespec *deadline)

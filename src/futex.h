@@ -44,6 +44,9 @@ bool baton__deadline_valid(const struct timespec *deadline);
 uint64_t baton__now_ns(void);
 uint64_t baton__deadline_ns(const struct timespec *deadline);
 
+/* The other way round; what lies beyond the kernel's times is as late as they go. */
+struct timespec baton__timespec(uint64_t time_ns);
+
 /*
  * `time` plus `span`, in nanoseconds; UINT64_MAX where the sum does not fit: the end of time. Every
  * span that a user has set is added to a time here.

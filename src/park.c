@@ -11,7 +11,7 @@
 #include "injection.h"
 #include "pool.h"
 
-bool baton__worker_is_ending(struct baton_pool *pool)
+bool baton__worker_is_ending(const struct baton_pool *pool)
 {
 	/* [W5] acquire: pairs with [W5] in set_state. */
 	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);

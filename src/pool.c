@@ -113,7 +113,7 @@ static void blocked(struct baton_executor *executor, bool is_blocked)
 	if (!mate)
 		return;
 	if (is_blocked)
-		baton__crew_blocks(mate);
+		baton__crew_blocks(mate, !baton__self->blocking);
 	else
 		baton__crew_unblocks(mate);
 }

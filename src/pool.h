@@ -54,6 +54,7 @@ struct baton_pool {
 	uint32_t live;       /* threads that have not ended; futex word */
 	uint32_t calls;      /* spares called and not yet up; futex word; see crew.c */
 	uint32_t threads;    /* as live, but retired ones are out, and failed ones never in */
+	uint32_t haste;      /* brackets last; 0: they are short; see vacancy.c */
 	uint32_t retired;    /* a mate that has retired and is to be joined: index + 1; 0: none */
 	struct baton__crew_counts crew_counts;
 	struct baton__idle idle;

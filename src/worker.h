@@ -50,6 +50,7 @@ struct baton__worker {
 	bool unannounced;      /* a push to its run queue was not notified, see schedule */
 	/* Shared: the thread that is this worker: mate's index + 1; 0: vacant; K1 in crew.c. */
 	uint32_t holder BATON_CACHE_ALIGNED;
+	uint64_t vacant_ns; /* since when; see vacancy.c */
 	/* Shared: the newest job of this worker. The worker puts; it and thieves swap it out. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
 	struct baton__runqueue queue;
@@ -74,7 +75,7 @@ bool baton__worker_loop(struct baton__worker *worker);
 void baton__worker_become(struct baton__worker *worker);
 
 /* Has nobody anything to look for any more? */
-bool baton__worker_is_ending(struct baton_pool *pool);
+bool baton__worker_is_ending(const struct baton_pool *pool);
 
 /* Sleeps until there may be work; then the worker is searching. Or finds the end. Its own. */
 void baton__worker_park(struct baton__worker *worker);

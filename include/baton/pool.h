@@ -5,12 +5,13 @@
  *
  * Spares: a worker that sleeps inside a job (in a wait, after it has found nothing to help with, or
  * between baton_blocking_begin() and _end(), blocking.h) leaves its place, run queue and LIFO slot
- * included, to a spare thread, as soon as there is work that no other worker is free for. So at
- * most `workers` threads take jobs at any time, however many wait; one that comes back finds its
- * place again, or goes on with its job without one. Spares are started when they are needed, at
- * most `spares_max` more threads than workers, by whoever finds work; they end when they have had
- * nothing to do for `spare_keep_ns`. At that bound, or where no thread can be had, jobs wait until
- * a worker comes back, or a waiter helps.
+ * included, to a spare thread, as soon as there is work that no other worker is free for (and, for
+ * a bracket, as soon as it has lasted: blocking.h). So at most `workers` threads take jobs at any
+ * time, however many wait; one that comes back finds its place again, or goes on with its job
+ * without one. Spares are started when they are needed, at most `spares_max` more threads than
+ * workers, by whoever finds work; they end when they have had nothing to do for `spare_keep_ns`.
+ * At that bound, or where no thread can be had, jobs wait until a worker comes back, or a waiter
+ * helps.
  *
  *                               | from
  *   submit, stats, executor     | any thread
