@@ -6,12 +6,30 @@
 
 #include <errno.h>
 
+/* Has the thread helped up to the end of its wait? Then it enters no further task (L9). */
+static bool has_helped(void)
+{
+	const struct baton__helping *helping = baton__self->helping;
+
+	return helping && baton__future_final(helping->until);
+}
+
+/* Submits; a helper whose wait is over leaves the task to the executor, if that takes it. */
+static int submit(struct baton_resource *resource, struct baton_task *task)
+{
+	int error = -ESHUTDOWN;
+
+	if (BATON_UNLIKELY(has_helped()))
+		error = baton__submit(resource, task, BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER);
+	return error == -ESHUTDOWN ? baton__submit(resource, task, BATON__SUBMIT_NO_WAIT) : error;
+}
+
 static void fire_task(struct baton_continuation *continuation)
 {
 	struct baton_task *task = (struct baton_task *)continuation->_subject;
 	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
 	struct baton_future *future = task->_future;
-	int error = baton__submit(resource, task, BATON__SUBMIT_NO_WAIT);
+	int error = submit(resource, task);
 
 	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not
 	 * fresh: the future is not ours to complete. */

@@ -225,6 +225,45 @@ Test(help_end, a_helper_outside_leaves_the_task_behind_to_others, .timeout = 10)
 	}
 }
 
+/* What follows the awaited task may wait for the waiter, too. */
+Test(help_end, a_helper_leaves_the_continuation_of_its_future_to_others, .timeout = 10)
+{
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_continuation continuations[2];
+	struct baton_resource resources[2];
+	struct journal journal = {0};
+	struct step steps[3];
+	struct stash stash;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	for (int i = 0; i < 2; i++)
+		baton_resource_init(&resources[i], NULL, NULL, &config, NULL);
+	step_init(&steps[0], &journal, 0, &futures[0]);
+	for (int i = 0; i < 2; i++) {
+		step_init(&steps[1 + i], &journal, 1 + i, i ? &futures[1] : NULL);
+		baton_continuation_task(&continuations[i], &resources[1], &steps[1 + i].task);
+		baton_future_then(&futures[0], &continuations[i]);
+	}
+	cr_assert_eq(baton_submit_later(&resources[0], &steps[0].task), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	cr_assert_eq(journal.count, 1, "its own task, and not what follows");
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&journal, 0, 3));
+	/* Where the executor takes nothing there is only this thread. */
+	baton_future_init(&futures[0]);
+	baton_future_then(&futures[0], &continuations[0]);
+	cr_assert_eq(baton_submit_later(&resources[0], &steps[0].task), 0);
+	atomic_store(&stash.answer, -ESHUTDOWN);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	cr_assert_eq(journal.count, 5);
+	atomic_store(&stash.answer, 0);
+	stash_run(&stash);
+	resource_end(&resources[0]);
+	resource_end(&resources[1]);
+}
+
 /* A task on the only worker, whose resource the task behind may call. */
 struct asker {
 	struct baton_task task;
