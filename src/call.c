@@ -11,6 +11,7 @@
 #include "extension.h"
 #include "guard.h"
 #include "node.h"
+#include "stats.h"
 
 #include <errno.h>
 
@@ -78,16 +79,13 @@ static int async_run(struct baton_task *task)
 	return 0;
 }
 
-/* Of what is SPECIAL, has a limit above 0 and no hooks: statistics, or an extension, make it so. */
-static void count_at_once(const struct baton_resource *resource)
+/* The function of a call that baton__stats_call has counted has returned. */
+static void count_executed(const struct baton_resource *resource)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
-	if (!stats)
-		return;
-	baton__count(&stats->submitted, 1);
-	baton__count(&stats->executed, 1);
-	baton__count(&stats->captures, 1);
+	if (stats)
+		baton__count(&stats->executed, 1);
 }
 
 /*
@@ -109,12 +107,16 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
+	/* What is SPECIAL, has a limit above 0 and no hooks has statistics, or an extension, or
+	 * config->failed. */
+	if (mode != BATON__NORMAL)
+		baton__stats_call(resource);
 	result = fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
 	if (mode != BATON__NORMAL)
-		count_at_once(resource);
+		count_executed(resource);
 	if (BATON_LIKELY(baton__release_at_once(resource, mode)))
 		baton__frame_exit(self, &frame);
 	else
@@ -240,14 +242,9 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 /* One that is run by the drain, though it was captured with no submit. */
 static void count_captured(struct baton_resource *resource, const struct baton_task *task)
 {
-	struct baton_resource_stats *stats = baton__stats(resource);
-
 	if (baton__bound(resource))
 		baton__bound_captured(resource, task);
-	if (!stats)
-		return;
-	baton__count(&stats->submitted, 1);
-	baton__count(&stats->captures, 1);
+	baton__stats_captured(resource, 1);
 }
 
 /* With drain hooks what runs at once is a batch, too: its end, which may fail, comes before the

@@ -28,10 +28,7 @@ static void count_taken(const struct baton_resource *resource, uint64_t count)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
-	if (!stats)
-		return;
-	baton__count(&stats->submitted, count);
-	if (count > stats->backlog_max)
+	if (stats && count > stats->backlog_max)
 		store_relaxed(&stats->backlog_max, count);
 }
 

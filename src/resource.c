@@ -19,6 +19,7 @@
 #include "loan.h"
 #include "place.h"
 #include "run.h"
+#include "stats.h"
 
 #include <errno.h>
 
@@ -61,44 +62,14 @@ BATON_EXPORT const char *baton_resource_name(const struct baton_resource *resour
 	return resource->_name;
 }
 
-BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *stats,
-                                            struct baton_resource_stats *copy)
-{
-	copy->executed = load_relaxed(&stats->executed);
-	copy->cancelled = load_relaxed(&stats->cancelled);
-	copy->submitted = load_relaxed(&stats->submitted);
-	copy->captures = load_relaxed(&stats->captures);
-	copy->handoffs = load_relaxed(&stats->handoffs);
-	copy->helped = load_relaxed(&stats->helped);
-	copy->refused = load_relaxed(&stats->refused);
-	copy->backlog_max = load_relaxed(&stats->backlog_max);
-	copy->failed = load_relaxed(&stats->failed);
-	/* Not one instant's values: a task may have run between two loads. */
-	copy->outstanding = copy->submitted > copy->executed + copy->cancelled
-	                            ? copy->submitted - copy->executed - copy->cancelled
-	                            : 0;
-}
-
-static void count_submitted(struct baton_resource *resource, uint32_t count, bool captured)
-{
-	struct baton_resource_stats *stats = baton__stats(resource);
-
-	if (!stats)
-		return;
-	baton__count(&stats->submitted, count);
-	baton__count(&stats->captures, captured);
-}
-
 /* An idle resource that must not run here: to its executor. The caller has captured it. */
-static int start_later(struct baton_resource *resource, struct baton_task *first, uint32_t count,
-                       bool inline_ok)
+static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
 {
 	struct baton__budget budget = {.tasks = 0};
 	struct baton__frame frame;
 	enum baton__handoff given;
 
 	baton__lanes_keep(resource, first);
-	count_submitted(resource, count, false);
 	given = baton__hand_off(resource);
 	if (given == BATON__GIVEN)
 		return 0;
@@ -108,12 +79,9 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 		return 0;
 	}
 	baton__frame_push(&frame, resource);
-	if (given == BATON__REFUSED) {
-		/* Nobody has seen them: they go back to the caller. */
+	/* Nobody has seen them: they go back to the caller. */
+	if (given == BATON__REFUSED)
 		baton__lanes_give_back(resource);
-		if (baton__stats(resource))
-			baton__count(&baton__stats(resource)->submitted, (uint64_t)0 - count);
-	}
 	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
 	 * helper may have run some of ours, so all are accepted): there is only this thread, from
 	 * the bottom of its stack. */
@@ -133,24 +101,41 @@ static void run_here(struct baton_resource *resource, struct baton_task *first, 
 {
 	struct baton__frame frame;
 
-	if (!counted)
+	if (baton__bound(resource) && !counted)
 		baton__bound_captured(resource, first);
+	if (resource->_stats)
+		baton__stats_captured(resource, counted ? 0 : count);
 	/* One runs at once; several go by their lanes. */
 	if (count == 1)
 		resource->_list = first;
 	else
 		baton__lanes_keep(resource, first);
-	count_submitted(resource, count, true);
 	baton__frame_push(&frame, resource);
 	baton__run_captured(&frame, resource, 0, count);
 }
 
-/* Takes back what was reserved for the chain. */
-static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
-                        bool counted, int error)
+/* Counts the chain before it is pushed: 0, or as baton__bound_reserve. */
+static int count_in(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                    bool may_wait)
 {
-	if (counted && baton__bound(resource))
+	int error = 0;
+
+	if (baton__bound(resource))
+		error = baton__bound_reserve(resource, first, may_wait);
+	if (!error)
+		baton__stats_pushed(resource, first, count);
+	return error;
+}
+
+/* Takes that back. */
+static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
+                        uint32_t count, bool counted, int error)
+{
+	if (!counted || !resource->_stats)
+		return error;
+	if (baton__bound(resource))
 		baton__bound_take_back(resource, first);
+	baton__stats_take_back(resource, first, count);
 	return error;
 }
 
@@ -160,7 +145,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
 	ck_backoff_t backoff = BACKOFF_MIN;
 	struct baton_task *newest = NULL;
-	bool counted = !baton__bound(resource);
+	bool counted = !resource->_stats;
 	uintptr_t word;
 	int error;
 
@@ -169,13 +154,13 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	for (;;) {
 		word = load_relaxed(&resource->_word);
 		if ((word & BATON__MODE) == BATON__CLOSED)
-			return not_accepted(resource, newest ? newest : first, counted, -EPIPE);
+			return not_accepted(resource, newest ? baton__reversed(newest) : first,
+			                    count, counted, -EPIPE);
 		/* Once, and not for one that runs at once; a windowed one may have to wait. */
 		if (!counted &&
 		    (word & BATON__BUSY || count > 1 || !runs_here(resource, inline_ok) ||
 		     first->_run == baton__windowed_run)) {
-			error = baton__bound_reserve(resource, first,
-			                             !(how & BATON__SUBMIT_NO_WAIT));
+			error = count_in(resource, first, count, !(how & BATON__SUBMIT_NO_WAIT));
 			if (error)
 				return error < 0 ? error : 0;
 			counted = true;
@@ -207,9 +192,8 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			run_here(resource, first, count, counted);
 			return 0;
 		}
-		error = start_later(resource, first, count,
-		                    inline_ok && baton__capture_limit(resource));
-		return error ? not_accepted(resource, first, counted, error) : 0;
+		error = start_later(resource, first, inline_ok && baton__capture_limit(resource));
+		return error ? not_accepted(resource, first, count, counted, error) : 0;
 	}
 }
 

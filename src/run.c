@@ -14,6 +14,7 @@
 #include "kick.h"
 #include "labelled.h"
 #include "node.h"
+#include "stats.h"
 
 #include <errno.h>
 
@@ -57,6 +58,7 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
 {
 	baton__bound_left(resource, task);
+	baton__stats_left(resource, task);
 	baton__cancel_entered(resource, task);
 }
 
@@ -86,8 +88,10 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 
 	if (BATON_UNLIKELY(task->_run == baton__windowed_run) && baton__windowed_keeps(task))
 		return;
-	if (special)
+	if (special) {
 		baton__bound_left(resource, task);
+		baton__stats_left(resource, task);
+	}
 	if (!baton__label_enter(task) ||
 	    (future && !baton__future_claim(future, &resource->_job._turn))) {
 		baton__cancel_entered(resource, task);

@@ -91,21 +91,36 @@ struct baton_resource_config {
 	}
 
 /*
- * What a resource did; in the caller's memory, one per resource. Written by the runner alone, at
- * no atomic's cost; balanced (submitted = executed + cancelled, outstanding 0) when the resource is
- * idle. Read it with baton_resource_stats_read().
+ * What a resource did, and what waits; in the caller's memory, zeroed, one per resource. Read a
+ * copy, which baton_resource_stats_read() makes: some members are only set there. The runner counts
+ * without atomics; a submit that finds the resource busy pays one atomic operation more. Balanced
+ * (submitted = executed + cancelled, outstanding and waiting 0) when the resource is idle.
  */
 struct baton_resource_stats {
-	uint64_t submitted;   /* tasks that a runner has found */
-	uint64_t executed;    /* of these, run */
-	uint64_t cancelled;   /* of these, never to run */
-	uint64_t outstanding; /* of these, still to come */
-	uint64_t captures;    /* submits that ran inline */
+	uint64_t submitted; /* tasks accepted; one whose submit is under way may count already */
+	uint64_t executed;  /* of these, run to the end of their function */
+	uint64_t cancelled; /* of these, never to run */
+	uint64_t captures;  /* submits that ran inline */
+	uint64_t _left;
+	uint64_t _passed_ns;
+	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
+	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
+	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
+	/*
+	 * Since when the oldest of these waits (CLOCK_MONOTONIC): the time of its submit, or an
+	 * earlier one, by at most what a task took through the queue before. 0: none waits. Where
+	 * tasks overtake each other (lanes, windows) the oldest may have waited for longer. Not
+	 * known, and 0, when a close beside many submits refuses the one whose time it was.
+	 */
+	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */
 	uint64_t helped;      /* times a waiter took the queued resource's baton */
 	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
 	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
-	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
+	/* Submitters' words, on another cache line than the runner's. */
+	uint64_t _pushed;
+	uint64_t _marked_ns;
+	const struct baton_task *_marked;
 };
 
 struct baton_resource {
@@ -140,7 +155,12 @@ void baton_resource_deinit(struct baton_resource *resource);
 void *baton_resource_user(const struct baton_resource *resource);
 const char *baton_resource_name(const struct baton_resource *resource);
 
-/* A copy of the counters, each read atomically. Any thread. */
+/*
+ * A copy of the counters, each read atomically; `waiting` is a number that was right at one moment
+ * of the call, unless tasks go on leaving the queue (then it is too large by some of those).
+ *
+ * Thread safety: any thread, at any time. Blocking: never.
+ */
 void baton_resource_stats_read(const struct baton_resource_stats *stats,
                                struct baton_resource_stats *copy);
 

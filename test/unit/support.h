@@ -182,6 +182,14 @@ static inline void until_asleep(int tid)
 	}
 }
 
+static inline struct baton_resource_stats resource_counts(const struct baton_resource_stats *stats)
+{
+	struct baton_resource_stats copy;
+
+	baton_resource_stats_read(stats, &copy);
+	return copy;
+}
+
 /* The journal: written by the tasks of one resource, read when they are through. */
 #define JOURNAL_MAX 1024
 

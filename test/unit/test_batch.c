@@ -51,8 +51,8 @@ Test(batch, of_nothing_does_nothing, .timeout = 10)
 	struct baton_task *tasks[1] = {NULL};
 
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 0), 0);
-	cr_assert_eq(stats.submitted, 0);
-	cr_assert_eq(stats.outstanding, 0);
+	cr_assert_eq(resource_counts(&stats).submitted, 0);
+	cr_assert_eq(resource_counts(&stats).outstanding, 0);
 	resource_end(&resource);
 }
 
@@ -77,7 +77,7 @@ Test(batch, beyond_the_capture_limit_it_is_handed_off, .timeout = 10)
 	stash_run(&stash);
 	cr_assert(journal_counts_up(&journal, 0, 25));
 	resource_end(&resource);
-	cr_assert_eq(stats.submitted, 25);
+	cr_assert_eq(resource_counts(&stats).submitted, 25);
 	cr_assert_eq(stats.executed, 25);
 }
 

@@ -39,7 +39,7 @@ Test(bound, refuses_what_is_too_much_and_leaves_it_untouched, .timeout = 10)
 	cr_assert_eq(read_counts(scene).tasks, 0);
 	cr_assert_eq(mark_step_submit(&steps[2], scene), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 0, 1, 2));
-	cr_assert_eq(scene->stats.submitted, 4);
+	cr_assert_eq(resource_counts(&scene->stats).submitted, 4);
 	scene_end(scene);
 }
 

@@ -234,7 +234,8 @@ Test(combos_hooks, a_place_is_given_back_when_batch_begin_fails, .timeout = 10)
 	cr_assert_eq(baton_detached_complete(&letters[1].windowed.token, 0, NULL), 0);
 	resource_end(&ledger.resource);
 	baton_window_deinit(&window);
-	cr_assert_eq(ledger.stats.submitted, ledger.stats.executed + ledger.stats.cancelled);
+	cr_assert_eq(resource_counts(&ledger.stats).submitted,
+	             ledger.stats.executed + ledger.stats.cancelled);
 }
 
 static int nothing(struct baton_task *task)
@@ -270,7 +271,8 @@ static void bounded_ledger_end(struct bounded_ledger *bounded)
 	resource_end(&ledger->resource);
 	cr_assert_eq(bounded->bound._pushed, bounded->bound._gone);
 	cr_assert_eq(bounded->bound._sorted, 0);
-	cr_assert_eq(ledger->stats.submitted, ledger->stats.executed + ledger->stats.cancelled);
+	cr_assert_eq(resource_counts(&ledger->stats).submitted,
+	             ledger->stats.executed + ledger->stats.cancelled);
 }
 
 Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
@@ -370,5 +372,6 @@ Test(combos_hooks, timers_and_triggers_are_left_out_when_batch_begin_fails, .tim
 	cr_assert_eq(ledger.cancelled, 0);
 	resource_end(&ledger.resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
-	cr_assert_eq(ledger.stats.submitted, ledger.stats.executed + ledger.stats.cancelled);
+	cr_assert_eq(resource_counts(&ledger.stats).submitted,
+	             ledger.stats.executed + ledger.stats.cancelled);
 }

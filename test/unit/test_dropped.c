@@ -143,7 +143,8 @@ static void try(const struct kind *kind, const struct way *way)
 	cr_assert_eq(ran, runs, "%s, %s: ran %d times", kind->name, way->name, ran);
 	cr_assert_eq(told, !runs && !refused, "%s, %s: told %d times", kind->name, way->name, told);
 	resource_end(&scene.resource);
-	cr_assert_eq(scene.stats.submitted, scene.stats.executed + scene.stats.cancelled);
+	cr_assert_eq(resource_counts(&scene.stats).submitted,
+	             scene.stats.executed + scene.stats.cancelled);
 	cr_assert_eq(baton_tag_held(&scene.tag), 0);
 }
 

@@ -239,7 +239,7 @@ Test(lane, what_the_executor_will_not_take_goes_back, .timeout = 10)
 	mark_step_init(&step, scene, 0, 1, NULL);
 	cr_assert_eq(mark_step_submit(&step, scene), -ESHUTDOWN);
 	cr_assert_eq(scene->journal.count + scene->cancelled.count, 0);
-	cr_assert_eq(scene->stats.submitted, 0);
+	cr_assert_eq(resource_counts(&scene->stats).submitted, 0);
 	scene_end(scene);
 }
 

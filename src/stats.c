@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A resource's statistics: the submitters' counts, the holder's, and the reader. See stats.h.
+ */
+#include "stats.h"
+
+#include "atomic.h"
+#include "futex.h"
+
+/* A reader looks again so often, when tasks have left meanwhile. */
+#define LOOKS 16
+
+/* Never 0, which means that there is no mark. */
+static uint64_t stamp(void)
+{
+	return baton__now_ns() | 1;
+}
+
+void baton__stats_pushed(struct baton_resource *resource, const struct baton_task *first,
+                         uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+	uint64_t none = 0;
+
+	if (!stats)
+		return;
+	/* [stats.mark] seq_cst: counted before the look for a mark; pairs with [stats.mark] in
+	 * unmark: else neither sees the other, and what waits has no time. */
+	(void)add_seq_cst(&stats->_pushed, count);
+	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in unmark */
+	if (load_seq_cst(&stats->_marked_ns) == 0 &&
+	    cas_acquire(&stats->_marked_ns, &none, stamp()))
+		/* Relaxed: the push publishes it to the holder. */
+		store_relaxed(&stats->_marked, first);
+}
+
+static bool any_waits(struct baton_resource_stats *stats, uint64_t left)
+{
+	/* [stats.mark] seq_cst: after the mark was taken away; pairs with [stats.mark] in
+	 * baton__stats_pushed */
+	return load_seq_cst(&stats->_pushed) + load_relaxed(&stats->submitted) != left;
+}
+
+/* The marked task leaves, or was not accepted. */
+static void unmark(struct baton_resource_stats *stats)
+{
+	store_relaxed(&stats->_marked, NULL);
+	/* [stats.slot] release: `_marked` and `_passed_ns`; pairs with [stats.slot] in
+	 * baton__stats_pushed and in oldest. [stats.mark] seq_cst: before the look for tasks that
+	 * wait; pairs with [stats.mark] in baton__stats_pushed */
+	store_seq_cst(&stats->_marked_ns, 0);
+}
+
+void baton__stats_take_back(struct baton_resource *resource, const struct baton_task *first,
+                            uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	/* Relaxed: only compared; the task is in no queue, so that no other thread marks it. */
+	if (load_relaxed(&stats->_marked) == first)
+		unmark(stats);
+	/* Relaxed: nothing was published under it. */
+	(void)sub_relaxed(&stats->_pushed, count);
+}
+
+/* One task fewer waits. */
+static void count_left(struct baton_resource_stats *stats)
+{
+	const uint64_t left = load_relaxed(&stats->_left) + 1;
+	/* What is pushed from here on finds no mark, or that of a task that waits. */
+	const bool last = load_relaxed(&stats->_passed_ns) && !any_waits(stats, left);
+
+	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
+	 * read_queue */
+	store_release(&stats->_left, left);
+	/* [stats.passed] release: `_left`; pairs with [stats.passed] in oldest */
+	if (last)
+		store_release(&stats->_passed_ns, 0);
+}
+
+void baton__stats_left(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	/* Relaxed: if this task is marked, its push has published that. */
+	if (load_relaxed(&stats->_marked) == task) {
+		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
+		unmark(stats);
+	}
+	count_left(stats);
+}
+
+void baton__stats_call(struct baton_resource *resource)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, 1);
+	baton__count(&stats->captures, 1);
+	count_left(stats);
+}
+
+void baton__stats_captured(struct baton_resource *resource, uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, count);
+	baton__count(&stats->captures, 1);
+}
+
+/* Since when the oldest of the tasks that wait has waited; 0: none waits, or not known. */
+static uint64_t oldest(const struct baton_resource_stats *stats)
+{
+	/* [stats.slot] acquire: `_passed_ns`, if the mark has just been taken away; pairs with
+	 * [stats.slot] in unmark */
+	uint64_t marked = load_acquire(&stats->_marked_ns);
+	/* [stats.passed] acquire: if nothing waits any more, the caller sees that in `_left`; pairs
+	 * with [stats.passed] in count_left */
+	uint64_t passed = load_acquire(&stats->_passed_ns);
+
+	return passed ? passed : marked;
+}
+
+/* What waits, as it was at one moment, unless tasks go on leaving; then no less than that. */
+static void read_queue(const struct baton_resource_stats *stats, struct baton_resource_stats *copy)
+{
+	uint64_t left;
+	int looks = 0;
+
+	do {
+		/* [stats.left] acquire: what has left was counted as submitted; pairs with
+		 * [stats.left] in count_left */
+		left = load_acquire(&stats->_left);
+		copy->submitted = load_relaxed(&stats->submitted) + load_relaxed(&stats->_pushed);
+		copy->oldest_ns = oldest(stats);
+		/* Relaxed: the times were loaded with acquire. */
+	} while (load_relaxed(&stats->_left) != left && ++looks < LOOKS);
+	copy->waiting = copy->submitted - left;
+	if (copy->waiting == 0)
+		copy->oldest_ns = 0;
+}
+
+BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *stats,
+                                            struct baton_resource_stats *copy)
+{
+	uint64_t over;
+
+	*copy = (struct baton_resource_stats){
+		.executed = load_relaxed(&stats->executed),
+		.failed = load_relaxed(&stats->failed),
+		.cancelled = load_relaxed(&stats->cancelled),
+		.captures = load_relaxed(&stats->captures),
+		.handoffs = load_relaxed(&stats->handoffs),
+		.helped = load_relaxed(&stats->helped),
+		.refused = load_relaxed(&stats->refused),
+		.backlog_max = load_relaxed(&stats->backlog_max),
+	};
+	read_queue(stats, copy);
+	/* Not one instant's values: the first two were read before. */
+	over = copy->executed + copy->cancelled;
+	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;
+}
