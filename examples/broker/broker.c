@@ -135,6 +135,8 @@ void broker_deinit(struct broker *broker, int status)
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_join(&broker->loops[i]);
 	__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED); /* likewise */
+	logins_deinit(&broker->logins);
+	passwords_deinit(&broker->passwords);
 	clients_end(&broker->clients);
 	baton_pool_shutdown(broker->pool);
 	must(baton_pool_await_termination(broker->pool, NULL), "end of the pool");
@@ -145,8 +147,6 @@ void broker_deinit(struct broker *broker, int status)
 		stats_add_loop(&loops, &broker->loops[i].stats);
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_deinit(&broker->loops[i]);
-	logins_deinit(&broker->logins);
-	passwords_deinit(&broker->passwords);
 	clients_deinit(&broker->clients);
 	matcher_deinit(&broker->matcher);
 	table_deinit(&broker->table);

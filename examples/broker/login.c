@@ -268,6 +268,8 @@ int logins_init(struct logins *logins, struct broker *broker)
 void logins_deinit(struct logins *logins)
 {
 	baton_resource_close(&logins->resource);
+	/* Threads of the pool for slow things may still be at the last of its tasks. */
+	must(baton_resource_await(&logins->resource, NULL), "end of the logins");
 	baton_resource_deinit(&logins->resource);
 	turns_deinit(&logins->turns);
 }

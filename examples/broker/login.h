@@ -36,7 +36,7 @@ struct logins {
 	unsigned int checking; /* in the pool */
 };
 
-/* -ENOMEM: nothing is left. deinit: no connection is left. */
+/* -ENOMEM: nothing is left. deinit: no connection is left; the pools are. */
 int logins_init(struct logins *logins, struct broker *broker);
 void logins_deinit(struct logins *logins);
 

@@ -224,6 +224,8 @@ void passwords_init(struct passwords *passwords, const struct baton_resource_con
 void passwords_deinit(struct passwords *passwords)
 {
 	baton_resource_close(&passwords->resource);
+	/* A thread of the pool for slow things may just be leaving it. */
+	must(baton_resource_await(&passwords->resource, NULL), "end of the passwords");
 	baton_resource_deinit(&passwords->resource);
 	list_destroy(passwords->list);
 	passwords->list = NULL;
