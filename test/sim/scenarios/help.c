@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include <baton/detach.h>
+
 static struct sim_stage stage;
 static struct sim_note *const notes = stage.notes;
 static struct sim_topic *const topic = &stage.topic;
@@ -83,6 +85,92 @@ SIM_SCENARIO(help_await, "a helper and an awaiter", .bound = 1)
 	sim_stage_init(&stage, 10, 64, 2);
 	sim_start(sim_does_wait, &notes[0]);
 	sim_start(await, NULL);
+	sim_drive(stage.manual);
+	over(1, 2);
+}
+
+/* ---- The end of a helper's wait ---- */
+
+static struct baton_detached token;
+
+static void submit_next(struct sim_note *note)
+{
+	sim_require(sim_note_submit(note + 1) == 0);
+}
+
+static void detach(struct sim_note *note)
+{
+	(void)note;
+	sim_require(baton_detach(&token, 0) == 0);
+}
+
+/* The waiter has not entered what is behind the end of its wait. */
+static void left_to_others(const struct sim_note *note)
+{
+	sim_require(note->fate != SIM_RAN || note->runner != sim_thread());
+}
+
+static void await_and_look(void *argument)
+{
+	await(NULL);
+	left_to_others(argument);
+}
+
+SIM_SCENARIO(help_await_behind, "an awaiter leaves what is submitted behind its mark to others")
+{
+	sim_stage_init(&stage, 10, 64, 1);
+	sim_note_init(&notes[1], topic, true);
+	notes[0].body = submit_next;
+	sim_start(await_and_look, &notes[1]);
+	sim_drive(stage.manual);
+	over(0, 2);
+}
+
+static void wait_and_look(void *argument)
+{
+	struct sim_note *note = argument;
+
+	sim_require(baton_future_wait(&note->future) == 0);
+	left_to_others(note + 1);
+}
+
+static void complete(void *argument)
+{
+	(void)argument;
+	sim_require(baton_detached_complete(&token, 0, NULL) == 0);
+}
+
+static void detach_and_complete_elsewhere(struct sim_note *note)
+{
+	detach(note);
+	sim_start(complete, NULL);
+}
+
+SIM_SCENARIO(help_detached, "a helper leaves what is behind its task, which detaches, to others",
+             .bound = 1)
+{
+	baton_detached_init(&token);
+	sim_stage_init(&stage, 10, 64, 2);
+	notes[0].body = detach_and_complete_elsewhere;
+	sim_start(wait_and_look, &notes[0]);
+	sim_drive(stage.manual);
+	over(1, 2);
+}
+
+static void await_in_time(void *argument)
+{
+	struct timespec deadline = sim_in(1000000000);
+	int status = baton_resource_await(&topic->resource, &deadline);
+
+	sim_require(status == 0 || status == -ETIMEDOUT);
+	left_to_others(argument);
+}
+
+SIM_SCENARIO(help_in_time, "an awaiter with a deadline enters nothing, beside a helper", .bound = 1)
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_start(sim_does_wait, &notes[0]);
+	sim_start(await_in_time, &notes[1]);
 	sim_drive(stage.manual);
 	over(1, 2);
 }
