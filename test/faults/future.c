@@ -170,6 +170,7 @@ struct pending {
 	struct baton_resource *resource;
 	struct probe probes[QUEUED];
 	atomic_int posted;
+	atomic_int dropped; /* posts that were cancelled */
 };
 
 /* All in the runner's inbox, nothing of it has begun. */
@@ -180,6 +181,11 @@ static bool is_pending(const struct pending *pending)
 		    atomic_load(&pending->probes[i].cancelled))
 			return false;
 	return true;
+}
+
+static void count_dropped(void *dropped)
+{
+	atomic_fetch_add((atomic_int *)dropped, 1);
 }
 
 static void *cancel_pending(void *arg)
@@ -209,6 +215,7 @@ SCENARIO(cancel, pending)
 		       probe_untouched(&pending.probes[i]));
 	}
 	INSIST(baton_post(&resource, count_up, &pending.posted), true);
+	INSIST(baton_post_or(&resource, count_up, count_dropped, &pending.dropped), true);
 	elsewhere(cancel_pending, &pending);
 	probe_init(&later);
 	INSIST(baton_submit(&resource, &later.task), probe_untouched(&later));
@@ -217,5 +224,6 @@ SCENARIO(cancel, pending)
 		EXPECT(probe_gone(&pending.probes[i]));
 	EXPECT(probe_done(&later));
 	EXPECT(atomic_load(&pending.posted) == 0);
+	EXPECT(atomic_load(&pending.dropped) == 1);
 	resource_end(&resource);
 }
