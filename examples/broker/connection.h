@@ -10,7 +10,7 @@
  *
  * Lifetime and back-pressure are one count. `charges` is what others owe to this connection:
  * itself (until its socket is closed), its session, and the cost of each message that it
- * published and that is still on its way through resources (message.h). Above
+ * published and that no subscriber's socket has been offered yet (message.h). Above
  * CONNECTION_CHARGES_HIGH its socket is not read; at CONNECTION_CHARGES_LOW whoever brought it
  * there has the loop read on. At zero nobody can submit to it any more; its resource closes, and
  * the finaliser, on the loop thread, frees it. What the broker has to say to the client itself,

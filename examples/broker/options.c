@@ -66,12 +66,12 @@ static const char usage_limits[] =
 	"                          (10000)\n"
 	"  --max-filter-bytes BYTES\n"
 	"                          the same, in bytes of memory: a short filter takes some\n"
-	"                          300, each level more 150 (16M)\n"
+	"                          200, each level more 100 (16M)\n"
 	"  --max-retained N        messages; beyond, a message of another topic goes to those\n"
 	"                          who are subscribed, and is not retained (100000)\n"
 	"  --max-retained-bytes BYTES\n"
 	"                          the same, in bytes of memory, of which a small one with its\n"
-	"                          topic takes some 600 (256M)\n"
+	"                          topic takes some 500 (256M)\n"
 	"  --max-inflight N        of QoS 1 and 2, on their way to one subscriber (100)\n"
 	"\n";
 
