@@ -12,9 +12,9 @@ LAYER_1 := atomic.h
 LAYER_2 := futex.c sole.c cpus.c
 LAYER_3 := joblist.h injection.c runqueue.c
 LAYER_4 := thread.c yield.c node.c epoch.c future.c
-LAYER_5 := executor.h guard.h inbox.h barge.c place.c resource.c batch.c tag.c labelled.c \
-	extension.c lane.c loan.c bound.c stats.c run.c marks.c hooks.c drain.c shelf.c \
-	handoff.c help.c cancel.c close.c kick.c blocking.c cycle.c wait.c wait_help.c \
+LAYER_5 := executor.h guard.h inbox.h barge.c place.c backlog.c resource.c batch.c tag.c \
+	labelled.c extension.c lane.c loan.c bound.c stats.c run.c marks.c hooks.c drain.c \
+	shelf.c handoff.c help.c cancel.c close.c kick.c blocking.c cycle.c wait.c wait_help.c \
 	current.c call.c continuation.c trigger.c job.c driven.c manual.c loop.c
 LAYER_6 := spawn.c idle.c vacancy.c crew.c park.c worker.c withdraw.c pool.c pool_stats.c
 LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer_run.c \

@@ -5,6 +5,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "barge.h"
 #include "cycle.h"
 #include "guard.h"
@@ -72,6 +73,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		baton__frame_exit(self, &frame);
 		return true;
 	}
+	baton__index_forget(resource);
 	resource->_list = task;
 	baton__run_on((uint32_t)ran, (uint32_t)count);
 	return true;

@@ -5,6 +5,7 @@
 #include "call.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "barge.h"
 #include "bound.h"
 #include "cycle.h"
@@ -261,6 +262,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 		return -EAGAIN;
 	baton_task_init(&call.task, call_run, &call.future);
 	BATON_ASSERT(baton__ready(resource, &call.task));
+	baton__index_forget(resource);
 	resource->_list = &call.task;
 	if (resource->_stats)
 		count_captured(resource, &call.task);

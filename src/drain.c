@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "bound.h"
 #include "extension.h"
 #include "futex.h"
@@ -47,9 +48,11 @@ void baton__take(struct baton_resource *resource)
 		;
 	first = newest = (struct baton_task *)(word & BATON__TASKS);
 	while (newest) {
-		struct baton_task *next = newest->_next;
+		struct baton_task *next = baton__older(newest);
 
 		count += !baton__is_mark(newest);
+		if (BATON_UNLIKELY(baton__looked(newest)))
+			baton__index(newest, next);
 		newest->_next = oldest;
 		oldest = newest;
 		newest = next;
@@ -65,7 +68,8 @@ void baton__take(struct baton_resource *resource)
 		baton__lanes_take(resource, oldest, word & BATON__ATTENTION);
 		goto out;
 	}
-	/* Not empty only when a mark made the runner look early. */
+	baton__index_forget(resource);
+	/* Mostly empty; and else it has marks only. */
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
@@ -188,6 +192,7 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
                                     struct baton__budget *budget, struct baton__batch *batch)
 {
 	struct baton_task *mark = resource->_list;
+	uintptr_t word = load_relaxed(&resource->_word);
 
 	if (mark->_future == BATON__MARK_SUSPEND) {
 		/* Who has suspended it finds nothing under way. */
@@ -197,9 +202,14 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 		return baton__suspend_here(frame, resource, mark) ? MET_SUSPENDED : MET;
 	}
 	/* A helper cannot release: on a closed resource the last marks stay. */
-	if (budget->borrowed && (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED &&
-	    baton__only_marks(resource) && baton__lanes_empty(resource))
-		return MET_LAST;
+	if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
+	    baton__only_marks(resource) && baton__lanes_empty(resource)) {
+		if (!(word & BATON__TASKS))
+			return MET_LAST;
+		/* There may be tasks behind them, which the look has left there. */
+		baton__take(resource);
+		return MET;
+	}
 	if (mark->_future == BATON__MARK_KICK && too_many_kicks(budget))
 		return MET_LAST;
 	resource->_list = mark->_next;
@@ -210,6 +220,20 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 	else
 		baton__postpone(frame, resource, mark);
 	return MET;
+}
+
+/* The word asks for attention. True: it had it, and all is to be looked at again. */
+static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
+{
+	const struct baton_task *task = resource->_list;
+
+	/* A suspend mark goes first: after it there is another look. */
+	if (task && !baton__lanes(resource))
+		return task->_future != BATON__MARK_SUSPEND && baton__look(resource);
+	if (!(word & BATON__TASKS) && (word & BATON__MODE) != BATON__ATTENTION)
+		return false;
+	baton__take(resource);
+	return true;
 }
 
 /* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
@@ -230,10 +254,8 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 				continue;
 			if (baton__shelf_leave(frame, resource))
 				return true;
-			if (word & BATON__TASKS || (word & BATON__MODE) == BATON__ATTENTION) {
-				baton__take(resource);
+			if (attend(resource, word))
 				continue;
-			}
 			task = resource->_list; /* leaving or not, it puts marks back */
 		}
 		if (!task) {

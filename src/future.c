@@ -159,7 +159,9 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 	bool counted = false;
 
 	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
-	future->_value = value;
+	/* Relaxed: published by [F1]. A canceller may look for its task by the value (backlog.h),
+	 * although it is the submitter, refused, that completes. */
+	store_relaxed(&future->_value, value);
 	future->_status = status;
 	/* Ends: as in claim. */
 	for (;;) {

@@ -7,6 +7,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "extension.h"
 #include "kick.h"
 #include "lane.h"
@@ -156,6 +157,33 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
 	return did;
 }
 
+/* Unlinks and cancels the task or suspend mark, if it is here: else it has been met already. */
+static void unlink_from(struct baton_resource *resource, struct baton_future *future)
+{
+	struct baton_task *task;
+
+	if (baton__lanes(resource)) {
+		baton__take(resource);
+		task = baton__lanes_unlink(resource, future);
+	} else {
+		task = baton__backlog_unlink(resource, future);
+	}
+	if (task) {
+		baton__cancel_task(resource, task);
+		return;
+	}
+	/* Suspend marks are first. */
+	for (struct baton_task **link = &resource->_list;
+	     *link && (*link)->_future == BATON__MARK_SUSPEND; link = &(*link)->_next) {
+		task = *link;
+		if (baton__mark_future(task) != future)
+			continue;
+		*link = task->_next;
+		baton__suspend_cancelled(resource, task);
+		return;
+	}
+}
+
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
                    uint32_t generation)
 {
@@ -168,23 +196,7 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	 * give back its memory. */
 	counted = baton__future_leave(future, generation);
 	baton__frame_push(&frame, resource);
-	baton__take(resource);
-	/* Not there: then it is in the list, or has been met already. */
-	(void)baton__lanes_unlink(resource, future);
-	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
-		struct baton_task *task = *link;
-
-		if (task->_future == future) {
-			*link = task->_next;
-			baton__cancel_task(resource, task);
-			break;
-		}
-		if (task->_future == BATON__MARK_SUSPEND && baton__mark_future(task) == future) {
-			*link = task->_next;
-			baton__suspend_cancelled(resource, task);
-			break;
-		}
-	}
+	unlink_from(resource, future);
 	(void)give_back(&frame, resource, true, false);
 	if (counted)
 		baton__visit_end(resource);

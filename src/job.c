@@ -4,6 +4,8 @@
  */
 #include "place.h"
 
+#include "atomic.h"
+
 static struct baton_plain_job *plain(struct baton_job *job)
 {
 	return baton_container_of(job, struct baton_plain_job, job);
@@ -23,7 +25,7 @@ static void attach(void)
 
 BATON_EXPORT void baton_job_run(struct baton_job *job)
 {
-	if (job->_kind == BATON__JOB_RESOURCE) {
+	if (baton__job_is_resource(job)) {
 		attach();
 		baton__resource_run(job);
 	} else {
@@ -35,16 +37,17 @@ BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 {
 	struct baton__frame frame;
 
-	if (job->_kind == BATON__JOB_RESOURCE)
+	if (baton__job_is_resource(job))
 		attach();
 	else if (!plain(job)->_cancel)
 		return;
 	else
 		(void)baton__thread_attach(); /* without a record nothing can be put off */
 	if (baton__place(NULL) == BATON__LATER) {
-		job->_kind |= BATON__JOB_TO_CANCEL;
+		/* Relaxed: read by this thread alone. */
+		(void)add_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
 		baton__deferred_append(job);
-	} else if (job->_kind == BATON__JOB_RESOURCE) {
+	} else if (baton__job_is_resource(job)) {
 		baton__resource_cancel(job);
 	} else {
 		baton__callback_begin(&frame);

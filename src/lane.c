@@ -6,6 +6,7 @@
 #include "lane.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "bound.h"
 #include "futex.h"
 #include "node.h"
@@ -231,10 +232,12 @@ void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldes
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
-	if (lanes)
+	if (lanes) {
 		lanes->_unsorted = oldest;
-	else
+	} else {
+		baton__index_forget(resource);
 		resource->_list = oldest;
+	}
 }
 
 void baton__lanes_give_back(struct baton_resource *resource)
@@ -367,22 +370,29 @@ void baton__lanes_cancel(struct baton_resource *resource)
 	cancel_lanes(resource);
 }
 
-bool baton__lanes_unlink(struct baton_resource *resource, const struct baton_future *future)
+struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
+                                       const struct baton_future *future)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
-	for (uint32_t i = 0; lanes && i < lanes->_count; i++) {
+	for (uint32_t i = 0; i < lanes->_count; i++) {
 		struct baton_task *before = NULL;
 		size_t place = 0;
 
 		for (struct baton_task *task = lanes->_lanes[i]._head; task;
-		     before = task, task = task->_next, place++) {
-			if (task->_future != future)
-				continue;
-			(void)take_out(resource, i, before, place < lanes->_lanes[i]._older);
-			baton__cancel_task(resource, task);
-			return true;
-		}
+		     before = task, task = task->_next, place++)
+			if (task->_future == future)
+				return take_out(resource, i, before,
+				                place < lanes->_lanes[i]._older);
 	}
-	return false;
+	/* Admitted by its window. */
+	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
+		struct baton_task *task = *link;
+
+		if (task->_future != future)
+			continue;
+		*link = task->_next;
+		return task;
+	}
+	return NULL;
 }

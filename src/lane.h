@@ -54,7 +54,8 @@ bool baton__lanes_idle(const struct baton_resource *resource);
 /* Cancels all tasks; marks stay. */
 void baton__lanes_cancel(struct baton_resource *resource);
 
-/* Unlinks and cancels the task of that future. False: it is not here. */
-bool baton__lanes_unlink(struct baton_resource *resource, const struct baton_future *future);
+/* Unlinks the task of that future. NULL: it is not here. */
+struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
+                                       const struct baton_future *future);
 
 #endif

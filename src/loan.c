@@ -5,6 +5,7 @@
 #include "loan.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "extension.h"
 #include "inbox.h"
 #include "lane.h"
@@ -26,6 +27,7 @@ static void accept(struct baton_resource *resource, struct baton_task *first)
 	struct baton_task *newest;
 
 	if (is_empty(resource, word)) {
+		baton__index_forget(resource);
 		resource->_list = first;
 		return;
 	}

@@ -75,8 +75,6 @@ void baton__after(struct baton_task *after)
 void baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
                      struct baton_task *mark)
 {
-	struct baton_task **end = &frame->after;
-
 	if (mark->_future == BATON__MARK_AWAIT) {
 		struct baton__awaiter *awaiter =
 			baton_container_of(mark, struct baton__awaiter, task);
@@ -85,9 +83,11 @@ void baton__postpone(struct baton__frame *frame, struct baton_resource *resource
 		(void)baton__future_claim(&awaiter->counted.future, &resource->_job._turn);
 	}
 	mark->_next = NULL;
-	while (*end)
-		end = &(*end)->_next;
-	*end = mark;
+	if (frame->after)
+		frame->after_last->_next = mark;
+	else
+		frame->after = mark;
+	frame->after_last = mark;
 }
 
 /* On a closed resource: what comes after the release for good, though a kick has brought work. */

@@ -32,6 +32,16 @@ void baton__deferred_push(struct baton_resource *resource)
 	baton__thread_nudge_for(resource, NULL);
 }
 
+/* Is the job, which has been taken out of the list, to be cancelled? Clears that. */
+static bool was_to_cancel(struct baton_job *job)
+{
+	/* Relaxed: this thread's bit. */
+	if (!(load_relaxed(&job->_kind) & BATON__JOB_TO_CANCEL))
+		return false;
+	(void)sub_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
+	return true;
+}
+
 bool baton__deferred_remove(struct baton_job *job)
 {
 	struct baton__thread *self = baton__self;
@@ -47,7 +57,7 @@ bool baton__deferred_remove(struct baton_job *job)
 			self->deferred = job->_next;
 		if (self->deferred_last == job)
 			self->deferred_last = before;
-		job->_kind &= ~BATON__JOB_TO_CANCEL;
+		(void)was_to_cancel(job);
 		return true;
 	}
 	return false;
@@ -64,12 +74,10 @@ void baton__deferred_run(struct baton__thread *self)
 		struct baton_job *job = self->deferred;
 
 		self->deferred = job->_next;
-		if (job->_kind & BATON__JOB_TO_CANCEL) {
-			job->_kind &= ~BATON__JOB_TO_CANCEL;
+		if (was_to_cancel(job))
 			baton_job_cancel(job);
-		} else {
+		else
 			baton_job_run(job);
-		}
 	}
 	self->deferred_running = false;
 }

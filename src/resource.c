@@ -8,6 +8,7 @@
 #include "resource.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "barge.h"
 #include "bound.h"
 #include "cycle.h"
@@ -106,6 +107,7 @@ static void run_here(struct baton_resource *resource, struct baton_task *first, 
 	if (resource->_stats)
 		baton__stats_captured(resource, counted ? 0 : count);
 	/* One runs at once; several go by their lanes. */
+	baton__index_forget(resource);
 	if (count == 1)
 		resource->_list = first;
 	else

@@ -15,6 +15,7 @@
 #include "shelf.h"
 
 #include "atomic.h"
+#include "backlog.h"
 #include "lane.h"
 #include "place.h"
 
@@ -54,12 +55,9 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 /* What was postponed waits for the true release: it is met again, before all that follows. */
 static void put_back(struct baton__frame *frame, struct baton_resource *resource)
 {
-	struct baton_task **end = &frame->after;
-
-	while (*end)
-		end = &(*end)->_next;
-	*end = resource->_list;
-	resource->_list = frame->after;
+	if (!frame->after)
+		return;
+	baton__list_first(resource, frame->after, frame->after_last);
 	frame->after = NULL;
 }
 

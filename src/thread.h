@@ -58,6 +58,7 @@ struct baton__frame {
 	struct baton_future *future;     /* of the running task, or NULL */
 	void *value;                     /* baton_set_result, or BATON__DETACHED */
 	struct baton_task *after;        /* to be fired after the release: awaits, the finaliser */
+	struct baton_task *after_last;   /* of these, if there is one */
 	struct baton__batch *batch;      /* hooks.h: while a resource with hooks is drained */
 };
 

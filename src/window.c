@@ -24,6 +24,7 @@
 #include <baton/window.h>
 
 #include "atomic.h"
+#include "backlog.h"
 #include "detach.h"
 #include "kick.h"
 #include "resource.h"
@@ -116,6 +117,9 @@ static void keep(struct baton_window *window, struct baton_task *task)
 	bool first = !window->_first;
 
 	task->_next = NULL;
+	/* BL2: it waits elsewhere now. */
+	if (task->_future)
+		store_relaxed(&task->_future->_value, NULL);
 	if (first)
 		window->_first = task;
 	else
@@ -185,7 +189,7 @@ static void admit(struct baton_window *window)
 {
 	struct baton_resource *resource = window->_resource;
 	struct baton_task *admitted = NULL;
-	struct baton_task **end = &admitted;
+	struct baton_task *last = NULL;
 
 	/* Ends with the list, to which only the holder adds. */
 	while (window->_first && room(window)) {
@@ -197,11 +201,14 @@ static void admit(struct baton_window *window)
 		}
 		store_relaxed(&window->_started, window->_started + 1);
 		windowed_of(task)->_admitted = true;
-		*end = task;
-		end = &task->_next;
+		if (last)
+			last->_next = task;
+		else
+			admitted = task;
+		last = task;
 	}
-	*end = resource->_list;
-	resource->_list = admitted;
+	if (admitted)
+		baton__list_first(resource, admitted, last);
 }
 
 /* Under the baton. */

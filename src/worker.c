@@ -320,7 +320,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 	/* Ended by shutdown or shutdown_now, see find. */
 	while ((job = next_job(worker))) {
 		/* A plain job's memory may be reused while it runs. */
-		worker->running = job->_kind == BATON__JOB_RESOURCE ? job : NULL;
+		worker->running = baton__job_is_resource(job) ? job : NULL;
 		/* Before it runs: who sees the job done sees it counted. */
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;

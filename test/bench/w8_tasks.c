@@ -222,4 +222,5 @@ void bench_w8_tasks(void)
 
 	waiting(last);
 	w8_streamed(last);
+	w8_concerned(last > 6 ? 6 : last);
 }

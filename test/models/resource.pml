@@ -815,7 +815,7 @@ borrow:
 unlink:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src help.c:baton__unlink if (task->_future == future) */
+		/* @src help.c:unlink_from task = baton__backlog_unlink(resource, future) */
 		d_step {
 			task = list;
 			end = 0;

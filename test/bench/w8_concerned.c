@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * W8: what concerns one of many queued tasks: each of them holds its resource until it is told,
+ * suspends it, is cancelled by its future, or is awaited in vain. What it costs is to depend on
+ * the number of those concerned alone.
+ */
+#include "w8.h"
+
+#include "team.h"
+#include "watch.h"
+
+#include <baton.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct piece {
+	struct baton_task task;
+	struct baton_future future;
+	struct baton_detached token;
+};
+
+struct scene {
+	struct baton_manual *manual;
+	struct baton_resource_config config;
+	struct baton_resource resource;
+	struct piece *pieces;
+	size_t size; /* of `pieces` */
+	size_t count;
+	size_t ran;
+};
+
+static struct scene scene;
+
+static int runs(struct baton_task *task)
+{
+	(void)task;
+	scene.ran++;
+	return 0;
+}
+
+static int holds(struct baton_task *task)
+{
+	scene.ran++;
+	return baton_detach(&baton_container_of(task, struct piece, task)->token,
+	                    BATON_DETACH_HOLD);
+}
+
+static int suspends(struct baton_task *task)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	(void)task;
+	scene.ran++;
+	return baton_resource_suspend(&scene.resource, &suspension) ||
+	       baton_resource_resume(&suspension);
+}
+
+static void drive_holds(void)
+{
+	(void)baton_manual_run_until_idle(scene.manual);
+	for (size_t i = 0; i < scene.count; i++)
+		(void)baton_detached_complete(&scene.pieces[i].token, 0, NULL);
+}
+
+static void drive_suspends(void)
+{
+	(void)baton_manual_run_until_idle(scene.manual);
+}
+
+static void drive_cancels(void)
+{
+	/* The newest first: the last that a walk would find. */
+	for (size_t i = scene.count; i > 0; i--)
+		(void)baton_future_cancel(&scene.pieces[i - 1].future);
+	scene.ran += scene.count;
+}
+
+/* Suspended, so that the marks of the awaits stay behind the tasks. */
+static void drive_awaits(void)
+{
+	const struct timespec past = {0, 1};
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	(void)baton_resource_suspend(&scene.resource, &suspension);
+	(void)baton_manual_run_until_idle(scene.manual);
+	for (size_t i = 0; i < scene.count; i++)
+		(void)baton_resource_await(&scene.resource, &past);
+	(void)baton_resource_resume(&suspension);
+}
+
+struct way {
+	baton_task_fn fn;
+	void (*drive)(void);
+};
+
+static void run_way(const void *setup, double x, double *values)
+{
+	static struct watch watch;
+	const struct way *way = setup;
+	uint64_t began;
+
+	scene.count = (size_t)x;
+	scene.ran = 0;
+	baton_resource_init(&scene.resource, NULL, NULL, &scene.config, NULL);
+	for (size_t i = 0; i < scene.count; i++) {
+		struct piece *piece = &scene.pieces[i];
+
+		baton_detached_init(&piece->token);
+		baton_future_init(&piece->future);
+		baton_task_init(&piece->task, way->fn, &piece->future);
+	}
+	began = machine_ticks();
+	for (size_t i = 0; i < scene.count; i++)
+		(void)baton_submit_later(&scene.resource, &scene.pieces[i].task);
+	if (way->drive)
+		way->drive();
+	(void)baton_manual_run_until_idle(scene.manual);
+	watch_add(&watch, began);
+	if (scene.ran != scene.count) {
+		fprintf(stderr, "W8: %zu tasks of %zu\n", scene.ran, scene.count);
+		abort();
+	}
+	values[0] = watch_end(&watch, 1) / x;
+}
+
+void w8_concerned(unsigned last)
+{
+	static const char *const metrics[] = {"ns/task", NULL};
+	static const struct way ways[] = {
+		{runs, NULL},          {holds, drive_holds}, {suspends, drive_suspends},
+		{runs, drive_cancels}, {runs, drive_awaits},
+	};
+	static const struct bench_series series[] = {
+		{"queued and run", run_way, &ways[0]},
+		{"each holds, and is completed", run_way, &ways[1]},
+		{"each suspends and resumes", run_way, &ways[2]},
+		{"each cancelled, newest first", run_way, &ways[3]},
+		{"and as many awaits time out", run_way, &ways[4]},
+	};
+	double sizes[8];
+	struct bench_sweep sweep = {
+		.name = "W8: each of many queued tasks is concerned",
+		.axis = "tasks",
+		.xs = sizes,
+		.x_count = w8_powers(sizes, 3, last),
+		.metrics = metrics,
+		.series = series,
+		.series_count = 5,
+		.note = "by one thread",
+	};
+
+	if (!bench_wanted(sweep.name))
+		return;
+	scene.size = (size_t)sizes[sweep.x_count - 1] * sizeof(*scene.pieces);
+	scene.pieces =
+		mmap(NULL, scene.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (scene.pieces == MAP_FAILED || baton_manual_create(&scene.manual)) {
+		printf("\n%s: left out, no memory for it\n", sweep.name);
+		return;
+	}
+	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	scene.config.capture_limit = UINT32_MAX;
+	scene.config.quantum = UINT32_MAX;
+	scene.config.executor = baton_manual_executor(scene.manual);
+	team_pin(0);
+	if (bench_sweep(&sweep))
+		w8_exponents(&sweep, "time");
+	team_unpin();
+	baton_manual_destroy(scene.manual);
+	(void)munmap(scene.pieces, scene.size);
+}
