@@ -402,7 +402,8 @@ deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-
 		models fuzz coverage bench commit
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-$(addprefix build/deps/,build test demo corpus fuzz models coverage bench commit): build/deps/%:
+DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu
+$(DEPS_GROUPS:%=build/deps/%): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \
 		.ci/deps.sh $(DEPS_MODE) $* $(if $(filter bench,$*),|| echo 'Going on without.')

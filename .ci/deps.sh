@@ -6,7 +6,7 @@
 #	deps.sh --check GROUP...	says what is missing, and fails if something is
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
-# fuzz, coverage, bench (the benchmark's peers), commit (the group commit example).
+# fuzz, coverage, bench (the benchmark's peers), commit (the group commit example), qemu (aarch64).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -38,6 +38,7 @@ what_for() # group
 	corpus | fuzz) echo 'fuzzing' ;;
 	models) echo "the protocols' models" ;;
 	coverage) echo 'coverage' ;;
+	qemu) echo 'the tests on aarch64' ;;
 	bench) echo "the benchmark's peers" ;;
 	esac
 }
@@ -142,6 +143,11 @@ for group; do
 		;;
 	fuzz)
 		need_libfuzzer
+		;;
+	qemu)
+		need_command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		[ -e /usr/aarch64-linux-gnu/include/stdio.h ] || need libc6-dev-arm64-cross
+		need_command qemu-aarch64 qemu-user
 		;;
 	coverage)
 		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"

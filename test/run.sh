@@ -7,7 +7,7 @@
 #
 # An executable fails if a test of it fails, if it ends in another way than by its closing line, if
 # it has no tests, or if a sanitizer has left a report. TEST_ARGS: arguments for each executable.
-# ASAN_MORE: further options for AddressSanitizer.
+# ASAN_MORE: further options for AddressSanitizer. RUNNER: words before each executable.
 # Under test/all.sh the sum goes to build/results/LABEL, else to the last line.
 set -u
 
@@ -26,7 +26,7 @@ export UBSAN_OPTIONS="log_path=$reports:print_stacktrace=1"
 [ ! -e test/tsan.supp ] || TSAN_OPTIONS="$TSAN_OPTIONS:suppressions=$PWD/test/tsan.supp"
 
 # ThreadSanitizer dies at its start where mmap is too random; not everywhere may that be changed.
-runner=
+runner=${RUNNER-}
 [ "$label" != check-tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null ||
 	runner="setarch $(uname -m) -R"
 
@@ -60,7 +60,7 @@ for executable; do
 		[ "$lost" -gt 0 ] || why="a sanitizer has reported something"
 	elif [ "$status" -ne 0 ] && [ "$lost" -eq 0 ]; then
 		why="ended with status $status though no test failed"
-	elif [ "$ran" -eq 0 ] && ! "$executable" --list 2>/dev/null | grep -q .; then
+	elif [ "$ran" -eq 0 ] && ! $runner "$executable" --list 2>/dev/null | grep -q .; then
 		why="has no tests"
 	fi
 	if [ -n "$why" ] && [ "$lost" -eq 0 ]; then
