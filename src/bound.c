@@ -153,11 +153,13 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 	struct baton_bound *bound = baton__bound(resource);
 	struct timespec time;
 	struct timespec *deadline = NULL;
+	uint64_t end = UINT64_MAX;
 	int error;
 
-	if (bound->_config->wait_ns) {
-		uint64_t end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
-
+	if (bound->_config->wait_ns)
+		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
+	/* A deadline at the end of time would keep the wait from helping, and hide cycles. */
+	if (end != UINT64_MAX) {
 		time.tv_sec = (time_t)(end / NS_PER_S);
 		time.tv_nsec = (long)(end % NS_PER_S);
 		deadline = &time;

@@ -94,7 +94,7 @@ struct baton_bound_config {
 	void (*high)(struct baton_resource *resource, void *arg);
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
-	uint64_t wait_ns; /* WAIT: at most so long; 0: without end */
+	uint64_t wait_ns; /* WAIT: at most so long; 0, BATON_NEVER: without end */
 };
 
 /* No limit, REFUSE, nothing exempt, no watermarks. */

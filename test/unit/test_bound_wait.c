@@ -194,9 +194,10 @@ static void *crossing_main(void *arg)
 	return (void *)(intptr_t)baton_submit(&crossing->own->resource, &crossing->task);
 }
 
-Test(bound_wait, of_two_tasks_that_wait_for_each_others_room_one_is_refused, .timeout = 10)
+/* Each of two tasks fills its own resource, and waits for room in the other's. */
+static void cross(uint64_t wait_ns)
 {
-	struct scene *scenes[2] = {begin(0, false), begin(0, false)};
+	struct scene *scenes[2] = {begin(wait_ns, false), begin(wait_ns, false)};
 	struct crossing crossings[2];
 	pthread_barrier_t both_full;
 	pthread_t threads[2];
@@ -213,6 +214,17 @@ Test(bound_wait, of_two_tasks_that_wait_for_each_others_room_one_is_refused, .ti
 	cr_assert_eq(crossings[0].result + crossings[1].result, -EDEADLK);
 	for (int i = 0; i < 2; i++)
 		end(scenes[i]);
+}
+
+Test(bound_wait, of_two_tasks_that_wait_for_each_others_room_one_is_refused, .timeout = 10)
+{
+	cross(0);
+}
+
+Test(bound_wait, a_wait_for_ever_is_a_wait_without_a_deadline, .timeout = 5)
+{
+	cross(BATON_NEVER);
+	cross(BATON_NEVER - 1);
 }
 
 Test(bound_wait, a_batch_that_never_fits_is_refused_at_once, .timeout = 10)
