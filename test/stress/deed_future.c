@@ -223,7 +223,7 @@ void deed_await(struct site *site)
 	actor_busy("await", site->number);
 	error = note_end(note, baton_resource_await(&site->resource, for_ever ? NULL : &deadline));
 	actor_idle();
-	/* With a deadline, what a helper holds below the task that it has entered does not count. */
+	/* With a deadline, what a helper holds below the task that it has entered is not seen. */
 	if (held && error != -EDEADLK && (for_ever || error != -ETIMEDOUT))
 		report(note, NULL, "await from inside: %d", error);
 	if (error == 0 || (error == -EDEADLK && deed_deadlock_ok(note) && held))
