@@ -97,6 +97,21 @@ static inline void mark_step_init(struct mark_step *step, struct scene *scene, i
 	step->number = number;
 }
 
+static inline void mark_step_init_bytes(struct mark_step *step, struct scene *scene, int number,
+                                        unsigned lane, uint32_t bytes)
+{
+	mark_step_init(step, scene, number, lane, NULL);
+	baton_labelled_set_bytes(&step->labelled, bytes);
+}
+
+static inline struct baton_bound_counts scene_counts(const struct scene *scene)
+{
+	struct baton_bound_counts counts;
+
+	baton_bound_read(&scene->bound, &counts);
+	return counts;
+}
+
 static inline int mark_step_submit(struct mark_step *step, struct scene *scene)
 {
 	return baton_submit(&scene->resource, &step->labelled.task);

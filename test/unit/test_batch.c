@@ -104,6 +104,56 @@ Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
 	resource_end(&resource);
 }
 
+Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
+{
+	for (int with = 0; with < 3; with++) {
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+		struct baton_future future = BATON_FUTURE_INIT;
+		struct journal journal = {0};
+		struct baton_task *tasks[3];
+		struct step steps[3];
+		struct step first;
+
+		step_init(&first, &journal, 0, NULL);
+		for (int i = 0; i < 3; i++)
+			step_init(&steps[i], &journal, i + 1, i == with ? &future : NULL);
+		tasks_of(steps, 3, tasks);
+		/* The short path is for what has been used before. */
+		cr_assert_eq(baton_submit(&resource, &first.task), 0);
+		cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
+		cr_assert(journal_counts_up(&journal, 0, 4));
+		cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+		resource_end(&resource);
+	}
+}
+
+Test(batch, a_refused_one_leaves_alone_what_is_bound_elsewhere, .timeout = 10)
+{
+	for (int with = 0; with < 3; with++) {
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+		struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+		struct baton_future future = BATON_FUTURE_INIT;
+		struct journal journal = {0};
+		struct occupant occupant;
+		struct baton_task *tasks[3];
+		struct step steps[4];
+
+		step_init(&steps[3], &journal, 3, &future);
+		occupy(&occupant, &other);
+		cr_assert_eq(baton_submit(&other, &steps[3].task), 0);
+		for (int i = 0; i < 3; i++)
+			step_init(&steps[i], &journal, i, i == with ? &future : NULL);
+		tasks_of(steps, 3, tasks);
+		cr_assert_eq(baton_submit_batch(&resource, tasks, 3), -EINVAL);
+		cr_assert_eq(journal.count, 0);
+		cr_assert_eq(baton_future_cancel(&future), 0, "it is bound as it was");
+		release(&occupant);
+		cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+		resource_end(&resource);
+		resource_end(&other);
+	}
+}
+
 /* Under contention: what the resource guards is the batch that is under way. */
 enum { MEMBERS = 5 };
 

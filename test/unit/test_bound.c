@@ -3,21 +3,6 @@
 #include "labels.h"
 #include "stash.h"
 
-static void init_bytes(struct mark_step *step, struct scene *scene, int number, unsigned lane,
-                       uint32_t bytes)
-{
-	mark_step_init(step, scene, number, lane, NULL);
-	baton_labelled_set_bytes(&step->labelled, bytes);
-}
-
-static struct baton_bound_counts read_counts(const struct scene *scene)
-{
-	struct baton_bound_counts counts;
-
-	baton_bound_read(&scene->bound, &counts);
-	return counts;
-}
-
 Test(bound, refuses_what_is_too_much_and_leaves_it_untouched, .timeout = 10)
 {
 	struct scene *scene = scene_create();
@@ -31,12 +16,12 @@ Test(bound, refuses_what_is_too_much_and_leaves_it_untouched, .timeout = 10)
 		mark_step_init(&steps[i], scene, i, 0, &futures[i]);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), i < 2 ? 0 : -EAGAIN);
 	}
-	cr_assert_eq(read_counts(scene).tasks, 2);
-	cr_assert_eq(read_counts(scene).refused, 2);
+	cr_assert_eq(scene_counts(scene).tasks, 2);
+	cr_assert_eq(scene_counts(scene).refused, 2);
 	cr_assert_eq(baton_future_poll(&futures[2]), BATON_PENDING);
 	cr_assert_eq(baton_future_cancel(&futures[2]), -EINVAL, "bound to nothing");
 	release(&scene->occupant);
-	cr_assert_eq(read_counts(scene).tasks, 0);
+	cr_assert_eq(scene_counts(scene).tasks, 0);
 	cr_assert_eq(mark_step_submit(&steps[2], scene), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 0, 1, 2));
 	cr_assert_eq(resource_counts(&scene->stats).submitted, 4);
@@ -62,7 +47,7 @@ Test(bound, counts_tasks_of_every_kind_and_none_that_runs_at_once, .timeout = 10
 		cr_assert_eq(baton_call(&scene->resource, add_one, &ran, NULL), 0);
 		cr_assert_eq(baton_post(&scene->resource, add_one, &ran), 0);
 	}
-	cr_assert_eq(read_counts(scene).tasks, 0);
+	cr_assert_eq(scene_counts(scene).tasks, 0);
 	occupy(&scene->occupant, &scene->resource);
 	cr_assert_eq(baton_post(&scene->resource, add_one, &ran), 0);
 	cr_assert_eq(baton_async(&scene->resource, add_one, &ran, &future), 0);
@@ -93,9 +78,9 @@ Test(bound, a_batch_is_accepted_or_refused_as_a_whole, .timeout = 10)
 		if (busy)
 			occupy(&scene->occupant, &scene->resource);
 		cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 4), -EAGAIN);
-		cr_assert_eq(read_counts(scene).tasks, 0);
+		cr_assert_eq(scene_counts(scene).tasks, 0);
 		cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 3), 0);
-		cr_assert_eq(read_counts(scene).tasks, busy ? 3 : 0);
+		cr_assert_eq(scene_counts(scene).tasks, busy ? 3 : 0);
 		if (busy) {
 			cr_assert_eq(mark_step_submit(&steps[3], scene), -EAGAIN);
 			release(&scene->occupant);
@@ -116,11 +101,11 @@ Test(bound, bytes_count_beside_tasks, .timeout = 10)
 	scene_begin(scene, 0, true);
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 5; i++) {
-		init_bytes(&steps[i], scene, i, 0, bytes[i]);
+		mark_step_init_bytes(&steps[i], scene, i, 0, bytes[i]);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), status[i]);
 	}
-	cr_assert_eq(read_counts(scene).bytes, (uint64_t)UINT32_MAX + 50);
-	cr_assert_eq(read_counts(scene).tasks, 3);
+	cr_assert_eq(scene_counts(scene).bytes, (uint64_t)UINT32_MAX + 50);
+	cr_assert_eq(scene_counts(scene).tasks, 3);
 	release(&scene->occupant);
 	cr_assert(JOURNAL_IS(&scene->journal, 0, 1, 3));
 	scene_end(scene);
@@ -149,7 +134,7 @@ Test(bound, the_newest_is_complete_before_its_submit_returns, .timeout = 10)
 	cr_assert_eq(baton_tag_held(&tag), 1);
 	cr_assert_eq(baton_post(&scene->resource, add_one, &ran), 0);
 	cr_assert_eq(baton_call(&scene->resource, add_one, &ran, NULL), -ECANCELED);
-	cr_assert_eq(read_counts(scene).dropped, 5);
+	cr_assert_eq(scene_counts(scene).dropped, 5);
 	release(&scene->occupant);
 	cr_assert_eq(ran, 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 0));
@@ -176,7 +161,7 @@ Test(bound, the_oldest_of_its_lane_goes_for_a_newer_one, .timeout = 10)
 	/* 5 is alone in its lane: nobody goes for it but itself. */
 	cr_assert(JOURNAL_IS(&scene->cancelled, 0, 1, 5));
 	cr_assert(JOURNAL_IS(&scene->journal, 2, 3, 4));
-	cr_assert_eq(read_counts(scene).dropped, 3);
+	cr_assert_eq(scene_counts(scene).dropped, 3);
 	scene_end(scene);
 }
 
@@ -195,7 +180,7 @@ Test(bound, the_lowest_lane_gives_way_and_exempt_ones_do_not, .timeout = 10)
 		mark_step_init(&steps[i], scene, i, lanes[i], NULL);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
-	cr_assert_eq(read_counts(scene).tasks, 6);
+	cr_assert_eq(scene_counts(scene).tasks, 6);
 	release(&scene->occupant);
 	cr_assert(JOURNAL_IS(&scene->cancelled, 0, 1, 4, 7));
 	cr_assert(JOURNAL_IS(&scene->journal, 5, 6, 2, 3));
@@ -215,7 +200,7 @@ Test(bound, exempt_lanes_are_not_refused, .timeout = 10)
 		mark_step_init(&steps[i], scene, i, (unsigned)i % 2, NULL);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), i < 3 ? 0 : -EAGAIN);
 	}
-	cr_assert_eq(read_counts(scene).tasks, 1);
+	cr_assert_eq(scene_counts(scene).tasks, 1);
 	release(&scene->occupant);
 	scene_end(scene);
 }
@@ -240,86 +225,42 @@ Test(bound, room_comes_back_by_every_way_out, .timeout = 10)
 		cr_assert_eq(baton_post(&scene->resource, add_one, NULL), -EAGAIN);
 		if (way == 0) {
 			cr_assert_eq(baton_future_cancel(&futures[1]), 0);
-			cr_assert_eq(read_counts(scene).tasks, 2);
+			cr_assert_eq(scene_counts(scene).tasks, 2);
 		}
 		if (way == 1)
 			cr_assert_eq(baton_resource_cancel_pending(&scene->resource), 0);
 		if (way == 2)
 			baton_job_cancel(atomic_load(&stash.jobs[stash.next++]));
 		stash_run(&stash);
-		cr_assert_eq(read_counts(scene).tasks, 0);
+		cr_assert_eq(scene_counts(scene).tasks, 0);
 	}
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	mark_step_init(&steps[0], scene, 0, 0, NULL);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), -ESHUTDOWN);
-	cr_assert_eq(read_counts(scene).tasks, 0);
+	cr_assert_eq(scene_counts(scene).tasks, 0);
 	scene_end(scene);
 }
 
-/* Watermarks write what they see into the journal: 1000 + and 2000 + what waits. */
-static void rises(struct baton_resource *resource, void *arg)
-{
-	struct scene *scene = arg;
-
-	MUST(baton_held(resource));
-	journal_add(&scene->cancelled, 1000 + (int)read_counts(scene).tasks);
-}
-
-static void falls(struct baton_resource *resource, void *arg)
-{
-	struct scene *scene = arg;
-
-	MUST(baton_held(resource));
-	journal_add(&scene->cancelled, 2000 + (int)read_counts(scene).tasks);
-}
-
-Test(bound, watermarks_are_told_in_turn_under_the_baton, .timeout = 10)
+Test(bound, the_bytes_of_a_labelled_post_count, .timeout = 10)
 {
 	struct scene *scene = scene_create();
-	struct mark_step steps[8];
+	struct baton_label label = {.bytes = 60};
+	int ran = 0;
 
-	scene->limits.tasks_high = 4;
-	scene->limits.tasks_low = 1;
-	scene->limits.high = rises;
-	scene->limits.low = falls;
-	scene->limits.arg = scene;
-	scene_begin(scene, 2, true);
-	for (int round = 0; round < 2; round++) {
-		occupy(&scene->occupant, &scene->resource);
-		for (int i = 0; i < 6; i++) {
-			mark_step_init(&steps[i], scene, i, 0, NULL);
-			cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
-		}
-		release(&scene->occupant);
-	}
-	cr_assert(JOURNAL_IS(&scene->cancelled, 1006, 2001, 1006, 2001));
-	/* Three are not enough. */
-	occupy(&scene->occupant, &scene->resource);
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
-	release(&scene->occupant);
-	cr_assert_eq(scene->cancelled.count, 4);
-	scene_end(scene);
-}
-
-Test(bound, watermarks_in_bytes, .timeout = 10)
-{
-	struct scene *scene = scene_create();
-	struct mark_step steps[3];
-
-	scene->limits.bytes_high = 100;
-	scene->limits.bytes_low = 10;
-	scene->limits.high = rises;
-	scene->limits.low = falls;
-	scene->limits.arg = scene;
+	scene->limits.bytes_max = 100;
 	scene_begin(scene, 0, true);
 	occupy(&scene->occupant, &scene->resource);
-	for (int i = 0; i < 3; i++) {
-		init_bytes(&steps[i], scene, i, 0, i == 1 ? 90 : 10);
-		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
-	}
+	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(scene_counts(scene).bytes, 60);
+	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EAGAIN);
+	label.bytes = 40;
+	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(scene_counts(scene).bytes, 100);
+	label.bytes = 1;
+	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EAGAIN);
 	release(&scene->occupant);
-	cr_assert(JOURNAL_IS(&scene->cancelled, 1003, 2001));
+	cr_assert_eq(ran, 2);
+	cr_assert_eq(scene_counts(scene).bytes, 0);
 	scene_end(scene);
 }
 

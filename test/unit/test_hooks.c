@@ -3,6 +3,22 @@
 #include "ledger.h"
 #include "stash.h"
 
+struct sleeper {
+	struct entry entry;
+	pthread_t thread;
+	atomic_int tid;
+	int result;
+};
+
+static void *sleeper_main(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	atomic_store(&sleeper->tid, thread_id());
+	sleeper->result = baton_future_wait(&sleeper->entry.future);
+	return NULL;
+}
+
 Test(hooks, a_task_by_itself_is_a_batch, .timeout = 10)
 {
 	struct ledger ledger;
@@ -341,5 +357,34 @@ Test(hooks, a_cancelled_task_begins_no_batch, .timeout = 10)
 	stash_run(&stash);
 	cr_assert_eq(ledger.begun, 0);
 	cr_assert_eq(baton_future_poll(&entry.future), BATON_CANCELLED);
+	resource_end(&ledger.resource);
+}
+
+/* More sleepers than are woken in one go. */
+Test(hooks, a_batch_wakes_all_who_sleep, .timeout = 20)
+{
+	enum { SLEEPERS = 100 };
+	struct ledger ledger;
+	static struct sleeper sleepers[SLEEPERS];
+	struct occupant occupant;
+
+	ledger_init(&ledger, NULL);
+	occupy(&occupant, &ledger.resource);
+	for (int i = 0; i < SLEEPERS; i++) {
+		sleepers[i] = (struct sleeper){.result = -1};
+		entry_init(&sleepers[i].entry, &ledger, true);
+		cr_assert_eq(baton_submit(&ledger.resource, &sleepers[i].entry.task), 0);
+		sleepers[i].thread = thread_start(sleeper_main, &sleepers[i]);
+	}
+	for (int i = 0; i < SLEEPERS; i++) {
+		until_at_least(&sleepers[i].tid, 1);
+		until_asleep(atomic_load(&sleepers[i].tid));
+	}
+	release(&occupant);
+	for (int i = 0; i < SLEEPERS; i++) {
+		thread_join(sleepers[i].thread);
+		cr_assert_eq(sleepers[i].result, 0);
+	}
+	cr_assert(ledger_balanced(&ledger));
 	resource_end(&ledger.resource);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The ways in which a pool ends: what runs, what is refused, what is given back. */
 #include "pool_support.h"
+#include "thread.h"
+
+#include <baton/blocking.h>
 
 Test(pool_end, runs_what_was_accepted_before_destroy, .timeout = 10)
 {
@@ -299,4 +302,32 @@ Test(pool_end, does_not_come_while_a_withdrawer_has_jobs_in_its_hands, .timeout 
 		}
 		cr_assert_eq(baton_pool_destroy(pool), 0);
 	}
+}
+
+static void *same_member(void *arg)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct step step;
+
+	step_init(&step, &journal, 0, NULL);
+	MUST(baton_submit(&resource, &step.task) == 0);
+	/* A bracket and a wait ask the executor whose thread this is. */
+	baton_blocking_begin();
+	baton_blocking_end();
+	return baton__self->member == arg ? arg : NULL;
+}
+
+Test(pool_end, a_later_thread_with_a_workers_record_is_none_of_its, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(1);
+	const struct baton_executor *executor = baton_pool_executor(pool);
+	const struct baton__thread *records = baton__thread_first();
+	pthread_t thread;
+
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	for (const struct baton__thread *record = records; record; record = record->next)
+		cr_assert_neq((const void *)record->member, (const void *)executor);
+	thread = thread_start(same_member, (void *)(uintptr_t)executor);
+	cr_assert_null(thread_join(thread));
 }

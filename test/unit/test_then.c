@@ -146,6 +146,32 @@ Test(then, a_refused_task_without_future_is_told_to_the_config, .timeout = 10)
 	cr_assert_eq(journal.count, 0);
 }
 
+Test(then, a_task_whose_future_is_bound_elsewhere_leaves_it_alone, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_continuation continuation;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[2];
+
+	for (int i = 0; i < 2; i++)
+		step_init(&steps[i], &journal, i, &future);
+	occupy(&occupant, &other);
+	cr_assert_eq(baton_submit(&other, &steps[0].task), 0);
+	baton_continuation_task(&continuation, &resource, &steps[1].task);
+	baton_future_then(&promise, &continuation);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	release(&occupant);
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+	resource_end(&other);
+}
+
 static int job_runs, job_cancels;
 
 static void job_run(struct baton_plain_job *job)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ends of time and of a wheel: what is armed for ever, closed wheels, a thread's own wheel. */
+#include "timer.h"
+
 #include "timer_support.h"
 
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL, NULL);
@@ -122,6 +124,97 @@ Test(timer_end, repetition_stops_at_the_end_of_time, .timeout = 5)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(baton_timer_stop(&bells[i].timer), BATON_TIMER_PENDING);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
+/* The next longer period is for ever. */
+Test(timer_end, the_longest_period_ends, .timeout = 5)
+{
+	const uint64_t longest = (UINT64_MAX >> BATON__REPEAT_SHIFT) - 1;
+
+	for (int beyond = 0; beyond < 2; beyond++) {
+		struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+		struct bell bell;
+
+		bell_init(&bell, timers, &resource);
+		cr_assert_eq(baton_timer_arm_every(&bell.timer, 1, longest + (unsigned)beyond,
+		                                   BATON_TIMER_CATCH_UP),
+		             0);
+		cr_assert_eq(baton_timers_advance_to(timers, longest), 1);
+		/* Deadlines as distant as this are rounded up to a microsecond. */
+		cr_assert_eq(baton_timers_advance_to(timers, longest + 1 + TICK), !beyond);
+		cr_assert_eq(baton_timers_advance_to(timers, BATON_NEVER - 1), beyond ? 0 : 2);
+		cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+	}
+}
+
+Test(timer_end, a_tick_is_the_resolution_rounded_down_to_a_power_of_two, .timeout = 5)
+{
+	static const struct {
+		uint64_t resolution_ns;
+		unsigned shift;
+	} rows[] = {
+		{1, 10},
+		{1023, 10},
+		{1024, 10},
+		{1500, 10},
+		{2047, 10},
+		{2048, 11},
+		{2049, 11},
+		{1000000, 19},
+		{(UINT64_C(1) << 40) - 1, 39},
+		{0, 20},
+		{UINT64_C(1) << 40, 40},
+		{UINT64_C(1) << 41, 40},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+		struct baton_timers *timers;
+
+		config.source = BATON_TIMERS_POLL;
+		config.resolution_ns = rows[i].resolution_ns;
+		cr_assert_eq(baton_timers_create(&timers, &config), 0);
+		cr_assert_eq(timers->shift, rows[i].shift, "row %zu: %u", i,
+		             (unsigned)timers->shift);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+	}
+}
+
+Test(timer_end, lateness_is_counted_in_powers_of_two, .timeout = 5)
+{
+	static const struct {
+		uint64_t late_ns;
+		unsigned bucket;
+	} rows[] = {
+		{0, 0},
+		{999, 0},
+		{1000, 1},
+		{1999, 1},
+		{2000, 2},
+		{3999, 2},
+		{4000, 3},
+		{UINT64_C(4194303999), 22},
+		{UINT64_C(4194304000), 23},
+		{UINT64_C(8388608000), 23},
+		{UINT64_C(1) << 50, 23},
+		{BATON_NEVER - 1, 23},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+		struct bell bell;
+
+		bell_init(&bell, timers, &resource);
+		cr_assert_eq(baton_timers_advance_to(timers, rows[i].late_ns), 0);
+		cr_assert_eq(baton_timer_arm_at(&bell.timer, 0), 0);
+		cr_assert_eq(baton_timers_advance(timers, 0), 1);
+		for (unsigned b = 0; b < BATON_TIMERS_LATE_BUCKETS; b++)
+			cr_assert_eq(stats_of(timers).late[b], b == rows[i].bucket, "row %zu: %u",
+			             i, b);
+		cr_assert_eq(stats_of(timers).dropped, 0);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+	}
 }
 
 static int end_own_wheel(struct bell *bell)

@@ -35,6 +35,22 @@ Test(trigger, a_thousand_fires_at_a_busy_resource_are_one_run, .timeout = 10)
 	cr_assert_eq(bell.fires, 1000);
 }
 
+Test(trigger, one_fire_is_pending_until_its_run, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct occupant occupant;
+	struct bell bell;
+
+	bell_init(&bell, &resource);
+	occupy(&occupant, &resource);
+	cr_assert_not(baton_trigger_pending(&bell.trigger));
+	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
+	cr_assert(baton_trigger_pending(&bell.trigger));
+	release(&occupant);
+	cr_assert_not(baton_trigger_pending(&bell.trigger));
+	resource_end(&resource);
+}
+
 Test(trigger, fired_while_it_runs_it_runs_exactly_once_more, .timeout = 10)
 {
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
