@@ -242,10 +242,10 @@ size_t baton__cpus_allowed(void)
 	return 1;
 }
 
-size_t baton__cpus_available(void)
+size_t baton__cpus_available(const char *root)
 {
 	size_t allowed = baton__cpus_allowed();
-	size_t quota = baton__cpus_quota("");
+	size_t quota = baton__cpus_quota(root);
 
 	return quota && quota < allowed ? quota : allowed;
 }
@@ -256,7 +256,7 @@ size_t baton__cpus_known(void)
 	uint32_t cpus = load_relaxed(&known);
 
 	if (!cpus) {
-		cpus = (uint32_t)baton__cpus_available();
+		cpus = (uint32_t)baton__cpus_available("");
 		/* Relaxed: nothing hangs on it, and every thread finds the same. */
 		store_relaxed(&known, cpus);
 	}

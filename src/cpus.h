@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* The smaller of the CPUs that it may run on and its cgroup's quota, rounded up; at least 1. */
-size_t baton__cpus_available(void);
+/* The smaller of the CPUs that it may run on and its quota below `root`; at least 1. */
+size_t baton__cpus_available(const char *root);
 
-/* The same, as it was at the first call: cheap from the second on. */
+/* The same for root "", as it was at the first call: cheap from the second on. */
 size_t baton__cpus_known(void);
 
 /* The CPUs that the calling thread may run on; at least 1. */

@@ -264,7 +264,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	error = check(options);
 	if (error)
 		return error;
-	count = options->workers ? options->workers : baton__cpus_available();
+	count = options->workers ? options->workers : baton__cpus_available("");
 	if (count > BATON_POOL_WORKERS_MAX)
 		count = BATON_POOL_WORKERS_MAX;
 	pool = allocate(options, count);

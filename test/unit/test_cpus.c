@@ -53,8 +53,8 @@ static void put(const char *path, const char *content)
 Test(cpus, finds_at_least_one)
 {
 	cr_assert_geq(baton__cpus_allowed(), 1);
-	cr_assert_geq(baton__cpus_available(), 1);
-	cr_assert_leq(baton__cpus_available(), baton__cpus_allowed());
+	cr_assert_geq(baton__cpus_available(""), 1);
+	cr_assert_leq(baton__cpus_available(""), baton__cpus_allowed());
 }
 
 Test(cpus, follows_the_affinity_of_the_thread)
@@ -69,7 +69,7 @@ Test(cpus, follows_the_affinity_of_the_thread)
 			CPU_SET(i, &one);
 	MUST(sched_setaffinity(0, sizeof(one), &one) == 0);
 	cr_assert_eq(baton__cpus_allowed(), 1);
-	cr_assert_eq(baton__cpus_available(), 1);
+	cr_assert_eq(baton__cpus_available(""), 1);
 }
 
 Test(cpus, sees_no_quota_where_there_are_no_cgroups)
@@ -124,4 +124,22 @@ Test(cpus, sees_no_quota_where_it_is_not_told_its_cgroup)
 	put("/proc/self/mountinfo", V2_MOUNT);
 	put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
 	cr_assert_eq(baton__cpus_quota(root), 0);
+}
+
+Test(cpus, the_smaller_of_quota_and_affinity_is_available)
+{
+	const size_t allowed = baton__cpus_allowed();
+	const struct {
+		size_t quota; /* 0: none */
+		size_t available;
+	} rows[] = {{0, allowed}, {1, 1}, {allowed, allowed}, {allowed + 1, allowed}};
+	char line[64];
+
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(line, sizeof(line), "%zu 100\n", rows[i].quota * 100);
+		put("/sys/fs/cgroup/a/cpu.max", line);
+		cr_assert_eq(baton__cpus_available(root), rows[i].available, "row %zu", i);
+	}
 }
