@@ -84,6 +84,12 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	complains("--max-packet nothing", "--max-packet");
 	complains("--max-queued -1", "--max-queued");
 	complains("--max-inflight 0", "--max-inflight");
+	complains("--max-buffered 1025G", "1025G");
+	complains("--max-buffered 1KK", "1KK");
+	complains("--max-buffered K", "--max-buffered");
+	/* What it is times its suffix is 1 GiB modulo 2^64. */
+	complains("--max-buffered 17179869185G", "17179869185G");
+	complains("--max-buffered 18446744073709551616", "18446744073709551616");
 	complains("--deny-subscribe a/#/b", "a/#/b");
 	complains("--log-level loud", "loud");
 	complains("something", "something");

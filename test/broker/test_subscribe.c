@@ -242,6 +242,19 @@ STORY(subscribe_is_refused_where_denied, .mosquitto = "needs a plugin for it")
 	expect_silence(client, 200);
 }
 
+/* Of 128 levels, which is the most, and of one more. */
+STORY(subscribe_is_refused_with_too_many_levels, .mosquitto = "has another limit")
+{
+	struct client *client = join("client clean");
+	char deep[2 * 127 + 1];
+
+	for (size_t i = 0; i < 127; i++)
+		memcpy(deep + 2 * i, "a/", 2);
+	deep[2 * 127] = '\0';
+	say(client, "SUBSCRIBE 3 ^%sa:1 ^%sa/a:1", deep, deep);
+	expect(client, "SUBACK 3 1 128");
+}
+
 /* Filters without the story's name in front, all in one packet. */
 static void subscribe_to_many(struct client *client, const char *format, unsigned int count)
 {
