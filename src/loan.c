@@ -18,23 +18,30 @@ static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 }
 
 /*
- * Accepts the chain. Linearisation point: the caller's look at the word of an open resource. A
- * close that has come since then comes after the chain. The holder.
+ * Accepts the chain; linearisation point: the look at the word, or the push, if something waits.
+ * False: the resource is closed, and what waits may end in its finaliser. The holder.
  */
-static void accept(struct baton_resource *resource, struct baton_task *first)
+static bool accept(struct baton_resource *resource, struct baton_task *first)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 	struct baton_task *newest;
 
 	if (is_empty(resource, word)) {
+		/* A close since the caller's look at the word comes after the chain. */
 		baton__index_forget(resource);
 		resource->_list = first;
-		return;
+		return true;
 	}
 	newest = baton__reversed(first);
 	/* Ends: each failure is another's push, or a close. */
-	while (!baton__push(resource, &word, newest, first))
-		;
+	do {
+		if ((word & BATON__MODE) == BATON__CLOSED) {
+			(void)baton__reversed(newest);
+			return false;
+		}
+		first->_next = NULL;
+	} while (!baton__push(resource, &word, newest, first));
+	return true;
 }
 
 static bool any_left(const struct baton_resource *resource)
@@ -97,7 +104,10 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 	if (!baton__capture_limit(resource) || !baton__borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
-	accept(resource, first);
+	if (!accept(resource, first)) {
+		baton__give_back(&frame, resource);
+		return false;
+	}
 	stay(&frame, resource, count);
 	baton__deferred_check(baton__self);
 	return true;

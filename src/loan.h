@@ -39,8 +39,8 @@ BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
 
 /*
  * Borrows the baton, accepts the chain (oldest first, `count` tasks, ready), runs tasks, and gives
- * the baton back. False: the resource is queued no more, or must not run here; nothing has been
- * done.
+ * the baton back. False: the resource is queued no more, is closed, or must not run here; nothing
+ * has been done.
  */
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
 

@@ -18,7 +18,8 @@
  *
  * Configuration: SUBMITTERS, TASKS (each), EXECUTORS, CAPTURE (limit), QUANTUM, HELPERS, ROUNDS
  * (looks of a helper), VISITED (the task whose future has visitors), CANCELLER, MARK (a cancel
- * mark), FINAL_CLOSE or AWAIT_CLOSE, REFUSALS (of the executor). LIVE: the property live.
+ * mark), FINAL_CLOSE or AWAIT_CLOSE, REFUSALS (of the executor), LOANS (by submitters that find it
+ * queued). LIVE: the property live.
  */
 #ifndef SUBMITTERS
 #define SUBMITTERS 2
@@ -103,6 +104,9 @@ byte next[ALL + 4];
 byte future[ALL + 4];
 byte queued;   /* entries of the job in the executor's queue */
 byte refusals = REFUSALS;
+#ifdef LOANS
+byte loans = LOANS; /* still to be taken */
+#endif
 
 /* What is asserted about. */
 byte holder;            /* who has the baton: 0 or its process */
@@ -114,7 +118,7 @@ byte before;            /* tasks accepted before the await */
 byte finals;            /* runs of the finaliser */
 bool over;              /* closing has come to its end */
 bool freed;             /* the memory of the resource */
-byte calls;             /* of submit with a future that has been bound, before they publish */
+byte calls;             /* of submit that touch the resource again before they publish */
 
 #if defined(FINAL_CLOSE) || defined(AWAIT_CLOSE)
 #define CLOSING 1
@@ -264,6 +268,14 @@ submit:
 		:: else
 		fi;
 		if
+#ifdef LOANS
+		/* @src loan.h:baton__loan_due
+		 * (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED */
+		:: word & BUSY && loans && (turn & PHASE) == QUEUED ->
+			loans--;
+			calls++;
+			goto lend
+#endif
 		:: word & BUSY ->
 			/* @src inbox.h:baton__push
 			 * cas_release(&resource->_word, word, (uintptr_t)newest */
@@ -285,6 +297,51 @@ submit:
 		budget = CAPTURE;
 		goto drain
 	}
+
+#ifdef LOANS
+lend:
+	atomic {
+		assert(!freed);
+		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		if
+		:: (turn & PHASE) != QUEUED -> calls--; goto submit
+		:: else
+		fi;
+		turn = (turn & ~PHASE) | HELPED | TOUCHED;
+		take_baton();
+		borrowed = true;
+		budget = UNLIMITED
+	}
+	atomic {
+		/* @src loan.c:accept uintptr_t word = load_relaxed(&resource->_word) */
+#ifdef BREAK_LOAN_OVERTAKES
+		seen = 0;
+#else
+		seen = TOP(word);
+#endif
+		calls--;
+		if
+		:: !list && !seen -> accept(mine)
+		:: else -> goto lend_push
+		fi
+	}
+	/* @src loan.c:accept resource->_list = first */
+	next[mine] = 0;
+	atomic {
+		list = mine;
+		mine++;
+		goto drain
+	}
+lend_push:
+	atomic {
+		/* @src inbox.h:baton__push cas_release(&resource->_word, word, (uintptr_t)newest */
+		next[mine] = TOP(word);
+		word = WORD(mine, word & FLAGS);
+		accept(mine);
+		mine++;
+		goto drain
+	}
+#endif
 
 	/* Refused: `task` is unbound, its future settled. */
 unready:
