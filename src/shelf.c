@@ -98,6 +98,23 @@ static bool release_empty(struct baton_resource *resource)
 	return cas_release(&resource->_word, &word, mode);
 }
 
+/*
+ * Would the next task come from an inbox with more than a quantum's tasks? Taking it, which walks
+ * over all of them, is no work for a thread that only unshelves (L8, L12). The holder.
+ */
+static bool many_wait(struct baton_resource *resource)
+{
+	/* [R1] acquire: the tasks' links; pairs with [R1] in push */
+	uintptr_t word = load_acquire(&resource->_word);
+	const struct baton_task *task = (const struct baton_task *)(word & BATON__TASKS);
+
+	if (resource->_list)
+		return false;
+	for (uint32_t count = 0; task && count < BATON_QUANTUM; count++)
+		task = baton__older(task);
+	return task;
+}
+
 /* The holder, without a frame, runs what is there, or gives it away. */
 static void go_on(struct baton_resource *resource, bool later)
 {
@@ -111,7 +128,7 @@ static void go_on(struct baton_resource *resource, bool later)
 	}
 	if (release_empty(resource))
 		return;
-	baton__go_on(resource, 0, later);
+	baton__go_on(resource, 0, later || many_wait(resource));
 }
 
 void baton__unshelve(struct baton_resource *resource, bool later)

@@ -83,8 +83,9 @@ int baton_suspension_wait(struct baton_suspension *suspension, const struct time
 /*
  * Resumes; withdraws what has not taken effect yet. The suspension may be used anew. What has
  * queued up runs here, as after a submit to an idle resource: up to the capture limit, then on the
- * executor; inside a task, at once there. _later: on the executor in any case: for who has
- * suspended other resources, too, which such a task might wait for.
+ * executor; inside a task, and where more than BATON_QUANTUM tasks wait, at once there. _later: on
+ * the executor in any case: for a thread that has suspended other resources, too, which such a task
+ * might wait for.
  *
  * Thread safety: any thread, not necessarily the one that has suspended. Blocking: never (the tasks
  * run here take what they take).

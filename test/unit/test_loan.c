@@ -25,6 +25,30 @@ Test(loan, a_queue_that_nobody_serves_is_worked_off_by_its_submitters, .timeout 
 	queue_end(&queue);
 }
 
+Test(loan, who_resumes_a_long_queue_hands_it_off_untouched, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	static const struct {
+		int count;
+		int left;
+	} cases[] = {{1, 0},
+	             {LIMIT, 0},
+	             {BATON_QUANTUM, BATON_QUANTUM - LIMIT},
+	             {BATON_QUANTUM + 1, BATON_QUANTUM + 1}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct queue queue;
+
+		queue_begin(&queue, 1);
+		stash_run(&queue.stash);
+		cr_assert_eq(baton_resource_suspend(&queue.resource, &suspension), 0);
+		put_many(&queue, cases[i].count);
+		cr_assert_eq(baton_resource_resume(&suspension), 0);
+		cr_assert_eq(waiting(&queue), cases[i].left, "of %d", cases[i].count);
+		queue_end(&queue);
+	}
+}
+
 struct producer {
 	struct queue *queues;
 	int count;
