@@ -36,10 +36,14 @@ extern "C" {
 struct baton_resource_config {
 	/*
 	 * Tasks that a submitter which captured the resource runs before it hands off; its own
-	 * count. 0: tasks run only on the executor's threads (no capture, no inline call, no help
-	 * from other threads), except that when the executor ends, what others submit while one
-	 * thread is refused, or cancels the resource's job, is run by that thread: nobody else is
-	 * left.
+	 * count. A submitter that finds the resource waiting in the executor's queue runs up to as
+	 * many of those that wait (at least as many as it submits), so that a queue which grows is
+	 * worked off by the threads that make it grow; at once, or, from inside a task, when that
+	 * thread's outermost task has returned.
+	 *
+	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
+	 * other threads), except that when the executor ends, what others submit while one thread
+	 * is refused, or cancels the resource's job, is run by that thread: nobody else is left.
 	 */
 	uint32_t capture_limit;
 	/*
@@ -114,7 +118,7 @@ struct baton_resource_stats {
 	 */
 	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */
-	uint64_t helped;      /* times a waiter took the queued resource's baton */
+	uint64_t helped;      /* times a waiter or submitter took the queued baton */
 	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
 	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
 	/* Submitters' words, on another cache line than the runner's. */
