@@ -17,14 +17,15 @@
 
 /* What is documented for a first call of a thread, and after fork. */
 #define FIRST ENOMEM, ECHILD
-#define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, EAGAIN /* bounded */
+#define SUBMIT FIRST, EPIPE, ESHUTDOWN, EINVAL, ECANCELED, BOUNDED
+#define BOUNDED EAGAIN, EDEADLK, ETIMEDOUT
 #define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
 #define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN, EPIPE, EINVAL
 #define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
 
 static const struct function {
 	const char *name;
-	int errors[8];
+	int errors[10];
 } functions[] = {
 	/* baton/bound.h */
 	{"baton_bound_init", {0}},
@@ -153,7 +154,7 @@ static const struct function {
 	{"baton_submit", {SUBMIT}},
 	{"baton_submit_later", {SUBMIT}},
 	{"baton_submit_batch", {SUBMIT}},
-	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, ECANCELED, EAGAIN}},
+	{"baton_call", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, BOUNDED}},
 	{"baton_try_call", {FIRST, EPIPE, ESHUTDOWN, EDEADLK, EAGAIN}},
 	{"baton_post", {SUBMIT}},
 	{"baton_post_or", {SUBMIT}},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes, tags and bounds: posts that are refused for want of memory hold nothing.
+ * Lanes, tags and bounds: posts that are refused for want of memory hold nothing; submitters that
+ * wait for room get it, or an error and their task untouched.
  */
 #include "scenario.h"
 
@@ -95,4 +96,106 @@ SCENARIO(extended, posts_behind_a_bound)
 	EXPECT(TRY(baton_resource_close(&extended.resource)) == 0);
 	INSIST(baton_resource_await(&extended.resource, NULL), true);
 	USE(baton_resource_deinit(&extended.resource));
+}
+
+/* A resource whose bound lets one task wait, and its submitters. */
+struct bounded {
+	struct baton_resource resource;
+	struct probe probes[2];
+};
+
+static void bounded_extend(struct bounded *bounded, struct baton_extension *extension,
+                           struct baton_bound *bound, const struct baton_bound_config *limits)
+{
+	USE(baton_bound_init(bound, limits));
+	USE(baton_resource_extend(&bounded->resource, extension, NULL, bound));
+	for (size_t i = 0; i < 2; i++)
+		probe_init(&bounded->probes[i]);
+}
+
+static void *submit_second(void *arg)
+{
+	struct bounded *bounded = arg;
+
+	INSIST(baton_submit(&bounded->resource, &bounded->probes[1].task),
+	       probe_untouched(&bounded->probes[1]));
+	return NULL;
+}
+
+/* There is room when the occupant has left, and the first of the two has been entered. */
+SCENARIO(extended, wait_for_room)
+{
+	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct baton_extension extension;
+	struct baton_bound_counts counts;
+	struct occupant occupant;
+	struct baton_bound bound;
+	pthread_t submitter;
+	uint32_t waits;
+
+	bounded_extend(&bounded, &extension, &bound, &limits);
+	occupy(&occupant, &bounded.resource);
+	INSIST(baton_submit(&bounded.resource, &bounded.probes[0].task),
+	       probe_untouched(&bounded.probes[0]));
+	waits = fault_waits();
+	submitter = thread_start(submit_second, &bounded);
+	until_waiting(waits);
+	leave(&occupant);
+	thread_join(submitter);
+	for (size_t i = 0; i < 2; i++) {
+		INSIST(baton_future_wait(&bounded.probes[i].future), true);
+		EXPECT(probe_done(&bounded.probes[i]));
+	}
+	USE(baton_bound_read(&bound, &counts));
+	EXPECT(counts.tasks == 0 && counts.waited >= 1);
+	resource_end(&bounded.resource);
+}
+
+SCENARIO(extended, wait_for_room_in_vain)
+{
+	const struct baton_bound_config limits = {
+		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct baton_extension extension;
+	struct occupant occupant;
+	struct baton_bound bound;
+	int status;
+
+	bounded_extend(&bounded, &extension, &bound, &limits);
+	occupy(&occupant, &bounded.resource);
+	INSIST(baton_submit(&bounded.resource, &bounded.probes[0].task),
+	       probe_untouched(&bounded.probes[0]));
+	status = TRY(baton_submit(&bounded.resource, &bounded.probes[1].task));
+	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
+	EXPECT(probe_untouched(&bounded.probes[1]));
+	leave(&occupant);
+	EXPECT(probe_done(&bounded.probes[0]));
+	resource_end(&bounded.resource);
+}
+
+/* In a task of the resource, where it could only wait for itself. */
+static void *submit_both(void *arg)
+{
+	struct bounded *bounded = arg;
+
+	INSIST(baton_submit(&bounded->resource, &bounded->probes[0].task),
+	       probe_untouched(&bounded->probes[0]));
+	EXPECT(TRY(baton_submit(&bounded->resource, &bounded->probes[1].task)) == -EDEADLK);
+	EXPECT(probe_untouched(&bounded->probes[1]));
+	return bounded;
+}
+
+SCENARIO(extended, wait_for_own_room)
+{
+	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct baton_extension extension;
+	struct baton_bound bound;
+	void *value = NULL;
+
+	bounded_extend(&bounded, &extension, &bound, &limits);
+	INSIST(baton_call(&bounded.resource, submit_both, &bounded, &value), !value);
+	EXPECT(value == &bounded && probe_done(&bounded.probes[0]));
+	resource_end(&bounded.resource);
 }

@@ -40,6 +40,9 @@ static void bell_init(struct bell *bell, struct baton_timers *timers)
 	bell->timers = timers;
 	USE(baton_resource_init(&bell->resource, NULL, NULL, NULL, NULL));
 	USE(baton_timer_init(&bell->timer, timers, &bell->resource, ring));
+	/* The default wheel tells nobody. */
+	if (!timers)
+		USE(baton_timer_set_dropped(&bell->timer, dropped));
 }
 
 /* A wheel that is looked after by who has it, or has a thread. */
@@ -56,7 +59,7 @@ static struct baton_timers *wheel(enum baton_timers_source source)
 }
 
 /* Until it has rung. A run that no pool could be had for was refused: then once more. */
-static void until_rung(struct bell *bell, bool told)
+static void until_rung(struct bell *bell)
 {
 	/* Ended by the wheel's thread. */
 	while (!atomic_load(&bell->runs)) {
@@ -66,9 +69,9 @@ static void until_rung(struct bell *bell, bool told)
 		}
 		EXPECT(fault_planned());
 		fault_end();
-		while (told && !atomic_load(&bell->dropped))
+		while (!atomic_load(&bell->dropped))
 			fault_pause_us(LOOK_US);
-		EXPECT(!told || bell->last_error == -ENOMEM || bell->last_error == -EAGAIN ||
+		EXPECT(bell->last_error == -ENOMEM || bell->last_error == -EAGAIN ||
 		       bell->last_error == -ESHUTDOWN);
 		EXPECT(TRY(baton_timer_arm_after(&bell->timer, BATON_MICROSECOND)) == 0);
 	}
@@ -106,7 +109,7 @@ SCENARIO(timers, create)
 	bell_init(&bell, timers);
 	EXPECT(USE(baton_timer_state(&bell.timer)) == BATON_TIMER_IDLE);
 	EXPECT(TRY(baton_timer_arm_at(&bell.timer, USE(baton_timers_now(timers)))) == 0);
-	until_rung(&bell, true);
+	until_rung(&bell);
 	USE(baton_timers_stats_read(timers, &stats));
 	EXPECT(stats.fired == 1 + stats.refused);
 	bell_end(&bell);
@@ -124,7 +127,7 @@ SCENARIO(timers, default)
 	EXPECT(timers && timers == again);
 	bell_init(&bell, NULL);
 	EXPECT(TRY(baton_timer_arm_after(&bell.timer, BATON_MICROSECOND)) == 0);
-	until_rung(&bell, false);
+	until_rung(&bell);
 	bell_end(&bell);
 	EXPECT(TRY(baton_timers_destroy(timers)) == -EPERM);
 	INSIST(baton_timers_default_destroy(), baton__timers_default_peek() == timers);
@@ -149,7 +152,7 @@ SCENARIO(timers, default_by_arm)
 	       USE(baton_timer_state(&bells[3].timer)) == BATON_TIMER_IDLE);
 	EXPECT(USE(baton_timer_disarm(&bells[3].timer)) != BATON_TIMER_IDLE || fault_planned());
 	for (int i = 0; i < 3; i++)
-		until_rung(&bells[i], false);
+		until_rung(&bells[i]);
 	for (int i = 0; i < 4; i++)
 		bell_end(&bells[i]);
 }
@@ -162,7 +165,7 @@ SCENARIO(timers, default_by_arm_at)
 	bell_init(&bell, NULL);
 	INSIST(baton_timer_arm_at(&bell.timer, 1),
 	       USE(baton_timer_state(&bell.timer)) == BATON_TIMER_IDLE);
-	until_rung(&bell, false);
+	until_rung(&bell);
 	bell_end(&bell);
 }
 
