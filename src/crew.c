@@ -356,7 +356,7 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 
 		if (worker) {
 			(void)sub_seq_cst(&pool->staff, BATON__STAFF_VACANT + as);
-			baton__pin(worker);
+			(void)baton__pin(worker); /* elsewhere it works as well */
 			return worker;
 		}
 		if (as == BATON__STAFF_COMING && baton__vacancy_watch(pool, &watch))

@@ -19,6 +19,9 @@
 #include "thread.h"
 #include "worker.h"
 
+/* A worker's own frames need some KiB; musl would take less, glibc this on x86 too. */
+#define STACK_MIN ((size_t)16 * 1024)
+
 static int set_stack_size(pthread_attr_t *attributes, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -27,10 +30,12 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size)
 		return 0;
 	if (size > SIZE_MAX - page)
 		return -EINVAL;
-	return -pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
+	size = (size + page - 1) / page * page;
+	return size < STACK_MIN ? -EINVAL : -pthread_attr_setstacksize(attributes, size);
 }
 
-static int set_cpu(pthread_attr_t *attributes, int cpu)
+/* By the thread itself: musl has no affinity among a thread's attributes. */
+static int set_cpu(int cpu)
 {
 	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
 	size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
@@ -40,19 +45,35 @@ static int set_cpu(pthread_attr_t *attributes, int cpu)
 		return -ENOMEM;
 	CPU_ZERO_S(size, set);
 	CPU_SET_S((size_t)cpu, size, set);
-	error = -pthread_attr_setaffinity_np(attributes, size, set);
+	error = -pthread_setaffinity_np(pthread_self(), size, set);
 	CPU_FREE(set);
 	return error;
 }
 
+int baton__pin(const struct baton__worker *worker)
+{
+	const struct baton_pool *pool = worker->pool;
+
+	return pool->cpus ? set_cpu(pool->cpus[worker->index % pool->cpu_count]) : 0;
+}
+
 /* The creator may be pinned; its workers are not, unless the options say so. */
-static void set_process_cpus(pthread_attr_t *attributes)
+static void set_process_cpus(void)
 {
 	cpu_set_t set;
 
-	/* Fails beyond 1,024 CPUs: then they inherit the creator's. */
+	/* Fails beyond 1,024 CPUs: then the thread keeps the creator's. */
 	if (!sched_getaffinity(getpid(), sizeof(set), &set))
-		(void)pthread_attr_setaffinity_np(attributes, sizeof(set), &set);
+		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+/* A worker without a CPU of its own, and a spare, run where the process may. */
+static int set_affinity(const struct baton__mate *mate)
+{
+	if (mate->first && mate->pool->cpus)
+		return baton__pin(mate->first);
+	set_process_cpus();
+	return 0;
 }
 
 static void set_thread_name(const struct baton__mate *mate)
@@ -67,8 +88,10 @@ static void set_thread_name(const struct baton__mate *mate)
 static int start(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	int error = baton__thread_attach();
+	int error = set_affinity(mate);
 
+	if (!error)
+		error = baton__thread_attach();
 	if (!error)
 		/* Relaxed: nudge_for reads it of a thread that sleeps, long after this. */
 		store_relaxed(&baton__self->member, &pool->executor);
@@ -107,26 +130,6 @@ static void *mate_main(void *argument)
 	baton__thread_detach();
 	end(live);
 	return NULL;
-}
-
-void baton__pin(const struct baton__worker *worker)
-{
-	const struct baton_pool *pool = worker->pool;
-	cpu_set_t *set;
-	size_t size;
-	int cpu;
-
-	if (!pool->cpus)
-		return;
-	cpu = pool->cpus[worker->index % pool->cpu_count];
-	set = CPU_ALLOC((size_t)cpu + 1);
-	if (!set)
-		return;
-	size = CPU_ALLOC_SIZE((size_t)cpu + 1);
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
-	(void)pthread_setaffinity_np(pthread_self(), size, set);
-	CPU_FREE(set);
 }
 
 /* A free place for a thread. */
@@ -194,7 +197,6 @@ int baton__spawn(struct baton_pool *pool)
 	if (error)
 		return error;
 	error = set_stack_size(&attributes, pool->stack_size);
-	set_process_cpus(&attributes);
 	baton__signals_block(&before);
 	for (size_t i = 0; i < pool->worker_count && !error; i++) {
 		struct baton__mate *mate = claim_mate(pool);
@@ -202,12 +204,7 @@ int baton__spawn(struct baton_pool *pool)
 		BATON_ASSERT(mate);
 		mate->first = &pool->workers[i];
 		store_relaxed(&mate->first->holder, mate->index + 1); /* no other thread yet */
-		if (pool->cpus)
-			error = set_cpu(&attributes, pool->cpus[i % pool->cpu_count]);
-		if (error)
-			store_relaxed(&mate->used, 0);
-		else
-			error = start_thread(mate, &attributes);
+		error = start_thread(mate, &attributes);
 		if (!error)
 			(void)add_relaxed(&pool->threads, 1);
 	}
@@ -231,7 +228,6 @@ int baton__spawn_spare(struct baton_pool *pool)
 		return error;
 	}
 	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
-	set_process_cpus(&attributes);
 	baton__signals_block(&before);
 	error = start_thread(mate, &attributes);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);

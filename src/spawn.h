@@ -26,8 +26,11 @@ int baton__spawn_spare(struct baton_pool *pool);
 void baton__signals_block(sigset_t *before);
 void baton__signals_open(void);
 
-/* The calling thread becomes this worker: on its CPU, if the pool's are pinned. */
-void baton__pin(const struct baton__worker *worker);
+/*
+ * The calling thread becomes this worker: it runs on the worker's CPU, if the pool's are pinned.
+ * -EINVAL: this process may not use that CPU.
+ */
+int baton__pin(const struct baton__worker *worker);
 
 /* Waits for a thread that ends, and frees its place; for all, which have ended. */
 void baton__join_mate(struct baton__mate *mate);

@@ -62,7 +62,7 @@ check-models-deep: | build/deps/models ## the same with larger configurations; m
 FAULTS_SOURCES := $(wildcard test/faults/*.c)
 FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
 	__sched_cpualloc __sched_cpufree fopen getline pthread_create pthread_attr_init \
-	pthread_attr_setstacksize pthread_attr_setaffinity_np pthread_key_create \
+	pthread_attr_setstacksize pthread_setaffinity_np pthread_key_create \
 	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
 	write clock_gettime,-Wl,--wrap=$f)
 

@@ -12,8 +12,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *arg);
 int __real_pthread_attr_init(pthread_attr_t *attributes);
 int __real_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size);
-int __real_pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
-                                       const cpu_set_t *set);
+int __real_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set);
 int __real_pthread_key_create(pthread_key_t *key, void (*destroy)(void *));
 int __real_pthread_setspecific(pthread_key_t key, const void *value);
 int __real_pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
@@ -24,8 +23,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *arg);
 int __wrap_pthread_attr_init(pthread_attr_t *attributes);
 int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size);
-int __wrap_pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
-                                       const cpu_set_t *set);
+int __wrap_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set);
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *));
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 int __wrap_pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
@@ -52,12 +50,11 @@ int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size)
 	                                  : __real_pthread_attr_setstacksize(attributes, size);
 }
 
-int __wrap_pthread_attr_setaffinity_np(pthread_attr_t *attributes, size_t size,
-                                       const cpu_set_t *set)
+/* The CPU may have gone since the pool's options were made. */
+int __wrap_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
 {
-	return fault_hit(FAULT_AT_AFFINITY)
-	               ? ENOMEM
-	               : __real_pthread_attr_setaffinity_np(attributes, size, set);
+	return fault_hit(FAULT_AT_AFFINITY) ? EINVAL
+	                                    : __real_pthread_setaffinity_np(thread, size, set);
 }
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *))

@@ -44,6 +44,7 @@ void sim_spin(void);
 #define pthread_atfork(before, parent, child) ((void)(child), 0)
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before), 0)
 #define pthread_setname_np(thread, name) ((void)(name), 0)
+#define pthread_setaffinity_np(thread, size, set) ((void)(set), 0)
 #define sched_yield sim_sched_yield
 #define sched_getaffinity(process, size, set)                                                      \
 	(memset((set), 0, (size)), *(unsigned char *)(set) = 3, 0) /* two CPUs */

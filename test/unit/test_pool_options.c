@@ -79,6 +79,49 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 	cr_assert_str_neq(run_note_thread(&options).name, "");
 }
 
+static void work_note_cpus(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+	cpu_set_t set;
+
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	work->result = CPU_COUNT(&set);
+	work_finish(work);
+}
+
+/* How many CPUs a worker may use, of a pool that a thread creates that is pinned itself. */
+static void *create_pinned(void *arg)
+{
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
+	struct baton_pool *pool;
+	struct work work;
+	atomic_int done = 0;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)sched_getcpu(), &set);
+	MUST(sched_setaffinity(0, sizeof(set), &set) == 0);
+	MUST(baton_pool_create(&options, &pool) == 0);
+	work_init(&work, work_note_cpus, pool, &done);
+	MUST(baton_pool_submit(pool, &work.job) == 0);
+	until_at_least(&done, 1);
+	MUST(baton_pool_destroy(pool) == 0);
+	*(int *)arg = work.result;
+	return NULL;
+}
+
+Test(pool_options, workers_are_not_pinned_as_their_creator_is, .timeout = 10)
+{
+	pthread_t creator;
+	cpu_set_t set;
+	int count = 0;
+
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	MUST(pthread_create(&creator, NULL, create_pinned, &count) == 0);
+	MUST(pthread_join(creator, NULL) == 0);
+	cr_assert_eq(count, CPU_COUNT(&set));
+}
+
 Test(pool_options, leaves_nothing_behind_when_a_thread_cannot_be_created, .timeout = 30)
 {
 	for (int possible = 0; possible < 8; possible++) {
@@ -97,12 +140,14 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 	struct baton_pool *pool = NULL;
 	int negative = -1;
 	int absent = 60000;
+	int second_absent[] = {sched_getcpu(), 60000};
 	struct baton_pool_options options[] = {
 		{BATON_POOL_WORKERS_MAX + 1, NULL, 0, NULL, 0, 0, 0},
 		{1, NULL, 1, NULL, 0, 0, 0}, /* no such stack; a page is too small as well */
 		{1, NULL, SIZE_MAX, NULL, 0, 0, 0},
 		{1, NULL, 0, &negative, 1, 0, 0},
 		{1, NULL, 0, &absent, 1, 0, 0},
+		{2, NULL, 0, second_absent, 2, 0, 0},
 		{1, NULL, 0, NULL, 0, BATON_POOL_SPARES_MAX + 1, 0},
 	};
 
