@@ -278,6 +278,31 @@ check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick 
 	$(Q)RUNNER='qemu-aarch64 -L $(QEMU_ROOT)' TEST_ARGS='$(TEST_ARGS)' \
 		test/run.sh $@ $(sort $(QEMU_TESTS))
 
+# ---- musl: everything built against another libc, the unit tests run with it ----
+# All but one that asks glibc's malloc what is in use. The compiler's unwinder, which is glibc's,
+# asks that libc for a function that musl lacks; nothing unwinds here.
+MUSL_CC := musl-gcc
+MUSL_TESTS := $(filter-out %/test_memory,$(TESTS:%=build/musl/%))
+
+$(eval $(call variant,build/musl,-isystem build/musl/root/include,$(SHIM),\
+	-Lbuild/musl/root/lib -lm -Wl$(comma)--defsym=_dl_find_object=0,\
+	build/musl/test/shim/main.o))
+
+build/musl/root/lib/libck.a: .ci/musl.sh | build/deps/build
+	$(call say,GET,$@)
+	$(Q)MUSL_CC='$(MUSL_CC)' .ci/musl.sh build/musl/root
+
+.PHONY: check-musl
+check-musl: | build/deps/build ## the unit tests with musl; needs musl-gcc
+	$(Q)if command -v $(MUSL_CC) >/dev/null; then \
+		$(MAKE) --no-print-directory build/musl/root/lib/libck.a && \
+		$(MAKE) --no-print-directory CC=$(MUSL_CC) $(MUSL_TESTS) && \
+		TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $(sort $(MUSL_TESTS)); \
+	else \
+		echo '$@: skipped: no $(MUSL_CC) (Debian: musl-tools)'; \
+		mkdir -p build/results; echo 0 0 >build/results/$@; \
+	fi
+
 # ---- Coverage ----
 # What runs to see what of src/ it runs: programs that test/run.sh understands.
 COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%) build/coverage/faults/faults
@@ -314,5 +339,5 @@ deep-fuzz:
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress check-faults \
-		check-faults-asan check-qemu check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
+		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
 		coverage

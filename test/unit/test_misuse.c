@@ -165,7 +165,12 @@ static const struct mistake mistakes[] = {
 	{deinit_open, "baton_resource_deinit: \"topic/7\" is not closed: close and await it first"},
 	{deinit_no_name, "baton_resource_deinit: \"(no name)\" is not closed"},
 	{deinit_busy, "baton_resource_deinit: \"topic/7\" is closed, but not idle yet"},
+#ifdef __GLIBC__
 	{exit_in_a_task, "a task: \"topic/7\" was left by an exception, pthread_exit or"},
+#else
+	/* Nothing is unwound: it is the thread's end that finds out. */
+	{exit_in_a_task, "pthread_exit: the thread ends inside a task"},
+#endif
 	{exit_in_a_finaliser, "pthread_exit: the thread ends inside a task"},
 	{exit_in_a_section, "baton_epoch_enter: the thread ends inside the section"},
 	{bracket_open, "baton_blocking_begin: a task has returned within the bracket"},
