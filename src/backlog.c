@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at the inbox, and unlinking single tasks, in a time that does not depend on how many
- * others wait.
+ * Looks at the inbox, and unlinks single tasks, in a time that does not depend on the number of
+ * tasks that wait.
  */
 #include "backlog.h"
 
@@ -11,7 +11,7 @@
 #include "marks.h"
 #include "shelf.h"
 
-/* Not NULL, and nobody's. */
+/* Its address in a future's _value: no entry is before the task (BL2). */
 static struct baton_task nothing;
 
 static struct baton_future *future_of(const struct baton_task *task)
@@ -23,12 +23,16 @@ void baton__index(struct baton_task *task, struct baton_task *before)
 {
 	struct baton_future *future = future_of(task);
 
-	/* Relaxed, as all of these: written under the baton, or before a submit is accepted. */
+	/* Relaxed, as each access to this _value: it is written under the baton, or before a submit
+	 * is accepted. */
 	if (future)
 		store_relaxed(&future->_value, before ? (void *)before : (void *)&nothing);
 }
 
-/* The entry behind one that was unlinked, or behind some that were put before it. */
+/*
+ * Indexes a task anew, if it has an index: the entry before it was unlinked, or entries were put
+ * before it.
+ */
 static void index_again(struct baton_task *task, struct baton_task *before)
 {
 	const struct baton_future *future = task ? future_of(task) : NULL;
@@ -52,13 +56,16 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
 
 /* ---- The look ---- */
 
-/* A cancel mark and all that is older, newest first: nothing of _list remains but marks. */
+/*
+ * Obeys a cancel mark of the inbox, given with all older entries, newest first. Only marks of _list
+ * remain.
+ */
 static void obey_cancel(struct baton_resource *resource, struct baton_task *newest)
 {
 	struct baton_task **end = &resource->_list;
 	struct baton_task *oldest = NULL;
 
-	/* Ends with what was accepted before the mark, all of which is concerned. */
+	/* Ends with the oldest entry; the mark concerns every task that was accepted before it. */
 	while (newest) {
 		struct baton_task *older = baton__older(newest);
 
@@ -77,8 +84,8 @@ static void obey_cancel(struct baton_resource *resource, struct baton_task *newe
 
 struct look {
 	struct baton_task *suspends; /* oldest first, mostly */
-	struct baton_task *last;     /* of these */
-	struct baton_task *cancel;   /* the newest cancel mark, cut off with all that is older */
+	struct baton_task *last;     /* of `suspends` */
+	struct baton_task *cancel;   /* the newest cancel mark, cut off with all older entries */
 };
 
 static void take_suspend(struct look *look, struct baton_task *mark)
@@ -89,14 +96,14 @@ static void take_suspend(struct look *look, struct baton_task *mark)
 		look->last = mark;
 }
 
-/* Walks over what is new below the newest entry, which stays. */
+/* Walks over the new entries below the newest one, which stays. */
 static void walk(struct look *look, struct baton_task *newest)
 {
 	struct baton_task *newer = newest;
 	struct baton_task *task = baton__older(newest);
 
 	baton__index(newest, NULL);
-	/* Ends with the inbox, or with what has been looked at. */
+	/* Ends with the inbox, or at an entry that has been looked at. */
 	while (task && !baton__looked(task)) {
 		struct baton_task *older = task->_next;
 
@@ -120,8 +127,8 @@ static void walk(struct look *look, struct baton_task *newest)
 }
 
 /*
- * One step at the newest entry. True: there may be more of them. A mark there is taken off by a
- * CAS, since others push onto it; below it everything is the holder's.
+ * One step at the newest entry. True: call again. A mark that is the newest entry is taken off by a
+ * CAS, since submitters push onto it; all older entries are the holder's.
  */
 static bool look_at_newest(struct baton_resource *resource, struct look *look)
 {
@@ -148,7 +155,7 @@ static bool look_at_newest(struct baton_resource *resource, struct look *look)
 	return false;
 }
 
-/* ATTENTION -> the mode without it. */
+/* Sets the mode from ATTENTION back to the resource's own. True: the mode was ATTENTION. */
 static bool answer(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
@@ -166,7 +173,7 @@ bool baton__look(struct baton_resource *resource)
 	struct look look = {NULL, NULL, NULL};
 	bool answered = answer(resource);
 
-	/* Ends: each turn takes a mark, or was in vain since something has been pushed. */
+	/* Ends: each turn takes a mark, or its CAS has failed because an entry was pushed. */
 	while (look_at_newest(resource, &look))
 		;
 	if (look.cancel)
@@ -189,7 +196,7 @@ static void index_list(struct baton_resource *resource)
 	(void)add_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }
 
-/* The newest entry of the inbox, which has been looked at. False: something has been pushed. */
+/* Pops the newest entry of the inbox, which has been looked at. False: an entry has been pushed. */
 static bool pop_newest(struct baton_resource *resource, struct baton_task *newest, uintptr_t word)
 {
 	struct baton_task *older = baton__older(newest);
@@ -208,7 +215,7 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 	struct baton_task *before;
 	struct baton_task *task;
 
-	/* Ends: each turn in vain means that something has been pushed. */
+	/* Ends: each turn in vain means that an entry has been pushed. */
 	for (;;) {
 		uintptr_t word;
 
@@ -225,7 +232,7 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 			resource->_list = task->_next;
 			return task;
 		}
-		/* [R1] acquire: what was pushed since the look; pairs with [R1] in push */
+		/* [R1] acquire: the entries pushed since the look; pairs with [R1] in push */
 		word = load_acquire(&resource->_word);
 		task = (struct baton_task *)(word & BATON__TASKS);
 		if (task && future_of(task) == future) {
@@ -233,7 +240,8 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 				continue;
 			return task;
 		}
-		/* It was the newest one of the look, unless something was pushed since. */
+		/* `nothing`: the task was the newest entry at the look, and an entry was pushed
+		 * since: look again. */
 		before = (struct baton_task *)load_relaxed(&future->_value);
 		if (before != &nothing)
 			break;

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: finding marks and tasks in what waits, without walking over the same ones again. The
- * holder; for a resource without lanes.
+ * Layer 5: finds marks and tasks among the entries that wait, without walking over the same entries
+ * again. Called by the holder of a resource without lanes.
  *
- * While _list has tasks, what comes into the inbox stays there: it could only be put behind them,
- * and nothing knows their end. A look walks over what is new, takes the marks out that are to be
- * obeyed before the next task, and says in each entry that it has been looked at. So each entry is
- * walked over once in the inbox, and once when the inbox is taken.
+ * While _list has tasks, new entries stay in the inbox: their place is behind those tasks, and no
+ * pointer to the end of _list is kept. A look walks over the entries that are new since the last
+ * look. It takes out the marks that are to be obeyed before the next task, and sets LOOKED in each
+ * entry that stays. So each entry is walked over once in the inbox, and once when the inbox is
+ * taken.
  *
- * A task that is cancelled by its future is unlinked by the entry before it, in _list the one that
- * is older, in the inbox the one that is newer. While the task waits its future's _value has that
- * entry: nothing else is there before the future is complete. In _list this is written when it is
- * asked for first, for all of them.
+ * To unlink a task that is cancelled by its future, the holder needs the entry before the task: in
+ * _list the next older entry, in the inbox the next newer entry. While the task waits, its future's
+ * _value points to that entry; _value has no other use before the future is complete. For _list
+ * these pointers are written when one of them is first needed, for all tasks at once.
  *
  * Invariants:
- * BL1 An entry of the inbox whose _next has LOOKED has been looked at, with all older ones: none is
- *     a mark that cancels or suspends; and their futures know the newer entry.
- * BL2 The _value of a future whose task waits here is NULL, or the entry before that task, or, of
- *     the first one, anything but NULL. All of _list have one while the job is INDEXED. Of a
- *     future whose task is not accepted it is NULL, whoever completes that future meanwhile.
+ * BL1 If the _next of an inbox entry has LOOKED, this entry and all older entries have been looked
+ *     at: no entry among them is a cancel or suspend mark, and the future of each older entry has
+ *     the next newer entry in _value.
+ * BL2 The _value of a future whose task waits here is NULL (no index) or the entry before that
+ *     task; any other pointer, if no entry is before the task. While the job is INDEXED, no future
+ *     of a task in _list has NULL. The _value of a future whose task is not accepted is NULL,
+ *     whichever thread completes that future meanwhile.
  */
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
@@ -32,34 +35,36 @@ BATON_INLINE bool baton__looked(const struct baton_task *task)
 	return (uintptr_t)task->_next & BATON__LOOKED;
 }
 
-/* Of an entry of the inbox. */
+/* The next older entry of the inbox; NULL: none. */
 BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 {
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);
 }
 
-/* BL2: what comes before the task; NULL: nothing. */
+/* Writes to the task's future which entry is before the task (BL2); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);
 
-/* The inbox has been taken: what is in _list now may have no index. */
+/* Clears INDEXED: tasks without an index come into _list. */
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {
-	/* Relaxed: the holder's bit; the others are constant, or the deferred list's. */
+	/* Relaxed: only the holder changes this bit; all other bits are constant, or belong to the
+	 * deferred list. */
 	if (BATON_UNLIKELY(load_relaxed(&resource->_job._kind) & BATON__JOB_INDEXED))
 		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }
 
-/* Puts a chain, linked oldest first, before all that is in _list. */
+/* Puts a chain, linked oldest first, before all entries of _list. */
 void baton__list_first(struct baton_resource *resource, struct baton_task *first,
                        struct baton_task *last);
 
 /*
- * Attention, with a _list that is not empty and begins with no suspend mark: obeys cancel marks of
- * the inbox, and puts its suspend marks first. False: nothing was to be done.
+ * Answers ATTENTION where _list is not empty and does not begin with a suspend mark: obeys the
+ * inbox's cancel marks, and puts the inbox's suspend marks first in _list. False: nothing was to be
+ * done.
  */
 bool baton__look(struct baton_resource *resource);
 
-/* Unlinks the task of that future, whose CANCELLING keeps it there; NULL: it is not here. */
+/* Unlinks the task of `future`, which is CANCELLING. NULL: the task does not wait here. */
 struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
                                          struct baton_future *future);
 

@@ -7,11 +7,11 @@
 
 #include "resource.h"
 
-/* Is it worth a look before a busy resource is pushed to? */
+/* Should this thread stand back before it pushes to a busy resource? */
 BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 {
-	/* Who holds another resource does not let that one's submitters wait, too. Nor has a thread
-	 * without a record been lucky. */
+	/* A thread that holds another resource must not make the submitters of that resource wait,
+	 * too. Nor does a thread without a record stand back. */
 	if (self->depth > 0)
 		return false;
 	if (self->barge_skip == 0)
@@ -20,10 +20,10 @@ BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 	return false;
 }
 
-/* Stands back from a busy resource for a moment. True: then it was idle. */
+/* Stands back from a busy resource for a moment. True: the resource was idle afterwards. */
 bool baton__barge(const struct baton_resource *resource);
 
-/* What submit, batch and call do once, before they push to a resource that is busy. */
+/* Called once by submit, batch and call before they push to a busy resource. */
 BATON_INLINE void baton__stand_back(const struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word); /* a hint */

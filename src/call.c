@@ -108,7 +108,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* What is SPECIAL, has a limit above 0 and no hooks has statistics, or an extension, or
+	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
 	 * config->failed. */
 	if (mode != BATON__NORMAL)
 		baton__stats_call(resource);

@@ -11,10 +11,13 @@
 #include "atomic.h"
 #include "resource.h"
 
-/* True after a close that happened before this call; of a close beside this call, either answer. */
+/*
+ * True after a close that happened before this call; for a close that runs beside this call, either
+ * answer.
+ */
 BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 {
-	/* Relaxed: CLOSED stays set, and what the closer did is for an await to show. */
+	/* Relaxed: CLOSED stays set; the closer's writes become visible by an await. */
 	return (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED;
 }
 

@@ -7,7 +7,10 @@
 
 #include <stddef.h>
 
-/* The smaller of the CPUs that it may run on and its quota below `root`; at least 1. */
+/*
+ * The number of CPUs that this process may run on, or its quota below `root`, whichever is smaller;
+ * at least 1.
+ */
 size_t baton__cpus_available(const char *root);
 
 /* The same for root "", as it was at the first call: cheap from the second on. */

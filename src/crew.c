@@ -145,8 +145,8 @@ static void post_call(struct baton_pool *pool)
 enum called { CALLED, NEEDLESS, MISSING };
 
 /*
- * Calls one who rests, or starts one if `reserved`, which is then used up. CALLED: a spare is
- * coming for each vacant place.
+ * Calls a spare that rests, or starts a spare if `reserved`, which is then used up. CALLED: a spare
+ * is coming for each vacant place.
  */
 static enum called call(struct baton_pool *pool, bool *reserved)
 {

@@ -59,9 +59,9 @@ BATON_INLINE void baton__crew_add(uint64_t *counter)
 }
 
 /*
- * Called by the calling thread, this mate, around a sleep inside a job. `lasts`: see vacancy.h; a
- * wait has lasted before it sleeps, a bracket is told of when it begins. Nests; the outermost one
- * counts.
+ * Called by the calling thread, this mate, around a sleep inside a job. `lasts`: see vacancy.h:
+ * true for a wait, which has lasted before it sleeps; false for a bracket, which has only begun.
+ * Nests; the outermost one counts.
  */
 void baton__crew_blocks(struct baton__mate *mate, bool lasts);
 void baton__crew_unblocks(struct baton__mate *mate);
@@ -74,7 +74,7 @@ void baton__crew_unblocks(struct baton__mate *mate);
 int baton__crew_call(struct baton_pool *pool, bool busy);
 
 /* The pool's `alone`: do the threads of all places sleep inside jobs, and is no spare to be had?
- * Calls one, if there is. As crew_call. */
+ * Calls a spare, if there is one. As crew_call. */
 bool baton__crew_stuck(struct baton_executor *executor);
 
 /* What a mate's thread does until the pool ends, or it retires. */

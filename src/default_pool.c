@@ -2,8 +2,8 @@
 /*
  * Layer 7: the process-wide pool, created on first use, destroyed only on request.
  *
- * `the_pool` goes from NULL to the pool and back; by a thread that has the turn (sole.h). It points
- * to the pool until the pool's last thread has ended: its tasks find it until then.
+ * A thread that has the turn (sole.h) changes `the_pool` from NULL to the pool and back. `the_pool`
+ * points to the pool until the pool's last thread has ended: tasks find the pool until then.
  */
 #include <errno.h>
 #include <stdlib.h>

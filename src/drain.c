@@ -57,7 +57,7 @@ void baton__take(struct baton_resource *resource)
 		oldest = newest;
 		newest = next;
 	}
-	/* A list that runs into itself is turned around to where it began. */
+	/* Reversing a list that runs into itself ends at the entry where it began. */
 	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
 		BATON_MISUSE_OF("baton_submit", resource->_name,
 		                "was given a task that already waited in it: submit a task again "
@@ -88,13 +88,14 @@ out:
  */
 static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
 {
-	/* [R3] acquire: visitors that are gone touch it no more; pairs with [R3] in leave */
+	/* [R3] acquire: visitors that are gone no longer touch the resource; pairs with [R3] in
+	 * leave */
 	uint32_t turn = load_acquire(&resource->_job._turn);
 
 	if (!(turn & BATON__VISITS))
 		return false;
 	baton__loan_revoke(resource);
-	/* [R3] acquire: as above; pairs with [R3] in leave */
+	/* [R3] acquire: visitors that are gone meanwhile; pairs with [R3] in leave */
 	turn = load_acquire(&resource->_job._turn);
 	if (!(turn & BATON__VISITS))
 		return false;
@@ -156,8 +157,8 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 }
 
 /*
- * Is a helper's wait over, by whatever ended it? Or can this resource do no more for it: its future
- * was detached, or refused here and perhaps bound elsewhere since.
+ * Is a helper's wait over, for whatever reason? Or can this resource do no more for the wait: the
+ * awaited future was detached, or was refused here and perhaps bound elsewhere since.
  */
 BATON_INLINE bool needless(const struct baton__budget *budget,
                            const struct baton_resource *resource)
@@ -166,13 +167,15 @@ BATON_INLINE bool needless(const struct baton__budget *budget,
 
 	if (BATON_LIKELY(!until))
 		return false;
-	/* Relaxed: only compared. Another thread's unbinding may be seen late: as if it were. */
+	/* Relaxed: only compared. Another thread's unbinding may be seen late, as if it came
+	 * late. */
 	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
 }
 
 /*
  * Kicks come from any number of threads, and count as tasks do (L8). The kick that begins a stay is
- * free: a thread that captures the resource for its kick has the whole limit for what that starts.
+ * free: a thread that captures the resource for its kick has the whole limit for the tasks that the
+ * kick starts.
  */
 static bool too_many_kicks(struct baton__budget *budget)
 {
@@ -206,7 +209,7 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 	    baton__only_marks(resource) && baton__lanes_empty(resource)) {
 		if (!(word & BATON__TASKS))
 			return MET_LAST;
-		/* There may be tasks behind them, which the look has left there. */
+		/* Behind these marks there may be tasks, which the look has left there. */
 		baton__take(resource);
 		return MET;
 	}
@@ -222,7 +225,10 @@ static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_res
 	return MET;
 }
 
-/* The word asks for attention. True: it had it, and all is to be looked at again. */
+/*
+ * Answers ATTENTION, if the word has it. True: it had, and the caller must look at everything
+ * again.
+ */
 static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
 {
 	const struct baton_task *task = resource->_list;

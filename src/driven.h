@@ -13,7 +13,7 @@
 
 #include "thread.h"
 
-/* What a call from another thread than the owner's is told. */
+/* The message for a call by another thread than the owner. */
 #define BATON__NOT_OWNER "another thread owns this executor: call it on the thread that drives it"
 
 struct baton__driven {

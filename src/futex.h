@@ -44,7 +44,7 @@ bool baton__deadline_valid(const struct timespec *deadline);
 uint64_t baton__now_ns(void);
 uint64_t baton__deadline_ns(const struct timespec *deadline);
 
-/* The other way round; what lies beyond the kernel's times is as late as they go. */
+/* The other way round; a time beyond the kernel's range becomes its latest time. */
 struct timespec baton__timespec(uint64_t time_ns);
 
 /*

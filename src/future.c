@@ -114,17 +114,17 @@ static void take_continuations(struct baton_future *future, struct baton_continu
 }
 
 /*
- * A loop that fires continuations. What a continuation completes may have continuations, and so on
- * without end (a chain of tasks for closed resources): these are fired by the loop that is there,
- * before what is left of its own, unless a function of the user's has been called meanwhile. Such a
- * function always has a frame, and may wait for what it completes.
+ * A loop that fires continuations. A continuation may complete futures that have continuations, and
+ * so on without end (a chain of tasks for closed resources). The running loop fires those, too,
+ * before the rest of its own, unless a function of the user's has been called meanwhile. Such a
+ * function always has a frame, and may wait for the futures that it completes.
  */
 struct firing {
 	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
 	struct baton_continuation *next;
 };
 
-/* Apart from the record, which a thread without memory for one does not have. */
+/* Not in the thread's record: a thread that had no memory for a record has none. */
 static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
 
 static BATON_NOINLINE void fire(struct baton_continuation *continuation)

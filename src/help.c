@@ -157,7 +157,10 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
 	return did;
 }
 
-/* Unlinks and cancels the task or suspend mark, if it is here: else it has been met already. */
+/*
+ * Unlinks and cancels the task or suspend mark, if it is here; otherwise the drain has met it
+ * already.
+ */
 static void unlink_from(struct baton_resource *resource, struct baton_future *future)
 {
 	struct baton_task *task;
@@ -232,8 +235,8 @@ bool baton__visit_end_only(struct baton_resource *resource)
 
 /*
  * The runner has gone, and a visitor has the baton: for the work that a kick has brought, or for
- * what comes after the release. The latter runs nothing of the user's here that does not ask for
- * its place itself: so it is done at any depth, since the visitor may be the one that waits for it.
+ * the steps after the release. Those steps are done at any depth: each function of the user's among
+ * them asks for its place itself, and the visitor may be the thread that waits for them.
  */
 static void go_on(struct baton_resource *resource)
 {
@@ -241,7 +244,7 @@ static void go_on(struct baton_resource *resource)
 	struct baton__budget budget = {.tasks = 0};
 	struct baton__frame frame;
 
-	/* Relaxed: a kick that comes later is one more, whose sender looks again. */
+	/* Relaxed: the sender of a later kick looks again. */
 	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
 	    load_relaxed(&resource->_word) & BATON__TASKS) {
 		baton__go_on(resource, 1, false);

@@ -58,7 +58,7 @@ static const struct baton_resource_config *config_of(const struct baton__batch *
 	return batch->resource->_config;
 }
 
-/* Tasks that have failed by their batch alone. */
+/* Counts tasks that only their batch has made fail. */
 static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 {
 	struct baton_resource_stats *stats = baton__stats(batch->resource);

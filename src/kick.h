@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: kicks: what is to be done under the baton although it is no task; and what goes with
- * them, visitors that take the baton over, windowed tasks.
+ * Layer 5: kicks: functions that run under the baton although they are no tasks; and their
+ * companions: visitors that take the baton over, and windowed tasks.
  */
 #ifndef BATON_SRC_KICK_H
 #define BATON_SRC_KICK_H
@@ -9,17 +9,17 @@
 #include "resource.h"
 
 /*
- * Has `mark`'s function called once under the baton, of a closed resource as well, and not before
- * what was submitted earlier (with lanes: as soon as the inbox is sorted). It is no task: neither
- * counted in the statistics nor cancelled; it counts for the limits of the stay, as does what it
- * puts before _list. The caller has a record, and keeps the resource from being released for good:
- * it holds the baton, or a visit. May run anything.
+ * Calls `mark`'s function once under the baton, also of a closed resource, and not before the tasks
+ * that were submitted earlier (with lanes: as soon as the inbox is sorted). A kick is no task: it
+ * is neither counted in the statistics nor cancelled. It counts for the limits of the stay, as do
+ * the tasks that it puts before _list. The caller has a record, and keeps the resource from being
+ * released for good by holding the baton, or a visit. May run anything.
  */
 void baton__kick(struct baton_resource *resource, struct baton_task *mark);
 
 /*
- * The same of a resource that is not closed before the kick has run. The caller needs no visit: the
- * push is the last touch of the resource.
+ * The same for a resource that is not closed before the kick has run. The caller needs no visit:
+ * the push is the last touch of the resource.
  */
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 

@@ -17,7 +17,9 @@
 
 int baton__labelled_run(struct baton_task *task);
 
-/* The function of baton_post_labelled's tasks, and what becomes of one that is cancelled. */
+/*
+ * The run function of baton_post_labelled's tasks, and the function that completes a cancelled one.
+ */
 int baton__post_labelled_run(struct baton_task *task);
 void baton__post_labelled_cancelled(struct baton_task *task);
 

@@ -11,15 +11,19 @@
 #include "lane.h"
 #include "place.h"
 
-/* Nothing waits, and nothing but plain order decides what is next. The holder. */
+/*
+ * No task waits, and the resource has neither statistics nor an extension such as lanes: the chain
+ * is next, in plain order. Called by the holder.
+ */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 {
 	return !resource->_list && !resource->_stats && !(word & BATON__TASKS);
 }
 
 /*
- * Accepts the chain; linearisation point: the look at the word, or the push, if something waits.
- * False: the resource is closed, and what waits may end in its finaliser. The holder.
+ * Accepts the chain. Linearisation point: the caller's look at the word, or the push, if tasks
+ * wait. False: the resource is closed, and the last entry that waits may be its finaliser. Called
+ * by the holder.
  */
 static bool accept(struct baton_resource *resource, struct baton_task *first)
 {
@@ -27,7 +31,7 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	struct baton_task *newest;
 
 	if (is_empty(resource, word)) {
-		/* A close since the caller's look at the word comes after the chain. */
+		/* A close since the caller's look at the word is ordered after the chain. */
 		baton__index_forget(resource);
 		resource->_list = first;
 		return true;
@@ -51,7 +55,7 @@ static bool any_left(const struct baton_resource *resource)
 	       !baton__lanes_empty(resource);
 }
 
-/* `left`: the stay was over before the queue was empty. */
+/* `left`: the stay ended before the queue was empty. */
 static void learn(struct baton__thread *self, bool left)
 {
 	uint32_t next = 2U * self->loan_next;
@@ -75,7 +79,7 @@ static struct baton__budget budget_of(const struct baton_resource *resource, uin
 		budget.tasks = config->capture_limit;
 		budget.limit_ns = config->capture_limit_ns;
 	}
-	/* As many as it adds, or the queue would grow with each batch. */
+	/* At least as many tasks as the loan adds, or the queue would grow with each batch. */
 	if (budget.tasks < count)
 		budget.tasks = count;
 	return budget;
@@ -89,7 +93,7 @@ static void stay(struct baton__frame *frame, struct baton_resource *resource, ui
 	if (baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	if (baton__drain(frame, resource, &budget)) {
-		/* Shelved: the unsheller gives it back. */
+		/* Shelved: the unsheller gives the baton back. */
 		baton__frame_pop(frame);
 		return;
 	}
@@ -115,13 +119,14 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 
 /* ---- Debts ---- */
 
-/* Takes the resource out of a place of some thread's. True: its visit is the caller's to end. */
+/* Takes the resource out of one place of a thread's `debts`. True: the caller ends the visit. */
 static bool take_out(struct baton_resource **debt, struct baton_resource *resource)
 {
 	struct baton_resource *found = load_relaxed(debt);
 
 	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
-	 * each debt: its store comes before the push, and [R1] orders that before the holder. */
+	 * each debt: the debtor's store comes before its push, and [R1] orders that push before the
+	 * holder. */
 	return found == resource && cas_relaxed(debt, &found, NULL);
 }
 
@@ -161,7 +166,7 @@ static void owe(struct baton__thread *self, struct baton_resource *resource)
 	if (!place)
 		return;
 	/* Relaxed, both: the submit that is under way keeps the resource until its push, which
-	 * publishes them. */
+	 * publishes the visit and the debt. */
 	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
 	store_relaxed(place, resource);
 	if (self->debt_queued)
@@ -199,10 +204,11 @@ void baton__loan_forget(struct baton_resource *resource)
 
 void baton__loan_revoke(struct baton_resource *resource)
 {
-	/* Bounded by the threads' number. */
+	/* Bounded by the number of threads. */
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
 		for (int i = 0; i < BATON__DEBTS_MAX; i++)
 			if (take_out(&thread->debts[i], resource))
-				/* Relaxed: the debtor has not touched it since its push. */
+				/* Relaxed: the debtor has not touched the resource since its
+				 * push. */
 				(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going on with a held resource, and calling the user's functions that hold none, where the stack
- * allows it. What it does not allow is put off, in lists of the thread's: no memory is needed.
+ * Continues the drain of held resources, and calls the user's functions that hold no baton, where
+ * the stack is not too deep. Otherwise the job or function goes into a list of the thread. The
+ * lists are intrusive: they need no memory.
  */
 #include "place.h"
 
@@ -28,11 +29,14 @@ void baton__deferred_push(struct baton_resource *resource)
 	baton__deferred_append(job);
 	/* [H1] release, [N1] seq_cst: as in hand_off; pairs with [H1] in take_back and help.c */
 	(void)add_seq_cst(&job->_turn, BATON__QUEUED);
-	/* Nobody else comes to it before this thread's stack is unwound. */
+	/* No executor has the job: until this thread's stack is unwound, only helpers come to the
+	 * resource. */
 	baton__thread_nudge_for(resource, NULL);
 }
 
-/* Is the job, which has been taken out of the list, to be cancelled? Clears that. */
+/*
+ * Was the job, which has been taken out of the list, to be cancelled? Clears the bit that says so.
+ */
 static bool was_to_cancel(struct baton_job *job)
 {
 	/* Relaxed: this thread's bit. */
@@ -65,7 +69,7 @@ bool baton__deferred_remove(struct baton_job *job)
 
 void baton__deferred_run(struct baton__thread *self)
 {
-	/* Running one pops an outermost frame, which would call us again. */
+	/* A job that runs here pops an outermost frame, which would call this function again. */
 	if (self->deferred_running)
 		return;
 	self->deferred_running = true;
@@ -91,7 +95,8 @@ void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
 
 	if (!here && baton__hand_off(resource) == BATON__GIVEN)
 		return;
-	/* Nobody else takes it; with a limit of 0, too, this thread may, if its stack allows it. */
+	/* No executor takes the resource: this thread may run it, even with a limit of 0, unless
+	 * its stack is too deep. */
 	if (later || baton__self->depth >= BATON_NESTING_MAX) {
 		baton__deferred_push(resource);
 		return;
@@ -126,7 +131,7 @@ static void run_late(struct baton_plain_job *job)
 	(void)baton__late_run();
 }
 
-/* Has the lists looked at when the stack is unwound. */
+/* Appends the job that calls the put-off functions when the stack is unwound. */
 static void queue_late(struct baton__thread *self)
 {
 	if (self->late_queued)
@@ -183,7 +188,7 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 	}
 	/* PL3. Relaxed: the caller keeps the resource until now. */
 	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
-	task->_future = (struct baton_future *)(void *)resource; /* it has none of its own */
+	task->_future = (struct baton_future *)(void *)resource; /* the task has no future */
 	put_off(task);
 }
 
@@ -247,7 +252,7 @@ bool baton__late_run(void)
 	struct baton__thread *self = baton__self;
 	bool any = false;
 
-	/* Ends with what these functions do on this thread. */
+	/* Ends when these functions put off no more. */
 	while (late_task(self) || late_continuation(self))
 		any = true;
 	return any;

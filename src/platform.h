@@ -43,9 +43,9 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
                                         const char *file, int line);
 
 /*
- * What a caller's mistake can reach, said in the caller's words: the public function, the name of
- * the object concerned (_OF: or NULL), what is wrong and what to do. REQUIRE stands in the
- * public function itself, whose name it takes; MISUSE elsewhere.
+ * For mistakes of the caller. The message is in the caller's words: the public function, the name
+ * of the object concerned (_OF; may be NULL), the mistake and its repair. REQUIRE stands in the
+ * public function itself, and takes the function's name; MISUSE stands elsewhere.
  */
 #define BATON_MISUSE_OF(function, name, what)                                                      \
 	baton__misuse(function, (name) ? (name) : "(no name)", what, __FILE__, __LINE__)

@@ -157,7 +157,7 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 	frame->batch = NULL;
 }
 
-/* Works off what no executor would take (place.h), when the outermost frame has gone. */
+/* Runs the jobs that no executor would take (place.h), when the outermost frame has gone. */
 void baton__deferred_run(struct baton__thread *self);
 
 /* On the way out of a call, with nothing held, visited or still to be fired. */
@@ -322,13 +322,15 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
 
 /*
- * Takes the baton of a queued resource, whose job stays in the queue; false: it is not queued. And
- * gives it back, or goes on as the runner; the frame is popped.
+ * borrow: takes the baton of a queued resource, whose job stays in the queue. False: the resource
+ * is not queued. give_back: gives the baton back, or goes on as the runner; pops the frame.
  */
 bool baton__borrow(struct baton_resource *resource);
 void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
 
-/* The run functions of timers' and triggers' tasks; and what becomes of cancelled ones. */
+/*
+ * The run functions of timers' and triggers' tasks, and the functions that complete cancelled ones.
+ */
 int baton__timer_run(struct baton_task *task);
 void baton__timer_cancelled(struct baton_task *task);
 int baton__trigger_run(struct baton_task *task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The turn word: 0, or the number of the process one of whose threads has the turn.
+ * The turn word: 0, or the number of the process that has a thread with the turn.
  *
  *   0 -> process           begin
  *   other process -> own   begin: a fork's child inherits the number of a process whose thread does

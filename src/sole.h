@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 2: of a process's threads one at a time makes or ends an object of which there is only one
- * (the default pool, the default wheel). In a fork's child a turn that a thread of the parent had
- * is nobody's.
+ * Layer 2: a turn, which one thread of a process has at a time, to make or end an object of which
+ * there is only one (the default pool, the default wheel). A turn that a thread has during fork is
+ * free in the child.
  */
 #ifndef BATON_SRC_SOLE_H
 #define BATON_SRC_SOLE_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Waits until it is the calling thread's turn, and gives the turn up. `turn` is the word, at first
- * 0. The caller looks at the object after begin: a thread before it may have made it.
+ * begin: waits until the calling thread has the turn. end: gives the turn up. `turn`: the word, 0
+ * at first. The caller looks at the object after begin: another thread may have made it before.
  */
 void baton__sole_begin(uint32_t *turn);
 void baton__sole_end(uint32_t *turn);

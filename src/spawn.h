@@ -18,10 +18,10 @@ int baton__spawn(struct baton_pool *pool);
 int baton__spawn_spare(struct baton_pool *pool);
 
 /*
- * Signals are for the program's own threads. block: for the calling thread and those that it
- * starts, which inherit the mask; `before`: the mask before. open: a thread of the library leaves
- * those open that it brings upon itself, for which the program may have a handler that tells of a
- * crash.
+ * Signals are for the program's own threads. block: blocks signals in the calling thread, and in
+ * the threads that it starts, which inherit the mask; `before`: the mask before. open: opens, in a
+ * thread of the library, the signals that a thread brings upon itself: the program may have a
+ * handler for these that reports a crash.
  */
 void baton__signals_block(sigset_t *before);
 void baton__signals_open(void);

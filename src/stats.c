@@ -7,7 +7,7 @@
 #include "atomic.h"
 #include "futex.h"
 
-/* A reader looks again so often, when tasks have left meanwhile. */
+/* A reader looks at most this often while tasks leave the queue. */
 #define LOOKS 16
 
 /* Never 0, which means that there is no mark. */
@@ -25,12 +25,12 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 	if (!stats)
 		return;
 	/* [stats.mark] seq_cst: counted before the look for a mark; pairs with [stats.mark] in
-	 * unmark: else neither sees the other, and what waits has no time. */
+	 * unmark: else neither side sees the other, and the tasks that wait have no time. */
 	(void)add_seq_cst(&stats->_pushed, count);
 	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in unmark */
 	if (load_seq_cst(&stats->_marked_ns) == 0 &&
 	    cas_acquire(&stats->_marked_ns, &none, stamp()))
-		/* Relaxed: the push publishes it to the holder. */
+		/* Relaxed: the push publishes `_marked` to the holder. */
 		store_relaxed(&stats->_marked, first);
 }
 
@@ -41,7 +41,7 @@ static bool any_waits(struct baton_resource_stats *stats, uint64_t left)
 	return load_seq_cst(&stats->_pushed) + load_relaxed(&stats->submitted) != left;
 }
 
-/* The marked task leaves, or was not accepted. */
+/* Takes the mark away: the marked task leaves, or was not accepted. */
 static void unmark(struct baton_resource_stats *stats)
 {
 	store_relaxed(&stats->_marked, NULL);
@@ -61,15 +61,15 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 	/* Relaxed: only compared; the task is in no queue, so that no other thread marks it. */
 	if (load_relaxed(&stats->_marked) == first)
 		unmark(stats);
-	/* Relaxed: nothing was published under it. */
+	/* Relaxed: nothing was published under this count. */
 	(void)sub_relaxed(&stats->_pushed, count);
 }
 
-/* One task fewer waits. */
+/* Counts a task that waits no longer. */
 static void count_left(struct baton_resource_stats *stats)
 {
 	const uint64_t left = load_relaxed(&stats->_left) + 1;
-	/* What is pushed from here on finds no mark, or that of a task that waits. */
+	/* A submitter that pushes from here on finds no mark, or the mark of a task that waits. */
 	const bool last = load_relaxed(&stats->_passed_ns) && !any_waits(stats, left);
 
 	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
@@ -86,7 +86,7 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 
 	if (!stats)
 		return;
-	/* Relaxed: if this task is marked, its push has published that. */
+	/* Relaxed: if this task is marked, its push has published the mark. */
 	if (load_relaxed(&stats->_marked) == task) {
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
 		unmark(stats);
@@ -115,20 +115,23 @@ void baton__stats_captured(struct baton_resource *resource, uint32_t count)
 	baton__count(&stats->captures, 1);
 }
 
-/* Since when the oldest of the tasks that wait has waited; 0: none waits, or not known. */
+/* The time since which the oldest waiting task waits; 0: no task waits, or not known. */
 static uint64_t oldest(const struct baton_resource_stats *stats)
 {
 	/* [stats.slot] acquire: `_passed_ns`, if the mark has just been taken away; pairs with
 	 * [stats.slot] in unmark */
 	uint64_t marked = load_acquire(&stats->_marked_ns);
-	/* [stats.passed] acquire: if nothing waits any more, the caller sees that in `_left`; pairs
+	/* [stats.passed] acquire: if no task waits any more, the caller sees that in `_left`; pairs
 	 * with [stats.passed] in count_left */
 	uint64_t passed = load_acquire(&stats->_passed_ns);
 
 	return passed ? passed : marked;
 }
 
-/* What waits, as it was at one moment, unless tasks go on leaving; then no less than that. */
+/*
+ * Reads the number of waiting tasks as it was at one moment. If tasks leave during every look, the
+ * number may be too large, never too small.
+ */
 static void read_queue(const struct baton_resource_stats *stats, struct baton_resource_stats *copy)
 {
 	uint64_t left;
@@ -163,7 +166,7 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 		.backlog_max = load_relaxed(&stats->backlog_max),
 	};
 	read_queue(stats, copy);
-	/* Not one instant's values: the first two were read before. */
+	/* Not one instant's values: `executed` and `cancelled` were read before `submitted`. */
 	over = copy->executed + copy->cancelled;
 	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;
 }

@@ -215,15 +215,16 @@ BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
 }
 
 /*
- * The same, of what the thread has taken since it began the innermost help. The tasks that it runs
- * there are others': another thread might run them, which would not hold what is below.
+ * The same, but only for batons that the thread has taken since it began its innermost help. The
+ * tasks that the thread runs in that help might as well run on another thread, which would not hold
+ * the batons below.
  */
 BATON_INLINE bool baton__thread_holds_in_help(const struct baton__thread *thread,
                                               const struct baton_resource *resource)
 {
 	const struct baton__frame *last = thread->helping ? thread->helping->frame : NULL;
 
-	/* Bounded: as above. */
+	/* Bounded by the depth of nested calls. */
 	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below) {
 		if (frame->resource == resource)
 			return true;

@@ -178,7 +178,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 		return -ECHILD;
 	if (BATON_UNLIKELY(!timer->_resource || !timer->_fn))
 		return -EINVAL;
-	/* A close that comes later is found by the submit of the run. */
+	/* The submit of the run finds a close that comes later. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
 	/* The short path: placed well already, as a keep-alive timer mostly is.
@@ -207,7 +207,7 @@ BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay
 	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
 }
 
-/* What _repeat says: how, and the period; one that does not fit is for ever. */
+/* The value of _repeat: the manner and the period. A period that does not fit is for ever. */
 static uint64_t repeat_of(uint64_t period, uint64_t how)
 {
 	const uint64_t for_ever = UINT64_MAX >> BATON__REPEAT_SHIFT;

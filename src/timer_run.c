@@ -23,8 +23,8 @@ static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
 }
 
 /*
- * Who is told that the timer will not run; NULL: nobody. For a caller that has not left the timer
- * yet: afterwards another thread, which has stopped the timer, may free it.
+ * The function to call when the timer will not run; NULL: none. For a caller that has not left the
+ * timer yet: after the leave, another thread that has stopped the timer may free it.
  */
 static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
                                          const struct baton_timer *timer)

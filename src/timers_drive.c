@@ -293,8 +293,8 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 		count += baton__timers_fire(timers, next);
 	}
 	store_relaxed(&timers->virtual_now, time_ns);
-	/* The wheel follows the clock, so that what is armed is placed well; but not to where
-	 * timers lie that are armed for ever. */
+	/* The wheel follows the clock, so that timers are placed well when they are armed; but the
+	 * wheel never moves to the timers that are armed for ever. */
 	count += baton__timers_fire(timers, time_ns == UINT64_MAX ? time_ns - 1 : time_ns);
 	baton__timers_drive_end(timers);
 	return count;

@@ -5,18 +5,19 @@
  * A thread that sleeps in a wait inside a job has waited for a while already: its place is taken at
  * once. A thread that opens a bracket (blocking.h) leaves its place, too, but is often back within
  * some microseconds. A spare that took the place in that time would cost a wake-up, and the thread
- * that is back would have to go on elsewhere: some ten times what the block has cost. So such a
- * place is not taken before it has been vacant for VACANCY_NS; a spare that is called earlier stays
- * COMING (crew.c) and watches. As long as there are new brackets the spare goes on watching, and
- * nobody has to call it again; its sleeps double up to VACANCY_SPAN_MAX_NS, so that many short
- * brackets cost one wake-up in that time.
+ * that is back would have to go on elsewhere: together some ten times the cost of the blocking
+ * call. So such a place is not taken before it has been vacant for VACANCY_NS; a spare that is
+ * called earlier stays COMING (crew.c) and watches. As long as there are new brackets the spare
+ * goes on watching, and no thread has to call that spare again. The spare's sleeps double up to
+ * VACANCY_SPAN_MAX_NS, so that many short brackets cost one wake-up in that time.
  *
- * Where brackets last, to wait until they have lasted is only a delay. So a spare that has seen one
- * last puts its pool in haste: spares take places at once, until HASTE threads have come back to
- * their places before a spare did.
+ * Where brackets last, waiting for VACANCY_NS is only a delay. So a spare that has seen a bracket
+ * last for VACANCY_NS puts its pool in haste: spares take places at once, until HASTE threads have
+ * come back to their places before a spare did.
  *
- * Invariant: vacancy.hint: what is learnt and read here decides when a spare takes a place, never
- * whether: a spare that ceases to watch looks for vacant places of any age afterwards (K2).
+ * Invariant: vacancy.hint: the values that are learnt and read here decide when a spare takes a
+ * place, never whether: a spare that ceases to watch looks for vacant places of any age afterwards
+ * (K2).
  *
  * Source: Go's sysmon, which retakes the P of a thread in a system call after 20 us at the earliest
  * and sleeps longer and longer while there is nothing to retake.

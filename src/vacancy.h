@@ -18,8 +18,9 @@ struct baton__watch {
 };
 
 /*
- * The holder of the place is about to leave it, inside a job; `lasts`: for so long that a spare is
- * welcome at once. short: it did not, and the holder has come back before any spare.
+ * begin: the holder of the place is about to leave the place, inside a job. `lasts`: the holder
+ * stays away so long that a spare is welcome at once. short: the absence did not last, and the
+ * holder has come back before a spare took the place.
  */
 void baton__vacancy_begin(struct baton__worker *worker, bool lasts);
 void baton__vacancy_short(struct baton_pool *pool);
@@ -28,8 +29,9 @@ void baton__vacancy_short(struct baton_pool *pool);
 bool baton__vacancy_lasts(struct baton__worker *worker, uint64_t now_ns);
 
 /*
- * By a spare that was called and has found no place to take. True: places have become vacant
- * lately, the spare has slept for a moment, and is to look again. False: it may rest.
+ * A spare that was called and has found no place to take calls this function. True: places have
+ * become vacant lately, the spare has slept for a moment, and must look again. False: the spare may
+ * rest.
  */
 bool baton__vacancy_watch(const struct baton_pool *pool, struct baton__watch *watch);
 

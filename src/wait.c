@@ -164,7 +164,7 @@ static int sleep_once(struct baton__wait *wait)
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
 	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
-	/* What this thread has put off may be what it waits for (PL2). */
+	/* This thread may wait for a function that it has put off itself (PL2). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
 	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
 		status = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: one wait, on its thread's stack, and what it does for the futures that it waits for.
+ * Layer 5: one wait, on its thread's stack, and its help for the futures that it waits for.
  */
 #ifndef BATON_SRC_WAIT_H
 #define BATON_SRC_WAIT_H
@@ -13,17 +13,17 @@ struct baton__wait {
 	size_t count;
 	const struct timespec *deadline;
 	uint64_t deadline_ns; /* 0: none */
-	bool all;             /* or any of them */
+	bool all;             /* for all futures; false: for any */
 	bool mark;            /* the future is a mark's, not a task's */
 	bool last_look;       /* before the sleep */
-	enum baton__abort abort; /* if it closes a cycle */
+	enum baton__abort abort; /* if this wait closes a cycle */
 	uint32_t answered;    /* the nudges until then: helped since, or not for this wait */
 	size_t index;         /* any: of a complete one; all: those before it are complete */
 };
 
 /*
  * Tries to bring the futures that are left nearer. 1: something was done; 0: nothing to do;
- * -EDEADLK: what is waited for can never be. Looks at no deadline before it begins.
+ * -EDEADLK: the wait can never end. Looks at no deadline before it begins.
  */
 int baton__wait_help(struct baton__wait *wait);
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a waiter does for the futures that it waits for (law L9): helps their resources, drives
- * their executors, or leaves them to others.
+ * How a waiter brings the futures nearer that it waits for (law L9): the waiter helps their
+ * resources, drives their executors, or leaves both to other threads.
  *
- * A task that a helper enters may last, may wait for what the waiter does after its wait, and may
- * call a resource that the waiter holds. A wait whose only end is the awaited task waits for all
- * tasks before that one, whichever thread runs them: entering them makes nothing worse. A wait with
- * another end, a deadline or another future, would miss that end, or make the task's call fail. So:
+ * A task that a helper enters may take long, may wait for something that the waiter does after its
+ * wait, and may call a resource that the waiter holds. A wait whose only end is the awaited task
+ * waits for all tasks before that one, whichever thread runs them: for such a wait, entering those
+ * tasks makes nothing worse. A wait with another end, a deadline or another future, would miss that
+ * end, or make the task's call fail. So:
  *
  *   the wait                     | enters tasks of a queued resource
  *   for one future, or for all   | always
- *   for any of several           | before it sleeps, if no other thread would come to them: so that
+ *   for any of several           | before it sleeps, if no other thread would run them, so that
  *                                |   N workers that all wait do not hang (executor.h, alone)
  *   with a deadline              | never; a wait for a mark obeys the marks
- *   each of these                | if this thread drives the resource's executor: there is nobody
+ *   each of these                | if this thread drives the resource's executor: no other thread
  *                                |   else. The deadline is looked at before each task
  *
- * What remains: a task that ends the helper's wait before it returns itself (it completes its own
- * token, flushes its batch) and then waits for the helper waits for ever; so may one that a wait
- * for any of several has entered where there was nobody else. An executor that refuses its jobs
- * leaves them to the thread that has them, helper or not.
+ * Two kinds of task may still wait for ever. The first ends the helper's wait before it returns
+ * itself (it completes its own token, or flushes its batch), and then waits for the helper. The
+ * second was entered in a wait for any of several because no other thread would run it, and waits
+ * for the waiter. An executor that refuses its jobs leaves those jobs to the thread that has them,
+ * whether that thread helps or not.
  */
 #include "wait.h"
 
@@ -33,7 +35,9 @@
 #define BATON_HELP_MAX 1024U
 #endif
 
-/* The executor to which the resource's job goes; NULL: the default pool, which there is not yet. */
+/*
+ * The executor to which the resource's job goes; NULL: the default pool, which does not exist yet.
+ */
 static struct baton_executor *executor_of(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = resource->_config;
@@ -55,7 +59,7 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
 	       (executor && baton__self->member == executor);
 }
 
-/* May the wait enter the resource's tasks? `driven`: by this thread, which drives its executor. */
+/* May the wait enter the resource's tasks? `driven`: this thread drives the executor. */
 static bool enters(const struct baton__wait *wait, struct baton_resource *resource,
                    struct baton_executor *executor, bool driven)
 {
@@ -68,8 +72,8 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 }
 
 /*
- * Helps the resource, which the caller visits: runs its tasks, where the wait may enter them; else
- * only obeys its marks, if it is for one of these that the caller waits.
+ * Helps the resource, which the caller visits: runs the resource's tasks if `tasks`; otherwise
+ * obeys the resource's marks, if the caller waits for a mark.
  */
 static bool help_queued(const struct baton__wait *wait, const struct baton_future *future,
                         struct baton_resource *resource, bool tasks)
@@ -87,8 +91,8 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 }
 
 /*
- * Helps the resource, which the caller visits; else lets its executor run something, if it is this
- * thread that drives it. Ends the visit.
+ * Helps the resource, which the caller visits; otherwise lets the resource's executor run
+ * something, if this thread drives that executor. Ends the visit.
  */
 static int help_visited(struct baton__wait *wait, struct baton_future *future,
                         struct baton_resource *resource, uint32_t generation)
@@ -126,9 +130,9 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 }
 
 /*
- * Can the future never complete, because this thread holds its resource? A wait with a deadline
- * inside a task that a helper has entered ends as on another thread: it does not hold there what
- * the helper holds below.
+ * Can the future never complete, because this thread holds its resource? Inside a task that a
+ * helper has entered, a wait with a deadline ends as it would on another thread: resources that the
+ * helper holds further down the stack do not count.
  */
 static bool held_here(const struct baton__wait *wait, const struct baton_resource *resource)
 {
@@ -137,8 +141,9 @@ static bool held_here(const struct baton__wait *wait, const struct baton_resourc
 }
 
 /*
- * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: never. At
- * the last look a resource that is still queued, and that we are too deep to help, counts as never.
+ * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: the future
+ * can never complete. At the last look a resource that is still queued, and that we are too deep to
+ * help, counts as never.
  */
 static int help_one(struct baton__wait *wait, struct baton_future *future)
 {
@@ -146,11 +151,12 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	uint32_t generation;
 	int status;
 
-	/* [N6] seq_cst: after our store of `asleep`. The submitter has written it before the
-	 * seq_cst operation that queues the task, and looks for sleepers then; but not seq_cst
-	 * itself, for that would cost each submit an atomic. A load might miss it; the RMW does not
-	 * where a seq_cst operation takes along what came before it: x86, ARMv8, POWER; C11 does
-	 * not say so. Pairs with [N6] in baton__ready. Ends: a failure is another submit. */
+	/* [N6] seq_cst: after our store of `asleep`. The submitter has written `_resource` before
+	 * the seq_cst operation that queues the task, and looks for sleepers after that operation.
+	 * The write itself is not seq_cst: that would cost each submit an atomic. A load might miss
+	 * the write; the RMW does not where a seq_cst operation takes along the writes before it:
+	 * x86, ARMv8, POWER; C11 does not say so. Pairs with [N6] in baton__ready. Ends: a failure
+	 * is another submit. */
 	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
 		continue;
 	if (!resource || baton__future_final(future))
@@ -169,8 +175,8 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	return status;
 }
 
-/* A wait for all ends when one of them can never complete: before it helps another, whose tasks may
- * need what this thread holds. */
+/* A wait for all ends when one of its futures can never complete. It ends before it helps another
+ * resource, whose tasks may need a resource that this thread holds. */
 static bool one_held_here(const struct baton__wait *wait)
 {
 	for (size_t i = wait->index; wait->all && baton__self->top && i < wait->count; i++) {

@@ -31,7 +31,7 @@
 /* Others' LIFO slots are left alone for the first looks: their owners, whose caches are warm,
  * mostly come to them in that time. */
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 8
-/* The run queues are evened out so often, at most. */
+/* The shortest time between two evenings-out of the run queues. */
 #define BATON_WORKER_EVEN_NS 20000
 #endif
 #define SHARE_MAX 64
@@ -162,7 +162,7 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 }
 
 /*
- * Evens out the run queues of this worker and of another one, any. Thieves do that only when they
+ * Evens out the run queues of this worker and of any other worker. Thieves do that only when they
  * are idle: while no worker is, a worker's single job runs as often as all the jobs of another
  * worker together. A clearly longer queue gives half of the difference.
  */

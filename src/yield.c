@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Yields of a thread that waits. A yield costs less than a sleep and a wake-up while the other
- * threads that want the CPU belong to the same program: the thread that is waited for is one of
- * them, and needs no system call to let the waiter go on.
+ * Yields of a thread that waits. A yield costs less than a sleep and a wake-up while all threads
+ * that want the CPU belong to the same program: the awaited thread is one of them, and needs no
+ * system call to let the waiter continue.
  *
  * A yield beside another program's busy thread gives that thread the CPU for a whole time slice,
  * some milliseconds. The kernel takes the rest of the waiter's own slice away, too, so that the
  * waiter comes back late, while a thread that sleeps is let in at once when it is woken. So a row
- * of yields ends with one that took long, unless the program itself had most of the CPU time; and
- * for YIELDS_REST times as long the thread does not yield again. Yields to strangers cost a thread
- * one part in YIELDS_REST of its time at most.
+ * of yields ends with a yield that took long, unless the program itself had most of the CPU time.
+ * The thread then does not yield again for YIELDS_REST times as long. Yields to strangers cost a
+ * thread one part in YIELDS_REST of its time at most.
  *
  * Invariant: yields.rest: `yields_from_ns` of a thread's record is that thread's own.
  */

@@ -21,7 +21,10 @@ struct baton__yields {
  */
 bool baton__yields_begin(struct baton__yields *yields);
 
-/* Gives the CPU to the other threads that want it, by one sched_yield(). False: as for begin. */
+/*
+ * Gives the CPU to the other threads that want it, by one sched_yield(). False: yields do not pay
+ * now.
+ */
 bool baton__yield(struct baton__yields *yields);
 
 #endif
