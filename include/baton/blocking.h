@@ -4,7 +4,8 @@
  * end a pool's thread takes no part in the pool: its place, with its run queue and LIFO slot, is
  * for others, a spare thread included if there is work and no worker is free (pool.h). A spare
  * takes the place when the bracket has lasted for 50 microseconds, or at once if one of the pool's
- * last brackets has: short brackets cost no hand-over, a first long one some 100 microseconds.
+ * last brackets has lasted so long: short brackets cost no hand-over, a first long bracket costs
+ * some 100 microseconds.
  *
  *	baton_blocking_begin();
  *	n = read(fd, buffer, sizeof(buffer));

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bound limits what waits in a resource, in tasks, in bytes (baton/labelled.h), or both; and says
- * what becomes of what is too much. No submit ever blocks, save to a bound whose policy is WAIT.
+ * A bound limits the tasks that wait in a resource: their number, their bytes (baton/labelled.h),
+ * or both. Its policy says what becomes of a task beyond the limit. Only a submit to a bound whose
+ * policy is WAIT may block.
  *
- * What waits: what was accepted and has not been entered; not the running task, nor one that its
- * submitter captured the resource for and runs at once, which no bound refuses. A windowed task
- * (window.h) is always counted, also while it waits in its window, until it is entered; but what
- * waits there is not dropped as the oldest. A mark (await, close_then, cancel_pending) is no task.
+ * A task waits from its acceptance until it is entered. The running task does not wait, nor does a
+ * task for which its submitter has captured the resource: it runs at once, and no bound refuses it.
+ * A windowed task (window.h) is always counted until it is entered, also while it waits in its
+ * window; a task in its window is not dropped as the oldest. A mark (await, close_then,
+ * cancel_pending) is no task.
  *
- * Whatever has no label is a task of lane 0 like any other: the runs of timers and triggers, the
- * items of fan-outs, posts. Where tasks are counted and such a one must not be lost (a timer that
- * does not repeat, and is refused, is gone), put the bulk into a lower lane and exempt lane 0.
+ * A task without a label is a task of lane 0: the runs of timers and triggers, the items of
+ * fan-outs, posts. A timer that does not repeat is lost when its run is refused. Where such tasks
+ * must not be lost and the bound counts tasks, put the bulk into a lower lane and exempt lane 0.
  *
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
- * none; a resource without a bound, nothing.
+ * makes none. A resource without a bound pays nothing.
  *
  * Source: bounded queues' policies as brokers and reactive streams have them (refuse, drop the
  * newest, drop the oldest); high and low watermarks as in Netty's channels.
@@ -31,7 +33,7 @@ extern "C" {
 #endif
 
 enum baton_bound_policy {
-	/* The submit returns -EAGAIN; the task is untouched. baton_call: too. */
+	/* The submit (baton_call, too) returns -EAGAIN; the task is untouched. */
 	BATON_BOUND_REFUSE,
 	/*
 	 * The submit returns 0, and the task has been completed as cancelled before it returns, on
@@ -40,24 +42,26 @@ enum baton_bound_policy {
 	 */
 	BATON_BOUND_DROP_NEWEST,
 	/*
-	 * The task is accepted, and the oldest of its own lane goes for it (the task itself, if
-	 * there is no other); of the lowest lane that has a task and is not exempt. They complete
-	 * as cancelled under the baton, at the runner's next look between two tasks: nobody but the
-	 * runner can unlink anything, so until then the excess lies in the inbox; see tasks_hard.
-	 * The resource must have lanes, be it one.
+	 * The task is accepted, and another task is dropped for it. OLDEST: the oldest task of the
+	 * same lane (the new task itself, if there is no other). LOWEST: the oldest task of the
+	 * lowest lane that has a task and is not exempt. The dropped task completes as cancelled
+	 * under the baton, at the runner's next look between two tasks. Only the runner can unlink
+	 * tasks: until its look the excess lies in the inbox, see tasks_hard. The resource must
+	 * have lanes, at least one.
 	 */
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
 	/*
-	 * The submitter waits for room, for at most wait_ns: until what was accepted before has
-	 * run, which it helps with, as a waiter for a future does; again where other submitters
-	 * have taken the room. The submit then returns 0, or, with the task untouched: -ETIMEDOUT;
+	 * The submitter waits for room, for at most wait_ns. It waits until the tasks accepted
+	 * before have run, and helps to run them, as a waiter for a future does. If other
+	 * submitters have taken the room meanwhile, the submitter waits again. The submit then
+	 * returns 0, or, with the task untouched: -ETIMEDOUT;
 	 * -EDEADLK, where the wait could never end (from a task of this resource, or where it would
 	 * close a cycle of waits); -EPIPE, if the resource was closed meanwhile; -ENOMEM; -EAGAIN,
 	 * for a batch that is larger than the limit. The order of submitters that wait is open.
 	 *
-	 * What the library submits (runs of timers and triggers, items of fan-outs, continuations)
-	 * never waits, but is refused as by REFUSE.
+	 * The library's own submits (runs of timers and triggers, items of fan-outs, continuations)
+	 * never wait: they are refused as by REFUSE.
 	 */
 	BATON_BOUND_WAIT,
 };
@@ -67,25 +71,25 @@ enum baton_bound_policy {
 
 /* Shared by many; must outlive them and not change. */
 struct baton_bound_config {
-	/* How much may wait: up to the constants above. 0: these. A batch that is larger than that
-	 * is too much at any time. */
+	/* How many tasks and bytes may wait, at most the constants above. 0: those constants. A
+	 * batch larger than the limit never fits. */
 	uint32_t tasks_max;
-	/* DROP_OLDEST and DROP_LOWEST: from where on the submit is refused with -EAGAIN after all,
-	 * since the runner does not come to look. 0: the constants above. */
+	/* DROP_OLDEST and DROP_LOWEST: beyond this the submit is refused with -EAGAIN after all, as
+	 * the runner does not come to look. 0: the constants above. */
 	uint32_t tasks_hard;
 	uint64_t bytes_max;
 	uint64_t bytes_hard;
 	enum baton_bound_policy policy;
-	/* Bit n: tasks of lane n are neither counted nor refused nor dropped. The lane as it is in
-	 * the resource, or where that has no lanes, as the task has it. */
+	/* Bit n: tasks of lane n are neither counted nor refused nor dropped. Lane n is the lane in
+	 * the resource; in a resource without lanes, the lane that the task was given. */
 	uint32_t exempt;
 	/*
 	 * Watermarks: `high` is called when at least tasks_high tasks, or bytes_high bytes, wait;
 	 * then `low`, when at most tasks_low and bytes_low do; then high again: strictly in turn.
-	 * By the runner, under the baton, at its looks between two tasks (so not while it is in a
-	 * long one, and a crossing and its way back between two looks is none); on whatever thread
-	 * that is. They may submit, and must not wait for what this resource is to do. tasks_high,
-	 * bytes_high 0: none. Above the low ones. Either function may be NULL.
+	 * The runner calls them under the baton, on its own thread, at its looks between two tasks:
+	 * not during a long task, and not for a crossing that is undone before the next look. They
+	 * may submit. They must not wait for tasks of this resource. tasks_high, bytes_high: above
+	 * tasks_low, bytes_low; 0: no such watermark. Either function may be NULL.
 	 */
 	uint32_t tasks_high;
 	uint32_t tasks_low;
@@ -94,7 +98,7 @@ struct baton_bound_config {
 	void (*high)(struct baton_resource *resource, void *arg);
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
-	uint64_t wait_ns; /* WAIT: at most so long; 0, BATON_NEVER: without end */
+	uint64_t wait_ns; /* WAIT: the longest wait; 0, BATON_NEVER: without end */
 };
 
 /* No limit, REFUSE, nothing exempt, no watermarks. */
@@ -103,7 +107,9 @@ struct baton_bound_config {
 		0, 0, 0, 0, BATON_BOUND_REFUSE, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0                 \
 	}
 
-/* Embeddable. Given to one resource by baton_resource_extend, and to live as long as that. */
+/*
+ * Embeddable. Given to one resource by baton_resource_extend; must live as long as that resource.
+ */
 struct baton_bound {
 	const struct baton_bound_config *_config;
 	uint64_t _pushed; /* submitters add; tasks and bytes in one: see src/bound.h */
@@ -123,10 +129,10 @@ struct baton_bound {
 
 void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
 
-/* What a bound has counted. */
+/* The counts of a bound. */
 struct baton_bound_counts {
-	uint64_t tasks;   /* that wait now; exempt ones left out */
-	uint64_t bytes;   /* theirs */
+	uint64_t tasks;   /* that wait now, without exempt ones */
+	uint64_t bytes;   /* of these tasks */
 	uint64_t refused; /* submits (a batch is one) */
 	uint64_t dropped; /* tasks */
 	uint32_t waited;  /* submits that found no room, and waited; those refused then included */

@@ -103,11 +103,11 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
 /*
  * The running task (the innermost one of this thread) will be complete when the token is: its
  * future, if it has one, stays in state RUNNING until then. What the function returns, and what it
- * gives to baton_set_result(), is ignored; without a future the status that the token is completed
- * with is known to its completer alone. From this call on the task may complete at any moment,
- * and its memory be gone: so detach before the token is known to those who complete it, and touch
- * nothing of the task's afterwards that is not known to live. A second detach in the same task
- * makes a token without a future.
+ * gives to baton_set_result(), is ignored; if the task has no future, only the completer of the
+ * token knows the token's status. From this call on the task may complete at any moment, and its
+ * memory be gone: so detach before the token is known to those who complete it, and touch nothing
+ * of the task's afterwards that is not known to live. A second detach in the same task makes a
+ * token without a future.
  *
  * Not in the function of a baton_call(), try_call(), async() or a fan-out, which do not always have
  * a task. A task with an undo log ends that when its function returns.

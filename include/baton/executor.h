@@ -100,17 +100,18 @@ struct baton_executor_ops {
 	 */
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 	/*
-	 * Optional. Would, as far as can be seen, no thread but the calling one come to a queued
-	 * job? It drives this executor; or all threads of the executor sleep inside jobs, and no
-	 * other thread can be had (to find out it may start one). A waiter then runs tasks that it
-	 * would else leave to the executor, see baton_future_wait(). Any thread; must not block.
+	 * Optional. Would, as far as can be seen, no thread but the calling one run a queued job?
+	 * That is so if the calling thread drives this executor, or if all threads of the executor
+	 * sleep inside jobs and no other thread can be had (to find out, the operation may start a
+	 * thread). A waiter then runs tasks that it would otherwise leave to the executor, see
+	 * baton_future_wait(). Any thread; must not block.
 	 */
 	bool (*alone)(struct baton_executor *executor);
 };
 
 /*
  * Must outlive the resources that use it, and every call of its operations by other threads:
- * waiters too, who call drive, returned, withdraw and alone while they wait for a task of such a
+ * waiters too call drive, returned, withdraw and alone while they wait for a task of such a
  * resource.
  */
 struct baton_executor {

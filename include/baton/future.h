@@ -95,14 +95,15 @@ void *baton_future_value(const struct baton_future *future);
  * resource was queued before. And a thread drives its executor for that executor's tasks only: not
  * while it waits for one that runs elsewhere and waits for them in its turn.)
  *
- * Helping makes no wait fail, or last, that would have ended without it. A helper enters no task
- * after the end of its wait. A wait that has another end than the task leaves the tasks before the
- * task to the executor: a wait with a deadline always, one for any of several unless no other
- * thread would come (all workers of the pool wait, and no spare can be had). So give a pool spares
- * where its tasks wait with deadlines. The tasks of an executor that this thread drives are its
- * own: it runs them in any wait, and looks at the deadline before each. What remains: a task that
- * completes what its helper waits for before it returns itself (by its own token, by
- * baton_batch_flush()), and then waits for that thread.
+ * Helping never makes a wait fail or last longer that would have ended without helping. A helper
+ * enters no task after the end of its wait. A wait that can end before the awaited task is complete
+ * leaves the tasks before that task to the executor: a wait with a deadline always does; a wait for
+ * any of several futures does unless no other thread would run those tasks (all workers of the pool
+ * wait, and no spare can be had). So give a pool spares where its tasks wait with deadlines. If
+ * this thread drives an executor, it runs that executor's tasks in any wait, and looks at the
+ * deadline before each task. One exception remains: a task that completes the helper's future
+ * before the task itself returns (by its own token, by baton_batch_flush()), and then waits for the
+ * helper's thread.
  *
  * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
  * nothing back: task and future remain baton's.

@@ -23,24 +23,25 @@
  * more, when it has batch_max tasks or has lasted batch_ns (looked at between tasks), when the
  * runner's stay is over (capture_limit, quantum: then the resource goes to its executor), before an
  * await's waiter or the finaliser is told, and at baton_batch_flush(). A waiter that helps, and
- * whose own completion is held back, runs up to a quantum of the tasks behind: so waiters share
- * batches. Without hold_completions its batch ends with its own task. So the quantum, on an
- * executor's thread, is the longest batch; while one is being ended the next one queues up. What is
- * queued while batch_begin runs is still in: one that waits a little gathers more.
+ * whose own completion is held back, runs up to a quantum of the tasks behind its own: so waiters
+ * share batches. Without hold_completions the waiter's batch ends with its own task. So the quantum
+ * is the longest batch on an executor's thread; while a batch is being ended, the tasks of the next
+ * batch queue up. A task that is queued while batch_begin runs still belongs to the batch: a
+ * batch_begin that waits a little gathers more tasks.
  *
  * Hooks run under the baton and are called like a task: they may submit, wait for other resources'
  * futures, block as long as they have to. Every batch_begin that returned 0 is followed by one
  * batch_end before the baton is given up, on the same thread. Either may be NULL.
  *
  * Completions: with hold_completions a task's future is completed after the batch_end of its batch,
- * in the order of the tasks: who sees it complete (waits, polls, continuations, the return of
- * baton_call) knows that the batch has ended well. Until then it is running: a cancel returns
- * -EINPROGRESS. If batch_end fails with a status, futures whose tasks did not fail by themselves
- * complete as failed with that status and without a value, and the statistics count their tasks as
- * failed, and those without a future as well (config->failed is for what a task's function returns,
- * and is not called). Without hold_completions only the hook knows. A task that was cancelled
- * before it was entered completes at once; so does one whose completion was detached, when it is
- * made. (No memory to remember a completion: the batch ends with that task.)
+ * in the order of the tasks: a thread that sees it complete (waits, polls, continuations, the
+ * return of baton_call) knows that the batch has ended well. Until then it is running: a cancel
+ * returns -EINPROGRESS. If batch_end fails with a status, futures whose tasks did not fail by
+ * themselves complete as failed with that status and without a value, and the statistics count
+ * their tasks as failed, tasks without a future included (config->failed is not called: it reports
+ * what a task's function returns). Without hold_completions only the hook knows. A task that was
+ * cancelled before it was entered completes at once; so does one whose completion was detached,
+ * when it is made. (No memory to remember a completion: the batch ends with that task.)
  *
  * If batch_begin fails with a status the tasks of that run, up to where the batch would have ended,
  * are not entered: their futures complete as failed with that status, those without a future are

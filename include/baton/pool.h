@@ -7,11 +7,11 @@
  * between baton_blocking_begin() and _end(), blocking.h) leaves its place, run queue and LIFO slot
  * included, to a spare thread, as soon as there is work that no other worker is free for (and, for
  * a bracket, as soon as it has lasted: blocking.h). So at most `workers` threads take jobs at any
- * time, however many wait; one that comes back finds its place again, or goes on with its job
- * without one. Spares are started when they are needed, at most `spares_max` more threads than
- * workers, by whoever finds work; they end when they have had nothing to do for `spare_keep_ns`.
- * At that bound, or where no thread can be had, jobs wait until a worker comes back, or a waiter
- * helps.
+ * time, however many wait; a worker that comes back finds its place again, or goes on with its job
+ * without a place. Spares are started when they are needed, at most `spares_max` more threads than
+ * workers, by the thread that finds work; spares end when they have had nothing to do for
+ * `spare_keep_ns`. At that bound, or where no thread can be had, jobs wait until a worker comes
+ * back, or a waiter helps.
  *
  *                               | from
  *   submit, stats, executor     | any thread
@@ -87,7 +87,8 @@ int baton_pool_default(struct baton_pool **pool);
  * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
  * As baton_pool_destroy(): waits until everything accepted has run; no hand-off may be under way,
  * and no thread may wait for a task of a resource that uses the pool. A later use creates another.
- * A program that ends the default wheel too (timer.h) does that before: its thread uses the pool.
+ * A program that ends the default wheel too (timer.h) ends the wheel first: the wheel's thread uses
+ * the pool.
  * Errors: -EDEADLK from a worker of this pool; -ECHILD. Then nothing happens.
  */
 int baton_pool_default_destroy(void);

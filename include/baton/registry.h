@@ -23,10 +23,11 @@
  *   name                       | everything              | who holds a reference
  *   create, destroy            | nothing                 | the owner
  *
- * What is there is found without a lock and without a resource: one epoch section (epoch.h), one
- * probe of a hash set, one count. An object is made in a task of the registry's own resource. Its
- * end is no task: cancel_pending, the shutdown of an executor, a bound and a failing batch_begin do
- * not stop it; statistics do not count it, and no batch (hooks.h) contains it.
+ * An object that exists is found without a lock and without a resource, by one epoch section
+ * (epoch.h), one probe of a hash set and one count. An object is made in a task of the registry's
+ * own resource. Its end is no task: cancel_pending, the shutdown of an executor, a bound and a
+ * failing batch_begin do not stop it; statistics do not count it, and no batch (hooks.h) contains
+ * it.
  *
  * Memory, for each object: its struct and its name in one allocation, the latter copied once; of
  * that the entry is 128 bytes. Beside it 16 to 32 bytes of the set, which grows by doubling and

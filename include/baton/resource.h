@@ -37,13 +37,14 @@ struct baton_resource_config {
 	/*
 	 * Tasks that a submitter which captured the resource runs before it hands off; its own
 	 * count. A submitter that finds the resource waiting in the executor's queue runs up to as
-	 * many of those that wait (at least as many as it submits), so that a queue which grows is
-	 * worked off by the threads that make it grow; at once, or, from inside a task, when that
-	 * thread's outermost task has returned.
+	 * many of the tasks that wait (at least as many as it submits): so the threads that make a
+	 * queue grow also work it off. The submitter runs them at once, or, from inside a task,
+	 * when the outermost task of its thread has returned.
 	 *
 	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
-	 * other threads), except that when the executor ends, what others submit while one thread
-	 * is refused, or cancels the resource's job, is run by that thread: nobody else is left.
+	 * other threads), except when the executor ends: a thread whose hand-off is refused, or
+	 * which cancels the resource's job, runs the tasks that other threads submit meanwhile, as
+	 * no other thread is left.
 	 */
 	uint32_t capture_limit;
 	/*
@@ -59,11 +60,11 @@ struct baton_resource_config {
 	/*
 	 * Called for each cancelled task that has no future, so that its memory can be freed: under
 	 * the baton, save for a continuation that the resource refuses and a task that a bound
-	 * drops when it is submitted. (Those two where calls have nested BATON_NESTING_MAX deep:
-	 * later, when this thread's stack is unwound, or before it sleeps in a wait.) Only for
-	 * tasks of yours: a labelled, windowed or undoable one is given as its `task`; not for the
-	 * library's (posts, timers, triggers, fan-outs), each of which has a way of its own to
-	 * tell. NULL: nobody is told.
+	 * drops when it is submitted. (Where calls have nested BATON_NESTING_MAX deep, those two
+	 * are told later: when this thread's stack is unwound, or before the thread sleeps in a
+	 * wait.) Only called for tasks of yours: a labelled, windowed or undoable one is given as
+	 * its `task`. Not called for the library's tasks (posts, timers, triggers, fan-outs): each
+	 * of these has a way of its own to tell. NULL: nobody is told.
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
@@ -95,10 +96,11 @@ struct baton_resource_config {
 	}
 
 /*
- * What a resource did, and what waits; in the caller's memory, zeroed, one per resource. Read a
- * copy, which baton_resource_stats_read() makes: some members are only set there. The runner counts
- * without atomics; a submit that finds the resource busy pays one atomic operation more. Balanced
- * (submitted = executed + cancelled, outstanding and waiting 0) when the resource is idle.
+ * Counts of a resource's past and waiting tasks. In the caller's memory, zeroed, one per resource.
+ * Read a copy made by baton_resource_stats_read(): some members are only set in the copy. The
+ * runner counts without atomics; a submit that finds the resource busy pays one atomic operation
+ * more. Balanced (submitted = executed + cancelled, outstanding and waiting 0) when the resource is
+ * idle.
  */
 struct baton_resource_stats {
 	uint64_t submitted; /* tasks accepted; one whose submit is under way may count already */
@@ -111,10 +113,11 @@ struct baton_resource_stats {
 	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
 	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
 	/*
-	 * Since when the oldest of these waits (CLOCK_MONOTONIC): the time of its submit, or an
-	 * earlier one, by at most what a task took through the queue before. 0: none waits. Where
-	 * tasks overtake each other (lanes, windows) the oldest may have waited for longer. Not
-	 * known, and 0, when a close beside many submits refuses the one whose time it was.
+	 * The time since which the oldest of these waits (CLOCK_MONOTONIC): the time of its submit,
+	 * or earlier, by at most the time that a task before it took through the queue. 0: no task
+	 * waits. Where tasks overtake each other (lanes, windows) the oldest may have waited for
+	 * longer. Also 0 (not known) after a close beside many submits has refused the submit that
+	 * had stored the time.
 	 */
 	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */

@@ -12,14 +12,15 @@
  *
  * A suspension that has taken effect has the resource to itself, as a task would, though no thread
  * holds the baton (baton_held() is false): the next one waits until it is resumed, and takes effect
- * then, before any task. So several may be asked for at once, and the resource runs when all have
- * been resumed; but who waits for a second one on a resource which it has suspended itself, or
- * calls or awaits it, waits for itself: no -EDEADLK tells.
+ * then, before any task. So several suspensions may be asked for at once, and the resource runs
+ * when all have been resumed. A thread that has suspended a resource must not wait for a second
+ * suspension of that resource, nor call or await the resource: the thread would wait for itself,
+ * and no -EDEADLK tells.
  *
  * While a resource is suspended await and call wait (an await with a deadline times out); close,
  * close_then and cancel_pending are accepted, and obeyed when it is resumed; a future that is
  * cancelled is decided at once, and complete when its task is met. Nor does a shutdown of its
- * executor reach its tasks: who resumes it then runs them.
+ * executor reach the resource's tasks: the thread that resumes the resource then runs them.
  *
  * Progress: suspend is lock-free (as far as malloc is, when the thread's cache is empty and the
  * resource busy). Cost: two atomic operations to suspend an idle resource, two to resume it.
@@ -59,8 +60,8 @@ struct baton_suspension {
  * Thread safety: any thread. Blocking: never. Ownership: the resource must live until it is
  * resumed; a closed one is given back (await, finaliser) only afterwards. Time: the runner finds it
  * at its next look between two tasks, the later, the more has been submitted since the last one.
- * Ordering: all that the resource's tasks did is visible to whoever has seen by poll or wait that
- * it has taken effect (or that it did so at once).
+ * Ordering: all that the resource's tasks did is visible to a thread that has seen by poll or wait
+ * that the suspension has taken effect (or that it did so at once).
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
  * -ENOMEM, -ECHILD.
  */
@@ -70,9 +71,9 @@ int baton_resource_suspend(struct baton_resource *resource, struct baton_suspens
 bool baton_suspension_poll(const struct baton_suspension *suspension);
 
 /*
- * Waits until it has, as baton_future_wait_until() does; but a queued resource is suspended by this
- * very thread, which enters none of its tasks for that. `deadline`: absolute, CLOCK_MONOTONIC;
- * NULL: none.
+ * Waits until the suspension has taken effect, as baton_future_wait_until() does; but if the
+ * resource is queued, the waiting thread suspends it, and enters none of its tasks. `deadline`:
+ * absolute, CLOCK_MONOTONIC; NULL: none.
  *
  * Errors: it remains asked for: -ETIMEDOUT. -EDEADLK: this thread holds the resource, or as for
  * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use. -ENOMEM,
@@ -81,11 +82,12 @@ bool baton_suspension_poll(const struct baton_suspension *suspension);
 int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
 
 /*
- * Resumes; withdraws what has not taken effect yet. The suspension may be used anew. What has
- * queued up runs here, as after a submit to an idle resource: up to the capture limit, then on the
- * executor; inside a task, and where more than BATON_QUANTUM tasks wait, at once there. _later: on
- * the executor in any case: for a thread that has suspended other resources, too, which such a task
- * might wait for.
+ * Resumes the resource; withdraws a suspension that has not taken effect yet. The suspension may be
+ * used anew. Tasks that have queued up run here, as after a submit to an idle resource: up to the
+ * capture limit, then on the executor. They run on the executor at once if this is called inside a
+ * task, or if more than BATON_QUANTUM tasks wait. _later: they always run on the executor. Use it
+ * on a thread that has suspended other resources, too: a task that ran here might wait for one of
+ * those.
  *
  * Thread safety: any thread, not necessarily the one that has suspended. Blocking: never (the tasks
  * run here take what they take).

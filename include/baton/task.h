@@ -30,19 +30,21 @@ struct baton_task;
 struct baton_future;
 
 /*
- * What a task does. Returns 0, or a status: the task has failed with it, and its future says so;
- * without a future, the `failed` of its resource's config and statistics (resource.h).
+ * A task's function. Returns 0, or a status: the task has then failed with that status. The task's
+ * future tells the status; if the task has no future, `failed` in its resource's config and
+ * statistics does (resource.h).
  *
  * It runs with the resource's baton held: nothing else of the same resource runs meanwhile, and
  * everything earlier tasks of the resource did is visible. It may submit to any resource, free or
  * resubmit its own task (unless the task's future lies in the same memory), and wait for futures
  * of other resources. It should be short; see the README on long tasks.
  *
- * It returns. A C++ exception out of it, pthread_exit in it, or the cancellation of its thread in
- * it would leave the resource held for ever: the process ends with a line that says so (an
- * exception that nobody catches ends it as always). longjmp out of it is not noticed.
+ * The function must return. A C++ exception that leaves it, pthread_exit in it, or the cancellation
+ * of its thread would leave the resource held for ever: the process ends with a line that says so
+ * (an exception that nobody catches ends the process as always). A longjmp out of the function is
+ * not noticed.
  *
- * A signal handler calls nothing of baton.
+ * A signal handler must not call baton.
  */
 typedef int (*baton_task_fn)(struct baton_task *task);
 

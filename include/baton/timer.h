@@ -81,16 +81,17 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
 #define BATON_TIMER_GONE 1
 
 /*
- * Told of a timer that will not run although nobody has stopped it. `error` says why:
+ * Called for a timer that will not run although nobody has stopped it. `error` says why:
  *   -EPIPE, -EAGAIN, ...  The resource refused the run: it is closed, its bound is reached, or what
  *                         else baton_submit() returns.
  *   -ECANCELED            The run was cancelled in the resource's queue, or a failing batch_begin
  *                         kept it from being entered, and the timer does not repeat. Called under
  *                         the baton, save where a bound drops the newest task.
  *   -ESHUTDOWN            The wheel was closed.
- * The timer is IDLE, and its memory is the callee's, which may free it; then no other thread may
- * use the timer meanwhile, stop included. Not called for a refused timer whose function, which has
- * armed it anew, is still running; the wheel's counter `refused` counts that run too.
+ * The timer is IDLE, and its memory belongs to the called function, which may free it; if the
+ * function does, no other thread may use the timer meanwhile, stop included. Not called for a
+ * refused run while the timer's function, which has armed the timer anew, is still running; the
+ * wheel's counter `refused` counts that run too.
  */
 typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
 
@@ -126,8 +127,8 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn);
 
 /*
- * Has `dropped` told when this timer will not run, instead of its wheel's `dropped`, which the
- * default wheel does not have. NULL: the wheel's.
+ * Sets the function that is called when this timer will not run, instead of `dropped` in its
+ * wheel's config. The default wheel has none. NULL: the wheel's.
  */
 void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
 
@@ -253,8 +254,8 @@ struct baton_timers_config {
 	 * VIRTUAL: of no effect, deadlines are exact. */
 	uint64_t resolution_ns;
 	/*
-	 * Told of each timer that will not run, unless the timer has a `dropped` of its own. NULL:
-	 * the counters tell, and arm's errors.
+	 * Called for each timer that will not run, unless the timer has a `dropped` of its own.
+	 * NULL: only the counters and arm's errors tell.
 	 */
 	baton_timer_dropped_fn dropped;
 	/*
@@ -333,8 +334,9 @@ uint64_t baton_timers_next(struct baton_timers *timers);
 /*
  * POLL: submits what has expired by now; returns how many.
  * VIRTUAL: moves the clock on, and submits what expires on the way, at its time: the clock shows a
- * timer's deadline while its task is submitted, so what that arms anew expires within the same
- * call, if it is due by then. advance_to: a time before now changes nothing. `advance` saturates.
+ * timer's deadline while its task is submitted, so a timer that the task arms anew expires within
+ * the same call, if it is due by then. advance_to: a time before now changes nothing. `advance`
+ * saturates.
  *
  * Errors: -EBUSY: another such call is under way. -EDEADLK: it is this thread's own: a timer's
  * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed. -ENOMEM, -ECHILD: a thread's

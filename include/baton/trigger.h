@@ -98,8 +98,8 @@ int baton_trigger_fire(struct baton_trigger *trigger);
  * that was submitted after that, or at once in a task of the resource in which this returns false.
  *
  * Returns true if the trigger's task is in the resource's queue: a pending run, which now does not
- * take place, or what an earlier stop has left there. Returns false if nothing of the trigger is
- * queued; outside of the resource's tasks, the function may just be running then.
+ * take place, or a task that an earlier stop has left there. Returns false if no task of the
+ * trigger is queued; outside of the resource's tasks, the function may be running at that moment.
  * Thread safety: any thread. Blocking: never.
  */
 bool baton_trigger_stop(struct baton_trigger *trigger);
