@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an example checks, and calls in order to check it, in every build (assert is not). */
+/*
+ * Checks of an example: condition and call are evaluated in every build (with assert they are not).
+ */
 #ifndef BATON_EXAMPLES_CHECK_H
 #define BATON_EXAMPLES_CHECK_H
 

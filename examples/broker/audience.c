@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who gets a topic's messages; see audience.h. */
+/* The subscribers that get a topic's messages; see audience.h. */
 #include "audience.h"
 
 #include <stdlib.h>

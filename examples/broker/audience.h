@@ -39,7 +39,7 @@ void audience_seal(struct audience *audience);
 /* Nobody is in it any more. */
 void audience_clear(struct audience *audience);
 
-/* What it takes of memory, once sealed. */
+/* The memory that the audience takes, once sealed. */
 size_t audience_memory(const struct audience *audience);
 
 #endif

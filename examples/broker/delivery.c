@@ -8,10 +8,10 @@
  * QoS 0 too, so that all that comes stays in order. QoS 0 is dropped instead where it would only
  * make a slow client slower: when the output has no room, or the queue is full; and when the
  * client is away, unless --queue-qos0. QoS 1 and 2 are dropped when the queue is full (queue.h).
- * What is retained comes all at once to a new subscriber, and is not said again: so it waits at
- * QoS 0, too, and counts against the queue's bytes alone. It also waits for the SUBACK, which is
- * sent behind it (topic.h): it has the number of the SUBSCRIBE (`due`), and goes out when the
- * SUBACK of that number has come by.
+ * Retained messages come all at once to a new subscriber, and are not sent again: so a retained
+ * message waits at QoS 0, too, and counts against the queue's bytes alone. A retained message also
+ * waits for the SUBACK, which is sent behind it (topic.h): the message has the number of the
+ * SUBSCRIBE (`due`), and goes out when the SUBACK of that number has come by.
  *
  * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
  * is put behind it: an empty packet, which comes back when everything before it has been written.

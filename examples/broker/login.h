@@ -51,7 +51,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame);
 /* Its connection closes. */
 void login_leave(struct login *login);
 
-/* What it takes of memory. NULL: nothing. */
+/* The memory that the login takes. NULL: none. */
 size_t login_memory(const struct login *login);
 
 /*

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the command line to the signal that ends the broker; see broker.h for what is between.
+ * From the command line to the signal that ends the broker; see broker.h for all that lies between.
  *
  * Signals come to the main thread alone: they are blocked before any other thread begins, and
  * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down;
  * a second one, until the last resource is freed, kills the process, after a line that says so.
- * What comes within half a second of the first belongs to it: timeout(1), for one, signals a child,
- * and then the group that the child is in. Before the broker serves, and after its end, signals
- * wait.
+ * A signal within half a second of the first belongs to the first: timeout(1), for one, signals a
+ * child, and then the group that the child is in. Before the broker serves, and after its end,
+ * signals wait.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -64,7 +64,10 @@ static void matcher_unlink(struct subscription *subscription)
 	*subscription->session_link = subscription->session_next;
 }
 
-/* What a new subscription takes of memory, about; nodes that it shares with others included. */
+/*
+ * The memory that a new subscription takes, about; nodes that it shares with other subscriptions
+ * included.
+ */
 static size_t matcher_memory(struct slice filter)
 {
 	return sizeof(struct subscription) + filter.size +

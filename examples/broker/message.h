@@ -13,9 +13,9 @@
  * retains it, which keep its memory; and hops, its own to the topic and those of its packets. As
  * long as there are hops, what it costs is charged to its publisher's connection, which therefore
  * lives. When the last hop is over the publisher may send more. A packet's hop lasts until the
- * subscriber's socket has been offered it: so whatever the broker itself has not got round to is
- * its publisher's, who is slowed down. What the socket has not taken is the subscriber's: one that
- * does not read holds references, no hops, and delays no publisher.
+ * subscriber's socket has been offered it: so a packet that the broker itself has not got round to
+ * is charged to its publisher, which is slowed down. A packet that the socket has not taken is the
+ * subscriber's: a subscriber that does not read holds references, no hops, and delays no publisher.
  */
 #ifndef BROKER_MESSAGE_H
 #define BROKER_MESSAGE_H

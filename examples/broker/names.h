@@ -26,7 +26,7 @@ bool names_equal(struct slice a, struct slice b);
  */
 size_t names_utf8_length(const unsigned char *bytes, size_t size);
 
-/* Characters of UTF-8 as above, and nothing else. */
+/* Only characters that names_utf8_length() accepts. */
 bool names_utf8_valid(struct slice text);
 
 /* Not empty, no wildcards. The text has been found valid UTF-8. */

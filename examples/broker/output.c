@@ -33,7 +33,9 @@ void output_push(struct connection *connection, struct packet *packet)
 		connection->output_fresh = packet;
 }
 
-/* What is left has been offered to the socket: from here on no publisher waits for it. */
+/*
+ * The remaining packets have been offered to the socket: from here on no publisher waits for them.
+ */
 static void output_offered(struct connection *connection)
 {
 	for (struct packet *packet = connection->output_fresh; packet != NULL;

@@ -11,7 +11,10 @@
 #include "must.h"
 #include "session.h"
 
-/* What is counted for a retained message, its topic included. In steps: a digit more is free. */
+/*
+ * The bytes that are counted for a retained message, its topic included. In steps: one digit more
+ * costs nothing.
+ */
 static size_t retained_memory(const struct topic *topic, const struct message *message)
 {
 	const size_t step = 64;
@@ -35,8 +38,8 @@ static void retained_uncount(struct broker *broker, size_t messages, size_t byte
 }
 
 /*
- * Counts one more if there is room for it. What the broker says itself is not counted, so that it
- * is there whatever clients have retained.
+ * Counts one message more if there is room for it. The broker's own messages are not counted, so
+ * that they are kept whatever clients have retained.
  */
 static bool retained_reserve(struct topic *topic, size_t bytes)
 {

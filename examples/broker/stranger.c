@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What strangers hold; see stranger.h. */
+/* The memory that strangers hold; see stranger.h. */
 #include "stranger.h"
 
 #include "broker.h"

@@ -4,10 +4,11 @@
  * password is being checked. Strangers cost nothing but a connection each, so what they have sent
  * is bounded: for each by --max-connect, and for all together by --max-strangers, of which each
  * loop has its share. Beyond its share a loop disconnects the stranger that holds the most (of
- * several about as large the one that has grown last the longest ago): whoever sends a CONNECT of
- * an ordinary size is the last that this happens to.
+ * several about as large the one that has grown last the longest ago): a stranger that sends a
+ * CONNECT of an ordinary size is the last to be disconnected.
  *
- * What a stranger holds is memory, not bytes announced: its input grows as bytes come.
+ * A stranger is charged for its memory, not for the bytes that it has announced: its input grows as
+ * bytes come.
  */
 #ifndef BROKER_STRANGER_H
 #define BROKER_STRANGER_H

@@ -23,8 +23,8 @@ static void topic_forget_audience(struct topic *topic)
 }
 
 /*
- * Who gets the next message? The publisher may have others wait by many messages to topics that
- * have a large audience: so it is told what that has cost.
+ * Finds the audience of the next message. A publisher may make other clients wait by many messages
+ * to topics with large audiences: so the cost is charged to the publisher.
  */
 static int topic_ask(struct topic *topic, struct connection *publisher)
 {

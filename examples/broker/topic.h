@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A topic: the resource that puts its publishers' messages in one order and passes each to every
- * subscriber's session. Who they are it reads in the subscription tree, once for all messages up to
- * the next change that concerns it; it keeps nothing about its subscribers while it has no
- * publisher, so topics that only lie there with a retained message cost nobody's subscriptions.
+ * subscriber's session. The topic reads its subscribers from the subscription tree, once for all
+ * messages up to the next change that concerns the topic. While it has no publisher, a topic keeps
+ * nothing about its subscribers, so a topic that has only a retained message adds no cost to
+ * subscriptions.
  *
  * From which message on a subscription counts. Each SUBSCRIBE is told, in a pass of the table, to
  * each topic that its filter matches (topic_tell): passes are numbered, a subscription has the

@@ -2,8 +2,8 @@
 /*
  * The levels of topic filters, as a tree: each node is a level below its parent, and knows the
  * subscriptions whose filter ends there. All nodes lie in one hash set (Concurrency Kit's ck_hs)
- * whose key is (parent, level), so a node has no list of children; but what is below it it knows
- * well enough for a reader to look for nothing that is not there.
+ * whose key is (parent, level), so a node has no list of children; but it knows enough about its
+ * children (tree_below) that a reader looks for no child that does not exist.
  *
  * It is changed by one thread at a time, under the matcher's baton, and read meanwhile by any
  * thread in an epoch section (baton/epoch.h): a node is complete before it is in the set, and freed
@@ -65,8 +65,8 @@ struct tree_node *tree_find(const struct tree *tree, const struct tree_node *par
 struct tree_node *tree_of_filter(struct tree *tree, struct slice filter, bool add);
 
 /*
- * What is below the node (NULL: the first level)? Any thread, in an epoch section. What comes
- * meanwhile may be missed, but nothing that was there before something that happened before.
+ * The children of the node (NULL: the first level). Any thread, in an epoch section. A child that
+ * comes meanwhile may be missed; a child whose making happened before this call is not.
  */
 const struct tree_below *tree_below(const struct tree *tree, const struct tree_node *parent);
 struct tree_node *tree_one(const struct tree_below *below);

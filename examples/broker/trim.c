@@ -43,7 +43,7 @@ static int trim_run(struct baton_timer *timer)
 		trim_arm(trim);
 		return 0;
 	}
-	/* Before the look: what is noted from here on is looked at later. */
+	/* Before the look: a later look answers a note that comes from here on. */
 	__atomic_store_n(&trim->armed, false, __ATOMIC_SEQ_CST);
 	if (!trim_worth(trim))
 		return 0;
@@ -55,7 +55,7 @@ static int trim_run(struct baton_timer *timer)
 
 void trim_note(struct trim *trim)
 {
-	/* Relaxed: who is stopped here by an old value comes again with the next bytes. */
+	/* Relaxed: a thread that an old value stops here calls again with its next bytes. */
 	if (!__atomic_load_n(&trim->armed, __ATOMIC_RELAXED) &&
 	    !__atomic_exchange_n(&trim->armed, true, __ATOMIC_SEQ_CST))
 		trim_arm(trim);

@@ -2,12 +2,12 @@
 /*
  * Memory that was needed once goes back to the system. malloc keeps what is freed in the middle of
  * its heap, so after a burst the process stays as large as the burst had made it; malloc_trim()
- * gives it back, but walks the whole heap and holds up whoever allocates meanwhile. So it is called
- * when the broker is quiet, and there is something to give back.
+ * gives the memory back, but walks the whole heap and holds up threads that allocate meanwhile. So
+ * it is called when the broker is quiet and there is memory to give back.
  *
- * Those who may have caused a burst say so (trim_note). That arms a timer, if it is not armed: each
- * TRIM_PERIOD it looks how much CPU time the process has had, and when that was little it trims and
- * is armed no more. A broker that has nothing to do has no timer.
+ * Code that may have caused a burst calls trim_note(). The call arms a timer, if it is not armed.
+ * The timer looks each TRIM_PERIOD how much CPU time the process has had; when that was little, the
+ * timer's task trims and does not arm it again. A broker that has nothing to do has no timer.
  */
 #ifndef BROKER_TRIM_H
 #define BROKER_TRIM_H
@@ -23,7 +23,7 @@ struct broker;
 
 #define TRIM_PERIOD (2 * BATON_SECOND)
 
-/* Whoever has moved so many bytes calls trim_note(). */
+/* A thread that has moved so many bytes calls trim_note(). */
 #define TRIM_BYTES ((uint64_t)1 << 20)
 
 struct trim {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for something that is scarce, in turns: each address has a queue of its own, first in,
+ * Items that wait, in turns, for something scarce: each address has a queue of its own, first in,
  * first out, and the addresses are served one item each, in a ring. How many items wait is bounded.
  * When there are too many, the newest item of the address with the most items goes; of several such
  * addresses, it is the one that has just added an item. So an address that adds many items delays
  * and displaces its own.
  *
- * Everything costs O(1), whatever waits. No locks: it belongs to a resource. Pure.
+ * Each operation costs O(1), however many items wait. No locks: a resource owns the turns. Pure.
  */
 #ifndef BROKER_TURNS_H
 #define BROKER_TURNS_H
@@ -16,7 +16,7 @@
 
 struct turns_address;
 
-/* Embedded in what waits. */
+/* Embedded in each thing that waits. */
 struct turns_item {
 	struct turns_item *next; /* of its address: older ones come first */
 	struct turns_item *previous;

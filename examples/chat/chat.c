@@ -17,7 +17,9 @@ struct chat_room {
 	struct chat_client *clients;
 };
 
-/* What is said in a room: one task there, one delivery for each who hears it. */
+/*
+ * A line that is said in a room: one task of the room, one delivery for each client that hears it.
+ */
 struct chat_line {
 	struct baton_task task; /* of the room */
 	struct chat_room *room;
@@ -94,7 +96,8 @@ static int leave(struct baton_task *task)
 	while (*link != client)
 		link = &(*link)->next;
 	*link = client->next;
-	/* Nobody delivers to it from now on: when what is under way has run, it ends. */
+	/* From now on nobody delivers to the client, which ends when the deliveries under way have
+	 * run. */
 	CHECK(baton_resource_close_then(&client->resource, &client->ends) == 0);
 	return 0;
 }
@@ -218,7 +221,7 @@ void chat_read(struct chat_client *client, const char *bytes, size_t length)
 			heard(client);
 			client->length = 0;
 		} else if (client->length < CHAT_LINE_MAX - 1) {
-			client->line[client->length++] = bytes[i]; /* what is longer is cut */
+			client->line[client->length++] = bytes[i]; /* a longer line is cut */
 		}
 	}
 }

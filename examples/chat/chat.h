@@ -3,13 +3,14 @@
  * A chat server in three files: this one and chat.c are about rooms and clients, and know baton but
  * no sockets; epoll.c and uv.c are the two event loops that it runs on, each with several threads.
  *
- * A client's first line names its room; every further line goes to the others in that room.
+ * A client's first line names its room; every further line goes to the other clients in that room.
  *
- *   room     a resource: whatever is said in it is one task, run by the thread that has read the
- *            line, or, if the room is busy, by the one that is in it already
+ *   room a resource: each line said in the room is one task, run by the thread that has read the
+ *            line, or, if the room is busy, by the room's runner
  *   client   a resource whose tasks write, on its own loop's thread alone (capture limit 0, the
  *            loop's executor). While its socket takes nothing it is suspended, so lines wait in
- *            the resource; its bound refuses what is too much, and the room counts what is missed
+ *            the resource; its bound refuses lines beyond the limit, and the room counts the lines
+ *            that are missed
  */
 #ifndef CHAT_H
 #define CHAT_H
@@ -57,13 +58,13 @@ void chat_client_init(struct chat_client *client, const struct baton_resource_co
 /* Bytes have been read. */
 void chat_read(struct chat_client *client, const char *bytes, size_t length);
 
-/* What chat_write could not write at once has been written. */
+/* The rest that chat_write could not write at once has been written. */
 void chat_written(struct chat_client *client);
 
 /* The connection is over: nothing is written any more. chat_client_free follows. */
 void chat_closed(struct chat_client *client);
 
-/* ---- What the loop defines, called on its thread ---- */
+/* ---- Defined by the loop, called on its thread ---- */
 
 /* Writes. True: all of it is written. False: chat_written will be called; until then `text` stays
  * where it is. */

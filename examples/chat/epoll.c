@@ -142,7 +142,7 @@ static void turn(struct loop *loop)
 	int count = epoll_wait(loop->epoll, events, EVENTS_MAX, -1);
 
 	CHECK(count >= 0 || errno == EINTR);
-	/* What this thread schedules from here on needs no wake-up: it runs below. */
+	/* A job that this thread schedules from here on needs no wake-up: it runs below. */
 	baton_loop_gather(loop->jobs);
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr == loop)

@@ -41,7 +41,7 @@ static void on_scheduled(uv_poll_t *poll, int status, int events)
 	(void)baton_loop_run(((struct loop *)poll->loop->data)->jobs, 0);
 }
 
-/* What the loop's own callbacks schedule needs no wake-up: it runs when they are through. */
+/* A job that the loop's own callbacks schedule needs no wake-up: it runs after the callbacks. */
 static void on_before(uv_prepare_t *before)
 {
 	baton_loop_gather(((struct loop *)before->loop->data)->jobs);

@@ -46,7 +46,7 @@ struct w23_target {
 	struct w23_run *run;
 };
 
-/* What one thread has done; written by it alone. */
+/* The counts of one thread; only that thread writes them. */
 struct w23_counter {
 	uint64_t ran __attribute__((aligned(64)));
 	uint64_t submitted;

@@ -63,7 +63,7 @@ struct look {
 	double waiting;
 };
 
-/* What was seen in one run. */
+/* The looks of one run. */
 struct seen {
 	struct look *looks;
 	unsigned count;
@@ -277,7 +277,8 @@ static bool measure(struct w23_run *run, struct seen *seen, double *values)
 	bool ok;
 
 	if (!watch(seen, begin + window, NULL)) {
-		/* What it has run, at the speed at which it ran. */
+		/* The tasks run until the end, as if the run had kept its speed for the whole
+		 * window. */
 		double end = seen->looks[seen->count - 1].at_ms;
 
 		values[BEFORE] = ran_between(seen, 0, end) * window / end / 1e6;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * W8: what concerns one of many queued tasks: each of them holds its resource until it is told,
- * suspends it, is cancelled by its future, or is awaited in vain. What it costs is to depend on
- * the number of those concerned alone.
+ * suspends it, is cancelled by its future, or is awaited in vain. The cost must depend only on the
+ * number of tasks concerned.
  */
 #include "w8.h"
 

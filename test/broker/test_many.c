@@ -70,7 +70,7 @@ static size_t put_deep(unsigned char *bytes, unsigned int id)
 	return (size_t)(at - bytes);
 }
 
-/* Who is subscribed need not read for this. */
+/* The subscribers need not read for this. */
 static double seconds_of_new_topics(struct client *publisher, unsigned int first, double most)
 {
 	enum { COUNT = 200 };
@@ -273,7 +273,7 @@ STORY(many_retained_messages_are_not_kept, .mosquitto = "has no such limit")
 	check(client_next(late, story_scaled(3000)) != NULL, "no $SYS");
 }
 
-/* What cannot be replaced for want of room is not what it was any more. */
+/* A retained message that cannot be replaced for want of room is dropped, not kept as it was. */
 STORY(many_retained_bytes_are_not_kept, .mosquitto = "has no such limit")
 {
 	char words[901];

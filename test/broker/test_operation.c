@@ -87,7 +87,7 @@ STORY(bad_options_are_told, .mosquitto = "has other options")
 	complains("--max-buffered 1025G", "1025G");
 	complains("--max-buffered 1KK", "1KK");
 	complains("--max-buffered K", "--max-buffered");
-	/* What it is times its suffix is 1 GiB modulo 2^64. */
+	/* The product of number and suffix is 1 GiB modulo 2^64. */
 	complains("--max-buffered 17179869185G", "17179869185G");
 	complains("--max-buffered 18446744073709551616", "18446744073709551616");
 	complains("--deny-subscribe a/#/b", "a/#/b");

@@ -90,7 +90,7 @@ STORY(passwords_are_read_again_at_sighup)
 	kill(server_pid(), SIGHUP);
 	story_sleep(story_scaled(500));
 	client = join("a clean user=alice password=secret");
-	/* What cannot be read changes nothing. */
+	/* A file that cannot be read changes nothing. */
 	check(truncate(path, 3) == 0, "cannot truncate");
 	if (!server_is_mosquitto())
 		kill(server_pid(), SIGHUP);

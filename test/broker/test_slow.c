@@ -272,7 +272,10 @@ STORY(who_did_not_read_is_told_again_with_dup, .timeout = 30)
 		expect(slow, "PUBLISH dup q1 id%d t <%d bytes>", i, PAYLOAD);
 }
 
-/* What was never written is no duplicate: with DUP it would be dropped as one that has come. */
+/*
+ * A message that was never written is no duplicate: with DUP the client would drop it as a message
+ * that has come already.
+ */
 STORY(who_did_not_read_is_told_without_dup_what_was_not_written, .timeout = 30,
       .mosquitto = "says DUP with all that it had in flight")
 {

@@ -30,7 +30,7 @@ static unsigned char *put_header(unsigned char *at, unsigned char first, size_t 
 	return at + 4;
 }
 
-/* A clean CONNECT without an id, of so many bytes: a will, and what is left is a user's name. */
+/* A clean CONNECT without an id, of so many bytes: a will, and a user's name of the rest. */
 static void put_connect(unsigned char *bytes, size_t size)
 {
 	static const unsigned char begin[] = "\0\4MQTT\4\x86\0\x3c\0\0\0\1w";

@@ -148,8 +148,8 @@ static void rooms(void)
 		go(&elsewhere[i]);
 }
 
-/* Of what is said to it one that does not read gets the first; it is told how much it has missed,
- * and nobody else misses anything. */
+/* A client that does not read gets the first lines that are said. It is told how many lines it has
+ * missed; no other client misses any. */
 static void slow_reader(void)
 {
 	static struct peer talker, reader, sleeper;
@@ -170,7 +170,8 @@ static void slow_reader(void)
 		for (int n = first; n < i; n++)
 			MUST(atoi(hear(&reader)) == n);
 	}
-	/* What it still gets, until it has heard an end: one goes through when nothing waits. */
+	/* The lines that the reader still gets, until it has heard an end: a line gets through when
+	 * none waits. */
 	for (unsigned last = 0;;) {
 		unsigned more;
 

@@ -86,7 +86,7 @@ void connection_pace(struct connection *connection)
 	FUZZ_CHECK(!connection->closing);
 }
 
-/* Who may connect, and TLS, are not for here: all are let in, after some time. */
+/* Passwords and TLS are not fuzzed here: every client is let in, after some time. */
 int login_begin(struct connection *connection, const struct codec_frame *frame)
 {
 	FUZZ_CHECK(!connection->admitted && connection->login == NULL);
@@ -215,7 +215,7 @@ static size_t piece(const struct delivery *delivery, size_t left, uint64_t *rand
 	return size < left ? size : left;
 }
 
-/* A pause ends: what was kept behind it is handled. It may call for the next one. */
+/* A pause ends: the bytes kept behind the pause are handled, which may begin the next pause. */
 static void end_pauses(struct connection *connection)
 {
 	while (connection->paused && !connection->closing) {

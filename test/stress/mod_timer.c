@@ -217,7 +217,7 @@ static void begin_once(struct alarm *alarm)
 	atomic_fetch_add(&alarm->ground->alarms_out, 1);
 }
 
-/* What the arm has answered. Armed, the alarm may be gone. */
+/* Checks the answer of the arm. After an arm that succeeded the alarm may be gone. */
 static void armed_once(const struct ground *ground, struct alarm *alarm, int error)
 {
 	mod_expect(ground, error, "arm");

@@ -63,7 +63,7 @@ static inline void expect(struct link *link, bool fine)
 		atomic_fetch_add(&link->chain->errors, 1);
 }
 
-/* What each link of a sort sets up, begins with and is over with. */
+/* For each sort of link: its set-up, its beginning, and the test that it is over. */
 struct sort {
 	const char *name;
 	void (*init)(struct link *link);
@@ -98,7 +98,7 @@ static inline bool cancelled_p(struct link *link)
 	return baton_future_poll(&link->future) == BATON_CANCELLED;
 }
 
-/* What it accepts is run by hand, in the end. */
+/* The jobs that this executor accepts are run by hand, in the end. */
 static inline int keep(struct baton_executor *executor, struct baton_job *job)
 {
 	(void)executor;
@@ -170,7 +170,7 @@ static inline bool chain_end(struct chain *chain)
 {
 	bool over = true;
 
-	/* What the pool was given has run. */
+	/* The jobs that the pool was given have run. */
 	MUST(baton_pool_destroy(chain->pool) == 0);
 	for (size_t i = 0; i < chain->count && over && chain->sort->over; i++)
 		over = chain->sort->over(&chain->links[i]);

@@ -22,7 +22,7 @@
 #include <baton/undo.h>
 #include <baton/window.h>
 
-/* What has become of the entry, as the kind's own way to tell has said. */
+/* The entry's outcome, counted by the kind's own way to tell: it ran, or somebody was told. */
 static int ran, told;
 
 struct scene {

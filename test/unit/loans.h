@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queued resource whose executor, a stash, runs nothing by itself: what is run, submitters have
- * run.
+ * A queued resource whose executor, a stash, runs nothing by itself: a task that has run was run by
+ * a submitter.
  */
 #ifndef BATON_TEST_LOANS_H
 #define BATON_TEST_LOANS_H

@@ -230,7 +230,7 @@ static void cancels(struct link *link)
 	expect(link, baton_future_cancel(&link->future) == 0);
 }
 
-/* What was too deep is left to the runner. */
+/* A link that was too deep is left to the runner. */
 static bool low_over(struct link *link)
 {
 	if (!baton_future_complete_p(&link->future))

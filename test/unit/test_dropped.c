@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every kind of entry that a resource's queue can hold, against every way in which a task can be
- * cancelled: each either runs all the same, or somebody is told, once. A table of both. (What the
- * registry does at the end of an object is in test_registry_end.c.)
+ * cancelled: each entry either runs all the same, or somebody is told, once. A table of both. (The
+ * registry's steps at the end of an object are in test_registry_end.c.)
  */
 #include "entries.h"
 

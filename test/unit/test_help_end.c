@@ -23,7 +23,7 @@ enum ending {
 	ENDINGS
 };
 
-/* What the task behind does. */
+/* The action of the task behind. */
 enum behind { WAITS, CALLS };
 
 struct play {
@@ -166,7 +166,7 @@ static void play_init(struct play *play, enum ending ending, enum behind behind,
 	baton_windowed_init(&play->windowed, &play->window, nothing, &play->future);
 }
 
-/* Queues what is there before the wait. */
+/* Queues the tasks that are there before the wait. */
 static void play_submit(struct play *play)
 {
 	static const struct {
@@ -225,7 +225,7 @@ Test(help_end, a_helper_outside_leaves_the_task_behind_to_others, .timeout = 10)
 	}
 }
 
-/* What follows the awaited task may wait for the waiter, too. */
+/* A task that follows the awaited task may wait for the waiter, too. */
 Test(help_end, a_helper_leaves_the_continuation_of_its_future_to_others, .timeout = 10)
 {
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};

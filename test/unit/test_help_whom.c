@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a wait may help with (L9): helping makes no wait fail, or last, that would have ended
- * without it. A wait with a deadline, or for any of several futures, leaves tasks to others.
+ * The tasks that a wait may help with (L9): helping makes no wait fail, or last, that would have
+ * ended without helping. A wait with a deadline, or for any of several futures, leaves tasks to
+ * others.
  */
 #include "stash.h"
 
@@ -223,7 +224,9 @@ Test(help_whom, a_deadline_that_has_passed_lets_nothing_be_entered, .timeout = 1
 	}
 }
 
-/* A helper holds what is below; a task that it enters waits for that as on another thread. */
+/*
+ * A helper holds the resources below; a task that it enters waits for those as on another thread.
+ */
 Test(help_whom, a_deadline_for_what_the_helper_holds_passes, .timeout = 10)
 {
 	for (int call = CALL; call < CALLS; call++) {

@@ -295,8 +295,8 @@ Test(inflight, a_pubrec_then_a_pubcomp_end_qos_2, .timeout = 5)
 	cr_assert_eq(released[0], 1);
 }
 
-/* Each type in each state: one answer is awaited; the others change nothing, and all but a PUBREC
- * that is said again are wrong. */
+/* Each type in each state: one answer is awaited; all other answers change nothing, and all but a
+ * PUBREC that is said again are wrong. */
 Test(inflight, an_acknowledgement_that_answers_nothing_changes_nothing, .timeout = 5)
 {
 	static const uint8_t awaited[] = {CODEC_PUBACK, CODEC_PUBREC, CODEC_PUBCOMP};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What concerns one of many queued tasks costs the same whatever else is queued (L12): 100,000 of
- * each take milliseconds here, and minutes where each walks over the others. No clock is read: the
- * time-outs tell.
+ * An operation that concerns one of many queued tasks costs the same whatever else is queued (L12):
+ * 100,000 of each operation take milliseconds here, and minutes where each walks over all other
+ * tasks. No clock is read: the time-outs tell.
  */
 #include "stash.h"
 
@@ -142,7 +142,7 @@ Test(linear, holds, .timeout = 20)
 	many_end(many, many->count);
 }
 
-/* The same, while others come: what a hold looks at is not only what was there before. */
+/* The same, while other tasks come: a hold looks not only at tasks that were there before. */
 Test(linear, holds_while_others_come, .timeout = 20)
 {
 	struct many *many = many_of(holds);
@@ -216,7 +216,7 @@ Test(linear, cancels, .timeout = 20)
 	for (size_t order = 0; order < 3; order++) {
 		struct many *many = many_of(runs);
 
-		/* Each cancel takes out what is in the list by then, or in the inbox. */
+		/* Each cancel takes out a task that is in the list by then, or in the inbox. */
 		for (size_t i = 0; i < many->count; i++) {
 			leave(many, i, i % 3);
 			if (i == many->count / 2)

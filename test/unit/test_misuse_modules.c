@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* As test_misuse.c: what belongs into a task, what is paired, what does not fit. */
+/*
+ * As test_misuse.c: calls that belong into a task, calls that come in pairs, arguments that do not
+ * fit.
+ */
 #include "misuse.h"
 
 #include <baton/bound.h>

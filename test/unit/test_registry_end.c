@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the registry does at the end of an object is met by everything that cancels tasks: the end
- * goes on, in a table of its two steps and of the ways to cancel.
+ * The registry's steps at the end of an object meet every way in which tasks are cancelled: the end
+ * goes on. A table of the two steps and of the ways to cancel.
  */
 #include "registered.h"
 #include "stash.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounded stay (L8, L14) where it is no submit that finds the work; and what was put off for its
- * depth (src/place.h).
+ * Bounded stay (L8, L14) where the work is not found by a submit; and functions that were put off
+ * for their depth (src/place.h).
  */
 #include "support.h"
 
@@ -136,7 +136,7 @@ Test(stay, who_raises_a_window_inside_a_task_runs_one, .timeout = 10)
 	crowd_end(crowd);
 }
 
-/* A token is complete, and lets the others in the window start. */
+/* A token is complete, and lets the other tasks in the window start. */
 struct held {
 	struct baton_windowed windowed;
 	int detached;

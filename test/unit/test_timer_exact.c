@@ -94,7 +94,7 @@ Test(timer_exact, timers_within_a_tick_expire_in_the_order_of_their_deadlines, .
 	}
 }
 
-/* What a function arms while the clock is on its way counts from the function's time. */
+/* A timer that a function arms while the clock moves on counts from the function's time. */
 static int arms_again(struct bell *bell)
 {
 	if (bell->runs < 5)

@@ -211,7 +211,7 @@ static void in_a_bound(struct scene *scene)
 	baton_bound_init(&scene->bound, &scene->bound_config);
 	baton_resource_extend(&scene->resource, &scene->extension, NULL, &scene->bound);
 	in_the_inbox(scene);
-	/* What is refused does not wait. */
+	/* A task that is refused does not wait. */
 	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[0].task), -EAGAIN);
 }
 

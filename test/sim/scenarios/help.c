@@ -104,7 +104,7 @@ static void detach(struct sim_note *note)
 	sim_require(baton_detach(&token, 0) == 0);
 }
 
-/* The waiter has not entered what is behind the end of its wait. */
+/* The waiter has not entered the task behind the end of its wait. */
 static void left_to_others(const struct sim_note *note)
 {
 	sim_require(note->fate != SIM_RAN || note->runner != sim_thread());
