@@ -60,12 +60,17 @@ static void learn(struct baton__thread *self, bool left)
 {
 	uint32_t next = 2U * self->loan_next;
 
-	if (left)
+	if (left) {
 		next = 0;
-	else if (next < BATON_LOAN_SKIP_MIN)
+		self->loan_eager = BATON_LOAN_EAGER;
+	} else if (self->loan_eager > 0) {
+		next = 0;
+		self->loan_eager--;
+	} else if (next < BATON_LOAN_SKIP_MIN) {
 		next = BATON_LOAN_SKIP_MIN;
-	else if (next > BATON_LOAN_SKIP_MAX)
+	} else if (next > BATON_LOAN_SKIP_MAX) {
 		next = BATON_LOAN_SKIP_MAX;
+	}
 	self->loan_next = (uint16_t)next;
 	self->loan_skip = (uint16_t)next;
 }

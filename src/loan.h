@@ -11,6 +11,9 @@
  * would have been served at once. A thread therefore learns: a loan that leaves tasks behind makes
  * the thread's next loan due at once; a loan that leaves none puts the next loan off, each time for
  * twice as many pushes to queued resources.
+ * After a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put nothing
+ * off: a thread meets long and short queues in turn, among many resources or in two stages, and
+ * the short queues would else excuse the thread from the long ones.
  *
  * Inside a task no other resource's tasks may run: one of them might wait for the baton that this
  * thread holds. There the submitter notes a debt, and takes the loan when its stack is unwound. A

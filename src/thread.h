@@ -45,10 +45,11 @@ struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
 
-/* Bounds of loan_skip, see loan.h. */
+/* Bounds of loan_skip, and the value that loan_eager begins with, see loan.h. */
 #ifndef BATON_LOAN_SKIP_MIN /* tests make these small */
 #define BATON_LOAN_SKIP_MIN 16U
 #define BATON_LOAN_SKIP_MAX 512U
+#define BATON_LOAN_EAGER 64U
 #endif
 
 /* One held baton: lives on the runner's stack while it runs the resource. */
@@ -92,6 +93,7 @@ struct baton__thread {
 	uint16_t barge_next;   /* what the last failure has set it to; 0: it was none */
 	uint16_t loan_skip;    /* loan.h: so many pushes to queued resources take no loan */
 	uint16_t loan_next;    /* the value that the last loan has set loan_skip to */
+	uint16_t loan_eager;   /* loan.h: so many empty loans do not put the next one off */
 	struct baton_plain_job debt_job; /* in `deferred` while debt_queued: pays the debts */
 	bool debt_queued;
 	bool debt_paying;

@@ -79,6 +79,7 @@ static inline void thread_forgets(void)
 	cr_assert_eq(baton__thread_attach(), 0);
 	baton__self->loan_skip = FIRST;
 	baton__self->loan_next = FIRST;
+	baton__self->loan_eager = 0;
 }
 
 /* A queued resource with so many tasks. */

@@ -147,6 +147,25 @@ Test(loan, a_loan_that_leaves_nothing_puts_the_next_one_off, .timeout = 10)
 	queue_end(&queue);
 }
 
+Test(loan, a_long_queue_among_empty_ones_is_worked_off, .timeout = 10)
+{
+	enum { WAITING = 1000, ROUNDS = 200, OTHERS = 9 };
+	struct queue empty;
+	struct queue queue;
+
+	queue_begin(&queue, WAITING);
+	queue_begin(&empty, 1);
+	put_many(&empty, FIRST + 1);
+	cr_assert_eq(waiting(&empty), 1 + (int)FIRST + 1 - LIMIT, "a loan has left some");
+	for (int i = 0; i < ROUNDS; i++) {
+		put_many(&queue, 1);
+		put_many(&empty, OTHERS);
+	}
+	cr_assert_lt(waiting(&queue), WAITING / 2);
+	queue_end(&empty);
+	queue_end(&queue);
+}
+
 Test(loan, a_batch_pays_for_all_its_tasks, .timeout = 10)
 {
 	enum { BATCH = 64 };
