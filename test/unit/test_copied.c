@@ -67,10 +67,11 @@ Test(copied, a_bounds, .timeout = 5)
 
 Test(copied, a_wheels, .timeout = 5)
 {
-	struct baton_timers *timers = calloc(1, sizeof(*timers));
+	struct baton_timers *timers = aligned_alloc(BATON_CACHE_LINE, sizeof(*timers));
 	struct baton_timers_stats copy;
 
 	MUST(timers);
+	memset(timers, 0, sizeof(*timers));
 	EACH(&timers->stats, .armed = 1, .fired = 2, .cancelled = 3, .refused = 4, .dropped = 5,
 	     .moved = 6, .pending = 7, .wakes = 8, .rounds = 9);
 	for (unsigned i = 0; i < BATON_TIMERS_LATE_BUCKETS; i++)

@@ -376,6 +376,7 @@ Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout =
 	atomic_int left = scaled(5000000);
 	int fewest = INT_MAX;
 	int most = 0;
+	int times;
 
 	config.capture_limit = 0;
 	config.executor = baton_pool_executor(pool);
@@ -392,6 +393,8 @@ Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout =
 		fewest = hots[i].runs < fewest ? hots[i].runs : fewest;
 		most = hots[i].runs > most ? hots[i].runs : most;
 	}
-	cr_assert_leq(most, 3 * fewest, "%d to %d", most, fewest);
+	/* An instrumented run is short, and its few turns differ by more. */
+	times = scaled(100) < 100 ? 8 : 3;
+	cr_assert_leq(most, times * fewest, "%d to %d", most, fewest);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
