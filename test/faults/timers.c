@@ -244,6 +244,7 @@ static void close_with(enum baton_timers_source source, enum baton_timers_pendin
 	int status;
 
 	bell_init(&bell, timers);
+	USE(baton_timer_set_dropped(&bell.timer, dropped));
 	EXPECT(TRY(baton_timer_arm_at(&bell.timer, BATON_NEVER)) == 0);
 	if (pending == BATON_TIMERS_RUN)
 		elsewhere(close_running, timers);
