@@ -301,3 +301,28 @@ Test(cancel, a_waiter_of_the_cancelled_task_is_woken, .timeout = 10)
 	resource_end(&resource);
 	cr_assert_eq(journal.count, 0);
 }
+
+Test(cancel, each_future_of_a_queued_batch_is_bound, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct journal journal = {0};
+	struct baton_future futures[3];
+	struct baton_task *tasks[3];
+	struct occupant occupant;
+	struct step steps[3];
+
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 3; i++) {
+		baton_future_init(&futures[i]);
+		step_init(&steps[i], &journal, i, &futures[i]);
+		tasks[i] = &steps[i].task;
+	}
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_future_cancel(&futures[i]), 0);
+	release(&occupant);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_future_poll(&futures[i]), BATON_CANCELLED);
+	cr_assert_eq(journal.count, 0);
+	resource_end(&resource);
+}

@@ -243,3 +243,14 @@ Test(timer_end, a_function_cannot_end_the_thread_that_runs_it, .timeout = 10)
 	cr_assert_eq(results[1], -EDEADLK);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
+
+Test(timer_end, each_poll_is_a_round, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_POLL);
+
+	for (uint64_t polls = 0; polls < 3; polls++) {
+		cr_assert_eq(stats_of(timers).rounds, polls);
+		cr_assert_eq(baton_timers_poll(timers), 0);
+	}
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
