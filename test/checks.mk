@@ -85,6 +85,77 @@ check-faults: build/faults/faults ## the n-th allocation, thread, futex wait, ..
 check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, leaks included
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-faults-asan $<
 
+# ---- Small faults: does a test notice a boundary, a count, a dropped statement, a wrong member? ----
+# A shared library that the unit tests are linked to once, so that a mutant is one compilation and
+# one link; and the same with traces, which tell what tests come to which functions.
+SEMANTIC_FILES := $(SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
+# Nothing is hidden, since tests look inside.
+SEMANTIC_FLAGS := -fno-semantic-interposition -fvisibility=default \
+	'-Dvisibility(kind)=visibility("default")'
+SEMANTIC_MUTANT := $(subst ',,$(CC) $(CFLAGS) $(LIB_FLAGS) $(wordlist 1,2,$(SEMANTIC_FLAGS))) -g0
+SEMANTIC_COMPILE := $(CC) $(CFLAGS) $(LIB_FLAGS) $(SEMANTIC_FLAGS)
+SEMANTIC_TESTS := $(TESTS:test/unit/%=build/semantic/%)
+
+build/semantic/flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(subst ',,$(SEMANTIC_COMPILE) $(TEST_FLAGS))' >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+build/semantic/%.o: %.c build/semantic/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(SEMANTIC_COMPILE) -g0 -c -o $@ $<
+
+build/semantic/traced/%.o: %.c build/semantic/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(SEMANTIC_COMPILE) -g -finstrument-functions -c -o $@ $<
+
+build/semantic/libtested.so: $(SEMANTIC_FILES:%.c=build/semantic/%.o)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
+		-pthread
+
+build/semantic/traced/libtested.so: $(SEMANTIC_FILES:%.c=build/semantic/traced/%.o) \
+		build/semantic/traced/test/mutants/semantic_trace.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
+		-pthread
+
+# Lines "OFFSET FILE:FUNCTION".
+build/semantic/traced/symbols: build/semantic/traced/libtested.so
+	$(Q)nm -l $< | awk -F '[ \t]' '$$2 ~ /^[tTwW]$$/ && NF == 4 {sub(/:[0-9]+$$/, "", $$4); \
+		sub(/.*\//, "", $$4); sub(/\..*/, "", $$3); \
+		print $$1, $$4 ":" $$3}' | \
+		while read -r at name; do echo "$$((0x$$at)) $$name"; done >$@
+
+build/semantic/test/unit/%.o: test/unit/%.c build/semantic/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(SEMANTIC_FLAGS) -c -o $@ $<
+
+build/semantic/test_%: build/semantic/test/unit/test_%.o $(TEST_SUPPORT:%.c=build/%.o) \
+		build/semantic/libtested.so
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -Wl,--allow-shlib-undefined -o $@ $^ $(LDFLAGS) $(LIBS) -lcriterion \
+		-pthread
+
+build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
+	$(call say,TRACE,$*)
+	$(Q)mkdir -p $(@D)
+	$(Q)test/mutants/semantic_trace.sh $< build/semantic/traced >$@
+
+-include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_FILES:%.c=build/semantic/%.d) $(SEMANTIC_FILES:%.c=build/semantic/traced/%.d)
+
+.PHONY: check-mutants-semantic
+check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
+		$(FAULTS_SOURCES:%.c=build/%.o) ## are small faults noticed? SEED=, SAMPLE=300; FAULT=text
+	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
+		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
+		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
+		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' SEED='$(SEED)' \
+		SAMPLE='$(SAMPLE)' test/mutants/semantic.sh $@ $(FAULT)
+
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----
 STRESS_SOURCES := $(wildcard test/stress/*.c)
 SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)

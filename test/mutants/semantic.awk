@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+# Lists the small faults that a maintainer could make in the files. With NAME: writes the file with
+# that fault instead.
+#
+#	awk -f semantic.awk HEADER... -- FILE...              lines "NAME FILE FUNCTION"
+#	awk -v name=NAME -f semantic.awk HEADER... -- FILE    the file, mutated
+#
+# NAME: file:function:fault:n, n counting the faults of this sort within the function. HEADER: where
+# structs are declared; each member is mistaken for the next one of the same type. Two macros stand
+# for a condition that is turned round or never true; see semantic_try.sh.
+
+BEGIN {
+	change["<"] = "<="
+	change["<="] = "<"
+	change[">"] = ">="
+	change[">="] = ">"
+	change["=="] = "!="
+	change["!="] = "=="
+	change["&&"] = "||"
+	change["||"] = "&&"
+	change["+"] = "-"
+	change["-"] = "+"
+	change["+="] = "-="
+	change["-="] = "+="
+	change["++"] = "--"
+	change["--"] = "++"
+	change["true"] = "false"
+	change["false"] = "true"
+	sort_of["<"] = sort_of["<="] = sort_of[">"] = sort_of[">="] = "boundary"
+	sort_of["=="] = sort_of["!="] = "equality"
+	sort_of["&&"] = sort_of["||"] = "logic"
+	sort_of["+"] = sort_of["-"] = sort_of["+="] = sort_of["-="] = "sum"
+	sort_of["++"] = sort_of["--"] = "step"
+	sort_of["true"] = sort_of["false"] = "truth"
+	scalar = "^(uint8_t|uint16_t|uint32_t|uint64_t|int32_t|int64_t|size_t|int|unsigned|bool|" \
+		"uintptr_t|unsigned int)$"
+	not_statement = "^\t+(return|break|continue|goto|case|default|static|const|struct|else|" \
+		"if|while|for|do|BATON_ASSERT|BATON_REQUIRE|BATON_MISUSE|va_|\\(void\\)clock_)"
+	tokens = "->[a-z_0-9]+|[.][a-z_0-9]+|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Fa-fxULl]*|" \
+		"<<=?|>>=?|<=|>=|==|!=|&&|[|][|]|[+]=|-=|[+][+]|--|[-<>+]"
+	for (i = 1; i < ARGC && ARGV[i] != "--"; i++) {
+		read_members(ARGV[i])
+		ARGV[i] = ""
+	}
+	ARGV[i] = ""
+	for (i++; i < ARGC; i++)
+		read_members(ARGV[i])
+}
+
+# The members of the structs in a file: twin[member] is the next one of the same type.
+function read_members(file, line, type, member, in_struct, last, first, key)
+{
+	while ((getline line < file) > 0) {
+		if (line ~ /^(static )?struct [a-z_]+( |$)/ && line ~ /\{$/) {
+			in_struct = 1
+			delete last
+			delete first
+		} else if (line ~ /^}/) {
+			in_struct = 0
+			for (type in first)
+				if (last[type] != first[type])
+					twin[last[type]] = first[type]
+		}
+		sub(/\/\*.*/, "", line)
+		sub(/ BATON_CACHE_ALIGNED/, "", line)
+		if (!in_struct || line !~ /^\t[a-z0-9_ ]+[ *]+[a-z0-9_]+;[ \t]*$/)
+			continue
+		sub(/;[ \t]*$/, "", line)
+		sub(/^\t/, "", line)
+		member = line
+		sub(/.*[ *]/, "", member)
+		type = substr(line, 1, length(line) - length(member))
+		sub(/ $/, "", type)
+		if (type in last)
+			twin[last[type]] = member
+		else
+			first[type] = member
+		last[type] = member
+	}
+	close(file)
+}
+
+FNR == 1 {
+	file = FILENAME
+	sub(/.*\//, "", file)
+	where = ""
+	in_comment = 0
+	previous = ";"
+}
+
+/^[A-Za-z_].*[A-Za-z0-9_]\(/ && !/^#/ && !/^_Static_assert/ && !/;$/ {
+	where = $0
+	sub(/__attribute__\(\([^)]*\)+ /, "", where)
+	sub(/\(.*/, "", where)
+	sub(/.*[^A-Za-z0-9_]/, "", where)
+	inside = 0
+}
+
+/^{/ {
+	inside = 1
+}
+
+/^}/ {
+	inside = 0
+}
+
+# One fault: lists it, or, if it is wanted, makes it.
+function fault(sort, before, after, instead, this)
+{
+	this = file ":" where ":" sort ":" ++count[file, where, sort]
+	if (name == "")
+		print this, FILENAME, where
+	else if (this == name)
+		written = before instead after
+}
+
+function blank(n, s)
+{
+	s = sprintf("%" n "s", "")
+	gsub(/ /, "\001", s)
+	return n > 0 ? s : ""
+}
+
+# The line with comments, strings and characters made unrecognisable, of the same length.
+function code_of(line, code, at, end)
+{
+	code = ""
+	while (line != "") {
+		if (in_comment) {
+			at = index(line, "*/")
+			end = at ? at + 1 : length(line)
+			in_comment = !at
+		} else if (match(line, /\/\*|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/)) {
+			code = code substr(line, 1, RSTART - 1)
+			line = substr(line, RSTART)
+			if (substr(line, 1, 2) == "/*") {
+				in_comment = 1
+				end = 2
+			} else {
+				end = RLENGTH
+			}
+		} else {
+			return code line
+		}
+		code = code blank(end)
+		line = substr(line, end + 1)
+	}
+	return code
+}
+
+function balanced(text, open, close_)
+{
+	open = gsub(/[({]/, "&", text)
+	close_ = gsub(/[)}]/, "&", text)
+	return open == close_
+}
+
+{
+	written = $0
+	code = code_of($0)
+	bare = code
+	gsub(/\001/, " ", bare)
+	sub(/[ \t]+$/, "", bare)
+	if (inside && where != "" && bare !~ /^#/ && bare !~ /^[{}]/ && bare != "")
+		faults($0, code, bare)
+	if (bare ~ /[^ \t]/ && bare !~ /^#/)
+		previous = bare
+	if (name != "")
+		print written
+}
+
+function faults(line, code, bare, rest, at, token, before, next_, digits, suffix)
+{
+	# ---- Whole statements ----
+	if (previous ~ /[;{}:)]$|else$/ && bare ~ /;$/ && balanced(bare) &&
+	    bare !~ not_statement &&
+	    (bare ~ /^\t+[A-Za-z_][A-Za-z0-9_>.\[\]-]* ?([-+|&]|<<|>>)?= / ||
+	     bare ~ /^\t+[A-Za-z_*+-][A-Za-z0-9_>.\[\]*+-]*(\+\+|--|\(.*\));$/ ||
+	     bare ~ /^\t+(\*|--|\+\+|\(void\))[A-Za-z_]/ ||
+	     bare ~ /^\t+\*?[a-z_]+(->|\.)[A-Za-z0-9_>.\[\]-]+ ?[-+|&]?= /)) {
+		match(line, /^\t+/)
+		fault("deleted", substr(line, 1, RLENGTH), "", ";")
+	}
+	# ---- Conditions ----
+	if (match(bare, /^\t+(} else )?(else )?if \(/)) {
+		before = substr(line, 1, RSTART + RLENGTH - 5)
+		fault("negated", before, substr(line, RSTART + RLENGTH - 1), "IF_NOT ")
+		fault("never", before, substr(line, RSTART + RLENGTH - 1), "IF_NEVER ")
+	}
+	# ---- Tokens ----
+	rest = code
+	at = 1
+	while (match(rest, tokens)) {
+		token = substr(rest, RSTART, RLENGTH)
+		before = substr(line, 1, at + RSTART - 2)
+		next_ = substr(line, at + RSTART - 1 + RLENGTH)
+		if (token ~ /^[0-9]/) {
+			digits = token
+			sub(/[ULl]+$/, "", digits)
+			suffix = substr(token, length(digits) + 1)
+			if (digits !~ /^0x/)
+				fault("constant", before, next_, (digits + 1) suffix)
+		} else if (token ~ /^(->|\.)/) {
+			digits = token
+			sub(/^(->|\.)/, "", digits)
+			if (digits in twin)
+				fault("member", before, next_,
+				      substr(token, 1, length(token) - length(digits)) twin[digits])
+		} else if (token ~ /^E[A-Z0-9]+$/ && before ~ /-$/) {
+			if (token != "EDOM")
+				fault("status", before, next_, "EDOM")
+		} else if (token in change &&
+			   (token !~ /^[-+<>]$/ || (before ~ / $/ && next_ ~ /^ /))) {
+			fault(sort_of[token], before, next_, change[token])
+		}
+		at += RSTART - 1 + RLENGTH
+		rest = substr(rest, RSTART + RLENGTH)
+	}
+}

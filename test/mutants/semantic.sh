@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Makes small faults in the library and in the broker's own files, a random sample, and looks
+# whether the unit tests and the failing calls of test/faults find them.
+#
+#	semantic.sh LABEL [TEXT...]
+#
+# TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
+# semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
+# as semantic_try.sh; FILES: what is mutated; SEED, SAMPLE: which, and how many; JOBS.
+set -u
+
+label=$1
+shift
+here=test/mutants
+out=build/semantic
+seed=${SEED:-$(date +%s)}
+rm -rf $out/results $out/tried
+mkdir -p $out/results $out/tried build/results
+begin=$(date +%s)
+
+# shellcheck disable=SC2086 # words, on purpose
+for file in $FILES; do
+	awk -f $here/semantic.awk include/baton/*.h src/*.h "${file%/*}"/*.h -- "$file"
+done >$out/all
+if [ $# -gt 0 ]; then
+	printf '%s\n' "$@" | grep -F -f - $out/all
+else
+	echo "$label: SEED=$seed SAMPLE=${SAMPLE:-300} of $(wc -l <$out/all)"
+	awk -v seed="$seed" 'BEGIN {srand(seed)} {printf "%.9f %s\n", rand(), $0}' $out/all |
+		sort -k1,1n | head -n "${SAMPLE:-300}" | cut -d ' ' -f 2-
+fi >$out/list.new
+grep -v -e ': SEED=' $out/list.new >$out/list
+grep -e ': SEED=' $out/list.new
+
+# Without the broker's.
+library()
+{
+	echo "$1" | tr ' ' '\n' | grep -v examples/
+}
+
+# A program that fails without a fault says nothing about faults.
+rm -f $out/no_faults
+# shellcheck disable=SC2046,SC2086 # words, on purpose
+if ! $LINK -o $out/faults $FAULTS $(library "$OBJECTS") $LINK_FLAGS ||
+	! timeout 120 $out/faults >$out/faults.log 2>&1; then
+	echo "$label: test/faults fails by itself, and is left out"
+	echo " left out" >$out/no_faults
+fi
+xargs -r -P "${JOBS:-$(nproc)}" -n 3 $here/semantic_try.sh <$out/list
+
+# ---- What came of it, per area ----
+while read -r name file _; do
+	echo "$name $file $(cat "$out/results/$name" 2>/dev/null || echo broken no result)"
+done <$out/list >$out/summary
+awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/results/$label}" '
+function area_of(file) {
+	if (file ~ /broker/)
+		return "broker"
+	sub(/.*\//, "", file)
+	if (file ~ /^(pool|worker|park|idle|crew|vacancy|spawn|withdraw|default_pool|cpus)/ ||
+	    file ~ /^(runqueue|injection)/)
+		return "pool"
+	if (file ~ /^(wheel|timer)/)
+		return "timers"
+	if (file ~ /^(registry|nameset|epoch)/)
+		return "registry"
+	if (file ~ /^(suspend|quiesce|group|fan_out|undo|detach|deadline|window|trigger)/ ||
+	    file ~ /^(hooks|lane|bound|tag|labelled|extension|stats)/)
+		return "modules"
+	return "core"
+}
+FNR == 1 {
+	part++
+}
+part == 1 {
+	if ($0 !~ /^#/ && $0 !~ /^[ \t]/ && NF)
+		known[$1] = 1
+	next
+}
+part == 2 {
+	exists[$1] = 1
+	next
+}
+{
+	area = area_of($2)
+	if ($3 == "broken" || $3 == "same") {
+		left_out++
+		next
+	}
+	tried[area]++
+	if ($3 == "killed" && !($1 in known)) {
+		noticed[area]++
+		killed++
+	} else if ($3 ~ /^survives/ && $1 in known) {
+		explained[area]++
+		argued++
+	} else {
+		print $1, substr($0, index($0, $3)) \
+			($1 in known ? ", and is in semantic_survivors.txt" : "")
+		bad++
+	}
+}
+END {
+	for (name in known)
+		if (!(name in exists)) {
+			print name " is in semantic_survivors.txt, but there is no such fault"
+			bad++
+		}
+	for (area in tried)
+		printf "%-9s %u of %u noticed, %u survive as explained\n", area, noticed[area],
+			tried[area], explained[area]
+	if (results != "")
+		print killed + argued, bad + 0 >results
+	printf "%u faults: %u noticed, %u survive as explained, %u unexplained or wrong; " \
+		"%u make no other code or do not compile (%u s)\n", killed + argued + bad,
+		killed, argued, bad, left_out, seconds
+	exit bad > 0
+}' $here/semantic_survivors.txt $out/all $out/summary
