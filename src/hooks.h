@@ -36,7 +36,7 @@ struct baton__batch {
 	struct baton_future *odd; /* the last one, where there was no memory for a node */
 	uint64_t until_ns;        /* when it has lasted batch_ns; 0: no limit */
 	uint32_t count;           /* tasks in it */
-	uint32_t well; /* of these, those that fail only if batch_end does */
+	uint32_t well;            /* of these, those that fail only if batch_end does */
 	int status;               /* REFUSED: batch_begin's */
 	int failed; /* of the running task: the first batch of its that has failed, see flush */
 	enum baton__batch_phase phase;

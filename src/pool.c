@@ -380,7 +380,7 @@ void baton__pool_end(struct baton_pool *pool)
 {
 	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
 	(void)await_zero(&pool->live, NULL);
-	baton__thread_await_outside(pool); /* P4 */
+	baton__thread_await_outside(pool);   /* P4 */
 	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
 	baton__join(pool);
 	baton__fork_pools_add(-1);

@@ -97,10 +97,10 @@ struct baton__thread {
 	struct baton_plain_job debt_job; /* in `deferred` while debt_queued: pays the debts */
 	bool debt_queued;
 	bool debt_paying;
-	uint64_t yields_from_ns; /* yield.c: no sched_yield before this moment */
-	uint64_t session;      /* counts the threads that have had this record */
-	struct baton__helping *helping; /* the innermost; NULL: none. Its own */
-	uint32_t blocking;     /* blocking.c: brackets that are open */
+	uint64_t yields_from_ns;                 /* yield.c: no sched_yield before this moment */
+	uint64_t session;                        /* counts the threads that have had this record */
+	struct baton__helping *helping;          /* the innermost; NULL: none. Its own */
+	uint32_t blocking;                       /* blocking.c: brackets that are open */
 	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */
 	struct baton__node *nodes;               /* node.c: free nodes, owner only */
 	uint32_t node_count;

@@ -12,13 +12,13 @@ struct baton__wait {
 	struct baton_future *const *futures;
 	size_t count;
 	const struct timespec *deadline;
-	uint64_t deadline_ns; /* 0: none */
-	bool all;             /* for all futures; false: for any */
-	bool mark;            /* the future is a mark's, not a task's */
-	bool last_look;       /* before the sleep */
+	uint64_t deadline_ns;    /* 0: none */
+	bool all;                /* for all futures; false: for any */
+	bool mark;               /* the future is a mark's, not a task's */
+	bool last_look;          /* before the sleep */
 	enum baton__abort abort; /* if this wait closes a cycle */
-	uint32_t answered;    /* the nudges until then: helped since, or not for this wait */
-	size_t index;         /* any: of a complete one; all: those before it are complete */
+	uint32_t answered;       /* the nudges until then: helped since, or not for this wait */
+	size_t index;            /* any: of a complete one; all: those before it are complete */
 };
 
 /*

@@ -55,7 +55,7 @@ static inline void work_stay(struct baton_plain_job *job)
 }
 
 static inline void work_init(struct work *work, baton_job_fn run, struct baton_pool *pool,
-                      atomic_int *done)
+                             atomic_int *done)
 {
 	memset(work, 0, sizeof(*work));
 	baton_plain_job_init(&work->job, run, work_cancel);

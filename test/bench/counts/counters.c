@@ -132,8 +132,8 @@ void counts_begin(const char *path)
 		}
 		fprintf(json, "[");
 	}
-	printf("budget of the hot paths: measured/allowed per task\n%-58s %11s %11s %11s\n",
-	       "", "atomic RMWs", "allocations", "syscalls");
+	printf("budget of the hot paths: measured/allowed per task\n%-58s %11s %11s %11s\n", "",
+	       "atomic RMWs", "allocations", "syscalls");
 }
 
 static bool within(double limit, double measured)
