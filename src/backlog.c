@@ -29,11 +29,7 @@ void baton__index(struct baton_task *task, struct baton_task *before)
 		store_relaxed(&future->_value, before ? (void *)before : (void *)&nothing);
 }
 
-/*
- * Indexes a task anew, if it has an index: the entry before it was unlinked, or entries were put
- * before it.
- */
-static void index_again(struct baton_task *task, struct baton_task *before)
+void baton__index_again(struct baton_task *task, struct baton_task *before)
 {
 	const struct baton_future *future = task ? future_of(task) : NULL;
 
@@ -49,7 +45,7 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
 	last->_next = NULL;
 	for (struct baton_task *task = first; task; before = task, task = task->_next)
 		baton__index(task, before);
-	index_again(resource->_list, last);
+	baton__index_again(resource->_list, last);
 	last->_next = resource->_list;
 	resource->_list = first;
 }
@@ -185,7 +181,7 @@ bool baton__look(struct baton_resource *resource)
 
 /* ---- Unlinking ---- */
 
-static void index_list(struct baton_resource *resource)
+void baton__index_list(struct baton_resource *resource)
 {
 	struct baton_task *before = NULL;
 
@@ -205,7 +201,7 @@ static bool pop_newest(struct baton_resource *resource, struct baton_task *newes
 	if (!cas_relaxed(&resource->_word, &word, (word & ~BATON__TASKS) | (uintptr_t)older))
 		return false;
 	if (older)
-		index_again(older, NULL);
+		baton__index_again(older, NULL);
 	return true;
 }
 
@@ -225,7 +221,7 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 			(void)baton__look(resource);
 		task = resource->_list;
 		if (!load_relaxed(&future->_value))
-			index_list(resource);
+			baton__index_list(resource);
 		if (!load_relaxed(&future->_value))
 			return NULL;
 		if (task && future_of(task) == future) {
@@ -250,6 +246,6 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 	BATON_ASSERT(task && future_of(task) == future);
 	before->_next = (struct baton_task *)((uintptr_t)task->_next |
 	                                      ((uintptr_t)before->_next & BATON__LOOKED));
-	index_again(baton__older(task), before);
+	baton__index_again(baton__older(task), before);
 	return task;
 }

@@ -44,6 +44,15 @@ BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 /* Writes to the task's future which entry is before the task (BL2); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);
 
+/*
+ * Indexes a task anew, if it has an index: the entry before it was unlinked, or entries were put
+ * before it.
+ */
+void baton__index_again(struct baton_task *task, struct baton_task *before);
+
+/* Indexes all of _list, unless the job is INDEXED. */
+void baton__index_list(struct baton_resource *resource);
+
 /* Clears INDEXED: tasks without an index come into _list. */
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {

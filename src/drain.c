@@ -41,6 +41,7 @@ void baton__take(struct baton_resource *resource)
 	struct baton_task *newest;
 	struct baton_task *oldest = NULL;
 	uint64_t count = 0;
+	bool looked = false;
 
 	/* Ends: each failure is a push or a close: submitters make progress.
 	 * [R1] acquire: the tasks; pairs with [R1] in push */
@@ -51,8 +52,7 @@ void baton__take(struct baton_resource *resource)
 		struct baton_task *next = baton__older(newest);
 
 		count += !baton__is_mark(newest);
-		if (BATON_UNLIKELY(baton__looked(newest)))
-			baton__index(newest, next);
+		looked |= baton__looked(newest);
 		newest->_next = oldest;
 		oldest = newest;
 		newest = next;
@@ -78,6 +78,9 @@ void baton__take(struct baton_resource *resource)
 out:
 	if (word & BATON__ATTENTION)
 		resource->_list = baton__suspend_marks_first(resource->_list);
+	/* After the marks have found their places: what the look has written is of the inbox. */
+	if (BATON_UNLIKELY(looked))
+		baton__index_list(resource);
 	if (resource->_stats)
 		baton__bound_look(resource);
 }

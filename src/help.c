@@ -163,6 +163,7 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
  */
 static void unlink_from(struct baton_resource *resource, struct baton_future *future)
 {
+	struct baton_task *before = NULL;
 	struct baton_task *task;
 
 	if (baton__lanes(resource)) {
@@ -177,11 +178,13 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 	}
 	/* Suspend marks are first. */
 	for (struct baton_task **link = &resource->_list;
-	     *link && (*link)->_future == BATON__MARK_SUSPEND; link = &(*link)->_next) {
+	     *link && (*link)->_future == BATON__MARK_SUSPEND;
+	     before = *link, link = &(*link)->_next) {
 		task = *link;
 		if (baton__mark_future(task) != future)
 			continue;
 		*link = task->_next;
+		baton__index_again(task->_next, before);
 		baton__suspend_cancelled(resource, task);
 		return;
 	}
