@@ -40,10 +40,11 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	/* Ends: each failure is another's push, or a close. */
 	do {
 		if ((word & BATON__MODE) == BATON__CLOSED) {
+			/* A push in vain has linked the chain to the inbox. */
+			first->_next = NULL;
 			(void)baton__reversed(newest);
 			return false;
 		}
-		first->_next = NULL;
 	} while (!baton__push(resource, &word, newest, first));
 	return true;
 }

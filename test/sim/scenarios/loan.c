@@ -136,6 +136,17 @@ SIM_SCENARIO(loan_closed, "a borrower, and a closer with a finaliser")
 	sim_stage_end_finalised(&stage);
 }
 
+SIM_SCENARIO(loan_closed_inbox, "the same, where the inbox is not empty", .bound = 2)
+{
+	begin(10, 2, 1);
+	topic->stays = true;
+	sim_start(lends_if_open, &notes[2]);
+	sim_start(closes, NULL);
+	sim_drive(stage.manual);
+	end(3);
+	sim_stage_end_finalised(&stage);
+}
+
 static void suspends(void *argument)
 {
 	(void)argument;
