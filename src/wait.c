@@ -13,6 +13,7 @@
 #include "atomic.h"
 #include "cycle.h"
 #include "futex.h"
+#include "loan.h"
 #include "place.h"
 #include "yield.h"
 
@@ -198,6 +199,7 @@ static int wait_some(struct baton__wait *wait)
 		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1; /* not 0: none */
 	if (passed(wait))
 		return -ETIMEDOUT;
+	baton__loan_put_off(baton__self);
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
