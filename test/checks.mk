@@ -149,12 +149,12 @@ build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
 
 .PHONY: check-mutants-semantic
 check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
-		$(FAULTS_SOURCES:%.c=build/%.o) ## are small faults noticed? SEED=, SAMPLE=300; FAULT=text
+		$(FAULTS_SOURCES:%.c=build/%.o) ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
 		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
 		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' SEED='$(SEED)' \
-		SAMPLE='$(SAMPLE)' test/mutants/semantic.sh $@ $(FAULT)
+		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' test/mutants/semantic.sh $@ $(FAULT)
 
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----
 STRESS_SOURCES := $(wildcard test/stress/*.c)

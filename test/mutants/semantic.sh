@@ -7,7 +7,8 @@
 #
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
-# as semantic_try.sh; FILES: what is mutated; SEED, SAMPLE: which, and how many; JOBS.
+# as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which selects the
+# files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
 set -u
 
 label=$1
@@ -26,8 +27,9 @@ done >$out/all
 if [ $# -gt 0 ]; then
 	printf '%s\n' "$@" | grep -F -f - $out/all
 else
-	echo "$label: SEED=$seed SAMPLE=${SAMPLE:-300} of $(wc -l <$out/all)"
-	awk -v seed="$seed" 'BEGIN {srand(seed)} {printf "%.9f %s\n", rand(), $0}' $out/all |
+	awk -v only="${ONLY-}" '$2 ~ only' $out/all >$out/chosen
+	echo "$label: SEED=$seed SAMPLE=${SAMPLE:-300} of $(wc -l <$out/chosen)"
+	awk -v seed="$seed" 'BEGIN {srand(seed)} {printf "%.9f %s\n", rand(), $0}' $out/chosen |
 		sort -k1,1n | head -n "${SAMPLE:-300}" | cut -d ' ' -f 2-
 fi >$out/list.new
 grep -v -e ': SEED=' $out/list.new >$out/list
