@@ -7,8 +7,8 @@
 #
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
-# as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which selects the
-# files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
+# as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which selects
+# the files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
 set -u
 
 label=$1
