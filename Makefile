@@ -5,22 +5,8 @@
 # commands; WERROR=1 (or CI set) makes warnings errors; T=name tests test_name.c alone, and
 # TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
-# ---- The library's files, lowest layer first: none includes anything above its own ----
-# A header that has a .c of the same name is in that file's layer; others are listed themselves.
-LAYER_0 := platform.c
-LAYER_1 := atomic.h
-LAYER_2 := futex.c sole.c cpus.c
-LAYER_3 := joblist.h injection.c runqueue.c
-LAYER_4 := thread.c yield.c node.c epoch.c future.c
-LAYER_5 := executor.h guard.h inbox.h barge.c place.c backlog.c resource.c batch.c tag.c \
-	labelled.c extension.c lane.c loan.c bound.c stats.c run.c marks.c hooks.c drain.c \
-	shelf.c handoff.c help.c cancel.c close.c kick.c blocking.c cycle.c wait.c wait_help.c \
-	current.c call.c continuation.c trigger.c job.c driven.c manual.c loop.c
-LAYER_6 := spawn.c idle.c vacancy.c crew.c park.c worker.c withdraw.c pool.c pool_stats.c
-LAYER_7 := default_pool.c suspend.c quiesce.c wheel.c timer.c timer_stop.c timer_run.c \
-	timers.c timers_drive.c timers_thread.c group.c fan_out.c undo.c detach.c \
-	deadline.c window.c nameset.c registry.c
-LAYERS := 0 1 2 3 4 5 6 7
+# ---- The library's folders are its layers, lowest first: none includes a later one ----
+FOLDERS := base thread queue future core executor pool timer module
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-shared check-deps \
@@ -55,18 +41,19 @@ VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
-# -fexceptions: a task that is left by unwinding is found out (src/guard.h).
-LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden -fexceptions
+# -fexceptions: a task that is left by unwinding is found out (src/core/guard.h).
+LIB_FLAGS := $(BASE_FLAGS) -iquote src -fPIC -fvisibility=hidden -fexceptions
 # Tests may look into the library and the broker: their headers are found as "name.h".
 TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote examples/broker
 
-# Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (src/epoch.c, src/nameset.c).
+# Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
 LIBS := -lck
 
 # ---- Files ----
-SOURCES := $(wildcard $(foreach n,$(LAYERS),$(patsubst %,src/%,$(filter %.c,$(LAYER_$n)))))
+SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
 HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
-TESTS := $(patsubst %.c,%,$(sort $(wildcard test/unit/test_$(or $(T),*).c)))
+TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%)
+TESTS := $(patsubst %.c,%,$(sort $(wildcard $(TEST_FOLDERS:%=%/test_$(or $(T),*).c))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
 # group_commit needs SQLite, and has a rule of its own.
@@ -151,7 +138,7 @@ $1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o) Makefile
 
 $(BROKER_TESTS:%=$1/%): $1/examples/broker/pure.a
 
-$1/test/unit/test_%: $1/test/unit/test_%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
+$(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) $4 -pthread
 

@@ -134,9 +134,10 @@ build/semantic/test/unit/%.o: test/unit/%.c build/semantic/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(SEMANTIC_FLAGS) -c -o $@ $<
 
-build/semantic/test_%: build/semantic/test/unit/test_%.o $(TEST_SUPPORT:%.c=build/%.o) \
+$(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/unit/%.o $(TEST_SUPPORT:%.c=build/%.o) \
 		build/semantic/libtested.so
 	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wl,--allow-shlib-undefined -o $@ $^ $(LDFLAGS) $(LIBS) -lcriterion \
 		-pthread
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The rules of test/tidy.sh. Variable: layers, the makefile's lines of that name.
+# The rules of test/tidy.sh. Variable: layers, the folders of src, lowest first.
 #
 # In a C file, `code` is the current line without comments and with empty strings; comments are
 # counted, so that an ordering tag's two ends can be told from one comment that names it twice.
@@ -20,6 +20,14 @@ function stem(name)
 	sub(/^.*\//, "", name)
 	sub(/\.[a-z]+$/, "", name)
 	return name
+}
+
+# src/core/turn.c: core
+function folder_of(path)
+{
+	sub(/^src\//, "", path)
+	sub(/\/[^\/]*$/, "", path)
+	return path
 }
 
 # A tag names one ordering edge, [inbox.publish], and stands in a comment at each of its two ends.
@@ -113,32 +121,43 @@ function check_include(line,    name, level)
 	if (name ~ /^<baton\.h>/)
 		here("the umbrella header is for users: include the <baton/...> that is needed")
 	if (name ~ /^<stdatomic\.h>/)
-		here("shared words go through src/atomic.h, not <stdatomic.h>")
-	if (FILENAME ~ /\.c$/ && !own_included) {
-		own_included = 1
-		if ((stem(FILENAME) ".h") in src_headers && name !~ "^\"" stem(FILENAME) "\\.h\"")
-			here("a file's own header comes first: include \"" stem(FILENAME) ".h\"")
-	}
-	if (name !~ /^"/ && name !~ /^<baton\//)
+		here("shared words go through src/base/atomic.h, not <stdatomic.h>")
+	if (name ~ /^"/)
+		check_own(name)
+	else if (name !~ /^<baton\//)
 		return
 	sub(/^["<](baton\/)?/, "", name)
 	sub(/[">].*/, "", name)
-	level = stem(name)
-	if (!(level in layer)) {
-		if (line ~ /"/)
-			here(name " is in no layer: add it to a LAYER_ of the makefile")
+	if (line ~ /"/ && !(("src/" name) in present)) {
+		here("no src/" name ": includes are \"folder/name.h\"")
 		return
 	}
-	# A public header is in the layer of the .c of its name.
-	if (line ~ /</ && !(("src/" level ".c") in listed))
+	# A public header is in the folder of the .c of its name. The types that users embed are
+	# below all folders.
+	if (line ~ /<baton\/(task|future|resource|executor)\.h>/)
 		return
-	if (stem(FILENAME) in layer && layer[level] > layer[stem(FILENAME)])
-		here("includes " name " of layer " layer[level] " from layer " \
-		     layer[stem(FILENAME)] ": turn the dependency round (a callback, or a " \
-		     "declaration below that a layer above defines)")
+	level = line ~ /"/ ? folder_of("src/" name) : defined_in[stem(name)]
+	if (level == "" || !(level in layer))
+		return
+	if (layer[level] > layer[folder_of(FILENAME)])
+		here("includes " name " of layer " level " from layer " folder_of(FILENAME) \
+		     ": turn the dependency round (a callback, or a table of functions)")
 }
 
-# A shared word is touched by its address, which goes to an operation of src/atomic.h.
+# A file's own header comes first.
+function check_own(name,    own)
+{
+	if (FILENAME !~ /\.c$/ || own_included)
+		return
+	own_included = 1
+	own = FILENAME
+	sub(/^src\//, "", own)
+	sub(/\.c$/, ".h", own)
+	if (("src/" own) in present && index(name, "\"" own "\"") != 1)
+		here("a file's own header comes first: include \"" own "\"")
+}
+
+# A shared word is touched by its address, which goes to an operation of src/base/atomic.h.
 function check_shared(code, raw,    before)
 {
 	while (match(code, /(->|\.)(_word|_state|_turn)[^a-z_0-9]/)) {
@@ -148,16 +167,16 @@ function check_shared(code, raw,    before)
 			continue
 		sub(/([A-Za-z0-9_]|->|\.|\[[^\]]*\])*$/, "", before)
 		if (before !~ /&$/)
-			here("a shared word outside src/atomic.h: load_relaxed(&...) and the " \
-			     "like, or say /* unshared: why */ here or a line before")
+			here("a shared word outside src/base/atomic.h: load_relaxed(&...) and " \
+			     "the like, or say /* unshared: why */ here or a line before")
 	}
 }
 
 function check_code(code, raw)
 {
-	if (in_src && FILENAME != "src/atomic.h" &&
+	if (in_src && FILENAME != "src/base/atomic.h" &&
 	    code ~ /_Atomic|__atomic_|__sync_|atomic_thread_fence|(^|[^a-z_])atomic_[a-z]+/)
-		here("atomics go through src/atomic.h: use (or add) an operation there")
+		here("atomics go through src/base/atomic.h: use (or add) an operation there")
 	if (in_src && code ~ /pthread_(mutex|rwlock|spin|cond)_/ && raw !~ /lock allowed:/)
 		here("the library does not lock: use its own protocols, or say here or a " \
 		     "line before /* lock allowed: why nobody waits for a stopped thread */")
@@ -191,32 +210,22 @@ function check_code(code, raw)
 
 BEGIN {
 	marks = "(^|[^A-Za-z_])(FIX" "ME|TO" "DO|XX" "X)([^A-Za-z_]|$)"
-	count = split(layers, line, "\n")
-	for (i = 1; i <= count; i++) {
-		words = split(line[i], word, /[ \t]+/)
-		level = word[1]
-		sub(/^LAYER_/, "", level)
-		for (j = 3; j <= words; j++) {
-			if (word[j] == "")
-				continue
-			if (stem(word[j]) in layer)
-				complain("Makefile", word[j] " is in two layers: take one away")
-			layer[stem(word[j])] = level + 0
-			listed["src/" word[j]] = 1
-		}
-	}
+	count = split(layers, word, " ")
+	for (i = 1; i <= count; i++)
+		layer[word[i]] = i
 	for (i = 1; i < ARGC; i++) {
 		present[ARGV[i]] = 1
-		if (ARGV[i] ~ /^src\/.*\.h$/)
-			src_headers[stem(ARGV[i]) ".h"] = 1
-		if (ARGV[i] ~ /^src\// && !(stem(ARGV[i]) in layer))
-			complain(ARGV[i], "in no layer: add it to a LAYER_ of the makefile")
-		if (ARGV[i] ~ /^src\/.*\.c$/ && stem(ARGV[i]) in layer && !(ARGV[i] in listed))
-			complain(ARGV[i], "its layer names only the header: list the .c instead")
+		if (ARGV[i] !~ /^src\//)
+			continue
+		if (!(folder_of(ARGV[i]) in layer))
+			complain(ARGV[i], "in no layer: move it to one of the makefile's FOLDERS")
+		if (ARGV[i] ~ /\.c$/) {
+			if (stem(ARGV[i]) in defined_in)
+				complain(ARGV[i], "a second file of that name: mutants, models " \
+				         "and tests go by the name")
+			defined_in[stem(ARGV[i])] = folder_of(ARGV[i])
+		}
 	}
-	for (name in listed)
-		if (!(name in present))
-			complain("Makefile", name " is in a layer, but not there: take it out")
 }
 
 FNR == 1 {

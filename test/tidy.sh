@@ -3,9 +3,8 @@
 # What of the project's style a program can check; each complaint says the mend. Run at the top.
 set -eu
 
-# The makefile's layers, continuation lines joined: "LAYER_0 := platform.c".
-layers=$(awk '{while (sub(/\\$/, "") && (getline more) > 0) $0 = $0 more} /^LAYER_[0-9]+ *:?=/' \
-	Makefile)
+# The makefile's folders, which are the layers, lowest first.
+layers=$(sed -n 's/^FOLDERS := //p' Makefile)
 
 find src include examples test .ci \
 	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' \) |

@@ -182,7 +182,7 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Thread safety: any thread. Blocking: never (the tasks run here take what they take). Outside of
  * tasks a thread that finds the resource busy may look again three times within about two
  * microseconds, and capture, before it leaves the task; the less often, the less that has helped
- * it (src/barge.c). A batch, post, async and call do the same.
+ * it (src/core/barge.c). A batch, post, async and call do the same.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, whereupon
  * the task itself may end it (close_then), or is refused; for how it is given back then see await.
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The atomics of src/atomic.h, counted per thread: what BATON_ATOMIC_BACKEND names when the library
- * is built for build/bench/counts.
+ * The atomics of src/base/atomic.h, counted per thread: what BATON_ATOMIC_BACKEND names when the
+ * library is built for build/bench/counts.
  *
  * A read-modify-write is what costs as much as one: exchanges, additions, compare-and-swaps
  * (those that fail, too), and sequentially consistent stores, which are an exchange on x86.

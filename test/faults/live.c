@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "atomic.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "thread/thread.h"
 
 #include <ck_epoch.h>
 

@@ -17,9 +17,10 @@ survivors=0
 mutant() # name, file of src, sed expressions
 {
 	[ -z "$only" ] || [ "$only" = "$1" ] || return 0
-	cp "src/$2" original.c
-	sed -i -e "$3" "src/$2"
-	if cmp -s original.c "src/$2"; then
+	source=$(find src -name "$2")
+	cp "$source" original.c
+	sed -i -e "$3" "$source"
+	if cmp -s original.c "$source"; then
 		verdict='DOES NOT APPLY'
 	elif ! make -s build/faults/faults >make.log 2>&1; then
 		verdict='DOES NOT BUILD'
@@ -34,8 +35,8 @@ mutant() # name, file of src, sed expressions
 	*) survivors=$((survivors + 1)) ;;
 	esac
 	printf '%-26s %s\n' "$1" "$verdict"
-	mv original.c "src/$2"
-	touch "src/$2"
+	mv original.c "$source"
+	touch "$source"
 }
 
 # Allocations

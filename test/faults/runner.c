@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "executor.h"
-#include "timer.h"
+#include "core/executor.h"
+#include "timer/timer.h"
 
 #define CYCLES 2
 #define NTH_MAX 100000U

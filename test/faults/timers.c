@@ -3,7 +3,7 @@
  * Timers and wheels: creation, the default wheel, runs that are refused, ends.
  */
 #include "scenario.h"
-#include "timer.h"
+#include "timer/timer.h"
 
 #include <baton/timer.h>
 

@@ -87,7 +87,7 @@ passed=0
 failed=0
 # shellcheck disable=SC2046,SC2086 # words, on purpose
 if awk -f $models/src.awk $models/*.pml $models/out.txt \
-	$(for file in $sources; do echo "src/$file"; done); then
+	$(for file in $sources; do find src -name "$file"; done); then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))

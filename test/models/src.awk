@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Do the models speak of the sources as they are?
 #
-#	awk -f src.awk test/models/*.pml test/models/out.txt src/FILE...
+#	awk -f src.awk test/models/*.pml test/models/out.txt src/FOLDER/FILE...
 #
 # A model names what a step stands for, as does out.txt what no model has:
 #
@@ -185,7 +185,7 @@ END {
 			}
 		}
 		if (!found)
-			complain("src/" parts[1], parts[2] "() does `" op_text[j] \
+			complain(parts[1], parts[2] "() does `" op_text[j] \
 				"`, which no model has: add the step there, or a line to out.txt")
 	}
 	for (i = 1; i <= n; i++)

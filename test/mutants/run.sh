@@ -22,7 +22,7 @@ begin=$(date +%s)
 
 {
 	find src -name '*.[ch]' ! -name atomic.h | sort | xargs awk -f $here/orders.awk
-	awk -f $here/structural.awk $here/structural.txt
+	awk -v paths="$(find src -name '*.[ch]')" -f $here/structural.awk $here/structural.txt
 } >$out/all
 if [ "${1-}" = quick ]; then
 	awk 'FILENAME == ARGV[1] {if (!/^#/) wanted[$1] = 1; next}

@@ -22,7 +22,7 @@ begin=$(date +%s)
 
 # shellcheck disable=SC2086 # words, on purpose
 for file in $FILES; do
-	awk -f $here/semantic.awk include/baton/*.h src/*.h "${file%/*}"/*.h -- "$file"
+	awk -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file"
 done >$out/all
 if [ $# -gt 0 ]; then
 	printf '%s\n' "$@" | grep -F -f - $out/all

@@ -39,7 +39,7 @@ library()
 }
 
 # ---- Mutate and compile: the one file, beside its own headers ----
-awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*.h "${file%/*}"/*.h -- "$file" \
+awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file" \
 	>"$dir/$base" || over "broken the generator"
 object=$out/${file%.c}.o
 # shellcheck disable=SC2086 # words, on purpose
@@ -64,7 +64,7 @@ fails()
 
 # Functions that are always inlined leave no trace: then those that come to the file.
 tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
-	FNR == 1 {test = FILENAME; sub(/.*\//, "", test); sub(/\.map$/, "", test); lines = 0}
+	FNR == 1 {test = FILENAME; sub(/.*\/maps\//, "", test); sub(/\.map$/, "", test); lines = 0}
 	$1 == "seconds" {seconds[test] = $2}
 	{count[test]++}
 	index($1, file ":") == 1 {near[test] = 1}
@@ -73,10 +73,10 @@ tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 		for (test in near) {
 			if (any && !(test in hit))
 				continue
-			printf "%u %f %s %u\n", index(test, "test_" stem) == 0,
+			printf "%u %f %s %u\n", index("/" test, "/test_" stem) == 0,
 				count[test] * (0.2 + seconds[test]), test, 5 + 4 * seconds[test]
 		}
-	}' $out/maps/*.map | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-25}" |
+	}' $(find $out/maps -name '*.map') | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-25}" |
 	awk '{print $3 ":" $4}')
 for test in $tests; do
 	! fails "${test#*:}" "$out/${test%:*}" || over killed "${test%:*}"

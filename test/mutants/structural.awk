@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: MIT
 # Lists the mutants of structural.txt, or applies one of them to its file.
 #
-#	awk -f structural.awk structural.txt             lines "NAME FILE PLACE"
+#	awk -v paths="src/..." -f structural.awk structural.txt    lines "NAME PATH PLACE"
 #	awk -v name=NAME -f structural.awk structural.txt FILE
 #
 # Ends with status 3 if a passage to be replaced is not found exactly once in its function.
+
+BEGIN {
+	count_paths = split(paths, words, /[ \n]+/)
+	for (i = 1; i <= count_paths; i++) {
+		base = words[i]
+		sub(/.*\//, "", base)
+		path[base] = words[i]
+	}
+}
 
 function trim(text)
 {
@@ -18,7 +27,7 @@ FNR == NR {
 	if ($1 == "=") {
 		current = $2
 		if (name == "") {
-			print $2, "src/" $3, $3 ":" $4
+			print $2, ($3 in path ? path[$3] : $3), $3 ":" $4
 		} else if ($2 == name) {
 			scope = $4
 		}

@@ -19,7 +19,7 @@ place=$3
 here=test/mutants
 dir=build/mutants/tried/$name
 result=build/mutants/results/$name
-mkdir -p "$dir/src"
+mkdir -p "$dir"
 
 over()
 {
@@ -29,31 +29,31 @@ over()
 }
 
 # ---- Mutate ----
-base=${file##*/}
-case $base in
-*.h) cp src/*.[ch] "$dir/src" ;;
+mkdir -p "$dir/${file%/*}"
+case $file in
+*.h) cp -R src "$dir" ;;
 esac
 case $name in
-*:*) awk -v name="$name" -f $here/orders.awk "$file" >"$dir/src/$base" ;;
-*) awk -v name="$name" -f $here/structural.awk $here/structural.txt "$file" >"$dir/src/$base" ;;
+*:*) awk -v name="$name" -f $here/orders.awk "$file" >"$dir/$file" ;;
+*) awk -v name="$name" -f $here/structural.awk $here/structural.txt "$file" >"$dir/$file" ;;
 esac || over "broken its passage is not there"
-! cmp -s "$file" "$dir/src/$base" || over "broken nothing is changed"
+! cmp -s "$file" "$dir/$file" || over "broken nothing is changed"
 
 # ---- Compile what is concerned, link the rest as it is ----
-sources=$dir/src/$base
-[ "${base%.h}" = "$base" ] || sources=$(echo "$dir"/src/*.c)
+sources=$file
+[ "${file%.h}" = "$file" ] || sources=$(cd "$dir" && echo src/*/*.c)
+compile=$(echo "$COMPILE" | sed "s| -iquote src | -iquote $dir/src -iquote src |")
 objects=$LINK_OBJECTS
 for source in $sources; do
-	object=${source##*/}
-	object=${object%.c}.simo
+	object=${source%.c}.simo
 	case " $objects " in
-	*" build/sim/src/$object "*) ;;
+	*" build/sim/$object "*) ;;
 	*) continue ;;
 	esac
 	# shellcheck disable=SC2086 # words, on purpose
-	$COMPILE -w -include $here/split.h -c -o "$dir/$object" "$source" 2>"$dir/errors" ||
+	$compile -w -include $here/split.h -c -o "$dir/$object" "$dir/$source" 2>"$dir/errors" ||
 		over "broken $(head -n 1 "$dir/errors")"
-	objects=$(echo " $objects " | sed "s| build/sim/src/$object | $dir/$object |")
+	objects=$(echo " $objects " | sed "s| build/sim/$object | $dir/$object |")
 done
 # shellcheck disable=SC2086 # words, on purpose
 $LINK -o "$dir/sim" $objects $LINK_FLAGS 2>"$dir/errors" ||

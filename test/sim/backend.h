@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The atomics of src/atomic.h under the explorer: what BATON_ATOMIC_BACKEND names.
+ * The atomics of src/base/atomic.h under the explorer: what BATON_ATOMIC_BACKEND names.
  */
 #ifndef BATON_SIM_BACKEND_H
 #define BATON_SIM_BACKEND_H

@@ -8,7 +8,7 @@
 
 #include "stash.h"
 
-#include "loan.h"
+#include "core/loan.h"
 
 #include <baton/labelled.h>
 #include <baton/suspend.h>

@@ -11,7 +11,7 @@
 
 #include <baton.h>
 
-#include "future.h" /* the bit by which one sees that somebody sleeps */
+#include "future/future.h" /* the bit by which one sees that somebody sleeps */
 
 #define FEW 200
 #define MANY 800

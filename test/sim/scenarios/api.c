@@ -10,7 +10,7 @@
 #include "posts.h"
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 #define TOPICS 2
 #define ACTORS 3

@@ -6,7 +6,7 @@
 #include "api_more.h"
 #include "posts.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 #define TICK 1024U
 #define PARCELS 4

@@ -4,7 +4,7 @@
  */
 #include "labelled.h"
 
-#include "bound.h"
+#include "core/bound.h"
 
 static struct baton_bound_config limits;
 static uint32_t most;

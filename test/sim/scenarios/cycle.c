@@ -7,8 +7,8 @@
 #include "jobs.h"
 #include "support.h"
 
-#include "atomic.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "thread/thread.h"
 
 #define TOPICS 3
 

@@ -7,8 +7,8 @@
 #include <baton/pool.h>
 #include <baton/timer.h>
 
-#include "executor.h"
-#include "timer.h"
+#include "core/executor.h"
+#include "timer/timer.h"
 
 static struct baton_pool *defaults[2];
 

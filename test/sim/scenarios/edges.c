@@ -7,9 +7,9 @@
 
 #include <baton/pool.h>
 
-#include "atomic.h"
-#include "node.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "thread/node.h"
+#include "thread/thread.h"
 
 /* ---- call ---- */
 

@@ -6,7 +6,7 @@
 
 #include <baton/pool.h>
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct baton_pool *pool;
 static struct baton_plain_job jobs[4];

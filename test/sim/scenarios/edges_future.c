@@ -4,9 +4,9 @@
  */
 #include "support.h"
 
-#include "atomic.h"
-#include "node.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "thread/node.h"
+#include "thread/thread.h"
 
 static struct sim_topic topic;
 static struct sim_note notes[3];

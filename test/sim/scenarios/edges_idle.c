@@ -6,10 +6,10 @@
 
 #include <baton/pool.h>
 
-#include "atomic.h"
-#include "executor.h"
-#include "futex.h"
-#include "idle.h"
+#include "base/atomic.h"
+#include "core/executor.h"
+#include "base/futex.h"
+#include "pool/idle.h"
 
 /* ---- Idle set: workers as in worker.c, work is a number ---- */
 

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct baton_manual *manual;
 static struct sim_topic topic;

@@ -6,11 +6,11 @@
 
 #include <baton/pool.h>
 
-#include "atomic.h"
-#include "executor.h"
-#include "idle.h"
-#include "injection.h"
-#include "runqueue.h"
+#include "base/atomic.h"
+#include "core/executor.h"
+#include "pool/idle.h"
+#include "queue/injection.h"
+#include "queue/runqueue.h"
 
 #define JOBS 8
 

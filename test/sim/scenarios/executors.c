@@ -4,10 +4,10 @@
  */
 #include "support.h"
 
-#include "atomic.h"
-#include "driven.h"
-#include "node.h"
-#include "thread.h"
+#include "base/atomic.h"
+#include "executor/driven.h"
+#include "thread/node.h"
+#include "thread/thread.h"
 
 /* ---- The manual one ---- */
 

@@ -6,7 +6,7 @@
 
 #include <baton/fan_out.h>
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct sim_stage stage; /* its topic's job is in a queue */
 static struct sim_topic other; /* idle at first */

@@ -10,8 +10,8 @@
  */
 #include "jobs.h"
 
-#include "idle.h"
-#include "pool.h"
+#include "pool/idle.h"
+#include "pool/pool.h"
 
 #define ITEMS 6
 /* At a time: fetch takes whole batches until it has a share; steal half a run queue. */

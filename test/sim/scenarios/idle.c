@@ -5,9 +5,9 @@
  */
 #include "jobs.h"
 
-#include "atomic.h"
-#include "futex.h"
-#include "idle.h"
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "pool/idle.h"
 
 #define WORKERS_MAX 3
 

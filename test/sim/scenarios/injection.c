@@ -4,8 +4,8 @@
  */
 #include "jobs.h"
 
-#include "atomic.h"
-#include "injection.h"
+#include "base/atomic.h"
+#include "queue/injection.h"
 
 #define ITEMS 8
 

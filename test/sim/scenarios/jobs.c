@@ -7,8 +7,8 @@
 
 #include <limits.h>
 
-#include "atomic.h"
-#include "futex.h"
+#include "base/atomic.h"
+#include "base/futex.h"
 
 static unsigned got;
 

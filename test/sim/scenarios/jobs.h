@@ -15,7 +15,7 @@
 
 #include "sim.h"
 
-#include "joblist.h"
+#include "queue/joblist.h"
 
 /* For what is the explorer's and not the program's: nothing in there is looked at. */
 #define SIM_UNSEEN __attribute__((no_sanitize("thread"), noinline))

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "atomic.h"
-#include "futex.h"
+#include "base/atomic.h"
+#include "base/futex.h"
 
 static uint32_t x;
 static uint32_t y;

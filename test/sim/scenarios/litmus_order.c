@@ -5,7 +5,7 @@
  */
 #include "sim.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static uint32_t x;
 static uint32_t y;

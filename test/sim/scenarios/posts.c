@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 #define POSTS_MAX 16
 

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct sim_shelf shelf;
 static struct sim_topic topics[2];

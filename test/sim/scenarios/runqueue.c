@@ -4,8 +4,8 @@
  */
 #include "jobs.h"
 
-#include "atomic.h"
-#include "runqueue.h"
+#include "base/atomic.h"
+#include "queue/runqueue.h"
 
 #define ITEMS 10
 

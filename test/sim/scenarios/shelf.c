@@ -6,8 +6,8 @@
  */
 #include "support.h"
 
-#include "atomic.h"
-#include "shelf.h"
+#include "base/atomic.h"
+#include "core/shelf.h"
 
 static struct sim_stage stage;
 static struct sim_note *const notes = stage.notes;

@@ -8,8 +8,8 @@
 #include "jobs.h"
 #include "support.h"
 
-#include "crew.h"
-#include "pool.h"
+#include "pool/crew.h"
+#include "pool/pool.h"
 
 static struct baton_pool *pool;
 static struct sim_item items[4];

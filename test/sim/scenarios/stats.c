@@ -4,7 +4,7 @@
  */
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct sim_topic topic;
 static struct sim_note notes[4];

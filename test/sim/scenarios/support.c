@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 /* ---- Who holds it: follows the two words of the resource ---- */
 

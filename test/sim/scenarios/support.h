@@ -17,7 +17,7 @@
 
 #include "sim.h"
 
-#include "resource.h"
+#include "core/resource.h"
 
 /* Of a function: what it does with memory is not looked at. */
 #define SIM_UNSEEN __attribute__((no_sanitize("thread"), noinline))

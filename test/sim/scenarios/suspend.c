@@ -7,7 +7,7 @@
 
 #include <baton/suspend.h>
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 static struct sim_stage stage;
 static struct sim_note *const notes = stage.notes;

@@ -7,7 +7,7 @@
 
 #include <baton/trigger.h>
 
-#include "atomic.h"
+#include "base/atomic.h"
 
 #define FIRERS 2
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The turn word: 0, or the number of the process that has a thread with the turn.
+ *
+ *   0 -> process           begin
+ *   other process -> own   begin: a fork's child inherits the number of a process whose thread does
+ *                          not exist there
+ *   process -> 0           end
+ */
+#include "base/sole.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+void baton__sole_begin(uint32_t *turn)
+{
+	const uint32_t self = (uint32_t)getpid();
+	uint32_t found = load_relaxed(turn); /* validated by the CAS */
+
+	/* Ends with the thread that has the turn. */
+	for (;;) {
+		struct baton__futex_watch watch = {turn, self};
+
+		/* [sole.turn] acquire: what the thread before us made or ended; pairs with
+		 * [sole.turn] in baton__sole_end */
+		if (found != self && cas_acquire(turn, &found, self))
+			return;
+		if (found == self)
+			(void)baton__futex_wait(&watch, 1, NULL);
+		found = load_relaxed(turn);
+	}
+}
+
+void baton__sole_end(uint32_t *turn)
+{
+	/* [sole.turn] release: what we made or ended; pairs with [sole.turn] in begin */
+	store_release(turn, 0);
+	baton__futex_wake(turn, INT_MAX);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting several tasks at once: one publication, or one capture.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/barge.h"
+#include "core/cycle.h"
+#include "core/guard.h"
+#include "core/loan.h"
+
+#include <errno.h>
+
+/* May so many tasks be run in one stay, without looking at the clock? */
+static bool within_limit(const struct baton_resource *resource, size_t count)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	if (!config)
+		return count <= BATON_CAPTURE_LIMIT;
+	return count <= config->capture_limit && !config->capture_limit_ns;
+}
+
+/* A task that is in the batch twice has been linked twice, and its chain is too short. */
+BATON_INLINE void require_each_once(const struct baton_resource *resource, size_t length,
+                                    size_t count)
+{
+	if (BATON_UNLIKELY(length != count))
+		BATON_MISUSE_OF("baton_submit_batch", resource->_name,
+		                "was given the same task twice in one batch");
+}
+
+static size_t length_of(const struct baton_task *task)
+{
+	size_t length = 0;
+
+	for (; task; task = task->_next)
+		length++;
+	return length;
+}
+
+/*
+ * Captures an idle resource and runs the chain, whose tasks have no futures. False: it is not idle,
+ * or more is asked of it.
+ */
+static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__frame frame;
+	size_t ran = 0;
+
+	if (self->depth >= BATON_NESTING_MAX || load_relaxed(&resource->_word) ||
+	    !within_limit(resource, count) ||
+	    !baton__capture(resource, BATON__NORMAL, BATON__NORMAL))
+		return false;
+	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
+	/* Ends with the chain; or at a mark, which the long way obeys, or a close (its bits hold
+	 * this one, too), which changes nothing. */
+	while (task && !(load_relaxed(&resource->_word) & BATON__ATTENTION)) {
+		struct baton_task *next = task->_next;
+
+		(void)task->_run(task); /* last touch of the task */
+		ran++;
+		task = next;
+	}
+	guard = NULL;
+	if (BATON_LIKELY(!task))
+		require_each_once(resource, ran, count);
+	if (BATON_LIKELY(!task) && BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL))) {
+		baton__frame_exit(self, &frame);
+		return true;
+	}
+	baton__index_forget(resource);
+	resource->_list = task;
+	baton__run_on((uint32_t)ran, (uint32_t)count);
+	return true;
+}
+
+BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
+                                    struct baton_task *const *tasks, size_t count)
+{
+	size_t ready = 0;
+	bool futures = false;
+	int error;
+
+	if (count == 0)
+		return 0;
+	if (count > UINT32_MAX)
+		return -EINVAL;
+	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+	if (error)
+		return error;
+	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
+	for (; ready < count; ready++) {
+		struct baton_task *task = tasks[ready];
+
+		if (!baton__ready(resource, task)) {
+			error = -EINVAL;
+			goto unready;
+		}
+		futures |= task->_future != NULL;
+		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
+	}
+	baton__stand_back(resource);
+	if (!futures && run_at_once(resource, tasks[0], count))
+		return 0;
+	require_each_once(resource, length_of(tasks[0]), count);
+	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
+	if (!error) {
+		if (futures)
+			baton__cycle_bound();
+		return 0;
+	}
+unready:
+	while (ready > 0)
+		(void)baton__unready(resource, tasks[--ready], error);
+	baton__loan_forget(resource);
+	return error;
+}

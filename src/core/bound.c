@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bounds: reserving, dropping, watermarks. Reserving is lock-free: a retry is another submitter's
+ * reservation, or the runner's progress. The runner's part is wait-free.
+ */
+#include "core/bound.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "core/place.h"
+
+#include <errno.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+struct amount {
+	uint64_t tasks;
+	uint64_t bytes;
+};
+
+static struct amount amount_of(uint64_t weight)
+{
+	return (struct amount){weight / BATON__BOUND_TASK, weight % BATON__BOUND_TASK};
+}
+
+static struct amount limit_of(uint32_t tasks, uint64_t bytes)
+{
+	return (struct amount){tasks ? tasks : BATON_BOUND_TASKS_MAX,
+	                       bytes ? bytes : BATON_BOUND_BYTES_MAX};
+}
+
+static bool drops_oldest(const struct baton_bound_config *config)
+{
+	return config->policy == BATON_BOUND_DROP_OLDEST ||
+	       config->policy == BATON_BOUND_DROP_LOWEST;
+}
+
+bool baton__bound_valid(const struct baton_bound_config *config)
+{
+	struct amount max = limit_of(config->tasks_max, config->bytes_max);
+	struct amount hard = limit_of(config->tasks_hard, config->bytes_hard);
+
+	return max.tasks <= hard.tasks && hard.tasks <= BATON_BOUND_TASKS_MAX &&
+	       max.bytes <= hard.bytes && hard.bytes <= BATON_BOUND_BYTES_MAX &&
+	       (!config->tasks_high || config->tasks_high > config->tasks_low) &&
+	       (!config->bytes_high || config->bytes_high > config->bytes_low) &&
+	       config->policy <= BATON_BOUND_WAIT;
+}
+
+BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
+                                   const struct baton_bound_config *config)
+{
+	BATON_REQUIRE(baton__bound_valid(config),
+	              "the config contradicts itself: see struct baton_bound_config");
+	*bound = (struct baton_bound)BATON_BOUND_INIT(config);
+}
+
+BATON_EXPORT void baton_bound_read(const struct baton_bound *bound,
+                                   struct baton_bound_counts *counts)
+{
+	/* [K1] acquire: in this order, so that it is not negative; pairs with [K1] in left */
+	uint64_t gone = load_acquire(&bound->_gone);
+	struct amount waiting = amount_of(load_relaxed(&bound->_pushed) - gone);
+
+	counts->tasks = waiting.tasks;
+	counts->bytes = waiting.bytes;
+	counts->refused = load_relaxed(&bound->_refused);
+	counts->dropped = load_relaxed(&bound->_dropped);
+	counts->waited = load_relaxed(&bound->_waited);
+}
+
+static uint64_t weight_of(const struct baton_resource *resource, const struct baton_task *task)
+{
+	const struct baton_extension *extension = baton__extension(resource);
+	const struct baton_labelled *labelled = baton__label(task);
+	unsigned lane = baton__lane_of(extension->_lanes, task);
+
+	if (extension->_bound->_config->exempt >> lane & 1)
+		return 0;
+	return BATON__BOUND_TASK + (labelled ? labelled->_bytes : 0);
+}
+
+/* Unpacked: a chain may be more than a weight can hold. */
+static struct amount chain_amount(const struct baton_resource *resource,
+                                  const struct baton_task *first)
+{
+	struct amount sum = {0, 0};
+
+	for (const struct baton_task *task = first; task; task = task->_next) {
+		struct amount one = amount_of(weight_of(resource, task));
+
+		sum.tasks += one.tasks;
+		sum.bytes += one.bytes;
+	}
+	return sum;
+}
+
+static uint64_t weight(struct amount amount)
+{
+	return amount.tasks * BATON__BOUND_TASK + amount.bytes;
+}
+
+static bool within(struct amount limit, struct amount waiting, struct amount more)
+{
+	return waiting.tasks + more.tasks <= limit.tasks &&
+	       waiting.bytes + more.bytes <= limit.bytes;
+}
+
+static bool reserve(struct baton_bound *bound, struct amount limit, struct amount more)
+{
+	/* Ends: each turn is another's reservation, or a task that has left. */
+	for (;;) {
+		/* [K1] acquire: K3; pairs with [K1] in left */
+		uint64_t gone = load_acquire(&bound->_gone);
+		/* [K2] acquire: what those knew to be gone whose reservations we see, so that
+		 * these are not counted twice; pairs with [K2] below */
+		uint64_t pushed = load_acquire(&bound->_pushed);
+
+		if (!within(limit, amount_of(pushed - gone), more)) {
+			if (load_relaxed(&bound->_gone) == gone)
+				return false;
+		} else if (cas_release(&bound->_pushed, &pushed, pushed + weight(more))) {
+			/* [K2] release: what we know to be gone; pairs with [K2] above. The tasks
+			 * are published by their push. */
+			return true;
+		}
+	}
+}
+
+/* Completes a task as cancelled that was not accepted. The submitter, without the baton. */
+static void drop(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_future *future = task->_future;
+	struct baton_labelled *labelled = baton__label(task);
+
+	if (!future) {
+		baton__tell_refused(resource, task);
+		return;
+	}
+	if (labelled)
+		baton__label_let_go(labelled);
+	/* A cancel that got there first has completed it: the same. */
+	if (baton__unready(resource, task, 0) == 0)
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+}
+
+/*
+ * Waits until all that was accepted before has run, again and again until there is room: the
+ * submitter helps, as every waiter does, before it sleeps.
+ */
+static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
+{
+	struct baton_bound *bound = baton__bound(resource);
+	struct timespec time;
+	struct timespec *deadline = NULL;
+	uint64_t end = UINT64_MAX;
+	int error;
+
+	if (bound->_config->wait_ns)
+		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
+	/* A deadline at the end of time would keep the wait from helping, and hide cycles. */
+	if (end != UINT64_MAX) {
+		time.tv_sec = (time_t)(end / NS_PER_S);
+		time.tv_nsec = (long)(end % NS_PER_S);
+		deadline = &time;
+	}
+	/* Relaxed: only counted. */
+	(void)add_relaxed(&bound->_waited, 1);
+	/* Ended by a reservation, the deadline, or an error of the wait. Each turn in vain means
+	 * that others have taken the room. */
+	do {
+		error = baton_resource_await(resource, deadline);
+		if (reserve(bound, limit, more))
+			return 0;
+	} while (!error);
+	(void)add_relaxed(&bound->_refused, 1);
+	return error;
+}
+
+int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
+{
+	struct baton_bound *bound = baton__bound(resource);
+	const struct baton_bound_config *config = bound->_config;
+	struct amount limit = limit_of(config->tasks_max, config->bytes_max);
+	struct amount more = chain_amount(resource, first);
+	bool dropping = config->policy == BATON_BOUND_DROP_NEWEST;
+
+	if (drops_oldest(config))
+		limit = limit_of(config->tasks_hard, config->bytes_hard);
+	if (more.tasks == 0 || reserve(bound, limit, more))
+		return 0;
+	if (may_wait && config->policy == BATON_BOUND_WAIT &&
+	    within(limit, (struct amount){0, 0}, more))
+		return wait_for_room(resource, limit, more);
+	/* Relaxed: only counted. */
+	if (!dropping) {
+		(void)add_relaxed(&bound->_refused, 1);
+		return -EAGAIN;
+	}
+	while (first) {
+		struct baton_task *task = first;
+
+		first = task->_next;
+		(void)add_relaxed(&bound->_dropped, 1);
+		drop(resource, task);
+	}
+	return 1;
+}
+
+void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first)
+{
+	/* Relaxed: nothing was published under it. */
+	(void)sub_relaxed(&baton__bound(resource)->_pushed, weight(chain_amount(resource, first)));
+}
+
+void baton__bound_captured(struct baton_resource *resource, const struct baton_task *task)
+{
+	baton__bound(resource)->_at_once = task;
+}
+
+void baton__bound_left(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_bound *bound = baton__bound(resource);
+
+	if (!bound)
+		return;
+	if (task == bound->_at_once) {
+		bound->_at_once = NULL;
+		return;
+	}
+	/* [K1] release: the reservation was made before; pairs with [K1] in reserve and read */
+	store_release(&bound->_gone, load_relaxed(&bound->_gone) + weight_of(resource, task));
+	baton__bound_look(resource);
+}
+
+void baton__bound_look(struct baton_resource *resource)
+{
+	struct baton_bound *bound = baton__bound(resource);
+	const struct baton_bound_config *config = bound ? bound->_config : NULL;
+	struct amount waiting;
+
+	if (!bound || !(config->tasks_high || config->bytes_high))
+		return;
+	/* Relaxed: _gone is ours, and what it counts was reserved before. */
+	waiting = amount_of(load_relaxed(&bound->_pushed) - load_relaxed(&bound->_gone));
+	if (!bound->_above) {
+		if (!(config->tasks_high && waiting.tasks >= config->tasks_high) &&
+		    !(config->bytes_high && waiting.bytes >= config->bytes_high))
+			return;
+		bound->_above = true;
+		if (config->high)
+			config->high(resource, config->arg);
+	} else {
+		if ((config->tasks_high && waiting.tasks > config->tasks_low) ||
+		    (config->bytes_high && waiting.bytes > config->bytes_low))
+			return;
+		bound->_above = false;
+		if (config->low)
+			config->low(resource, config->arg);
+	}
+}
+
+void baton__bound_sorted(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_bound *bound = baton__bound(resource);
+
+	if (bound)
+		bound->_sorted += weight_of(resource, task);
+}
+
+void baton__bound_unsorted(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_bound *bound = baton__bound(resource);
+
+	if (bound)
+		bound->_sorted -= weight_of(resource, task);
+}
+
+bool baton__bound_excess(struct baton_resource *resource)
+{
+	struct baton_bound *bound = baton__bound(resource);
+	const struct baton_bound_config *config = bound ? bound->_config : NULL;
+
+	if (!bound || !drops_oldest(config) ||
+	    within(limit_of(config->tasks_max, config->bytes_max), amount_of(bound->_sorted),
+	           (struct amount){0, 0}))
+		return false;
+	(void)add_relaxed(&bound->_dropped, 1);
+	return true;
+}
+
+unsigned baton__bound_victim(struct baton_resource *resource, unsigned own, uint32_t busy)
+{
+	const struct baton_bound_config *config = baton__bound(resource)->_config;
+
+	/* There is one, since what is exempt is never too much. */
+	if (config->policy == BATON_BOUND_DROP_LOWEST)
+		return 31U - (unsigned)__builtin_clz(busy & ~config->exempt);
+	return own;
+}

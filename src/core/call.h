@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: functions instead of tasks: what labelled posts and the runner need of them.
+ */
+#ifndef BATON_SRC_CALL_H
+#define BATON_SRC_CALL_H
+
+#include "core/resource.h"
+
+/* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
+bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg);
+
+/* The run function of baton_post's tasks, and the function that completes a cancelled one. */
+int baton__post_run(struct baton_task *task);
+void baton__post_cancelled(struct baton_task *task);
+
+#endif

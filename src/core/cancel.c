@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancelling one task: the decision is one CAS on the future's word against the runner's claim; the
+ * unlinking is the runner's, or ours if the resource is queued.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+
+#include <errno.h>
+
+/* The visitor's part. */
+static void unlink_and_leave(struct baton_future *future, struct baton_resource *resource,
+                             uint32_t generation)
+{
+	baton__self->visits++;
+	if (!baton__unlink(resource, future, generation))
+		(void)baton__leave(future, resource, generation);
+	baton__self->visits--;
+	baton__deferred_check(baton__self);
+}
+
+void baton__cancel_visit(struct baton_future *future)
+{
+	uint32_t generation;
+	struct baton_resource *resource = baton__future_visit(future, &generation);
+
+	if (resource)
+		unlink_and_leave(future, resource, generation);
+}
+
+/* The decision. 0: it is CANCELLING now, and we are its visitor, see visit, if *resource is set. */
+static int decide(struct baton_future *future, struct baton_resource **resource,
+                  uint32_t *generation)
+{
+	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
+	for (;;) {
+		/* [F8] acquire: before the look at the resource; pairs with [F8] in settle.
+		 * [F1] acquire: as poll; pairs with [F1] in finish */
+		uint32_t state = load_acquire(&future->_state);
+		uint32_t base = state & BATON__FUTURE_STATE;
+		uint32_t next = state | BATON__FUTURE_STOP;
+
+		*resource = baton__future_resource(future);
+		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
+			return -EALREADY;
+		if (!*resource && base == BATON__FUTURE_PENDING) {
+			/* [F5] Not if it was unbound by a detach meanwhile: then it runs, which we
+			 * see after that. Relaxed: ordered by the load of the resource. */
+			if (load_relaxed(&future->_state) == state)
+				return -EINVAL;
+			continue;
+		}
+		if (base == BATON__FUTURE_PENDING)
+			next = state | BATON__FUTURE_CANCELLING | BATON__FUTURE_VISITOR;
+		/* Relaxed: nothing is published. Linearisation point. */
+		if (!cas_relaxed(&future->_state, &state, next))
+			continue;
+		if (base == BATON__FUTURE_RUNNING)
+			return -EINPROGRESS;
+		*generation = baton__future_generation(state);
+		/* A helper is there: the task is unlinked when it is reached. */
+		if (state & BATON__FUTURE_VISITOR)
+			*resource = NULL;
+		return 0;
+	}
+}
+
+BATON_EXPORT int baton_future_cancel(struct baton_future *future)
+{
+	struct baton_resource *resource;
+	uint32_t generation;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	/* Relaxed: constant after init. */
+	if (load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)
+		return baton__promise_cancel(future);
+	error = decide(future, &resource, &generation);
+	if (error || !resource)
+		return error;
+	/* Completing the future here may call functions of the user's; too deep, the task is
+	 * unlinked by the runner (L14). */
+	if (baton__self->depth < BATON_HELPING_MAX)
+		unlink_and_leave(future, resource, generation);
+	else
+		(void)baton__leave(future, resource, generation);
+	return error;
+}

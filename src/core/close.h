@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: whether a resource is closed, for callers that only ask; a submit finds out by its own
+ * compare-and-swap.
+ */
+#ifndef BATON_SRC_CLOSE_H
+#define BATON_SRC_CLOSE_H
+
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "core/resource.h"
+
+/*
+ * True after a close that happened before this call; for a close that runs beside this call, either
+ * answer.
+ */
+BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
+{
+	/* Relaxed: CLOSED stays set; the closer's writes become visible by an await. */
+	return (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED;
+}
+
+#endif

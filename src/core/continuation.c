@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two kinds of continuation: a task for a resource, a job for an executor.
+ */
+#include "core/place.h"
+
+#include <errno.h>
+
+/* Has the thread helped up to the end of its wait? Then it enters no further task (L9). */
+static bool has_helped(void)
+{
+	const struct baton__helping *helping = baton__self->helping;
+
+	return helping && baton__future_final(helping->until);
+}
+
+/* Submits; a helper whose wait is over leaves the task to the executor, if that takes it. */
+static int submit(struct baton_resource *resource, struct baton_task *task)
+{
+	int error = -ESHUTDOWN;
+
+	if (BATON_UNLIKELY(has_helped()))
+		error = baton__submit(resource, task, BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER);
+	return error == -ESHUTDOWN ? baton__submit(resource, task, BATON__SUBMIT_NO_WAIT) : error;
+}
+
+static void fire_task(struct baton_continuation *continuation)
+{
+	struct baton_task *task = (struct baton_task *)continuation->_subject;
+	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
+	struct baton_future *future = task->_future;
+	int error = submit(resource, task);
+
+	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not
+	 * fresh: the future is not ours to complete. */
+	if (!error || error == -ECANCELED || error == -EINVAL)
+		return;
+	if (future)
+		/* Unbound, it has no visitor. */
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	else
+		baton__tell_refused(resource, task);
+}
+
+static void fire_job(struct baton_continuation *continuation)
+{
+	struct baton_job *job = (struct baton_job *)continuation->_subject;
+	struct baton_executor *executor = (struct baton_executor *)continuation->_target;
+
+	if (baton_executor_schedule(executor, job) < 0)
+		baton_job_cancel(job);
+}
+
+BATON_EXPORT void baton_continuation_task(struct baton_continuation *continuation,
+                                          struct baton_resource *resource, struct baton_task *task)
+{
+	*continuation = (struct baton_continuation){NULL, fire_task, resource, task};
+}
+
+BATON_EXPORT void baton_continuation_job(struct baton_continuation *continuation,
+                                         struct baton_executor *executor, struct baton_job *job)
+{
+	*continuation = (struct baton_continuation){NULL, fire_job, executor, job};
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a task may ask about itself: its resource, its future, which batons this thread holds.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+
+/* The innermost running task's frame; a finaliser's holds no baton. */
+static struct baton__frame *frame_of_task(void)
+{
+	struct baton__frame *frame = baton__self->top;
+
+	return frame && frame->resource ? frame : NULL;
+}
+
+BATON_EXPORT struct baton_resource *baton_current(void)
+{
+	struct baton__frame *frame = frame_of_task();
+
+	return frame ? frame->resource : NULL;
+}
+
+BATON_EXPORT bool baton_held(const struct baton_resource *resource)
+{
+	return baton__thread_holds(baton__self, resource);
+}
+
+BATON_EXPORT void baton_assert_held(const struct baton_resource *resource)
+{
+	BATON_REQUIRE_OF(baton_held(resource), resource->_name,
+	                 "is not held by this thread: only a task of it may be here");
+}
+
+BATON_EXPORT void baton_set_result(void *value)
+{
+	struct baton__frame *frame = frame_of_task();
+
+	BATON_REQUIRE(frame, "this thread runs no task: call it in a task's function");
+	if (frame->future)
+		frame->value = value;
+}
+
+BATON_EXPORT bool baton_cancel_requested(void)
+{
+	struct baton__frame *frame = frame_of_task();
+
+	BATON_REQUIRE(frame, "this thread runs no task: call it in a task's function");
+	/* Relaxed: a hint; nothing is read because of it. */
+	return frame->future && load_relaxed(&frame->future->_state) & BATON__FUTURE_STOP;
+}

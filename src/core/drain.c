@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner's part: take the inbox, run its tasks in order, obey marks, release, or hand off.
+ */
+#include "core/marks.h"
+#include "core/run.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/bound.h"
+#include "core/extension.h"
+#include "base/futex.h"
+#include "core/guard.h"
+#include "core/hooks.h"
+#include "core/kick.h"
+#include "core/lane.h"
+#include "core/loan.h"
+#include "core/shelf.h"
+
+/* The mode after the inbox was taken. */
+static uintptr_t mode_after(const struct baton_resource *resource, uintptr_t word)
+{
+	if ((word & BATON__MODE) != BATON__ATTENTION)
+		return word & BATON__MODE;
+	return baton__mode(resource);
+}
+
+static void count_taken(const struct baton_resource *resource, uint64_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (stats && count > stats->backlog_max)
+		store_relaxed(&stats->backlog_max, count);
+}
+
+void baton__take(struct baton_resource *resource)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+	struct baton_task **end = &resource->_list;
+	struct baton_task *first;
+	struct baton_task *newest;
+	struct baton_task *oldest = NULL;
+	uint64_t count = 0;
+	bool looked = false;
+
+	/* Ends: each failure is a push or a close: submitters make progress.
+	 * [R1] acquire: the tasks; pairs with [R1] in push */
+	while (!cas_acquire(&resource->_word, &word, BATON__BUSY | mode_after(resource, word)))
+		;
+	first = newest = (struct baton_task *)(word & BATON__TASKS);
+	while (newest) {
+		struct baton_task *next = baton__older(newest);
+
+		count += !baton__is_mark(newest);
+		looked |= baton__looked(newest);
+		newest->_next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	/* Reversing a list that runs into itself ends at the entry where it began. */
+	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
+		BATON_MISUSE_OF("baton_submit", resource->_name,
+		                "was given a task that already waited in it: submit a task again "
+		                "only when its function has been entered");
+	if (resource->_stats)
+		count_taken(resource, count);
+	if (baton__lanes(resource)) {
+		baton__lanes_take(resource, oldest, word & BATON__ATTENTION);
+		goto out;
+	}
+	baton__index_forget(resource);
+	/* Mostly empty; and else it has marks only. */
+	while (*end)
+		end = &(*end)->_next;
+	*end = oldest;
+	if (word & BATON__ATTENTION)
+		resource->_list = baton__obey_cancel_marks(resource, resource->_list);
+out:
+	if (word & BATON__ATTENTION)
+		resource->_list = baton__suspend_marks_first(resource->_list);
+	/* After the marks have found their places: what the look has written is of the inbox. */
+	if (BATON_UNLIKELY(looked))
+		baton__index_list(resource);
+	if (resource->_stats)
+		baton__bound_look(resource);
+}
+
+/*
+ * True: the visitors on their way out will go on in our place. Else, with a _list: a kick has come,
+ * or the last of them has gone.
+ */
+static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
+{
+	/* [R3] acquire: visitors that are gone no longer touch the resource; pairs with [R3] in
+	 * leave */
+	uint32_t turn = load_acquire(&resource->_job._turn);
+
+	if (!(turn & BATON__VISITS))
+		return false;
+	baton__loan_revoke(resource);
+	/* [R3] acquire: visitors that are gone meanwhile; pairs with [R3] in leave */
+	turn = load_acquire(&resource->_job._turn);
+	if (!(turn & BATON__VISITS))
+		return false;
+	resource->_list = frame->after;
+	/* We become a visitor, so that we may look at the word afterwards. Ends: each failure is a
+	 * visitor that leaves. [R4] release: _list and all else; pairs with [R4] in visit_end_only,
+	 * visit_look. [V1] seq_cst: before we look for a kick; pairs with [V1] in visit_look */
+	while (!cas_seq_cst(&resource->_job._turn, &turn, (turn + BATON__VISIT) | BATON__LEAVING)) {
+		/* [R3] acquire: as above; pairs with [R3] in leave */
+		turn = load_acquire(&resource->_job._turn);
+		if (!(turn & BATON__VISITS)) {
+			resource->_list = NULL;
+			return false;
+		}
+	}
+	frame->after = NULL;
+	/* A kick that has not seen LEAVING is seen here. */
+	if (load_seq_cst(&resource->_word) & BATON__TASKS && baton__leaving_undone(resource)) {
+		/* Relaxed: the holder's. */
+		(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+		return false;
+	}
+	return !baton__visit_end_only(resource); /* last touch */
+}
+
+/* Nothing is left: let go, unless something comes. */
+static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
+{
+	if ((word & BATON__MODE) == BATON__CLOSED && frame->after) {
+		if (left_to_visitors(frame, resource))
+			return true;
+		if (resource->_list)
+			return false;
+	}
+	/* [R2] release: all that the tasks did; pairs with [R2] in capture. Last touch (L10). */
+	return cas_release(&resource->_word, &word, word & BATON__MODE);
+}
+
+static BATON_NOINLINE bool out_of_time(struct baton__budget *budget)
+{
+	uint64_t now = baton__now_ns();
+
+	if (budget->until_ns == 0) {
+		budget->until_ns = baton__time_after(now, budget->limit_ns);
+		return false;
+	}
+	return now >= budget->until_ns;
+}
+
+BATON_INLINE bool spent(struct baton__budget *budget)
+{
+	if (budget->tasks == 0)
+		return true;
+	if (BATON_UNLIKELY(budget->limit_ns) && budget->ran && out_of_time(budget))
+		return true;
+	budget->ran = true;
+	budget->tasks--;
+	return false;
+}
+
+/*
+ * Is a helper's wait over, for whatever reason? Or can this resource do no more for the wait: the
+ * awaited future was detached, or was refused here and perhaps bound elsewhere since.
+ */
+BATON_INLINE bool needless(const struct baton__budget *budget,
+                           const struct baton_resource *resource)
+{
+	const struct baton_future *until = budget->until;
+
+	if (BATON_LIKELY(!until))
+		return false;
+	/* Relaxed: only compared. Another thread's unbinding may be seen late, as if it came
+	 * late. */
+	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
+}
+
+/*
+ * Kicks come from any number of threads, and count as tasks do (L8). The kick that begins a stay is
+ * free: a thread that captures the resource for its kick has the whole limit for the tasks that the
+ * kick starts.
+ */
+static bool too_many_kicks(struct baton__budget *budget)
+{
+	if (budget->ran)
+		return spent(budget);
+	budget->ran = true;
+	return false;
+}
+
+enum met { MET, MET_SUSPENDED, MET_LAST };
+
+/*
+ * The list begins with a mark. LAST: the mark stays, and the stay is over: a helper has nothing
+ * more to do, or the budget has nothing left for a kick.
+ */
+static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_resource *resource,
+                                    struct baton__budget *budget, struct baton__batch *batch)
+{
+	struct baton_task *mark = resource->_list;
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	if (mark->_future == BATON__MARK_SUSPEND) {
+		/* Who has suspended it finds nothing under way. */
+		if (batch && baton__batch_end(batch))
+			return MET;
+		resource->_list = mark->_next;
+		return baton__suspend_here(frame, resource, mark) ? MET_SUSPENDED : MET;
+	}
+	/* A helper cannot release: on a closed resource the last marks stay. */
+	if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
+	    baton__only_marks(resource) && baton__lanes_empty(resource)) {
+		if (!(word & BATON__TASKS))
+			return MET_LAST;
+		/* Behind these marks there may be tasks, which the look has left there. */
+		baton__take(resource);
+		return MET;
+	}
+	if (mark->_future == BATON__MARK_KICK && too_many_kicks(budget))
+		return MET_LAST;
+	resource->_list = mark->_next;
+	/* Cancel marks have gone when the inbox was taken. */
+	BATON_ASSERT(mark->_future != BATON__MARK_CANCEL);
+	if (mark->_future == BATON__MARK_KICK)
+		(void)mark->_run(mark); /* last touch of the mark */
+	else
+		baton__postpone(frame, resource, mark);
+	return MET;
+}
+
+/*
+ * Answers ATTENTION, if the word has it. True: it had, and the caller must look at everything
+ * again.
+ */
+static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
+{
+	const struct baton_task *task = resource->_list;
+
+	/* A suspend mark goes first: after it there is another look. */
+	if (task && !baton__lanes(resource))
+		return task->_future != BATON__MARK_SUSPEND && baton__look(resource);
+	if (!(word & BATON__TASKS) && (word & BATON__MODE) != BATON__ATTENTION)
+		return false;
+	baton__take(resource);
+	return true;
+}
+
+/* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
+BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
+                        struct baton__budget *budget, struct baton__batch *batch)
+{
+	/*
+	 * Ends: the budget counts tasks and kicks; other marks end with the inbox, each of them a
+	 * caller's. A task is entered in the same turn in which needless() was asked, with nothing
+	 * between the two that could complete a future (L9): whatever could goes to the next turn.
+	 */
+	while (!needless(budget, resource)) {
+		struct baton_task *task = resource->_list;
+		uintptr_t word = load_relaxed(&resource->_word);
+
+		if (BATON_UNLIKELY(word & BATON__ATTENTION)) {
+			if (batch && baton__shelving(resource) && baton__batch_end(batch))
+				continue;
+			if (baton__shelf_leave(frame, resource))
+				return true;
+			if (attend(resource, word))
+				continue;
+			task = resource->_list; /* leaving or not, it puts marks back */
+		}
+		if (!task) {
+			if (word & BATON__TASKS)
+				baton__take(resource);
+			else if (BATON_UNLIKELY(resource->_stats != NULL) &&
+			         baton__lanes_next(resource))
+				continue;
+			else if (budget->borrowed)
+				break;
+			else if (batch && baton__batch_end(batch))
+				continue; /* meanwhile something may have come */
+			else if (release(frame, resource, word))
+				return true;
+			continue;
+		}
+		if (BATON_UNLIKELY(baton__is_mark(task))) {
+			switch (meet(frame, resource, budget, batch)) {
+			case MET:
+				continue;
+			case MET_SUSPENDED:
+				return true;
+			case MET_LAST:
+				break;
+			}
+			break;
+		}
+		if (BATON_UNLIKELY(frame->after != NULL) && batch && baton__batch_end(batch))
+			continue; /* meanwhile a cancel mark may have come */
+		if (BATON_UNLIKELY(frame->after != NULL)) {
+			baton__fire_awaits(frame, resource);
+			continue;
+		}
+		if (spent(budget))
+			break;
+		resource->_list = task->_next;
+		baton__run_task(frame, resource, task, batch);
+		if (batch)
+			baton__batch_look(batch, budget);
+	}
+	if (BATON_UNLIKELY(resource->_stats != NULL))
+		baton__lanes_put_back(resource);
+	/* Every way out with the baton held: B1. */
+	if (batch)
+		baton__batch_leave(frame);
+	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
+	if (frame->after)
+		baton__fire_awaits(frame, resource);
+	return baton__shelf_leave(frame, resource);
+}
+
+static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,
+                                            struct baton_resource *resource,
+                                            struct baton__budget *budget)
+{
+	struct baton__batch batch;
+
+	return drain(frame, resource, budget, baton__batch_init(&batch, frame, resource, budget));
+}
+
+bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
+                  struct baton__budget *budget)
+{
+	bool over;
+
+	BATON_GUARD(guard, resource);
+	if (BATON_UNLIKELY(baton__hooked(resource)))
+		over = drain_in_batches(frame, resource, budget);
+	else
+		over = drain(frame, resource, budget, NULL);
+	guard = NULL;
+	return over;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Giving a resource its extension.
+ */
+#include "core/extension.h"
+
+#include "base/atomic.h"
+#include "core/bound.h"
+#include "core/resource.h"
+
+_Static_assert(sizeof(struct baton_extension) == 24, "part of the ABI");
+_Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
+_Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
+_Static_assert(sizeof(struct baton_lanes) == 96, "part of the ABI");
+_Static_assert(sizeof(struct baton_bound) == 64, "part of the ABI");
+
+static bool drops_oldest(const struct baton_bound *bound)
+{
+	return bound->_config->policy == BATON_BOUND_DROP_OLDEST ||
+	       bound->_config->policy == BATON_BOUND_DROP_LOWEST;
+}
+
+BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
+                                        struct baton_extension *extension,
+                                        struct baton_lanes *lanes, struct baton_bound *bound)
+{
+	/* Relaxed: nobody else has seen it yet. */
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	BATON_REQUIRE_OF(word == BATON__NORMAL || word == BATON__SPECIAL, resource->_name,
+	                 "is in use: extend it before the first submit");
+	BATON_REQUIRE_OF(!baton__extension(resource), resource->_name,
+	                 "is extended already: lanes and bound are given in one call");
+	BATON_REQUIRE_OF(!((uintptr_t)extension & BATON__EXTENDED), resource->_name,
+	                 "was given an extension that is not aligned");
+	BATON_REQUIRE_OF(!lanes || (lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX),
+	                 resource->_name,
+	                 "was given lanes that are not initialised: baton_lanes_init before");
+	BATON_REQUIRE_OF(!bound || baton__bound_valid(bound->_config), resource->_name,
+	                 "was given a bound whose config contradicts itself");
+	BATON_REQUIRE_OF(
+		!bound || lanes || !drops_oldest(bound), resource->_name,
+		"was given a bound that drops queued tasks, and no lanes: give it lanes, be "
+		"it one");
+	*extension = (struct baton_extension){resource->_stats, lanes, bound};
+	resource->_stats = (struct baton_resource_stats *)((uintptr_t)extension | BATON__EXTENDED);
+	store_relaxed(&resource->_word, BATON__SPECIAL);
+}

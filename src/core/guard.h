@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: a task's function must return. A function that is left by unwinding (a C++ exception,
+ * pthread_exit, the cancellation of its thread) would leave the baton held for ever, and frames on
+ * a stack that is gone. The process ends instead. A function that returns pays nothing: the guard
+ * is a cleanup that only unwinding runs (-fexceptions).
+ */
+#ifndef BATON_SRC_GUARD_H
+#define BATON_SRC_GUARD_H
+
+#include <baton/resource.h>
+
+#include "base/platform.h"
+
+BATON_INLINE void baton__guard_end(const struct baton_resource **guard)
+{
+	if (*guard)
+		BATON_MISUSE_OF(
+			"a task", (*guard)->_name,
+			"was left by an exception, pthread_exit or a cancellation: a task's "
+			"function returns");
+}
+
+/* Declares the guard `name`. When the user's function has returned, set `name = NULL`. */
+#define BATON_GUARD(name, resource)                                                                \
+	const struct baton_resource *name __attribute__((cleanup(baton__guard_end))) = (resource)
+
+#endif

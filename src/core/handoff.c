@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a runner's stay: hand off to the executor, go on where nobody takes the resource, and
+ * start again on the executor's thread.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+#include "core/extension.h"
+#include "core/lane.h"
+#include "core/place.h"
+
+#include <errno.h>
+
+/* Takes back a job that was refused, or never was in a queue. False: a helper has it. */
+static bool take_back(struct baton_resource *resource, bool *touched)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: a helper, or a visitor that leaves, each at most once per wait. */
+	do {
+		*touched = turn & BATON__TOUCHED;
+		next = turn & ~(BATON__PHASE | BATON__TOUCHED);
+		if ((turn & BATON__PHASE) == BATON__HELPED)
+			next |= BATON__CONSUMED | BATON__TOUCHED;
+		/* [H1] acquire: what the last holder did; pairs with [H1] in hand_off, give_back.
+		 * [H2] release: the job is in no queue; pairs with [H2] in help.c */
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return (next & BATON__PHASE) == BATON__HELD;
+}
+
+/* One that is tried, or refused after all. */
+static void count_handoff(const struct baton_resource *resource, bool refused)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->handoffs, refused ? UINT64_MAX : 1);
+	baton__count(&stats->refused, refused);
+}
+
+enum baton__handoff baton__hand_off(struct baton_resource *resource)
+{
+	/* Looked up while we hold it: afterwards its config is no longer ours to read. */
+	struct baton_executor *executor = baton__executor_of(resource);
+	const struct baton_executor *member;
+	bool touched;
+	int status;
+
+	if (resource->_stats)
+		count_handoff(resource, false);
+	if (!executor) {
+		touched = false;
+		goto refused;
+	}
+	member = baton__capture_limit(resource) ? NULL : executor;
+	/* [H1] release: list, statistics, all that the tasks did; pairs with [H1] in take_back and
+	 * help.c. An addition, since visitors change the word meanwhile: HELD -> QUEUED.
+	 * [N1] seq_cst: before schedule() looks for sleepers, see borrow in help.c. */
+	(void)add_seq_cst(&resource->_job._turn, BATON__QUEUED);
+	status = executor->_ops->schedule(executor, &resource->_job);
+	if (status >= 0) {
+		/* Last touch: it may be gone; its address is only compared. */
+		if (status > 0)
+			baton__thread_nudge_for(resource, member);
+		return BATON__GIVEN;
+	}
+	if (!take_back(resource, &touched))
+		return BATON__GIVEN;
+refused:
+	if (resource->_stats)
+		count_handoff(resource, true);
+	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
+}
+
+/* Gives away what is left, or runs it here. */
+static void end_stay(struct baton__frame *frame, struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+	enum baton__handoff given;
+
+	/* A worker at the bottom of its stack comes back to its queue at once. */
+	if (!frame->below && !self->deferred && !self->visits)
+		self->leaving = &resource->_job;
+	given = baton__hand_off(resource);
+	self->leaving = NULL;
+	if (given == BATON__GIVEN) {
+		baton__frame_pop(frame);
+	} else if (frame->below) {
+		/* The stack must not grow with what others submit: later, from its bottom. */
+		baton__deferred_push(resource);
+		baton__frame_pop(frame);
+	} else {
+		baton__run_rest(frame, resource);
+	}
+	baton__deferred_check(self);
+}
+
+void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource)
+{
+	struct baton__budget budget = {.tasks = UINT32_MAX};
+	struct baton_task *after;
+
+	while (!baton__drain(frame, resource, &budget))
+		budget.tasks = UINT32_MAX;
+	after = frame->after;
+	baton__frame_pop(frame);
+	baton__after(after);
+	baton__deferred_check(baton__self);
+}
+
+void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
+                 struct baton__budget *budget)
+{
+	struct baton_task *after;
+
+	if (!baton__drain(frame, resource, budget)) {
+		end_stay(frame, resource);
+		return;
+	}
+	after = frame->after;
+	baton__frame_pop(frame);
+	if (BATON_UNLIKELY(after != NULL))
+		baton__after(after);
+	baton__deferred_check(baton__self);
+}
+
+void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
+                         uint32_t own)
+{
+	const struct baton_resource_config *config = resource->_config;
+	struct baton__budget budget = {.tasks = BATON_CAPTURE_LIMIT};
+
+	if (config) {
+		budget.tasks = config->capture_limit;
+		budget.limit_ns = config->capture_limit_ns;
+	}
+	/* Nested: the submitter's own tasks only (L7). */
+	if (frame->below && budget.tasks > own)
+		budget.tasks = own;
+	budget.tasks -= ran < budget.tasks ? ran : budget.tasks;
+	budget.ran = ran > 0;
+	baton__stay(frame, resource, &budget);
+}
+
+void baton__resource_run(struct baton_job *job)
+{
+	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
+	struct baton__budget budget = {0};
+	struct baton__frame frame;
+	bool touched;
+
+	if (!take_back(resource, &touched))
+		return; /* last touch: the helper goes on */
+	budget.tasks = baton__quantum(resource->_config);
+	if (resource->_config)
+		budget.limit_ns = resource->_config->quantum_ns;
+	baton__frame_push(&frame, resource);
+	baton__stay(&frame, resource, &budget);
+}
+
+void baton__resource_cancel(struct baton_job *job)
+{
+	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
+	struct baton__frame frame;
+	struct baton_task **link = &resource->_list;
+	bool touched;
+
+	if (!take_back(resource, &touched))
+		return; /* last touch: the helper goes on */
+	baton__frame_push(&frame, resource);
+	baton__take(resource);
+	while (*link) {
+		struct baton_task *task = *link;
+
+		if (baton__is_mark(task)) {
+			link = &task->_next;
+		} else {
+			*link = task->_next;
+			baton__cancel_task(resource, task);
+		}
+	}
+	baton__lanes_cancel(resource);
+	/* Only what has been submitted since, and marks. */
+	baton__run_rest(&frame, resource);
+}

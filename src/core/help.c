@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Helping (law L9): a waiter borrows the baton of a queued resource and runs its tasks up to its
+ * own; a canceller borrows it to unlink one task. The job stays in its queue meanwhile, as a
+ * reference that keeps the resource from being released. And the end of a visit.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/extension.h"
+#include "core/kick.h"
+#include "core/lane.h"
+#include "core/place.h"
+#include "core/shelf.h"
+
+/* QUEUED -> HELPED. */
+bool baton__borrow(struct baton_resource *resource)
+{
+	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
+	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: each failure is a visitor coming or going, or the end of QUEUED. */
+	do {
+		if ((turn & BATON__PHASE) != BATON__QUEUED)
+			return false;
+		next = (turn & ~BATON__PHASE) | BATON__HELPED | BATON__TOUCHED;
+		/* [H1] acquire: what the last holder did; pairs with [H1] in hand_off, give_back */
+	} while (!cas_acquire(&resource->_job._turn, &turn, next));
+	return true;
+}
+
+static struct baton_executor *executor_if_any(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default_peek();
+}
+
+/* Only marks are left, and they wait for a release that the job in the queue prevents. */
+static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
+{
+	if (!resource->_list || !baton__only_marks(resource) || !baton__lanes_empty(resource))
+		return false;
+	return baton__deferred_remove(&resource->_job) ||
+	       (executor && executor->_ops->withdraw &&
+	        executor->_ops->withdraw(executor, &resource->_job));
+}
+
+/*
+ * Has something been pushed since we looked, and found nothing to do? The baton may be another's by
+ * now, but we are still a visitor: the word is there, what it points to need not be.
+ */
+static bool pushed_since(struct baton_resource *resource)
+{
+	/* Who looks for work after the push, and finds us at it, is seen here among the sleepers:
+	 * [N1], or it would have found QUEUED. Then the push is seen, too: in this order. */
+	return baton__thread_any_asleep() && load_relaxed(&resource->_word) & BATON__TASKS;
+}
+
+/*
+ * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
+ * runner. True in the second case. Without `did`, the caller is still a visitor.
+ */
+static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool did,
+                      bool last_look)
+{
+	struct baton_executor *executor = executor_if_any(resource);
+	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
+	struct baton__budget budget = {.tasks = 0};
+	bool withdrawn = last_look && withdraw(executor, resource);
+	/* Without the frame that we are about to pop. */
+	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+	bool busy;
+
+	/* Once the baton is back the job may run, and the executor's owner see the end of it. */
+	baton__thread_enter(executor);
+
+	/* Ends: each failure is a visitor coming or going, or the job being popped. */
+	do {
+		next = turn & ~BATON__PHASE;
+		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
+			next |= BATON__QUEUED;
+		else
+			next &= ~BATON__TOUCHED;
+		/* [H1] release: what we did; pairs with [H1] in borrow, take_back.
+		 * [H2] acquire: the job is in no queue; pairs with [H2] in take_back.
+		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow.
+		 * Last touch, if it goes back to QUEUED, but for pushed_since. */
+	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
+	if ((next & BATON__PHASE) != BATON__QUEUED) {
+		baton__thread_leave();
+		/* With limit 0 the rest, the finaliser too, belongs to the executor's threads. */
+		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
+		    (too_deep && !withdrawn)) {
+			if (baton__hand_off(resource) == BATON__GIVEN) {
+				baton__frame_pop(frame);
+				return true;
+			}
+		}
+		/* CONSUMED: as if we had been handed the job, with nothing of the quantum left. */
+		baton__stay(frame, resource, &budget);
+		return true;
+	}
+	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
+	baton__thread_leave();
+	baton__frame_pop(frame);
+	/* Others who sleep for it may have to help next; its address is only compared. Not if there
+	 * was nothing to do: two awaiters would else nudge each other for ever. What was pushed
+	 * since is taken by the next look, so that each push makes one nudge. */
+	if (busy && (did || pushed_since(resource)))
+		baton__thread_nudge_for(resource, member);
+	return false;
+}
+
+void baton__give_back(struct baton__frame *frame, struct baton_resource *resource)
+{
+	(void)give_back(frame, resource, true, false);
+}
+
+/* As baton__help, with the baton borrowed. */
+static bool help(struct baton__frame *frame, struct baton_resource *resource,
+                 struct baton__budget *budget, bool last_look)
+{
+	const uint32_t tasks = budget->tasks;
+	bool helped;
+
+	if (baton__drain(frame, resource, budget)) {
+		/* Shelved: the unsheller gives it back. */
+		baton__frame_pop(frame);
+		return true;
+	}
+	helped = budget->tasks != tasks || baton__future_final(budget->until);
+	if (helped && baton__stats(resource))
+		baton__count(&baton__stats(resource)->helped, 1);
+	return give_back(frame, resource, helped, last_look) || helped;
+}
+
+bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__helping helping = {.below = self->helping, .until = budget->until};
+	struct baton__frame frame;
+	bool did;
+
+	if (!baton__borrow(resource))
+		return false;
+	baton__frame_push(&frame, resource);
+	helping.frame = &frame;
+	self->helping = &helping;
+	did = help(&frame, resource, budget, last_look);
+	self->helping = helping.below;
+	return did;
+}
+
+/*
+ * Unlinks and cancels the task or suspend mark, if it is here; otherwise the drain has met it
+ * already.
+ */
+static void unlink_from(struct baton_resource *resource, struct baton_future *future)
+{
+	struct baton_task *before = NULL;
+	struct baton_task *task;
+
+	if (baton__lanes(resource)) {
+		baton__take(resource);
+		task = baton__lanes_unlink(resource, future);
+	} else {
+		task = baton__backlog_unlink(resource, future);
+	}
+	if (task) {
+		baton__cancel_task(resource, task);
+		return;
+	}
+	/* Suspend marks are first. */
+	for (struct baton_task **link = &resource->_list;
+	     *link && (*link)->_future == BATON__MARK_SUSPEND;
+	     before = *link, link = &(*link)->_next) {
+		task = *link;
+		if (baton__mark_future(task) != future)
+			continue;
+		*link = task->_next;
+		baton__index_again(task->_next, before);
+		baton__suspend_cancelled(resource, task);
+		return;
+	}
+}
+
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation)
+{
+	struct baton__frame frame;
+	bool counted;
+
+	if (!baton__borrow(resource))
+		return false;
+	/* The baton protects the resource as well as the visit does, and completing the future may
+	 * give back its memory. */
+	counted = baton__future_leave(future, generation);
+	baton__frame_push(&frame, resource);
+	unlink_from(resource, future);
+	(void)give_back(&frame, resource, true, false);
+	if (counted)
+		baton__visit_end(resource);
+	return true;
+}
+
+bool baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
+{
+	bool counted = baton__future_leave(future, generation);
+
+	if (counted)
+		baton__visit_end(resource);
+	return counted;
+}
+
+bool baton__visit_end_only(struct baton_resource *resource)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+	bool last;
+
+	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
+	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
+	do {
+		next = turn - BATON__VISIT;
+		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
+		/* In one step, so that there is one last visitor. Ends: other visitors' steps. */
+		if (last)
+			next &= ~BATON__LEAVING;
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return last; /* if not, the last touch: who sees no visits may free it */
+}
+
+/*
+ * The runner has gone, and a visitor has the baton: for the work that a kick has brought, or for
+ * the steps after the release. Those steps are done at any depth: each function of the user's among
+ * them asks for its place itself, and the visitor may be the thread that waits for them.
+ */
+static void go_on(struct baton_resource *resource)
+{
+	const bool member = baton__self->member == executor_if_any(resource);
+	struct baton__budget budget = {.tasks = 0};
+	struct baton__frame frame;
+
+	/* Relaxed: the sender of a later kick looks again. */
+	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
+	    load_relaxed(&resource->_word) & BATON__TASKS) {
+		baton__go_on(resource, 1, false);
+		return;
+	}
+	baton__frame_push(&frame, resource);
+	baton__stay(&frame, resource, &budget);
+}
+
+void baton__visit_end(struct baton_resource *resource)
+{
+	if (baton__visit_end_only(resource))
+		go_on(resource);
+}
+
+bool baton__leaving_undone(struct baton_resource *resource)
+{
+	/* [V1] seq_cst: after the push, or after LEAVING was set; pairs with [V1] in
+	 * left_to_visitors */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+
+	/* Ends: each failure is another visitor's step.
+	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
+	while (turn & BATON__LEAVING)
+		if (cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING))
+			return true;
+	return false;
+}
+
+void baton__visit_look(struct baton_resource *resource)
+{
+	if (BATON_UNLIKELY(baton__leaving_undone(resource)))
+		go_on(resource);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Drain hooks: batch_begin and batch_end around each run of consecutive tasks, and completions that
+ * are held back until the batch has ended (group commit).
+ *
+ * The invariants are in hooks.h. Wakes are gathered (law L5): from the first completion of a batch
+ * to the last no function of the user's is called; then the sleepers are woken, then continuations
+ * are fired.
+ *
+ * Source: group commit: D. DeWitt et al., "Implementation Techniques for Main Memory Database
+ * Systems", 1984; D. Gawlick and D. Kinkade, "Varieties of Concurrency Control in IMS/VS Fast
+ * Path", 1985.
+ */
+#include "core/hooks.h"
+
+#include <baton/hooks.h>
+
+#include "core/extension.h"
+#include "base/futex.h"
+#include "core/kick.h"
+#include "thread/node.h"
+#include "core/run.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#define HELD_MAX ((BATON__NODE_BODY_SIZE - 2 * sizeof(void *)) / sizeof(void *))
+#define WAKES_MAX 64
+
+/* Some held-back futures; a node. */
+struct baton__held {
+	struct baton__held *next;
+	size_t count;
+	struct baton_future *futures[HELD_MAX];
+};
+
+_Static_assert(sizeof(struct baton__held) <= BATON__NODE_BODY_SIZE, "fits a node");
+
+/* What completing has left to do: addresses that are only woken, and continuations in order. */
+struct aftermath {
+	const uint32_t *words[WAKES_MAX];
+	size_t count;
+	struct baton_continuation *continuations;
+	struct baton_continuation **end;
+};
+
+struct baton__batch *baton__batch_init(struct baton__batch *batch, struct baton__frame *frame,
+                                       struct baton_resource *resource,
+                                       const struct baton__budget *budget)
+{
+	*batch = (struct baton__batch){.resource = resource, .until = budget->until};
+	frame->batch = batch;
+	return batch;
+}
+
+static const struct baton_resource_config *config_of(const struct baton__batch *batch)
+{
+	return batch->resource->_config;
+}
+
+/* Counts tasks that only their batch has made fail. */
+static void count_failed(const struct baton__batch *batch, uint32_t tasks)
+{
+	struct baton_resource_stats *stats = baton__stats(batch->resource);
+
+	if (stats)
+		baton__count(&stats->failed, tasks);
+}
+
+/* NONE -> OPEN or REFUSED. Without `entered`. */
+static void begin(struct baton__batch *batch)
+{
+	const struct baton_resource_config *config = config_of(batch);
+
+	batch->count = 0;
+	batch->well = 0;
+	batch->status = config->batch_begin ? config->batch_begin(batch->resource) : 0;
+	batch->phase = batch->status ? BATON__BATCH_REFUSED : BATON__BATCH_OPEN;
+	batch->until_ns =
+		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
+}
+
+static void wake(struct aftermath *aftermath)
+{
+	for (size_t i = 0; i < aftermath->count; i++)
+		baton__futex_wake(aftermath->words[i], INT_MAX);
+	aftermath->count = 0;
+}
+
+/* Completes one, with the batch's status if it has not failed by itself. */
+static void complete(struct aftermath *aftermath, struct baton_future *future, int status)
+{
+	const uint32_t *word = &future->_state;
+	void *value = future->_value;
+
+	if (future->_status)
+		status = future->_status;
+	else if (status)
+		value = NULL;
+	if (baton__future_publish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+	                          status, value, aftermath->end))
+		aftermath->words[aftermath->count++] = word;
+	if (aftermath->count == WAKES_MAX)
+		wake(aftermath);
+	/* Each is walked over once. */
+	while (*aftermath->end)
+		aftermath->end = &(*aftermath->end)->_next;
+}
+
+/* Apart, for the stack of those who hold nothing back. */
+static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
+{
+	struct baton__held *held = batch->first;
+	struct baton_future *odd = batch->odd;
+	struct aftermath aftermath;
+
+	aftermath.count = 0;
+	aftermath.continuations = NULL;
+	aftermath.end = &aftermath.continuations;
+	batch->first = NULL;
+	batch->last = NULL;
+	batch->odd = NULL;
+	while (held) {
+		struct baton__held *next = held->next;
+
+		for (size_t i = 0; i < held->count; i++)
+			complete(&aftermath, held->futures[i], status);
+		baton__node_free(held);
+		held = next;
+	}
+	if (odd)
+		complete(&aftermath, odd, status);
+	wake(&aftermath);
+	baton__future_fire(aftermath.continuations);
+}
+
+/* OPEN -> NONE; batch_end's status. Without `entered`. */
+static int end(struct baton__batch *batch)
+{
+	const struct baton_resource_config *config = config_of(batch);
+	int status = config->batch_end ? config->batch_end(batch->resource) : 0;
+
+	/* Before the continuations, which may find us here. */
+	batch->phase = BATON__BATCH_NONE;
+	if (status)
+		count_failed(batch, batch->well);
+	if (batch->first || batch->odd)
+		complete_held(batch, status);
+	return status;
+}
+
+bool baton__batch_end(struct baton__batch *batch)
+{
+	if (batch->phase == BATON__BATCH_OPEN) {
+		(void)end(batch);
+		return true;
+	}
+	batch->phase = BATON__BATCH_NONE;
+	return false;
+}
+
+static void hold(struct baton__batch *batch, struct baton_future *future, int status, void *value)
+{
+	struct baton__held *held = batch->last;
+
+	/* unshared: only who sees it complete reads these, and that comes after finish's [F1] */
+	future->_status = status;
+	future->_value = value;
+	if (future == batch->until)
+		batch->answered = true;
+	if (!held || held->count == HELD_MAX) {
+		held = baton__node_alloc();
+		if (!held) {
+			batch->odd = future;
+			return;
+		}
+		held->next = NULL;
+		held->count = 0;
+		if (batch->last)
+			batch->last->next = held;
+		else
+			batch->first = held;
+		batch->last = held;
+	}
+	held->futures[held->count++] = future;
+}
+
+bool baton__batch_holds(const struct baton__batch *batch, const struct baton_future *future)
+{
+	for (const struct baton__held *held = batch->first; held; held = held->next)
+		for (size_t i = 0; i < held->count; i++)
+			if (held->futures[i] == future)
+				return true;
+	return batch->odd == future;
+}
+
+/* The batch has not begun: completes the task, which has been claimed, with that status. */
+static void refuse(struct baton__batch *batch, struct baton_task *task)
+{
+	struct baton_resource *resource = batch->resource;
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!task->_future) {
+		baton__cancel_entered(resource, task);
+		return;
+	}
+	if (stats)
+		baton__count(&stats->cancelled, 1);
+	if (task->_run == baton__windowed_run)
+		baton__windowed_drop(task);
+	baton__future_finish(task->_future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
+}
+
+/* Has it as many tasks, or lasted as long, as it may? */
+static bool full(const struct baton__batch *batch)
+{
+	const struct baton_resource_config *config = config_of(batch);
+
+	if (batch->odd || (config->batch_max && batch->count >= config->batch_max))
+		return true;
+	return batch->until_ns && baton__now_ns() >= batch->until_ns;
+}
+
+/* One more; it may have been the last. */
+static void count(struct baton__batch *batch)
+{
+	batch->count++;
+	if (full(batch))
+		(void)baton__batch_end(batch);
+}
+
+bool baton__batch_enter(struct baton__batch *batch, struct baton_task *task)
+{
+	if (batch->phase == BATON__BATCH_NONE)
+		begin(batch);
+	batch->entered = batch->phase == BATON__BATCH_OPEN;
+	batch->failed = 0;
+	if (!batch->entered) {
+		refuse(batch, task);
+		count(batch);
+	}
+	return batch->entered;
+}
+
+void baton__batch_entered(struct baton__batch *batch, struct baton_future *future, int status,
+                          void *value)
+{
+	const bool detached = value == BATON__DETACHED;
+	/* REFUSED: a flush could not begin anew, and there is nothing to wait for. */
+	const bool holds = config_of(batch)->hold_completions && batch->phase == BATON__BATCH_OPEN;
+
+	batch->entered = false;
+	if (!status && batch->failed) {
+		status = batch->failed;
+		value = NULL;
+		count_failed(batch, !detached);
+	}
+	batch->well += !status && holds && !detached;
+	if (future && holds)
+		hold(batch, future, status, value);
+	else if (future)
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, value, NULL);
+	count(batch);
+}
+
+void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget)
+{
+	uint32_t quantum = baton__quantum(config_of(batch));
+
+	if (batch->staying || !batch->answered)
+		return;
+	batch->staying = true;
+	if (budget->tasks > quantum)
+		budget->tasks = quantum;
+}
+
+BATON_EXPORT int baton_batch_flush(void)
+{
+	struct baton__frame *frame = baton__self->top;
+	struct baton__batch *batch;
+	struct baton_future *future;
+	void *value;
+	int status = 0;
+
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: flush in a task's function");
+	if (!baton__hooked(frame->resource))
+		return 0;
+	batch = frame->batch;
+	if (!batch || !batch->entered)
+		return -EBUSY;
+	/* What the hooks see is not the task's. */
+	future = frame->future;
+	value = frame->value;
+	frame->future = NULL;
+	batch->entered = false;
+	if (batch->phase == BATON__BATCH_OPEN)
+		status = end(batch);
+	if (!batch->failed)
+		batch->failed = status;
+	begin(batch);
+	if (!status)
+		status = batch->status;
+	if (!batch->failed)
+		batch->failed = status;
+	batch->entered = true;
+	frame->future = future;
+	frame->value = value;
+	return status;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes: sorting what the runner takes, picking what is next, aging. Private to the holder; wait-
+ * free. A pick is O(1), with aging O(lanes); sorting is O(1) a task.
+ */
+#include "core/lane.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/bound.h"
+#include "base/futex.h"
+#include "thread/node.h"
+#include "core/resource.h"
+
+BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
+                                   uint32_t count, uint32_t aging_turns, uint64_t aging_ns)
+{
+	BATON_REQUIRE(count >= 1 && count <= BATON_LANES_MAX, "a resource has 1 to 32 lanes");
+	for (uint32_t i = 0; i < count; i++)
+		array[i] = (struct baton_lane){NULL, NULL, 0, 0, 0, 0};
+	*lanes = (struct baton_lanes)BATON_LANES_INIT(array, count, aging_turns, aging_ns);
+}
+
+BATON_EXPORT size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigned lane)
+{
+	/* Relaxed: some recent value. */
+	return lane < lanes->_count ? load_relaxed(&lanes->_lanes[lane]._count) : 0;
+}
+
+/* The runner's alone to write. */
+static void count(struct baton_lane *lane, size_t more)
+{
+	store_relaxed(&lane->_count, load_relaxed(&lane->_count) + more);
+}
+
+static void append_chain(struct baton_task **end, struct baton_task *chain)
+{
+	while (*end)
+		end = &(*end)->_next;
+	*end = chain;
+}
+
+/* The lane has had its turn, or has something to wait with. */
+static void begin_waiting(const struct baton_lanes *lanes, struct baton_lane *lane)
+{
+	lane->_served = lanes->_turns;
+	if (lanes->_aging_ns)
+		lane->_since_ns = baton__now_ns();
+}
+
+/* Takes out the task behind `before` (NULL: the first). `older`: it is one of the first _older. */
+static struct baton_task *take_out(struct baton_resource *resource, unsigned index,
+                                   struct baton_task *before, bool older)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_lane *lane = &lanes->_lanes[index];
+	struct baton_task *task = before ? before->_next : lane->_head;
+
+	if (before)
+		before->_next = task->_next;
+	else
+		lane->_head = task->_next;
+	if (lane->_tail == task)
+		lane->_tail = before;
+	if (!lane->_head)
+		lanes->_busy &= ~((uint32_t)1 << index);
+	count(lane, SIZE_MAX);
+	lane->_older -= older;
+	lanes->_older -= older;
+	baton__bound_unsorted(resource, task);
+	task->_next = NULL;
+	return task;
+}
+
+static struct baton_task *take_first(struct baton_resource *resource, unsigned index)
+{
+	const struct baton_lane *lane = &baton__lanes(resource)->_lanes[index];
+
+	return take_out(resource, index, NULL, lane->_older > 0);
+}
+
+/* One task to the end of its lane. */
+static void append(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	unsigned index = baton__lane_of(lanes, task);
+	struct baton_lane *lane = &lanes->_lanes[index];
+
+	task->_next = NULL;
+	if (lane->_head) {
+		lane->_tail->_next = task;
+	} else {
+		lane->_head = task;
+		lanes->_busy |= (uint32_t)1 << index;
+		begin_waiting(lanes, lane);
+	}
+	lane->_tail = task;
+	count(lane, 1);
+	baton__bound_sorted(resource, task);
+	/* Ends: when nothing of what is counted is left, nothing is too much. */
+	while (baton__bound_excess(resource)) {
+		unsigned victim = baton__bound_victim(resource, index, lanes->_busy);
+
+		baton__cancel_task(resource, take_first(resource, victim));
+	}
+}
+
+/* Counts what the marks that have become the first ones wait for. */
+static void stamp(struct baton_lanes *lanes)
+{
+	lanes->_older = 0;
+	for (uint32_t i = 0; i < lanes->_count; i++) {
+		lanes->_lanes[i]._older = load_relaxed(&lanes->_lanes[i]._count);
+		lanes->_older += lanes->_lanes[i]._older;
+	}
+}
+
+static void append_mark(struct baton_resource *resource, struct baton_task *mark)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+
+	mark->_next = NULL;
+	/* These wait for nothing. */
+	if (mark->_future == BATON__MARK_SUSPEND || mark->_future == BATON__MARK_KICK) {
+		append_chain(&resource->_list, mark);
+	} else if (lanes->_marks) {
+		append_chain(&lanes->_marks_later, mark);
+	} else {
+		lanes->_marks = mark;
+		stamp(lanes);
+	}
+}
+
+static void sort(struct baton_resource *resource, struct baton_task *oldest)
+{
+	while (oldest) {
+		struct baton_task *task = oldest;
+
+		oldest = task->_next;
+		if (baton__is_mark(task))
+			append_mark(resource, task);
+		else
+			append(resource, task);
+	}
+}
+
+static void sort_unsorted(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task *oldest = lanes->_unsorted;
+
+	lanes->_unsorted = NULL;
+	sort(resource, oldest);
+}
+
+/* Of a chain: what is behind its last cancel mark; NULL, and *found false: it has none. */
+static struct baton_task *behind_cancel(struct baton_task *oldest, bool *found)
+{
+	struct baton_task *rest = NULL;
+
+	*found = false;
+	for (struct baton_task *task = oldest; task; task = task->_next) {
+		if (task->_future != BATON__MARK_CANCEL)
+			continue;
+		*found = true;
+		rest = task->_next;
+	}
+	return rest;
+}
+
+/* Cancels the tasks of a chain up to `rest`; cancel marks go, others wait for nothing any more. */
+static void cancel_chain(struct baton_resource *resource, struct baton_task *oldest,
+                         const struct baton_task *rest)
+{
+	while (oldest != rest) {
+		struct baton_task *task = oldest;
+
+		oldest = task->_next;
+		if (task->_future == BATON__MARK_CANCEL)
+			baton__node_free(task);
+		else if (baton__is_mark(task))
+			append_mark(resource, task);
+		else
+			baton__cancel_task(resource, task);
+	}
+}
+
+/* Cancels the tasks in _list, and leaves the marks there. */
+static void cancel_list(struct baton_resource *resource)
+{
+	struct baton_task **link = &resource->_list;
+
+	while (*link) {
+		struct baton_task *task = *link;
+
+		if (baton__is_mark(task)) {
+			link = &task->_next;
+		} else {
+			*link = task->_next;
+			baton__cancel_task(resource, task);
+		}
+	}
+}
+
+static void cancel_lanes(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+
+	for (uint32_t i = 0; i < lanes->_count; i++)
+		while (lanes->_lanes[i]._head)
+			baton__cancel_task(resource, take_first(resource, i));
+}
+
+void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldest, bool cancel)
+{
+	bool found = false;
+	struct baton_task *rest = cancel ? behind_cancel(oldest, &found) : NULL;
+
+	/* What was picked is older than all of it, and counts for its marks. */
+	baton__lanes_put_back(resource);
+	sort_unsorted(resource);
+	if (found) {
+		cancel_list(resource);
+		cancel_lanes(resource);
+		cancel_chain(resource, oldest, rest);
+		oldest = rest;
+	}
+	sort(resource, oldest);
+}
+
+void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldest)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+
+	if (lanes) {
+		lanes->_unsorted = oldest;
+	} else {
+		baton__index_forget(resource);
+		resource->_list = oldest;
+	}
+}
+
+void baton__lanes_give_back(struct baton_resource *resource)
+{
+	baton__lanes_keep(resource, NULL);
+}
+
+/* The lane that is to have the next turn: the highest, or one that has waited too long. */
+static unsigned choose(struct baton_lanes *lanes)
+{
+	unsigned chosen = (unsigned)__builtin_ctz(lanes->_busy);
+	uint32_t lower = lanes->_busy & (lanes->_busy - 1);
+	uint64_t now = 0;
+	uint64_t most = 0;
+
+	if (!lower || !(lanes->_aging_turns || lanes->_aging_ns) || lanes->_aged) {
+		lanes->_aged = false;
+		return chosen;
+	}
+	if (lanes->_aging_ns)
+		now = baton__now_ns();
+	for (; lower; lower &= lower - 1) {
+		unsigned index = (unsigned)__builtin_ctz(lower);
+		const struct baton_lane *lane = &lanes->_lanes[index];
+		uint64_t waited = lanes->_turns - lane->_served;
+		bool due = (lanes->_aging_turns && waited >= lanes->_aging_turns) ||
+		           (lanes->_aging_ns && now - lane->_since_ns >= lanes->_aging_ns);
+
+		/* Of several the one that has waited longest. */
+		if (due && waited >= most) {
+			most = waited;
+			chosen = index;
+			lanes->_aged = true;
+		}
+	}
+	return chosen;
+}
+
+/* Takes the task that is to run next, and remembers how to undo that. */
+static struct baton_task *pick(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	const bool aged = lanes->_aged;
+	const unsigned index = choose(lanes);
+	struct baton_lane *lane = &lanes->_lanes[index];
+
+	lanes->_picked_lane = (uint8_t)index;
+	lanes->_picked_older = lane->_older > 0;
+	lanes->_picked_aged = aged;
+	lanes->_picked_served = lane->_served;
+	lanes->_picked_since_ns = lane->_since_ns;
+	lanes->_picked = take_first(resource, index);
+	lanes->_turns++;
+	begin_waiting(lanes, lane);
+	return lanes->_picked;
+}
+
+bool baton__lanes_next(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+
+	if (!lanes)
+		return false;
+	/* It has been entered, and may be anything by now. */
+	lanes->_picked = NULL;
+	if (BATON_UNLIKELY(lanes->_unsorted != NULL))
+		sort_unsorted(resource);
+	if (BATON_UNLIKELY(lanes->_marks != NULL) && lanes->_older == 0) {
+		resource->_list = lanes->_marks;
+		lanes->_marks = lanes->_marks_later;
+		lanes->_marks_later = NULL;
+		stamp(lanes);
+		return true;
+	}
+	if (!lanes->_busy)
+		return false;
+	resource->_list = pick(resource);
+	return true;
+}
+
+void baton__lanes_put_back(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task *task = resource->_list;
+	struct baton_task *picked = lanes ? lanes->_picked : NULL;
+	struct baton_lane *lane;
+
+	if (!picked)
+		return;
+	lanes->_picked = NULL;
+	/* It was entered; or its window has it, and may yet give it back, but not to its lane. */
+	if (task != picked)
+		return;
+	resource->_list = task->_next; /* marks, perhaps */
+	lane = &lanes->_lanes[lanes->_picked_lane];
+	task->_next = lane->_head;
+	lane->_head = task;
+	if (!lane->_tail)
+		lane->_tail = task;
+	lanes->_busy |= (uint32_t)1 << lanes->_picked_lane;
+	count(lane, 1);
+	lanes->_turns--;
+	lanes->_aged = lanes->_picked_aged;
+	lane->_served = lanes->_picked_served;
+	lane->_since_ns = lanes->_picked_since_ns;
+	lane->_older += lanes->_picked_older;
+	lanes->_older += lanes->_picked_older;
+	baton__bound_sorted(resource, task);
+}
+
+bool baton__lanes_idle(const struct baton_resource *resource)
+{
+	const struct baton_lanes *lanes = baton__lanes(resource);
+
+	return !lanes || (!lanes->_busy && !lanes->_unsorted && !lanes->_marks);
+}
+
+bool baton__lanes_empty(const struct baton_resource *resource)
+{
+	const struct baton_lanes *lanes = baton__lanes(resource);
+
+	return !lanes || (!lanes->_busy && !lanes->_unsorted);
+}
+
+void baton__lanes_cancel(struct baton_resource *resource)
+{
+	if (!baton__lanes(resource))
+		return;
+	sort_unsorted(resource);
+	cancel_lanes(resource);
+}
+
+struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
+                                       const struct baton_future *future)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+
+	for (uint32_t i = 0; i < lanes->_count; i++) {
+		struct baton_task *before = NULL;
+		size_t place = 0;
+
+		for (struct baton_task *task = lanes->_lanes[i]._head; task;
+		     before = task, task = task->_next, place++)
+			if (task->_future == future)
+				return take_out(resource, i, before,
+				                place < lanes->_lanes[i]._older);
+	}
+	/* Admitted by its window. */
+	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
+		struct baton_task *task = *link;
+
+		if (task->_future != future)
+			continue;
+		*link = task->_next;
+		return task;
+	}
+	return NULL;
+}

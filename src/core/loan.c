@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loans: a submitter's stay with a resource that waits in a queue. See loan.h.
+ */
+#include "core/loan.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/extension.h"
+#include "core/inbox.h"
+#include "core/lane.h"
+#include "core/place.h"
+
+/*
+ * No task waits, and the resource has neither statistics nor an extension such as lanes: the chain
+ * is next, in plain order. Called by the holder.
+ */
+static bool is_empty(const struct baton_resource *resource, uintptr_t word)
+{
+	return !resource->_list && !resource->_stats && !(word & BATON__TASKS);
+}
+
+/*
+ * Accepts the chain. Linearisation point: the caller's look at the word, or the push, if tasks
+ * wait. False: the resource is closed, and the last entry that waits may be its finaliser. Called
+ * by the holder.
+ */
+static bool accept(struct baton_resource *resource, struct baton_task *first)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+	struct baton_task *newest;
+
+	if (is_empty(resource, word)) {
+		/* A close since the caller's look at the word is ordered after the chain. */
+		baton__index_forget(resource);
+		resource->_list = first;
+		return true;
+	}
+	newest = baton__reversed(first);
+	/* Ends: each failure is another's push, or a close. */
+	do {
+		if ((word & BATON__MODE) == BATON__CLOSED) {
+			/* A push in vain has linked the chain to the inbox. */
+			first->_next = NULL;
+			(void)baton__reversed(newest);
+			return false;
+		}
+	} while (!baton__push(resource, &word, newest, first));
+	return true;
+}
+
+static bool any_left(const struct baton_resource *resource)
+{
+	/* Relaxed: a hint. */
+	return resource->_list || load_relaxed(&resource->_word) & BATON__TASKS ||
+	       !baton__lanes_empty(resource);
+}
+
+/* `left`: the stay ended before the queue was empty. */
+static void learn(struct baton__thread *self, bool left)
+{
+	uint32_t next = 2U * self->loan_next;
+
+	if (left) {
+		next = 0;
+		self->loan_eager = BATON_LOAN_EAGER;
+	} else if (self->loan_eager > 0) {
+		next = 0;
+		self->loan_eager--;
+	} else if (next < BATON_LOAN_SKIP_MIN) {
+		next = BATON_LOAN_SKIP_MIN;
+	} else if (next > BATON_LOAN_SKIP_MAX) {
+		next = BATON_LOAN_SKIP_MAX;
+	}
+	self->loan_next = (uint16_t)next;
+	self->loan_skip = (uint16_t)next;
+}
+
+static struct baton__budget budget_of(const struct baton_resource *resource, uint32_t count)
+{
+	const struct baton_resource_config *config = resource->_config;
+	struct baton__budget budget = {.tasks = BATON_CAPTURE_LIMIT, .borrowed = true};
+
+	if (config) {
+		budget.tasks = config->capture_limit;
+		budget.limit_ns = config->capture_limit_ns;
+	}
+	/* At least as many tasks as the loan adds, or the queue would grow with each batch. */
+	if (budget.tasks < count)
+		budget.tasks = count;
+	return budget;
+}
+
+/* A stay with a borrowed baton. Pops the frame. */
+static void stay(struct baton__frame *frame, struct baton_resource *resource, uint32_t count)
+{
+	struct baton__budget budget = budget_of(resource, count);
+
+	if (baton__stats(resource))
+		baton__count(&baton__stats(resource)->helped, 1);
+	if (baton__drain(frame, resource, &budget)) {
+		/* Shelved: the unsheller gives the baton back. */
+		baton__frame_pop(frame);
+		return;
+	}
+	learn(baton__self, any_left(resource));
+	baton__give_back(frame, resource);
+}
+
+bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count)
+{
+	struct baton__frame frame;
+
+	if (!baton__capture_limit(resource) || !baton__borrow(resource))
+		return false;
+	baton__frame_push(&frame, resource);
+	if (!accept(resource, first)) {
+		baton__give_back(&frame, resource);
+		return false;
+	}
+	stay(&frame, resource, count);
+	baton__deferred_check(baton__self);
+	return true;
+}
+
+/* ---- Debts ---- */
+
+/* Takes the resource out of one place of a thread's `debts`. True: the caller ends the visit. */
+static bool take_out(struct baton_resource **debt, struct baton_resource *resource)
+{
+	struct baton_resource *found = load_relaxed(debt);
+
+	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
+	 * each debt: the debtor's store comes before its push, and [R1] orders that push before the
+	 * holder. */
+	return found == resource && cas_relaxed(debt, &found, NULL);
+}
+
+static void pay(struct baton_plain_job *job)
+{
+	struct baton__thread *self = baton_container_of(job, struct baton__thread, debt_job);
+	struct baton__frame frame;
+
+	self->debt_queued = false;
+	self->debt_paying = true;
+	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
+		struct baton_resource *resource = load_relaxed(&self->debts[i]);
+
+		if (!resource || !take_out(&self->debts[i], resource))
+			continue;
+		if (baton__borrow(resource)) {
+			baton__frame_push(&frame, resource);
+			stay(&frame, resource, 0);
+		}
+		baton__visit_end(resource);
+	}
+	self->debt_paying = false;
+}
+
+static void owe(struct baton__thread *self, struct baton_resource *resource)
+{
+	struct baton_resource **place = NULL;
+
+	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
+		struct baton_resource *other = load_relaxed(&self->debts[i]);
+
+		if (other == resource)
+			return;
+		if (!other)
+			place = &self->debts[i];
+	}
+	if (!place)
+		return;
+	/* Relaxed, both: the submit that is under way keeps the resource until its push, which
+	 * publishes the visit and the debt. */
+	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	store_relaxed(place, resource);
+	if (self->debt_queued)
+		return;
+	self->debt_queued = true;
+	baton_plain_job_init(&self->debt_job, pay, NULL);
+	baton__deferred_append(&self->debt_job.job);
+}
+
+BATON_NOINLINE bool baton__loan_is_due(struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+
+	if (self->loan_skip > 0) {
+		self->loan_skip--;
+		return false;
+	}
+	if (self->depth == 0)
+		return true;
+	if (self->depth < BATON__DEPTH_NONE && !self->debt_paying && baton__capture_limit(resource))
+		owe(self, resource);
+	return false;
+}
+
+void baton__loan_forget(struct baton_resource *resource)
+{
+	struct baton__thread *self = baton__self;
+
+	if (BATON_LIKELY(!self->debt_queued))
+		return;
+	for (int i = 0; i < BATON__DEBTS_MAX; i++)
+		if (take_out(&self->debts[i], resource))
+			baton__visit_end(resource);
+}
+
+void baton__loan_revoke(struct baton_resource *resource)
+{
+	/* Bounded by the number of threads. */
+	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
+		for (int i = 0; i < BATON__DEBTS_MAX; i++)
+			if (take_out(&thread->debts[i], resource))
+				/* Relaxed: the debtor has not touched the resource since its
+				 * push. */
+				(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: loans (law L12). A submitter that finds the resource waiting in a queue borrows its
+ * baton, as a helper does, adds its task, and runs tasks up to its capture limit before it gives
+ * the baton back. So a thread that makes a queue longer also makes the queue shorter.
+ *
+ * The submitter borrows before it publishes its task: after the publication the submitter may touch
+ * neither task nor resource.
+ *
+ * A loan moves the tasks of a resource to another core and back. This is a loss where the queue
+ * would have been served at once. A thread therefore learns: a loan that leaves tasks behind makes
+ * the thread's next loan due at once; a loan that leaves none puts the next loan off, each time for
+ * twice as many pushes to queued resources.
+ * After a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put nothing
+ * off: a thread meets long and short queues in turn, among many resources or in two stages, and
+ * the short queues would else excuse the thread from the long ones.
+ *
+ * Inside a task no other resource's tasks may run: one of them might wait for the baton that this
+ * thread holds. There the submitter notes a debt, and takes the loan when its stack is unwound. A
+ * debt is a counted visit, which keeps the resource from being released for good. The release does
+ * not wait for the debtor's task: a runner that wants to release the resource for good revokes the
+ * debts to that resource.
+ *
+ * Invariants:
+ * [loan.debt] A resource in a thread's `debts` has a visit counted for that debt. The debtor or the
+ *    resource's last holder takes the resource out by a CAS; the thread whose CAS succeeds ends the
+ *    visit. A debtor that pays adds no debts, so that paying ends.
+ */
+#ifndef BATON_SRC_LOAN_H
+#define BATON_SRC_LOAN_H
+
+#include "core/resource.h"
+
+/* baton__loan_due() for a queued resource. Inside a task: false, and a debt may have been noted. */
+bool baton__loan_is_due(struct baton_resource *resource);
+
+/* Should this thread try a loan before it pushes to a busy resource? */
+BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
+{
+	/* Relaxed: a hint; the CAS of borrow decides. */
+	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED &&
+	       baton__loan_is_due(resource);
+}
+
+/*
+ * Borrows the baton, accepts the chain (oldest first, `count` tasks, ready), runs tasks, and gives
+ * the baton back. False: the resource is no longer queued, is closed, or must not run here; nothing
+ * has been done.
+ */
+bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
+
+/*
+ * A thread that waits for what it submits bounds what it has under way, and helps while it waits:
+ * its next loan is as far off as can be.
+ */
+BATON_INLINE void baton__loan_put_off(struct baton__thread *self)
+{
+	self->loan_skip = BATON_LOAN_SKIP_MAX;
+	self->loan_next = BATON_LOAN_SKIP_MAX;
+	self->loan_eager = 0;
+}
+
+/* Drops this thread's debt to the resource, if there is one, after a submit that was refused. */
+void baton__loan_forget(struct baton_resource *resource);
+
+/* Revokes all threads' debts to a closed resource: ends their visits. Called by the holder. */
+void baton__loan_revoke(struct baton_resource *resource);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Continues the drain of held resources, and calls the user's functions that hold no baton, where
+ * the stack is not too deep. Otherwise the job or function goes into a list of the thread. The
+ * lists are intrusive: they need no memory.
+ */
+#include "core/place.h"
+
+#include "base/atomic.h"
+
+/* ---- Jobs that no executor would take ---- */
+
+void baton__deferred_append(struct baton_job *job)
+{
+	struct baton__thread *self = baton__self;
+
+	job->_next = NULL;
+	if (self->deferred)
+		self->deferred_last->_next = job;
+	else
+		self->deferred = job;
+	self->deferred_last = job;
+}
+
+void baton__deferred_push(struct baton_resource *resource)
+{
+	struct baton_job *job = &resource->_job;
+
+	baton__deferred_append(job);
+	/* [H1] release, [N1] seq_cst: as in hand_off; pairs with [H1] in take_back and help.c */
+	(void)add_seq_cst(&job->_turn, BATON__QUEUED);
+	/* No executor has the job: until this thread's stack is unwound, only helpers come to the
+	 * resource. */
+	baton__thread_nudge_for(resource, NULL);
+}
+
+/*
+ * Was the job, which has been taken out of the list, to be cancelled? Clears the bit that says so.
+ */
+static bool was_to_cancel(struct baton_job *job)
+{
+	/* Relaxed: this thread's bit. */
+	if (!(load_relaxed(&job->_kind) & BATON__JOB_TO_CANCEL))
+		return false;
+	(void)sub_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
+	return true;
+}
+
+bool baton__deferred_remove(struct baton_job *job)
+{
+	struct baton__thread *self = baton__self;
+	struct baton_job *before = NULL;
+
+	for (struct baton_job *other = self->deferred; other;
+	     before = other, other = other->_next) {
+		if (other != job)
+			continue;
+		if (before)
+			before->_next = job->_next;
+		else
+			self->deferred = job->_next;
+		if (self->deferred_last == job)
+			self->deferred_last = before;
+		(void)was_to_cancel(job);
+		return true;
+	}
+	return false;
+}
+
+void baton__deferred_run(struct baton__thread *self)
+{
+	/* A job that runs here pops an outermost frame, which would call this function again. */
+	if (self->deferred_running)
+		return;
+	self->deferred_running = true;
+	/* Ends with the work that is submitted on this thread. */
+	while (self->deferred) {
+		struct baton_job *job = self->deferred;
+
+		self->deferred = job->_next;
+		if (was_to_cancel(job))
+			baton_job_cancel(job);
+		else
+			baton_job_run(job);
+	}
+	self->deferred_running = false;
+}
+
+/* ---- Resources ---- */
+
+void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
+{
+	struct baton__frame frame;
+	bool here = !later && baton__place(resource) == BATON__HERE;
+
+	if (!here && baton__hand_off(resource) == BATON__GIVEN)
+		return;
+	/* No executor takes the resource: this thread may run it, even with a limit of 0, unless
+	 * its stack is too deep. */
+	if (later || baton__self->depth >= BATON_NESTING_MAX) {
+		baton__deferred_push(resource);
+		return;
+	}
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, own);
+}
+
+/* ---- Functions without a baton ---- */
+
+void baton__callback_begin(struct baton__frame *frame)
+{
+	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE))
+		baton__frame_push(frame, NULL);
+	else
+		frame->resource = NULL;
+}
+
+void baton__callback_end(struct baton__frame *frame)
+{
+	struct baton__thread *self = baton__self;
+
+	if (BATON_UNLIKELY(self->top != frame))
+		return;
+	baton__frame_pop(frame);
+	baton__deferred_check(self);
+}
+
+static void run_late(struct baton_plain_job *job)
+{
+	baton_container_of(job, struct baton__thread, late_job)->late_queued = false;
+	(void)baton__late_run();
+}
+
+/* Appends the job that calls the put-off functions when the stack is unwound. */
+static void queue_late(struct baton__thread *self)
+{
+	if (self->late_queued)
+		return;
+	self->late_queued = true;
+	baton_plain_job_init(&self->late_job, run_late, NULL);
+	baton__deferred_append(&self->late_job.job);
+}
+
+static void put_off(struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+
+	task->_next = NULL;
+	if (self->late_tasks)
+		self->late_tasks_last->_next = task;
+	else
+		self->late_tasks = task;
+	self->late_tasks_last = task;
+	queue_late(self);
+}
+
+static void finalise_here(struct baton_task *finaliser)
+{
+	struct baton__frame frame;
+
+	baton__callback_begin(&frame);
+	(void)finaliser->_run(finaliser); /* last touch of resource and finaliser */
+	baton__callback_end(&frame);
+}
+
+void baton__finalise(struct baton_task *finaliser)
+{
+	if (baton__place(NULL) == BATON__HERE)
+		finalise_here(finaliser);
+	else
+		put_off(finaliser);
+}
+
+static void tell_here(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__frame frame;
+
+	baton__callback_begin(&frame);
+	baton__tell_cancelled(resource, task);
+	baton__callback_end(&frame);
+}
+
+void baton__tell_refused(struct baton_resource *resource, struct baton_task *task)
+{
+	if (baton__place(NULL) == BATON__HERE) {
+		tell_here(resource, task);
+		return;
+	}
+	/* PL3. Relaxed: the caller keeps the resource until now. */
+	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	task->_future = (struct baton_future *)(void *)resource; /* the task has no future */
+	put_off(task);
+}
+
+void baton__call_out(struct baton_continuation *continuation,
+                     void (*tell)(struct baton_continuation *continuation))
+{
+	struct baton__thread *self = baton__self;
+	struct baton__frame frame;
+
+	if (baton__place(NULL) == BATON__HERE) {
+		baton__callback_begin(&frame);
+		tell(continuation); /* last touch */
+		baton__callback_end(&frame);
+		return;
+	}
+	continuation->_fire = tell;
+	continuation->_next = NULL;
+	if (self->late_continuations)
+		self->late_continuations_last->_next = continuation;
+	else
+		self->late_continuations = continuation;
+	self->late_continuations_last = continuation;
+	queue_late(self);
+}
+
+static bool late_task(struct baton__thread *self)
+{
+	struct baton_task *task = self->late_tasks;
+	struct baton_resource *resource;
+
+	if (!task)
+		return false;
+	self->late_tasks = task->_next;
+	if (task->_future == BATON__MARK_FINAL) {
+		finalise_here(task);
+		return true;
+	}
+	resource = (struct baton_resource *)(void *)task->_future;
+	task->_future = NULL;
+	tell_here(resource, task);
+	baton__visit_end(resource);
+	return true;
+}
+
+static bool late_continuation(struct baton__thread *self)
+{
+	struct baton_continuation *continuation = self->late_continuations;
+	struct baton__frame frame;
+
+	if (!continuation)
+		return false;
+	self->late_continuations = continuation->_next;
+	baton__callback_begin(&frame);
+	continuation->_fire(continuation); /* last touch */
+	baton__callback_end(&frame);
+	return true;
+}
+
+bool baton__late_run(void)
+{
+	struct baton__thread *self = baton__self;
+	bool any = false;
+
+	/* Ends when these functions put off no more. */
+	while (late_task(self) || late_continuation(self))
+		any = true;
+	return any;
+}

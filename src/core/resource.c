@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting: capture what is idle, push to what is busy.
+ *
+ * Budget: two atomic read-modify-writes for an idle resource (capture, release), one for a busy
+ * one.
+ */
+#include "core/resource.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/barge.h"
+#include "core/bound.h"
+#include "core/cycle.h"
+#include "core/extension.h"
+#include "core/guard.h"
+#include "core/inbox.h"
+#include "core/kick.h"
+#include "core/lane.h"
+#include "core/loan.h"
+#include "core/place.h"
+#include "core/run.h"
+#include "core/stats.h"
+
+#include <errno.h>
+
+#include <ck_backoff.h> /* for the retries of a contended push */
+
+/* Turns of an empty loop: from about 50 ns to about 2 us, then from the beginning. */
+#define BACKOFF_MIN 64U
+#define BACKOFF_MAX 4096U
+
+struct baton_future baton__marks[5];
+
+BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+                                      const struct baton_resource_config *config,
+                                      struct baton_resource_stats *stats)
+{
+	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
+	resource->_word = baton__mode(resource); /* unshared: nobody else has seen it yet */
+}
+
+BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
+{
+	/* [R2] acquire: the last runner's touches; pairs with [R2] in release */
+	uintptr_t word = load_acquire(&resource->_word);
+
+	BATON_REQUIRE_OF((word & BATON__MODE) == BATON__CLOSED, resource->_name,
+	                 "is not closed: close and await it first");
+	BATON_REQUIRE_OF(!(word & BATON__BUSY), resource->_name,
+	                 "is closed, but not idle yet: await it first");
+	BATON_REQUIRE_OF(!(load_acquire(&resource->_job._turn) & BATON__VISITS), resource->_name,
+	                 "is still touched by a thread that helps or cancels: await it first");
+}
+
+BATON_EXPORT void *baton_resource_user(const struct baton_resource *resource)
+{
+	return resource->_user;
+}
+
+BATON_EXPORT const char *baton_resource_name(const struct baton_resource *resource)
+{
+	return resource->_name;
+}
+
+/* An idle resource that must not run here: to its executor. The caller has captured it. */
+static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
+{
+	struct baton__budget budget = {.tasks = 0};
+	struct baton__frame frame;
+	enum baton__handoff given;
+
+	baton__lanes_keep(resource, first);
+	given = baton__hand_off(resource);
+	if (given == BATON__GIVEN)
+		return 0;
+	if (inline_ok) {
+		/* Only too deep: nobody minds this thread, but its stack must be unwound first. */
+		baton__deferred_push(resource);
+		return 0;
+	}
+	baton__frame_push(&frame, resource);
+	/* Nobody has seen them: they go back to the caller. */
+	if (given == BATON__REFUSED)
+		baton__lanes_give_back(resource);
+	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
+	 * helper may have run some of ours, so all are accepted): there is only this thread, from
+	 * the bottom of its stack. */
+	baton__stay(&frame, resource, &budget);
+	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
+}
+
+/* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
+BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
+{
+	return inline_ok && baton__place(resource) == BATON__HERE;
+}
+
+/* Captured: the chain runs here, as far as the limits go. */
+static void run_here(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                     bool counted)
+{
+	struct baton__frame frame;
+
+	if (baton__bound(resource) && !counted)
+		baton__bound_captured(resource, first);
+	if (resource->_stats)
+		baton__stats_captured(resource, counted ? 0 : count);
+	/* One runs at once; several go by their lanes. */
+	baton__index_forget(resource);
+	if (count == 1)
+		resource->_list = first;
+	else
+		baton__lanes_keep(resource, first);
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, count);
+}
+
+/* Counts the chain before it is pushed: 0, or as baton__bound_reserve. */
+static int count_in(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                    bool may_wait)
+{
+	int error = 0;
+
+	if (baton__bound(resource))
+		error = baton__bound_reserve(resource, first, may_wait);
+	if (!error)
+		baton__stats_pushed(resource, first, count);
+	return error;
+}
+
+/* Takes that back. */
+static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
+                        uint32_t count, bool counted, int error)
+{
+	if (!counted || !resource->_stats)
+		return error;
+	if (baton__bound(resource))
+		baton__bound_take_back(resource, first);
+	baton__stats_take_back(resource, first, count);
+	return error;
+}
+
+int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                        unsigned how)
+{
+	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
+	ck_backoff_t backoff = BACKOFF_MIN;
+	struct baton_task *newest = NULL;
+	bool counted = !resource->_stats;
+	uintptr_t word;
+	int error;
+
+	/* Ends: each failed CAS means that another thread has submitted, taken, released or
+	 * closed: lock-free. */
+	for (;;) {
+		word = load_relaxed(&resource->_word);
+		if ((word & BATON__MODE) == BATON__CLOSED)
+			return not_accepted(resource, newest ? baton__reversed(newest) : first,
+			                    count, counted, -EPIPE);
+		/* Once, and not for one that runs at once; a windowed one may have to wait. */
+		if (!counted &&
+		    (word & BATON__BUSY || count > 1 || !runs_here(resource, inline_ok) ||
+		     first->_run == baton__windowed_run)) {
+			error = count_in(resource, first, count, !(how & BATON__SUBMIT_NO_WAIT));
+			if (error)
+				return error < 0 ? error : 0;
+			counted = true;
+		}
+		if (word & BATON__BUSY) {
+			struct baton_task *oldest = first;
+
+			if (inline_ok && !newest && baton__loan_due(resource) &&
+			    baton__loan_submit(resource, first, count))
+				return 0;
+			if (!newest)
+				newest = baton__reversed(first);
+			if (baton__push(resource, &word, newest, oldest))
+				return 0;
+			oldest->_next = NULL;
+			if (backoff > BACKOFF_MAX)
+				backoff = BACKOFF_MIN;
+			ck_backoff_eb(&backoff);
+			continue;
+		}
+		if (newest) {
+			first = baton__reversed(newest);
+			newest = NULL;
+		}
+		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
+		if (!baton__capture(resource, word, baton__mode(resource)))
+			continue;
+		if (runs_here(resource, inline_ok)) {
+			run_here(resource, first, count, counted);
+			return 0;
+		}
+		error = start_later(resource, first, inline_ok && baton__capture_limit(resource));
+		return error ? not_accepted(resource, first, count, counted, error) : 0;
+	}
+}
+
+int baton__unready(struct baton_resource *resource, struct baton_task *task, int error)
+{
+	struct baton_future *future = task->_future;
+	uint32_t state;
+	bool spare;
+
+	if (!future)
+		return error;
+	/* Relaxed: before the CAS in settle. */
+	store_relaxed(&future->_resource, NULL);
+	state = baton__future_settle(future, &resource->_job._turn, &spare);
+	if (spare)
+		baton__visit_end(resource);
+	if (state != BATON__FUTURE_CANCELLING)
+		return error;
+	/* Unbound, it has no visitor. */
+	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	return -ECANCELED; /* last touch of the future */
+}
+
+BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
+                                 unsigned how)
+{
+	const bool waited_for = task->_future != NULL;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+		error = baton__thread_attach();
+		if (error)
+			return error;
+	}
+	/* Looked at before the future is bound, so that a cancel does not meet a refused task, save
+	 * one that races the close itself. */
+	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+		return -EPIPE;
+	if (!baton__ready(resource, task))
+		return -EINVAL;
+	task->_next = NULL;
+	error = baton__submit_chain(resource, task, 1, how);
+	if (error) {
+		error = baton__unready(resource, task, error);
+		baton__loan_forget(resource);
+		return error;
+	}
+	if (waited_for)
+		baton__cycle_bound();
+	return 0;
+}
+
+/* A task with a future. */
+static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
+                                             struct baton_task *task)
+{
+	struct baton__frame frame;
+
+	baton__stand_back(resource);
+	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
+	    !baton__capture(resource, 0, 0))
+		return baton__submit(resource, task, 0);
+	baton__frame_push(&frame, resource);
+	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
+		baton__run_captured(&frame, resource, 0, 0);
+		return -EINVAL;
+	}
+	BATON_GUARD(guard, resource);
+	baton__run_task(&frame, resource, task, NULL);
+	guard = NULL;
+	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
+		baton__frame_exit(baton__self, &frame);
+	else
+		baton__run_captured(&frame, resource, 1, 1);
+	return 0;
+}
+
+BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
+{
+	struct baton__frame *frame = baton__self->top;
+
+	frame->value = NULL;
+	frame->after = NULL;
+	frame->batch = NULL;
+	baton__run_captured(frame, frame->resource, ran, own);
+}
+
+/* A task without a future, of a thread that is not too deep, for a resource that was not idle. */
+static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct baton_task *task)
+{
+	uintptr_t word;
+
+	baton__stand_back(resource);
+	word = load_relaxed(&resource->_word);
+	/* What is SPECIAL may be bounded. */
+	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY && !baton__loan_due(resource) &&
+	    baton__push(resource, &word, task, task))
+		return 0;
+	return baton__submit(resource, task, 0);
+}
+
+/*
+ * The short path: no future, and the resource is idle. What it does not do is done in the others.
+ */
+BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__frame frame;
+
+	if (task->_future)
+		return submit_with_future(resource, task);
+	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
+		return baton__submit(resource, task, 0);
+	if (load_relaxed(&resource->_word))
+		return submit_busy(resource, task);
+	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
+		return baton__submit(resource, task, 0);
+	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
+	(void)task->_run(task); /* last touch of the task */
+	guard = NULL;
+	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
+		baton__frame_exit(self, &frame);
+	else
+		baton__run_on(1, 1);
+	return 0;
+}
+
+BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
+{
+	return baton__submit(resource, task, BATON__SUBMIT_LATER);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: the resource's two words and what its parts (submit, drain, help, close) share.
+ *
+ * _word: the inbox and the state, in one word:
+ *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
+ *                  capturing CAS, cleared by the releasing one.
+ *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
+ *                  SPECIAL (limit 0, statistics, an extension, hooks, config->failed; or not
+ *                  looked at since the static initialiser: then the first submit or call makes it
+ *                  NORMAL), ATTENTION (a
+ *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
+ *                  the mark's push, or by the task that shelves; cleared when the runner takes the
+ *                  inbox, only while BUSY), CLOSED (for good; says what ATTENTION says, too).
+ *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
+ *
+ *   idle -> BUSY                    capture, by submit, call, a closer with a mark
+ *   BUSY|tasks -> BUSY|task|tasks   push, any thread
+ *   BUSY|tasks -> BUSY              take, the runner
+ *   BUSY -> idle                    release, the runner, with inbox and list empty
+ *
+ * _job._turn: who holds a BUSY resource, read by helpers and by visitors only:
+ *   PHASE   HELD -> QUEUED          hand-off: the runner, before it schedules the job
+ *           QUEUED -> HELD          the executor's thread that popped the job
+ *           QUEUED -> HELPED        a helper borrows the baton; the job stays in the queue
+ *           HELPED -> QUEUED        the helper gives it back
+ *           HELPED -> CONSUMED      the executor's thread popped the job: it leaves the rest to the
+ *                                   helper
+ *           CONSUMED -> HELD        the helper becomes the runner
+ *   LEAVING the runner has nothing left but what comes after the release, and a visitor is in the
+ *           way: the last visitor, or one that brings a kick, goes on in its place
+ *   TOUCHED a helper has had the baton since it was QUEUED
+ *   FINAL   there is a finaliser; set once, never cleared
+ *   SHELF   the baton is, or is about to be, held by nobody (shelf.c); with phase HELD, or HELPED
+ *           or CONSUMED, which stay as they are. Who is second of leaving and unshelving goes on:
+ *           0 -> WANTED     the holder: it will leave before it runs another task (or will not)
+ *           WANTED -> LEFT  the holder has left; LEFT -> 0: the unsheller is the holder
+ *           WANTED -> CALLED  the unsheller came first; CALLED -> 0: the holder stays
+ *   visits  threads that may touch the resource although they are in no call on it; counted tokens,
+ *           and windows in which tasks wait
+ *
+ * Invariants:
+ * R1 At most one thread holds the baton: it made the CAS idle -> BUSY, or took over by a CAS on
+ *    _turn from one that gave it up there.
+ * R2 _list, _job, the statistics are touched by the holder alone. _list is older than the inbox.
+ * R3 While a job is in an executor's queue the phase is QUEUED, HELPED; never released then.
+ * R4 A task is in one place: the inbox, _list, or entered.
+ * R5 A submitter touches neither task nor resource after its publishing CAS (unless it captured).
+ * R6 A closed resource is released for good (awaits, finaliser) only with no visits. A submit that
+ *    is refused then may count one afterwards (future.h, F3): the next await waits for it. The
+ *    visits of debts are not waited for, but revoked (loan.h).
+ * R7 SHELF is set by the holder alone, while it is 0; then there is exactly one unshelve. A
+ *    shelved resource is BUSY: never idle, awaited or finalised.
+ *
+ * Linearisation points: submit: the CAS on _word. Close: its CAS on _word. Shelving and unshelving:
+ * the CAS on _turn.
+ * ABA on _word: a push links to whatever is on top at its CAS, so a recurring top is right; take
+ * and release do not read through it before they own it.
+ */
+#ifndef BATON_SRC_RESOURCE_H
+#define BATON_SRC_RESOURCE_H
+
+#include <baton/resource.h>
+
+#include "base/atomic.h"
+#include "core/executor.h"
+#include "future/future.h"
+#include "base/platform.h"
+#include "thread/thread.h"
+
+#define BATON__BUSY ((uintptr_t)1)
+#define BATON__MODE ((uintptr_t)6)
+#define BATON__NORMAL ((uintptr_t)0)
+#define BATON__SPECIAL ((uintptr_t)2)
+#define BATON__ATTENTION ((uintptr_t)4)
+#define BATON__CLOSED ((uintptr_t)6)
+#define BATON__TASKS (~(uintptr_t)7)
+
+#define BATON__PHASE 3U
+#define BATON__HELD 0U
+#define BATON__QUEUED 1U
+#define BATON__HELPED 2U
+#define BATON__CONSUMED 3U
+#define BATON__LEAVING 4U
+#define BATON__TOUCHED 8U
+#define BATON__FINAL 16U
+#define BATON__VISITS 0x3FFFFFE0U /* counted in units of BATON__VISIT */
+#define BATON__SHELF 0xC0000000U
+#define BATON__SHELF_WANTED 0x40000000U
+#define BATON__SHELF_CALLED 0x80000000U
+#define BATON__SHELF_LEFT 0xC0000000U
+
+_Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
+_Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
+
+/*
+ * Marks: entries of the inbox that are no tasks of the user's. A task's _future points to one of
+ * these instead of to a future.
+ */
+extern struct baton_future baton__marks[5];
+#define BATON__MARK_CANCEL (&baton__marks[0]) /* cancel everything older; a node's body */
+#define BATON__MARK_AWAIT (&baton__marks[1])  /* a struct baton__awaiter */
+#define BATON__MARK_FINAL (&baton__marks[2])  /* the user's finaliser */
+/* A struct baton__awaiter, too: what waits for the suspension to take effect. */
+#define BATON__MARK_SUSPEND (&baton__marks[3])
+#define BATON__MARK_KICK (&baton__marks[4]) /* its function is called, see baton__kick */
+
+/* A frame's `value` when the running task is detached: what its function returns is ignored. */
+#define BATON__DETACHED ((void *)baton__marks)
+
+struct baton__awaiter {
+	struct baton__counted counted;
+	struct baton_task task;
+	bool closed; /* the resource was: it waits until the release for good */
+};
+
+BATON_INLINE bool baton__is_mark(const struct baton_task *task)
+{
+	return (uintptr_t)task->_future - (uintptr_t)baton__marks < sizeof(baton__marks);
+}
+
+/* Has the list no tasks of the user's? The holder. */
+BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
+{
+	for (const struct baton_task *task = resource->_list; task; task = task->_next)
+		if (!baton__is_mark(task))
+			return false;
+	return true;
+}
+
+/* How far a drain goes. */
+struct baton__budget {
+	uint32_t tasks;                   /* left to run */
+	uint64_t limit_ns;                /* 0: none */
+	uint64_t until_ns;                /* 0: the clock has not been read yet */
+	bool ran;                         /* a first task, before which the clock is not read */
+	const struct baton_future *until; /* stop when it is complete or not bound here; or NULL */
+	bool borrowed;                    /* a helper: stop when empty, never release */
+};
+
+/* Without `value`, `after` and `batch`, which a run at once does not need. */
+BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
+                                     struct baton_resource *resource)
+{
+	frame->below = self->top;
+	frame->resource = resource;
+	frame->future = NULL;
+	store_relaxed(&self->top, frame); /* read by on_fork_in_child */
+	self->depth++;
+}
+
+BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
+{
+	baton__frame_enter(baton__self, frame, resource);
+	frame->value = NULL;
+	frame->after = NULL;
+	frame->batch = NULL;
+}
+
+/* Runs the jobs that no executor would take (place.h), when the outermost frame has gone. */
+void baton__deferred_run(struct baton__thread *self);
+
+/* On the way out of a call, with nothing held, visited or still to be fired. */
+BATON_INLINE void baton__deferred_check(struct baton__thread *self)
+{
+	if (BATON_UNLIKELY(self->deferred) && !self->top && !self->visits)
+		baton__deferred_run(self);
+}
+
+BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
+{
+	struct baton__thread *self = baton__self;
+
+	store_relaxed(&self->top, frame->below);
+	self->depth--;
+}
+
+/* Pops the frame of a run at once, which has nothing to fire. */
+BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
+{
+	store_relaxed(&self->top, frame->below);
+	self->depth--;
+	baton__deferred_check(self);
+}
+
+BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
+{
+	/* The runner's alone, handed on with the baton; readers see some recent value. */
+	store_relaxed(counter, load_relaxed(counter) + more);
+}
+
+BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
+{
+	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
+}
+
+BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
+{
+	return config && config->quantum ? config->quantum : BATON_QUANTUM;
+}
+
+/* Has it drain hooks (hooks.h)? */
+BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && (config->batch_begin || config->batch_end || config->hold_completions);
+}
+
+/* The mode of an open resource of which nothing is asked. */
+BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
+{
+	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
+	                       (resource->_config && resource->_config->failed)
+	               ? BATON__SPECIAL
+	               : BATON__NORMAL;
+}
+
+/* Completes one unlinked task as cancelled. The holder. tell: one without a future. */
+void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
+
+/*
+ * Runs tasks of the resource that this thread holds, beginning with _list. True: there was nothing
+ * left and it was released, or it was shelved: touch it no more, pop the frame and call
+ * baton__after(). False: the budget is spent; the baton is still held.
+ */
+bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
+                  struct baton__budget *budget);
+
+/* From idle, whose word is `idle`, to BUSY in that mode. */
+BATON_INLINE bool baton__capture(struct baton_resource *resource, uintptr_t idle, uintptr_t mode)
+{
+	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
+	return cas_acquire(&resource->_word, &idle, mode | BATON__BUSY);
+}
+
+/* The common end of a short path, if nothing has come meanwhile; `mode`: of the capture. */
+BATON_INLINE bool baton__release_at_once(struct baton_resource *resource, uintptr_t mode)
+{
+	uintptr_t word = baton__fresh(mode | BATON__BUSY);
+
+	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
+	return cas_release(&resource->_word, &word, baton__fresh(mode));
+}
+
+/* Takes the inbox and puts it behind _list, cancel marks obeyed. The holder. */
+void baton__take(struct baton_resource *resource);
+
+/* Fires what was waiting for the release: awaits, then the finaliser. Without the frame. */
+void baton__after(struct baton_task *after);
+
+enum baton__handoff {
+	BATON__GIVEN,           /* gone: touch it no more */
+	BATON__REFUSED,         /* still held; nobody has had it meanwhile */
+	BATON__REFUSED_TOUCHED, /* still held, but a helper had it meanwhile */
+};
+
+/* Gives the held resource to its executor. */
+enum baton__handoff baton__hand_off(struct baton_resource *resource);
+
+/*
+ * The holder drains within the budget; what is left is handed off, or run here where nobody takes
+ * it. Pops the frame and fires what waited for the release.
+ */
+void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
+                 struct baton__budget *budget);
+
+/*
+ * Captured: the holder runs _list and what has come meanwhile within the limits, hands off the
+ * rest, and goes on where nobody takes it. Pops the frame. `own`: how many tasks a nested capture
+ * may run.
+ */
+void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
+                         uint32_t own);
+
+/* The same from a short path, which has set up only half of this thread's topmost frame. */
+void baton__run_on(uint32_t ran, uint32_t own);
+
+/* As above, for a baton that was taken over and whose limits do not count. */
+void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
+
+/* How to submit. */
+#define BATON__SUBMIT_LATER 1U /* never run it on this thread */
+#define BATON__SUBMIT_NO_WAIT                                                                      \
+	2U /* refuse it where a bound's policy says that the submitter waits */
+
+/*
+ * Publishes a chain of `count` tasks, linked oldest first; captures if that is possible. The tasks
+ * are ready (see baton__ready).
+ */
+int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                        unsigned how);
+
+/* A submit the long way: attaches the thread, binds the future; does not stand back. */
+int baton__submit(struct baton_resource *resource, struct baton_task *task, unsigned how);
+
+/*
+ * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future
+ * was cancelled meanwhile, and is now complete.
+ */
+int baton__unready(struct baton_resource *resource, struct baton_task *task, int error);
+
+/* Binds the task's future to the resource. False: the future is not fresh. */
+BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_future *future = task->_future;
+
+	if (BATON_LIKELY(!future))
+		return true;
+	if (!baton__future_fresh(future))
+		return false;
+	/* [F5] release: the resource's words, for a visitor that never saw them initialised;
+	 * pairs with [F5] in baton__future_resource. [N6] before the task is queued, and the look
+	 * for sleepers after that; pairs with [N6] in help_one */
+	store_release(&future->_resource, resource);
+	return true;
+}
+
+/* Puts a mark that is to be looked at before the next task into the inbox of a busy resource.
+ * False: it is idle. */
+bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
+
+/*
+ * borrow: takes the baton of a queued resource, whose job stays in the queue. False: the resource
+ * is not queued. give_back: gives the baton back, or goes on as the runner; pops the frame.
+ */
+bool baton__borrow(struct baton_resource *resource);
+void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
+
+/*
+ * The run functions of timers' and triggers' tasks, and the functions that complete cancelled ones.
+ */
+int baton__timer_run(struct baton_task *task);
+void baton__timer_cancelled(struct baton_task *task);
+int baton__trigger_run(struct baton_task *task);
+void baton__trigger_cancelled(struct baton_task *task);
+
+/* The executor's thread popped the resource's job. */
+void baton__resource_run(struct baton_job *job);
+void baton__resource_cancel(struct baton_job *job);
+
+/*
+ * What a visitor may do. help: true if it took the baton of the queued resource and did something
+ * with it: within the budget, and up to the end of its wait. `last_look`: before the caller sleeps.
+ * unlink: true if it took the baton and unlinked the cancelled task; the visit is then
+ * over, and the future is not to be touched.
+ */
+bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look);
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation);
+
+/* Unlinks the task of a future that is being cancelled, if its resource is queued. */
+void baton__cancel_visit(struct baton_future *future);
+
+/*
+ * A counted visit is over: the last visitor may have to go on as the runner. This may run anything,
+ * and enters executors (thread.h, T4).
+ */
+void baton__visit_end(struct baton_resource *resource);
+
+/* Does the resource's job wait in a queue? A visitor's question. */
+BATON_INLINE bool baton__queued(struct baton_resource *resource)
+{
+	/* [N1] seq_cst: as in borrow, help.c */
+	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
+}
+
+/* Ends a visit; `generation`: from visit. True: it had been counted, see baton__visit_end. */
+bool baton__leave(struct baton_future *future, struct baton_resource *resource,
+                  uint32_t generation);
+
+BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default();
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A resource's statistics: the submitters' counts, the holder's, and the reader. See stats.h.
+ */
+#include "core/stats.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+
+/* A reader looks at most this often while tasks leave the queue. */
+#define LOOKS 16
+
+/* Never 0, which means that there is no mark. */
+static uint64_t stamp(void)
+{
+	return baton__now_ns() | 1;
+}
+
+void baton__stats_pushed(struct baton_resource *resource, const struct baton_task *first,
+                         uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+	uint64_t none = 0;
+
+	if (!stats)
+		return;
+	/* [stats.mark] seq_cst: counted before the look for a mark; pairs with [stats.mark] in
+	 * unmark: else neither side sees the other, and the tasks that wait have no time. */
+	(void)add_seq_cst(&stats->_pushed, count);
+	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in unmark */
+	if (load_seq_cst(&stats->_marked_ns) == 0 &&
+	    cas_acquire(&stats->_marked_ns, &none, stamp()))
+		/* Relaxed: the push publishes `_marked` to the holder. */
+		store_relaxed(&stats->_marked, first);
+}
+
+static bool any_waits(struct baton_resource_stats *stats, uint64_t left)
+{
+	/* [stats.mark] seq_cst: after the mark was taken away; pairs with [stats.mark] in
+	 * baton__stats_pushed */
+	return load_seq_cst(&stats->_pushed) + load_relaxed(&stats->submitted) != left;
+}
+
+/* Takes the mark away: the marked task leaves, or was not accepted. */
+static void unmark(struct baton_resource_stats *stats)
+{
+	store_relaxed(&stats->_marked, NULL);
+	/* [stats.slot] release: `_marked` and `_passed_ns`; pairs with [stats.slot] in
+	 * baton__stats_pushed and in oldest. [stats.mark] seq_cst: before the look for tasks that
+	 * wait; pairs with [stats.mark] in baton__stats_pushed */
+	store_seq_cst(&stats->_marked_ns, 0);
+}
+
+void baton__stats_take_back(struct baton_resource *resource, const struct baton_task *first,
+                            uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	/* Relaxed: only compared; the task is in no queue, so that no other thread marks it. */
+	if (load_relaxed(&stats->_marked) == first)
+		unmark(stats);
+	/* Relaxed: nothing was published under this count. */
+	(void)sub_relaxed(&stats->_pushed, count);
+}
+
+/* Counts a task that waits no longer. */
+static void count_left(struct baton_resource_stats *stats)
+{
+	const uint64_t left = load_relaxed(&stats->_left) + 1;
+	/* A submitter that pushes from here on finds no mark, or the mark of a task that waits. */
+	const bool last = load_relaxed(&stats->_passed_ns) && !any_waits(stats, left);
+
+	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
+	 * read_queue */
+	store_release(&stats->_left, left);
+	/* [stats.passed] release: `_left`; pairs with [stats.passed] in oldest */
+	if (last)
+		store_release(&stats->_passed_ns, 0);
+}
+
+void baton__stats_left(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	/* Relaxed: if this task is marked, its push has published the mark. */
+	if (load_relaxed(&stats->_marked) == task) {
+		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
+		unmark(stats);
+	}
+	count_left(stats);
+}
+
+void baton__stats_call(struct baton_resource *resource)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, 1);
+	baton__count(&stats->captures, 1);
+	count_left(stats);
+}
+
+void baton__stats_captured(struct baton_resource *resource, uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, count);
+	baton__count(&stats->captures, 1);
+}
+
+/* The time since which the oldest waiting task waits; 0: no task waits, or not known. */
+static uint64_t oldest(const struct baton_resource_stats *stats)
+{
+	/* [stats.slot] acquire: `_passed_ns`, if the mark has just been taken away; pairs with
+	 * [stats.slot] in unmark */
+	uint64_t marked = load_acquire(&stats->_marked_ns);
+	/* [stats.passed] acquire: if no task waits any more, the caller sees that in `_left`; pairs
+	 * with [stats.passed] in count_left */
+	uint64_t passed = load_acquire(&stats->_passed_ns);
+
+	return passed ? passed : marked;
+}
+
+/*
+ * Reads the number of waiting tasks as it was at one moment. If tasks leave during every look, the
+ * number may be too large, never too small.
+ */
+static void read_queue(const struct baton_resource_stats *stats, struct baton_resource_stats *copy)
+{
+	uint64_t left;
+	int looks = 0;
+
+	do {
+		/* [stats.left] acquire: what has left was counted as submitted; pairs with
+		 * [stats.left] in count_left */
+		left = load_acquire(&stats->_left);
+		copy->submitted = load_relaxed(&stats->submitted) + load_relaxed(&stats->_pushed);
+		copy->oldest_ns = oldest(stats);
+		/* Relaxed: the times were loaded with acquire. */
+	} while (load_relaxed(&stats->_left) != left && ++looks < LOOKS);
+	copy->waiting = copy->submitted - left;
+	if (copy->waiting == 0)
+		copy->oldest_ns = 0;
+}
+
+BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *stats,
+                                            struct baton_resource_stats *copy)
+{
+	uint64_t over;
+
+	*copy = (struct baton_resource_stats){
+		.executed = load_relaxed(&stats->executed),
+		.failed = load_relaxed(&stats->failed),
+		.cancelled = load_relaxed(&stats->cancelled),
+		.captures = load_relaxed(&stats->captures),
+		.handoffs = load_relaxed(&stats->handoffs),
+		.helped = load_relaxed(&stats->helped),
+		.refused = load_relaxed(&stats->refused),
+		.backlog_max = load_relaxed(&stats->backlog_max),
+	};
+	read_queue(stats, copy);
+	/* Not one instant's values: `executed` and `cancelled` were read before `submitted`. */
+	over = copy->executed + copy->cancelled;
+	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 5: a resource's statistics: how many tasks it has accepted, how many of them wait, and
+ * since when the oldest has waited. Called only for resources that have statistics or an extension,
+ * which are SPECIAL.
+ *
+ * Holder and submitters count in different words. The holder counts the tasks of a submit that has
+ * captured the resource (`submitted`), and the tasks that leave the queue (`_left`), by plain
+ * stores. A submitter counts the tasks that it is about to push (`_pushed`), by one atomic
+ * addition.
+ *
+ * The time of the oldest: at most one task that waits is marked. A submitter that finds no mark
+ * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
+ * left. In a queue without overtaking all tasks that wait are younger than `_passed_ns`.
+ *
+ * _marked_ns: 0: no task is marked; or the time of the mark
+ *   0 -> time   a submitter, which then stores its task in `_marked` and pushes that task
+ *   time -> 0   the holder, when the marked task leaves; a submitter whose marked task is refused
+ *
+ * Invariants:
+ * ST1 A task is counted in `submitted` or `_pushed` before it is counted in `_left`, once in each.
+ *     A submit that is not accepted takes its count back.
+ * ST2 `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to the holder
+ *     from that push until the holder sets _marked_ns to 0.
+ * ST3 While tasks wait there is a mark, or `_passed_ns` is set: of a holder that takes the mark
+ *     away and a submitter that has found a mark, one sees the other ([stats.mark]). Exception: a
+ *     submit that is refused takes its mark away, although other submits may have been accepted
+ *     beside it.
+ *
+ * Progress: wait-free, all of it; a reader tries a bounded number of times.
+ */
+#ifndef BATON_SRC_STATS_H
+#define BATON_SRC_STATS_H
+
+#include "core/extension.h"
+#include "core/resource.h"
+
+/*
+ * Counts a chain, oldest first, that is about to be pushed, or kept behind a first task. Called by
+ * the submitter.
+ */
+void baton__stats_pushed(struct baton_resource *resource, const struct baton_task *first,
+                         uint32_t count);
+
+/* Takes back the count of a chain that was not accepted. Called by the submitter. */
+void baton__stats_take_back(struct baton_resource *resource, const struct baton_task *first,
+                            uint32_t count);
+
+/*
+ * captured: a submit has captured the resource for `count` tasks that are not counted as pushed.
+ * call: a call that runs without a task has captured the resource. Both called by the holder.
+ */
+void baton__stats_captured(struct baton_resource *resource, uint32_t count);
+void baton__stats_call(struct baton_resource *resource);
+
+/* Counts a task that leaves the queue, to be entered or cancelled. Called by the holder. */
+void baton__stats_left(struct baton_resource *resource, const struct baton_task *task);
+
+#endif

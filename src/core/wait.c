@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for futures: look, pause, help, yield, and only then sleep.
+ *
+ * A wake from another core costs as much as a thousand tasks, so a waiter gives the runner time:
+ * about a hundred pauses, then many yields (yield.c says when they do not pay), between which it
+ * tries to run the awaited task itself (wait_help.c). It sleeps on the futures' state words and on
+ * its own `nudge` word, which is bumped when there may be something to help with that was
+ * not there before, or that was another helper's (thread.h, T2, T3, T5).
+ */
+#include "core/wait.h"
+
+#include "base/atomic.h"
+#include "core/cycle.h"
+#include "base/futex.h"
+#include "core/loan.h"
+#include "core/place.h"
+#include "thread/yield.h"
+
+#include <errno.h>
+
+#ifndef BATON_WAIT_PAUSES /* tests make these small */
+#define BATON_WAIT_PAUSES 100
+#define BATON_WAIT_YIELDS 200
+#define BATON_WAIT_YIELDS_PER_HELP 16
+#endif
+
+_Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
+
+/* Is it over? */
+static bool found(struct baton__wait *wait)
+{
+	if (wait->all) {
+		while (wait->index < wait->count && baton__future_final(wait->futures[wait->index]))
+			wait->index++;
+		return wait->index == wait->count;
+	}
+	for (size_t i = 0; i < wait->count; i++) {
+		if (baton__future_final(wait->futures[i])) {
+			wait->index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool passed(const struct baton__wait *wait)
+{
+	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
+}
+
+/* Looks for about as long as the kernel would take to put us to sleep and wake us. */
+static int spin(struct baton__wait *wait)
+{
+	struct baton__yields yields;
+
+	for (int i = 0; i < BATON_WAIT_PAUSES; i++) {
+		baton__pause();
+		if (found(wait))
+			return 0;
+	}
+	for (int i = 0; i < BATON_WAIT_YIELDS; i++) {
+		if (i % BATON_WAIT_YIELDS_PER_HELP == 0) {
+			int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
+
+			if (found(wait))
+				return 0;
+			if (status < 0)
+				return status;
+			if (!baton__yields_begin(&yields))
+				return -EAGAIN;
+		}
+		if (found(wait))
+			return 0;
+		if (!baton__yield(&yields))
+			return found(wait) ? 0 : -EAGAIN;
+	}
+	return -EAGAIN;
+}
+
+/* Announces a sleeper: the completer wakes it. False: the future is complete. */
+static bool announce(struct baton_future *future, struct baton__futex_watch *watch)
+{
+	uint32_t *word = &future->_state;
+	uint32_t state;
+
+	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
+	 * The completer's CAS, or settle's, fails on the bit, or comes first: then the word is no
+	 * longer what we watch, or we see it here. [F8] acquire: in the latter case also what
+	 * became of the resource, for doze; pairs with [F8] in settle */
+	do {
+		state = load_acquire(word);
+		if (state & BATON__FUTURE_FINAL)
+			return false;
+	} while (!(state & BATON__FUTURE_SLEEPERS) &&
+	         !cas_acquire(word, &state, state | BATON__FUTURE_SLEEPERS));
+	*watch = (struct baton__futex_watch){word, state | BATON__FUTURE_SLEEPERS};
+	return true;
+}
+
+static void tell_executor(struct baton_executor *member, bool blocked)
+{
+	if (member && member->_ops->blocked)
+		member->_ops->blocked(member, blocked);
+}
+
+/* What we are to be nudged for, see thread.h. */
+static const void *awaiting(const struct baton__wait *wait)
+{
+	struct baton_future *future = wait->futures[0];
+	const void *resource;
+
+	if (wait->count > 1)
+		return wait->deadline ? baton__self : NULL;
+	if (wait->deadline)
+		return baton__self;
+	resource = baton__future_resource(future);
+	/* Not submitted yet, and then perhaps to a resource that only our executor's threads may
+	 * run, who all wait like us (L9). Not if it never will be. Relaxed: constant after init. */
+	if (resource ||
+	    (baton__self->member && !(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)))
+		return resource;
+	return baton__self;
+}
+
+/* Apart, since these arrays would stand between the frames of nested help. */
+static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
+{
+	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
+	/* All: one after the other. */
+	size_t first = wait->all ? wait->index : 0;
+	size_t count = wait->all ? 1 : wait->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!announce(wait->futures[first + i], &watches[i]))
+			return 0;
+	/* Bound anew since we have said so: we look again. Later that wakes us. */
+	if (awaiting(wait) != load_relaxed(&baton__self->awaiting))
+		return 0;
+	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
+	return baton__futex_wait(watches, count + 1, wait->deadline);
+}
+
+/* The same for a thread that others may wait for; without a deadline, with which it would end. */
+static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
+{
+	size_t first = wait->all ? wait->index : 0;
+	struct baton__edge edge = {
+		.futures = wait->futures + first,
+		.count = wait->count - first,
+		.all = wait->all,
+		.abort = wait->abort,
+	};
+	int status = baton__cycle_enter(&edge);
+
+	if (status)
+		return status;
+	status = doze(wait, nudge);
+	return baton__cycle_leave(&edge) ? -EDEADLK : status;
+}
+
+/* One sleep, or one piece of help instead. 0: go on. */
+static int sleep_once(struct baton__wait *wait)
+{
+	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
+	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
+
+	/* This thread may wait for a function that it has put off itself (PL2). */
+	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
+	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
+		status = 1;
+
+	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
+	if (status == 0 && load_relaxed(&baton__self->asleep))
+		status = baton__self->top && !wait->deadline ? doze_in_task(wait, nudge)
+		                                             : doze(wait, nudge);
+	if (status == 1)
+		wait->answered = nudge;
+	if (status >= 0)
+		status = passed(wait) ? -ETIMEDOUT : 0;
+	/* Nudged, in this round or before, and leaving without having helped since: somebody else
+	 * may have to do what we were to. */
+	if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait)))
+		baton__thread_nudge_all();
+	return status;
+}
+
+static int wait_some(struct baton__wait *wait)
+{
+	struct baton_executor *member;
+	int status;
+
+	if (found(wait))
+		return 0;
+	status = baton__thread_attach();
+	if (status)
+		return status;
+	if (wait->deadline)
+		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1; /* not 0: none */
+	if (passed(wait))
+		return -ETIMEDOUT;
+	baton__loan_put_off(baton__self);
+	status = spin(wait);
+	if (status != -EAGAIN)
+		return status;
+	/* Once per wait, not per sleep: a nudge answered by another nudge would never end. */
+	member = baton__self->member;
+	tell_executor(member, true);
+	wait->last_look = true;
+	/* Relaxed: a nudge that comes before our first sleep was for another wait. */
+	wait->answered = load_relaxed(&baton__self->nudge);
+	/* Ended by the completers of the futures, or the deadline. */
+	do {
+		status = sleep_once(wait);
+		if (found(wait))
+			status = 1;
+	} while (status == 0);
+	tell_executor(member, false);
+	return status == 1 ? 0 : status;
+}
+
+int baton__wait_for_call(struct baton_future *future, enum baton__abort abort)
+{
+	struct baton__wait wait = {.futures = &future, .count = 1, .abort = abort};
+
+	return wait_some(&wait);
+}
+
+int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline)
+{
+	struct baton__wait wait = {
+		.futures = &future, .count = 1, .deadline = deadline, .mark = true};
+
+	return wait_some(&wait);
+}
+
+BATON_EXPORT int baton_future_wait_any(struct baton_future *const *futures, size_t count,
+                                       const struct timespec *deadline, size_t *index)
+{
+	struct baton__wait wait = {.futures = futures, .count = count, .deadline = deadline};
+	int status;
+
+	if (count == 0 || count > BATON_WAIT_ANY_MAX || !baton__deadline_valid(deadline))
+		return -EINVAL;
+	status = wait_some(&wait);
+	if (!status && index)
+		*index = wait.index;
+	return status;
+}
+
+BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size_t count,
+                                       const struct timespec *deadline)
+{
+	struct baton__wait wait = {
+		.futures = futures, .count = count, .deadline = deadline, .all = true};
+
+	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
+}
+
+BATON_EXPORT int baton_future_wait_until(struct baton_future *future,
+                                         const struct timespec *deadline)
+{
+	return baton_future_wait_any(&future, 1, deadline, NULL);
+}
+
+BATON_EXPORT int baton_future_wait(struct baton_future *future)
+{
+	return baton_future_wait_any(&future, 1, NULL, NULL);
+}

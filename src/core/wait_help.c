@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a waiter brings the futures nearer that it waits for (law L9): the waiter helps their
+ * resources, drives their executors, or leaves both to other threads.
+ *
+ * A task that a helper enters may take long, may wait for something that the waiter does after its
+ * wait, and may call a resource that the waiter holds. A wait whose only end is the awaited task
+ * waits for all tasks before that one, whichever thread runs them: for such a wait, entering those
+ * tasks makes nothing worse. A wait with another end, a deadline or another future, would miss that
+ * end, or make the task's call fail. So:
+ *
+ *   the wait                     | enters tasks of a queued resource
+ *   for one future, or for all   | always
+ *   for any of several           | before it sleeps, if no other thread would run them, so that
+ *                                |   N workers that all wait do not hang (executor.h, alone)
+ *   with a deadline              | never; a wait for a mark obeys the marks
+ *   each of these                | if this thread drives the resource's executor: no other thread
+ *                                |   else. The deadline is looked at before each task
+ *
+ * Two kinds of task may still wait for ever. The first ends the helper's wait before it returns
+ * itself (it completes its own token, or flushes its batch), and then waits for the helper. The
+ * second was entered in a wait for any of several because no other thread would run it, and waits
+ * for the waiter. An executor that refuses its jobs leaves those jobs to the thread that has them,
+ * whether that thread helps or not.
+ */
+#include "core/wait.h"
+
+#include "base/atomic.h"
+
+#include <errno.h>
+
+/* Tasks that a helper runs before it gives the baton back, and looks again. Bounded, since the
+ * awaited task's submitter may have been stopped before its push. */
+#ifndef BATON_HELP_MAX /* tests make it small */
+#define BATON_HELP_MAX 1024U
+#endif
+
+/*
+ * The executor to which the resource's job goes; NULL: the default pool, which does not exist yet.
+ */
+static struct baton_executor *executor_of(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default_peek();
+}
+
+/* Would no other thread come to a job that is queued there? */
+static bool alone(struct baton_executor *executor)
+{
+	return !executor || (executor->_ops->alone && executor->_ops->alone(executor));
+}
+
+/* May this thread run the resource's tasks? With limit 0 only as a thread of its executor. */
+static bool may_help(const struct baton_resource *resource, const struct baton_executor *executor,
+                     bool driven)
+{
+	return baton__capture_limit(resource) || driven ||
+	       (executor && baton__self->member == executor);
+}
+
+/* May the wait enter the resource's tasks? `driven`: this thread drives the executor. */
+static bool enters(const struct baton__wait *wait, struct baton_resource *resource,
+                   struct baton_executor *executor, bool driven)
+{
+	if (driven)
+		return true;
+	if (wait->deadline)
+		return false;
+	return wait->all || wait->count == 1 ||
+	       (wait->last_look && baton__queued(resource) && alone(executor));
+}
+
+/*
+ * Helps the resource, which the caller visits: runs the resource's tasks if `tasks`; otherwise
+ * obeys the resource's marks, if the caller waits for a mark.
+ */
+static bool help_queued(const struct baton__wait *wait, const struct baton_future *future,
+                        struct baton_resource *resource, bool tasks)
+{
+	struct baton__budget budget = {
+		.tasks = tasks ? BATON_HELP_MAX : 0,
+		.until = future,
+		.borrowed = true,
+		.limit_ns = wait->deadline_ns,
+		.until_ns = wait->deadline_ns,
+		.ran = true, /* the clock is read before the first task, too */
+	};
+
+	return (tasks || wait->mark) && baton__help(resource, &budget, wait->last_look);
+}
+
+/*
+ * Helps the resource, which the caller visits; otherwise lets the resource's executor run
+ * something, if this thread drives that executor. Ends the visit.
+ */
+static int help_visited(struct baton__wait *wait, struct baton_future *future,
+                        struct baton_resource *resource, uint32_t generation)
+{
+	struct baton_executor *executor = executor_of(resource);
+	int (*drive)(struct baton_executor *) = executor ? executor->_ops->drive : NULL;
+	bool driven = drive && alone(executor);
+	bool able = may_help(resource, executor, driven);
+	bool tasks = able && enters(wait, resource, executor, driven);
+	bool too_deep = tasks && baton__self->depth >= BATON_HELPING_MAX;
+	int status = 0;
+	bool queued;
+
+	if (able && !too_deep)
+		status = help_queued(wait, future, resource, tasks);
+	queued = status == 0 && baton__queued(resource);
+	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
+	 * may lead astray from here, is the one that would destroy it. */
+	baton__thread_enter(executor);
+	/* Last touch of the resource; of the executor too, if the visit had been counted: as the
+	 * last visitor we may have handed off the resource, and are inside no more (T4), or ended
+	 * it all, finaliser and executor included. Nor is there anything to drive for: the runner
+	 * has come to the task, or it was refused. */
+	if (!baton__leave(future, resource, generation) && status == 0 &&
+	    !baton__future_final(future)) {
+		if (drive)
+			status = drive(executor);
+		if (status != 1)
+			status = queued && wait->last_look && (too_deep || status == -EDEADLK)
+			                 ? -EDEADLK
+			                 : 0;
+	}
+	baton__thread_leave();
+	return status;
+}
+
+/*
+ * Can the future never complete, because this thread holds its resource? Inside a task that a
+ * helper has entered, a wait with a deadline ends as it would on another thread: resources that the
+ * helper holds further down the stack do not count.
+ */
+static bool held_here(const struct baton__wait *wait, const struct baton_resource *resource)
+{
+	return wait->deadline ? baton__thread_holds_in_help(baton__self, resource)
+	                      : baton__thread_holds(baton__self, resource);
+}
+
+/*
+ * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: the future
+ * can never complete. At the last look a resource that is still queued, and that we are too deep to
+ * help, counts as never.
+ */
+static int help_one(struct baton__wait *wait, struct baton_future *future)
+{
+	struct baton_resource *resource = baton__future_resource(future);
+	uint32_t generation;
+	int status;
+
+	/* [N6] seq_cst: after our store of `asleep`. The submitter has written `_resource` before
+	 * the seq_cst operation that queues the task, and looks for sleepers after that operation.
+	 * The write itself is not seq_cst: that would cost each submit an atomic. A load might miss
+	 * the write; the RMW does not where a seq_cst operation takes along the writes before it:
+	 * x86, ARMv8, POWER; C11 does not say so. Pairs with [N6] in baton__ready. Ends: a failure
+	 * is another submit. */
+	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
+		continue;
+	if (!resource || baton__future_final(future))
+		return 0;
+	if (held_here(wait, resource))
+		return baton__cycle_of_one(resource);
+	resource = baton__future_visit(future, &generation);
+	if (!resource)
+		return 0;
+	baton__self->visits++;
+	status = help_visited(wait, future, resource, generation);
+	baton__self->visits--;
+	baton__deferred_check(baton__self);
+	if (status == -EDEADLK)
+		(void)baton__cycle_of_one(NULL);
+	return status;
+}
+
+/* A wait for all ends when one of its futures can never complete. It ends before it helps another
+ * resource, whose tasks may need a resource that this thread holds. */
+static bool one_held_here(const struct baton__wait *wait)
+{
+	for (size_t i = wait->index; wait->all && baton__self->top && i < wait->count; i++) {
+		struct baton_resource *resource = baton__future_resource(wait->futures[i]);
+
+		if (resource && !baton__future_final(wait->futures[i]) &&
+		    held_here(wait, resource)) {
+			(void)baton__cycle_of_one(resource);
+			return true;
+		}
+	}
+	return false;
+}
+
+int baton__wait_help(struct baton__wait *wait)
+{
+	size_t first = wait->all ? wait->index : 0;
+	size_t dead = 0;
+
+	if (one_held_here(wait))
+		return -EDEADLK;
+	for (size_t i = first; i < wait->count; i++) {
+		int status = help_one(wait, wait->futures[i]);
+
+		if (status == 1)
+			return 1;
+		if (status == -EDEADLK && !baton__future_final(wait->futures[i]))
+			dead++;
+	}
+	return dead && (wait->all || dead == wait->count) ? -EDEADLK : 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop executor: an eventfd tells a thread in an event loop that there are jobs.
+ */
+#include "executor/driven.h"
+#include "core/resource.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct baton_loop {
+	struct baton__driven driven;
+	int fd;
+};
+
+/* The descriptor becomes readable; EAGAIN (2^64 - 2 unread signals) means that it is. */
+static void signal_fd(struct baton_loop *loop)
+{
+	uint64_t one = 1;
+
+	while (write(loop->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* Only for the first job since the owner took all: it does so after it has cleared the signal. */
+static void signal_driven(struct baton__driven *driven)
+{
+	signal_fd(baton_container_of(driven, struct baton_loop, driven));
+}
+
+BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
+{
+	struct baton_loop *new = calloc(1, sizeof(*new));
+	int error;
+
+	if (!new)
+		return -ENOMEM;
+	baton__driven_init(&new->driven, signal_driven);
+	new->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (new->fd < 0) {
+		error = -errno;
+		free(new);
+		return error;
+	}
+	*loop = new;
+	return 0;
+}
+
+BATON_EXPORT struct baton_executor *baton_loop_executor(struct baton_loop *loop)
+{
+	return &loop->driven.executor;
+}
+
+BATON_EXPORT int baton_loop_fd(const struct baton_loop *loop)
+{
+	return loop->fd;
+}
+
+BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
+{
+	return baton__driven_adopt(&loop->driven);
+}
+
+/* Jobs that these schedule are for the next call, so that the loop sees its sockets. */
+static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
+{
+	const struct baton_job *last = baton__driven_last(&loop->driven);
+	bool more = last;
+	size_t count = 0;
+
+	loop->driven.gathering = false;
+	/* Ends: with the last one that was listed, or, if a nested drive has run that, with those
+	 * that it has taken; what comes later goes to the inbox. */
+	while (more && (jobs_max == 0 || count < jobs_max)) {
+		struct baton_job *job = baton__driven_pop_listed(&loop->driven);
+
+		if (!job)
+			break; /* a nested drive has run the others */
+		more = job != last;
+		count++;
+		baton_job_run(job);
+	}
+	if (loop->driven.list)
+		signal_fd(loop);
+	return count;
+}
+
+BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
+{
+	uint64_t signals;
+
+	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
+		return 0;
+	/* EAGAIN: no signal; then what a nested drive has left is in the list. */
+	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
+		;
+	baton__driven_take(&loop->driven);
+	return run_listed(loop, jobs_max);
+}
+
+BATON_EXPORT void baton_loop_gather(struct baton_loop *loop)
+{
+	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
+	loop->driven.gathering = true;
+}
+
+BATON_EXPORT size_t baton_loop_run_gathered(struct baton_loop *loop)
+{
+	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
+	return run_listed(loop, 0);
+}
+
+BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
+{
+	struct baton_job *job;
+
+	baton__driven_close(&loop->driven);
+	/* One by one: a job that waits may drive the others. */
+	while ((job = baton__driven_pop(&loop->driven)))
+		baton_job_run(job);
+	(void)close(loop->fd);
+	free(loop);
+}

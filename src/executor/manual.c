@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manual executor: runs nothing until its owner says so.
+ */
+#include "executor/driven.h"
+#include "core/resource.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct baton_manual {
+	struct baton__driven driven;
+};
+
+BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
+{
+	struct baton_manual *new = calloc(1, sizeof(*new));
+	int error;
+
+	if (!new)
+		return -ENOMEM;
+	baton__driven_init(&new->driven, NULL);
+	error = baton__driven_adopt(&new->driven);
+	if (error)
+		free(new);
+	else
+		*manual = new;
+	return error;
+}
+
+BATON_EXPORT struct baton_executor *baton_manual_executor(struct baton_manual *manual)
+{
+	return &manual->driven.executor;
+}
+
+BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
+{
+	struct baton_job *job;
+
+	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
+	job = baton__driven_pop(&manual->driven);
+	if (job)
+		baton_job_run(job);
+	return job;
+}
+
+BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
+{
+	size_t count = 0;
+
+	/* Ends when the jobs stop scheduling more. */
+	while (baton_manual_run_one(manual))
+		count++;
+	return count;
+}
+
+BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
+{
+	struct baton_job *job;
+
+	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
+	baton__driven_close(&manual->driven);
+	/* One by one: what one of them calls back may still drive the others. */
+	while ((job = baton__driven_pop(&manual->driven)))
+		baton_job_cancel(job);
+	free(manual);
+}

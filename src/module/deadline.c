@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A token's deadline: a timer whose task belongs to a resource of the deadline's own. Token and
+ * deadline go back to their owner together, when the future completes; so that comes last, after
+ * the timer and the runner of that resource have let go: as the resource's finaliser.
+ *
+ *   the deadline decides:   its function closes the resource, and says that the timer is gone
+ *   the completer decides:  stops the timer; when that is gone (at once, or when the function,
+ *                           which finds the token decided, has returned) closes the resource
+ *
+ * Nobody waits; who is last finishes the token.
+ */
+#include "module/detach.h"
+
+#include "core/resource.h"
+
+#include <errno.h>
+
+static int finish_last(struct baton_task *last)
+{
+	struct baton_deadline *deadline = baton_container_of(last, struct baton_deadline, _last);
+
+	baton__token_finish(deadline->_token); /* last touch */
+	return 0;
+}
+
+static void close_and_finish(struct baton_deadline *deadline)
+{
+	int error;
+
+	baton_task_init(&deadline->_last, finish_last, NULL);
+	error = baton_resource_close_then(&deadline->_resource, &deadline->_last);
+	/* The thread has a record; D1: once. */
+	BATON_ASSERT(!error);
+}
+
+static int passed(struct baton_timer *timer)
+{
+	struct baton_deadline *deadline = baton_container_of(timer, struct baton_deadline, _timer);
+	struct baton_detached *token = deadline->_token;
+
+	if (baton__token_decide(token))
+		return 0;
+	token->_status = -ETIMEDOUT;
+	token->_value = NULL;
+	close_and_finish(deadline);
+	return BATON_TIMER_GONE;
+}
+
+static void timer_gone(struct baton_continuation *continuation)
+{
+	close_and_finish(baton_container_of(continuation, struct baton_deadline, _when_gone));
+}
+
+BATON_EXPORT void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers)
+{
+	*deadline = (struct baton_deadline)BATON_DEADLINE_INIT(timers);
+}
+
+int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *token,
+                        uint64_t timeout_ns)
+{
+	int error;
+
+	deadline->_token = token;
+	token->_deadline = deadline;
+	baton_resource_init(&deadline->_resource, NULL, NULL, NULL, NULL);
+	baton_timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource, passed);
+	error = baton_timer_arm_after(&deadline->_timer, timeout_ns);
+	return error;
+}
+
+void baton__deadline_end(struct baton_deadline *deadline)
+{
+	struct baton_continuation *continuation = &deadline->_when_gone;
+
+	baton_promise_init(&deadline->_gone);
+	*continuation = (struct baton_continuation){NULL, timer_gone, NULL, NULL};
+	baton_future_then(&deadline->_gone, continuation);
+	(void)baton_timer_stop_then(&deadline->_timer, &deadline->_gone); /* last touch */
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Detaching: the running task's future is taken out of the runner's frame; completing: one CAS
+ * decides who does it.
+ */
+#include "module/detach.h"
+
+#include "base/atomic.h"
+#include "core/resource.h"
+#include "core/shelf.h"
+
+#include <errno.h>
+
+BATON_EXPORT void baton_detached_init(struct baton_detached *token)
+{
+	*token = (struct baton_detached)BATON_DETACHED_INIT;
+}
+
+/* Nobody knows the token yet, and nobody but us will, unless this succeeds. */
+static int check(const struct baton__frame *frame, struct baton_detached *token, unsigned flags)
+{
+	struct baton_resource *resource = frame->resource;
+
+	if (flags & ~(BATON_DETACH_HOLD | BATON_DETACH_COUNTED))
+		return -EINVAL;
+	/* Relaxed: a hint that helps against misuse. */
+	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
+	    BATON__TOKEN_OUTSTANDING)
+		return -EBUSY;
+	/* Relaxed: the holder's, until it is set. */
+	if (flags & BATON_DETACH_HOLD && load_relaxed(&resource->_job._turn) & BATON__SHELF)
+		return -EBUSY;
+	if (token->_window && !baton__window_detached(token->_window, token, resource))
+		return -EINVAL;
+	return 0;
+}
+
+static void bind(struct baton__frame *frame, struct baton_detached *token, unsigned flags)
+{
+	struct baton_resource *resource = frame->resource;
+	struct baton_future *future = frame->future;
+	uint32_t state = BATON__TOKEN_OUTSTANDING;
+
+	frame->future = NULL;
+	frame->value = BATON__DETACHED;
+	/* It waits for the resource no more: a waiter does not help it, and may hold it.
+	 * [F5] release: after the claim; pairs with [F5] in decide, cancel.c */
+	if (future)
+		store_release(&future->_resource, NULL);
+	if (flags & BATON_DETACH_HOLD)
+		state |= BATON__TOKEN_HOLD;
+	if (flags & BATON_DETACH_COUNTED || token->_window) {
+		state |= BATON__TOKEN_COUNTED;
+		/* Relaxed: under the baton, whose release comes later. */
+		(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	}
+	token->_future = future;
+	token->_resource = resource;
+	token->_deadline = NULL;
+	/* Relaxed: whoever completes has been told of the token after this. */
+	store_relaxed(&token->_state, state);
+}
+
+/* Its deadline could not be armed. */
+static void unbind(struct baton__frame *frame, struct baton_detached *token)
+{
+	struct baton_resource *resource = frame->resource;
+
+	if (load_relaxed(&token->_state) & BATON__TOKEN_COUNTED)
+		/* Relaxed: the holder's. */
+		(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+	store_relaxed(&token->_state, 0);
+	if (token->_window)
+		baton__window_undetached(token->_window, token);
+	/* [F5] release: as in bind; pairs with [F5] in decide, cancel.c */
+	store_release(&token->_future->_resource, resource);
+	frame->future = token->_future;
+	frame->value = NULL;
+}
+
+BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
+{
+	struct baton__frame *frame = baton__self->top;
+	int error;
+
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: detach in the task's function");
+	error = check(frame, token, flags);
+	if (error)
+		return error;
+	bind(frame, token, flags);
+	if (flags & BATON_DETACH_HOLD)
+		baton__shelve(frame->resource);
+	return 0;
+}
+
+BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flags,
+                                     uint64_t timeout_ns, struct baton_deadline *deadline)
+{
+	struct baton__frame *frame = baton__self->top;
+	struct baton_resource *resource;
+	int error;
+
+	BATON_REQUIRE(frame && frame->resource,
+	              "this thread runs no task: detach in the task's function");
+	resource = frame->resource;
+	if (!frame->future)
+		return -EINVAL;
+	error = check(frame, token, flags);
+	if (error)
+		return error;
+	bind(frame, token, flags);
+	if (flags & BATON_DETACH_HOLD)
+		baton__shelve(resource);
+	error = baton__deadline_arm(deadline, token, timeout_ns);
+	if (!error)
+		return 0;
+	unbind(frame, token);
+	if (flags & BATON_DETACH_HOLD)
+		baton__shelve_undo(resource);
+	return error;
+}
+
+int baton__token_decide(struct baton_detached *token)
+{
+	uint32_t state = load_relaxed(&token->_state);
+
+	if (!(state & BATON__TOKEN_OUTSTANDING))
+		return -EINVAL;
+	/* Relaxed: who decides goes on alone; the token came to it from who has detached.
+	 * A loop, though nothing else of the word changes: it ends with the other's decision. */
+	do {
+		if (state & BATON__TOKEN_DECIDED)
+			return -EALREADY;
+	} while (!cas_relaxed(&token->_state, &state, state | BATON__TOKEN_DECIDED));
+	return 0;
+}
+
+void baton__token_finish(struct baton_detached *token)
+{
+	struct baton_resource *resource = token->_resource;
+	struct baton_window *window = token->_window;
+	struct baton_future *future = token->_future;
+	/* Relaxed: decided, it changes no more. */
+	uint32_t state = load_relaxed(&token->_state);
+	int status = token->_status;
+
+	if (future) /* The last touch of the token, too, which may be gone now. */
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, token->_value, NULL);
+	if (window)
+		baton__window_finished(window);
+	if (state & BATON__TOKEN_HOLD)
+		baton__unshelve(resource, false); /* last touch, unless it is counted */
+	if (state & BATON__TOKEN_COUNTED)
+		baton__visit_end(resource); /* last touch */
+}
+
+BATON_EXPORT int baton_detached_complete(struct baton_detached *token, int status, void *value)
+{
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+		error = baton__thread_attach();
+	if (!error)
+		error = baton__token_decide(token);
+	if (error)
+		return error;
+	token->_status = status;
+	token->_value = value;
+	if (token->_deadline)
+		baton__deadline_end(token->_deadline);
+	else
+		baton__token_finish(token);
+	return 0;
+}
+
+BATON_EXPORT bool baton_detached_cancel_requested(const struct baton_detached *token)
+{
+	/* Relaxed: a hint; nothing is read because of it. */
+	return token->_future && load_relaxed(&token->_future->_state) & BATON__FUTURE_STOP;
+}

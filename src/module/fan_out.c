@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fan-outs: one block with a header and all items; each item a task with a future of its own, so
+ * that a waiter can help its resource, and a cancel_pending is seen; one promise for all.
+ *
+ * Invariants:
+ * FO1 `left` counts items that are not over, and the submitter until it has submitted them all. An
+ *     item is counted down by the continuation of its future, which nobody touches any more then:
+ *     whoever comes to 0 may therefore have everything freed. Those that the submitter has run
+ *     itself it counts down together, in the end.
+ * FO2 `references` are those from outside, and one of the countdown's. The last one frees; so the
+ *     block is there until every item is over and the promise is complete.
+ * FO3 The continuation is in the future before it is submitted, so that no then() is needed, and
+ *     nobody else ever cancels or chains an item's future.
+ *
+ * Linearisation points: an item is over with the step that makes its future final; all are with the
+ * last decrement of `left`. Progress: no step waits for another thread's.
+ */
+#include "core/resource.h"
+
+#include <baton/fan_out.h>
+
+#include "base/atomic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct item {
+	struct baton_task task;
+	struct baton_future future;
+	/* _target: the resource; NULL: the function was not run. _subject: the fan-out. */
+	struct baton_continuation continuation;
+};
+
+struct baton_fan_out {
+	struct baton_future promise;
+	struct baton_fan_out_options options;
+	size_t count;
+	uint64_t first; /* index << 32 | status of the first that failed; 0: none */
+	uint32_t stop;  /* what has not started is not to run */
+	uint32_t references;
+	uint32_t left; /* FO1 */
+	uint32_t failed;
+	uint32_t cancelled;
+	struct item items[];
+};
+
+_Static_assert(BATON_FAN_OUT_MAX < INT32_MAX + 1LL, "an index and 1 fit 32 bits");
+
+BATON_EXPORT struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out)
+{
+	/* Relaxed: the caller has a reference, so nobody frees it meanwhile. */
+	(void)add_relaxed(&fan_out->references, 1);
+	return fan_out;
+}
+
+BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
+{
+	uint32_t before;
+
+	/* [FO2] release: our use of it; pairs with [FO2] in the last one's unref */
+	before = sub_acq_rel(&fan_out->references, 1);
+	BATON_REQUIRE(before > 0, "there is no reference left: one unref too many");
+	/* [FO2] acquire, by the same operation: the others' use; pairs with [FO2] in their unref */
+	if (before == 1)
+		free(fan_out);
+}
+
+/* Is it cancelled, or has an item failed and that is the same? */
+static bool stopped(struct baton_fan_out *fan_out)
+{
+	/* [FO3] acquire: `first` has the failure; pairs with [FO3] in failed */
+	return load_acquire(&fan_out->stop) ||
+	       baton_future_poll(&fan_out->promise) == BATON_CANCELLED;
+}
+
+/* So many are over: items, or the submitter, which has submitted all. */
+static void count_down(struct baton_fan_out *fan_out, uint32_t over)
+{
+	int status;
+
+	/* [FO1] release: the item; pairs with [FO1] in the last one's count_down */
+	if (sub_acq_rel(&fan_out->left, over) != over)
+		return;
+	/* [FO1] acquire, by the same operation: all items; pairs with [FO1] in their count_down */
+	status = baton_fan_out_status(fan_out, NULL);
+	/* Cancelled by the user it is complete already. */
+	(void)baton_future_complete(&fan_out->promise, status, fan_out);
+	baton_fan_out_unref(fan_out); /* last touch */
+}
+
+/* What became of the first that is not done. */
+static void record(struct baton_fan_out *fan_out, const struct item *item, int status)
+{
+	uint64_t index = (uint64_t)(item - fan_out->items);
+	uint64_t none = 0;
+
+	/* Relaxed: published by the countdown. */
+	(void)cas_relaxed(&fan_out->first, &none, index << 32 | (uint32_t)status);
+}
+
+/* It is recorded before others are cancelled because of it, and record that. */
+static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
+{
+	record(fan_out, item, status);
+	if (fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_FAILURE)
+		/* [FO3] release: `first`; pairs with [FO3] in stopped */
+		store_release(&fan_out->stop, 1);
+}
+
+/* An item's future is complete: see FO1. */
+static void item_over(struct baton_continuation *continuation)
+{
+	struct baton_fan_out *fan_out = (struct baton_fan_out *)continuation->_subject;
+	struct item *item = baton_container_of(continuation, struct item, continuation);
+	bool cancelled = baton_future_poll(&item->future) == BATON_CANCELLED;
+	int status = baton_future_status(&item->future);
+
+	if (status) {
+		/* Without the function, too: drain hooks may have failed. */
+		if (cancelled)
+			record(fan_out, item, status);
+		else
+			failed(fan_out, item, status);
+		/* Relaxed: as in record. */
+		(void)add_relaxed(continuation->_target && !cancelled ? &fan_out->failed
+		                                                      : &fan_out->cancelled,
+		                  1);
+	}
+	count_down(fan_out, 1);
+}
+
+static int call_fn(struct baton_fan_out *fan_out, struct item *item)
+{
+	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
+	int status = fan_out->options.fn(resource, fan_out->options.arg,
+	                                 (size_t)(item - fan_out->items));
+
+	if (status)
+		failed(fan_out, item, status);
+	return status;
+}
+
+static int run_item(struct baton_task *task)
+{
+	struct item *item = baton_container_of(task, struct item, task);
+	struct baton_fan_out *fan_out = (struct baton_fan_out *)item->continuation._subject;
+
+	if (!stopped(fan_out))
+		return call_fn(fan_out, item);
+	item->continuation._target = NULL;
+	return -ECANCELED;
+}
+
+/* One item, whose resource the submitter has found idle; counts those that it need not fire. */
+struct here {
+	struct item *item;
+	uint32_t over;
+};
+
+/* Under the baton. Mostly nobody has seen the future: one step, instead of claim and finish. */
+static void *run_here(void *argument)
+{
+	struct here *here = argument;
+	struct item *item = here->item;
+	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
+	uint32_t untouched = BATON__FUTURE_CHAINED;
+	int status;
+
+	/* So that who waits for it in the function learns that it holds the resource. Relaxed: who
+	 * has the fan-out knows the resources as they were before. */
+	store_relaxed(&item->future._resource, resource);
+	status = call_fn((struct baton_fan_out *)item->continuation._subject, item);
+	/* [F1] release: all that the function did; pairs with [F1] in baton__future_final */
+	if (!status && cas_release(&item->future._state, &untouched, BATON__FUTURE_DONE))
+		here->over++;
+	else
+		baton__future_finish(&item->future,
+		                     status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE, status,
+		                     NULL, &resource->_job._turn);
+	return NULL;
+}
+
+static struct baton_fan_out *create(struct baton_resource *const *resources, size_t count,
+                                    const struct baton_fan_out_options *options)
+{
+	struct baton_fan_out *fan_out =
+		calloc(1, sizeof(*fan_out) + count * sizeof(fan_out->items[0]));
+
+	if (!fan_out)
+		return NULL;
+	baton_promise_init(&fan_out->promise);
+	fan_out->options = *options;
+	fan_out->count = count;
+	fan_out->references = 1; /* the countdown's */
+	fan_out->left = (uint32_t)count + 1;
+	for (size_t i = 0; i < count; i++) {
+		struct item *item = &fan_out->items[i];
+
+		baton_task_init(&item->task, run_item, &item->future);
+		item->continuation =
+			(struct baton_continuation){NULL, item_over, resources[i], fan_out};
+		/* unshared, both: nobody else has seen it yet */
+		item->future._state = BATON__FUTURE_CHAINED;
+		item->future._continuations = &item->continuation;
+	}
+	return fan_out;
+}
+
+/* Submits one item, or ends it: then no runner has it, and its future is fresh or unbound again. */
+static void begin(struct baton_fan_out *fan_out, struct here *here)
+{
+	struct item *item = here->item;
+	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
+	bool later = fan_out->options.flags & BATON_FAN_OUT_LATER;
+	int error;
+
+	if (stopped(fan_out)) {
+		baton__future_finish(&item->future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     NULL);
+		return;
+	}
+	/* With drain hooks it is over when its batch has ended. */
+	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
+	    !baton_try_call(resource, run_here, here, NULL))
+		return;
+	error = baton__submit(resource, &item->task,
+	                      later ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER
+	                            : BATON__SUBMIT_NO_WAIT);
+	if (!error)
+		return;
+	failed(fan_out, item, error);
+	baton__future_finish(&item->future, BATON__FUTURE_FAILED, error, NULL, NULL);
+}
+
+BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
+                                      const struct baton_fan_out_options *options,
+                                      struct baton_fan_out **result)
+{
+	struct baton_fan_out *fan_out;
+	struct here here = {NULL, 0};
+	int error;
+
+	if (count > BATON_FAN_OUT_MAX)
+		return -EINVAL;
+	error = baton__thread_attach();
+	if (error)
+		return error;
+	fan_out = create(resources, count, options);
+	if (!fan_out)
+		return -ENOMEM;
+	if (result) {
+		fan_out->references = 2; /* unshared: nobody else has seen it yet */
+		*result = fan_out;
+	}
+	for (size_t i = 0; i < count; i++) {
+		here.item = &fan_out->items[i];
+		begin(fan_out, &here);
+	}
+	count_down(fan_out, here.over + 1); /* last touch, but for the caller's reference */
+	return 0;
+}
+
+BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline)
+{
+	/* The last one first: the others are mostly over when it is, so that this sleeps once. Each
+	 * wait helps with that item's resource, which is why it is not the promise that is waited
+	 * for. */
+	for (size_t i = fan_out->count; i > 0; i--) {
+		int error = baton_future_wait_until(&fan_out->items[i - 1].future, deadline);
+
+		if (error)
+			return error;
+	}
+	/* Ended by those who are about to count down, and the submitter. */
+	return baton_future_wait_until(&fan_out->promise, deadline);
+}
+
+BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out)
+{
+	return &fan_out->promise;
+}
+
+BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index)
+{
+	/* Relaxed: who has seen the end has all of it by [FO1] and the promise. */
+	uint64_t first = load_relaxed(&fan_out->first);
+
+	if (first && index)
+		*index = (size_t)(first >> 32);
+	return (int32_t)(uint32_t)first;
+}
+
+BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index)
+{
+	BATON_REQUIRE(index < fan_out->count, "there is no such item");
+	return baton_future_status(&fan_out->items[index].future);
+}
+
+BATON_EXPORT void baton_fan_out_counts(const struct baton_fan_out *fan_out,
+                                       struct baton_fan_out_counts *counts)
+{
+	/* Relaxed, all: as in status. The submitter's own is not an item's. */
+	uint32_t left = load_relaxed(&fan_out->left);
+
+	counts->count = fan_out->count;
+	counts->left = left > fan_out->count ? fan_out->count : left;
+	counts->failed = load_relaxed(&fan_out->failed);
+	counts->cancelled = load_relaxed(&fan_out->cancelled);
+}
+
+BATON_EXPORT int baton_fan_out_cancel(struct baton_fan_out *fan_out)
+{
+	uint32_t running = 0;
+
+	if (baton_future_complete_p(&fan_out->promise))
+		return -EALREADY;
+	/* Relaxed: there is nothing to record. Linearisation point. */
+	return cas_relaxed(&fan_out->stop, &running, 1) ? 0 : -EALREADY;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quiescing: several resources suspended, one after the other in the order of their addresses, each
+ * in effect before the next is asked for. As with locks, that order lets no two sets wait for each
+ * other.
+ *
+ * Q1 Before the wait for resource i those before i have been suspended, those after it not been
+ *    touched.
+ */
+#include <baton/suspend.h>
+
+#include "base/futex.h"
+#include "core/resource.h"
+
+#include <errno.h>
+
+static uintptr_t key(const struct baton_suspension *suspension)
+{
+	return (uintptr_t)suspension->_resource;
+}
+
+/* Puts the suspension `at` into its place in the heap of `count`, largest on top. */
+static void sift(struct baton_suspension *heap, size_t at, size_t count)
+{
+	while (2 * at + 1 < count) {
+		size_t child = 2 * at + 1;
+		struct baton_suspension moved = heap[at];
+
+		if (child + 1 < count && key(&heap[child]) < key(&heap[child + 1]))
+			child++;
+		if (key(&heap[at]) >= key(&heap[child]))
+			return;
+		heap[at] = heap[child];
+		heap[child] = moved;
+		at = child;
+	}
+}
+
+/* By address of resource, smallest first. In place: qsort may allocate. */
+static void sort(struct baton_suspension *suspensions, size_t count)
+{
+	for (size_t i = count / 2; i > 0; i--)
+		sift(suspensions, i - 1, count);
+	for (size_t i = count; i > 1; i--) {
+		struct baton_suspension last = suspensions[i - 1];
+
+		suspensions[i - 1] = suspensions[0];
+		suspensions[0] = last;
+		sift(suspensions, 0, i - 1);
+	}
+}
+
+/* Resumes; none of their tasks runs here before the last of them is resumed. */
+static void resume_all(struct baton_suspension *suspensions, size_t count)
+{
+	struct baton__frame frame;
+
+	/* A frame without a resource: what no executor takes is deferred. */
+	baton__frame_push(&frame, NULL);
+	for (size_t i = 0; i < count; i++)
+		if (suspensions[i]._resource)
+			(void)baton_resource_resume_later(&suspensions[i]);
+	baton__frame_pop(&frame);
+	baton__deferred_check(baton__self);
+}
+
+BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t count,
+                               struct baton_suspension *suspensions,
+                               const struct timespec *deadline)
+{
+	struct baton_resource *before = NULL;
+	int error = baton__thread_attach();
+	size_t done = 0;
+
+	if (error)
+		return error;
+	if (!baton__deadline_valid(deadline))
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++)
+		if (deadline ? baton__thread_holds_in_help(baton__self, resources[i])
+		             : baton__thread_holds(baton__self, resources[i]))
+			return -EDEADLK;
+	for (size_t i = 0; i < count; i++)
+		suspensions[i] = (struct baton_suspension){resources[i], NULL};
+	sort(suspensions, count);
+	for (; !error && done < count; done++) {
+		struct baton_resource *resource = suspensions[done]._resource;
+
+		suspensions[done]._resource = NULL;
+		if (resource == before)
+			continue;
+		before = resource;
+		error = baton_resource_suspend(resource, &suspensions[done]);
+		if (!error)
+			error = baton_suspension_wait(&suspensions[done], deadline);
+	}
+	if (!error)
+		return 0;
+	resume_all(suspensions, done);
+	for (; done < count; done++)
+		suspensions[done]._resource = NULL; /* was not reached */
+	return error;
+}
+
+BATON_EXPORT int baton_quiesce_end(struct baton_suspension *suspensions, size_t count)
+{
+	int error = baton__thread_attach();
+
+	if (!error)
+		resume_all(suspensions, count);
+	return error;
+}

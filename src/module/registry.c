@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 7: the registry of named resources: a set (nameset.h) that any thread probes in an epoch
+ * section, and that the tasks of one resource change.
+ *
+ * `_references` of an entry: the count in its low bits, and REMOVED. Whoever holds a reference may
+ * raise the count; who has found the entry in the set may raise it from anything but 0, and not
+ * once it is REMOVED. 0 is final, and so is REMOVED.
+ *
+ * The end: the release that brings the count to 0 kicks the registry's resource with `_end` (end),
+ * which takes the entry out of the set and closes its resource; the finaliser of that (finalise)
+ * calls deinit and kicks again (bury), and the limbo frees. Each step is the last touch of the one
+ * before. The memory of `_end` is the running step's own, hence free for the next step. A step is a
+ * kick and no task (kick.h), so that nothing can cancel, refuse or drop it: a cancel_pending, the
+ * shutdown of the executor and a failing batch_begin leave kicks alone. baton_registry_destroy()
+ * closes the registry's resource after the last kick has run.
+ *
+ * Invariants:
+ * Y1 Under the registry's baton: at most one entry of a name is linked; an entry is linked from its
+ *    creation until its end, or until a new one of its name replaces it (it is dead or removed).
+ * Y2 What is unlinked is freed by the limbo only, hence not while a section that may have found it
+ *    lasts; who is under the registry's baton needs no section.
+ * Y3 `alive` counts the entries whose end has not been reached, `objects` those not yet buried.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <baton/future.h>
+#include <baton/registry.h>
+
+#include "base/atomic.h"
+#include "core/kick.h"
+#include "module/nameset.h"
+#include "base/platform.h"
+#include "thread/thread.h"
+
+#define REMOVED ((uint64_t)1 << 63)
+#define COUNT (REMOVED - 1)
+
+_Static_assert(sizeof(struct baton_registry_entry) == 128, "as registry.h says");
+
+struct baton_registry {
+	struct baton_resource resource;
+	struct baton_registry_options options;
+	struct baton__nameset names;
+	/* Under the baton. */
+	size_t alive;
+	size_t objects;
+	bool ending;
+	struct baton_future ended; /* a promise: `ending`, and no object is left */
+};
+
+/* What is asked for, and by whom: on the asker's stack. */
+struct request {
+	struct baton_registry *registry;
+	struct baton_registry_entry key; /* the name only */
+	struct baton_registry_entry *entry;
+	int error;
+};
+
+static int request_init(struct request *request, struct baton_registry *registry, const void *name,
+                        size_t length)
+{
+	request->registry = registry;
+	return baton__nameset_key(&registry->names, &request->key, name, length) ? 0
+	                                                                         : -ENAMETOOLONG;
+}
+
+/* ---- References ---- */
+
+/* A reference on an entry that was found in the set. False: it is dead, or removed. */
+static bool take(struct baton_registry_entry *entry)
+{
+	uint64_t found = load_relaxed(&entry->_references);
+
+	/* Ends: each failure is somebody's progress. */
+	do {
+		if (!(found & COUNT) || (found & REMOVED))
+			return false;
+		/* Relaxed: [Y1] has brought what init did. Linearisation point of a look-up. */
+	} while (!cas_relaxed(&entry->_references, &found, found + 1));
+	return true;
+}
+
+static void go_on(struct baton_registry_entry *entry, baton_task_fn step)
+{
+	baton_task_init(&entry->_end, step, NULL);
+	baton__kick_open(&entry->_registry->resource, &entry->_end); /* last touch */
+}
+
+/* ---- Changes: under the registry's baton ---- */
+
+static void unlink_entry(struct baton_registry *registry, struct baton_registry_entry *entry)
+{
+	if (entry->_linked)
+		baton__nameset_remove(&registry->names, entry);
+	entry->_linked = false;
+}
+
+static void reclaim(struct baton_retired *retired)
+{
+	free(baton_container_of(retired, struct baton_registry_entry, _retired));
+}
+
+static int bury(struct baton_task *task)
+{
+	struct baton_registry_entry *entry =
+		baton_container_of(task, struct baton_registry_entry, _end);
+	struct baton_registry *registry = entry->_registry;
+
+	baton_limbo_retire(registry->names.limbo, &entry->_retired, reclaim);
+	baton__nameset_tidy(&registry->names);
+	if (--registry->objects == 0 && registry->ending)
+		(void)baton_future_complete(&registry->ended, 0, NULL);
+	return 0;
+}
+
+static int finalise(struct baton_task *task)
+{
+	struct baton_registry_entry *entry =
+		baton_container_of(task, struct baton_registry_entry, _end);
+	const struct baton_registry_options *options = &entry->_registry->options;
+
+	if (options->deinit)
+		options->deinit(entry, options->arg);
+	go_on(entry, bury);
+	return 0;
+}
+
+static int end(struct baton_task *task)
+{
+	struct baton_registry_entry *entry =
+		baton_container_of(task, struct baton_registry_entry, _end);
+	int error;
+
+	entry->_registry->alive--;
+	unlink_entry(entry->_registry, entry);
+	baton_task_init(&entry->_end, finalise, NULL);
+	error = baton_resource_close_then(&entry->resource, &entry->_end); /* last touch */
+	if (BATON_UNLIKELY(error))
+		BATON_MISUSE_OF("baton_resource_close_then", entry->resource._name,
+		                "is a registry's object, whose finaliser is the registry's");
+	return 0;
+}
+
+static struct baton_registry_entry *allocate(const struct request *request)
+{
+	struct baton_registry *registry = request->registry;
+	const struct baton_registry_options *options = &registry->options;
+	const size_t length = request->key._length;
+	struct baton_registry_entry *entry = calloc(1, options->object_size + length);
+	char *name;
+
+	if (!entry)
+		return NULL;
+	name = (char *)entry + options->object_size;
+	memcpy(name, request->key._name, length);
+	entry->_name = name;
+	entry->_length = (uint32_t)length;
+	entry->_references = 1; /* unshared: nobody can find it yet */
+	entry->_linked = true;
+	entry->_registry = registry;
+	baton_resource_init(&entry->resource, NULL, NULL, options->object_config, NULL);
+	return entry;
+}
+
+static int make(struct request *request)
+{
+	struct baton_registry *registry = request->registry;
+	const struct baton_registry_options *options = &registry->options;
+	struct baton_registry_entry *entry = allocate(request);
+	int error = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	if (options->init)
+		error = options->init(entry, options->arg);
+	if (!error && !baton__nameset_add(&registry->names, entry, &request->key)) {
+		error = -ENOMEM;
+		if (options->deinit)
+			options->deinit(entry, options->arg);
+	}
+	if (error) {
+		free(entry);
+		return error;
+	}
+	registry->alive++;
+	registry->objects++;
+	baton__nameset_tidy(&registry->names);
+	request->entry = entry;
+	return 0;
+}
+
+static void *get_or_make(void *arg)
+{
+	struct request *request = arg;
+	struct baton_registry_entry *entry =
+		baton__nameset_find(&request->registry->names, &request->key);
+
+	request->error = 0;
+	if (entry && take(entry)) {
+		request->entry = entry;
+		return NULL;
+	}
+	if (entry)
+		unlink_entry(request->registry, entry);
+	request->error = make(request);
+	return NULL;
+}
+
+/* ---- API ---- */
+
+static int find(struct request *request)
+{
+	struct baton_registry_entry *entry;
+	int error = baton_epoch_enter();
+
+	if (error)
+		return error;
+	entry = baton__nameset_find(&request->registry->names, &request->key);
+	if (entry && take(entry))
+		request->entry = entry;
+	else
+		error = -ENOENT;
+	baton_epoch_leave();
+	return error;
+}
+
+BATON_EXPORT int baton_registry_find(struct baton_registry *registry, const void *name,
+                                     size_t length, struct baton_registry_entry **entry)
+{
+	struct request request;
+	int error = request_init(&request, registry, name, length);
+
+	if (!error)
+		error = find(&request);
+	if (!error)
+		*entry = request.entry;
+	return error;
+}
+
+BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const void *name,
+                                        size_t length, struct baton_registry_entry **entry)
+{
+	struct request request;
+	int error = request_init(&request, registry, name, length);
+
+	if (!error)
+		error = find(&request);
+	if (error == -ENOENT) {
+		error = 0;
+		if (baton_held(&registry->resource))
+			(void)get_or_make(&request);
+		else
+			error = baton_call(&registry->resource, get_or_make, &request, NULL);
+		if (!error)
+			error = request.error;
+	}
+	if (!error)
+		*entry = request.entry;
+	return error;
+}
+
+BATON_EXPORT void baton_registry_reference(struct baton_registry_entry *entry)
+{
+	/* Relaxed: the caller holds one, so nothing ends. */
+	uint64_t found = add_relaxed(&entry->_references, 1);
+
+	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	                 "has no reference left: only its holder adds one");
+}
+
+BATON_EXPORT int baton_registry_release(struct baton_registry_entry *entry)
+{
+	int error = baton__thread_attach();
+	uint64_t found;
+
+	if (error)
+		return error;
+	/* [Y2] release: what we did with it; pairs with [Y2] below, on the thread that ends it */
+	found = sub_acq_rel(&entry->_references, 1);
+	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	                 "has no reference left: it was released once too often");
+	/* [Y2] acquire: by the same operation, what all others did; pairs with [Y2] above */
+	if ((found & COUNT) == 1)
+		go_on(entry, end);
+	return 0;
+}
+
+BATON_EXPORT int baton_registry_remove(struct baton_registry_entry *entry)
+{
+	/* Linearisation point. Relaxed would do: only who sets the bit is told so. */
+	return or_acq_rel(&entry->_references, REMOVED) & REMOVED ? -EALREADY : 0;
+}
+
+BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit,
+                                     void *arg)
+{
+	ck_hs_iterator_t iterator = CK_HS_ITERATOR_INITIALIZER;
+	struct baton_registry_entry *entry;
+	bool more = true;
+	int error = baton_epoch_enter();
+
+	if (error)
+		return error;
+	/* Ends: with the set that it begins with. */
+	while (more && (entry = baton__nameset_next(&registry->names, &iterator))) {
+		if (!take(entry))
+			continue;
+		more = visit(entry, arg);
+		error = baton_registry_release(entry);
+		BATON_ASSERT(!error); /* the thread has its record */
+	}
+	baton_epoch_leave();
+	return 0;
+}
+
+BATON_EXPORT struct baton_resource *baton_registry_resource(struct baton_registry *registry)
+{
+	return &registry->resource;
+}
+
+BATON_EXPORT const void *baton_registry_name(const struct baton_registry_entry *entry,
+                                             size_t *length)
+{
+	*length = entry->_length;
+	return entry->_name;
+}
+
+BATON_EXPORT size_t baton_registry_count(const struct baton_registry *registry)
+{
+	return load_relaxed(&registry->names.count); /* about */
+}
+
+BATON_EXPORT int baton_registry_create(const struct baton_registry_options *options,
+                                       struct baton_registry **registry)
+{
+	struct baton_registry *created;
+	int error;
+
+	if (options->object_size < sizeof(struct baton_registry_entry) ||
+	    (options->config && options->config->capture_limit == 0))
+		return -EINVAL;
+	created = calloc(1, sizeof(*created));
+	if (!created)
+		return -ENOMEM;
+	created->options = *options;
+	baton_resource_init(&created->resource, created, "registry", options->config,
+	                    options->stats);
+	baton_promise_init(&created->ended);
+	error = baton__nameset_init(&created->names, options->seed);
+	if (error) {
+		free(created);
+		return error;
+	}
+	*registry = created;
+	return 0;
+}
+
+static void *begin_end(void *arg)
+{
+	struct baton_registry *registry = arg;
+
+	if (BATON_UNLIKELY(registry->alive))
+		BATON_MISUSE("baton_registry_destroy",
+		             "somebody holds a reference to an object: release it first");
+	registry->ending = true;
+	if (registry->objects == 0)
+		(void)baton_future_complete(&registry->ended, 0, NULL);
+	return NULL;
+}
+
+BATON_EXPORT int baton_registry_destroy(struct baton_registry *registry)
+{
+	int error = baton_call(&registry->resource, begin_end, registry, NULL);
+
+	if (error)
+		return error;
+	error = baton_future_wait(&registry->ended);
+	if (!error)
+		error = baton_resource_close(&registry->resource);
+	if (!error)
+		error = baton_resource_await(&registry->resource, NULL);
+	BATON_ASSERT(!error);
+	baton_resource_deinit(&registry->resource);
+	baton__nameset_deinit(&registry->names);
+	free(registry);
+	return 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Undo logs: a list of compensations on the stack of the task that fills it.
+ *
+ * Invariants:
+ * UN1 A log is touched by one thread, while that holds the baton of the resource at which the log
+ *     began. Nothing here is shared, so nothing is atomic.
+ * UN2 A compensation is out of the list before it is called: it may free itself, and is not called
+ *     twice.
+ * UN3 Those of the library's making are freed once: when called, or when the log ends.
+ */
+#include "core/resource.h"
+
+#include <baton/undo.h>
+
+#include "thread/node.h"
+
+#include <errno.h>
+
+/* A compensation of baton_undo_log_add's. */
+struct call {
+	struct baton_undo undo;
+	baton_undo_call_fn fn;
+	void *arg;
+};
+
+_Static_assert(sizeof(struct call) <= BATON__NODE_BODY_SIZE, "fits a node");
+
+static void require_usable(const struct baton_undo_log *log, const char *function)
+{
+	if (BATON_UNLIKELY(!baton__thread_holds(baton__self, log->_resource)))
+		BATON_MISUSE_OF(
+			function, log->_resource->_name,
+			"is not held by this thread: a log is used in the task that began it");
+	if (BATON_UNLIKELY(log->_undoing))
+		BATON_MISUSE_OF(function, log->_resource->_name,
+		                "is being undone: an undo function leaves the log alone");
+}
+
+BATON_EXPORT void baton_undo_log_begin(struct baton_undo_log *log)
+{
+	struct baton_resource *resource = baton_current();
+
+	BATON_REQUIRE(resource, "this thread runs no task: begin the log in a task's function");
+	*log = (struct baton_undo_log){NULL, resource, 0, false};
+}
+
+BATON_EXPORT void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo,
+                                      baton_undo_fn fn)
+{
+	require_usable(log, __func__);
+	*undo = (struct baton_undo){log->_newest, fn};
+	log->_newest = undo;
+}
+
+static int run_call(struct baton_undo *undo)
+{
+	struct call *call = baton_container_of(undo, struct call, undo);
+	baton_undo_call_fn fn = call->fn;
+	void *arg = call->arg;
+
+	baton__node_free(call);
+	return fn(arg);
+}
+
+BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg)
+{
+	struct call *call;
+
+	require_usable(log, __func__);
+	call = baton__node_alloc();
+	if (!call)
+		return -ENOMEM;
+	call->fn = fn;
+	call->arg = arg;
+	baton_undo_log_push(log, &call->undo, run_call);
+	return 0;
+}
+
+/* Runs what is newer than `mark`, newest first; what the first to fail has returned. */
+static int undo_to(struct baton_undo_log *log, const struct baton_undo *mark)
+{
+	int failure = 0;
+
+	log->_undoing = true;
+	while (log->_newest != mark) {
+		struct baton_undo *undo = log->_newest;
+		int status;
+
+		log->_newest = undo->_older;
+		status = undo->_fn(undo); /* last touch */
+		if (status && !failure)
+			failure = status;
+	}
+	log->_undoing = false;
+	if (failure && !log->_failure)
+		log->_failure = failure;
+	return failure;
+}
+
+/* Nothing is to be undone: only the library's own have to be given back. */
+static void forget(struct baton_undo_log *log)
+{
+	struct baton_undo *undo = log->_newest;
+
+	log->_newest = NULL;
+	while (undo) {
+		struct baton_undo *older = undo->_older;
+
+		if (undo->_fn == run_call)
+			baton__node_free(baton_container_of(undo, struct call, undo));
+		undo = older;
+	}
+}
+
+BATON_EXPORT int baton_undo_log_end(struct baton_undo_log *log, int status)
+{
+	require_usable(log, __func__);
+	if (status)
+		(void)undo_to(log, NULL);
+	else
+		forget(log);
+	return log->_failure ? -ENOTRECOVERABLE : status;
+}
+
+BATON_EXPORT int baton_undo_log_failure(const struct baton_undo_log *log)
+{
+	return log->_failure;
+}
+
+BATON_EXPORT struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log)
+{
+	struct baton_undo_mark mark = {log->_newest};
+
+	require_usable(log, __func__);
+	return mark;
+}
+
+/* Is the mark still in the log? Bounded by what is to be undone. */
+static bool good(const struct baton_undo_log *log, struct baton_undo_mark mark)
+{
+	const struct baton_undo *undo = log->_newest;
+
+	while (undo && undo != mark._newest)
+		undo = undo->_older;
+	return undo == mark._newest;
+}
+
+BATON_EXPORT int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark)
+{
+	require_usable(log, __func__);
+	BATON_REQUIRE_OF(
+		good(log, mark), log->_resource->_name,
+		"has nothing at that mark: it was rolled back before, or is another log's");
+	return undo_to(log, mark._newest);
+}
+
+BATON_EXPORT int baton_undoable_run(struct baton_task *task)
+{
+	struct baton_undoable *undoable = baton_container_of(task, struct baton_undoable, task);
+	struct baton_undo_log log;
+	int status;
+
+	baton_undo_log_begin(&log);
+	status = baton_undo_log_end(&log, undoable->_fn(undoable, &log)); /* last touch of it */
+	if (status)
+		baton_set_result(NULL);
+	return status;
+}
+
+BATON_EXPORT void baton_undoable_init(struct baton_undoable *undoable, baton_undoable_fn fn,
+                                      struct baton_future *future)
+{
+	*undoable = (struct baton_undoable)BATON_UNDOABLE_INIT(fn, future);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows: windowed tasks that find no room wait in a list of the window's; who makes room while
+ * some wait sends a kick, which lets the next ones start.
+ *
+ * _word: IDLE 0; or WAITING, and then perhaps KICKED (the kick is on its way: one at a time), with
+ *   CANCEL, SWEEP: what it is to do besides.
+ *   IDLE -> WAITING            the holder, with a task in the list
+ *   WAITING -> KICKED          any thread, which then pushes the kick
+ *   any -> WAITING             the kick, on its arrival
+ *   WAITING -> IDLE            the kick, with an empty list
+ *
+ * Invariants:
+ * X1 The list, _entered, _started, _visiting are touched under the baton alone (readers: hints).
+ * X2 _started - _finished places are taken: by tasks that the kick has admitted, by the running
+ *    one, by those detached. Each of them adds one to _finished, once. A place is taken only while
+ *    fewer than the limit are.
+ * X3 Tasks in the list: then WAITING, and if there is room, KICKED. Who makes room (adds to
+ *    _finished, raises _limit) looks at _word afterwards; who has set WAITING looks for room
+ *    afterwards. All seq_cst ([X1]): one of the two sees the other.
+ * X4 While tasks are in the list the window holds a visit of the resource's. Others who kick hold a
+ *    token's visit, or one of their own, or the baton.
+ */
+#include <baton/window.h>
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "module/detach.h"
+#include "core/kick.h"
+#include "core/resource.h"
+
+#include <errno.h>
+
+#define IDLE 0U
+#define WAITING 1U
+#define KICKED 2U
+#define CANCEL 4U
+#define SWEEP 8U
+
+static struct baton_windowed *windowed_of(struct baton_task *task)
+{
+	return baton_container_of(task, struct baton_windowed, task);
+}
+
+static int kick_run(struct baton_task *kick);
+
+BATON_EXPORT void baton_window_init(struct baton_window *window, struct baton_resource *resource,
+                                    uint32_t limit)
+{
+	*window = (struct baton_window)BATON_WINDOW_INIT(resource, limit);
+}
+
+BATON_EXPORT void baton_window_deinit(struct baton_window *window)
+{
+	BATON_REQUIRE_OF(!window->_first, window->_resource->_name,
+	                 "has tasks that wait in the window: cancel the window, or let them run");
+	/* Relaxed: nobody uses it any more. */
+	BATON_REQUIRE_OF(load_relaxed(&window->_started) == load_relaxed(&window->_finished),
+	                 window->_resource->_name,
+	                 "has tasks of the window in flight: complete their tokens first");
+	BATON_REQUIRE_OF(load_relaxed(&window->_word) == IDLE, window->_resource->_name,
+	                 "has yet to look at the window: close and await it first");
+}
+
+BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
+                                      baton_task_fn fn, struct baton_future *future)
+{
+	*windowed = (struct baton_windowed){
+		.task = BATON_TASK_INIT(baton__windowed_run, future),
+		.token = BATON_DETACHED_INIT,
+		._window = window,
+		._fn = fn,
+	};
+	windowed->token._window = window;
+}
+
+/* ---- Room ---- */
+
+static bool room(struct baton_window *window)
+{
+	/* [X1] seq_cst: after WAITING was set; pairs with [X1] in make_room, set_limit */
+	uint32_t finished = load_seq_cst(&window->_finished);
+
+	return load_relaxed(&window->_started) - finished < load_seq_cst(&window->_limit);
+}
+
+/* Has the kick come, and do `flags` besides, if any task waits. */
+static void kick(struct baton_window *window, uint32_t flags)
+{
+	/* [X1] seq_cst: after room was made; pairs with [X1] in keep, kick_run */
+	uint32_t word = load_seq_cst(&window->_word);
+
+	/* Ends: each failure is another one that kicks, or the kick's arrival. */
+	do {
+		/* The kick that is on its way sees what we did. */
+		if (word == IDLE || (word & (KICKED | flags)) == (KICKED | flags))
+			return;
+	} while (!cas_seq_cst(&window->_word, &word, word | KICKED | flags));
+	if (word & KICKED)
+		return;
+	window->_kick._run = kick_run;
+	baton__kick(window->_resource, &window->_kick);
+}
+
+void baton__window_finished(struct baton_window *window)
+{
+	/* [X1] seq_cst: before the look at _word; pairs with [X1] in room */
+	(void)add_seq_cst(&window->_finished, 1);
+	kick(window, 0);
+}
+
+/* ---- Waiting ---- */
+
+/* Takes the task into the list. */
+static void keep(struct baton_window *window, struct baton_task *task)
+{
+	bool first = !window->_first;
+
+	task->_next = NULL;
+	/* BL2: it waits elsewhere now. */
+	if (task->_future)
+		store_relaxed(&task->_future->_value, NULL);
+	if (first)
+		window->_first = task;
+	else
+		window->_last->_next = task;
+	window->_last = task;
+	store_relaxed(&window->_waiting, window->_waiting + 1);
+	if (!first)
+		return;
+	/* X4. Relaxed: under the baton. */
+	if (!window->_visiting)
+		(void)add_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+	window->_visiting = true;
+	/* Relaxed: only the holder leaves IDLE. If it is not, a kick is on its way. */
+	if (load_relaxed(&window->_word) != IDLE)
+		return;
+	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick */
+	store_seq_cst(&window->_word, WAITING);
+	if (room(window))
+		kick(window, 0);
+}
+
+static struct baton_task *unlink_first(struct baton_window *window)
+{
+	struct baton_task *task = window->_first;
+
+	window->_first = task->_next;
+	store_relaxed(&window->_waiting, window->_waiting - 1);
+	return task;
+}
+
+/* Has its future been cancelled? */
+static bool withdrawn(const struct baton_task *task)
+{
+	/* Relaxed: if not now, then it is found when it is claimed. */
+	return task->_future && (load_relaxed(&task->_future->_state) & BATON__FUTURE_STATE) ==
+	                                BATON__FUTURE_CANCELLING;
+}
+
+/* Cancels what is withdrawn, or all, and keeps the others. */
+static void sweep(struct baton_window *window, bool all)
+{
+	struct baton_task *task = window->_first;
+
+	window->_first = NULL;
+	store_relaxed(&window->_waiting, 0);
+	/* Ends with the list: what continuations submit does not come here meanwhile. */
+	while (task) {
+		struct baton_task *next = task->_next;
+
+		if (all || withdrawn(task)) {
+			baton__cancel_task(window->_resource, task);
+		} else {
+			task->_next = NULL;
+			if (window->_first)
+				window->_last->_next = task;
+			else
+				window->_first = task;
+			window->_last = task;
+			store_relaxed(&window->_waiting, window->_waiting + 1);
+		}
+		task = next;
+	}
+}
+
+/* Gives places to waiting tasks, which the runner then finds before all others. */
+static void admit(struct baton_window *window)
+{
+	struct baton_resource *resource = window->_resource;
+	struct baton_task *admitted = NULL;
+	struct baton_task *last = NULL;
+
+	/* Ends with the list, to which only the holder adds. */
+	while (window->_first && room(window)) {
+		struct baton_task *task = unlink_first(window);
+
+		if (withdrawn(task)) {
+			baton__cancel_task(resource, task);
+			continue;
+		}
+		store_relaxed(&window->_started, window->_started + 1);
+		windowed_of(task)->_admitted = true;
+		if (last)
+			last->_next = task;
+		else
+			admitted = task;
+		last = task;
+	}
+	if (admitted)
+		baton__list_first(resource, admitted, last);
+}
+
+/* Under the baton. */
+static int kick_run(struct baton_task *mark)
+{
+	struct baton_window *window = baton_container_of(mark, struct baton_window, _kick);
+	uint32_t expected = WAITING;
+	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick. From here on the kick
+	 * may be sent again. */
+	uint32_t word = swap_seq_cst(&window->_word, WAITING);
+
+	if (word & (CANCEL | SWEEP))
+		sweep(window, word & CANCEL);
+	admit(window);
+	if (window->_first)
+		return 0;
+	/* Relaxed: if another kick is on its way it finds nothing to do, or what has come since. */
+	(void)cas_relaxed(&window->_word, &expected, IDLE);
+	/* Relaxed: the holder's. */
+	if (window->_visiting)
+		(void)sub_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+	window->_visiting = false;
+	return 0;
+}
+
+/* ---- Tasks ---- */
+
+bool baton__windowed_keeps(struct baton_task *task)
+{
+	struct baton_windowed *windowed = windowed_of(task);
+	struct baton_window *window = windowed->_window;
+
+	/* What is cancelled needs no place. */
+	if (windowed->_admitted || withdrawn(task))
+		return false;
+	if (BATON_UNLIKELY(baton__self->top->resource != window->_resource))
+		BATON_MISUSE_OF("baton_submit", baton__self->top->resource->_name,
+		                "was given a task of another resource's window");
+	if (window->_first || !room(window)) {
+		keep(window, task);
+		return true;
+	}
+	store_relaxed(&window->_started, window->_started + 1);
+	windowed->_admitted = true;
+	return false;
+}
+
+int baton__windowed_run(struct baton_task *task)
+{
+	struct baton_windowed *windowed = windowed_of(task);
+	struct baton_window *window = windowed->_window;
+	int status;
+
+	/* On the short paths nobody has asked before. */
+	if (baton__windowed_keeps(task))
+		return 0;
+	windowed->_admitted = false;
+	window->_entered = windowed;
+	status = windowed->_fn(task);
+	/* Only compared: it may be gone. The window is not, for we have its resource's baton. */
+	if (window->_entered == windowed) {
+		window->_entered = NULL;
+		baton__window_finished(window);
+	}
+	return status;
+}
+
+void baton__windowed_drop(struct baton_task *task)
+{
+	struct baton_windowed *windowed = windowed_of(task);
+
+	if (!windowed->_admitted)
+		return;
+	windowed->_admitted = false;
+	baton__window_finished(windowed->_window);
+}
+
+bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
+                            const struct baton_resource *resource)
+{
+	if (window->_resource != resource || !window->_entered || &window->_entered->token != token)
+		return false;
+	window->_entered = NULL;
+	return true;
+}
+
+void baton__window_undetached(struct baton_window *window, struct baton_detached *token)
+{
+	window->_entered = baton_container_of(token, struct baton_windowed, token);
+}
+
+/* ---- From outside ---- */
+
+/* The resource, and with it the window, stays, although what the kick does may be what its end has
+ * waited for. */
+static void visit(struct baton_window *window)
+{
+	/* Relaxed: the caller keeps it until now. */
+	(void)add_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+}
+
+BATON_EXPORT int baton_window_set_limit(struct baton_window *window, uint32_t limit)
+{
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	visit(window);
+	/* [X1] seq_cst: before the look at _word; pairs with [X1] in room */
+	store_seq_cst(&window->_limit, limit);
+	kick(window, 0);
+	baton__visit_end(window->_resource); /* last touch */
+	return 0;
+}
+
+BATON_EXPORT int baton_window_cancel(struct baton_window *window)
+{
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	visit(window);
+	kick(window, CANCEL);
+	baton__visit_end(window->_resource); /* last touch */
+	return 0;
+}
+
+BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
+{
+	struct baton_window *window = windowed->_window;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (!windowed->task._future)
+		return -EINVAL;
+	visit(window);
+	error = baton_future_cancel(windowed->task._future);
+	if (!error)
+		kick(window, SWEEP);         /* the task may be gone */
+	baton__visit_end(window->_resource); /* last touch */
+	return error;
+}
+
+BATON_EXPORT uint32_t baton_window_in_flight(const struct baton_window *window)
+{
+	/* Relaxed: a hint. In this order, so that it is not below 0. */
+	uint32_t finished = load_relaxed(&window->_finished);
+
+	return load_relaxed(&window->_started) - finished;
+}
+
+BATON_EXPORT uint32_t baton_window_waiting(const struct baton_window *window)
+{
+	return load_relaxed(&window->_waiting);
+}

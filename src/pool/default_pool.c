@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 7: the process-wide pool, created on first use, destroyed only on request.
+ *
+ * A thread that has the turn (sole.h) changes `the_pool` from NULL to the pool and back. `the_pool`
+ * points to the pool until the pool's last thread has ended: tasks find the pool until then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <baton/pool.h>
+
+#include "base/atomic.h"
+#include "core/executor.h"
+#include "base/platform.h"
+#include "pool/pool.h"
+#include "base/sole.h"
+#include "thread/thread.h"
+
+static struct baton_pool *the_pool;
+static uint32_t turn;
+
+static struct baton_pool *peek(void)
+{
+	/* [default_pool.made] acquire: the pool; pairs with [default_pool.made] in create */
+	return load_acquire(&the_pool);
+}
+
+/* The calling thread has the turn, and there is no pool. */
+static int create(struct baton_pool **pool)
+{
+	int error = baton_pool_create(NULL, pool);
+
+	if (error)
+		return error;
+	(*pool)->is_default = true;
+	/* [default_pool.made] release: the pool; pairs with [default_pool.made] in peek */
+	store_release(&the_pool, *pool);
+	return 0;
+}
+
+BATON_EXPORT int baton_pool_default(struct baton_pool **pool)
+{
+	struct baton_pool *found = peek();
+	int error = 0;
+
+	if (baton__forked())
+		return -ECHILD;
+	if (!found) {
+		baton__sole_begin(&turn);
+		found = peek();
+		if (!found)
+			error = create(&found);
+		baton__sole_end(&turn);
+	}
+	if (!error)
+		*pool = found;
+	return error;
+}
+
+BATON_EXPORT int baton_pool_default_destroy(void)
+{
+	const struct baton__mate *mate = baton__mate_current();
+	struct baton_pool *pool;
+
+	if (baton__forked())
+		return -ECHILD;
+	if (mate && mate->pool->is_default)
+		return -EDEADLK;
+	baton__sole_begin(&turn);
+	pool = peek();
+	if (pool) {
+		baton__pool_end(pool);
+		/* Relaxed: it publishes nothing. */
+		store_relaxed(&the_pool, NULL);
+		free(pool);
+	}
+	baton__sole_end(&turn);
+	return 0;
+}
+
+struct baton_executor *baton__executor_default(void)
+{
+	struct baton_pool *pool;
+
+	return baton_pool_default(&pool) ? NULL : baton_pool_executor(pool);
+}
+
+struct baton_executor *baton__executor_default_peek(void)
+{
+	struct baton_pool *pool = baton__forked() ? NULL : peek();
+
+	return pool ? baton_pool_executor(pool) : NULL;
+}

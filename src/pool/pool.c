@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: the pool: creation, the executor's operations, the end.
+ *
+ * Invariants:
+ * P1 baton_pool_create returns when every thread has said how it started.
+ * P2 If the threads of all workers sleep inside jobs, and there is a job, a spare is coming
+ *    (crew.c, K2), or the sleeping threads have been nudged since and look whether they can help: a
+ *    worker's place becomes vacant, then it looks for jobs; who publishes a job then looks for
+ *    vacant places. Both seq_cst ([P2]): one of them sees the other.
+ * P3 A job that schedule has taken is run by a worker, or is in shutdown_now's list, or has been
+ *    withdrawn, once.
+ * P4 A thread from outside says so while it is inside a call (thread.h, T4): its job may have run,
+ *    and another thread may be in destroy, before it has looked for sleepers.
+ * P5 The injection queue is not closed while a thread from outside has jobs in its hands that it
+ *    will put back there: that thread counts itself in `hands`, then looks at the state; who closes
+ *    sets ENDING or STOP, then looks at the count. Both seq_cst ([P5]): the first touches no queue,
+ *    or the second waits.
+ */
+#include "pool/pool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/cpus.h"
+#include "base/futex.h"
+#include "pool/spawn.h"
+#include "thread/thread.h"
+
+_Static_assert(BATON_POOL_WORKERS_MAX <= BATON__IDLE_WORKERS_MAX, "fields of the idle word");
+
+/* CPU numbers beyond this are not believed. */
+#define CPUS_MAX 65536
+#define SPARE_KEEP_NS (UINT64_C(10) * 1000000000U)
+
+static struct baton_pool *pool_of(struct baton_executor *executor)
+{
+	return (struct baton_pool *)executor; /* its first member */
+}
+
+/* The worker of this pool that the calling thread is, or NULL. */
+static struct baton__worker *own_worker(const struct baton_pool *pool)
+{
+	struct baton__worker *worker = baton__worker_current();
+
+	return worker && worker->pool == pool ? worker : NULL;
+}
+
+/* The same of its thread, which may be inside a job without being a worker any more. */
+static struct baton__mate *own_mate(const struct baton_pool *pool)
+{
+	struct baton__mate *mate = baton__mate_current();
+
+	return mate && mate->pool == pool ? mate : NULL;
+}
+
+static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
+{
+	int status = baton__thread_attach();
+
+	if (status)
+		return status;
+	baton__thread_enter(pool);
+	status = baton__injection_push(&pool->injection, job);
+	if (!status)
+		status = baton__pool_notify(pool);
+	baton__thread_leave();
+	return status;
+}
+
+/* As an executor's schedule; `refusing`: the states in which it refuses. */
+static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint32_t refusing)
+{
+	struct baton__worker *worker;
+
+	if (BATON_UNLIKELY(baton__forked()))
+		return -ECHILD;
+	/* [W5] acquire: pairs with [W5] in set_state. A push that misses a change by a hair is
+	 * found by the thread that makes it: shutdown_now closes the injection queue, workers run
+	 * their own. */
+	if (load_acquire(&pool->state) & refusing)
+		return -ESHUTDOWN;
+	worker = own_worker(pool);
+	if (!worker)
+		return schedule_from_outside(pool, job);
+	return baton__worker_schedule(worker, job);
+}
+
+static int schedule(struct baton_executor *executor, struct baton_job *job)
+{
+	return schedule_unless(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
+}
+
+static int returned(struct baton_executor *executor)
+{
+	return baton__pool_notify(pool_of(executor));
+}
+
+static bool withdraw(struct baton_executor *executor, struct baton_job *job)
+{
+	struct baton_pool *pool = pool_of(executor);
+
+	return baton__pool_withdraw(pool, own_worker(pool), job);
+}
+
+static void blocked(struct baton_executor *executor, bool is_blocked)
+{
+	struct baton__mate *mate = own_mate(pool_of(executor));
+
+	if (!mate)
+		return;
+	if (is_blocked)
+		baton__crew_blocks(mate, !baton__self->blocking);
+	else
+		baton__crew_unblocks(mate);
+}
+
+static const struct baton_executor_ops operations = {
+	.schedule = schedule,
+	.returned = returned,
+	.withdraw = withdraw,
+	.blocked = blocked,
+	.alone = baton__crew_stuck,
+};
+
+bool baton__pool_has_work(const struct baton_pool *pool)
+{
+	if (!baton__injection_is_empty(&pool->injection))
+		return true;
+	for (size_t i = 0; i < pool->worker_count; i++)
+		if (baton__worker_has_work(&pool->workers[i]))
+			return true;
+	return false;
+}
+
+int baton__pool_notify(struct baton_pool *pool)
+{
+	bool busy = !baton__idle_notify(&pool->idle) && baton__idle_all_busy(&pool->idle);
+
+	/* [P2], [K2] seq_cst: after the job was published, seq_cst too. */
+	if (BATON_UNLIKELY(baton__staff(load_seq_cst(&pool->staff), BATON__STAFF_VACANT)))
+		return baton__crew_call(pool, busy);
+	return busy;
+}
+
+bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
+{
+	uint32_t state = load_relaxed(&pool->state); /* validated by the CAS */
+
+	/* Bounded: each bit is set once. */
+	do {
+		if ((state & bits) == bits)
+			return false;
+		/* [W5] release: pairs with [W5] where the state is read. [D6], [W6] seq_cst: before
+		 * the look for sleepers. [P5] seq_cst: before the look at `hands`. */
+	} while (!cas_seq_cst(&pool->state, &state, state | bits));
+	return true;
+}
+
+/* Waits until *word is 0. Ended by the threads that count it down, or by the deadline. */
+static int await_zero(const uint32_t *word, const struct timespec *deadline)
+{
+	struct baton__futex_watch watch = {word, 0};
+
+	/* [P1], [P3] acquire: what the threads did; pair with [P1], [P3] in worker.c. */
+	while ((watch.value = load_acquire(word)) != 0)
+		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
+			return load_acquire(word) ? -ETIMEDOUT : 0;
+	return 0;
+}
+
+/* ---- Creation ---- */
+
+static int check(const struct baton_pool_options *options)
+{
+	if (options->workers > BATON_POOL_WORKERS_MAX)
+		return -EINVAL;
+	if (options->spares_max > BATON_POOL_SPARES_MAX &&
+	    options->spares_max != BATON_POOL_NO_SPARES)
+		return -EINVAL;
+	if (!options->cpus)
+		return 0;
+	for (size_t i = 0; i < options->cpu_count; i++)
+		if (options->cpus[i] < 0 || options->cpus[i] >= CPUS_MAX)
+			return -EINVAL;
+	return 0;
+}
+
+static size_t spares_of(const struct baton_pool_options *options)
+{
+	if (options->spares_max == BATON_POOL_NO_SPARES)
+		return 0;
+	return options->spares_max ? options->spares_max : BATON_POOL_SPARES;
+}
+
+/* What the options say of threads that come later. */
+static void keep_options(struct baton_pool *pool, const struct baton_pool_options *options)
+{
+	const char *name = options->name ? options->name : "baton";
+
+	memcpy(pool->name, name, strnlen(name, BATON__POOL_NAME_MAX));
+	pool->spare_keep_ns = options->spare_keep_ns ? options->spare_keep_ns : SPARE_KEEP_NS;
+	pool->stack_size = options->stack_size;
+	if (options->cpus && options->cpu_count) {
+		pool->cpu_count = options->cpu_count;
+		memcpy(pool->cpus, options->cpus, options->cpu_count * sizeof(int));
+	} else {
+		pool->cpus = NULL;
+	}
+}
+
+/* One block: pool, workers, their places in the idle set, threads, and their CPUs. */
+static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count)
+{
+	size_t spares = spares_of(options);
+	/* One that has retired keeps its place until the next one does. */
+	size_t mates = count + spares + (spares > 0);
+	size_t workers_at = sizeof(struct baton_pool);
+	size_t sleepers_at = workers_at + count * sizeof(struct baton__worker);
+	size_t mates_at = sleepers_at + count * sizeof(struct baton__sleeper);
+	size_t cpus_at = mates_at + mates * sizeof(struct baton__mate);
+	size_t size = cpus_at + (options->cpus ? options->cpu_count * sizeof(int) : 0);
+	char *block;
+	struct baton_pool *pool;
+
+	size = (size + BATON_CACHE_LINE - 1) / BATON_CACHE_LINE * BATON_CACHE_LINE;
+	block = aligned_alloc(BATON_CACHE_LINE, size);
+	if (!block)
+		return NULL;
+	pool = (struct baton_pool *)(void *)block;
+	memset(block, 0, size);
+	pool->executor._ops = &operations;
+	pool->worker_count = count;
+	pool->workers = (struct baton__worker *)(void *)(block + workers_at);
+	pool->mate_count = mates;
+	pool->mates = (struct baton__mate *)(void *)(block + mates_at);
+	pool->threads_max = (uint32_t)(count + spares);
+	pool->cpus = (int *)(void *)(block + cpus_at);
+	keep_options(pool, options);
+	store_relaxed(&pool->starting, (uint32_t)count); /* no other thread yet */
+	baton__idle_init(&pool->idle, (struct baton__sleeper *)(void *)(block + sleepers_at),
+	                 count);
+	baton__injection_init(&pool->injection);
+	for (size_t i = 0; i < count; i++)
+		baton__worker_init(&pool->workers[i], pool, i);
+	return pool;
+}
+
+BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
+                                   struct baton_pool **pool_out)
+{
+	static const struct baton_pool_options defaults = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool;
+	size_t count;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (!options)
+		options = &defaults;
+	error = check(options);
+	if (error)
+		return error;
+	count = options->workers ? options->workers : baton__cpus_available("");
+	if (count > BATON_POOL_WORKERS_MAX)
+		count = BATON_POOL_WORKERS_MAX;
+	pool = allocate(options, count);
+	if (!pool)
+		return -ENOMEM;
+	baton__fork_pools_add(1);
+	error = baton__spawn(pool);
+	if (error)
+		goto stop;
+	(void)await_zero(&pool->starting, NULL); /* P1 */
+	error = load_relaxed(&pool->start_error);
+	if (error)
+		goto stop;
+	*pool_out = pool;
+	return 0;
+stop:
+	(void)baton__pool_set_state(pool, BATON__POOL_STOP);
+	baton__idle_wake_all(&pool->idle);
+	(void)await_zero(&pool->live, NULL);
+	baton__join(pool);
+	baton__fork_pools_add(-1);
+	free(pool);
+	return error;
+}
+
+BATON_EXPORT struct baton_executor *baton_pool_executor(struct baton_pool *pool)
+{
+	return &pool->executor;
+}
+
+BATON_EXPORT size_t baton_pool_workers(const struct baton_pool *pool)
+{
+	return pool->worker_count;
+}
+
+BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job)
+{
+	int status = schedule_unless(pool, &job->job,
+	                             BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED);
+
+	return status < 0 ? status : 0;
+}
+
+/* ---- The end ---- */
+
+static bool begin_shutdown(struct baton_pool *pool)
+{
+	bool first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
+
+	/* [W6] If all sleep, one must find out that this is the end. */
+	if (first)
+		(void)baton__idle_notify(&pool->idle);
+	return first;
+}
+
+BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
+{
+	bool first;
+	int error = baton__thread_attach(); /* P4 needs a record */
+
+	if (error)
+		return error;
+	baton__thread_enter(pool);
+	first = begin_shutdown(pool);
+	baton__thread_leave();
+	return first ? 0 : -EALREADY;
+}
+
+BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs)
+{
+	struct baton__joblist list = BATON__JOBLIST_INIT;
+	int error = baton__thread_attach(); /* P4 needs a record */
+
+	if (error)
+		return error;
+	baton__thread_enter(pool);
+	(void)baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
+	if (!baton__pool_set_state(pool, BATON__POOL_STOP)) {
+		baton__thread_leave();
+		return -EALREADY;
+	}
+	baton__idle_wake_all(&pool->idle);
+	baton__crew_wake_all(pool);
+	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds;
+	 * who withdraws puts back what it holds (P5). */
+	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
+		size_t before = list.count;
+
+		baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
+		if (list.count == before)
+			(void)sched_yield();
+	}
+	for (size_t i = 0; i < pool->worker_count; i++)
+		baton__worker_collect(&pool->workers[i], &list);
+	*jobs = list.first;
+	baton__thread_leave();
+	return 0;
+}
+
+BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
+                                              const struct timespec *deadline)
+{
+	if (baton__forked())
+		return -ECHILD;
+	if (own_mate(pool))
+		return -EDEADLK;
+	if (!baton__deadline_valid(deadline) || !load_acquire(&pool->state))
+		return -EINVAL;
+	return await_zero(&pool->live, deadline);
+}
+
+void baton__pool_end(struct baton_pool *pool)
+{
+	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
+	(void)await_zero(&pool->live, NULL);
+	baton__thread_await_outside(pool);   /* P4 */
+	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
+	baton__join(pool);
+	baton__fork_pools_add(-1);
+}
+
+BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
+{
+	if (baton__forked())
+		return -ECHILD;
+	if (pool->is_default)
+		return -EPERM;
+	if (own_mate(pool))
+		return -EDEADLK;
+	baton__pool_end(pool);
+	free(pool);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: what the pool has counted. Each counter is exact, though not of one moment.
+ */
+#include <errno.h>
+
+#include "base/atomic.h"
+#include "pool/pool.h"
+
+BATON_EXPORT int baton_pool_worker_stats(const struct baton_pool *pool, size_t worker,
+                                         struct baton_pool_stats *stats)
+{
+	const struct baton__worker_counts *counts;
+
+	if (worker >= pool->worker_count)
+		return -EINVAL;
+	counts = &pool->workers[worker].counts;
+	*stats = (struct baton_pool_stats){0};
+	/* Relaxed: counters; who has waited for a job sees what happened before. */
+	stats->executed = load_relaxed(&counts->executed);
+	stats->stolen = load_relaxed(&counts->stolen);
+	stats->parked = load_relaxed(&counts->parked);
+	stats->woken = load_relaxed(&counts->woken);
+	stats->lifo_hits = load_relaxed(&counts->lifo_hits);
+	stats->injection_batches = load_relaxed(&counts->injection_batches);
+	return 0;
+}
+
+BATON_EXPORT void baton_pool_stats(const struct baton_pool *pool, struct baton_pool_stats *stats)
+{
+	const struct baton__crew_counts *crew = &pool->crew_counts;
+	uint32_t threads = load_relaxed(&pool->threads);
+	struct baton_pool_stats sum = {0};
+	struct baton_pool_stats one;
+
+	for (size_t i = 0; i < pool->worker_count; i++) {
+		(void)baton_pool_worker_stats(pool, i, &one);
+		sum.executed += one.executed;
+		sum.stolen += one.stolen;
+		sum.parked += one.parked;
+		sum.woken += one.woken;
+		sum.lifo_hits += one.lifo_hits;
+		sum.injection_batches += one.injection_batches;
+	}
+	/* Fewer: some of its threads have ended, or not begun, while others wait inside jobs. */
+	sum.spares = threads > pool->worker_count ? threads - pool->worker_count : 0;
+	sum.spares_started = load_relaxed(&crew->started);
+	sum.spares_retired = load_relaxed(&crew->retired);
+	sum.spares_refused = load_relaxed(&crew->refused);
+	sum.spares_failed = load_relaxed(&crew->failed);
+	*stats = sum;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 6: the pool's threads: stack size, affinity, name, start, end.
+ */
+#include "pool/spawn.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "pool/crew.h"
+#include "base/futex.h"
+#include "pool/pool.h"
+#include "thread/thread.h"
+#include "pool/worker.h"
+
+/* A worker's own frames need some KiB; musl would take less, glibc this on x86 too. */
+#define STACK_MIN ((size_t)16 * 1024)
+
+static int set_stack_size(pthread_attr_t *attributes, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!size)
+		return 0;
+	if (size > SIZE_MAX - page)
+		return -EINVAL;
+	size = (size + page - 1) / page * page;
+	return size < STACK_MIN ? -EINVAL : -pthread_attr_setstacksize(attributes, size);
+}
+
+/* By the thread itself: musl has no affinity among a thread's attributes. */
+static int set_cpu(int cpu)
+{
+	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
+	size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
+	int error;
+
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S((size_t)cpu, size, set);
+	error = -pthread_setaffinity_np(pthread_self(), size, set);
+	CPU_FREE(set);
+	return error;
+}
+
+int baton__pin(const struct baton__worker *worker)
+{
+	const struct baton_pool *pool = worker->pool;
+
+	return pool->cpus ? set_cpu(pool->cpus[worker->index % pool->cpu_count]) : 0;
+}
+
+/* The creator may be pinned; its workers are not, unless the options say so. */
+static void set_process_cpus(void)
+{
+	cpu_set_t set;
+
+	/* Fails beyond 1,024 CPUs: then the thread keeps the creator's. */
+	if (!sched_getaffinity(getpid(), sizeof(set), &set))
+		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+/* A worker without a CPU of its own, and a spare, run where the process may. */
+static int set_affinity(const struct baton__mate *mate)
+{
+	if (mate->first && mate->pool->cpus)
+		return baton__pin(mate->first);
+	set_process_cpus();
+	return 0;
+}
+
+static void set_thread_name(const struct baton__mate *mate)
+{
+	char name[BATON__POOL_NAME_MAX + sizeof("-4294967295")];
+
+	(void)snprintf(name, sizeof(name), "%s-%u", mate->pool->name, mate->index);
+	(void)pthread_setname_np(pthread_self(), name); /* without a name it works as well */
+}
+
+/* Tells the creator how the thread has started; nobody waits for a spare. */
+static int start(struct baton__mate *mate)
+{
+	struct baton_pool *pool = mate->pool;
+	int error = set_affinity(mate);
+
+	if (!error)
+		error = baton__thread_attach();
+	if (!error)
+		/* Relaxed: nudge_for reads it of a thread that sleeps, long after this. */
+		store_relaxed(&baton__self->member, &pool->executor);
+	if (!mate->first) {
+		if (error)
+			baton__crew_missing(pool);
+		else
+			baton__crew_add(&pool->crew_counts.started);
+		return error;
+	}
+	if (error)
+		store_relaxed(&pool->start_error, error); /* published by `starting` */
+	/* [P1] release: start_error; pairs with [P1] in pool.c. */
+	if (sub_acq_rel(&pool->starting, 1) == 1)
+		baton__futex_wake(&pool->starting, INT_MAX);
+	return error;
+}
+
+/* [P3] release: all that this thread did; pairs with [P3] in pool.c. Last touch. */
+static void end(uint32_t *live)
+{
+	if (sub_acq_rel(live, 1) == 1)
+		baton__futex_wake(live, INT_MAX);
+}
+
+static void *mate_main(void *argument)
+{
+	struct baton__mate *mate = argument;
+	uint32_t *live = &mate->pool->live;
+
+	baton__signals_open();
+	mate->thread = pthread_self(); /* published by `live`, [P3], or `retired`, [K5] */
+	set_thread_name(mate);
+	if (!start(mate))
+		baton__crew_serve(mate);
+	baton__thread_detach();
+	end(live);
+	return NULL;
+}
+
+/* A free place for a thread. */
+static struct baton__mate *claim_mate(struct baton_pool *pool)
+{
+	for (size_t i = 0; i < pool->mate_count; i++) {
+		struct baton__mate *mate = &pool->mates[i];
+		uint32_t used = load_relaxed(&mate->used);
+
+		/* [K6] acquire: the last thread is gone; pairs with [K6] in join_mate */
+		if (used || !cas_acquire(&mate->used, &used, 1))
+			continue;
+		mate->pool = pool;
+		mate->index = (uint32_t)i;
+		mate->first = NULL;
+		mate->left = NULL;
+		mate->blocked = 0;
+		return mate;
+	}
+	return NULL;
+}
+
+/* Starts the mate's thread; on an error its place is free again. */
+static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
+{
+	struct baton_pool *pool = mate->pool;
+	pthread_t thread;
+	int error;
+
+	(void)add_relaxed(&pool->live, 1); /* seen by whoever sees it start */
+	error = -pthread_create(&thread, attributes, mate_main, mate);
+	if (error) {
+		/* [K6] release: as in join_mate */
+		store_release(&mate->used, 0);
+		end(&pool->live);
+	}
+	return error;
+}
+
+void baton__signals_block(sigset_t *before)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void baton__signals_open(void)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+	sigset_t open;
+
+	(void)sigemptyset(&open);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		(void)sigaddset(&open, own[i]);
+	(void)pthread_sigmask(SIG_UNBLOCK, &open, NULL);
+}
+
+int baton__spawn(struct baton_pool *pool)
+{
+	pthread_attr_t attributes;
+	sigset_t before;
+	int error = -pthread_attr_init(&attributes);
+
+	if (error)
+		return error;
+	error = set_stack_size(&attributes, pool->stack_size);
+	baton__signals_block(&before);
+	for (size_t i = 0; i < pool->worker_count && !error; i++) {
+		struct baton__mate *mate = claim_mate(pool);
+
+		BATON_ASSERT(mate);
+		mate->first = &pool->workers[i];
+		store_relaxed(&mate->first->holder, mate->index + 1); /* no other thread yet */
+		error = start_thread(mate, &attributes);
+		if (!error)
+			(void)add_relaxed(&pool->threads, 1);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	return error;
+}
+
+int baton__spawn_spare(struct baton_pool *pool)
+{
+	struct baton__mate *mate = claim_mate(pool);
+	pthread_attr_t attributes;
+	sigset_t before;
+	int error;
+
+	if (!mate)
+		return -EAGAIN; /* those that have retired are not joined yet */
+	error = -pthread_attr_init(&attributes);
+	if (error) {
+		store_release(&mate->used, 0); /* [K6] release: as in join_mate */
+		return error;
+	}
+	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
+	baton__signals_block(&before);
+	error = start_thread(mate, &attributes);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	return error;
+}
+
+void baton__join_mate(struct baton__mate *mate)
+{
+	(void)pthread_join(mate->thread, NULL);
+	/* [K6] release: it is gone; pairs with [K6] in claim_mate */
+	store_release(&mate->used, 0);
+}
+
+void baton__join(struct baton_pool *pool)
+{
+	for (size_t i = 0; i < pool->mate_count; i++)
+		/* Relaxed: `live` has been awaited. */
+		if (load_relaxed(&pool->mates[i].used))
+			baton__join_mate(&pool->mates[i]);
+}

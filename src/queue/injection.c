@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer 3: the injection queue.
+ *
+ * A ring of slots, one word each. Positions count up for ever; position p lives in slot p % SLOTS.
+ * A slot's word is a small Treiber stack: one CAS links a job and publishes it, so a producer that
+ * stops before it or after it is in nobody's way. Consumers claim whole slots in order, and turn
+ * the stacks over privately. What finds no free slot goes to `spill`, one more Treiber stack; while
+ * that holds something, all pushes go there, and a consumer moves it into the ring as soon as half
+ * of the ring is free.
+ *
+ * A slot's word, for position p:
+ *   CLOSED(p - SLOTS)  taken in the round before; may be opened
+ *   EMPTY(p)           open, no job; set by any producer (advance), or by close_if_empty
+ *   batch              address of the newest job | number of jobs - 1 (7: or more); bit 63 clear
+ *   CLOSED(p)          its batch was taken; set by the claimant alone
+ *   SHUT               final; from EMPTY(p) only, by close_if_empty
+ * Transitions in this order; batch -> batch by pushes.
+ * spill: NULL, newest job of a stack, or SPILL_SHUT (final; from NULL only).
+ *
+ * Invariants:
+ * Q1 Position p + 1 is opened only when p is full, claimed or closed: EMPTY(p) implies tail <= p.
+ * Q2 tail goes from p to p + 1 only when p + 1 was opened.
+ * Q3 head goes from p to p + 1 only while p <= tail and slot p holds p's batch. Whoever moves it
+ *    has claimed p, and alone takes its batch. So head <= tail + 1.
+ * Q4 SHUT in position p: head == p, nothing is in the ring nor ever will be.
+ * Q5 SPILL_SHUT: additionally nothing is in the spill nor ever will be: the queue is closed.
+ *
+ * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
+ * head, so a stale consumer cannot take a later round's batch (a CAS on the slot could: one hot job
+ * goes through all slots and makes the same word again). A push onto a batch may take a later
+ * round's word for the one that it has seen, if the newest job is the same; it is then simply
+ * pushed there, where it will be found. Its place is right all the same: everything behind that
+ * batch was pushed after this push had begun. The spill is only ever taken whole.
+ *
+ * Linearisation: push: the CAS on slot or spill; a push that joins a claimed batch had begun before
+ * the claim, and counts as just before it. Fetch: the CAS on head. FIFO but for the spill's edges.
+ */
+#include "queue/injection.h"
+
+#include <errno.h>
+
+#include "base/atomic.h"
+
+#define SLOTS ((uint64_t)BATON_INJECTION_SLOTS)
+#define BATCH ((size_t)BATON_INJECTION_BATCH)
+
+#define WORD_SPECIAL (UINT64_C(1) << 63)
+#define WORD_SHUT (WORD_SPECIAL | 2)
+#define SPILL_SHUT UINT64_C(1)
+#define COUNT_MASK UINT64_C(7)
+
+static uint64_t word_empty(uint64_t position)
+{
+	return WORD_SPECIAL | position << 2;
+}
+
+static uint64_t word_closed(uint64_t position)
+{
+	return WORD_SPECIAL | position << 2 | 1;
+}
+
+static uint64_t word_batch(const struct baton_job *newest, size_t count)
+{
+	uint64_t address = (uint64_t)(uintptr_t)newest;
+
+	BATON_ASSERT((address & (WORD_SPECIAL | COUNT_MASK)) == 0);
+	return address | ((count < BATCH ? count : BATCH) - 1);
+}
+
+static bool is_batch(uint64_t word)
+{
+	return !(word & WORD_SPECIAL);
+}
+
+static struct baton_job *batch_newest(uint64_t word)
+{
+	return (struct baton_job *)(uintptr_t)(word & ~COUNT_MASK);
+}
+
+static size_t batch_count(uint64_t word)
+{
+	return (size_t)(word & COUNT_MASK) + 1;
+}
+
+static uint64_t *slot_of(struct baton__injection *queue, uint64_t position)
+{
+	return &queue->slots[position % SLOTS];
+}
+
+/* Lock-free: a CAS fails only because another thread's has succeeded. */
+static int spill_put(struct baton__injection *queue, struct baton_job *newest,
+                     struct baton_job *oldest)
+{
+	uint64_t top = load_relaxed(&queue->spill); /* validated by the CAS */
+
+	do {
+		if (top == SPILL_SHUT)
+			return -ESHUTDOWN;
+		oldest->_next = (struct baton_job *)(uintptr_t)top;
+		/* [I2] release: publishes the jobs; pairs with [I2] in refill.
+		 * [I3] seq_cst, as in put. */
+	} while (!cas_seq_cst(&queue->spill, &top, (uint64_t)(uintptr_t)newest));
+	return 0;
+}
+
+/*
+ * Makes the position after `tail` the one that pushes go to; position `tail` is full, claimed or
+ * closed. Any thread may be first. False: the ring has no room. True: look again.
+ */
+static bool advance(struct baton__injection *queue, uint64_t tail)
+{
+	uint64_t *slot = slot_of(queue, tail + 1);
+	/* [I4] acquire: the batch of the round before was read; pairs with [I4] in claim.
+	 * [I5] acquire: that it was opened, for who sees our tail; pairs with [I5] below. */
+	uint64_t word = load_acquire(slot);
+
+	if (word == word_closed(tail + 1 - SLOTS)) {
+		/* [I5] release: it is open. A failed CAS reads relaxed: look again. */
+		if (cas_acq_rel(slot, &word, word_empty(tail + 1)))
+			word = word_empty(tail + 1);
+		else
+			word = load_acquire(slot);
+	}
+	if (word == word_empty(tail + 1)) {
+		/* [I3] seq_cst: who sees a push sees its position too.
+		 * Fails if somebody was first. */
+		(void)cas_seq_cst(&queue->tail, &tail, tail + 1);
+		return true;
+	}
+	return load_seq_cst(&queue->tail) != tail;
+}
+
+/* Pushes a chain of `count` jobs, linked from the newest to the oldest. */
+static int put(struct baton__injection *queue, struct baton_job *newest, struct baton_job *oldest,
+               size_t count)
+{
+	/* Lock-free: a round is repeated only when another thread has moved a slot or the tail. */
+	for (;;) {
+		/* Relaxed: only chooses the way; spill_put looks again with its CAS. */
+		if (load_relaxed(&queue->spill))
+			return spill_put(queue, newest, oldest);
+
+		uint64_t tail = load_seq_cst(&queue->tail); /* [I3] */
+		uint64_t *slot = slot_of(queue, tail);
+		uint64_t word = load_acquire(slot); /* validated by the CAS; [I4] as in advance */
+		size_t sum = count;
+
+		if (word == word_empty(tail)) {
+			oldest->_next = NULL;
+		} else if (is_batch(word) && batch_count(word) < BATCH &&
+		           load_acquire(&queue->head) <= tail) {
+			/* Not claimed a moment ago: a consumer that was stopped long since is not
+			 * joined. */
+			oldest->_next = batch_newest(word);
+			sum += batch_count(word);
+		} else if (word == WORD_SHUT) {
+			return spill_put(queue, newest, oldest);
+		} else if (advance(queue, tail)) {
+			continue;
+		} else {
+			return spill_put(queue, newest, oldest);
+		}
+		/*
+		 * [I1] release: publishes the jobs; pairs with [I1] in claim.
+		 * [I3] seq_cst: the caller looks for sleepers next, a parking worker looks at this
+		 * word after it has become one; were the store delayed, both would see nothing.
+		 */
+		if (cas_seq_cst(slot, &word, word_batch(newest, sum)))
+			return 0;
+	}
+}
+
+/* Pushes the first `count` jobs of the list as one batch; on an error the list is as before. */
+static int put_part(struct baton__injection *queue, struct baton__joblist *list, size_t count)
+{
+	struct baton__joblist part = baton__joblist_split(list, count);
+	struct baton_job *oldest = part.first;
+	struct baton_job *newest = part.last;
+
+	(void)baton__joblist_reversed(oldest); /* as a chain from the newest to the oldest */
+	int error = put(queue, newest, oldest, count);
+
+	if (error) {
+		oldest->_next = NULL;
+		part = baton__joblist_reversed(newest);
+		baton__joblist_join(&part, list);
+		*list = part;
+	}
+	return error;
+}
+
+/* Claims the oldest batch and appends it to the list; false if the ring is empty. */
+static bool claim(struct baton__injection *queue, struct baton__joblist *list)
+{
+	/* Lock-free: a round is repeated only when another consumer has moved the head. */
+	for (;;) {
+		uint64_t head = load_seq_cst(&queue->head); /* [I3] */
+
+		if (head > load_seq_cst(&queue->tail)) /* [I3] */
+			return false;
+
+		uint64_t *slot = slot_of(queue, head);
+		uint64_t word = load_seq_cst(slot); /* [I3] */
+
+		if (word == word_empty(head) || word == WORD_SHUT)
+			return false;
+		if (!is_batch(word) || !cas_acq_rel(&queue->head, &head, head + 1))
+			continue;
+		/* [I1] acquire: the jobs. [I4] release: the slot may be used again. */
+		word = swap_acq_rel(slot, word_closed(head));
+
+		struct baton__joblist batch = baton__joblist_reversed(batch_newest(word));
+
+		baton__joblist_join(list, &batch);
+		return true;
+	}
+}
+
+static bool half_is_free(const struct baton__injection *queue)
+{
+	uint64_t head = load_relaxed(&queue->head); /* a hint */
+	uint64_t tail = load_relaxed(&queue->tail);
+
+	return tail + 1 <= head + SLOTS / 2;
+}
+
+/* Takes the spill: a share for the caller, the rest goes into the ring in pieces. */
+static void refill(struct baton__injection *queue, size_t share_max, struct baton__joblist *list)
+{
+	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [I3] */
+
+	do {
+		if (!top || top == SPILL_SHUT)
+			return;
+		/* [I2] acquire: the jobs. */
+	} while (!cas_acquire(&queue->spill, &top, 0));
+
+	struct baton__joblist all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
+	struct baton__joblist share =
+		baton__joblist_split(&all, all.count < share_max ? all.count : share_max);
+	/* Half of the ring was free: a quarter takes it all, large batches if need be. */
+	size_t piece = all.count / ((size_t)(SLOTS + 3) / 4) + 1;
+
+	if (piece < BATCH)
+		piece = BATCH;
+	baton__joblist_join(list, &share);
+	while (all.count)
+		if (put_part(queue, &all, all.count < piece ? all.count : piece))
+			break;
+	/* Closed meanwhile: what could not be put back is the caller's. */
+	baton__joblist_join(list, &all);
+}
+
+void baton__injection_init(struct baton__injection *queue)
+{
+	/* Before any other thread knows the queue. Positions begin at SLOTS, so all have a past. */
+	store_relaxed(&queue->head, SLOTS);
+	store_relaxed(&queue->tail, SLOTS);
+	store_relaxed(&queue->spill, 0);
+	store_relaxed(&queue->slots[0], word_empty(SLOTS));
+	for (uint64_t i = 1; i < SLOTS; i++)
+		store_relaxed(&queue->slots[i], word_closed(i));
+}
+
+int baton__injection_push(struct baton__injection *queue, struct baton_job *job)
+{
+	return put(queue, job, job, 1);
+}
+
+int baton__injection_push_list(struct baton__injection *queue, struct baton__joblist *list)
+{
+	int error = 0;
+
+	while (list->count && !error)
+		error = put_part(queue, list, list->count < BATCH ? list->count : BATCH);
+	return error;
+}
+
+void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
+                            struct baton__joblist *list)
+{
+	size_t wanted = share_max < SIZE_MAX - list->count ? list->count + share_max : SIZE_MAX;
+
+	/* Bounded by the share; a round that adds nothing lost the spill to another consumer. */
+	while (list->count < wanted) {
+		bool claimed = claim(queue, list);
+
+		/* The CAS in refill decides. [I3] seq_cst: as in is_empty. */
+		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
+		    (!claimed || half_is_free(queue)))
+			/* What is in the ring is older than the spill. */
+			refill(queue, claimed ? 0 : wanted - list->count, list);
+		else if (!claimed)
+			return;
+	}
+}
+
+bool baton__injection_close_if_empty(struct baton__injection *queue)
+{
+	/* Lock-free: a round is repeated only when another thread has moved head, tail or slot. */
+	for (;;) {
+		uint64_t head = load_seq_cst(&queue->head);
+		uint64_t tail = load_seq_cst(&queue->tail);
+
+		if (head > tail) { /* all claimed: open the next position, to shut it */
+			if (!advance(queue, tail))
+				return false;
+			continue;
+		}
+
+		uint64_t *slot = slot_of(queue, head);
+		uint64_t word = load_seq_cst(slot);
+
+		if (word == WORD_SHUT)
+			break;
+		if (word != word_empty(head)) {
+			if (load_seq_cst(&queue->head) == head)
+				return false;
+			continue;
+		}
+		if (cas_seq_cst(slot, &word, WORD_SHUT)) /* Q4: EMPTY(head), so head == tail (Q1) */
+			break;
+	}
+
+	uint64_t top = 0;
+
+	/* Linearisation point of closing. */
+	return cas_seq_cst(&queue->spill, &top, SPILL_SHUT) || top == SPILL_SHUT;
+}
+
+bool baton__injection_is_empty(const struct baton__injection *queue)
+{
+	uint64_t spill = load_seq_cst(&queue->spill); /* [I3] */
+
+	if (spill && spill != SPILL_SHUT)
+		return false;
+	/*
+	 * [I3] seq_cst, all three: a push that is before these loads in their one order put its
+	 * batch into a position that was the tail then; either head has passed it, and its claimant
+	 * is awake, or the slot at head is not empty.
+	 */
+	uint64_t head = load_seq_cst(&queue->head);
+
+	if (head > load_seq_cst(&queue->tail))
+		return true;
+
+	uint64_t word = load_seq_cst(&queue->slots[head % SLOTS]);
+
+	/* Another word means that head is moving now: say that there is work, the caller looks. */
+	return word == word_empty(head) || word == WORD_SHUT;
+}
+
+size_t baton__injection_length(const struct baton__injection *queue)
+{
+	uint64_t head = load_relaxed(&queue->head); /* a hint */
+	uint64_t tail = load_relaxed(&queue->tail);
+	uint64_t word = load_relaxed(&queue->slots[tail % SLOTS]);
+	size_t length = 0;
+
+	if (head <= tail) {
+		length = (size_t)(tail - head) * BATCH;
+		if (is_batch(word))
+			length += batch_count(word);
+	}
+	if (load_relaxed(&queue->spill) & ~SPILL_SHUT)
+		length += SLOTS * BATCH;
+	return length;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arming and stopping: one CAS on the timer's word; and where the wheel has to know of it, as its
+ * holder if there is none, else through its inbox.
+ */
+#include "timer/timer.h"
+
+#include "base/atomic.h"
+#include "core/close.h"
+#include "base/futex.h"
+#include "thread/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+
+BATON_EXPORT void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
+                                   struct baton_resource *resource, baton_timer_fn fn)
+{
+	*timer = (struct baton_timer)BATON_TIMER_INIT(timers, resource, fn);
+}
+
+BATON_EXPORT void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped)
+{
+	timer->_dropped = dropped;
+}
+
+static bool refused(uint64_t word, const struct baton__arming *arming)
+{
+	return (word & arming->needed) != arming->needed || word & arming->barred;
+}
+
+static uint64_t armed(uint64_t word, const struct baton__arming *arming)
+{
+	return (word & BATON__TIMER_FLAGS & ~arming->clear) |
+	       baton__timer_deadline_bits(arming->deadline) | arming->set;
+}
+
+/* K1: does the wheel look at the timer early enough as it is? */
+static bool in_time(uint64_t word, uint64_t next)
+{
+	return word & BATON__TIMER_POSTED ||
+	       (word & BATON__TIMER_PLACED &&
+	        (next | BATON__TIMER_FLAGS) >= (word | BATON__TIMER_FLAGS));
+}
+
+void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, uint64_t posted)
+{
+	/* [K1] acquire: what the arming thread has said; pairs with [K1] in arm */
+	uint64_t word = load_acquire(&timer->_word);
+	bool before = word & BATON__TIMER_PLACED; /* only the holder changes it */
+	bool linked = before;
+	bool wanted;
+	uint64_t next;
+
+	/* Ends: each failure is another thread's arm or stop, or the run's progress. */
+	do {
+		if (linked)
+			baton__wheel_unlink(&timer->_link);
+		next = word & ~(posted | BATON__TIMER_PLACED);
+		wanted = word & BATON__TIMER_ARMED;
+		linked = wanted && !(next & BATON__TIMER_POSTED);
+		if (linked) {
+			baton__timers_place(timers, timer, baton__timer_deadline(word));
+			next |= BATON__TIMER_PLACED;
+		}
+		/* [K2] release: we touch it no more, if it is not placed; pairs with [K2] in
+		 * decide. [K1] acquire: as above, for the one who finds it due */
+	} while (!cas_acq_rel(&timer->_word, &word, next));
+	baton__timers_count(&timers->stats.armed, linked);
+	baton__timers_count(&timers->stats.cancelled, before && !wanted);
+	baton__timers_count(&timers->stats.pending, (uint64_t)linked - (uint64_t)before);
+}
+
+void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer)
+{
+	baton__timers_hold(timers);
+	/* Who posted it before has had it applied by the holder before us. */
+	if ((load_relaxed(&timer->_word) & (BATON__TIMER_ARMED | BATON__TIMER_PLACED)) ==
+	    BATON__TIMER_PLACED)
+		baton__timer_apply(timers, timer, 0);
+	baton__timers_release(timers, 0);
+}
+
+/* Places the timer, which is not linked, with what arms it. False: the word has changed. */
+static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, uint64_t word,
+                       uint64_t next)
+{
+	baton__timers_place(timers, timer, baton__timer_deadline(next));
+	/* [K1] release: what the caller did; pairs with [K1] in expire and enter */
+	if (!cas_release(&timer->_word, &word, next | BATON__TIMER_PLACED)) {
+		baton__wheel_unlink(&timer->_link);
+		return false;
+	}
+	baton__timers_count(&timers->stats.armed, 1);
+	baton__timers_count(&timers->stats.pending, 1);
+	return true;
+}
+
+/* The wheel was closed before the timer was pushed. */
+static int unpost(struct baton_timer *timer)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+
+	/* Ends: as in apply. [K2] release: our last touch; pairs with [K2] in decide */
+	while (!cas_release(
+		&timer->_word, &word,
+		word & ~(BATON__TIMER_POSTED | BATON__TIMER_ARMED | BATON__TIMER_REPEAT)))
+		;
+	return -ESHUTDOWN;
+}
+
+int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
+                     const struct baton__arming *arming)
+{
+	uint64_t word = load_relaxed(&timer->_word);
+	bool held = false;
+	int error = -EBUSY;
+
+	/* Ends: each failure is another thread's arm or stop, or the run's or the wheel's progress:
+	 * lock-free. */
+	while (!refused(word, arming)) {
+		uint64_t next = armed(word, arming);
+		bool post = !in_time(word, next);
+
+		if (post && !held) {
+			held = baton__timers_hold_at_once(timers);
+			if (held) {
+				/* K2: only from now on does nobody else link it. */
+				word = load_relaxed(&timer->_word);
+				continue;
+			}
+			/* Relaxed: a hint. Refused before it touches a run that is queued. */
+			if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
+				return -ESHUTDOWN;
+		}
+		if (post && held && !(word & BATON__TIMER_PLACED)) {
+			error = 0;
+			if (arm_placed(timers, timer, word, next))
+				break;
+			error = -EBUSY;
+			word = load_relaxed(&timer->_word);
+			continue;
+		}
+		if (post)
+			next |= BATON__TIMER_POSTED;
+		/* [K1] release: what the caller did; pairs with [K1] in apply, expire, enter. [K2]
+		 * acquire: the holder has read the link that post writes; pairs with [K2] in apply.
+		 * Linearisation point. */
+		if (!cas_acq_rel(&timer->_word, &word, next))
+			continue;
+		error = 0;
+		if (post && held)
+			baton__timer_apply(timers, timer, BATON__TIMER_POSTED);
+		else if (post && !baton__timers_post(timers, timer))
+			error = unpost(timer);
+		break;
+	}
+	if (held)
+		baton__timers_release(timers, 0);
+	return error;
+}
+
+/* An arm of the user's. `repeat`: REPEAT or 0. */
+static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
+{
+	struct baton__arming arming = {
+		.deadline = deadline,
+		.set = BATON__TIMER_ARMED | repeat,
+		.clear = BATON__TIMER_DUE | BATON__TIMER_DONE | BATON__TIMER_REPEAT,
+		.barred = BATON__TIMER_GONE,
+	};
+	uint64_t word = load_relaxed(&timer->_word);
+	uint64_t next = armed(word, &arming);
+	struct baton_timers *timers;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__forked()))
+		return -ECHILD;
+	if (BATON_UNLIKELY(!timer->_resource || !timer->_fn))
+		return -EINVAL;
+	/* The submit of the run finds a close that comes later. */
+	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
+		return -EPIPE;
+	/* The short path: placed well already, as a keep-alive timer mostly is.
+	 * [K1] release, [K2] acquire: as in baton__timer_arm. Linearisation point. */
+	if (in_time(word, next) && !refused(word, &arming) &&
+	    cas_acq_rel(&timer->_word, &word, next))
+		return 0;
+	timers = baton__timers_of(timer, &error);
+	if (BATON_UNLIKELY(!timers))
+		return error;
+	return baton__timer_arm(timers, timer, &arming);
+}
+
+BATON_EXPORT int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns)
+{
+	return arm(timer, deadline_ns, 0);
+}
+
+BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns)
+{
+	int error = 0;
+	struct baton_timers *timers = baton__timers_of(timer, &error);
+
+	if (!timers)
+		return error;
+	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
+}
+
+/* The value of _repeat: the manner and the period. A period that does not fit is for ever. */
+static uint64_t repeat_of(uint64_t period, uint64_t how)
+{
+	const uint64_t for_ever = UINT64_MAX >> BATON__REPEAT_SHIFT;
+
+	return (period < for_ever ? period : for_ever) << BATON__REPEAT_SHIFT | how;
+}
+
+BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
+                                       uint64_t period_ns, enum baton_timer_policy policy)
+{
+	if (!period_ns || (unsigned)policy > BATON_TIMER_CATCH_UP)
+		return -EINVAL;
+	/* Relaxed, both: published by the arm that follows. */
+	store_relaxed(&timer->_repeat, repeat_of(period_ns, (unsigned)policy));
+	store_relaxed(&timer->_scheduled, first_ns);
+	return arm(timer, first_ns, BATON__TIMER_REPEAT);
+}
+
+BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns)
+{
+	int error = 0;
+	struct baton_timers *timers = baton__timers_of(timer, &error);
+
+	if (!timers)
+		return error;
+	/* Relaxed: published by the arm that follows. */
+	store_relaxed(&timer->_repeat, repeat_of(delay_ns, BATON__REPEAT_DELAY));
+	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
+	           BATON__TIMER_REPEAT);
+}

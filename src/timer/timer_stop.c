@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stopping: decided by one CAS on the timer's word; then the memory is seen to.
+ */
+#include "timer/timer.h"
+
+#include "base/atomic.h"
+#include "thread/thread.h"
+
+#include <baton/resource.h>
+
+#include <errno.h>
+#include <sched.h>
+
+#define STOPPED (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_REPEAT)
+/* Wanted, or in the wheel. */
+#define AT_WORK (STOPPED | BATON__TIMER_LINKED)
+
+static enum baton_timer_state state_of(uint64_t word)
+{
+	if (word & BATON__TIMER_RUNNING)
+		return BATON_TIMER_RUNNING;
+	if (word & BATON__TIMER_TASK)
+		return BATON_TIMER_QUEUED;
+	if (word & BATON__TIMER_ARMED)
+		return BATON_TIMER_PENDING;
+	return word & BATON__TIMER_DONE ? BATON_TIMER_DONE : BATON_TIMER_IDLE;
+}
+
+BATON_EXPORT enum baton_timer_state baton_timer_state(const struct baton_timer *timer)
+{
+	/* [K2] acquire: what the run did; pairs with [K2] in leave */
+	return state_of(load_acquire(&timer->_word));
+}
+
+/* Stops it: the word as it was. */
+static uint64_t decide(struct baton_timer *timer)
+{
+	/* Ends: each failure is another thread's arm or stop, or the run's or the wheel's
+	 * progress. */
+	for (;;) {
+		/* [K2] acquire: the touches of who has left it; pairs with [K2] in apply, expire,
+		 * leave, unpost */
+		uint64_t word = load_acquire(&timer->_word);
+
+		/* [K2] acquire: as above, should the same word have come back. Linearisation
+		 * point. */
+		if (!(word & STOPPED) || cas_acquire(&timer->_word, &word, word & ~STOPPED))
+			return word;
+	}
+}
+
+/* The same for the wheel's holder, who unlinks it besides. */
+static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *timer)
+{
+	/* [K2] acquire: as above */
+	uint64_t word = load_acquire(&timer->_word);
+
+	if (word & BATON__TIMER_PLACED) {
+		baton__wheel_unlink(&timer->_link);
+		baton__timers_count(&timers->stats.cancelled, 1);
+		baton__timers_count(&timers->stats.pending, (uint64_t)-1);
+	}
+	/* Ends: as above. [K2] acquire: as above. Linearisation point. */
+	while (!cas_acquire(&timer->_word, &word, word & ~(STOPPED | BATON__TIMER_PLACED)))
+		;
+	return word;
+}
+
+/* The driver is on its way to the resource that this thread holds: it will not run it. Or the
+ * resource has not taken the task: it is about to let go of the timer. */
+static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
+{
+	/* Ends with the driver, which pushes the task to a busy resource.
+	 * [K5] acquire: the push, for a close that follows; pairs with [K5] in hand */
+	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
+		/* Relaxed: itself or not. */
+		if (load_relaxed(&timers->driver) == baton__self)
+			return;
+		if (i < 100)
+			baton__pause();
+		else
+			(void)sched_yield();
+	}
+}
+
+/* Stops and unlinks: the word as it was found. */
+static uint64_t stop(struct baton_timer *timer)
+{
+	int error = 0;
+	struct baton_timers *timers = NULL;
+	/* Relaxed: a hint; looked at again. */
+	uint64_t word = load_relaxed(&timer->_word);
+
+	/* None of these: the default wheel may not exist yet. */
+	if (word & (BATON__TIMER_LINKED | BATON__TIMER_BUSY))
+		timers = baton__timers_of(timer, &error);
+	if (word & BATON__TIMER_LINKED && timers && baton__timers_hold_at_once(timers)) {
+		word = decide_held(timers, timer);
+		baton__timers_release(timers, 0);
+	} else {
+		word = decide(timer);
+		if (!timers && word & (BATON__TIMER_LINKED | BATON__TIMER_BUSY))
+			timers = baton__timers_of(timer, &error);
+		if (timers && word & BATON__TIMER_LINKED)
+			baton__timer_remove(timers, timer);
+	}
+	/* RUNNING, though we hold the resource: in our own function, or with the driver, because a
+	 * bound has dropped the task. */
+	if (timers && word & BATON__TIMER_BUSY &&
+	    baton__thread_holds(baton__self, timer->_resource))
+		await_handed(timers, timer);
+	return word;
+}
+
+BATON_EXPORT enum baton_timer_state baton_timer_disarm(struct baton_timer *timer)
+{
+	return state_of(decide(timer));
+}
+
+BATON_EXPORT enum baton_timer_state baton_timer_stop(struct baton_timer *timer)
+{
+	return state_of(stop(timer));
+}
+
+BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
+                                                          struct baton_future *gone)
+{
+	enum baton_timer_state state = state_of(stop(timer));
+	uint64_t word = load_acquire(&timer->_word);
+
+	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
+	              "somebody waits for this timer already: once at a time");
+	timer->_gone = gone;
+	/* Ends: as in decide. [K4] release: `gone`; pairs with [K4] in leave */
+	while (word & (BATON__TIMER_BUSY | AT_WORK)) {
+		if (word & AT_WORK) {
+			/* Armed since, by its own function, say. */
+			state = state_of(stop(timer));
+			word = load_relaxed(&timer->_word);
+			continue;
+		}
+		if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
+			return state_of(word);
+	}
+	/* [K2] acquire: the run is over; pairs with [K2] in leave */
+	(void)load_acquire(&timer->_word);
+	(void)baton_future_complete(gone, 0, timer);
+	return state;
+}
+
+static int await_end(struct baton_timer *timer)
+{
+	struct baton_resource *resource = timer->_resource;
+	int error;
+
+	if (baton__thread_holds(baton__self, resource))
+		return -EDEADLK;
+	/* Ends: with the driver, which submits the task, and the resource's runner, which comes to
+	 * it. [K2] acquire: the run is over; pairs with [K2] in leave */
+	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
+		error = baton_resource_await(resource, NULL);
+		if (error)
+			return error;
+		(void)sched_yield();
+	}
+	return 0;
+}
+
+BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
+{
+	int error;
+
+	/* Ends: again only where it was armed since, by the function that was waited for, say. */
+	do {
+		if (stop(timer) & BATON__TIMER_BUSY) {
+			error = await_end(timer);
+			if (error)
+				return error;
+		}
+		/* Relaxed: the run's end was acquired; else the stop found it idle. */
+	} while (load_relaxed(&timer->_word) & (BATON__TIMER_BUSY | AT_WORK));
+	return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wheel's holder and inbox; creating, closing, counting.
+ */
+#include "timer/timer.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "thread/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef BATON_TIMERS_PAUSES /* tests make these small */
+#define BATON_TIMERS_PAUSES 100
+#define BATON_TIMERS_YIELDS 200
+#endif
+
+#define SHIFT_MIN 10U /* 1,024 ns: not finer than any deadline in the words */
+#define SHIFT_MAX 40U
+
+/* ---- Holding ---- */
+
+static bool try_hold(struct baton_timers *timers)
+{
+	/* [K3] seq_cst: after the sleeper has been counted; pairs with [K3] in release */
+	uintptr_t word = load_seq_cst(&timers->word);
+
+	/* [K6] acquire: the wheel; pairs with [K6] in release */
+	return !(word & BATON__TIMERS_HELD) &&
+	       cas_acquire(&timers->word, &word, word | BATON__TIMERS_HELD);
+}
+
+bool baton__timers_hold_at_once(struct baton_timers *timers)
+{
+	uintptr_t word = 0;
+
+	/* [K6] acquire: the wheel; pairs with [K6] in release */
+	return !load_relaxed(&timers->word) &&
+	       cas_acquire(&timers->word, &word, BATON__TIMERS_HELD);
+}
+
+static BATON_NOINLINE void sleep_until_held(struct baton_timers *timers)
+{
+	(void)add_seq_cst(&timers->sleepers, 1);
+	/* Ended by a holder that lets go, and sees that somebody sleeps. */
+	for (;;) {
+		/* [K3] acquire: before the look at the wheel; pairs with [K3] in release */
+		struct baton__futex_watch watch = {&timers->released,
+		                                   load_acquire(&timers->released)};
+
+		if (try_hold(timers))
+			break;
+		(void)baton__futex_wait(&watch, 1, NULL);
+	}
+	(void)sub_relaxed(&timers->sleepers, 1);
+}
+
+void baton__timers_hold(struct baton_timers *timers)
+{
+	for (unsigned i = 0; i < BATON_TIMERS_PAUSES + BATON_TIMERS_YIELDS; i++) {
+		if (try_hold(timers))
+			return;
+		if (i < BATON_TIMERS_PAUSES)
+			baton__pause();
+		else
+			(void)sched_yield();
+	}
+	sleep_until_held(timers);
+}
+
+/* Applies what lies in the inbox. */
+static void drain(struct baton_timers *timers, uintptr_t *word)
+{
+	uintptr_t flags = *word & ~BATON__TIMERS_INBOX;
+	struct baton_timer *timer;
+
+	/* [K7] acquire: the timers' links; pairs with [K7] in post. Ends: a failure is a post. */
+	while (!cas_acquire(&timers->word, word, flags))
+		;
+	timer = (struct baton_timer *)(*word & BATON__TIMERS_INBOX);
+	*word = flags;
+	while (timer) {
+		struct baton_timer *next = timer->_posted;
+
+		baton__timer_apply(timers, timer, BATON__TIMER_POSTED);
+		timer = next;
+	}
+}
+
+void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
+{
+	uintptr_t word = load_relaxed(&timers->word);
+	bool alarming = false;
+
+	/* Ends: each turn is posts by others, which made progress. */
+	do {
+		if (word & BATON__TIMERS_INBOX)
+			drain(timers, &word);
+		alarming = alarming || timers->alarming;
+		timers->alarming = false;
+		/* [K6] release: the wheel; pairs with [K6] in hold. [K3] seq_cst: before the look
+		 * for sleepers; pairs with [K3] in try_hold. Last touch of the wheel itself. */
+	} while (!cas_seq_cst(&timers->word, &word, flags | (word & BATON__TIMERS_CLOSED)));
+	if (load_seq_cst(&timers->sleepers)) {
+		/* [K3] release: it is free; pairs with [K3] in sleep_until_held */
+		(void)add_seq_cst(&timers->released, 1);
+		baton__futex_wake(&timers->released, 1);
+	}
+	if (!alarming)
+		return;
+	if (timers->config.source == BATON_TIMERS_THREAD)
+		baton__futex_wake(&timers->alarm, 1);
+	else if (timers->config.wake)
+		timers->config.wake(timers->config.arg);
+}
+
+bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
+{
+	uintptr_t word = load_relaxed(&timers->word);
+
+	/* Ends: each failure is another post, or the holder's progress: lock-free. */
+	for (;;) {
+		if (word & BATON__TIMERS_CLOSED)
+			return false;
+		if (!(word & BATON__TIMERS_HELD)) {
+			/* [K6] acquire: the wheel; pairs with [K6] in release */
+			if (!cas_acquire(&timers->word, &word, BATON__TIMERS_HELD))
+				continue;
+			baton__timer_apply(timers, timer, BATON__TIMER_POSTED);
+			baton__timers_release(timers, 0);
+			return true;
+		}
+		timer->_posted = (struct baton_timer *)(word & BATON__TIMERS_INBOX);
+		/* [K7] release: its link; pairs with [K7] in drain. Last touch of both. */
+		if (cas_release(&timers->word, &word,
+		                (uintptr_t)timer | (word & ~BATON__TIMERS_INBOX)))
+			return true;
+	}
+}
+
+void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer, uint64_t deadline)
+{
+	uint64_t part = deadline & (((uint64_t)1 << timers->shift) - 1);
+	uint64_t tick = (deadline >> timers->shift) + (part != 0);
+	uint64_t look;
+
+	/* A deadline that has passed is met by an advance of 0 too; but within an advance by the
+	 * next tick, so that an advance ends. Relaxed: either place will do. */
+	if (timers->config.source == BATON_TIMERS_VIRTUAL && tick <= timers->wheel.tick &&
+	    !load_relaxed(&timers->driver)) {
+		baton__wheel_place_due(&timers->wheel, &timer->_link);
+		return;
+	}
+	look = baton__wheel_place(&timers->wheel, &timer->_link, tick);
+	if (look >= timers->sleep_until)
+		return;
+	/* Once: a further one only for a time that is earlier still. */
+	timers->sleep_until = look;
+	timers->alarming = true;
+	baton__timers_count(&timers->stats.wakes, 1);
+	/* [K8] release: the thread looks again; pairs with [K8] in rest */
+	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
+}
+
+/* ---- Creating, closing ---- */
+
+BATON_EXPORT int baton_timers_create(struct baton_timers **timers,
+                                     const struct baton_timers_config *config)
+{
+	static const struct baton_timers_config defaults = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers *new;
+	uint64_t resolution;
+	int error;
+
+	config = config ? config : &defaults;
+	resolution = config->resolution_ns ? config->resolution_ns : BATON_TIMERS_RESOLUTION;
+	if ((unsigned)config->source > BATON_TIMERS_VIRTUAL ||
+	    (unsigned)config->submit > BATON_TIMERS_SUBMIT_INLINE)
+		return -EINVAL;
+	if (baton__forked())
+		return -ECHILD;
+	new = aligned_alloc(BATON_CACHE_LINE, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	(void)memset(new, 0, sizeof(*new));
+	new->config = *config;
+	if (config->submit == BATON_TIMERS_SUBMIT_DEFAULT)
+		new->config.submit = config->source == BATON_TIMERS_THREAD
+		                             ? BATON_TIMERS_SUBMIT_LATER
+		                             : BATON_TIMERS_SUBMIT_INLINE;
+	new->shift = 63U - (unsigned)__builtin_clzll(resolution);
+	new->shift = new->shift < SHIFT_MIN ? SHIFT_MIN : new->shift;
+	new->shift = new->shift > SHIFT_MAX ? SHIFT_MAX : new->shift;
+	if (config->source == BATON_TIMERS_VIRTUAL)
+		new->shift = 0; /* a tick is a nanosecond: deadlines are exact */
+	new->references = 1;    /* unshared: nobody has seen it yet */
+	baton__wheel_init(&new->wheel, baton_timers_now(new) >> new->shift);
+	error = config->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
+	if (error)
+		free(new);
+	else
+		*timers = new;
+	return error;
+}
+
+BATON_EXPORT int baton_timers_create_virtual(struct baton_timers **timers, uint64_t resolution_ns)
+{
+	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+
+	config.source = BATON_TIMERS_VIRTUAL;
+	config.resolution_ns = resolution_ns;
+	return baton_timers_create(timers, &config);
+}
+
+BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending)
+{
+	bool thread = timers->config.source == BATON_TIMERS_THREAD;
+	int error;
+
+	/* The thread's is its own for life. */
+	if (thread && load_relaxed(&timers->driver) == baton__self)
+		return -EDEADLK;
+	error = thread ? baton__thread_attach() : baton__timers_drive_begin(timers);
+	/* Closed, it has a driver no more: none but who closes it. */
+	if (error == -EBUSY && load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
+		return -EALREADY;
+	if (error)
+		return error;
+	baton__timers_hold(timers);
+	if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED) {
+		baton__timers_release(timers, 0);
+		error = -EALREADY;
+	} else {
+		baton__timers_release(timers, BATON__TIMERS_CLOSED);
+		if (thread)
+			baton__timers_thread_stop(timers);
+	}
+	if (!error && thread)
+		/* The thread has ended, and nobody else drives. */
+		(void)baton__timers_drive_begin(timers);
+	if (!error)
+		baton__timers_sweep(timers, pending);
+	if (!error || !thread)
+		baton__timers_drive_end(timers);
+	return error;
+}
+
+void baton__timers_unref(struct baton_timers *timers)
+{
+	/* [K9] release: our touches; acquire: the others', before the free; pairs with [K9] in
+	 * the same of another thread, which hand counts */
+	if (sub_acq_rel(&timers->references, 1) == 1)
+		free(timers);
+}
+
+int baton__timers_end(struct baton_timers *timers)
+{
+	int error = baton_timers_close(timers, BATON_TIMERS_DROP);
+
+	if (error && error != -EALREADY)
+		return error;
+	/* Misuse: an arm or stop is under way; it would touch freed memory. A run may be: it has a
+	 * reference, and may hold the wheel. [K9] acquire: it does not any more; pairs with [K9] in
+	 * unref */
+	if (load_acquire(&timers->references) == 1) {
+		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||
+		    BATON_UNLIKELY(load_relaxed(&timers->sleepers)))
+			BATON_MISUSE_OF("baton_timers_destroy", timers->config.name,
+			                "is in use: an arm or stop is under way on another thread");
+	}
+	baton__timers_unref(timers);
+	return 0;
+}
+
+BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
+{
+	return timers->is_default ? -EPERM : baton__timers_end(timers);
+}
+
+/* ---- Looking ---- */
+
+BATON_EXPORT uint64_t baton_timers_now(const struct baton_timers *timers)
+{
+	if (timers->config.source != BATON_TIMERS_VIRTUAL)
+		return baton__now_ns();
+	/* Relaxed: a clock orders nothing. */
+	return load_relaxed(&timers->virtual_now);
+}
+
+BATON_EXPORT uint64_t baton_timers_next(struct baton_timers *timers)
+{
+	uint64_t tick;
+
+	baton__timers_hold(timers);
+	tick = baton__wheel_next(&timers->wheel);
+	if (timers->config.source == BATON_TIMERS_POLL)
+		timers->sleep_until = tick;
+	baton__timers_release(timers, 0);
+	return tick > UINT64_MAX >> timers->shift ? BATON_NEVER : tick << timers->shift;
+}
+
+BATON_EXPORT void baton_timers_stats_read(const struct baton_timers *timers,
+                                          struct baton_timers_stats *copy)
+{
+	const struct baton_timers_stats *stats = &timers->stats;
+
+	copy->armed = load_relaxed(&stats->armed);
+	copy->fired = load_relaxed(&stats->fired);
+	copy->cancelled = load_relaxed(&stats->cancelled);
+	copy->refused = load_relaxed(&stats->refused);
+	copy->dropped = load_relaxed(&stats->dropped);
+	copy->moved = load_relaxed(&stats->moved);
+	copy->pending = load_relaxed(&stats->pending);
+	copy->wakes = load_relaxed(&stats->wakes);
+	copy->rounds = load_relaxed(&stats->rounds);
+	for (unsigned i = 0; i < BATON_TIMERS_LATE_BUCKETS; i++)
+		copy->late[i] = load_relaxed(&stats->late[i]);
+}

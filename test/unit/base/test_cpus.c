@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* How many CPUs: the affinity, and quotas as the kernel's files show them, in a directory of ours.
+ */
+#include "base/cpus.h"
+
+#include "support.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+static char root[64];
+
+static void make_root(void)
+{
+	snprintf(root, sizeof(root), "/tmp/baton-cpus-XXXXXX");
+	MUST(mkdtemp(root));
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+	(void)status;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+static void remove_root(void)
+{
+	(void)nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+TestSuite(cpus, .init = make_root, .fini = remove_root, .timeout = 10);
+
+static void put(const char *path, const char *content)
+{
+	char name[512];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	for (char *slash = strchr(name + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		MUST(mkdir(name, 0700) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	file = fopen(name, "w");
+	MUST(file && fputs(content, file) >= 0);
+	fclose(file);
+}
+
+#define V2_MOUNT "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+
+Test(cpus, finds_at_least_one)
+{
+	cr_assert_geq(baton__cpus_allowed(), 1);
+	cr_assert_geq(baton__cpus_available(""), 1);
+	cr_assert_leq(baton__cpus_available(""), baton__cpus_allowed());
+}
+
+Test(cpus, follows_the_affinity_of_the_thread)
+{
+	cpu_set_t set;
+	cpu_set_t one;
+
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	CPU_ZERO(&one);
+	for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &set))
+			CPU_SET(i, &one);
+	MUST(sched_setaffinity(0, sizeof(one), &one) == 0);
+	cr_assert_eq(baton__cpus_allowed(), 1);
+	cr_assert_eq(baton__cpus_available(""), 1);
+}
+
+Test(cpus, sees_no_quota_where_there_are_no_cgroups)
+{
+	cr_assert_eq(baton__cpus_quota(root), 0);
+}
+
+Test(cpus, reads_and_rounds_up_a_version_2_quota)
+{
+	put("/proc/self/mountinfo", "1 1 0:1 / /proc rw - proc proc rw\n" V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/sys/fs/cgroup/a/b/cpu.max", "250000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 3);
+	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 0);
+}
+
+Test(cpus, takes_the_smallest_quota_on_the_way_up)
+{
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a/b/c\n");
+	put("/sys/fs/cgroup/cpu.max", "800000 100000\n");
+	put("/sys/fs/cgroup/a/cpu.max", "200000 100000\n");
+	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	put("/sys/fs/cgroup/a/b/c/cpu.max", "500000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 2);
+}
+
+Test(cpus, reads_a_version_1_quota_below_the_root_of_its_mount)
+{
+	put("/proc/self/mountinfo",
+	    "31 30 0:27 /docker/x /cg/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
+	    "32 30 0:28 /docker/x /cg/cpuset ro - cgroup cgroup rw,cpuset\n");
+	put("/proc/self/cgroup", "5:cpuset:/docker/x\n4:cpu,cpuacct:/docker/x\n");
+	put("/cg/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
+	put("/cg/cpu,cpuacct/cpu.cfs_period_us", "50000\n");
+	cr_assert_eq(baton__cpus_quota(root), 3);
+	put("/cg/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+	cr_assert_eq(baton__cpus_quota(root), 0);
+}
+
+Test(cpus, passes_over_lines_that_it_does_not_understand)
+{
+	put("/proc/self/mountinfo", "no separator\n - cgroup2 too short\n" V2_MOUNT);
+	put("/proc/self/cgroup", "no colon\n0::/a\n");
+	put("/sys/fs/cgroup/a/cpu.max", "100000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 1);
+}
+
+Test(cpus, sees_no_quota_where_it_is_not_told_its_cgroup)
+{
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 0);
+}
+
+Test(cpus, the_smaller_of_quota_and_affinity_is_available)
+{
+	const size_t allowed = baton__cpus_allowed();
+	const struct {
+		size_t quota; /* 0: none */
+		size_t available;
+	} rows[] = {{0, allowed}, {1, 1}, {allowed, allowed}, {allowed + 1, allowed}};
+	char line[64];
+
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(line, sizeof(line), "%zu 100\n", rows[i].quota * 100);
+		put("/sys/fs/cgroup/a/cpu.max", line);
+		cr_assert_eq(baton__cpus_available(root), rows[i].available, "row %zu", i);
+	}
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The futex wrapper: deadlines, and the way round futex_waitv where there is none. */
+#include "base/futex.h"
+
+#include "support.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+/* From here on this process has no futex_waitv. False: that cannot be had. */
+static bool forbid_futex_waitv(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex_waitv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+Test(futex, without_futex_waitv_a_wait_for_several_keeps_its_deadline, .timeout = 10)
+{
+	struct baton_future promises[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
+	struct baton_future *futures[2] = {&promises[0], &promises[1]};
+	struct timespec deadline;
+	size_t index = 7;
+
+	if (!forbid_futex_waitv())
+		cr_skip_test("no seccomp filter may be set");
+	deadline = deadline_in_ms(30);
+	cr_assert_eq(baton_future_wait_any(futures, 2, &deadline, &index), -ETIMEDOUT);
+	cr_assert_eq(index, 7);
+	cr_assert_eq(syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0), -1);
+	cr_assert_eq(errno, ENOSYS, "there is none");
+}
+
+static void *completes_when_asleep(void *arg)
+{
+	struct baton_future *promise = arg;
+
+	until_asleep((int)getpid()); /* the thread that waits is the first one */
+	MUST(baton_future_complete(promise, 0, NULL) == 0);
+	return NULL;
+}
+
+Test(futex, without_futex_waitv_a_wait_for_several_ends_with_any_of_them, .timeout = 10)
+{
+	struct baton_future promises[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
+	struct baton_future *futures[2] = {&promises[0], &promises[1]};
+	size_t index = 7;
+	pthread_t thread;
+
+	if (!forbid_futex_waitv())
+		cr_skip_test("no seccomp filter may be set");
+	thread = thread_start(completes_when_asleep, &promises[1]);
+	cr_assert_eq(baton_future_wait_any(futures, 2, NULL, &index), 0);
+	cr_assert_eq(index, 1);
+	thread_join(thread);
+}
+
+Test(futex, a_deadline_that_no_clock_reaches_is_the_largest_number, .timeout = 10)
+{
+	struct timespec deadline = {INT64_MAX, 999999999};
+	struct timespec second = {3, 7};
+
+	cr_assert_eq(baton__deadline_ns(&deadline), UINT64_MAX);
+	cr_assert_eq(baton__deadline_ns(&second), 3000000007U);
+}

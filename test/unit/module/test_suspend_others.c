@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* A suspended resource beside await, call, close, cancels, helpers, and an executor that ends. */
+#include "stash.h"
+
+#include <baton/suspend.h>
+
+#include "core/shelf.h"
+
+Test(suspend_others, await_waits_for_the_resume, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct timespec deadline = deadline_in_ms(10);
+
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_await(&resource, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	resource_end(&resource);
+}
+
+struct caller {
+	struct baton_resource *resource;
+	atomic_int tid;
+	int ran;
+	int result;
+};
+
+static void *caller_fn(void *arg)
+{
+	((struct caller *)arg)->ran++;
+	return NULL;
+}
+
+static void *caller_main(void *arg)
+{
+	struct caller *caller = arg;
+
+	atomic_store(&caller->tid, thread_id());
+	caller->result = baton_call(caller->resource, caller_fn, caller, NULL);
+	return NULL;
+}
+
+/* It sleeps: it does not spin on what nobody runs. */
+Test(suspend_others, call_sleeps_until_the_resume, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct caller caller = {.resource = &resource, .result = 1};
+	pthread_t thread;
+
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_try_call(&resource, caller_fn, &caller, NULL), -EAGAIN);
+	thread = thread_start(caller_main, &caller);
+	until_at_least(&caller.tid, 1);
+	until_asleep(atomic_load(&caller.tid));
+	cr_assert_eq(caller.ran, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	thread_join(thread);
+	cr_assert_eq(caller.result, 0);
+	cr_assert_eq(caller.ran, 1);
+	resource_end(&resource);
+}
+
+Test(suspend_others, a_closed_resource_runs_what_it_has_accepted_then_its_finaliser, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct journal journal = {0};
+	struct step steps[2], finaliser;
+
+	steps_init(steps, 2, &journal, 0);
+	step_init(&finaliser, &journal, 1, NULL);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), -EPIPE);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 2));
+	baton_resource_deinit(&resource);
+}
+
+Test(suspend_others, a_closed_resource_without_tasks_is_released_by_the_resume, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	baton_resource_deinit(&resource);
+}
+
+Test(suspend_others, cancels_are_decided_at_once_and_obeyed_at_the_resume, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_suspension second = BATON_SUSPENSION_INIT;
+	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct journal journal = {0};
+	struct step steps[3];
+
+	for (int i = 0; i < 3; i++)
+		step_init(&steps[i], &journal, i - 2, &futures[i]);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(baton_future_cancel(&futures[0]), 0);
+	cr_assert_eq(baton_future_poll(&futures[0]), BATON_PENDING);
+	/* Not what is no task: the second suspension stays. */
+	cr_assert_eq(baton_resource_suspend(&resource, &second), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[2].task), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(baton_future_poll(&futures[0]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_poll(&futures[2]), BATON_PENDING);
+	cr_assert(baton_suspension_poll(&second));
+	cr_assert_eq(baton_resource_resume(&second), 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+Test(suspend_others, a_shutdown_of_the_executor_leaves_it_suspended, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step steps[2];
+
+	config.executor = baton_pool_executor(pool);
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	steps_init(steps, 2, &journal, 0);
+	occupy_later(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	gate_open(&occupant.leave);
+	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 2));
+	resource_end(&resource);
+}
+
+Test(suspend_others, a_cancelled_job_s_marks_stay, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[2];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	step_init(&steps[0], &journal, -1, &future);
+	step_init(&steps[1], &journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	baton_job_cancel(atomic_load(&stash.jobs[0]));
+	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert(journal_counts_up(&journal, 0, 1));
+	resource_end(&resource);
+}
+
+/* ---- The shelf itself: short paths ---- */
+
+static void *shelve_fn(void *arg)
+{
+	baton__shelve(arg);
+	return NULL;
+}
+
+static int shelve_run(struct baton_task *task)
+{
+	(void)task;
+	baton__shelve(baton_current());
+	return 0;
+}
+
+static void shelf_check(struct baton_resource *resource, struct journal *journal)
+{
+	struct step step;
+	size_t before = journal->count;
+
+	step_init(&step, journal, (int)before, NULL);
+	cr_assert_eq(baton_submit(resource, &step.task), 0);
+	cr_assert_eq(journal->count, before);
+	baton__unshelve(resource, false);
+	cr_assert(journal_counts_up(journal, 0, before + 1));
+	/* As free as ever: the short path's word. */
+	cr_assert_eq(resource->_word, resource->_stats ? BATON__SPECIAL : BATON__NORMAL);
+	cr_assert_eq(resource->_job._turn, 0);
+}
+
+static void shelf_each_way(struct baton_resource *resource)
+{
+	struct journal journal = {0};
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task = BATON_TASK_INIT(shelve_run, NULL);
+	struct baton_task with_future = BATON_TASK_INIT(shelve_run, &future);
+	struct baton_task last = BATON_TASK_INIT(shelve_run, NULL);
+	struct step first;
+	struct baton_task *batch[] = {&first.task, &last};
+
+	cr_assert_eq(baton_call(resource, shelve_fn, resource, NULL), 0);
+	shelf_check(resource, &journal);
+	cr_assert_eq(baton_submit(resource, &task), 0);
+	shelf_check(resource, &journal);
+	cr_assert_eq(baton_submit(resource, &with_future), 0);
+	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	shelf_check(resource, &journal);
+	step_init(&first, &journal, (int)journal.count, NULL);
+	cr_assert_eq(baton_submit_batch(resource, batch, 2), 0);
+	shelf_check(resource, &journal);
+	cr_assert_eq(baton_post(resource, shelve_fn, resource), 0);
+	baton__unshelve(resource, true);
+	cr_assert_eq(resource->_word & BATON__BUSY, 0);
+}
+
+Test(shelf, a_task_leaves_it_to_nobody_whichever_way_it_came, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource counted = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+
+	shelf_each_way(&resource);
+	resource_end(&resource);
+	shelf_each_way(&counted);
+	resource_end(&counted);
+	cr_assert_eq(resource_counts(&stats).submitted, stats.executed);
+}
+
+static void *unshelve_here(void *arg)
+{
+	baton__shelve(arg);
+	baton__unshelve(arg, false);
+	cr_assert(baton_held(arg));
+	return NULL;
+}
+
+Test(shelf, unshelved_in_the_same_task_it_is_as_if_it_had_not_been, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	cr_assert_eq(baton_call(&resource, unshelve_here, &resource, NULL), 0);
+	cr_assert_eq(resource._word, BATON__NORMAL);
+	cr_assert_eq(resource._job._turn, 0);
+	resource_end(&resource);
+}
+
+static void *shelve_outer(void *arg)
+{
+	baton__shelve(arg);
+	return NULL;
+}
+
+struct nest {
+	struct baton_resource *outer;
+	struct baton_resource *inner;
+	int inner_free;
+};
+
+static void *nest_fn(void *arg)
+{
+	struct nest *nest = arg;
+
+	(void)baton_call(nest->inner, shelve_outer, nest->outer, NULL);
+	nest->inner_free = !(nest->inner->_word & BATON__BUSY);
+	cr_assert(baton_held(nest->outer));
+	return NULL;
+}
+
+Test(shelf, of_two_held_resources_the_one_that_is_named_is_left, .timeout = 10)
+{
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL),
+	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
+	struct nest nest = {&resources[0], &resources[1], 0};
+
+	cr_assert_eq(baton_call(&resources[0], nest_fn, &nest, NULL), 0);
+	cr_assert(nest.inner_free);
+	cr_assert_neq(resources[0]._word & BATON__BUSY, 0);
+	cr_assert_not(baton_held(&resources[0]));
+	baton__unshelve(&resources[0], false);
+	resource_end(&resources[0]);
+	resource_end(&resources[1]);
+}
