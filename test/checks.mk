@@ -38,10 +38,11 @@ explore: build/sim/sim ## a long one: SECONDS=n (3) each way per scenario, SIM_A
 	$(Q)test/sim/run.sh $@ $< --seconds $(or $(SECONDS),3) $(SIM_ARGS)
 
 # ---- Mutants: each order weakened, each step broken; what does the explorer say? ----
+SIM_LINKED := $(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)
+SIM_LINK_FLAGS := $(LDFLAGS) $(LIBS) -Wl,-T,test/sim/globals.ld -pthread
 MUTANTS := COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 	LINK='$(CC) $(CFLAGS) -no-pie' \
-	LINK_OBJECTS='$(SIM_ENGINE:%.c=build/sim/%.o) $(SIM_SUBJECTS:%.c=build/sim/%.simo)' \
-	LINK_FLAGS='$(LDFLAGS) $(LIBS) -Wl,-T,test/sim/globals.ld -pthread'
+	LINK_OBJECTS='$(SIM_LINKED)' LINK_FLAGS='$(SIM_LINK_FLAGS)'
 
 .PHONY: check-mutants check-mutants-quick
 check-mutants: build/sim/sim ## is every weaker order, every broken step found? T=text: some
@@ -150,11 +151,14 @@ build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
 
 .PHONY: check-mutants-semantic
 check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
-		$(FAULTS_SOURCES:%.c=build/%.o) ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
+		$(FAULTS_SOURCES:%.c=build/%.o) build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
 		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
-		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' SEED='$(SEED)' \
+		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' EXPLORER=build/sim/sim \
+		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
+		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
+		SIM_LINK_FLAGS='$(SIM_LINK_FLAGS)' SEED='$(SEED)' \
 		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' test/mutants/semantic.sh $@ $(FAULT)
 
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Makes small faults in the library and in the broker's own files, a random sample, and looks
-# whether the unit tests and the failing calls of test/faults find them.
+# whether the unit tests, the failing calls of test/faults and a quick look of the explorer find
+# them.
 #
 #	semantic.sh LABEL [TEXT...]
 #
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
-# as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which selects
-# the files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
+# as semantic_try.sh; EXPLORER; FILES: what is mutated; ONLY: an extended regular expression, which
+# selects the files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
 set -u
 
 label=$1
@@ -48,6 +49,13 @@ if ! $LINK -o $out/faults $FAULTS $(library "$OBJECTS") $LINK_FLAGS ||
 	! timeout 120 $out/faults >$out/faults.log 2>&1; then
 	echo "$label: test/faults fails by itself, and is left out"
 	echo " left out" >$out/no_faults
+fi
+# Which scenarios come to which functions; one that fails without a fault says nothing, either.
+if ! [ $out/sites -nt "$EXPLORER" ]; then
+	"$EXPLORER" --sites --quiet --seconds 0.03 --seed 1 >$out/sites.all 2>$out/sites.errors
+	awk 'FILENAME == ARGV[1] {sub(/:$/, "", $1); fails[$1] = 1; next}
+		$2 == "at" && $1 !~ /^litmus_/ && !($1 in fails)' \
+		$out/sites.errors $out/sites.all >$out/sites
 fi
 xargs -r -P "${JOBS:-$(nproc)}" -n 3 $here/semantic_try.sh <$out/list
 

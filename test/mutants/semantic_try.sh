@@ -1,18 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds one small fault into the library and runs the tests that come to its function.
+# Builds one small fault into the library and runs the tests, and the scenarios of the explorer,
+# that come to its function.
 #
 #	semantic_try.sh NAME FILE FUNCTION
 #
 # Leaves a line in build/semantic/results/NAME:
-#	killed TEST
+#	killed TEST, or killed explorer SCENARIO
 #	survives[: no test comes there]
 #	same                 the compiler makes the same code of it
 #	broken WHY           it does not compile
 #
 # Environment: COMPILE (command and flags), LINK (command), LINK_FLAGS, OBJECTS (the library's),
-# FAULTS (what test/faults is linked of, beside these); TESTS_MAX (25): so many tests at most;
-# KEEP=1 keeps the mutant's files.
+# FAULTS (what test/faults is linked of, beside these); SIM_COMPILE, SIM_LINK, SIM_OBJECTS,
+# SIM_LINK_FLAGS (the same of the explorer, which links what it explores); TESTS_MAX (60),
+# SCENARIOS_MAX (48): so many at most; KEEP=1 keeps the mutant's files.
 set -u
 
 name=$1
@@ -42,18 +44,23 @@ library()
 awk -v name="$name" -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file" \
 	>"$dir/$base" || over "broken the generator"
 object=$out/${file%.c}.o
+compile()
+{
+	"$@" -iquote "${file%/*}" -w \
+		'-DIF_NOT(...)=if (!(__VA_ARGS__))' '-DIF_NEVER(...)=if ((__VA_ARGS__) && 0)' \
+		-c "$dir/$base" 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
+}
+
 # shellcheck disable=SC2086 # words, on purpose
-$COMPILE -iquote "${file%/*}" -w '-Dvisibility(kind)=visibility("default")' \
-	'-DIF_NOT(...)=if (!(__VA_ARGS__))' '-DIF_NEVER(...)=if ((__VA_ARGS__) && 0)' \
-	-c -o "$dir/mutant.o" "$dir/$base" 2>"$dir/errors" ||
-	over "broken $(head -n 1 "$dir/errors")"
+compile $COMPILE '-Dvisibility(kind)=visibility("default")' -o "$dir/mutant.o"
 ! cmp -s "$dir/mutant.o" "$object" || over same
 objects=$(echo " $OBJECTS " | sed "s| $object | $dir/mutant.o |")
 # shellcheck disable=SC2086 # words, on purpose
 $LINK -shared -Wl,-soname,libtested.so -o "$dir/libtested.so" $objects $LINK_FLAGS \
 	2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
 
-# ---- Run: those named after the file first, then those that enter the fewest functions ----
+# ---- Run: tests named after the file first, then those that share a word of its name, then those
+# that enter the fewest functions ----
 # A test that fails is run again: others' load, too, makes tests fail.
 fails()
 {
@@ -69,14 +76,22 @@ tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 	{count[test]++}
 	index($1, file ":") == 1 {near[test] = 1}
 	$1 == place {hit[test] = any = 1}
+	function rank(test, words, i) {
+		if (index("/" test, "/test_" stem))
+			return 0
+		for (i = split(stem, words, "_"); i > 0; i--)
+			if (index(test "_", "_" words[i] "_"))
+				return 1
+		return 2
+	}
 	END {
 		for (test in near) {
 			if (any && !(test in hit))
 				continue
-			printf "%u %f %s %u\n", index("/" test, "/test_" stem) == 0,
-				count[test] * (0.2 + seconds[test]), test, 5 + 4 * seconds[test]
+			printf "%u %f %s %u\n", rank(test), count[test] * (0.2 + seconds[test]),
+				test, 5 + 4 * seconds[test]
 		}
-	}' $(find $out/maps -name '*.map') | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-25}" |
+	}' $(find $out/maps -name '*.map') | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-60}" |
 	awk '{print $3 ":" $4}')
 for test in $tests; do
 	! fails "${test#*:}" "$out/${test%:*}" || over killed "${test%:*}"
@@ -90,5 +105,33 @@ src/*.c)
 	! fails 60 "$dir/faults" || over killed faults
 	;;
 esac
-[ -n "$tests" ] || over "survives: no test comes there"
+# What depends on the interleaving: the scenarios that come to the function, those first whose name
+# has a word of the file's. A function without an atomic operation leaves no trace.
+case " ${SIM_OBJECTS-} " in
+*" build/sim/${file%.c}.simo "*) ;;
+*) over "survives$([ -n "$tests" ] || echo : no test comes there)" ;;
+esac
+scenarios=$(awk -v place="$base:$function:" -v file="$base:" -v stem="${base%.c}" '
+	index($3, file) == 1 {near[$1] = 1}
+	index($3, place) == 1 {hit[$1] = any = 1}
+	END {
+		for (scenario in near) {
+			if (any && !(scenario in hit))
+				continue
+			word = scenario
+			sub(/_.*/, "", word)
+			print index(stem, word) == 0, scenario
+		}
+	}' $out/sites | sort | head -n "${SCENARIOS_MAX:-48}" | sed 's/.* /=/' | paste -s -d , -)
+[ -n "$tests$scenarios" ] || over "survives: no test comes there"
+[ -n "$scenarios" ] || over survives
+# shellcheck disable=SC2086 # words, on purpose
+compile $SIM_COMPILE -o "$dir/mutant.simo"
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$SIM_LINK -o "$dir/sim" $(echo " $SIM_OBJECTS " |
+	sed "s| build/sim/${file%.c}.simo | $dir/mutant.simo |") $SIM_LINK_FLAGS 2>"$dir/errors" ||
+	over "broken $(head -n 1 "$dir/errors")"
+found=$("$dir/sim" --seed 1 --brief --quiet --scenario "$scenarios" --seconds 0.05 2>"$dir/errors" |
+	awk '$2 == "search" || $2 == "walk" || $2 == "freeze" || $2 == "died" {print $1; exit}')
+[ -z "$found" ] || over "killed explorer $found"
 over survives
