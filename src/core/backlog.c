@@ -103,12 +103,12 @@ static void walk(struct look *look, struct baton_task *newest)
 	while (task && !baton__looked(task)) {
 		struct baton_task *older = task->_next;
 
-		if (task->_future == BATON__MARK_CANCEL) {
+		if (baton__kind_is(task, BATON__KIND_CANCELS)) {
 			look->cancel = task;
 			task = NULL;
 			break;
 		}
-		if (task->_future == BATON__MARK_SUSPEND) {
+		if (baton__kind_is(task, BATON__KIND_OVERTAKES)) {
 			take_suspend(look, task);
 		} else {
 			newer->_next = (struct baton_task *)((uintptr_t)task | BATON__LOOKED);
@@ -135,13 +135,13 @@ static bool look_at_newest(struct baton_resource *resource, struct look *look)
 
 	if (!newest || baton__looked(newest))
 		return false;
-	if (newest->_future == BATON__MARK_SUSPEND) {
+	if (baton__kind_is(newest, BATON__KIND_OVERTAKES)) {
 		/* Relaxed: nothing is published. */
 		if (cas_relaxed(&resource->_word, &word, (uintptr_t)newest->_next | flags))
 			take_suspend(look, newest);
 		return true;
 	}
-	if (newest->_future == BATON__MARK_CANCEL) {
+	if (baton__kind_is(newest, BATON__KIND_CANCELS)) {
 		if (!cas_relaxed(&resource->_word, &word, flags))
 			return true;
 		look->cancel = newest;

@@ -11,6 +11,7 @@
 #include "thread/node.h"
 #include "core/place.h"
 #include "core/wait.h"
+#include "core/marks.h"
 
 #include <errno.h>
 
@@ -81,7 +82,7 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 		return -EALREADY;
 	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
 	                 "was given a finaliser with a future: a finaliser has none");
-	finaliser->_future = BATON__MARK_FINAL;
+	baton__kind_set(finaliser, &baton__final_kind);
 	(void)push_mark(resource, finaliser, BATON__CLOSED); /* last touch */
 	return 0;
 }
@@ -98,7 +99,7 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 	mark = baton__node_alloc();
 	if (!mark)
 		return -ENOMEM;
-	*mark = (struct baton_task)BATON_TASK_INIT(NULL, BATON__MARK_CANCEL);
+	baton__kind_set(mark, &baton__cancel_kind);
 	if (!push_mark(resource, mark, BATON__ATTENTION))
 		baton__node_free(mark);
 	return 0;
@@ -135,9 +136,9 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 		return -ENOMEM;
 	*awaiter = (struct baton__awaiter){
 		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-		.task = BATON_TASK_INIT(NULL, BATON__MARK_AWAIT),
-		.closed = baton__resource_closed(resource),
 	};
+	baton__kind_set(&awaiter->task, baton__resource_closed(resource) ? &baton__await_closed_kind
+	                                                                 : &baton__await_kind);
 	/* unshared: not pushed yet */
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
 	awaiter->counted.future._resource = resource;

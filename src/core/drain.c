@@ -188,44 +188,38 @@ static bool too_many_kicks(struct baton__budget *budget)
 	return false;
 }
 
-enum met { MET, MET_SUSPENDED, MET_LAST };
-
 /*
  * The list begins with a mark. LAST: the mark stays, and the stay is over: a helper has nothing
  * more to do, or the budget has nothing left for a kick.
  */
-static BATON_NOINLINE enum met meet(struct baton__frame *frame, struct baton_resource *resource,
-                                    struct baton__budget *budget, struct baton__batch *batch)
+static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
+                                           struct baton_resource *resource,
+                                           struct baton__budget *budget, struct baton__batch *batch)
 {
 	struct baton_task *mark = resource->_list;
+	const struct baton__kind *kind = baton__kind(mark);
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	if (mark->_future == BATON__MARK_SUSPEND) {
+	if (kind->flags & BATON__KIND_OVERTAKES) {
 		/* Who has suspended it finds nothing under way. */
 		if (batch && baton__batch_end(batch))
-			return MET;
-		resource->_list = mark->_next;
-		return baton__suspend_here(frame, resource, mark) ? MET_SUSPENDED : MET;
-	}
-	/* A helper cannot release: on a closed resource the last marks stay. */
-	if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
-	    baton__only_marks(resource) && baton__lanes_empty(resource)) {
+			return BATON__MET;
+	} else if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
+	           baton__only_marks(resource) && baton__lanes_empty(resource)) {
+		/* A helper cannot release: on a closed resource the last marks stay. */
 		if (!(word & BATON__TASKS))
-			return MET_LAST;
+			return BATON__MET_LAST;
 		/* Behind these marks there may be tasks, which the look has left there. */
 		baton__take(resource);
-		return MET;
+		return BATON__MET;
 	}
-	if (mark->_future == BATON__MARK_KICK && too_many_kicks(budget))
-		return MET_LAST;
+	if (kind->flags & BATON__KIND_COUNTS && too_many_kicks(budget))
+		return BATON__MET_LAST;
 	resource->_list = mark->_next;
-	/* Cancel marks have gone when the inbox was taken. */
-	BATON_ASSERT(mark->_future != BATON__MARK_CANCEL);
-	if (mark->_future == BATON__MARK_KICK)
-		(void)mark->_run(mark); /* last touch of the mark */
-	else
-		baton__postpone(frame, resource, mark);
-	return MET;
+	/* Cancel marks, which are never met, have gone when the inbox was taken. */
+	BATON_ASSERT(kind->meet);
+	return kind->meet(frame, resource,
+	                  mark); /* last touch of the mark, if it is not postponed */
 }
 
 /*
@@ -238,7 +232,7 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 
 	/* A suspend mark goes first: after it there is another look. */
 	if (task && !baton__lanes(resource))
-		return task->_future != BATON__MARK_SUSPEND && baton__look(resource);
+		return !baton__kind_is(task, BATON__KIND_OVERTAKES) && baton__look(resource);
 	if (!(word & BATON__TASKS) && (word & BATON__MODE) != BATON__ATTENTION)
 		return false;
 	baton__take(resource);
@@ -283,11 +277,11 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 		}
 		if (BATON_UNLIKELY(baton__is_mark(task))) {
 			switch (meet(frame, resource, budget, batch)) {
-			case MET:
+			case BATON__MET:
 				continue;
-			case MET_SUSPENDED:
+			case BATON__MET_LEFT:
 				return true;
-			case MET_LAST:
+			case BATON__MET_LAST:
 				break;
 			}
 			break;

@@ -178,7 +178,7 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 	}
 	/* Suspend marks are first. */
 	for (struct baton_task **link = &resource->_list;
-	     *link && (*link)->_future == BATON__MARK_SUSPEND;
+	     *link && baton__kind_is(*link, BATON__KIND_OVERTAKES);
 	     before = *link, link = &(*link)->_next) {
 		task = *link;
 		if (baton__mark_future(task) != future)

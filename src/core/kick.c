@@ -11,12 +11,26 @@
 #include "base/atomic.h"
 #include "core/place.h"
 
+static enum baton__met meet_kick(struct baton__frame *frame, struct baton_resource *resource,
+                                 struct baton_task *mark)
+{
+	(void)frame;
+	(void)resource;
+	(void)mark->_run(mark); /* last touch of the mark */
+	return BATON__MET;
+}
+
+static const struct baton__kind kick_kind = {
+	.flags = BATON__KIND_MARK | BATON__KIND_PROMPT | BATON__KIND_COUNTS,
+	.meet = meet_kick,
+};
+
 /* True: pushed. False: the resource was idle, and the kick has run, or is given to an executor. */
 static bool push(struct baton_resource *resource, struct baton_task *mark)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	mark->_future = BATON__MARK_KICK;
+	baton__kind_set(mark, &kick_kind);
 	/* Ends: as submit's loop: each failure is somebody's progress. */
 	for (;;) {
 		uintptr_t flags = (word & BATON__MODE) | BATON__BUSY;

@@ -120,8 +120,7 @@ static void append_mark(struct baton_resource *resource, struct baton_task *mark
 	struct baton_lanes *lanes = baton__lanes(resource);
 
 	mark->_next = NULL;
-	/* These wait for nothing. */
-	if (mark->_future == BATON__MARK_SUSPEND || mark->_future == BATON__MARK_KICK) {
+	if (baton__kind_is(mark, BATON__KIND_PROMPT)) {
 		append_chain(&resource->_list, mark);
 	} else if (lanes->_marks) {
 		append_chain(&lanes->_marks_later, mark);
@@ -160,7 +159,7 @@ static struct baton_task *behind_cancel(struct baton_task *oldest, bool *found)
 
 	*found = false;
 	for (struct baton_task *task = oldest; task; task = task->_next) {
-		if (task->_future != BATON__MARK_CANCEL)
+		if (!baton__kind_is(task, BATON__KIND_CANCELS))
 			continue;
 		*found = true;
 		rest = task->_next;
@@ -176,7 +175,7 @@ static void cancel_chain(struct baton_resource *resource, struct baton_task *old
 		struct baton_task *task = oldest;
 
 		oldest = task->_next;
-		if (task->_future == BATON__MARK_CANCEL)
+		if (baton__kind_is(task, BATON__KIND_CANCELS))
 			baton__node_free(task);
 		else if (baton__is_mark(task))
 			append_mark(resource, task);

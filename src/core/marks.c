@@ -17,7 +17,7 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 	struct baton_task **end = &kept;
 
 	for (struct baton_task *task = list; task; task = task->_next)
-		if (task->_future == BATON__MARK_CANCEL)
+		if (baton__kind_is(task, BATON__KIND_CANCELS))
 			mark = task;
 	if (!mark)
 		return list;
@@ -25,7 +25,7 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 		struct baton_task *task = list;
 
 		list = task->_next;
-		if (task->_future == BATON__MARK_CANCEL) {
+		if (baton__kind_is(task, BATON__KIND_CANCELS)) {
 			baton__node_free(task);
 			if (task == mark)
 				break;
@@ -54,12 +54,8 @@ void baton__after(struct baton_task *after)
 		struct baton_task *mark = after;
 
 		after = mark->_next;
-		if (mark->_future == BATON__MARK_AWAIT) {
-			fire_await(mark);
-			continue;
-		}
 		/* The finaliser goes last, since it frees what others may be about to look at. */
-		if (after) {
+		if (after && baton__kind_is(mark, BATON__KIND_LAST)) {
 			struct baton_task *rest = after;
 
 			while (rest->_next)
@@ -68,34 +64,55 @@ void baton__after(struct baton_task *after)
 			mark->_next = NULL;
 			continue;
 		}
-		baton__finalise(mark); /* last touch of resource and mark */
+		baton__kind(mark)->after(mark); /* last touch of mark, and of the resource */
 	}
 }
 
-void baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
-                     struct baton_task *mark)
+/* A mark has come to its turn: it waits for the release. */
+static enum baton__met postpone(struct baton__frame *frame, struct baton_resource *resource,
+                                struct baton_task *mark)
 {
-	if (mark->_future == BATON__MARK_AWAIT) {
-		struct baton__awaiter *awaiter =
-			baton_container_of(mark, struct baton__awaiter, task);
-
-		/* From here on nobody becomes its visitor; who is one has been counted. */
-		(void)baton__future_claim(&awaiter->counted.future, &resource->_job._turn);
-	}
+	(void)resource;
 	mark->_next = NULL;
 	if (frame->after)
 		frame->after_last->_next = mark;
 	else
 		frame->after = mark;
 	frame->after_last = mark;
+	return BATON__MET;
 }
 
-/* On a closed resource: what comes after the release for good, though a kick has brought work. */
-static bool stays_postponed(const struct baton_task *mark)
+static enum baton__met postpone_await(struct baton__frame *frame, struct baton_resource *resource,
+                                      struct baton_task *mark)
 {
-	return mark->_future != BATON__MARK_AWAIT ||
-	       baton_container_of(mark, struct baton__awaiter, task)->closed;
+	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
+
+	/* From here on nobody becomes its visitor; who is one has been counted. */
+	(void)baton__future_claim(&awaiter->counted.future, &resource->_job._turn);
+	return postpone(frame, resource, mark);
 }
+
+const struct baton__kind baton__cancel_kind = {
+	.flags = BATON__KIND_MARK | BATON__KIND_CANCELS,
+};
+
+const struct baton__kind baton__await_kind = {
+	.flags = BATON__KIND_MARK,
+	.meet = postpone_await,
+	.after = fire_await,
+};
+
+const struct baton__kind baton__await_closed_kind = {
+	.flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
+	.meet = postpone_await,
+	.after = fire_await,
+};
+
+const struct baton__kind baton__final_kind = {
+	.flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
+	.meet = postpone,
+	.after = baton__finalise,
+};
 
 BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame, struct baton_resource *resource)
 {
@@ -107,8 +124,9 @@ BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame, struct baton_
 		struct baton_task *mark = after;
 
 		after = mark->_next;
-		if (!stays_postponed(mark)) {
-			fire_await(mark);
+		/* On a closed resource: a kick has brought work. */
+		if (!baton__kind_is(mark, BATON__KIND_FOR_GOOD)) {
+			baton__kind(mark)->after(mark);
 			continue;
 		}
 		mark->_next = NULL;

@@ -8,13 +8,18 @@
 
 #include "core/resource.h"
 
+/*
+ * Cancel marks, whose memory is a node's body; those of struct baton__awaiter, for an open resource
+ * and for a closed one; a finaliser of the user's.
+ */
+extern const struct baton__kind baton__cancel_kind;
+extern const struct baton__kind baton__await_kind;
+extern const struct baton__kind baton__await_closed_kind;
+extern const struct baton__kind baton__final_kind;
+
 /* Cancels all tasks before the last cancel mark of the list; marks of other kinds stay. */
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list);
-
-/* A mark has come to its turn: it waits for the release. */
-void baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
-                     struct baton_task *mark);
 
 /* More work follows: awaiters among the postponed need not wait for it. */
 void baton__fire_awaits(struct baton__frame *frame, struct baton_resource *resource);

@@ -222,7 +222,7 @@ static bool late_task(struct baton__thread *self)
 	if (!task)
 		return false;
 	self->late_tasks = task->_next;
-	if (task->_future == BATON__MARK_FINAL) {
+	if (baton__is_mark(task)) {
 		finalise_here(task);
 		return true;
 	}

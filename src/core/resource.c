@@ -30,7 +30,7 @@
 #define BACKOFF_MIN 64U
 #define BACKOFF_MAX 4096U
 
-struct baton_future baton__marks[5];
+const char baton__detached;
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                                       const struct baton_resource_config *config,

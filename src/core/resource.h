@@ -67,6 +67,7 @@
 #include "future/future.h"
 #include "base/platform.h"
 #include "thread/thread.h"
+#include "core/kind.h"
 
 #define BATON__BUSY ((uintptr_t)1)
 #define BATON__MODE ((uintptr_t)6)
@@ -93,31 +94,15 @@
 _Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
 _Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
 
-/*
- * Marks: entries of the inbox that are no tasks of the user's. A task's _future points to one of
- * these instead of to a future.
- */
-extern struct baton_future baton__marks[5];
-#define BATON__MARK_CANCEL (&baton__marks[0]) /* cancel everything older; a node's body */
-#define BATON__MARK_AWAIT (&baton__marks[1])  /* a struct baton__awaiter */
-#define BATON__MARK_FINAL (&baton__marks[2])  /* the user's finaliser */
-/* A struct baton__awaiter, too: what waits for the suspension to take effect. */
-#define BATON__MARK_SUSPEND (&baton__marks[3])
-#define BATON__MARK_KICK (&baton__marks[4]) /* its function is called, see baton__kick */
-
 /* A frame's `value` when the running task is detached: what its function returns is ignored. */
-#define BATON__DETACHED ((void *)baton__marks)
+extern const char baton__detached;
+#define BATON__DETACHED ((void *)(uintptr_t)&baton__detached)
 
+/* A mark that a thread waits for. */
 struct baton__awaiter {
 	struct baton__counted counted;
 	struct baton_task task;
-	bool closed; /* the resource was: it waits until the release for good */
 };
-
-BATON_INLINE bool baton__is_mark(const struct baton_task *task)
-{
-	return (uintptr_t)task->_future - (uintptr_t)baton__marks < sizeof(baton__marks);
-}
 
 /* Has the list no tasks of the user's? The holder. */
 BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)

@@ -153,8 +153,9 @@ void baton__unshelve(struct baton_resource *resource, bool later)
 		baton__deferred_check(baton__self);
 }
 
-bool baton__suspend_here(struct baton__frame *frame, struct baton_resource *resource,
-                         struct baton_task *mark)
+/* A suspend mark has come to its turn: LEFT, unless it has been cancelled. */
+static enum baton__met suspend_here(struct baton__frame *frame, struct baton_resource *resource,
+                                    struct baton_task *mark)
 {
 	struct baton_future *future = baton__mark_future(mark);
 
@@ -164,12 +165,17 @@ bool baton__suspend_here(struct baton__frame *frame, struct baton_resource *reso
 	if (!baton__future_claim(future, &resource->_job._turn)) {
 		(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
 		baton__suspend_cancelled(resource, mark);
-		return false;
+		return BATON__MET;
 	}
 	/* It has taken effect: nothing runs from here on. Last touch of the mark. */
 	baton__future_finish(future, BATON__FUTURE_DONE, 0, NULL, NULL);
-	return baton__shelf_leave(frame, resource);
+	return baton__shelf_leave(frame, resource) ? BATON__MET_LEFT : BATON__MET;
 }
+
+const struct baton__kind baton__suspend_kind = {
+	.flags = BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
+	.meet = suspend_here,
+};
 
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark)
 {
@@ -186,7 +192,7 @@ struct baton_task *baton__suspend_marks_first(struct baton_task *list)
 	while (*link) {
 		struct baton_task *task = *link;
 
-		if (task->_future != BATON__MARK_SUSPEND) {
+		if (!baton__kind_is(task, BATON__KIND_OVERTAKES)) {
 			link = &task->_next;
 			continue;
 		}

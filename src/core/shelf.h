@@ -37,9 +37,8 @@ BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
 /* The holder, before it runs the next task. True: it has left: touch the resource no more. */
 bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource);
 
-/* The holder has met, and unlinked, this suspend mark. True: it has left. */
-bool baton__suspend_here(struct baton__frame *frame, struct baton_resource *resource,
-                         struct baton_task *mark);
+/* Suspend marks: struct baton__awaiter, each told when its suspension has taken effect. */
+extern const struct baton__kind baton__suspend_kind;
 
 /* This suspend mark, unlinked, has been cancelled. The holder. */
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark);

@@ -29,8 +29,8 @@ static int push(struct baton_resource *resource, struct baton_suspension *suspen
 		return -ENOMEM;
 	*mark = (struct baton__awaiter){
 		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-		.task = BATON_TASK_INIT(NULL, BATON__MARK_SUSPEND),
 	};
+	baton__kind_set(&mark->task, &baton__suspend_kind);
 	/* unshared: not pushed yet */
 	mark->counted.future._state = BATON__FUTURE_COUNTED;
 	mark->counted.future._resource = resource;

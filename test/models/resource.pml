@@ -715,7 +715,7 @@ release_word:
 	}
 fire_final:
 	atomic {
-		/* @src marks.c:baton__after baton__finalise(mark) */
+		/* @src marks.c:baton__after baton__kind(mark)->after(mark) */
 		assert(!finals && done == accepted && !queued && !holder);
 		assert(!(turn & VISITS) && word == CLOSED); /* R6 */
 		finals++;

@@ -302,11 +302,11 @@ meet:
 	turn = turn + WANTED;
 	goto leave;
 #endif
-	/* @src shelf.c:baton__suspend_here
+	/* @src shelf.c:suspend_here
 	 * add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
 	turn = turn + WANTED;
 	atomic {
-		/* @src shelf.c:baton__suspend_here
+		/* @src shelf.c:suspend_here
 		 * if (!baton__future_claim(future, &resource->_job._turn)) */
 		if
 		:: future == PENDING ->
@@ -317,7 +317,7 @@ meet:
 		fi
 	}
 #ifndef BREAK_CANCELLED_STAYS
-	/* @src shelf.c:baton__suspend_here
+	/* @src shelf.c:suspend_here
 	 * sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
 	turn = turn - WANTED;
 #endif

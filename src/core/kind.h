@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds. An entry of an inbox is a plain task, or an entry of a kind. A plain task's
+ * _future is its future, or NULL. An entry of a kind has the kind's address there, with bit 0 set.
+ * The kind is a constant table: it says what the entry is, and what to do with it. Code that has an
+ * entry in hand asks the kind; no code compares an entry's function with a known one.
+ *
+ * A plain task meets no kind: one test of bit 0 on the paths that must know.
+ */
+#ifndef BATON_SRC_KIND_H
+#define BATON_SRC_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <baton/resource.h>
+
+#include "base/platform.h"
+
+struct baton__frame;
+
+/* An entry that lies among the tasks and is no task of the user's: it is not counted, no bound
+ * holds it, and cancelling what is queued leaves it alone. */
+#define BATON__KIND_MARK 1U
+/* A mark that cancels all older tasks as soon as the runner finds it. */
+#define BATON__KIND_CANCELS 2U
+/* A mark that goes before everything that is queued. It has a future: see baton__mark_future. */
+#define BATON__KIND_OVERTAKES 4U
+/* A mark that waits for no task in a lane. */
+#define BATON__KIND_PROMPT 8U
+/* A mark that counts for the limits of the stay, as a task does. */
+#define BATON__KIND_COUNTS 0x10U
+/* A mark that waits for the release for good of a closed resource. */
+#define BATON__KIND_FOR_GOOD 0x20U
+/* A mark that comes after all others that wait for the same release. */
+#define BATON__KIND_LAST 0x40U
+
+/* What a runner has to do after an entry came to its turn. */
+enum baton__met {
+	BATON__MET,      /* go on with the next entry */
+	BATON__MET_LEFT, /* the resource has been left: touch it no more */
+	BATON__MET_LAST, /* the stay is over; the entry is still the first of _list */
+};
+
+struct baton__kind {
+	uint32_t flags;
+	/* A mark, unlinked, has come to its turn. The holder. Never BATON__MET_LAST. */
+	enum baton__met (*meet)(struct baton__frame *frame, struct baton_resource *resource,
+	                        struct baton_task *mark);
+	/* A mark that was postponed (marks.h): what it waited for has come. Its last touch. */
+	void (*after)(struct baton_task *mark);
+};
+
+#define BATON__OF_KIND ((uintptr_t)1)
+
+BATON_INLINE bool baton__of_kind(const struct baton_task *task)
+{
+	return (uintptr_t)task->_future & BATON__OF_KIND;
+}
+
+/* The kind of an entry that is of one. */
+BATON_INLINE const struct baton__kind *baton__kind(const struct baton_task *task)
+{
+	return (const struct baton__kind *)((uintptr_t)task->_future - BATON__OF_KIND);
+}
+
+/* Has the entry a kind with this flag? */
+BATON_INLINE bool baton__kind_is(const struct baton_task *task, uint32_t flag)
+{
+	return BATON_UNLIKELY(baton__of_kind(task)) && baton__kind(task)->flags & flag;
+}
+
+BATON_INLINE bool baton__is_mark(const struct baton_task *task)
+{
+	return baton__kind_is(task, BATON__KIND_MARK);
+}
+
+/* Makes the entry one of that kind. */
+BATON_INLINE void baton__kind_set(struct baton_task *task, const struct baton__kind *kind)
+{
+	task->_future = (struct baton_future *)((uintptr_t)kind | BATON__OF_KIND);
+}
+
+#endif
