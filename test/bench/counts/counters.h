@@ -41,5 +41,6 @@ void counts_nodes(void);
 void counts_handoff(void);
 void counts_compose(void);
 void counts_hooks(void);
+void counts_modules(void);
 
 #endif

@@ -25,5 +25,6 @@ int main(int argc, char **argv)
 	counts_handoff();
 	counts_compose();
 	counts_hooks();
+	counts_modules();
 	return counts_end() ? 1 : 0;
 }

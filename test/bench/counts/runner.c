@@ -139,12 +139,17 @@ static void fill_awaited(int count)
 
 void counts_runner(void)
 {
+	static struct baton_resource_stats stats;
+
 	row("runner, further task, no future", (struct counts){0, 0, 0}, fill_plain);
 	row("runner, further task, caller's future", (struct counts){2, 0, 0}, fill_futures);
 	row("runner, further post", (struct counts){0, 0, 0}, fill_posts);
 	row("runner, further async, its future held", (struct counts){2, 0, 0}, fill_asyncs);
 	row("runner, further async, its future dropped", (struct counts){2, 0, 0},
 	    fill_dropped_asyncs);
+	baton_resource_init(&resource, NULL, NULL, &patient, &stats);
+	row("runner, further task, statistics", (struct counts){0, 0, 0}, fill_plain);
+	baton_resource_init(&resource, NULL, NULL, &patient, NULL);
 	counts_row("runner, one task for whose future somebody sleeps", (struct counts){NAN, 0, 1},
 	           drain_cost(fill_awaited, 1));
 }

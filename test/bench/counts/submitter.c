@@ -153,6 +153,16 @@ static void rows_extended(void)
 	         submit_batch);
 }
 
+/* And the same with counters. */
+static void rows_counted(void)
+{
+	static struct baton_resource_stats stats;
+
+	baton_resource_init(&resource, NULL, NULL, &patient, &stats);
+	row_idle("submit, idle, statistics", (struct counts){2, 0, 0}, submit_plain);
+	row_busy("submit, busy, statistics", (struct counts){2, 0, 0}, submit_plain);
+}
+
 void counts_submitter(void)
 {
 	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
@@ -166,5 +176,7 @@ void counts_submitter(void)
 	row_busy("batch of 16, busy", (struct counts){1.0 / BATCH, 0, 0}, submit_batch);
 	row_busy("post, busy", (struct counts){1, 0, 0}, post);
 	row_busy("async, busy", (struct counts){1, 0, 0}, async);
+	rows_counted();
+	baton_resource_init(&resource, NULL, NULL, &patient, NULL);
 	rows_extended();
 }

@@ -215,6 +215,7 @@ struct deep {
 	struct deep *next;
 	int ran;
 	int result;
+	size_t cycle; /* so long */
 };
 
 static int deep_run(struct baton_task *task)
@@ -227,6 +228,8 @@ static int deep_run(struct baton_task *task)
 	deep->result = baton_submit_later(deep->next->resource, &deep->next->task);
 	if (deep->result == 0)
 		deep->result = baton_future_wait(&deep->next->future);
+	if (deep->result)
+		deep->cycle = baton_deadlock_cycle(NULL, 0);
 	return 0;
 }
 
@@ -252,6 +255,7 @@ static void goes_deep(int count, int kind, uint32_t capture_limit, int *failed)
 		resource_end(&resources[i]);
 		cr_assert_eq(deeps[i].ran, 1);
 		cr_assert(deeps[i].result == 0 || deeps[i].result == -EDEADLK);
+		cr_assert_eq(deeps[i].cycle, 0);
 		*failed += deeps[i].result != 0;
 	}
 	driven_deinit(&driven);
@@ -289,6 +293,18 @@ Test(deadlock, helping_too_deep_is_answered_and_nothing_is_lost, .timeout = 10)
 		goes_deep(BATON_HELPING_MAX - 2, kind, 10, &failed);
 		cr_assert_eq(failed, 0);
 		goes_deep(DEEP, kind, 10, &failed);
+		cr_assert_gt(failed, 0);
+	}
+}
+
+Test(deadlock, a_depth_names_no_cycle, .timeout = 10)
+{
+	int failed;
+
+	for (uint32_t limit = 0; limit <= 10; limit += 10) {
+		all_are_deadlocks(asks);
+		cr_assert_eq(baton_deadlock_cycle(NULL, 0), 1);
+		goes_deep(DEEP, MANUAL, limit, &failed);
 		cr_assert_gt(failed, 0);
 	}
 }

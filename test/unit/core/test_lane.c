@@ -264,3 +264,43 @@ Test(lane, shutdown_cancels_every_lane, .timeout = 10)
 	cr_assert(JOURNAL_IS(&scene->cancelled, 3, 1, 2));
 	scene_end(scene);
 }
+
+Test(lane, without_aging_the_highest_alone_has_turns, .timeout = 10)
+{
+	enum { COUNT = 500 };
+	struct scene *scene = scene_create();
+	static struct mark_step steps[COUNT];
+	static unsigned lanes[COUNT];
+
+	for (int i = 0; i < COUNT; i++)
+		lanes[i] = i == 0;
+	scene_begin(scene, 2, false);
+	queue(scene, steps, lanes, COUNT);
+	release(&scene->occupant);
+	cr_assert_eq(scene->journal.number[COUNT - 1], 0);
+	scene_end(scene);
+}
+
+Test(lane, what_the_runner_has_sorted_is_counted_in_its_lane, .timeout = 10)
+{
+	static const size_t waiting[] = {0, 2, 1, 0, 0};
+	struct scene *scene = scene_create();
+	struct mark_step steps[4];
+	struct stash stash;
+
+	stash_init(&stash);
+	scene->config.executor = &stash.executor;
+	scene->config.capture_limit = 1;
+	scene_begin(scene, 3, false);
+	queue(scene, steps, (unsigned[]){0, 1, 1, 2}, 4);
+	cr_assert_eq(baton_lanes_waiting(&scene->lanes, 1), 0, "it is not sorted yet");
+	release(&scene->occupant);
+	scene->config.quantum = 1;
+	cr_assert(stash_run_one(&stash));
+	cr_assert(JOURNAL_IS(&scene->journal, 0));
+	for (unsigned lane = 0; lane < 5; lane++)
+		cr_assert_eq(baton_lanes_waiting(&scene->lanes, lane), waiting[lane], "%u", lane);
+	cr_assert_eq(baton_lanes_waiting(&scene->lanes, UINT32_MAX), 0);
+	stash_run(&stash);
+	scene_end(scene);
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* 0 is the default, and all-zero memory an idle resource. */
-#include "support.h"
+#include "core/bound.h"
+#include "labels.h"
+#include "pool/pool.h"
 
 #include <baton/hooks.h>
 
@@ -83,4 +85,97 @@ Test(zero, memory_is_an_idle_resource, .timeout = 10)
 	cr_assert_null(baton_resource_user(resource));
 	resource_end(resource);
 	free(resource);
+}
+
+Test(zero, is_each_default_of_a_pools_options, .timeout = 10)
+{
+	static const struct {
+		struct baton_pool_options options;
+		uint32_t spares;
+		uint64_t keep_ns;
+	} rows[] = {
+		{{.workers = 2}, BATON_POOL_SPARES, UINT64_C(10000000000)},
+		{{.workers = 2, .spares_max = BATON_POOL_NO_SPARES}, 0, UINT64_C(10000000000)},
+		{{.workers = 2, .spares_max = 7, .spare_keep_ns = 8}, 7, 8},
+	};
+	struct baton_pool *pool;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		cr_assert_eq(baton_pool_create(&rows[i].options, &pool), 0);
+		cr_assert_eq(baton_pool_workers(pool), 2);
+		cr_assert_eq(pool->threads_max, 2 + rows[i].spares);
+		cr_assert_eq(pool->spare_keep_ns, rows[i].keep_ns);
+		cr_assert_eq(baton_pool_destroy(pool), 0);
+	}
+	cr_assert_eq(baton_pool_create(NULL, &pool), 0);
+	cr_assert_geq(baton_pool_workers(pool), 1);
+	cr_assert_eq(pool->threads_max, baton_pool_workers(pool) + BATON_POOL_SPARES);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(zero, is_the_greatest_number_of_a_bound, .timeout = 10)
+{
+	/* Bytes of so many tasks of the greatest size fit. */
+	enum { FIT = BATON_BOUND_BYTES_MAX >> 32 };
+	static const struct {
+		enum baton_bound_policy policy;
+		uint64_t bytes_max, bytes_hard;
+		int fit;
+	} rows[] = {
+		{BATON_BOUND_REFUSE, 0, 0, FIT},
+		{BATON_BOUND_REFUSE, BATON_BOUND_BYTES_MAX, 0, FIT},
+		{BATON_BOUND_DROP_OLDEST, 1, 0, FIT},
+		{BATON_BOUND_DROP_OLDEST, 1, BATON_BOUND_BYTES_MAX, FIT},
+		{BATON_BOUND_DROP_OLDEST, 1, UINT64_C(3) << 32, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct scene *scene = scene_create();
+		struct mark_step steps[FIT + 1];
+
+		scene->limits.policy = rows[i].policy;
+		scene->limits.bytes_max = rows[i].bytes_max;
+		scene->limits.bytes_hard = rows[i].bytes_hard;
+		scene_begin(scene, 1, true);
+		occupy(&scene->occupant, &scene->resource);
+		for (int step = 0; step <= rows[i].fit; step++) {
+			mark_step_init_bytes(&steps[step], scene, step, 0, UINT32_MAX);
+			cr_assert_eq(mark_step_submit(&steps[step], scene),
+			             step < rows[i].fit ? 0 : -EAGAIN, "row %zu: %d", i, step);
+		}
+		release(&scene->occupant);
+		scene_end(scene);
+	}
+}
+
+/* As if so many waited already. */
+Test(zero, is_the_greatest_number_of_a_bounds_tasks, .timeout = 10)
+{
+	for (unsigned full = 0; full < 2; full++) {
+		const uint64_t others = (BATON_BOUND_TASKS_MAX - 1 + full) * BATON__BOUND_TASK;
+		struct scene *scene = scene_create();
+		struct mark_step step;
+
+		scene_begin(scene, 0, true);
+		occupy(&scene->occupant, &scene->resource);
+		mark_step_init(&step, scene, 0, 0, NULL);
+		scene->bound._pushed += others;
+		cr_assert_eq(mark_step_submit(&step, scene), full ? -EAGAIN : 0);
+		scene->bound._pushed -= others;
+		release(&scene->occupant);
+		scene_end(scene);
+	}
+}
+
+Test(zero, is_all_that_a_new_label_says, .timeout = 5)
+{
+	struct baton_labelled labelled;
+
+	memset(&labelled, 0xff, sizeof(labelled));
+	baton_labelled_init(&labelled, mark_step_run, NULL);
+	cr_assert_eq(labelled._lane, 0);
+	cr_assert_eq(labelled._bytes, 0);
+	cr_assert_null(labelled._tag);
+	cr_assert_not(labelled._holds);
+	cr_assert_null(labelled.task._future);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows: at most so many in flight, in order, and none left behind. */
+#include "labels.h"
 #include "window_support.h"
 
 Test(window, a_full_window_lets_the_next_one_start_when_one_completes, .timeout = 10)
@@ -197,4 +198,28 @@ Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout =
 	cr_assert_eq(atomic_load(&crowd.started), crowd.count);
 	cr_assert_leq(crowd.most, 4);
 	baton_pool_destroy(pool);
+}
+
+Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout = 10)
+{
+	static struct baton_extension extension;
+	static struct baton_lane array[2];
+	static struct baton_lanes lanes;
+	struct occupant occupant;
+	struct client client;
+	struct step steps[2];
+
+	client_init(&client, 1, NULL);
+	baton_lanes_init(&lanes, array, 2, 0, 0);
+	baton_resource_extend(&client.resource, &extension, &lanes, NULL);
+	client_submit(&client, 0, 2);
+	occupy(&occupant, &client.resource);
+	steps_init(steps, 2, &client.journal, 100);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_submit(&client.resource, &steps[i].task), 0);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	release(&occupant);
+	cr_assert(JOURNAL_IS(&client.journal, 0, 1, 100, 101));
+	cr_assert_eq(client_ack(&client, 1), 0);
+	client_end(&client);
 }

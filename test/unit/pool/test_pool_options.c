@@ -35,14 +35,14 @@ static void work_note_thread(struct baton_plain_job *job)
 	work_finish(work);
 }
 
-static struct work run_note_thread(const struct baton_pool_options *options)
+static struct work run_once(const struct baton_pool_options *options, baton_job_fn run)
 {
 	struct baton_pool *pool;
 	struct work work;
 	atomic_int done = 0;
 
 	cr_assert_eq(baton_pool_create(options, &pool), 0);
-	work_init(&work, work_note_thread, pool, &done);
+	work_init(&work, run, pool, &done);
 	cr_assert_eq(baton_pool_submit(pool, &work.job), 0);
 	until_at_least(&done, 1);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -53,16 +53,16 @@ Test(pool_options, names_its_threads, .timeout = 10)
 {
 	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
 
-	cr_assert_str_eq(run_note_thread(&options).name, "baton-0");
+	cr_assert_str_eq(run_once(&options, work_note_thread).name, "baton-0");
 	options.name = "a-very-long-name";
-	cr_assert_str_eq(run_note_thread(&options).name, "a-very-lon-0");
+	cr_assert_str_eq(run_once(&options, work_note_thread).name, "a-very-lon-0");
 }
 
 Test(pool_options, answers_edeadlk_to_its_own_workers, .timeout = 10)
 {
 	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
 
-	cr_assert_eq(run_note_thread(&options).result, -EDEADLK);
+	cr_assert_eq(run_once(&options, work_note_thread).result, -EDEADLK);
 }
 
 Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
@@ -76,7 +76,7 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 
 	struct baton_pool_options options = {2, NULL, 64 * 1024, &cpu, 1, 0, 0};
 
-	cr_assert_str_neq(run_note_thread(&options).name, "");
+	cr_assert_str_neq(run_once(&options, work_note_thread).name, "");
 }
 
 static void work_note_cpus(struct baton_plain_job *job)
@@ -168,4 +168,31 @@ Test(pool_options, has_one_default_for_the_process, .timeout = 10)
 	cr_assert_eq(baton_pool_default(&again), 0);
 	cr_assert_eq(pool, again);
 	cr_assert_geq(baton_pool_workers(pool), 1);
+}
+
+static void work_note_stack(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+	pthread_attr_t attributes;
+	size_t size;
+
+	MUST(pthread_getattr_np(pthread_self(), &attributes) == 0);
+	MUST(pthread_attr_getstacksize(&attributes, &size) == 0);
+	MUST(pthread_attr_destroy(&attributes) == 0);
+	work->result = (int)(size / 1024);
+	work_finish(work);
+}
+
+Test(pool_options, its_stacks_are_the_systems_unless_asked_for, .timeout = 10)
+{
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
+	pthread_attr_t attributes;
+	size_t size;
+
+	cr_assert_eq(pthread_getattr_default_np(&attributes), 0);
+	cr_assert_eq(pthread_attr_getstacksize(&attributes, &size), 0);
+	cr_assert_eq(pthread_attr_destroy(&attributes), 0);
+	cr_assert_geq(run_once(&options, work_note_stack).result, (int)(size / 1024));
+	options.stack_size = 256 * 1024;
+	cr_assert(BATON_TEST_SANITIZED || run_once(&options, work_note_stack).result <= 512);
 }

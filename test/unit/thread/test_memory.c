@@ -5,6 +5,8 @@
  */
 #include "support.h"
 
+#include <baton/registry.h>
+
 #include <malloc.h>
 
 #define MIB ((size_t)1024 * 1024)
@@ -272,4 +274,30 @@ Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 	cr_assert_eq(heap_in_use(), before);
 	resource_end(&resource);
 	baton_manual_destroy(manual);
+}
+
+Test(memory, a_name_costs_its_object_and_a_slot_of_the_set, .timeout = 20)
+{
+	/* The entry, eight bytes of name, and what malloc() needs itself. */
+	enum { OBJECT = sizeof(struct baton_registry_entry) + 8 + 8, COUNT = 50000 };
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	static struct baton_registry_entry *entries[COUNT];
+	struct baton_registry *registry;
+	size_t before = 0;
+
+	cr_assert_eq(baton_registry_create(&options, &registry), 0);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		if (i == 1) /* the first one makes this thread's record */
+			before = heap_in_use();
+		cr_assert_eq(baton_registry_acquire(registry, &i, sizeof(i), &entries[i]), 0);
+		if (i >= 1000 && i % 100 == 0) {
+			cr_assert(grown_less(before, i * (OBJECT + 32) + 4096));
+			cr_assert(BATON_TEST_SANITIZED ||
+			          !grown_less(before, i * (OBJECT + 16) - 4096));
+		}
+	}
+	for (int i = 0; i < COUNT; i++)
+		cr_assert_eq(baton_registry_release(entries[i]), 0);
+	cr_assert_eq(baton_registry_destroy(registry), 0);
 }

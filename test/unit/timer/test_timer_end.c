@@ -254,3 +254,35 @@ Test(timer_end, each_poll_is_a_round, .timeout = 5)
 	}
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
+
+static int note_name(struct bell *bell)
+{
+	MUST(pthread_getname_np(pthread_self(), bell->argument, 16) == 0);
+	return 0;
+}
+
+Test(timer_end, its_thread_has_the_configs_name, .timeout = 10)
+{
+	static const char *const rows[][2] = {{NULL, "baton-timers"},
+	                                      {"wheel", "wheel"},
+	                                      {"0123456789abcdef", "0123456789abcde"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+		struct baton_timers *timers;
+		struct bell bell;
+		char name[16] = "";
+
+		config.name = rows[i][0];
+		config.submit = BATON_TIMERS_SUBMIT_INLINE;
+		cr_assert_eq(baton_timers_create(&timers, &config), 0);
+		bell_init(&bell, timers, &resource);
+		bell.then = note_name;
+		bell.argument = name;
+		cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0);
+		while (baton_timer_state(&bell.timer) != BATON_TIMER_DONE)
+			sched_yield();
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+		cr_assert_str_eq(name, rows[i][1]);
+	}
+}

@@ -300,3 +300,27 @@ Test(timer_exact, a_run_that_a_bound_keeps_from_catching_up_is_left_to_the_next_
 		late_end(&late);
 	}
 }
+
+Test(timer_exact, the_most_distant_deadlines_are_rounded_up, .timeout = 5)
+{
+	static const uint64_t far = UINT64_C(1) << 54;
+	const struct {
+		uint64_t deadline, expires;
+	} rows[] = {
+		{far - 1, far - 1},       {far, far},
+		{far + 1, far + 1024},    {far + 1023, far + 1024},
+		{far + 1024, far + 1024}, {far + 1025, far + 2048},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_timers *timers = virtual_of(0);
+		struct bell bell;
+
+		bell_init(&bell, timers, &resource);
+		cr_assert_eq(baton_timers_now(timers), 0);
+		cr_assert_eq(baton_timer_arm_at(&bell.timer, rows[i].deadline), 0);
+		cr_assert_eq(baton_timers_advance_to(timers, rows[i].expires - 1), 0, "%zu", i);
+		cr_assert_eq(baton_timers_advance_to(timers, rows[i].expires), 1, "%zu", i);
+		cr_assert_eq(baton_timers_destroy(timers), 0);
+	}
+}

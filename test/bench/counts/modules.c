@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the modules' headers say that a call costs: suspensions, tags, timers, brackets.
+ */
+#include "counters.h"
+
+#include <math.h>
+#include <semaphore.h>
+
+#include <baton.h>
+
+#define ROUNDS 64
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+static struct baton_timers *timers;
+static struct baton_timer timer[ROUNDS];
+
+static int no_run(struct baton_timer *mine)
+{
+	(void)mine;
+	return 0;
+}
+
+static void suspend_and_resume(void)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		(void)baton_resource_suspend(&resource, &suspension);
+		(void)baton_resource_resume(&suspension);
+	}
+}
+
+static void cancel_tag(void)
+{
+	struct baton_tag tag = BATON_TAG_INIT;
+
+	for (int i = 0; i < ROUNDS; i++)
+		baton_tag_cancel(&tag);
+}
+
+/* Each of them later than the last time. */
+static void arm_later(void)
+{
+	static uint64_t delay_ns = BATON_SECOND;
+
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_timer_arm_after(&timer[i], delay_ns);
+	delay_ns += BATON_SECOND;
+}
+
+static void disarm(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_timer_disarm(&timer[i]);
+}
+
+static void row(const char *path, struct counts limit, void (*before_it)(void), void (*way)(void))
+{
+	struct bench_counts before;
+
+	for (int i = 0; i < 2; i++) { /* the first round fills the caches */
+		if (before_it)
+			before_it();
+		before = counts_now();
+		way();
+	}
+	counts_row(path, limit, counts_since(&before, ROUNDS));
+}
+
+struct bracketed {
+	struct baton_plain_job job;
+	uint64_t rmws; /* of the ends */
+	sem_t over;
+};
+
+static void bracketed_run(struct baton_plain_job *job)
+{
+	struct bracketed *bracketed = baton_container_of(job, struct bracketed, job);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t before;
+
+		baton_blocking_begin();
+		before = counts_now().rmws;
+		baton_blocking_end();
+		bracketed->rmws += counts_now().rmws - before;
+	}
+	(void)sem_post(&bracketed->over);
+}
+
+static double bracket_end_cost(void)
+{
+	struct baton_pool_options options = {.workers = 1};
+	struct bracketed bracketed = {.job = BATON_PLAIN_JOB_INIT(bracketed_run, NULL)};
+	struct baton_pool *pool;
+
+	if (sem_init(&bracketed.over, 0, 0) || baton_pool_create(&options, &pool))
+		return INFINITY;
+	(void)baton_pool_submit(pool, &bracketed.job);
+	while (sem_wait(&bracketed.over))
+		;
+	(void)baton_pool_destroy(pool);
+	return (double)bracketed.rmws / ROUNDS;
+}
+
+void counts_modules(void)
+{
+	struct counts end = {bracket_end_cost(), 0, 0};
+
+	row("suspend and resume, idle", (struct counts){4, 0, 0}, NULL, suspend_and_resume);
+	row("tag, cancelled", (struct counts){1, 0, 0}, NULL, cancel_tag);
+	counts_row("blocking bracket in a worker, its end", (struct counts){2, 0, 0}, end);
+	if (baton_timers_create_virtual(&timers, 0))
+		return;
+	for (int i = 0; i < ROUNDS; i++)
+		baton_timer_init(&timer[i], timers, &resource, no_run);
+	row("timer, armed for later", (struct counts){1, 0, 0}, arm_later, arm_later);
+	row("timer, disarmed", (struct counts){1, 0, 0}, arm_later, disarm);
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_timer_stop(&timer[i]);
+	(void)baton_timers_destroy(timers);
+}
