@@ -215,8 +215,9 @@ check-install: all | build/deps/test ## install, build the README's example, uni
 	$(Q)MAKE='$(MAKE)' CC='$(CC)' test/install.sh
 
 .PHONY: tidy tidy-format format
-tidy: ## layers, lengths, ordering tags, names: what of the style can be checked
+tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: what can be checked
 	$(Q)test/tidy.sh
+	$(Q)test/claims.sh
 
 FORMATTED = $(shell find include src examples test -name '*.[ch]' -o -name '*.cc')
 tidy-format: ## is everything formatted as clang-format would?
