@@ -112,6 +112,9 @@ struct baton_windowed {
 	struct baton_detached token;
 	struct baton_window *_window;
 	baton_task_fn _fn;
+	struct baton_task **_link;
+	struct baton_task _withdrawal;
+	uint32_t _place;
 	bool _admitted;
 };
 
@@ -135,8 +138,9 @@ int baton_window_set_limit(struct baton_window *window, uint32_t limit);
 int baton_window_cancel(struct baton_window *window);
 
 /*
- * As baton_future_cancel() on the task's future, and, if that returns 0: it completes soon, even if
- * it waits in the window.
+ * As baton_future_cancel() on the task's future. If that returns 0 and the task waits in the
+ * window, the task is taken out of the window under the baton: within this call if the resource is
+ * idle, else when the resource's runner comes to it. The cost does not depend on how many wait.
  * Errors: as baton_future_cancel(); -EINVAL without a future, too.
  */
 int baton_windowed_cancel(struct baton_windowed *windowed);

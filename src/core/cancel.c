@@ -29,9 +29,8 @@ void baton__cancel_visit(struct baton_future *future)
 		unlink_and_leave(future, resource, generation);
 }
 
-/* The decision. 0: it is CANCELLING now, and we are its visitor, see visit, if *resource is set. */
-static int decide(struct baton_future *future, struct baton_resource **resource,
-                  uint32_t *generation)
+int baton__cancel_decide(struct baton_future *future, struct baton_resource **resource,
+                         uint32_t *generation)
 {
 	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
 	for (;;) {
@@ -66,6 +65,17 @@ static int decide(struct baton_future *future, struct baton_resource **resource,
 	}
 }
 
+void baton__cancel_unlink(struct baton_future *future, struct baton_resource *resource,
+                          uint32_t generation)
+{
+	/* Completing the future here may call functions of the user's; too deep, the task is
+	 * unlinked by the runner (L14). */
+	if (baton__self->depth < BATON_HELPING_MAX)
+		unlink_and_leave(future, resource, generation);
+	else
+		(void)baton__leave(future, resource, generation);
+}
+
 BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 {
 	struct baton_resource *resource;
@@ -77,14 +87,8 @@ BATON_EXPORT int baton_future_cancel(struct baton_future *future)
 	/* Relaxed: constant after init. */
 	if (load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)
 		return baton__promise_cancel(future);
-	error = decide(future, &resource, &generation);
-	if (error || !resource)
-		return error;
-	/* Completing the future here may call functions of the user's; too deep, the task is
-	 * unlinked by the runner (L14). */
-	if (baton__self->depth < BATON_HELPING_MAX)
-		unlink_and_leave(future, resource, generation);
-	else
-		(void)baton__leave(future, resource, generation);
+	error = baton__cancel_decide(future, &resource, &generation);
+	if (!error && resource)
+		baton__cancel_unlink(future, resource, generation);
 	return error;
 }

@@ -4,11 +4,11 @@
  * some wait sends a kick, which lets the next ones start.
  *
  * _word: IDLE 0; or WAITING, and then perhaps KICKED (the kick is on its way: one at a time), with
- *   CANCEL, SWEEP: what it is to do besides.
+ *   CANCEL: the kick is to cancel all tasks in the list.
  *   IDLE -> WAITING            the holder, with a task in the list
  *   WAITING -> KICKED          any thread, which then pushes the kick
  *   any -> WAITING             the kick, on its arrival
- *   WAITING -> IDLE            the kick, with an empty list
+ *   WAITING -> IDLE            the holder, with an empty list
  *
  * Invariants:
  * X1 The list, _entered, _started, _visiting are touched under the baton alone (readers: hints).
@@ -25,9 +25,10 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "module/detach.h"
 #include "core/kick.h"
 #include "core/resource.h"
+#include "module/detach.h"
+#include "module/window_list.h"
 
 #include <errno.h>
 
@@ -35,12 +36,6 @@
 #define WAITING 1U
 #define KICKED 2U
 #define CANCEL 4U
-#define SWEEP 8U
-
-static struct baton_windowed *windowed_of(struct baton_task *task)
-{
-	return baton_container_of(task, struct baton_windowed, task);
-}
 
 static int kick_run(struct baton_task *kick);
 
@@ -111,76 +106,55 @@ void baton__window_finished(struct baton_window *window)
 
 /* ---- Waiting ---- */
 
-/* Takes the task into the list. */
-static void keep(struct baton_window *window, struct baton_task *task)
+/* The list may be empty now. */
+static void look_for_end(struct baton_window *window)
+{
+	uint32_t expected = WAITING;
+
+	if (window->_first)
+		return;
+	/* Relaxed: a kick that is on its way finds an empty list, or tasks that came later. */
+	(void)cas_relaxed(&window->_word, &expected, IDLE);
+	/* Relaxed: the holder's. */
+	if (window->_visiting)
+		(void)sub_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+	window->_visiting = false;
+}
+
+/* Takes the task into the list. False: the task has been cancelled. */
+static bool keep(struct baton_window *window, struct baton_task *task)
 {
 	bool first = !window->_first;
 
-	task->_next = NULL;
+	if (!baton__window_list_append(window, task))
+		return false;
 	/* BL2: it waits elsewhere now. */
 	if (task->_future)
 		store_relaxed(&task->_future->_value, NULL);
-	if (first)
-		window->_first = task;
-	else
-		window->_last->_next = task;
-	window->_last = task;
-	store_relaxed(&window->_waiting, window->_waiting + 1);
 	if (!first)
-		return;
+		return true;
 	/* X4. Relaxed: under the baton. */
 	if (!window->_visiting)
 		(void)add_relaxed(&window->_resource->_job._turn, BATON__VISIT);
 	window->_visiting = true;
 	/* Relaxed: only the holder leaves IDLE. If it is not, a kick is on its way. */
 	if (load_relaxed(&window->_word) != IDLE)
-		return;
+		return true;
 	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick */
 	store_seq_cst(&window->_word, WAITING);
 	if (room(window))
 		kick(window, 0);
+	return true;
 }
 
-static struct baton_task *unlink_first(struct baton_window *window)
+static void cancel_all(struct baton_window *window)
 {
-	struct baton_task *task = window->_first;
-
-	window->_first = task->_next;
-	store_relaxed(&window->_waiting, window->_waiting - 1);
-	return task;
-}
-
-/* Has its future been cancelled? */
-static bool withdrawn(const struct baton_task *task)
-{
-	/* Relaxed: if not now, then it is found when it is claimed. */
-	return task->_future && (load_relaxed(&task->_future->_state) & BATON__FUTURE_STATE) ==
-	                                BATON__FUTURE_CANCELLING;
-}
-
-/* Cancels what is withdrawn, or all, and keeps the others. */
-static void sweep(struct baton_window *window, bool all)
-{
-	struct baton_task *task = window->_first;
-
-	window->_first = NULL;
-	store_relaxed(&window->_waiting, 0);
 	/* Ends with the list: what continuations submit does not come here meanwhile. */
-	while (task) {
-		struct baton_task *next = task->_next;
+	while (window->_first) {
+		struct baton_task *task = baton__window_list_first(window);
 
-		if (all || withdrawn(task)) {
+		if (task)
 			baton__cancel_task(window->_resource, task);
-		} else {
-			task->_next = NULL;
-			if (window->_first)
-				window->_last->_next = task;
-			else
-				window->_first = task;
-			window->_last = task;
-			store_relaxed(&window->_waiting, window->_waiting + 1);
-		}
-		task = next;
 	}
 }
 
@@ -193,14 +167,16 @@ static void admit(struct baton_window *window)
 
 	/* Ends with the list, to which only the holder adds. */
 	while (window->_first && room(window)) {
-		struct baton_task *task = unlink_first(window);
+		struct baton_task *task = baton__window_list_first(window);
 
-		if (withdrawn(task)) {
+		if (!task)
+			continue;
+		if (baton__withdrawn(task)) {
 			baton__cancel_task(resource, task);
 			continue;
 		}
 		store_relaxed(&window->_started, window->_started + 1);
-		windowed_of(task)->_admitted = true;
+		baton__windowed_of(task)->_admitted = true;
 		if (last)
 			last->_next = task;
 		else
@@ -215,22 +191,28 @@ static void admit(struct baton_window *window)
 static int kick_run(struct baton_task *mark)
 {
 	struct baton_window *window = baton_container_of(mark, struct baton_window, _kick);
-	uint32_t expected = WAITING;
 	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick. From here on the kick
 	 * may be sent again. */
 	uint32_t word = swap_seq_cst(&window->_word, WAITING);
 
-	if (word & (CANCEL | SWEEP))
-		sweep(window, word & CANCEL);
+	if (word & CANCEL)
+		cancel_all(window);
 	admit(window);
-	if (window->_first)
-		return 0;
-	/* Relaxed: if another kick is on its way it finds nothing to do, or what has come since. */
-	(void)cas_relaxed(&window->_word, &expected, IDLE);
-	/* Relaxed: the holder's. */
-	if (window->_visiting)
-		(void)sub_relaxed(&window->_resource->_job._turn, BATON__VISIT);
-	window->_visiting = false;
+	look_for_end(window);
+	return 0;
+}
+
+/* The mark of a cancelled task. Under the baton. */
+static int withdraw_run(struct baton_task *mark)
+{
+	struct baton_windowed *windowed =
+		baton_container_of(mark, struct baton_windowed, _withdrawal);
+	struct baton_window *window = windowed->_window;
+
+	baton__window_list_withdraw(windowed);
+	/* Before the cancel: a task that a continuation submits may come to the window. */
+	look_for_end(window);
+	baton__cancel_task(window->_resource, &windowed->task); /* last touch of the mark */
 	return 0;
 }
 
@@ -238,19 +220,17 @@ static int kick_run(struct baton_task *mark)
 
 bool baton__windowed_keeps(struct baton_task *task)
 {
-	struct baton_windowed *windowed = windowed_of(task);
+	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
 
 	/* What is cancelled needs no place. */
-	if (windowed->_admitted || withdrawn(task))
+	if (windowed->_admitted || baton__withdrawn(task))
 		return false;
 	if (BATON_UNLIKELY(baton__self->top->resource != window->_resource))
 		BATON_MISUSE_OF("baton_submit", baton__self->top->resource->_name,
 		                "was given a task of another resource's window");
-	if (window->_first || !room(window)) {
-		keep(window, task);
-		return true;
-	}
+	if (window->_first || !room(window))
+		return keep(window, task);
 	store_relaxed(&window->_started, window->_started + 1);
 	windowed->_admitted = true;
 	return false;
@@ -258,7 +238,7 @@ bool baton__windowed_keeps(struct baton_task *task)
 
 int baton__windowed_run(struct baton_task *task)
 {
-	struct baton_windowed *windowed = windowed_of(task);
+	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
 	int status;
 
@@ -278,7 +258,7 @@ int baton__windowed_run(struct baton_task *task)
 
 void baton__windowed_drop(struct baton_task *task)
 {
-	struct baton_windowed *windowed = windowed_of(task);
+	struct baton_windowed *windowed = baton__windowed_of(task);
 
 	if (!windowed->_admitted)
 		return;
@@ -339,16 +319,25 @@ BATON_EXPORT int baton_window_cancel(struct baton_window *window)
 BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 {
 	struct baton_window *window = windowed->_window;
+	struct baton_future *future = windowed->task._future;
+	struct baton_resource *visited;
+	uint32_t generation;
 	int error = baton__thread_attach();
 
 	if (error)
 		return error;
-	if (!windowed->task._future)
+	if (!future)
 		return -EINVAL;
 	visit(window);
-	error = baton_future_cancel(windowed->task._future);
-	if (!error)
-		kick(window, SWEEP);         /* the task may be gone */
+	error = baton__cancel_decide(future, &visited, &generation);
+	if (!error && baton__window_list_ask(windowed)) {
+		if (visited)
+			(void)baton__leave(future, visited, generation);
+		windowed->_withdrawal._run = withdraw_run;
+		baton__kick(window->_resource, &windowed->_withdrawal);
+	} else if (!error && visited) {
+		baton__cancel_unlink(future, visited, generation);
+	}
 	baton__visit_end(window->_resource); /* last touch */
 	return error;
 }

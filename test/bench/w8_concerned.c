@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * W8: what concerns one of many queued tasks: each of them holds its resource until it is told,
- * suspends it, is cancelled by its future, or is awaited in vain. The cost must depend only on the
- * number of tasks concerned.
+ * suspends it, is cancelled by its future, in a window or not, or is awaited in vain. The cost must
+ * depend only on the number of tasks concerned.
  */
 #include "w8.h"
 
@@ -15,7 +15,10 @@
 #include <sys/mman.h>
 
 struct piece {
-	struct baton_task task;
+	union {
+		struct baton_task task;
+		struct baton_windowed windowed;
+	};
 	struct baton_future future;
 	struct baton_detached token;
 };
@@ -24,6 +27,7 @@ struct scene {
 	struct baton_manual *manual;
 	struct baton_resource_config config;
 	struct baton_resource resource;
+	struct baton_window window; /* full */
 	struct piece *pieces;
 	size_t size; /* of `pieces` */
 	size_t count;
@@ -89,7 +93,31 @@ static void drive_awaits(void)
 	(void)baton_resource_resume(&suspension);
 }
 
+/* All tasks wait in the window, and the resource is idle. */
+static void drive_windowed_cancels(void)
+{
+	(void)baton_manual_run_until_idle(scene.manual);
+	for (size_t i = scene.count; i > 0; i--)
+		(void)baton_windowed_cancel(&scene.pieces[i - 1].windowed);
+	scene.ran += scene.count;
+}
+
+/* The same, each cancel while the resource is queued; its job runs after each. */
+static void drive_windowed_cancels_queued(void)
+{
+	struct baton_task other;
+
+	(void)baton_manual_run_until_idle(scene.manual);
+	for (size_t i = 0; i < scene.count; i++) {
+		baton_task_init(&other, runs, NULL);
+		(void)baton_submit_later(&scene.resource, &other);
+		(void)baton_windowed_cancel(&scene.pieces[i].windowed);
+		(void)baton_manual_run_until_idle(scene.manual);
+	}
+}
+
 struct way {
+	bool windowed;
 	baton_task_fn fn;
 	void (*drive)(void);
 };
@@ -103,12 +131,17 @@ static void run_way(const void *setup, double x, double *values)
 	scene.count = (size_t)x;
 	scene.ran = 0;
 	baton_resource_init(&scene.resource, NULL, NULL, &scene.config, NULL);
+	baton_window_init(&scene.window, &scene.resource, 0);
 	for (size_t i = 0; i < scene.count; i++) {
 		struct piece *piece = &scene.pieces[i];
 
 		baton_detached_init(&piece->token);
 		baton_future_init(&piece->future);
-		baton_task_init(&piece->task, way->fn, &piece->future);
+		if (way->windowed)
+			baton_windowed_init(&piece->windowed, &scene.window, way->fn,
+			                    &piece->future);
+		else
+			baton_task_init(&piece->task, way->fn, &piece->future);
 	}
 	began = machine_ticks();
 	for (size_t i = 0; i < scene.count; i++)
@@ -128,8 +161,13 @@ void w8_concerned(unsigned last)
 {
 	static const char *const metrics[] = {"ns/task", NULL};
 	static const struct way ways[] = {
-		{runs, NULL},          {holds, drive_holds}, {suspends, drive_suspends},
-		{runs, drive_cancels}, {runs, drive_awaits},
+		{false, runs, NULL},
+		{false, holds, drive_holds},
+		{false, suspends, drive_suspends},
+		{false, runs, drive_cancels},
+		{false, runs, drive_awaits},
+		{true, runs, drive_windowed_cancels},
+		{true, runs, drive_windowed_cancels_queued},
 	};
 	static const struct bench_series series[] = {
 		{"queued and run", run_way, &ways[0]},
@@ -137,6 +175,8 @@ void w8_concerned(unsigned last)
 		{"each suspends and resumes", run_way, &ways[2]},
 		{"each cancelled, newest first", run_way, &ways[3]},
 		{"and as many awaits time out", run_way, &ways[4]},
+		{"each cancelled in a window, resource idle", run_way, &ways[5]},
+		{"each cancelled in a window, resource queued", run_way, &ways[6]},
 	};
 	double sizes[8];
 	struct bench_sweep sweep = {
@@ -146,7 +186,7 @@ void w8_concerned(unsigned last)
 		.x_count = w8_powers(sizes, 3, last),
 		.metrics = metrics,
 		.series = series,
-		.series_count = 5,
+		.series_count = 7,
 		.note = "by one thread",
 	};
 

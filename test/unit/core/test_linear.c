@@ -8,6 +8,7 @@
 
 #include <baton/detach.h>
 #include <baton/suspend.h>
+#include <baton/window.h>
 
 enum { MANY = 100000 };
 
@@ -251,6 +252,78 @@ Test(linear, cancels_of_the_newest, .timeout = 20)
 	}
 	many_end(many, many->count);
 }
+
+/* ---- Windows ---- */
+
+struct windowed {
+	struct baton_windowed windowed;
+	struct baton_future future;
+};
+
+static int never_runs(struct baton_task *task)
+{
+	(void)task;
+	return 1;
+}
+
+/* Half of the tasks wait in one window, half in the other. */
+static struct windowed *windowed_of(struct many *many, struct baton_window *windows)
+{
+	struct windowed *all = calloc(many->count, sizeof(*all));
+
+	MUST(all);
+	for (size_t i = 0; i < 2; i++)
+		baton_window_init(&windows[i], &many->resource, 0);
+	for (size_t i = 0; i < many->count; i++) {
+		baton_future_init(&all[i].future);
+		baton_windowed_init(&all[i].windowed, &windows[i % 2], never_runs, &all[i].future);
+		MUST(baton_submit(&many->resource, &all[i].windowed.task) == 0);
+	}
+	return all;
+}
+
+/* The resource is idle; or queued, and its job runs after each cancel, or after the last one. */
+enum served { IDLE, AFTER_EACH, AFTER_ALL, WAYS };
+
+static void cancel_windowed(enum served served, size_t (*order)(size_t i, size_t count))
+{
+	struct many *many = many_of(runs);
+	struct baton_window windows[2];
+	struct windowed *all = windowed_of(many, windows);
+
+	for (size_t i = 0; i < many->count; i++) {
+		struct windowed *one = &all[order(i, many->count)];
+
+		if (served != IDLE)
+			leave(many, i, i % 2);
+		cr_assert_eq(baton_windowed_cancel(&one->windowed), 0);
+		if (served == AFTER_EACH)
+			serve(many);
+		if (served == AFTER_ALL)
+			continue;
+		cr_assert_eq(baton_future_poll(&one->future), BATON_CANCELLED, "at once");
+		cr_assert_eq(baton_window_waiting(&windows[0]) + baton_window_waiting(&windows[1]),
+		             many->count - 1 - i);
+	}
+	serve(many);
+	for (size_t i = 0; i < many->count; i++)
+		cr_assert_eq(baton_future_poll(&all[i].future), BATON_CANCELLED);
+	many_end(many, served == IDLE ? 0 : many->count);
+	baton_window_deinit(&windows[0]);
+	baton_window_deinit(&windows[1]);
+	free(all);
+}
+
+Test(linear, windowed_cancels, .timeout = 20)
+{
+	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
+
+	for (size_t order = 0; order < 3; order++)
+		for (int served = 0; served < WAYS; served++)
+			cancel_windowed((enum served)served, orders[order]);
+}
+
+/* ---- */
 
 /* Each of all that the next one is told of has gone, when it is told. */
 Test(linear, cancel_pending_inside, .timeout = 20)

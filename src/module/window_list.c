@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of the tasks that wait in a window. See window_list.h. */
+#include "module/window_list.h"
+
+#define IN_LIST 1U
+#define ASKED 2U
+
+/* The holder takes the task out of the list. False: the task's mark completes it (X6). */
+static bool release_place(struct baton_windowed *windowed)
+{
+	uint32_t expected = IN_LIST;
+
+	/* Relaxed: a canceller that comes later only learns that it sends no mark; a mark that is
+	 * on its way comes through the inbox. */
+	return !windowed->task._future || cas_relaxed(&windowed->_place, &expected, 0);
+}
+
+/* False: the task has been cancelled, and no mark comes: it does not go into the list. */
+static bool take_place(struct baton_windowed *windowed)
+{
+	if (!windowed->task._future)
+		return true;
+	/* [window.withdrawn] acquire: a canceller that finds no IN_LIST has made the future
+	 * CANCELLING before; pairs with [window.withdrawn] in ask. */
+	(void)swap_acquire(&windowed->_place, IN_LIST);
+	return !baton__withdrawn(&windowed->task) || !release_place(windowed);
+}
+
+bool baton__window_list_append(struct baton_window *window, struct baton_task *task)
+{
+	struct baton_windowed *windowed = baton__windowed_of(task);
+
+	if (!take_place(windowed))
+		return false;
+	windowed->_link = window->_first ? &window->_last->_next : &window->_first;
+	*windowed->_link = task;
+	task->_next = NULL;
+	window->_last = task;
+	store_relaxed(&window->_waiting, window->_waiting + 1);
+	return true;
+}
+
+static void take_out(struct baton_window *window, struct baton_task *task)
+{
+	struct baton_windowed *windowed = baton__windowed_of(task);
+	struct baton_task **link = windowed->_link;
+
+	windowed->_link = NULL;
+	*link = task->_next;
+	if (task->_next)
+		baton__windowed_of(task->_next)->_link = link;
+	else if (link != &window->_first)
+		window->_last = baton_container_of(link, struct baton_task, _next);
+	store_relaxed(&window->_waiting, window->_waiting - 1);
+}
+
+struct baton_task *baton__window_list_first(struct baton_window *window)
+{
+	struct baton_task *task = window->_first;
+
+	take_out(window, task);
+	return release_place(baton__windowed_of(task)) ? task : NULL;
+}
+
+void baton__window_list_withdraw(struct baton_windowed *windowed)
+{
+	/* Relaxed: the one canceller that sends the mark has sent it. */
+	store_relaxed(&windowed->_place, 0);
+	if (windowed->_link)
+		take_out(windowed->_window, &windowed->task);
+}
+
+bool baton__window_list_ask(struct baton_windowed *windowed)
+{
+	uint32_t place = load_relaxed(&windowed->_place);
+
+	/* Ends: each failure is a step of the holder, which takes the task into the list once and
+	 * out of the list once.
+	 * [window.withdrawn] release: the future is CANCELLING; pairs with [window.withdrawn] in
+	 * take_place */
+	while (!cas_release(&windowed->_place, &place, place | ASKED))
+		;
+	return place & IN_LIST;
+}
