@@ -44,7 +44,8 @@ BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 # -fexceptions: a task that is left by unwinding is found out (src/core/guard.h).
 LIB_FLAGS := $(BASE_FLAGS) -iquote src -fPIC -fvisibility=hidden -fexceptions
 # Tests may look into the library and the broker: their headers are found as "name.h".
-TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote examples/broker
+BROKER_INCLUDE := -iquote examples/broker
+TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit $(BROKER_INCLUDE)
 
 # Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
 LIBS := -lck
@@ -60,10 +61,12 @@ BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 CHAT := build/examples/chat/epoll build/examples/chat/uv
-BROKER_SOURCES := $(wildcard examples/broker/*.c)
+BROKER_SOURCES := $(wildcard examples/broker/*.c examples/broker/*/*.c)
 # What of it needs no library but libc has unit tests: those named after these files.
-BROKER_PURE := address audience codec hash inflight names printable received turns
-BROKER_TESTS := $(filter $(foreach f,$(BROKER_PURE),%/test_$f test/unit/test_$(f)_%),$(TESTS))
+BROKER_PURE := mqtt/codec mqtt/names common/hash common/printable net/address session/inflight \
+	session/received topic/audience turns
+BROKER_TESTS := $(filter $(foreach f,$(notdir $(BROKER_PURE)),%/test_$f test/unit/test_$(f)_%),\
+	$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
@@ -124,11 +127,11 @@ $1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) $$(TEST_FLAGS) $2 $3 -c -o $$@ $$<
 
-# The examples see the public headers alone.
+# The examples see the public headers alone; the broker's own are found as "folder/name.h".
 $1/examples/%.o: examples/%.c $1/flags | build/deps/build
 	$$(call say,CC,$$@)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $2 -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS) $$(BASE_FLAGS) $(BROKER_INCLUDE) $2 -c -o $$@ $$<
 
 # The Makefile: which ones.
 $1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o) Makefile

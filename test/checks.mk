@@ -256,12 +256,12 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
 FUZZERS := decoder inflight api
 FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
-	$(addprefix examples/broker/,codec.c names.c input.c)
-FUZZ_inflight := test/fuzz/fuzz_inflight.c $(addprefix examples/broker/,inflight.c received.c)
+	$(addprefix examples/broker/,mqtt/codec.c mqtt/names.c net/input.c)
+FUZZ_inflight := test/fuzz/fuzz_inflight.c $(addprefix examples/broker/session/,inflight.c received.c)
 
 FUZZ_CC ?= clang
 FUZZ_SOURCES := $(sort $(foreach f,$(FUZZERS),$(FUZZ_$f)))
-FUZZ_FLAGS := $(TEST_FLAGS) -iquote examples/broker -O1 -g -fno-omit-frame-pointer \
+FUZZ_FLAGS := $(TEST_FLAGS) -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 
 build/fuzz/flags: FORCE

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hash.h"
-#include "log.h"
-#include "loop.h"
-#include "must.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "net/loop.h"
+#include "common/must.h"
 
 static int load_tls(struct broker *broker)
 {

@@ -29,14 +29,14 @@
 #include <baton/resource.h>
 #include <baton/timer.h>
 
-#include "clients.h"
+#include "session/clients.h"
 #include "login.h"
-#include "matcher.h"
-#include "options.h"
+#include "topic/matcher.h"
+#include "common/options.h"
 #include "passwords.h"
-#include "stats.h"
-#include "table.h"
-#include "trim.h"
+#include "common/stats.h"
+#include "topic/table.h"
+#include "common/trim.h"
 
 struct loop;
 

@@ -10,12 +10,12 @@
 
 #include <baton/pool.h>
 
-#include "address.h"
+#include "net/address.h"
 #include "broker.h"
-#include "connection.h"
-#include "log.h"
-#include "loop.h"
-#include "must.h"
+#include "net/connection.h"
+#include "common/log.h"
+#include "net/loop.h"
+#include "common/must.h"
 
 #define LOGIN_NICE 10
 #define LOGIN_USER_LOGGED 128 /* bytes of a user's name in the log */

@@ -21,7 +21,7 @@
 
 #include <baton/resource.h>
 
-#include "codec.h"
+#include "mqtt/codec.h"
 #include "turns.h"
 
 struct broker;

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "broker.h"
-#include "listener.h"
-#include "log.h"
-#include "loop.h"
-#include "must.h"
+#include "net/listener.h"
+#include "common/log.h"
+#include "net/loop.h"
+#include "common/must.h"
 #include "system.h"
 
 #define SIGNALS_TOGETHER_MS 500

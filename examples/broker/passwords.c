@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "must.h"
+#include "common/log.h"
+#include "common/must.h"
 
 struct password {
 	struct slice user;

@@ -15,7 +15,7 @@
 
 #include <baton/resource.h>
 
-#include "names.h"
+#include "mqtt/names.h"
 
 #define PASSWORDS_HASH_SIZE 384 /* of the longest hash there is, and its NUL */
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "connection.h"
-#include "hash.h"
-#include "join.h"
-#include "loop.h"
-#include "request.h"
-#include "session.h"
-#include "topic.h"
+#include "net/connection.h"
+#include "common/hash.h"
+#include "session/join.h"
+#include "net/loop.h"
+#include "topic/request.h"
+#include "session/session.h"
+#include "topic/topic.h"
 #include "will.h"
 
 /* Puts a packet of the broker's own behind what the connection has to write already. */

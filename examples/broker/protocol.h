@@ -5,7 +5,7 @@
 #ifndef BROKER_PROTOCOL_H
 #define BROKER_PROTOCOL_H
 
-#include "codec.h"
+#include "mqtt/codec.h"
 
 struct connection;
 

@@ -9,11 +9,11 @@
 #include <baton/resource.h>
 
 #include "broker.h"
-#include "connection.h"
-#include "loop.h"
-#include "must.h"
-#include "session.h"
-#include "topic.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "common/must.h"
+#include "session/session.h"
+#include "topic/topic.h"
 
 struct survey_part {
 	struct baton_task task;

@@ -20,7 +20,7 @@
 #include <baton/pool.h>
 #include <baton/task.h>
 
-#include "stats.h"
+#include "common/stats.h"
 
 #define SURVEY_HOTTEST 5
 #define SURVEY_NAME_SIZE 128    /* a longer topic name is cut */

@@ -11,8 +11,8 @@
 #include <baton/version.h>
 
 #include "broker.h"
-#include "must.h"
-#include "topic.h"
+#include "common/must.h"
+#include "topic/topic.h"
 
 #define SYSTEM_PREFIX "$SYS/broker/"
 #define SYSTEM_TEXT_SIZE 192

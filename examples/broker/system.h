@@ -21,7 +21,7 @@
 
 #include <uv.h>
 
-#include "connection.h"
+#include "net/connection.h"
 #include "survey.h"
 
 #define SYSTEM_TOPICS_MAX 80

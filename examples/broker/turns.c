@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hash.h"
+#include "common/hash.h"
 
 struct turns_address {
 	uint64_t name;

@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "broker.h"
-#include "connection.h"
-#include "loop.h"
-#include "table.h"
-#include "topic.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "topic/table.h"
+#include "topic/topic.h"
 
 int will_make(struct connection *connection, const struct codec_publish *will)
 {

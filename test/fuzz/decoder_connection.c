@@ -7,14 +7,14 @@
 #include <errno.h>
 
 #include "broker.h"
-#include "connection.h"
+#include "net/connection.h"
 #include "decoder.h"
 #include "fuzz.h"
 #include "login.h"
-#include "loop.h"
+#include "net/loop.h"
 #include "protocol.h"
-#include "session.h"
-#include "tls.h"
+#include "session/session.h"
+#include "net/tls.h"
 
 static struct broker broker;
 static struct loop loop = {.broker = &broker};

@@ -14,7 +14,7 @@
  */
 #include <errno.h>
 
-#include "codec.h"
+#include "mqtt/codec.h"
 #include "decoder.h"
 #include "fuzz.h"
 

@@ -13,11 +13,11 @@
  */
 #include <stdbool.h>
 
-#include "codec.h"
+#include "mqtt/codec.h"
 #include "fuzz.h"
-#include "inflight.h"
-#include "message.h"
-#include "received.h"
+#include "session/inflight.h"
+#include "net/message.h"
+#include "session/received.h"
 
 #define MODEL_MAX 600
 #define IDS_MAX 512

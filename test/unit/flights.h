@@ -3,9 +3,9 @@
 #ifndef BATON_TEST_UNIT_FLIGHTS_H
 #define BATON_TEST_UNIT_FLIGHTS_H
 
-#include "codec.h"
-#include "inflight.h"
-#include "message.h"
+#include "mqtt/codec.h"
+#include "session/inflight.h"
+#include "net/message.h"
 #include "support.h"
 
 #define MESSAGES INFLIGHT_MAX

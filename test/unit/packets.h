@@ -7,7 +7,7 @@
 #ifndef BATON_TEST_UNIT_PACKETS_H
 #define BATON_TEST_UNIT_PACKETS_H
 
-#include "codec.h"
+#include "mqtt/codec.h"
 #include "support.h"
 
 #define REMAINING_MAX 268435455U

@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "address.h"
+#include "net/address.h"
 
 static uint64_t network(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The broker's audiences: each session once, at the highest QoS, however many subscriptions. */
-#include "audience.h"
+#include "topic/audience.h"
 
 #include <criterion/criterion.h>
 

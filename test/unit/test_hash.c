@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hash.h"
+#include "common/hash.h"
 
 Test(hash, equal_names_have_the_same_hash_wherever_they_are, .timeout = 5)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "printable.h"
+#include "common/printable.h"
 
 static const struct {
 	const char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The example broker's packet ids of QoS 2 that await a PUBREL (examples/broker/received.h). */
-#include "received.h"
+#include "session/received.h"
 #include "support.h"
 
 Test(received, a_packet_id_is_new_once, .timeout = 5)

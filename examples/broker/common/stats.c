@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums and prints what stats.h describes. The demo reads the lines "name value" by their name. */
+#include "common/stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const kind_names[STATS_KINDS] = {
+	[STATS_TOPIC] = "topics",
+	[STATS_SESSION] = "sessions",
+	[STATS_CONNECTION] = "connections",
+	[STATS_TABLE] = "topic table",
+	[STATS_MATCHER] = "subscription tree",
+	[STATS_CLIENTS] = "client ids",
+};
+
+static void stats_sum(uint64_t *sum, uint64_t more)
+{
+	__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
+}
+
+const char *stats_kind_name(int kind)
+{
+	return kind_names[kind];
+}
+
+uint64_t stats_read(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void stats_count(uint64_t *counter)
+{
+	stats_sum(counter, 1);
+}
+
+void stats_uncount(uint64_t *counter)
+{
+	stats_sum(counter, UINT64_MAX);
+}
+
+void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more)
+{
+	struct baton_resource_stats *sum = &stats->kinds[kind];
+	uint64_t backlog = __atomic_load_n(&sum->backlog_max, __ATOMIC_RELAXED);
+
+	stats_sum(&stats->resources[kind], 1);
+	stats_sum(&sum->submitted, more->submitted);
+	stats_sum(&sum->executed, more->executed);
+	stats_sum(&sum->cancelled, more->cancelled);
+	stats_sum(&sum->captures, more->captures);
+	stats_sum(&sum->handoffs, more->handoffs);
+	stats_sum(&sum->helped, more->helped);
+	stats_sum(&sum->refused, more->refused);
+	while (more->backlog_max > backlog) /* ends: each failure has raised `backlog` */
+		if (__atomic_compare_exchange_n(&sum->backlog_max, &backlog, more->backlog_max, 0,
+		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			break;
+}
+
+void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live)
+{
+	struct baton_resource_stats copy;
+
+	baton_resource_stats_read(live, &copy);
+	sum->submitted += copy.submitted;
+	sum->executed += copy.executed;
+	sum->cancelled += copy.cancelled;
+	sum->outstanding += copy.outstanding;
+	sum->captures += copy.captures;
+	sum->handoffs += copy.handoffs;
+	sum->helped += copy.helped;
+	sum->refused += copy.refused;
+	if (copy.backlog_max > sum->backlog_max)
+		sum->backlog_max = copy.backlog_max;
+}
+
+void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop)
+{
+	sum->connections += loop->connections;
+	sum->connected += loop->connected;
+	sum->messages_in += loop->messages_in;
+	sum->messages_out += loop->messages_out;
+	sum->bytes_in += loop->bytes_in;
+	sum->bytes_out += loop->bytes_out;
+	sum->pauses += loop->pauses;
+	sum->writes += loop->writes;
+	sum->malformed += loop->malformed;
+}
+
+static void print_resources(const struct stats *stats)
+{
+	uint64_t captures = 0, handoffs = 0, helped = 0;
+
+	printf("%-18s %9s %12s %12s %10s %8s %8s\n", "resources", "number", "tasks", "captures",
+	       "hand-offs", "helped", "backlog");
+	for (int i = 0; i < STATS_KINDS; i++) {
+		const struct baton_resource_stats *kind = &stats->kinds[i];
+
+		printf("%-18s %9" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %8" PRIu64
+		       " %8" PRIu64 "\n",
+		       kind_names[i], stats->resources[i], kind->executed, kind->captures,
+		       kind->handoffs, kind->helped, kind->backlog_max);
+		captures += kind->captures;
+		handoffs += kind->handoffs;
+		helped += kind->helped;
+	}
+	printf("captures           %" PRIu64 "\n", captures);
+	printf("handoffs           %" PRIu64 "\n", handoffs);
+	printf("helped             %" PRIu64 "\n", helped);
+}
+
+void stats_print(const struct stats *stats, const struct loop_stats *loops,
+                 const struct baton_pool_stats *pool)
+{
+	printf("connections        %" PRIu64 "\n", loops->connections);
+	printf("messages_in        %" PRIu64 "\n", loops->messages_in);
+	printf("messages_out       %" PRIu64 "\n", loops->messages_out);
+	printf("bytes_in           %" PRIu64 "\n", loops->bytes_in);
+	printf("bytes_out          %" PRIu64 "\n", loops->bytes_out);
+	printf("dropped            %" PRIu64 "\n", stats->dropped);
+	printf("evicted            %" PRIu64 "\n", stats->evicted);
+	printf("malformed          %" PRIu64 "\n", loops->malformed);
+	printf("retained           %" PRIu64 "\n", stats->retained);
+	printf("pauses             %" PRIu64 "\n", loops->pauses);
+	printf("writes             %" PRIu64 "\n", loops->writes);
+	print_resources(stats);
+	printf("pool_jobs          %" PRIu64 "\n", pool->executed);
+	printf("steals             %" PRIu64 "\n", pool->stolen);
+	printf("parks              %" PRIu64 "\n", pool->parked);
+	printf("lifo_hits          %" PRIu64 "\n", pool->lifo_hits);
+	fflush(stdout);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory goes back to the system; see trim.h. */
+#include "common/trim.h"
+
+#include <malloc.h>
+#include <time.h>
+
+#include "broker.h"
+#include "common/must.h"
+#include "system.h"
+
+#define TRIM_QUIET (TRIM_PERIOD / 20) /* of CPU time: more is not quiet */
+#define TRIM_WORTH ((size_t)8 << 20)
+
+static uint64_t trim_cpu(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * BATON_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void trim_arm(struct trim *trim)
+{
+	must(baton_timer_arm_after(&trim->timer, TRIM_PERIOD), "trim");
+}
+
+/* Free bytes of the heap stay free bytes: only what has come since the last time is of use. */
+static bool trim_worth(const struct trim *trim)
+{
+	return system_resident() > trim->resident + TRIM_WORTH ||
+	       mallinfo2().fordblks > trim->unused + TRIM_WORTH;
+}
+
+static int trim_run(struct baton_timer *timer)
+{
+	struct trim *trim = baton_container_of(timer, struct trim, timer);
+	const uint64_t cpu = trim_cpu();
+	const bool quiet = cpu - trim->cpu < TRIM_QUIET;
+
+	trim->cpu = cpu;
+	if (!quiet) {
+		trim_arm(trim);
+		return 0;
+	}
+	/* Before the look: a later look answers a note that comes from here on. */
+	__atomic_store_n(&trim->armed, false, __ATOMIC_SEQ_CST);
+	if (!trim_worth(trim))
+		return 0;
+	malloc_trim(0);
+	trim->resident = system_resident();
+	trim->unused = mallinfo2().fordblks;
+	return 0;
+}
+
+void trim_note(struct trim *trim)
+{
+	/* Relaxed: a thread that an old value stops here calls again with its next bytes. */
+	if (!__atomic_load_n(&trim->armed, __ATOMIC_RELAXED) &&
+	    !__atomic_exchange_n(&trim->armed, true, __ATOMIC_SEQ_CST))
+		trim_arm(trim);
+}
+
+void trim_init(struct trim *trim, struct broker *broker)
+{
+	trim->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	trim->config.capture_limit = 0;
+	trim->config.executor = baton_pool_executor(broker->slow_pool);
+	baton_resource_init(&trim->resource, trim, "trim", &trim->config, NULL);
+	baton_timer_init(&trim->timer, broker->timers, &trim->resource, trim_run);
+}
+
+void trim_deinit(struct trim *trim)
+{
+	must(baton_timer_stop_wait(&trim->timer), "stop trimming");
+	baton_resource_close(&trim->resource);
+	must(baton_resource_await(&trim->resource, NULL), "end of trimming");
+	baton_resource_deinit(&trim->resource);
+}

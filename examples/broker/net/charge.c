@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* What is charged to a connection: its back-pressure, and its lifetime; see connection.h. */
+#include "net/connection.h"
+#include "net/loop.h"
+#include "net/message.h"
+#include "common/must.h"
+
+/* Less than any message is charged with: references of sessions, logins and the like. */
+#define CONNECTION_REFERENCES_MAX 64
+
+/*
+ * In `charges`: the loop has stopped reading and wants to be told. Set by the loop thread, while
+ * more than CONNECTION_CHARGES_LOW is charged; cleared by the one release that gets there, which
+ * does not give its charge back but passes it on to the `resume` task.
+ */
+#define CONNECTION_PAUSED ((uint64_t)1 << 63)
+
+void connection_charge(struct connection *connection, uint64_t cost)
+{
+	/* Relaxed: a count that keeps the connection alive; only its last release orders. */
+	uint64_t charges = __atomic_add_fetch(&connection->charges, cost, __ATOMIC_RELAXED);
+
+	/* Not twice: while it is paused `resume` may be on its way. Ends: each failure is another
+	 * thread's charge or release. */
+	while (!connection->paused && charges >= CONNECTION_CHARGES_HIGH)
+		if (__atomic_compare_exchange_n(&connection->charges, &charges,
+		                                charges | CONNECTION_PAUSED, false,
+		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			connection->loop->stats.pauses++;
+			connection_pause(connection);
+		}
+}
+
+void connection_worked(struct connection *connection, uint64_t work)
+{
+	__atomic_fetch_add(&connection->work, work, __ATOMIC_RELAXED); /* a hint */
+}
+
+void connection_pace(struct connection *connection)
+{
+	if (__atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH)
+		connection_charge(connection, 0);
+	if (__atomic_load_n(&connection->work, __ATOMIC_RELAXED) < CONNECTION_WORK_MAX)
+		return;
+	__atomic_store_n(&connection->work, 0, __ATOMIC_RELAXED);
+	/* `resume` is a task of this loop: others that are ready have their turn before it. */
+	connection_charge(connection, CONNECTION_CHARGES_HIGH);
+	connection_release(connection, CONNECTION_CHARGES_HIGH);
+}
+
+bool connection_quiet(const struct connection *connection)
+{
+	/* Acquire: what the releases of others had submitted before is submitted. */
+	const uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_ACQUIRE);
+	/* A will that waits for the end is charged, and not on its way. */
+	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
+
+	return (charges & ~CONNECTION_PAUSED) - waits < CONNECTION_REFERENCES_MAX;
+}
+
+void connection_charge_more(struct connection *connection, uint64_t cost)
+{
+	__atomic_fetch_add(&connection->charges, cost, __ATOMIC_RELAXED);
+}
+
+void connection_release(struct connection *connection, uint64_t cost)
+{
+	uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_RELAXED);
+	uint64_t left;
+	bool resume;
+
+	do {
+		left = charges - cost;
+		resume = (charges & CONNECTION_PAUSED) != 0 &&
+		         (left & ~CONNECTION_PAUSED) <= CONNECTION_CHARGES_LOW;
+		if (resume)
+			left = charges & ~CONNECTION_PAUSED;
+		/* Release: our use of it; acquire: everybody's, before it ends. */
+	} while (!__atomic_compare_exchange_n(&connection->charges, &charges, left, true,
+	                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	if (resume) {
+		connection->resume_cost = cost;
+		must(baton_submit(&connection->resource, &connection->resume), "resume");
+	} else if (left == 0) {
+		must(baton_submit(&connection->loop->resource, &connection->end), "end");
+	}
+}
+
+static int connection_run_resume(struct baton_task *task)
+{
+	struct connection *connection = baton_container_of(task, struct connection, resume);
+
+	connection_release(connection, connection->resume_cost);
+	if (!connection->closing)
+		connection_read_on(connection);
+	return 0;
+}
+
+void connection_charge_init(struct connection *connection)
+{
+	connection->charges = CONNECTION_REFERENCE;
+	baton_task_init(&connection->resume, connection_run_resume, NULL);
+}

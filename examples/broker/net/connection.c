@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections: their turns, tasks, beginning and end; see connection.h. */
+#include "net/connection.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/address.h"
+#include "broker.h"
+#include "common/log.h"
+#include "net/loop.h"
+#include "common/must.h"
+#include "session/session.h"
+#include "net/tls.h"
+#include "topic/topic.h"
+#include "will.h"
+
+void connection_pause(struct connection *connection)
+{
+	connection->paused = true;
+	uv_read_stop((uv_stream_t *)&connection->tcp);
+}
+
+void connection_read_on(struct connection *connection)
+{
+	connection->resumed = true; /* outside of tasks, at the end of this turn */
+	connection_dirty(connection);
+}
+
+static void connection_resume(struct connection *connection)
+{
+	connection->resumed = false;
+	if (connection->loop->stopping)
+		return;
+	connection->paused = false;
+	connection->seen = uv_now(&connection->loop->uv);
+	input_again(connection);
+	if (!connection->closing && !connection->paused && input_start(connection) != 0)
+		connection_close(connection);
+}
+
+static void connection_peer(const struct connection *connection, char *text, size_t text_size)
+{
+	struct sockaddr_storage address;
+	int size = sizeof(address);
+	char host[INET6_ADDRSTRLEN] = "";
+	uint16_t port;
+
+	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) != 0) {
+		snprintf(text, text_size, "somewhere");
+		return;
+	}
+	if (address.ss_family == AF_INET6)
+		port = ((struct sockaddr_in6 *)&address)->sin6_port;
+	else
+		port = ((struct sockaddr_in *)&address)->sin_port;
+	uv_ip_name((struct sockaddr *)&address, host, sizeof(host));
+	snprintf(text, text_size, "%s port %u", host, ntohs(port));
+}
+
+uint64_t connection_network(const struct connection *connection)
+{
+	struct sockaddr_storage address = {.ss_family = AF_INET};
+	int size = sizeof(address);
+
+	(void)uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size);
+	return address_network(&address); /* 0: it has gone already */
+}
+
+static void connection_announce(struct connection *connection)
+{
+	char peer[80];
+
+	connection->announced = true;
+	connection->loop->stats.connected++;
+	if (!log_wants(LOG_LEVEL_INFO))
+		return;
+	connection_peer(connection, peer, sizeof(peer));
+	log_line(LOG_LEVEL_INFO, connection->session->client_id, "connected from %s%s", peer,
+	         connection->tls != NULL ? ", TLS" : "");
+}
+
+void connection_turn(struct connection *connection)
+{
+	const bool more = connection->more;
+
+	connection->more = false;
+	if (!connection->closing && connection->resumed)
+		connection_resume(connection);
+	else if (!connection->closing && more && !connection->paused &&
+	         input_start(connection) != 0)
+		connection_close(connection);
+	/* Not if it was closed in this same turn: nobody would count it out again. */
+	if (!connection->closing && connection->session != NULL && !connection->announced)
+		connection_announce(connection);
+	if (!connection->closing && connection->ousted) {
+		/* Its client may be the newcomer, and may have said DISCONNECT before that. */
+		input_last(connection);
+		/* Relaxed: the first reason came before the fire, and stays. */
+		connection_fail(connection, __atomic_load_n(&connection->kicked, __ATOMIC_RELAXED));
+	}
+	if (!connection->closing)
+		output_flush(connection);
+	if (!connection->closing)
+		connection_watch(connection);
+}
+
+void connection_dirty(struct connection *connection)
+{
+	if (connection->dirty)
+		return;
+	connection->dirty = true;
+	connection->dirty_next = connection->loop->dirty;
+	connection->loop->dirty = connection;
+}
+
+static int connection_run_send(struct baton_task *task)
+{
+	struct packet *packet = baton_container_of(task, struct packet, task);
+	struct connection *connection = packet->connection;
+	const size_t cost = output_cost(packet);
+
+	if (connection->closing) {
+		packet_destroy(packet);
+		if (cost > 0)
+			connection_release(connection, cost);
+		return 0;
+	}
+	output_push(connection, packet);
+	return 0;
+}
+
+int connection_drained(struct baton_resource *resource)
+{
+	struct connection *connection = baton_resource_user(resource);
+
+	/* One that closes has no more turns. */
+	if (!connection->closing && connection->output_first != NULL)
+		connection_dirty(connection);
+	return 0;
+}
+
+void connection_send(struct connection *connection, struct packet *packet)
+{
+	const size_t cost = output_cost(packet);
+
+	if (cost > 0)
+		connection_charge_more(connection, cost);
+	packet->connection = connection;
+	baton_task_init(&packet->task, connection_run_send, NULL);
+	must(baton_submit(&connection->resource, &packet->task), "send");
+}
+
+uint64_t connection_written(const struct connection *connection)
+{
+	return __atomic_load_n(&connection->written, __ATOMIC_ACQUIRE);
+}
+
+bool connection_full(const struct connection *connection)
+{
+	return __atomic_load_n(&connection->full, __ATOMIC_RELAXED);
+}
+
+static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
+{
+	struct connection *connection = baton_container_of(trigger, struct connection, kick);
+
+	(void)fires;
+	if (connection->closing)
+		return;            /* it may be freed before the end of this turn */
+	connection->ousted = true; /* outside of tasks, at the end of this turn */
+	connection_dirty(connection);
+}
+
+void connection_kick(struct connection *connection, const char *why)
+{
+	const char *first = NULL;
+
+	/* Relaxed: the trigger orders it. */
+	(void)__atomic_compare_exchange_n(&connection->kicked, &first, why, false, __ATOMIC_RELAXED,
+	                                  __ATOMIC_RELAXED);
+	must(baton_trigger_fire(&connection->kick), "kick");
+}
+
+static int connection_finalise(struct baton_task *task)
+{
+	struct connection *connection = baton_container_of(task, struct connection, finaliser);
+	struct loop *loop = connection->loop;
+
+	stats_add(&loop->broker->stats, STATS_CONNECTION, &connection->stats);
+	loop_forget(loop, connection);
+	free(connection);
+	return 0;
+}
+
+/* A task of the loop's resource: nothing is charged any more. */
+static int connection_run_end(struct baton_task *task)
+{
+	struct connection *connection = baton_container_of(task, struct connection, end);
+
+	must(baton_resource_close_then(&connection->resource, &connection->finaliser), "close");
+	return 0;
+}
+
+static void connection_closed(uv_handle_t *handle)
+{
+	struct connection *connection = handle->data;
+
+	output_drop(connection);
+	tls_destroy(connection->tls);
+	connection->tls = NULL;
+	input_free(connection);
+	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
+		if (connection->topics[i] != NULL)
+			topic_unuse(connection->topics[i]);
+	if (connection->session != NULL) {
+		will_publish(connection);
+		session_leave(connection->session, connection->attempted);
+	}
+	connection->session = NULL;
+	will_forget(connection);
+	connection_release(connection, CONNECTION_REFERENCE);
+}
+
+static void connection_log_end(const struct connection *connection)
+{
+	const bool fault = connection->why != NULL && !connection->loop->stopping;
+	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
+	const char *why = connection->why != NULL ? connection->why : "by the client";
+	const struct session *session = connection->session;
+	const struct slice id = session != NULL ? session->client_id : LOG_NOBODY;
+	const char *detail = connection->tls != NULL ? tls_reason(connection->tls) : NULL;
+	char peer[80];
+
+	if (!log_wants(level))
+		return;
+	connection_peer(connection, peer, sizeof(peer));
+	log_line(level, id, "closed: %s%s%s; it was %s", why, detail != NULL ? ": " : "",
+	         detail != NULL ? detail : "", peer);
+}
+
+void connection_close(struct connection *connection)
+{
+	if (connection->closing)
+		return;
+	connection->closing = true;
+	stranger_forget(connection);
+	if (connection->login != NULL)
+		login_leave(connection->login);
+	if (connection->announced)
+		connection->loop->stats.connected--;
+	connection_log_end(connection);
+	output_flush(connection); /* last words, such as a CONNACK that refuses */
+	if (connection->tls != NULL && output_empty(connection)) {
+		tls_goodbye(connection->tls);
+		output_flush(connection);
+	}
+	connection_unwatch(connection);
+	uv_close((uv_handle_t *)&connection->tcp, connection_closed);
+}
+
+void connection_fail(struct connection *connection, const char *why)
+{
+	if (connection->why == NULL)
+		connection->why = why;
+	connection_close(connection);
+}
+
+static void connection_init(struct connection *connection, struct loop *loop)
+{
+	connection->loop = loop;
+	connection->output_end = &connection->output_first;
+	connection->opened = uv_now(&loop->uv);
+	connection->seen = connection->opened;
+	baton_resource_init(&connection->resource, connection, "connection",
+	                    &loop->connection_config, &connection->stats);
+	connection_charge_init(connection);
+	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
+	baton_task_init(&connection->end, connection_run_end, NULL);
+	baton_task_init(&connection->finaliser, connection_finalise, NULL);
+	connection_watch_init(connection);
+	uv_tcp_init(&loop->uv, &connection->tcp); /* creates no socket, so it cannot fail */
+	connection->tcp.data = connection;
+}
+
+int connection_open(struct loop *loop, int fd, bool tls)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	char peer[80];
+	int status;
+
+	if (connection != NULL && tls)
+		connection->tls = tls_create(loop->tls);
+	if (connection == NULL || (tls && connection->tls == NULL)) {
+		free(connection);
+		close(fd);
+		return -ENOMEM;
+	}
+	connection_init(connection, loop);
+	loop_remember(loop, connection);
+	status = uv_tcp_open(&connection->tcp, fd);
+	if (status != 0)
+		close(fd);
+	else
+		status = input_start(connection);
+	if (status != 0)
+		connection_fail(connection, uv_strerror(status));
+	else
+		connection_watch(connection);
+	if (log_wants(LOG_LEVEL_DEBUG)) {
+		connection_peer(connection, peer, sizeof(peer));
+		log_line(LOG_LEVEL_DEBUG, LOG_NOBODY, "accepted %s", peer);
+	}
+	return status;
+}

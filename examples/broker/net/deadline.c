@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client must do in time: send a CONNECT, finish a packet that it began, be heard of (keep
+ * alive), take some of what waits for it. One timer of the loop's wheel for each connection stands
+ * at the earliest of these. It is armed anew in each turn in which something happened: mostly
+ * later, which costs one atomic operation. Its run is a task of the connection, and looks again.
+ */
+#include "net/connection.h"
+
+#include "broker.h"
+#include "net/loop.h"
+#include "common/must.h"
+
+static const char stuck[] = "stuck: took nothing for --stuck-timeout seconds";
+
+static uint64_t seconds(unsigned int count)
+{
+	return (uint64_t)count * 1000;
+}
+
+static const struct broker_options *options_of(const struct connection *connection)
+{
+	return &connection->loop->broker->options;
+}
+
+/* What it must do first, and by when. UINT64_MAX: nothing. */
+static uint64_t deadline_next(const struct connection *connection, const char **what)
+{
+	const struct broker_options *options = options_of(connection);
+	uint64_t first = UINT64_MAX, at;
+
+	*what = NULL;
+	if (connection->writing > 0) {
+		first = connection->progressed + seconds(options->stuck_timeout);
+		*what = stuck;
+	}
+	if (connection->paused || connection->login != NULL)
+		return first; /* it is we who do not go on */
+	at = connection->opened + seconds(options->connect_timeout);
+	if (connection->session == NULL && at < first) {
+		first = at;
+		*what = "no CONNECT within --connect-timeout seconds";
+	}
+	at = connection->begun + seconds(options->packet_timeout);
+	if (input_begun(connection) && at < first) {
+		first = at;
+		*what = "a packet not finished within --packet-timeout seconds";
+	}
+	at = connection->seen + connection->silence_max;
+	if (connection->silence_max > 0 && at < first) {
+		first = at;
+		*what = "silent for longer than its keep alive allows";
+	}
+	return first;
+}
+
+/* Is what is being written getting less? */
+static void deadline_look(struct connection *connection, uint64_t now)
+{
+	const size_t left = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+
+	if (connection->writing > 0 && left != connection->left) {
+		connection->left = left;
+		connection->progressed = now;
+	}
+}
+
+static int deadline_run(struct baton_timer *timer)
+{
+	struct connection *connection = baton_container_of(timer, struct connection, deadline);
+	const uint64_t now = uv_now(&connection->loop->uv);
+	const char *what;
+
+	deadline_look(connection, now);
+	if (deadline_next(connection, &what) > now) {
+		connection_watch(connection);
+		return 0;
+	}
+	if (what == stuck)
+		stats_count(&connection->loop->broker->stats.evicted);
+	connection_fail(connection, what);
+	return 0;
+}
+
+void connection_watch_init(struct connection *connection)
+{
+	baton_timer_init(&connection->deadline, connection->loop->timers, &connection->resource,
+	                 deadline_run);
+}
+
+void connection_watch(struct connection *connection)
+{
+	const char *what;
+	const uint64_t due = deadline_next(connection, &what);
+
+	if (due == UINT64_MAX)
+		baton_timer_disarm(&connection->deadline);
+	else
+		must(baton_timer_arm_at(&connection->deadline, due * BATON_MILLISECOND),
+		     "arm a deadline");
+}
+
+void connection_unwatch(struct connection *connection)
+{
+	/* A run that is queued is passed before the finaliser, behind it, frees the connection. */
+	(void)baton_timer_stop(&connection->deadline);
+}
+
+void connection_progress(struct connection *connection)
+{
+	connection->left = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+	connection->progressed = uv_now(&connection->loop->uv);
+}

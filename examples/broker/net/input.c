@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a connection reads. All connections of a loop read into one buffer, and packets are handled
+ * where they lie in it; only the beginning of a packet whose end has not come yet, and what came
+ * after a pause was called for, is copied and kept. A connection that has filled the buffer is read
+ * on only after all have had their turn, and what was caused by that has been written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "login.h"
+#include "net/loop.h"
+#include "protocol.h"
+#include "session/session.h"
+#include "net/tls.h"
+
+#define INPUT_STRANGER_FIRST 256
+
+static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct connection *connection = handle->data;
+	size_t size = LOOP_INPUT_SIZE;
+
+	(void)suggested;
+	if (!connection->admitted && stranger_room(connection) < size)
+		size = stranger_room(connection);
+	*buffer = uv_buf_init((char *)connection->loop->input, (unsigned int)size);
+}
+
+/* A stranger gets memory for what has come, not for what it has announced. */
+static size_t input_rounded(const struct connection *connection, size_t capacity)
+{
+	const size_t most = connection->loop->broker->options.connect_max;
+	size_t rounded = INPUT_STRANGER_FIRST;
+
+	if (connection->admitted || capacity > most)
+		return capacity;
+	while (rounded < capacity)
+		rounded *= 2;
+	return rounded < most ? rounded : most;
+}
+
+static size_t input_held(const struct connection *connection)
+{
+	const size_t more = connection->tls != NULL ? connection->stranger.heard : 0;
+
+	return connection->input_capacity + more + login_memory(connection->login);
+}
+
+/* Room for so many bytes. False: no memory, or it has been closed. */
+static bool input_reserve(struct connection *connection, size_t capacity)
+{
+	unsigned char *grown;
+
+	if (capacity <= connection->input_capacity)
+		return true;
+	capacity = input_rounded(connection, capacity);
+	grown = realloc(connection->input, capacity);
+	if (grown == NULL)
+		return false;
+	connection->input = grown;
+	connection->input_capacity = capacity;
+	return true;
+}
+
+static bool input_append(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	if (!input_reserve(connection, connection->input_size + size))
+		return false;
+	if (size > 0)
+		memcpy(connection->input + connection->input_size, bytes, size);
+	connection->input_size += size;
+	return true;
+}
+
+void input_free(struct connection *connection)
+{
+	free(connection->input);
+	connection->input = NULL;
+	connection->input_size = 0;
+	connection->input_capacity = 0;
+}
+
+bool input_begun(const struct connection *connection)
+{
+	return connection->input_size > 0 ||
+	       (connection->tls != NULL && tls_begun(connection->tls));
+}
+
+/* Closes the connection and says why in the log. */
+static void input_fail(struct connection *connection, int status)
+{
+	if (status == -EPROTO || status == -EMSGSIZE)
+		connection->loop->stats.malformed++;
+	if (connection->why == NULL && status == -EPROTO)
+		connection->why = "malformed packet";
+	else if (connection->why == NULL && status == -EMSGSIZE)
+		connection->why = connection->admitted
+		                          ? "packet larger than --max-packet"
+		                          : "more than --max-connect before it was let in";
+	else if (connection->why == NULL && status == -ENOMEM)
+		connection->why = "no memory";
+	connection_close(connection);
+}
+
+/* As codec_frame(). The first packet is a CONNECT, and of limited size, from its first byte on. */
+static int input_frame(struct connection *connection, const unsigned char *bytes, size_t size,
+                       struct codec_frame *frame)
+{
+	const struct broker_options *options = &connection->loop->broker->options;
+	size_t most = options->packet_max;
+
+	if (!connection->admitted && size > 0 && bytes[0] >> 4 != CODEC_CONNECT) {
+		connection->why = "no CONNECT";
+		return -EPROTO;
+	}
+	if (!connection->admitted && options->connect_max < most)
+		most = options->connect_max;
+	return codec_frame(bytes, size, most, frame);
+}
+
+/*
+ * Handles the packets in the bytes; returns how many bytes it used. `*needed`: the size of the
+ * packet that the rest begins, 0 if that is not known.
+ */
+static size_t input_packets(struct connection *connection, const unsigned char *bytes, size_t size,
+                            size_t *needed)
+{
+	struct codec_frame frame;
+	size_t used = 0;
+	int status = 1;
+
+	*needed = 0;
+	while (status > 0 && !connection->closing && !connection->paused &&
+	       connection->login == NULL) {
+		status = input_frame(connection, bytes + used, size - used, &frame);
+		if (status == 0 && connection->admitted)
+			*needed = frame.size;
+		if (status <= 0)
+			break;
+		status = connection->admitted ? 1 : login_begin(connection, &frame);
+		if (status > 0)
+			status = protocol_handle(connection, &frame);
+		else if (status == 0)
+			break; /* it is kept until its password is known to be right */
+		used += frame.size;
+		if (!connection->closing)
+			connection_pace(connection);
+	}
+	if (used > 0)
+		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */
+	if (connection->acks != NULL) {
+		session_acknowledge(connection->session, connection->acks);
+		connection->acks = NULL;
+	}
+	if (status < 0)
+		input_fail(connection, status);
+	return used;
+}
+
+/* Handles these bytes, behind what was kept. False: no memory. */
+static bool input_handle(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	const bool kept = connection->input_size > 0;
+	size_t needed, used;
+
+	if (kept) {
+		if (!input_append(connection, bytes, size))
+			return false;
+		bytes = connection->input;
+		size = connection->input_size;
+	}
+	used = input_packets(connection, bytes, size, &needed);
+	if (connection->closing)
+		return true; /* the end frees what was kept */
+	if (used > 0 || !kept)
+		connection->begun = uv_now(&connection->loop->uv);
+	if (used == size) {
+		input_free(connection);
+		return true;
+	}
+	if (kept) {
+		memmove(connection->input, connection->input + used, size - used);
+		connection->input_size = size - used;
+		return input_reserve(connection, needed);
+	}
+	return input_reserve(connection, needed) &&
+	       input_append(connection, bytes + used, size - used);
+}
+
+/*
+ * Handles what the stream has decrypted; all that was fed to it has been copied, so that the
+ * buffer is free. Leaves the rest there when the connection is to be read no more for now.
+ */
+static bool input_decrypt(struct connection *connection)
+{
+	unsigned char *const bytes = connection->loop->input;
+	int size = 0;
+
+	while (!connection->closing && !connection->paused) {
+		size = tls_read(connection->tls, bytes, LOOP_INPUT_SIZE);
+		if (size <= 0)
+			break;
+		if (!input_handle(connection, bytes, (size_t)size))
+			return false;
+	}
+	if (size == -EPROTO)
+		connection->why = connection->session == NULL ? "TLS handshake" : "broken TLS";
+	if (size < 0)
+		connection_close(connection);
+	return true;
+}
+
+static bool input_take(struct connection *connection, const unsigned char *bytes, size_t size)
+{
+	if (connection->tls == NULL)
+		return input_handle(connection, bytes, size);
+	if (!input_begun(connection))
+		connection->begun = uv_now(&connection->loop->uv);
+	return tls_feed(connection->tls, bytes, size) && input_decrypt(connection);
+}
+
+/* A stranger has said so many bytes, which were handled as far as they can be. */
+static void input_strange(struct connection *connection, size_t size)
+{
+	connection->stranger.heard += size;
+	if (!stranger_hold(connection, input_held(connection)))
+		return;
+	if (stranger_room(connection) == 0 && connection->login == NULL)
+		input_fail(connection, -EMSGSIZE); /* with TLS: a handshake without end */
+}
+
+static void input_end(struct connection *connection, int status)
+{
+	const struct login *login = connection->login;
+
+	if (status == UV_EOF && login != NULL && login_has_more(login, connection->input_size)) {
+		uv_read_stop((uv_stream_t *)&connection->tcp); /* it ends when this is handled */
+		return;
+	}
+	if (status != UV_EOF && status != UV_ECONNRESET)
+		connection->why = uv_strerror(status);
+	connection_close(connection);
+}
+
+static void input_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	struct connection *connection = stream->data;
+	bool room;
+
+	if (size == 0 || connection->closing)
+		return;
+	if (size < 0) {
+		input_end(connection, (int)size);
+		return;
+	}
+	connection->loop->stats.bytes_in += (uint64_t)size;
+	connection_dirty(connection);
+	if (!input_take(connection, (const unsigned char *)buffer->base, (size_t)size))
+		input_fail(connection, -ENOMEM);
+	else if (!connection->closing && !connection->admitted)
+		input_strange(connection, (size_t)size);
+	room = connection->admitted || stranger_room(connection) > 0;
+	if (!connection->closing && (size == LOOP_INPUT_SIZE || !room)) {
+		connection->more = room;
+		uv_read_stop(stream);
+	}
+}
+
+int input_start(struct connection *connection)
+{
+	return uv_read_start((uv_stream_t *)&connection->tcp, input_allocate, input_read);
+}
+
+void input_last(struct connection *connection)
+{
+	unsigned char *const bytes = connection->loop->input;
+	uv_os_fd_t fd;
+	ssize_t size;
+
+	if (connection->closing || connection->paused ||
+	    uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
+		return;
+	size = recv(fd, bytes, LOOP_INPUT_SIZE, MSG_DONTWAIT);
+	if (size <= 0)
+		return;
+	connection->loop->stats.bytes_in += (uint64_t)size;
+	if (!input_take(connection, bytes, (size_t)size))
+		input_fail(connection, -ENOMEM);
+}
+
+void input_again(struct connection *connection)
+{
+	connection->begun = uv_now(&connection->loop->uv);
+	if (connection->input_size > 0 && !input_handle(connection, NULL, 0))
+		input_fail(connection, -ENOMEM);
+	if (connection->tls != NULL && !connection->closing && !input_decrypt(connection))
+		input_fail(connection, -ENOMEM);
+}

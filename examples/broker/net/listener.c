@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* The listening sockets; see listener.h. */
+#include "net/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/address.h"
+#include "broker.h"
+#include "common/log.h"
+#include "net/loop.h"
+
+#define LISTENER_BATCH 64
+#define LISTENER_REST_MS 100
+
+static void listener_ready(uv_poll_t *poll, int status, int events);
+
+static void listener_rested(uv_timer_t *timer)
+{
+	struct listener *listener = timer->data;
+
+	uv_poll_start(&listener->poll, UV_READABLE, listener_ready);
+}
+
+static void listener_rest(struct listener *listener, int error)
+{
+	if (!listener->short_of)
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s; new clients have to wait",
+		         strerror(error));
+	listener->short_of = true;
+	uv_poll_stop(&listener->poll);
+	uv_timer_start(&listener->rest, listener_rested, LISTENER_REST_MS, 0);
+}
+
+static void listener_ready(uv_poll_t *poll, int status, int events)
+{
+	struct listener *listener = poll->data;
+	struct listeners *all = listener->all;
+	struct broker *broker = all->broker;
+	const int on = 1;
+
+	(void)status;
+	(void)events;
+	for (int i = 0; i < LISTENER_BATCH; i++) {
+		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+			listener_rest(listener, errno);
+			return;
+		}
+		if (fd < 0 && errno == EAGAIN) {
+			if (listener->short_of)
+				log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
+				         "accept: nobody waits any more");
+			listener->short_of = false;
+			return;
+		}
+		if (fd < 0)
+			continue; /* this client has gone already */
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		/* Without a keep alive of MQTT's own nothing else would notice that a client is no
+		 * more. */
+		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+		loop_accept(&broker->loops[all->turn], fd, listener->tls);
+		all->turn = (all->turn + 1) % broker->options.threads;
+	}
+}
+
+void listener_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "limit of descriptors: %s",
+		         strerror(errno));
+}
+
+static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls)
+{
+	struct listener *listener = &all->each[all->count];
+	int status;
+
+	status = uv_poll_init(uv, &listener->poll, fd);
+	if (status != 0) {
+		close(fd);
+		return status;
+	}
+	listener->all = all;
+	listener->fd = fd;
+	listener->tls = tls;
+	uv_timer_init(uv, &listener->rest);
+	listener->poll.data = listener;
+	listener->rest.data = listener;
+	listener_rested(&listener->rest);
+	all->count++;
+	return 0;
+}
+
+/* All addresses of the host. */
+static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int port, bool tls)
+{
+	const struct broker_options *options = &all->broker->options;
+	const bool anybody = options->password_file != NULL || options->anonymous;
+	int fds[LISTENERS_MAX / 2], status = 0;
+	const int count = address_listen(options->host, port, fds, LISTENERS_MAX / 2);
+
+	for (int i = 0; i < count; i++) {
+		if (status == 0 && !anybody && !address_local(fds[i])) {
+			fprintf(stderr,
+			        "broker: --host %s is open to everybody who can reach it: give "
+			        "--password-file, or --allow-anonymous\n",
+			        options->host);
+			status = -EACCES;
+		}
+		if (status == 0)
+			status = listener_start(all, uv, fds[i], tls);
+		else
+			close(fds[i]);
+	}
+	return count < 0 ? count : status;
+}
+
+int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct broker *broker)
+{
+	const struct broker_options *options = &broker->options;
+	const bool both = options->tls_port != BROKER_NO_PORT;
+	int status;
+
+	listeners->broker = broker;
+	status = listeners_open(listeners, uv, options->port, options->tls_cert != NULL && !both);
+	if (status == 0 && both)
+		status = listeners_open(listeners, uv, options->tls_port, true);
+	for (unsigned int i = 0; i < listeners->count && status == 0; i++)
+		address_announce(listeners->each[i].fd, listeners->each[i].tls);
+	return status;
+}
+
+static void listener_closed(uv_handle_t *handle)
+{
+	struct listener *listener = handle->data;
+
+	close(listener->fd);
+}
+
+void listeners_stop(struct listeners *listeners)
+{
+	for (unsigned int i = 0; i < listeners->count && !listeners->stopped; i++) {
+		uv_close((uv_handle_t *)&listeners->each[i].rest, NULL);
+		uv_close((uv_handle_t *)&listeners->each[i].poll, listener_closed);
+	}
+	listeners->stopped = true;
+}

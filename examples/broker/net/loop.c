@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* I/O threads; see loop.h. */
+#include "net/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "common/log.h"
+#include "common/must.h"
+
+/* The descriptor only wakes the loop; the tasks run in loop_turn(). */
+static void loop_wake(uv_poll_t *poll, int status, int events)
+{
+	struct loop *loop = poll->data;
+
+	(void)status;
+	(void)events;
+	loop->signalled = true;
+}
+
+static void loop_look_after(struct loop *loop)
+{
+	while (loop->dirty != NULL) {
+		struct connection *connection = loop->dirty;
+
+		loop->dirty = connection->dirty_next;
+		connection->dirty = false;
+		connection_turn(connection);
+	}
+}
+
+static void loop_awake(uv_idle_t *idle)
+{
+	(void)idle; /* as long as it is started, the loop does not sleep */
+}
+
+/*
+ * Only wakes the loop, and keeps it awake until loop_turn(): what clients have sent in time is read
+ * before they are found to be late.
+ */
+static void loop_alarmed(uv_timer_t *timer)
+{
+	struct loop *loop = timer->data;
+
+	uv_idle_start(&loop->alarmed, loop_awake);
+}
+
+static void loop_expire(struct loop *loop)
+{
+	uv_idle_stop(&loop->alarmed);
+	loop->alarm_at = BATON_NEVER;
+	baton_loop_gather(loop->executor);
+	must(baton_timers_poll(loop->timers) < 0 ? -EINVAL : 0, "poll the timers");
+	baton_loop_run_gathered(loop->executor);
+}
+
+/* One that is too early, since deadlines have moved away, finds nothing, and costs one look. */
+static void loop_set_alarm(struct loop *loop)
+{
+	const uint64_t next = baton_timers_next(loop->timers), now = uv_now(&loop->uv);
+	const uint64_t due = next / BATON_MILLISECOND + 1; /* not before its time */
+
+	if (next >= loop->alarm_at)
+		return;
+	loop->alarm_at = next;
+	uv_timer_start(&loop->alarm, loop_alarmed, due > now ? due - now : 0, 0);
+}
+
+static void loop_note_bytes(struct loop *loop)
+{
+	const uint64_t bytes = loop->stats.bytes_in + loop->stats.bytes_out;
+
+	if (bytes - loop->trim_noted < TRIM_BYTES)
+		return;
+	loop->trim_noted = bytes;
+	trim_note(&loop->broker->trim);
+}
+
+/*
+ * Before the loop sleeps: timers and finished writes come before this, and nothing else would wake
+ * the loop for the connections that they have to do with.
+ */
+static void loop_prepare(uv_prepare_t *prepare)
+{
+	struct loop *loop = prepare->data;
+
+	loop_look_after(loop);
+	loop_note_bytes(loop);
+	loop_set_alarm(loop);
+	baton_loop_gather(loop->executor);
+}
+
+static void loop_turn(uv_check_t *check)
+{
+	struct loop *loop = check->data;
+	const bool signalled = loop->signalled;
+
+	loop->signalled = false;
+	if (signalled)
+		baton_loop_run(loop->executor, 0);
+	else
+		baton_loop_run_gathered(loop->executor);
+	if (uv_is_active((uv_handle_t *)&loop->alarmed))
+		loop_expire(loop);
+	loop_look_after(loop);
+}
+
+void loop_remember(struct loop *loop, struct connection *connection)
+{
+	loop->stats.connections++;
+	connection->previous = NULL;
+	connection->next = loop->connections;
+	if (loop->connections != NULL)
+		loop->connections->previous = connection;
+	loop->connections = connection;
+}
+
+void loop_forget(struct loop *loop, struct connection *connection)
+{
+	if (connection->previous != NULL)
+		connection->previous->next = connection->next;
+	else
+		loop->connections = connection->next;
+	if (connection->next != NULL)
+		connection->next->previous = connection->previous;
+	loop_end_if_idle(loop);
+}
+
+struct accept {
+	struct baton_task task;
+	struct loop *loop;
+	int fd;
+	bool tls;
+};
+
+static int loop_run_accept(struct baton_task *task)
+{
+	struct accept *accept = baton_container_of(task, struct accept, task);
+	int status = connection_open(accept->loop, accept->fd, accept->tls);
+
+	if (status != 0)
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "accept: %s", strerror(-status));
+	free(accept);
+	return 0;
+}
+
+int loop_accept(struct loop *loop, int fd, bool tls)
+{
+	struct accept *accept = malloc(sizeof(*accept));
+
+	if (accept == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
+	accept->loop = loop;
+	accept->fd = fd;
+	accept->tls = tls;
+	baton_task_init(&accept->task, loop_run_accept, NULL);
+	must(baton_submit(&loop->resource, &accept->task), "accept");
+	return 0;
+}
+
+struct change_tls {
+	struct baton_task task;
+	struct loop *loop;
+	struct ssl_ctx_st *tls;
+};
+
+static int loop_run_change_tls(struct baton_task *task)
+{
+	struct change_tls *change = baton_container_of(task, struct change_tls, task);
+
+	tls_release(change->loop->tls);
+	change->loop->tls = change->tls;
+	free(change);
+	return 0;
+}
+
+void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
+{
+	struct change_tls *change = must_alloc(sizeof(*change));
+
+	change->loop = loop;
+	change->tls = tls;
+	tls_reference(tls);
+	baton_task_init(&change->task, loop_run_change_tls, NULL);
+	must(baton_submit(&loop->resource, &change->task), "change the certificate");
+}
+
+static void *loop_thread(void *arg)
+{
+	struct loop *loop = arg;
+
+	must(baton_loop_adopt(loop->executor), "adopt the loop");
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+/* libuv's part; the handles are closed by loop_end_if_idle(). */
+static int loop_init_uv(struct loop *loop)
+{
+	int status = uv_loop_init(&loop->uv);
+
+	if (status != 0)
+		return status;
+	status = uv_poll_init(&loop->uv, &loop->poll, baton_loop_fd(loop->executor));
+	if (status != 0) {
+		uv_loop_close(&loop->uv);
+		return status;
+	}
+	uv_prepare_init(&loop->uv, &loop->prepare);
+	uv_check_init(&loop->uv, &loop->check);
+	uv_timer_init(&loop->uv, &loop->alarm);
+	uv_idle_init(&loop->uv, &loop->alarmed);
+	uv_timer_init(&loop->uv, &loop->finish);
+	loop->poll.data = loop;
+	loop->prepare.data = loop;
+	loop->check.data = loop;
+	loop->alarm.data = loop;
+	loop->alarm_at = BATON_NEVER;
+	loop->finish.data = loop;
+	uv_poll_start(&loop->poll, UV_READABLE, loop_wake);
+	uv_prepare_start(&loop->prepare, loop_prepare);
+	uv_check_start(&loop->check, loop_turn);
+	return 0;
+}
+
+/* The executor and the wheel. On an error nothing is left. */
+static int loop_init_baton(struct loop *loop)
+{
+	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+	int status = baton_loop_create(&loop->executor);
+
+	if (status != 0)
+		return status;
+	timers.source = BATON_TIMERS_POLL;
+	timers.resolution_ns = LOOP_TICK;
+	status = baton_timers_create(&loop->timers, &timers);
+	if (status != 0)
+		baton_loop_destroy(loop->executor);
+	return status;
+}
+
+static void loop_deinit_baton(struct loop *loop)
+{
+	must(baton_timers_destroy(loop->timers), "free the timers");
+	baton_loop_destroy(loop->executor);
+}
+
+int loop_start(struct loop *loop, struct broker *broker)
+{
+	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
+	int status = loop_init_baton(loop);
+
+	if (status != 0)
+		return status;
+	loop->broker = broker;
+	loop->config = defaults;
+	loop->config.capture_limit = 0;
+	loop->config.quantum = LOOP_QUANTUM;
+	loop->config.executor = baton_loop_executor(loop->executor);
+	loop->connection_config = loop->config;
+	loop->connection_config.batch_end = connection_drained;
+	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
+	status = loop_init_uv(loop);
+	if (status != 0)
+		goto deinit_baton;
+	status = -pthread_create(&loop->thread, NULL, loop_thread, loop);
+	if (status != 0)
+		goto close_uv;
+	return 0;
+
+close_uv:
+	loop->stopping = true;
+	loop_end_if_idle(loop);
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	uv_loop_close(&loop->uv);
+deinit_baton:
+	loop_deinit_baton(loop);
+	return status;
+}
+
+void loop_join(struct loop *loop)
+{
+	pthread_join(loop->thread, NULL);
+}
+
+void loop_deinit(struct loop *loop)
+{
+	must(baton_loop_adopt(loop->executor), "adopt the loop");
+	baton_resource_close(&loop->resource);
+	baton_resource_deinit(&loop->resource);
+	loop_deinit_baton(loop);
+	must(uv_loop_close(&loop->uv), "close loop");
+	tls_release(loop->tls);
+}

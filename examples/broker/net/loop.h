@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to it, the baton
+ * wheel of its connections' timers, and the connections that it owns. One turn of the loop: libuv
+ * reads what has come; then the tasks run that were submitted to this thread's resources; then each
+ * connection that has something to write writes.
+ */
+#ifndef BROKER_LOOP_H
+#define BROKER_LOOP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include <baton/executor.h>
+#include <baton/resource.h>
+#include <baton/timer.h>
+
+#include "common/stats.h"
+#include "net/stranger.h"
+#include "net/tls.h"
+
+struct broker;
+struct connection;
+struct ssl_ctx_st;
+
+#define LOOP_INPUT_SIZE 65536
+#define LOOP_QUANTUM 1024             /* tasks of one connection before others have their turn */
+#define LOOP_TICK ((uint64_t)1 << 27) /* ns: deadlines are kept no more exactly than that */
+
+struct loop {
+	uv_loop_t uv;
+	uv_poll_t poll; /* of the executor's descriptor */
+	bool signalled; /* by that */
+	uv_prepare_t prepare;
+	uv_check_t check;
+	struct baton_timers *timers; /* of the clients' deadlines: polled by this thread */
+	uv_timer_t alarm;            /* for these */
+	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
+	uv_idle_t alarmed;           /* active when it has fired, until loop_turn() */
+	uv_timer_t finish;           /* while it stops */
+	struct broker *broker;
+	struct baton_loop *executor;
+	struct baton_resource_config config;            /* of what runs on this thread alone */
+	struct baton_resource_config connection_config; /* the same, with connection_drained() */
+	struct baton_resource resource; /* the loop's own: accept, end of connections, stop */
+	struct baton_task stop;
+	bool stopping;
+	bool quiet;      /* while it stops: nothing that its clients sent is on its way */
+	bool quiet_seen; /* all loops were, the last time */
+	uint64_t stop_by;
+	struct ssl_ctx_st *tls; /* for new connections that speak it */
+	struct connection *connections;
+	struct connection *dirty;
+	struct strangers strangers;
+	struct loop_stats stats;
+	uint64_t trim_noted; /* bytes in and out, at the last trim_note() */
+	pthread_t thread;
+	unsigned char input[LOOP_INPUT_SIZE];
+	unsigned char record[TLS_RECORD_MAX];
+};
+
+/* Makes the loop and starts its thread. On an error (a negative errno) nothing is left. */
+int loop_start(struct loop *loop, struct broker *broker);
+
+/*
+ * Any thread: gives it an accepted descriptor; does it speak TLS? Errors: -ENOMEM; then the
+ * descriptor is closed.
+ */
+int loop_accept(struct loop *loop, int fd, bool tls);
+
+/* Any thread: from now on new connections use this certificate. Counted. */
+void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
+
+/*
+ * Any thread, once, and for all loops: reads no more; lets what has come get to its subscribers on
+ * all loops, and closes each connection when it has written that, or at --stop-timeout. The thread
+ * ends when the last connection has.
+ */
+void loop_stop(struct loop *loop);
+void loop_join(struct loop *loop);
+
+/* loop_stop.c: for loop.c, when a connection has gone. */
+void loop_end_if_idle(struct loop *loop);
+
+/* Frees the loop. Its thread and all others that might submit to it have ended. */
+void loop_deinit(struct loop *loop);
+
+/* For connections: enter and leave the loop's list. */
+void loop_remember(struct loop *loop, struct connection *connection);
+void loop_forget(struct loop *loop, struct connection *connection);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of an I/O thread; see loop_stop() in loop.h. */
+#include "broker.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "common/must.h"
+
+#define LOOP_FINISH_MS 10
+
+/* Closes those that have nothing more to get. */
+static void loop_finish(uv_timer_t *timer)
+{
+	struct loop *loop = timer->data;
+	struct broker *broker = loop->broker;
+	const uint64_t now = uv_now(&loop->uv);
+	bool quiet = true;
+
+	for (const struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		quiet = quiet && connection_quiet(connection);
+	if (now >= loop->stop_by) /* relaxed: a hint */
+		__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED);
+	if (quiet && !loop->quiet) {
+		loop->quiet = true;
+		/* Release: what our clients sent has gone its way; read with acquire. */
+		__atomic_add_fetch(&broker->loops_quiet, 1, __ATOMIC_RELEASE);
+	}
+	quiet = __atomic_load_n(&broker->loops_quiet, __ATOMIC_ACQUIRE) >= broker->loops_running;
+	/*
+	 * `quiet_seen`: one more turn, for what is not counted, such as what is retained.
+	 * Connections leave the list in a later turn.
+	 */
+	for (struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		if (now >= loop->stop_by || (quiet && loop->quiet_seen && output_empty(connection)))
+			connection_fail(connection, "the broker ends");
+	loop->quiet_seen = quiet;
+}
+
+void loop_end_if_idle(struct loop *loop)
+{
+	if (!loop->stopping || loop->connections != NULL ||
+	    uv_is_closing((uv_handle_t *)&loop->check))
+		return;
+	uv_close((uv_handle_t *)&loop->poll, NULL);
+	uv_close((uv_handle_t *)&loop->prepare, NULL);
+	uv_close((uv_handle_t *)&loop->check, NULL);
+	uv_close((uv_handle_t *)&loop->alarm, NULL);
+	uv_close((uv_handle_t *)&loop->alarmed, NULL);
+	uv_close((uv_handle_t *)&loop->finish, NULL);
+}
+
+static int loop_run_stop(struct baton_task *task)
+{
+	struct loop *loop = baton_container_of(task, struct loop, stop);
+
+	loop->stopping = true;
+	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->broker->options.stop_timeout * 1000;
+	for (struct connection *connection = loop->connections; connection != NULL;
+	     connection = connection->next)
+		if (!connection->closing)
+			connection_pause(connection);
+	uv_timer_start(&loop->finish, loop_finish, LOOP_FINISH_MS, LOOP_FINISH_MS);
+	loop_finish(&loop->finish); /* also of a loop without connections: others wait for it */
+	loop_end_if_idle(loop);
+	return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+	baton_task_init(&loop->stop, loop_run_stop, NULL);
+	must(baton_submit(&loop->resource, &loop->stop), "stop");
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages and packets; see message.h. */
+#include "net/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/connection.h"
+#include "session/session.h"
+
+struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
+{
+	struct codec_publish wire = *publish;
+	const size_t size_max = CODEC_HEADER_MAX + 2 + publish->topic.size + publish->payload.size;
+	struct message *message = malloc(sizeof(*message) + size_max);
+	size_t head;
+
+	if (message == NULL)
+		return NULL;
+	wire.qos = 0;
+	wire.retain = false;
+	wire.duplicate = false;
+	head = codec_put_publish(message->bytes, &wire);
+	if (publish->payload.size > 0)
+		memcpy(message->bytes + head, publish->payload.bytes, publish->payload.size);
+	message->topic = NULL;
+	message->publisher = publisher;
+	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;
+	message->cost = sizeof(*message) + size_max;
+	message->size = head + publish->payload.size;
+	message->publish = *publish;
+	message->publish.duplicate = false;
+	message->publish.topic.bytes = (char *)message->bytes + head - publish->topic.size;
+	message->publish.payload.bytes = (char *)message->bytes + head;
+	return message;
+}
+
+void message_take(struct message *message, uint64_t counts)
+{
+	/* Relaxed: whoever takes more has some already. */
+	__atomic_fetch_add(&message->counts, counts, __ATOMIC_RELAXED);
+}
+
+void message_release(struct message *message, uint64_t counts)
+{
+	/* Read now: once the counts are given back another thread may free the message. */
+	struct connection *publisher = message->publisher;
+	const size_t cost = message->cost;
+	/* Release: our use of it; acquire: everybody's, before we free it. */
+	const uint64_t left = __atomic_sub_fetch(&message->counts, counts, __ATOMIC_ACQ_REL);
+
+	if (left % MESSAGE_HOP == 0)
+		free(message);
+	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP && publisher != NULL)
+		connection_release(publisher, cost);
+}
+
+struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop)
+{
+	const bool whole = qos == 0 && !retain;
+	const size_t head_max = whole ? 0 : CODEC_HEADER_MAX + 2 + message->publish.topic.size + 2;
+	struct packet *packet = malloc(sizeof(*packet) + head_max);
+
+	if (packet == NULL)
+		return NULL;
+	packet->next = NULL;
+	packet->session = NULL;
+	packet->due = 0;
+	packet->message = message;
+	packet->order = 0;
+	packet->packet_id = 0;
+	packet->qos = qos;
+	packet->retain = retain;
+	packet->marker = false;
+	packet->hop = hop;
+	packet->whole = whole;
+	packet->head_size = 0;
+	packet->size = (uint32_t)message->size;
+	if (!whole)
+		packet_encode(packet, false);
+	return packet;
+}
+
+void packet_encode(struct packet *packet, bool duplicate)
+{
+	struct codec_publish publish = packet->message->publish;
+
+	publish.qos = packet->qos;
+	publish.retain = packet->retain;
+	publish.packet_id = packet->packet_id;
+	publish.duplicate = duplicate;
+	packet->head_size = (uint32_t)codec_put_publish(packet->head, &publish);
+	packet->size = packet->head_size + (uint32_t)publish.payload.size;
+}
+
+struct packet *packet_create_own(const unsigned char *bytes, size_t size)
+{
+	struct packet *packet = calloc(1, sizeof(*packet) + size);
+
+	if (packet == NULL)
+		return NULL;
+	packet->size = (uint32_t)size;
+	packet->head_size = (uint32_t)size;
+	memcpy(packet->head, bytes, size);
+	return packet;
+}
+
+size_t packet_memory(const struct packet *packet)
+{
+	const struct message *message = packet->message;
+
+	return sizeof(*packet) + packet->head_size +
+	       (message != NULL ? sizeof(*message) + message->size : 0);
+}
+
+void packet_end_hop(struct packet *packet)
+{
+	if (!packet->hop)
+		return;
+	packet->hop = false;
+	message_release(packet->message, MESSAGE_HOP);
+}
+
+void packet_destroy(struct packet *packet)
+{
+	if (packet->message != NULL)
+		message_release(packet->message,
+		                MESSAGE_REFERENCE + (packet->hop ? MESSAGE_HOP : 0));
+	if (packet->marker)
+		session_release(packet->session);
+	free(packet);
+}

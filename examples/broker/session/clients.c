@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Client ids; see clients.h. */
+#include "session/clients.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "common/hash.h"
+#include "session/join.h"
+#include "common/log.h"
+#include "common/must.h"
+#include "session/session.h"
+
+#define CLIENTS_SIZE_FIRST 64
+#define CLIENTS_UNAVAILABLE 3 /* CONNACK: server unavailable */
+
+static void *clients_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+static void clients_free(void *memory, size_t size, bool others_read)
+{
+	(void)size;
+	(void)others_read; /* nobody */
+	free(memory);
+}
+
+static struct ck_malloc clients_memory = {.malloc = clients_malloc, .free = clients_free};
+
+static unsigned long clients_hash(const void *object, unsigned long seed)
+{
+	const struct slice id = ((const struct session *)object)->client_id;
+
+	return hash_bytes(id.bytes, id.size, seed);
+}
+
+static bool clients_same(const void *a, const void *b)
+{
+	return names_equal(((const struct session *)a)->client_id,
+	                   ((const struct session *)b)->client_id);
+}
+
+/* It is no more in the set. */
+static void clients_removed(struct clients *clients, struct session *session)
+{
+	session->registered = false;
+	clients->kept -= !session->clean;
+	session_release(session);
+}
+
+static void clients_remove(struct clients *clients, struct session *session)
+{
+	(void)ck_hs_remove(&clients->sessions,
+	                   CK_HS_HASH(&clients->sessions, clients_hash, session), session);
+	clients_removed(clients, session);
+	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it
+	 * costs to copy goes by the most that it has ever held. */
+	if (++clients->removed > CLIENTS_SIZE_FIRST + clients->count_max / 2 &&
+	    ck_hs_rebuild(&clients->sessions))
+		clients->removed = 0;
+}
+
+/* The id goes on with the session that it has. */
+static void clients_go_on(struct session *other, struct join *join)
+{
+	session_release(join->session);
+	session_reference(other);
+	join->session = other;
+	join->present = true;
+	other->directed = join->number;
+	session_join(other, join);
+}
+
+/* The id gets the new session; `other`, if there is one, is visited first, to be ended. */
+static void clients_replace(struct clients *clients, struct session *other, struct join *join)
+{
+	struct session *session = join->session;
+	void *replaced;
+
+	if (!ck_hs_set(&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session),
+	               session, &replaced)) {
+		join_deny(join, CLIENTS_UNAVAILABLE, KICK_NO_MEMORY);
+		return;
+	}
+	if (ck_hs_count(&clients->sessions) > clients->count_max)
+		clients->count_max = ck_hs_count(&clients->sessions);
+	session->registered = true;
+	session->directed = join->number;
+	session_reference(session);
+	clients->kept += !session->clean;
+	session_join(other != NULL ? other : session, join);
+	if (other != NULL)
+		clients_removed(clients, other);
+}
+
+static int clients_run_join(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct session *session = join->session;
+	struct clients *clients = &session->broker->clients;
+	struct session *other = ck_hs_get(
+		&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session), session);
+
+	join->number = ++clients->joins;
+	if (other != NULL && !other->clean && !session->clean)
+		clients_go_on(other, join);
+	else if (!session->clean && clients->kept >= session->broker->options.sessions_max)
+		join_deny(join, CLIENTS_UNAVAILABLE, "more than --max-sessions are kept");
+	else
+		clients_replace(clients, other, join);
+	return 0;
+}
+
+void clients_join(struct clients *clients, struct join *join)
+{
+	baton_task_init(&join->task, clients_run_join, NULL);
+	must(baton_submit(&clients->resource, &join->task), "client id");
+}
+
+static int clients_run_forget(struct baton_task *task)
+{
+	struct session *session = baton_container_of(task, struct session, forget);
+
+	if (session->registered)
+		clients_remove(&session->broker->clients, session);
+	session_release(session);
+	return 0;
+}
+
+void clients_forget(struct clients *clients, struct session *session)
+{
+	session_reference(session);
+	baton_task_init(&session->forget, clients_run_forget, NULL);
+	must(baton_submit(&clients->resource, &session->forget), "forget");
+}
+
+struct expiry {
+	struct baton_task task;
+	struct session *session; /* counted */
+	uint64_t number;
+};
+
+static int clients_run_expire(struct baton_task *task)
+{
+	struct expiry *expiry = baton_container_of(task, struct expiry, task);
+	struct session *session = expiry->session;
+
+	if (session->registered && session->directed == expiry->number) {
+		log_line(LOG_LEVEL_INFO, session->client_id, "session ended: away for too long");
+		session_end(session);
+		clients_remove(&session->broker->clients, session);
+	}
+	free(expiry);
+	session_release(session);
+	return 0;
+}
+
+bool clients_expire(struct clients *clients, struct session *session, uint64_t number)
+{
+	struct expiry *expiry = malloc(sizeof(*expiry));
+
+	if (expiry == NULL)
+		return false;
+	expiry->session = session;
+	expiry->number = number;
+	session_reference(session);
+	baton_task_init(&expiry->task, clients_run_expire, NULL);
+	must(baton_submit(&clients->resource, &expiry->task), "expire");
+	return true;
+}
+
+static void *clients_run_end(void *arg)
+{
+	struct clients *clients = arg;
+	ck_hs_iterator_t at = CK_HS_ITERATOR_INITIALIZER;
+	void *session;
+
+	while (ck_hs_next(&clients->sessions, &at, &session)) {
+		session_end(session);
+		clients_removed(clients, session);
+	}
+	ck_hs_reset(&clients->sessions);
+	return NULL;
+}
+
+void clients_end(struct clients *clients)
+{
+	must(baton_call(&clients->resource, clients_run_end, clients, NULL), "end of sessions");
+}
+
+int clients_init(struct clients *clients, struct broker *broker)
+{
+	baton_resource_init(&clients->resource, clients, "client ids", &broker->config,
+	                    &clients->stats);
+	clients->broker = broker;
+	return ck_hs_init(&clients->sessions, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, clients_hash,
+	                  clients_same, &clients_memory, CLIENTS_SIZE_FIRST, 0)
+	               ? 0
+	               : -ENOMEM;
+}
+
+void clients_deinit(struct clients *clients)
+{
+	baton_resource_close(&clients->resource);
+	baton_resource_deinit(&clients->resource);
+	stats_add(&clients->broker->stats, STATS_CLIENTS, &clients->stats);
+	ck_hs_destroy(&clients->sessions);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session sends, in which order, and how much at once. All under the session's baton.
+ *
+ * A message goes out at once if nothing waits before it, the window (--max-inflight) has room, and
+ * so has the connection's output (--max-buffered; it counts memory, of which a message takes more
+ * than its bytes on the wire, and only what the socket does not take). Else it waits in the queue,
+ * QoS 0 too, so that all that comes stays in order. QoS 0 is dropped instead where it would only
+ * make a slow client slower: when the output has no room, or the queue is full; and when the
+ * client is away, unless --queue-qos0. QoS 1 and 2 are dropped when the queue is full (queue.h).
+ * Retained messages come all at once to a new subscriber, and are not sent again: so a retained
+ * message waits at QoS 0, too, and counts against the queue's bytes alone. A retained message also
+ * waits for the SUBACK, which is sent behind it (topic.h): the message has the number of the
+ * SUBSCRIBE (`due`), and goes out when the SUBACK of that number has come by.
+ *
+ * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
+ * is put behind it: an empty packet, which comes back when everything before it has been written.
+ *
+ * When a client has come back, what it has not acknowledged is put before the rest of the queue,
+ * with the packet ids it had: so it is said again in order and within the same limits.
+ *
+ * Why not a baton_window: it limits tasks in flight by a count, and the table of packet ids, which
+ * there must be for what is said again, is that count. As windowed tasks messages would be kept
+ * twice from their sending to their acknowledgement, QoS 0 would need a way to wait in line without
+ * a place, and what is said again one to the head of the line.
+ */
+#include <stdlib.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "common/log.h"
+#include "common/must.h"
+#include "session/session.h"
+
+/* The log is told of the first one since the client has come. */
+static void delivery_drop(struct session *session, struct packet *packet)
+{
+	if (!session->dropping)
+		log_line(LOG_LEVEL_WARNING, session->client_id,
+		         session->connection != NULL
+		                 ? "messages are dropped: it reads too slowly"
+		                 : "messages are dropped: it is away, and its queue is full");
+	session->dropping = true;
+	stats_count(&session->broker->stats.dropped);
+	packet_destroy(packet);
+}
+
+static void delivery_send(struct session *session, struct packet *packet)
+{
+	if (packet->message != NULL)
+		session->sent += packet_memory(packet);
+	connection_send(session->connection, packet);
+}
+
+static void delivery_send_ack(struct session *session, uint8_t type, uint16_t packet_id)
+{
+	unsigned char bytes[4];
+	struct packet *packet = packet_create_own(bytes, codec_put_ack(bytes, type, packet_id));
+
+	if (packet == NULL)
+		connection_kick(session->connection, KICK_NO_MEMORY); /* it will be said again */
+	else
+		delivery_send(session, packet);
+}
+
+static void delivery_send_answer(struct session *session, struct packet *answer)
+{
+	answer->order = 0; /* it was a SUBACK's number */
+	delivery_send(session, answer);
+}
+
+/*
+ * Has the connection's output room for it? A message that is larger than all of it goes alone. One
+ * whose publisher waits for it always has, unless the socket takes no more: the broker has only not
+ * got round to writing, and until then the publisher is charged.
+ */
+static bool output_has_room(const struct session *session, const struct packet *packet)
+{
+	/* Never negative: what we gave it happens-before what it says it has written. */
+	const uint64_t buffered = session->sent - connection_written(session->connection);
+
+	return buffered == 0 ||
+	       buffered + packet_memory(packet) <= session->broker->options.buffered_max ||
+	       (packet->hop && !connection_full(session->connection));
+}
+
+/* Has us told when all that has been sent so far is written. */
+static void output_mark(struct session *session)
+{
+	struct packet *marker;
+
+	if (session->marked)
+		return;
+	marker = must_alloc(sizeof(*marker));
+	marker->marker = true;
+	marker->session = session;
+	session_reference(session);
+	session->marked = true;
+	connection_send(session->connection, marker);
+}
+
+/* May this packet go out now? One that may and finds no room is dropped. */
+static bool delivery_may_send(struct session *session, const struct packet *packet)
+{
+	const bool again = packet->packet_id != 0;
+
+	if (packet->due > session->answered)
+		return false;
+	if (packet->qos == 0 && !packet->retain)
+		return true;
+	if (packet->qos != 0 && !again &&
+	    session->inflight.count >= session->broker->options.window)
+		return false;
+	if (output_has_room(session, packet))
+		return true;
+	output_mark(session);
+	return false;
+}
+
+/* The first time: it gets its packet id. A clean session says nothing twice and keeps nothing. */
+static void delivery_send_first(struct session *session, struct packet *packet)
+{
+	struct message *kept = session->clean ? NULL : packet->message;
+	const struct inflight_entry *entry;
+
+	if (kept != NULL)
+		message_take(kept, MESSAGE_REFERENCE);
+	entry = inflight_add(&session->inflight, kept, packet->qos, packet->retain);
+	packet->packet_id = entry->packet_id;
+	packet->order = entry->order;
+	packet_encode(packet, false);
+	delivery_send(session, packet);
+}
+
+static void delivery_send_message(struct session *session, struct packet *packet)
+{
+	const struct inflight_entry *entry;
+
+	if (packet->qos == 0) {
+		if (output_has_room(session, packet))
+			delivery_send(session, packet);
+		else
+			delivery_drop(session, packet);
+	} else if (packet->packet_id == 0) {
+		delivery_send_first(session, packet);
+	} else {
+		entry = inflight_find(&session->inflight, packet->packet_id);
+		if (entry != NULL && entry->message == packet->message)
+			delivery_send(session, packet);
+		else
+			packet_destroy(packet); /* acknowledged meanwhile, after all */
+	}
+}
+
+static void delivery_go_on(struct session *session)
+{
+	while (session->connection != NULL && session->queue.first != NULL &&
+	       delivery_may_send(session, session->queue.first))
+		delivery_send_message(session, queue_take(&session->queue, session->broker));
+}
+
+static void delivery_message(struct session *session, struct packet *packet)
+{
+	const bool away = session->connection == NULL;
+
+	if (session->ended || (away && packet->qos == 0 && !session->broker->options.queue_qos0))
+		packet_destroy(packet);
+	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
+		delivery_send_message(session, packet);
+	else if (!queue_add(&session->queue, session->broker, packet))
+		delivery_drop(session, packet);
+}
+
+static int session_run_deliver(struct baton_task *task)
+{
+	struct packet *packet = baton_container_of(task, struct packet, task);
+	struct session *session = packet->session;
+	const uint64_t answered = packet->message == NULL ? packet->ask : 0;
+
+	if (packet->message != NULL)
+		delivery_message(session, packet);
+	else if (session->connection != NULL && session->epoch == packet->epoch)
+		delivery_send_answer(session, packet);
+	else
+		packet_destroy(packet); /* who has asked for it is gone */
+	if (answered != 0) {
+		session->answered = answered;
+		delivery_go_on(session);
+	}
+	return 0;
+}
+
+void session_deliver(struct session *session, struct packet *packet)
+{
+	packet->session = session;
+	baton_task_init(&packet->task, session_run_deliver, NULL);
+	must(baton_submit(&session->resource, &packet->task), "deliver");
+}
+
+static int session_run_acknowledge(struct baton_task *task)
+{
+	struct session_acks *acks = baton_container_of(task, struct session_acks, task);
+	struct session *session = acks->session;
+
+	for (size_t i = 0; i < acks->count; i++) {
+		const struct session_ack *ack = &acks->acks[i];
+
+		if (inflight_acknowledge(&session->inflight, ack->type, ack->packet_id) != 0) {
+			connection_kick(session->connection, KICK_WRONG_ACK); /* 4.8.0-1 */
+			break;
+		}
+		if (ack->type == CODEC_PUBREC)
+			delivery_send_ack(session, CODEC_PUBREL, ack->packet_id);
+	}
+	delivery_go_on(session);
+	/* It has not left: that comes behind all that it has read. */
+	connection_release(session->connection, SESSION_ACKS_COST);
+	free(acks);
+	return 0;
+}
+
+void session_acknowledge(struct session *session, struct session_acks *acks)
+{
+	acks->session = session;
+	baton_task_init(&acks->task, session_run_acknowledge, NULL);
+	must(baton_submit(&session->resource, &acks->task), "acknowledge");
+}
+
+static int session_run_drained(struct baton_task *task)
+{
+	struct packet *marker = baton_container_of(task, struct packet, task);
+	struct session *session = marker->session;
+
+	session->marked = false;
+	delivery_go_on(session);
+	packet_destroy(marker);
+	return 0;
+}
+
+void session_drained(struct packet *marker)
+{
+	baton_task_init(&marker->task, session_run_drained, NULL);
+	must(baton_submit(&marker->session->resource, &marker->task), "drained");
+}
+
+/* What is to be said again, before the rest of the queue. */
+static void delivery_again(struct session *session, const struct inflight_entry *entry)
+{
+	const uint8_t qos = entry->state == INFLIGHT_AWAITS_PUBACK ? 1 : 2;
+	struct packet *packet = packet_create(entry->message, qos, entry->retain, false);
+
+	if (packet == NULL) {
+		connection_kick(session->connection, KICK_NO_MEMORY);
+		return;
+	}
+	message_take(entry->message, MESSAGE_REFERENCE);
+	packet->packet_id = entry->packet_id;
+	packet->order = entry->order;
+	packet_encode(packet, entry->attempted);
+	queue_add_again(&session->queue, packet);
+}
+
+void delivery_begin(struct session *session)
+{
+	struct inflight_entry **sorted = inflight_sorted(&session->inflight);
+
+	session->dropping = false;
+	for (size_t i = 0; i < session->inflight.count; i++)
+		if (sorted[i]->state == INFLIGHT_AWAITS_PUBCOMP)
+			delivery_send_ack(session, CODEC_PUBREL, sorted[i]->packet_id);
+		else
+			delivery_again(session, sorted[i]);
+	free(sorted);
+	delivery_go_on(session);
+}
+
+void delivery_pause(struct session *session)
+{
+	session->marked = false; /* it is gone with the output */
+	inflight_settle(&session->inflight, session->attempted);
+	queue_clear_again(&session->queue);
+}
+
+void delivery_end(struct session *session)
+{
+	queue_clear(&session->queue, session->broker);
+	inflight_clear(&session->inflight);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages on their way to a client; see inflight.h. */
+#include "session/inflight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "mqtt/codec.h"
+#include "net/message.h"
+#include "common/must.h"
+
+#define INFLIGHT_CAPACITY_FIRST 16
+#define INFLIGHT_ORDER_MASK (((uint64_t)1 << 44) - 1) /* years, at any rate */
+
+static struct inflight_entry *inflight_slot(const struct inflight *inflight, uint16_t packet_id)
+{
+	return &inflight->entries[packet_id & (inflight->capacity - 1)];
+}
+
+/* Two that lie in different slots of one table do so in one of twice its size. */
+static void inflight_grow(struct inflight *inflight)
+{
+	struct inflight grown = *inflight;
+
+	grown.capacity = inflight->capacity == 0 ? INFLIGHT_CAPACITY_FIRST : inflight->capacity * 2;
+	grown.entries = must_alloc(grown.capacity * sizeof(*grown.entries));
+	for (size_t i = 0; i < inflight->capacity; i++)
+		if (inflight->entries[i].state != INFLIGHT_FREE)
+			*inflight_slot(&grown, inflight->entries[i].packet_id) =
+				inflight->entries[i];
+	free(inflight->entries);
+	*inflight = grown;
+}
+
+struct inflight_entry *inflight_add(struct inflight *inflight, struct message *message, uint8_t qos,
+                                    bool retain)
+{
+	struct inflight_entry *entry;
+	uint16_t packet_id = inflight->packet_id;
+
+	if (inflight->count * 2 >= inflight->capacity)
+		inflight_grow(inflight);
+	do { /* ends: half of the slots are free, and consecutive ids come by all of them */
+		packet_id = (uint16_t)(packet_id == UINT16_MAX ? 1 : packet_id + 1);
+		entry = inflight_slot(inflight, packet_id);
+	} while (entry->state != INFLIGHT_FREE);
+	inflight->packet_id = packet_id;
+	inflight->count++;
+	*entry = (struct inflight_entry){
+		.message = message,
+		.order = ++inflight->order & INFLIGHT_ORDER_MASK,
+		.packet_id = packet_id,
+		.state = qos == 1 ? INFLIGHT_AWAITS_PUBACK : INFLIGHT_AWAITS_PUBREC,
+		.retain = retain,
+	};
+	return entry;
+}
+
+struct inflight_entry *inflight_find(const struct inflight *inflight, uint16_t packet_id)
+{
+	struct inflight_entry *entry;
+
+	if (inflight->capacity == 0)
+		return NULL;
+	entry = inflight_slot(inflight, packet_id);
+	return entry->state != INFLIGHT_FREE && entry->packet_id == packet_id ? entry : NULL;
+}
+
+static void entry_drop_message(struct inflight_entry *entry)
+{
+	if (entry->message != NULL)
+		message_release(entry->message, MESSAGE_REFERENCE);
+	entry->message = NULL;
+}
+
+int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id)
+{
+	static const uint8_t answers[] = {
+		[INFLIGHT_AWAITS_PUBACK] = CODEC_PUBACK,
+		[INFLIGHT_AWAITS_PUBREC] = CODEC_PUBREC,
+		[INFLIGHT_AWAITS_PUBCOMP] = CODEC_PUBCOMP,
+	};
+	struct inflight_entry *entry = inflight_find(inflight, packet_id);
+
+	if (entry == NULL || (entry->state == INFLIGHT_AWAITS_PUBCOMP && type == CODEC_PUBREC))
+		return 0;
+	if (answers[entry->state] != type)
+		return -EPROTO;
+	entry_drop_message(entry);
+	if (type == CODEC_PUBREC) {
+		entry->state = INFLIGHT_AWAITS_PUBCOMP;
+		entry->order = ++inflight->order & INFLIGHT_ORDER_MASK;
+		return 0;
+	}
+	entry->state = INFLIGHT_FREE;
+	inflight->count--;
+	return 0;
+}
+
+static int entry_compare(const void *left, const void *right)
+{
+	const struct inflight_entry *a = *(struct inflight_entry *const *)left;
+	const struct inflight_entry *b = *(struct inflight_entry *const *)right;
+	const bool a_first = a->state == INFLIGHT_AWAITS_PUBCOMP;
+	const bool b_first = b->state == INFLIGHT_AWAITS_PUBCOMP;
+
+	if (a_first != b_first)
+		return a_first ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+struct inflight_entry **inflight_sorted(const struct inflight *inflight)
+{
+	struct inflight_entry **sorted =
+		must_alloc((inflight->count + 1) * sizeof(struct inflight_entry *));
+	size_t count = 0;
+
+	for (size_t i = 0; i < inflight->capacity; i++)
+		if (inflight->entries[i].state != INFLIGHT_FREE)
+			sorted[count++] = &inflight->entries[i];
+	qsort(sorted, count, sizeof(*sorted), entry_compare);
+	return sorted;
+}
+
+void inflight_settle(struct inflight *inflight, uint64_t attempted)
+{
+	for (size_t i = 0; i < inflight->capacity; i++) {
+		struct inflight_entry *entry = &inflight->entries[i];
+
+		if (entry->order <= attempted)
+			entry->attempted = true;
+	}
+}
+
+void inflight_clear(struct inflight *inflight)
+{
+	for (size_t i = 0; i < inflight->capacity; i++)
+		if (inflight->entries[i].state != INFLIGHT_FREE)
+			entry_drop_message(&inflight->entries[i]);
+	free(inflight->entries);
+	inflight->entries = NULL;
+	inflight->capacity = 0;
+	inflight->count = 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* A CONNECT on its way; see join.h. */
+#include "session/join.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "broker.h"
+#include "mqtt/codec.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "common/must.h"
+#include "session/session.h"
+
+int join_start(struct connection *connection, const struct codec_connect *connect)
+{
+	struct broker *broker = connection->loop->broker;
+	struct join *join = calloc(1, sizeof(*join));
+
+	if (join == NULL)
+		return -ENOMEM;
+	join->session = session_create(broker, connect->client_id, connect->clean);
+	if (join->session == NULL) {
+		free(join);
+		return -ENOMEM;
+	}
+	join->connection = connection;
+	connection_charge(connection, CONNECTION_REFERENCE);
+	connection_pause(connection);
+	if (connect->client_id.size > 0) {
+		clients_join(&broker->clients, join);
+	} else {
+		join->number = 1; /* there is only this one */
+		session_join(join->session, join);
+	}
+	return 0;
+}
+
+/* On the connection's loop thread: the session is its own, and it may read on. */
+static int join_run_end(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct connection *connection = join->connection;
+	unsigned char bytes[4];
+	struct packet *answer;
+
+	if (connection->closing) {
+		session_leave(join->session, 0);
+		free(join);
+		return 0;
+	}
+	connection->session = join->session;
+	connection->epoch = join->number;
+	answer = packet_create_own(bytes, codec_put_connack(bytes, join->present, 0));
+	free(join);
+	if (answer == NULL) {
+		connection_fail(connection, KICK_NO_MEMORY);
+		return 0;
+	}
+	output_append(connection, answer);
+	connection_read_on(connection);
+	return 0;
+}
+
+void join_end(struct join *join)
+{
+	baton_task_init(&join->task, join_run_end, NULL);
+	must(baton_submit(&join->connection->resource, &join->task), "joined");
+}
+
+void join_refuse(struct join *join)
+{
+	connection_kick(join->connection, KICK_TAKEN_OVER);
+	connection_release(join->connection, CONNECTION_REFERENCE);
+	session_release(join->session);
+	free(join);
+}
+
+static int join_run_deny(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct connection *connection = join->connection;
+	unsigned char bytes[4];
+	struct packet *answer;
+
+	if (!connection->closing) {
+		answer = packet_create_own(bytes,
+		                           codec_put_connack(bytes, false, join->return_code));
+		if (answer != NULL)
+			output_append(connection, answer);
+		connection_fail(connection, join->why);
+	}
+	connection_release(connection, CONNECTION_REFERENCE);
+	free(join);
+	return 0;
+}
+
+void join_deny(struct join *join, uint8_t return_code, const char *why)
+{
+	join->return_code = return_code;
+	join->why = why;
+	session_release(join->session);
+	baton_task_init(&join->task, join_run_deny, NULL);
+	must(baton_submit(&join->connection->resource, &join->task), "deny");
+}

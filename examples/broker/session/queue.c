@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What waits in a session; see queue.h. */
+#include "session/queue.h"
+
+#include "broker.h"
+#include "net/message.h"
+
+void queue_init(struct queue *queue)
+{
+	*queue = (struct queue){.end = &queue->first, .again_end = &queue->first};
+}
+
+/* Relaxed: a sum, which orders nothing. */
+static bool queue_reserve(struct queue *queue, struct broker *broker, size_t bytes)
+{
+	size_t more;
+
+	if (bytes <= queue->reserved)
+		return true;
+	more = (bytes - queue->reserved + QUEUE_STEP - 1) / QUEUE_STEP * QUEUE_STEP;
+	if (__atomic_add_fetch(&broker->stats.queued_bytes, more, __ATOMIC_RELAXED) >
+	    broker->options.queued_total_max) {
+		__atomic_sub_fetch(&broker->stats.queued_bytes, more, __ATOMIC_RELAXED);
+		return false;
+	}
+	queue->reserved += more;
+	return true;
+}
+
+/* Keeps a step more than it needs, as long as there is anything. */
+static void queue_unreserve(struct queue *queue, struct broker *broker)
+{
+	const size_t needed = queue->bytes > 0 ? queue->bytes + QUEUE_STEP : 0;
+	const size_t less =
+		needed < queue->reserved ? (queue->reserved - needed) / QUEUE_STEP * QUEUE_STEP : 0;
+
+	if (less == 0)
+		return;
+	queue->reserved -= less;
+	__atomic_sub_fetch(&broker->stats.queued_bytes, less, __ATOMIC_RELAXED);
+}
+
+bool queue_add(struct queue *queue, struct broker *broker, struct packet *packet)
+{
+	const struct broker_options *options = &broker->options;
+	const size_t bytes = queue->bytes + packet_memory(packet);
+
+	if ((queue->count >= options->queued_max && !packet->retain) ||
+	    bytes > options->queued_bytes_max || !queue_reserve(queue, broker, bytes))
+		return false;
+	packet_end_hop(packet);
+	packet->next = NULL;
+	*queue->end = packet;
+	queue->end = &packet->next;
+	queue->count += !packet->retain;
+	queue->bytes = bytes;
+	return true;
+}
+
+void queue_add_again(struct queue *queue, struct packet *packet)
+{
+	packet->next = *queue->again_end;
+	if (packet->next == NULL)
+		queue->end = &packet->next;
+	*queue->again_end = packet;
+	queue->again_end = &packet->next;
+}
+
+/* Takes the first one out of the list. */
+static struct packet *queue_unlink(struct queue *queue)
+{
+	struct packet *packet = queue->first;
+
+	queue->first = packet->next;
+	if (queue->end == &packet->next)
+		queue->end = &queue->first;
+	if (queue->again_end == &packet->next)
+		queue->again_end = &queue->first;
+	return packet;
+}
+
+struct packet *queue_take(struct queue *queue, struct broker *broker)
+{
+	struct packet *packet = queue_unlink(queue);
+
+	if (packet->packet_id != 0)
+		return packet;
+	queue->count -= !packet->retain;
+	queue->bytes -= packet_memory(packet);
+	queue_unreserve(queue, broker);
+	return packet;
+}
+
+void queue_clear_again(struct queue *queue)
+{
+	while (queue->first != NULL && queue->first->packet_id != 0)
+		packet_destroy(queue_unlink(queue));
+}
+
+void queue_clear(struct queue *queue, struct broker *broker)
+{
+	while (queue->first != NULL)
+		packet_destroy(queue_take(queue, broker));
+}

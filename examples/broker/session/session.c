@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: who has joined, and lifetime; see session.h. What they send: delivery.c. */
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "session/join.h"
+#include "common/must.h"
+#include "topic/request.h"
+
+/* Nobody will join it again. */
+static void session_finish(struct session *session)
+{
+	struct request *request = session->end_request;
+
+	if (session->ended)
+		return;
+	session->ended = true;
+	stats_uncount(&session->broker->stats.sessions);
+	(void)baton_timer_stop(&session->expiry);
+	delivery_end(session);
+	received_clear(&session->received);
+	clients_forget(&session->broker->clients, session);
+	session->end_request = NULL;
+	request_submit(session->broker, request);
+	trim_note(&session->broker->trim); /* it may have had much */
+}
+
+static void session_go_away(struct session *session)
+{
+	const uint64_t seconds = session->broker->options.session_expiry;
+
+	if (seconds > 0)
+		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");
+}
+
+static int session_run_expiry(struct baton_timer *timer)
+{
+	struct session *session = baton_container_of(timer, struct session, expiry);
+
+	if (!clients_expire(&session->broker->clients, session, session->newest))
+		session_go_away(session); /* no memory: later */
+	return 0;
+}
+
+/* Step 4 of a join, whose reference on the session and charge now are the connection's. */
+static void session_take(struct session *session, struct join *join)
+{
+	(void)baton_timer_disarm(&session->expiry);
+	session->connection = join->connection;
+	session->epoch = join->number;
+	session->sent = 0;
+	join_end(join);
+	delivery_begin(session);
+}
+
+/* The session has no connection. */
+static void session_pass(struct session *session, struct join *join)
+{
+	if (join->session == session) {
+		session_take(session, join);
+		return;
+	}
+	session_finish(session);
+	session_join(join->session, join);
+}
+
+/* Step 3. */
+static int session_run_join(struct baton_task *task)
+{
+	struct join *join = baton_container_of(task, struct join, task);
+	struct session *session = join->at;
+
+	if (join->number < session->newest) {
+		join_refuse(join);
+		session_release(session);
+		return 0;
+	}
+	session->newest = join->number;
+	if (session->waiting != NULL)
+		join_refuse(session->waiting);
+	session->waiting = NULL;
+	if (session->connection != NULL) {
+		session->waiting = join;
+		connection_kick(session->connection, KICK_TAKEN_OVER);
+	} else {
+		session_pass(session, join);
+	}
+	session_release(session);
+	return 0;
+}
+
+void session_join(struct session *session, struct join *join)
+{
+	session_reference(session);
+	join->at = session;
+	baton_task_init(&join->task, session_run_join, NULL);
+	must(baton_submit(&session->resource, &join->task), "join");
+}
+
+static int session_run_leave(struct baton_task *task)
+{
+	struct session *session = baton_container_of(task, struct session, leave);
+	struct connection *connection = session->connection;
+	struct join *waiting = session->waiting;
+
+	session->connection = NULL;
+	session->waiting = NULL;
+	received_trim(&session->received);
+	delivery_pause(session);
+	connection_release(connection, CONNECTION_REFERENCE);
+	if (waiting != NULL)
+		session_pass(session, waiting);
+	else if (session->clean)
+		session_finish(session);
+	else
+		session_go_away(session);
+	session_release(session);
+	return 0;
+}
+
+void session_leave(struct session *session, uint64_t attempted)
+{
+	session->attempted = attempted;
+	baton_task_init(&session->leave, session_run_leave, NULL);
+	must(baton_submit(&session->resource, &session->leave), "leave");
+}
+
+static int session_run_end(struct baton_task *task)
+{
+	struct session *session = baton_container_of(task, struct session, end);
+
+	session_finish(session);
+	session_release(session);
+	return 0;
+}
+
+void session_end(struct session *session)
+{
+	session_reference(session);
+	baton_task_init(&session->end, session_run_end, NULL);
+	must(baton_submit(&session->resource, &session->end), "end");
+}
+
+static int session_finalise(struct baton_task *task)
+{
+	struct session *session = baton_container_of(task, struct session, finaliser);
+
+	if (!session->ended) /* nobody has joined it */
+		stats_uncount(&session->broker->stats.sessions);
+	stats_add(&session->broker->stats, STATS_SESSION, &session->stats);
+	free(session->end_request);
+	free(session);
+	return 0;
+}
+
+struct session *session_create(struct broker *broker, struct slice client_id, bool clean)
+{
+	struct session *session = calloc(1, sizeof(*session) + client_id.size);
+
+	if (session == NULL)
+		return NULL;
+	session->end_request = request_create_end(session);
+	if (session->end_request == NULL) {
+		free(session);
+		return NULL;
+	}
+	baton_resource_init(&session->resource, session, "session", &broker->config,
+	                    &session->stats);
+	session->broker = broker;
+	stats_count(&broker->stats.sessions);
+	session->references = 1;
+	session->clean = clean;
+	queue_init(&session->queue);
+	baton_timer_init(&session->expiry, broker->timers, &session->resource, session_run_expiry);
+	baton_task_init(&session->finaliser, session_finalise, NULL);
+	if (client_id.size > 0)
+		memcpy(session->text, client_id.bytes, client_id.size);
+	session->client_id = (struct slice){session->text, client_id.size};
+	return session;
+}
+
+void session_reference(struct session *session)
+{
+	/* Relaxed: whoever takes another reference holds one. */
+	__atomic_fetch_add(&session->references, 1, __ATOMIC_RELAXED);
+}
+
+void session_release(struct session *session)
+{
+	/* Release: our submits; acquire: everybody's, so that they all come before the close. */
+	if (__atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) == 0)
+		must(baton_resource_close_then(&session->resource, &session->finaliser),
+		     "close session");
+}

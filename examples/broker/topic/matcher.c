@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* The subscription tree; see matcher.h. */
+#include "topic/matcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "broker.h"
+#include "common/must.h"
+#include "topic/request.h"
+#include "session/session.h"
+
+/*
+ * The session's subscription at this node; NULL: none. Looks no further than the shorter of the two
+ * lists goes: one client may have 100,000 filters, one filter 100,000 clients.
+ */
+static struct subscription *matcher_find(const struct session *session,
+                                         const struct tree_node *node)
+{
+	struct subscription *of_session = session->subscriptions;
+	struct subscription *of_node = node->subscriptions;
+
+	while (of_session != NULL && of_node != NULL) {
+		if (of_session->node == node)
+			return of_session;
+		if (of_node->session == session)
+			return of_node;
+		of_session = of_session->session_next;
+		of_node = of_node->node_next;
+	}
+	return NULL;
+}
+
+/* In front of both lists. */
+static void matcher_link(struct subscription *subscription, struct session *session,
+                         struct tree_node *node)
+{
+	subscription->session = session;
+	subscription->session_link = &session->subscriptions;
+	subscription->session_next = session->subscriptions;
+	if (subscription->session_next != NULL)
+		subscription->session_next->session_link = &subscription->session_next;
+	session->subscriptions = subscription;
+	subscription->node = node;
+	subscription->node_link = &node->subscriptions;
+	subscription->node_next = node->subscriptions;
+	if (subscription->node_next != NULL)
+		subscription->node_next->node_link = &subscription->node_next;
+	/* Release: the subscription, for matcher_add_node(). */
+	__atomic_store_n(&node->subscriptions, subscription, __ATOMIC_RELEASE);
+}
+
+/* `node_next` and what it leads to stay as they are, for who is reading there. */
+static void matcher_unlink(struct subscription *subscription)
+{
+	struct subscription *next = subscription->node_next;
+
+	if (next != NULL)
+		next->node_link = subscription->node_link;
+	/* Release: the next one, for who has read this list only from here on. */
+	__atomic_store_n(subscription->node_link, next, __ATOMIC_RELEASE);
+	if (subscription->session_next != NULL)
+		subscription->session_next->session_link = subscription->session_link;
+	*subscription->session_link = subscription->session_next;
+}
+
+/*
+ * The memory that a new subscription takes, about; nodes that it shares with other subscriptions
+ * included.
+ */
+static size_t matcher_memory(struct slice filter)
+{
+	return sizeof(struct subscription) + filter.size +
+	       names_levels(filter) * sizeof(struct tree_node);
+}
+
+/* NULL: it would be more than the client may have. */
+static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
+                                        struct slice filter, uint8_t qos)
+{
+	const struct broker_options *options = &matcher->broker->options;
+	const size_t memory = matcher_memory(filter);
+	struct subscription *subscription;
+
+	if (session->filters >= options->filters_max ||
+	    memory > options->filter_bytes_max - session->filter_bytes)
+		return NULL;
+	subscription = must_alloc(sizeof(*subscription));
+	subscription->memory = memory;
+	subscription->qos = qos;
+	session->filters++;
+	session->filter_bytes += memory;
+	stats_count(&matcher->broker->stats.subscriptions);
+	session_reference(session);
+	matcher_link(subscription, session, tree_of_filter(&matcher->tree, filter, true));
+	return subscription;
+}
+
+static void matcher_subscribe(struct matcher *matcher, struct request *request, size_t at)
+{
+	struct request_filter *filter = &request->filters[at];
+	struct session *session = request->session;
+	const struct tree_node *node = tree_of_filter(&matcher->tree, filter->name, false);
+
+	filter->subscription = node != NULL ? matcher_find(session, node) : NULL;
+	if (filter->subscription == NULL)
+		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
+	else
+		/* Relaxed: nothing hangs on it but itself. */
+		__atomic_store_n(&filter->subscription->qos, filter->qos, __ATOMIC_RELAXED);
+	if (filter->subscription == NULL)
+		request_refuse(request, at);
+}
+
+/* Takes it out of the tree and of its session's list and puts it into the request's. */
+static void matcher_remove(struct matcher *matcher, struct subscription *subscription,
+                           struct request *request)
+{
+	matcher_unlink(subscription);
+	subscription->session->filters--;
+	subscription->session->filter_bytes -= subscription->memory;
+	stats_uncount(&matcher->broker->stats.subscriptions);
+	subscription->session_next = request->removed;
+	request->removed = subscription;
+	tree_prune(&matcher->tree, subscription->node);
+}
+
+static void matcher_unsubscribe(struct matcher *matcher, struct request *request,
+                                struct slice filter)
+{
+	const struct tree_node *node = tree_of_filter(&matcher->tree, filter, false);
+	struct subscription *subscription =
+		node != NULL ? matcher_find(request->session, node) : NULL;
+
+	if (subscription != NULL)
+		matcher_remove(matcher, subscription, request);
+}
+
+static int matcher_run_apply(struct baton_task *task)
+{
+	struct request *request = baton_container_of(task, struct request, task);
+	struct matcher *matcher = &request->broker->matcher;
+
+	for (size_t i = 0; i < request->count; i++)
+		if (request->kind == REQUEST_UNSUBSCRIBE)
+			matcher_unsubscribe(matcher, request, request->filters[i].name);
+		else if (request->filters[i].accepted)
+			matcher_subscribe(matcher, request, i);
+	while (request->kind == REQUEST_END && request->session->subscriptions != NULL)
+		matcher_remove(matcher, request->session->subscriptions, request);
+	/* Release: what was taken out, for matcher_generation(). */
+	if (request->removed != NULL)
+		__atomic_store_n(&matcher->generation, matcher->generation + 1, __ATOMIC_RELEASE);
+	table_apply(&request->broker->table, request);
+	return 0;
+}
+
+void matcher_apply(struct matcher *matcher, struct request *request)
+{
+	baton_task_init(&request->task, matcher_run_apply, NULL);
+	must(baton_submit(&matcher->resource, &request->task), "apply a request");
+}
+
+uint64_t matcher_generation(const struct matcher *matcher)
+{
+	/* Acquire: a reader of this generation does not find what was taken out before it. */
+	return __atomic_load_n(&matcher->generation, __ATOMIC_ACQUIRE);
+}
+
+/* A look at the tree for a topic. */
+struct matcher_look {
+	const struct tree *tree;
+	uint64_t told;
+	struct audience *audience;
+	bool wild; /* a leading wildcard matches the topic */
+	bool failed;
+	size_t work;
+};
+
+static void matcher_add_node(struct matcher_look *look, const struct tree_node *node)
+{
+	const struct subscription *subscription;
+
+	if (node == NULL)
+		return;
+	/* Acquire: each subscription. Ends: none comes into the list behind its front. */
+	for (subscription = __atomic_load_n(&node->subscriptions, __ATOMIC_ACQUIRE);
+	     subscription != NULL;
+	     subscription = __atomic_load_n(&subscription->node_next, __ATOMIC_ACQUIRE)) {
+		/* Relaxed: the topic has been told of those that count, behind their store. */
+		const uint64_t pass = __atomic_load_n(&subscription->pass, __ATOMIC_RELAXED);
+
+		look->work++;
+		if (pass != 0 && pass <= look->told &&
+		    !audience_add(look->audience, subscription->session,
+		                  __atomic_load_n(&subscription->qos, __ATOMIC_RELAXED)))
+			look->failed = true;
+	}
+}
+
+/* As deep as the deepest filter (NAMES_LEVELS_MAX), and comes by each node at most once. */
+static void matcher_walk(struct matcher_look *look, const struct tree_node *parent,
+                         struct slice rest)
+{
+	const struct tree_below *below = tree_below(look->tree, parent);
+	const bool wild = parent != NULL || look->wild;
+	struct slice level;
+	const struct tree_node *next[2] = {NULL, NULL};
+
+	look->work++;
+	if (wild)
+		matcher_add_node(look, tree_rest(below));
+	if (!names_next_level(&rest, &level)) {
+		matcher_add_node(look, parent);
+		return;
+	}
+	if (tree_others(below))
+		next[0] = tree_find(look->tree, parent, level);
+	if (wild)
+		next[1] = tree_one(below);
+	for (int i = 0; i < 2; i++)
+		if (next[i] != NULL)
+			matcher_walk(look, next[i], rest);
+}
+
+int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told,
+                struct audience *audience, size_t *work)
+{
+	struct matcher_look look = {.tree = &matcher->tree, .told = told, .audience = audience};
+
+	look.wild = topic.bytes[0] != '$';
+	must(baton_epoch_enter(), "read the subscription tree");
+	matcher_walk(&look, NULL, topic);
+	if (look.failed)
+		audience_clear(audience);
+	audience_seal(audience);
+	/* They are there: within this section a subscription holds each of them. */
+	for (size_t i = 0; i < audience->count; i++)
+		session_reference(audience->entries[i].session);
+	baton_epoch_leave();
+	*work = look.work;
+	return look.failed ? -ENOMEM : 0;
+}
+
+static void subscription_reclaim(struct baton_retired *retired)
+{
+	struct subscription *subscription =
+		baton_container_of(retired, struct subscription, retired);
+
+	session_release(subscription->session);
+	free(subscription);
+}
+
+void subscription_retire(struct baton_limbo *limbo, struct subscription *subscription)
+{
+	baton_limbo_retire(limbo, &subscription->retired, subscription_reclaim);
+}
+
+int matcher_init(struct matcher *matcher, struct broker *broker)
+{
+	baton_resource_init(&matcher->resource, matcher, "subscription tree", &broker->config,
+	                    &matcher->stats);
+	matcher->broker = broker;
+	return tree_init(&matcher->tree);
+}
+
+void matcher_deinit(struct matcher *matcher)
+{
+	baton_resource_close(&matcher->resource);
+	baton_resource_deinit(&matcher->resource);
+	stats_add(&matcher->broker->stats, STATS_MATCHER, &matcher->stats);
+	tree_deinit(&matcher->tree);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests; see request.h. */
+#include "topic/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "session/session.h"
+
+/* Is the filter covered by one of --deny-subscribe? */
+static bool request_denied(const struct broker_options *options, struct slice filter)
+{
+	for (size_t i = 0; i < options->denied_count; i++)
+		if (names_covers(options->denied[i], filter))
+			return true;
+	return false;
+}
+
+/* SUBACK has a code for each filter: the QoS granted, or 0x80. */
+static struct packet *request_create_answer(const struct request *request, uint8_t type,
+                                            uint16_t packet_id)
+{
+	const size_t codes = type == CODEC_SUBACK ? request->count : 0;
+	unsigned char *bytes = malloc(CODEC_HEADER_MAX + 2 + codes);
+	struct packet *answer;
+	size_t at;
+
+	if (bytes == NULL)
+		return NULL;
+	at = codec_put_header(bytes, type, 0, 2 + codes);
+	at += codec_put_u16(bytes + at, packet_id);
+	for (size_t i = 0; i < codes; i++)
+		bytes[at++] = request->filters[i].accepted ? request->filters[i].qos : 0x80;
+	answer = packet_create_own(bytes, at);
+	free(bytes);
+	return answer;
+}
+
+struct request *request_create(struct connection *connection, const struct codec_frame *frame,
+                               uint16_t packet_id, size_t count)
+{
+	struct session *session = connection->session;
+	const struct broker_options *options = &session->broker->options;
+	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
+	const size_t filters_size = count * sizeof(struct request_filter);
+	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
+	const size_t size = sizeof(struct request) + filters_size + frame->body_size;
+	struct request *request = malloc(size);
+	struct codec_frame copy = *frame;
+	unsigned char *body;
+	size_t offset = 0;
+
+	if (request == NULL)
+		return NULL;
+	*request = (struct request){.broker = session->broker, .session = session, .count = count};
+	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
+	request->epoch = connection->epoch;
+	if (subscribe)
+		request->ask = ++session->asks;
+	request->filters = (struct request_filter *)(request + 1);
+	body = (unsigned char *)(request->filters + count);
+	memcpy(body, frame->body, frame->body_size);
+	copy.body = body;
+	for (size_t i = 0; i < count; i++) {
+		struct request_filter *filter = &request->filters[i];
+
+		*filter = (struct request_filter){0};
+		filter->name = codec_filter_next(&copy, &offset, &filter->qos);
+		filter->accepted = subscribe && names_levels(filter->name) <= NAMES_LEVELS_MAX &&
+		                   !request_denied(options, filter->name);
+	}
+	request->answer = request_create_answer(request, subscribe ? CODEC_SUBACK : CODEC_UNSUBACK,
+	                                        packet_id);
+	if (request->answer == NULL) {
+		free(request);
+		return NULL;
+	}
+	request->connection = connection;
+	request->cost = size + count * (CONNECTION_CHARGES_HIGH / REQUEST_FILTERS_AHEAD);
+	connection_charge(connection, request->cost);
+	return request;
+}
+
+struct request *request_create_end(struct session *session)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (request == NULL)
+		return NULL;
+	request->kind = REQUEST_END;
+	request->session = session;
+	return request;
+}
+
+void request_submit(struct broker *broker, struct request *request)
+{
+	request->broker = broker;
+	session_reference(request->session);
+	matcher_apply(&broker->matcher, request);
+}
+
+void request_refuse(struct request *request, size_t at)
+{
+	request->filters[at].accepted = false;
+	request->answer->head[request->answer->head_size - request->count + at] = 0x80;
+}
+
+void request_answer(struct request *request)
+{
+	if (request->answer != NULL) {
+		request->answer->epoch = request->epoch;
+		request->answer->ask = request->ask;
+		session_deliver(request->session, request->answer);
+	}
+	request->answer = NULL;
+}
+
+void request_destroy(struct request *request)
+{
+	session_release(request->session);
+	if (request->connection != NULL)
+		connection_release(request->connection, request->cost);
+	free(request);
+}

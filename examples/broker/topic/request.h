@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A SUBSCRIBE, an UNSUBSCRIBE, or the end of a session, on its way: the same struct is the task of
+ * both hops.
+ *
+ *   connection -> subscription tree   enters or takes out the subscriptions
+ *     -> topic table                  SUBSCRIBE: tells each topic that is concerned
+ *       -> session                    the acknowledgement, behind all that
+ *
+ * Requests of one client stay in order through both; so the table may touch a subscription of a
+ * SUBSCRIBE even if a later request has taken it out of the tree. When the client sees a SUBACK
+ * each topic has the news in its inbox, so it comes before whatever is published after that.
+ *
+ * There is one tree and one table for all, and a SUBSCRIBE to a filter with wildcards costs a pass
+ * over all topics. So a request is charged to its connection until the table is done with it: who
+ * asks for more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
+ */
+#ifndef BROKER_REQUEST_H
+#define BROKER_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/task.h>
+
+#include "mqtt/codec.h"
+#include "net/message.h"
+
+struct broker;
+struct connection;
+struct session;
+struct subscription;
+
+#define REQUEST_FILTERS_AHEAD 64
+
+enum request_kind {
+	REQUEST_SUBSCRIBE,
+	REQUEST_UNSUBSCRIBE,
+	REQUEST_END,
+};
+
+struct request_filter {
+	struct slice name;
+	struct subscription *subscription; /* put in by the tree, for the table */
+	uint8_t qos;
+	bool accepted;
+};
+
+struct request {
+	struct baton_task task;
+	struct broker *broker;
+	struct session *session;       /* counted, but for REQUEST_END until it is submitted */
+	struct connection *connection; /* charged with `cost`; NULL for REQUEST_END */
+	size_t cost;
+	enum request_kind kind;
+	struct packet *answer; /* for the connection of this epoch */
+	uint64_t epoch;
+	struct subscription *removed; /* out of the tree; by session_next */
+	uint64_t ask;                 /* SUBSCRIBE: its number in the session, from 1 up */
+	/* For the table. */
+	size_t step;
+	struct request *next;
+	size_t count;
+	struct request_filter *filters;
+};
+
+/*
+ * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters, on its loop thread,
+ * charged. NULL: no memory.
+ */
+struct request *request_create(struct connection *connection, const struct codec_frame *frame,
+                               uint16_t packet_id, size_t count);
+struct request *request_create_end(struct session *session);
+
+/* The first hop. Any thread that holds a reference on the session. */
+void request_submit(struct broker *broker, struct request *request);
+
+/* For the tree: this filter of a SUBSCRIBE is not granted, after all. */
+void request_refuse(struct request *request, size_t at);
+
+/* For the table: sends the acknowledgement; frees. */
+void request_answer(struct request *request);
+void request_destroy(struct request *request);
+
+#endif

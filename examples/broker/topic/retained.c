@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Retained messages; see retained.h. */
+#include "topic/retained.h"
+
+#include <inttypes.h>
+
+#include <baton/resource.h>
+
+#include "broker.h"
+#include "common/log.h"
+#include "common/must.h"
+#include "session/session.h"
+
+/*
+ * The bytes that are counted for a retained message, its topic included. In steps: one digit more
+ * costs nothing.
+ */
+static size_t retained_memory(const struct topic *topic, const struct message *message)
+{
+	const size_t step = 64;
+	const size_t memory = sizeof(*topic) + topic->name.size + sizeof(struct topic_use) +
+	                      sizeof(*message) + message->size;
+
+	return (memory + step - 1) / step * step;
+}
+
+/* Relaxed, here and below: sums, which order nothing. */
+static void retained_count(struct broker *broker, size_t messages, size_t bytes)
+{
+	__atomic_add_fetch(&broker->stats.retained, messages, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&broker->stats.retained_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static void retained_uncount(struct broker *broker, size_t messages, size_t bytes)
+{
+	__atomic_sub_fetch(&broker->stats.retained, messages, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&broker->stats.retained_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/*
+ * Counts one message more if there is room for it. The broker's own messages are not counted, so
+ * that they are kept whatever clients have retained.
+ */
+static bool retained_reserve(struct topic *topic, size_t bytes)
+{
+	struct broker *broker = topic->broker;
+	const struct stats *stats = &broker->stats;
+
+	if (names_own(topic->name))
+		return true;
+	retained_count(broker, 1, bytes);
+	if (stats_read(&stats->retained) <= broker->options.retained_max &&
+	    stats_read(&stats->retained_bytes) <= broker->options.retained_bytes_max) {
+		topic->retained_bytes = bytes;
+		return true;
+	}
+	retained_uncount(broker, 1, bytes);
+	return false;
+}
+
+/* The log is told of the 1st, 2nd, 4th, 8th ... */
+static void retained_refuse(struct broker *broker)
+{
+	const uint64_t refused =
+		__atomic_add_fetch(&broker->stats.retained_refused, 1, __ATOMIC_RELAXED);
+
+	if ((refused & (refused - 1)) == 0)
+		log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
+		         "%" PRIu64 " messages were not retained: --max-retained or "
+		         "--max-retained-bytes",
+		         refused);
+}
+
+static void retained_forget(struct topic *topic)
+{
+	if (topic->retained == NULL)
+		return;
+	if (topic->retained_bytes > 0)
+		retained_uncount(topic->broker, 1, topic->retained_bytes);
+	topic->retained_bytes = 0;
+	message_release(topic->retained, MESSAGE_REFERENCE);
+	topic->retained = NULL;
+}
+
+/* An old message is forgotten even if there is no room for the new one: it is true no more. */
+static void retained_keep(struct topic *topic, struct message *message)
+{
+	retained_forget(topic);
+	if (message->publish.payload.size == 0)
+		return;
+	if (!retained_reserve(topic, retained_memory(topic, message))) {
+		retained_refuse(topic->broker);
+		return;
+	}
+	message_take(message, MESSAGE_REFERENCE);
+	topic->retained = message;
+}
+
+void retained_publish(struct topic *topic, struct message *message)
+{
+	baton_assert_held(&topic->entry.resource);
+	retained_keep(topic, message);
+	if (topic->retained == NULL && topic->retained_use != NULL) {
+		topic_unuse(topic->retained_use);
+		topic->retained_use = NULL;
+	} else if (topic->retained != NULL && topic->retained_use == NULL) {
+		topic->retained_use = must_alloc(sizeof(*topic->retained_use));
+		topic->retained_use->topic = topic;
+		/* The publisher's own use is given back behind this task, so there is one. */
+		baton_registry_reference(&topic->entry);
+	}
+}
+
+void retained_send(const struct topic *topic, const struct topic_tell *tell)
+{
+	struct message *message = topic->retained;
+	struct packet *packet;
+	uint8_t qos;
+
+	if (message == NULL)
+		return;
+	qos = message->publish.qos < tell->qos ? message->publish.qos : tell->qos;
+	packet = packet_create(message, qos, true, false);
+	if (packet == NULL) {
+		stats_count(&topic->broker->stats.dropped);
+		return;
+	}
+	message_take(message, MESSAGE_REFERENCE);
+	packet->due = tell->ask;
+	session_deliver(tell->session, packet);
+}
+
+void retained_drop(struct topic *topic)
+{
+	retained_forget(topic);
+	free(topic->retained_use);
+	topic->retained_use = NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The topic table; see table.h. */
+#include "topic/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "broker.h"
+#include "common/must.h"
+#include "topic/request.h"
+#include "topic/retained.h"
+#include "session/session.h"
+#include "topic/topic.h"
+
+/* So many topics are looked at for requests before something else has its turn, a new topic say. */
+#define TABLE_LOOKS_MAX 5000
+
+struct topic_use *table_lookup(struct table *table, struct slice name)
+{
+	struct topic_use *use = malloc(sizeof(*use));
+	struct baton_registry_entry *entry;
+	int status;
+
+	if (use == NULL)
+		return NULL;
+	status = baton_registry_acquire(table->topics, name.bytes, name.size, &entry);
+	if (status != 0) {
+		free(use);
+		must(status == -ENOMEM ? 0 : status, "look a topic up");
+		return NULL;
+	}
+	use->topic = (struct topic *)entry;
+	return use;
+}
+
+struct table_pass {
+	struct slice filter;
+	struct topic_tell tell;
+};
+
+static bool table_tell_one(struct baton_registry_entry *entry, void *arg)
+{
+	struct topic *topic = (struct topic *)entry;
+	const struct table_pass *pass = arg;
+
+	if (names_match(pass->filter, topic->name))
+		topic_tell(topic, &pass->tell);
+	return true;
+}
+
+/*
+ * Tells each topic that the filter matches; returns how many topics it has looked at. At the
+ * broker's end, when all connections have been told to close, there may be minutes of this to do,
+ * for nobody.
+ */
+static size_t table_tell(struct table *table, const struct request *request, size_t at)
+{
+	const struct request_filter *filter = &request->filters[at];
+	struct subscription *subscription = filter->subscription;
+	struct table_pass pass = {filter->name, {request->session, 0, request->ask, filter->qos}};
+	struct baton_registry_entry *entry;
+
+	if (!filter->accepted || __atomic_load_n(&table->broker->late, __ATOMIC_RELAXED))
+		return 0; /* relaxed: a hint */
+	pass.tell.pass = ++table->pass;
+	/* Relaxed: only this baton changes it, and topics are told behind it. */
+	if (subscription->pass == 0)
+		__atomic_store_n(&subscription->pass, table->pass, __ATOMIC_RELAXED);
+	if (names_wildcard(filter->name)) {
+		must(baton_registry_walk(table->topics, table_tell_one, &pass), "tell the topics");
+		return baton_registry_count(table->topics);
+	}
+	if (baton_registry_find(table->topics, filter->name.bytes, filter->name.size, &entry) ==
+	    0) {
+		table_tell_one(entry, &pass);
+		must(baton_registry_release(entry), "tell a topic");
+	}
+	return 1;
+}
+
+/* The next step of a request; false: it was the last. */
+static bool table_step(struct table *table, struct request *request, size_t *looks)
+{
+	if (request->step < request->count && request->kind == REQUEST_SUBSCRIBE) {
+		*looks += table_tell(table, request, request->step++);
+		return true;
+	}
+	request_answer(request); /* the topics know the subscriber before it is told so */
+	return false;
+}
+
+/* The subscriptions that it has taken out are found by nobody from now on. */
+static void table_end_request(struct table *table, struct request *request)
+{
+	const bool removed = request->removed != NULL;
+
+	while (request->removed != NULL) {
+		struct subscription *subscription = request->removed;
+
+		request->removed = subscription->session_next;
+		subscription_retire(table->limbo, subscription);
+	}
+	if (removed)
+		baton_limbo_poll(table->limbo);
+	request_destroy(request);
+}
+
+/* The first request goes behind all others, with what its session has asked for after it. */
+static void table_put_off(struct table *table)
+{
+	const struct session *session = table->requests->session;
+	struct request *own = NULL, **own_end = &own, **link = &table->requests;
+
+	while (*link != NULL) {
+		struct request *request = *link;
+
+		if (request->session != session) {
+			link = &request->next;
+			continue;
+		}
+		*link = request->next;
+		*own_end = request;
+		own_end = &request->next;
+	}
+	*own_end = NULL;
+	*link = own;
+	table->requests_end = own_end;
+}
+
+static int table_run_requests(struct baton_task *task)
+{
+	struct table *table = &baton_container_of(task, struct request, task)->broker->table;
+	size_t looks = 0;
+
+	while (table->requests != NULL) {
+		struct request *request = table->requests;
+
+		if (looks >= TABLE_LOOKS_MAX) {
+			table_put_off(table);
+			request = table->requests;
+			baton_task_init(&request->task, table_run_requests, NULL);
+			must(baton_submit(baton_registry_resource(table->topics), &request->task),
+			     "go on with requests");
+			return 0;
+		}
+		if (table_step(table, request, &looks))
+			continue;
+		table->requests = request->next;
+		if (table->requests == NULL)
+			table->requests_end = &table->requests;
+		table_end_request(table, request);
+	}
+	return 0;
+}
+
+static int table_run_apply(struct baton_task *task)
+{
+	struct request *request = baton_container_of(task, struct request, task);
+	struct table *table = &request->broker->table;
+	const bool first = table->requests == NULL;
+
+	*table->requests_end = request;
+	table->requests_end = &request->next;
+	return first ? table_run_requests(task) : 0;
+}
+
+void table_apply(struct table *table, struct request *request)
+{
+	baton_task_init(&request->task, table_run_apply, NULL);
+	must(baton_submit(baton_registry_resource(table->topics), &request->task),
+	     "apply a request");
+}
+
+int table_init(struct table *table, struct broker *broker)
+{
+	int status;
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, broker);
+
+	/* Names come from strangers. Where there is no randomness, they may be guessed. */
+	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
+		options.seed = (uintptr_t)table;
+	options.config = &broker->config;
+	options.stats = &table->stats;
+	table->broker = broker;
+	table->requests_end = &table->requests;
+	status = baton_limbo_create(&table->limbo);
+	if (status != 0)
+		return status;
+	status = baton_registry_create(&options, &table->topics);
+	if (status != 0)
+		baton_limbo_destroy(table->limbo);
+	return status;
+}
+
+/* The reference of what is retained is the last one: nobody else is left. */
+static bool table_end_one(struct baton_registry_entry *entry, void *arg)
+{
+	(void)arg;
+	retained_drop((struct topic *)entry);
+	must(baton_registry_release(entry), "end a topic");
+	return true;
+}
+
+void table_deinit(struct table *table)
+{
+	must(baton_registry_walk(table->topics, table_end_one, NULL), "end topics");
+	must(baton_registry_destroy(table->topics), "end the topic table");
+	baton_limbo_destroy(table->limbo);
+	stats_add(&table->broker->stats, STATS_TABLE, &table->stats);
+}

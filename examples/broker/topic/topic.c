@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Topics: order, subscribers, fan-out; see topic.h. */
+#include "topic/topic.h"
+
+#include <stdlib.h>
+
+#include "broker.h"
+#include "net/connection.h"
+#include "common/must.h"
+#include "topic/retained.h"
+#include "session/session.h"
+
+static void topic_forget_audience(struct topic *topic)
+{
+	for (size_t i = 0; i < topic->audience.count; i++)
+		session_release(topic->audience.entries[i].session);
+	audience_clear(&topic->audience);
+	topic->asked = false;
+	if (topic->audience_memory > 0) /* relaxed: a sum, which orders nothing */
+		__atomic_sub_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
+		                   __ATOMIC_RELAXED);
+	topic->audience_memory = 0;
+}
+
+/*
+ * Finds the audience of the next message. A publisher may make other clients wait by many messages
+ * to topics with large audiences: so the cost is charged to the publisher.
+ */
+static int topic_ask(struct topic *topic, struct connection *publisher)
+{
+	const struct matcher *matcher = &topic->broker->matcher;
+	const uint64_t generation = matcher_generation(matcher);
+	size_t work;
+	int status;
+
+	if (topic->asked && topic->generation == generation)
+		return 0;
+	topic_forget_audience(topic);
+	status = matcher_ask(matcher, topic->name, topic->told, &topic->audience, &work);
+	if (publisher != NULL)
+		connection_worked(publisher, work);
+	topic->asked = status == 0;
+	topic->generation = generation;
+	topic->audience_memory = audience_memory(&topic->audience);
+	__atomic_add_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
+	                   __ATOMIC_RELAXED);
+	return status;
+}
+
+/* Passes the message to each session once. The caller keeps a reference and a hop until then. */
+static void topic_fan_out(struct topic *topic, struct message *message)
+{
+	const size_t count = topic->audience.count;
+	const size_t cost = count * sizeof(struct packet);
+	uint64_t spare = count;
+
+	/* The publisher pays for the copies too. Nobody reads the cost before the first submit. */
+	if (message->publisher != NULL)
+		connection_charge_more(message->publisher, cost);
+	message->cost += cost;
+	/* One atomic for all of them; what was too much is given back at the end. */
+	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
+	for (size_t i = 0; i < count; i++) {
+		const struct audience_entry *entry = &topic->audience.entries[i];
+		const uint8_t qos =
+			message->publish.qos < entry->qos ? message->publish.qos : entry->qos;
+		struct packet *packet = packet_create(message, qos, false, true);
+
+		if (packet == NULL) {
+			stats_count(&topic->broker->stats.dropped);
+			continue;
+		}
+		spare--;
+		session_deliver(entry->session, packet);
+	}
+	message_release(message, (spare + 1) * (MESSAGE_REFERENCE + MESSAGE_HOP));
+}
+
+/* PUBACK or PUBREC: from here on the message is ours. */
+static void topic_acknowledge(const struct message *message)
+{
+	const uint8_t type = message->publish.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
+	unsigned char bytes[4];
+	struct packet *ack =
+		packet_create_own(bytes, codec_put_ack(bytes, type, message->publish.packet_id));
+
+	if (ack == NULL)
+		connection_kick(message->publisher, KICK_NO_MEMORY);
+	else
+		connection_send(message->publisher, ack);
+}
+
+/* The message is accepted: from here on it reaches all who are subscribed now. */
+static void topic_accept(struct topic *topic, struct message *message)
+{
+	if (message->publish.packet_id != 0)
+		topic_acknowledge(message);
+	if (message->publish.retain)
+		retained_publish(topic, message);
+	if (topic_ask(topic, message->publisher) != 0)
+		stats_count(&topic->broker->stats.dropped); /* no memory: nobody gets it */
+	topic_fan_out(topic, message);
+	if (stats_read(&topic->broker->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
+		topic_forget_audience(topic);
+}
+
+static int topic_run_publish(struct baton_task *task)
+{
+	struct message *message = baton_container_of(task, struct message, task);
+
+	topic_accept(message->topic, message);
+	return 0;
+}
+
+void topic_publish(struct topic *topic, struct message *message)
+{
+	message->topic = topic;
+	baton_task_init(&message->task, topic_run_publish, NULL);
+	must(baton_submit(&topic->entry.resource, &message->task), "publish");
+}
+
+static int topic_run_unuse(struct baton_task *task)
+{
+	struct topic_use *use = baton_container_of(task, struct topic_use, task);
+	struct topic *topic = use->topic;
+
+	free(use);
+	topic_forget_audience(topic); /* it may have been the last publisher's */
+	must(baton_registry_release(&topic->entry), "give back a topic");
+	return 0;
+}
+
+void topic_unuse(struct topic_use *use)
+{
+	baton_task_init(&use->task, topic_run_unuse, NULL);
+	must(baton_submit(&use->topic->entry.resource, &use->task), "give back a topic");
+}
+
+struct telling {
+	struct baton_task task;
+	struct topic *topic;
+	struct topic_tell tell; /* its session is counted */
+};
+
+static int topic_run_tell(struct baton_task *task)
+{
+	struct telling *telling = baton_container_of(task, struct telling, task);
+	struct topic *topic = telling->topic;
+
+	topic->told = telling->tell.pass;
+	topic_forget_audience(topic);
+	retained_send(topic, &telling->tell);
+	session_release(telling->tell.session);
+	free(telling);
+	return 0;
+}
+
+void topic_tell(struct topic *topic, const struct topic_tell *tell)
+{
+	struct telling *telling = must_alloc(sizeof(*telling));
+
+	telling->topic = topic;
+	telling->tell = *tell;
+	session_reference(tell->session);
+	baton_task_init(&telling->task, topic_run_tell, NULL);
+	must(baton_submit(&topic->entry.resource, &telling->task), "tell a topic");
+}
+
+int topic_init(struct baton_registry_entry *entry, void *broker)
+{
+	struct topic *topic = (struct topic *)entry;
+
+	topic->broker = broker;
+	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
+	baton_resource_init(&entry->resource, topic, "topic", &topic->broker->config,
+	                    &topic->stats);
+	topic->told = topic->broker->table.pass;
+	return 0;
+}
+
+void topic_deinit(struct baton_registry_entry *entry, void *broker)
+{
+	struct topic *topic = (struct topic *)entry;
+
+	(void)broker;
+	stats_add(&topic->broker->stats, STATS_TOPIC, &topic->stats);
+	retained_drop(topic);
+	topic_forget_audience(topic);
+}
