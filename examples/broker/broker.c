@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/atomic.h"
 #include "common/hash.h"
 #include "common/log.h"
-#include "net/loop.h"
 #include "common/must.h"
+#include "net/loop.h"
 
 static int load_tls(struct broker *broker)
 {
@@ -129,12 +130,12 @@ void broker_deinit(struct broker *broker, int status)
 
 	if (broker->pool == NULL)
 		return;
-	__atomic_store_n(&broker->ending, true, __ATOMIC_RELAXED); /* a hint */
+	store_relaxed(&broker->ending, true); /* a hint */
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_stop(&broker->loops[i]);
 	for (unsigned int i = 0; i < broker->loops_running; i++)
 		loop_join(&broker->loops[i]);
-	__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED); /* likewise */
+	store_relaxed(&broker->late, true); /* likewise */
 	logins_deinit(&broker->logins);
 	passwords_deinit(&broker->passwords);
 	clients_end(&broker->clients);

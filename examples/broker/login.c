@@ -10,12 +10,14 @@
 
 #include <baton/pool.h>
 
-#include "net/address.h"
 #include "broker.h"
-#include "net/connection.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "common/log.h"
-#include "net/loop.h"
 #include "common/must.h"
+#include "net/address.h"
+#include "net/connection.h"
+#include "net/loop.h"
 
 #define LOGIN_NICE 10
 #define LOGIN_USER_LOGGED 128 /* bytes of a user's name in the log */
@@ -80,8 +82,7 @@ static int login_refuse(struct connection *connection, enum login_code code, con
 
 static void login_next(struct login *login, struct baton_resource *resource, baton_task_fn run)
 {
-	baton_task_init(&login->step, run, NULL);
-	must(baton_submit(resource, &login->step), "login");
+	hop(resource, &login->step, run, "login");
 }
 
 static int login_run_end(struct baton_task *task)
@@ -174,7 +175,7 @@ static void login_check(struct baton_plain_job *job)
 
 	/* The thread's: this is long work, and I/O comes first. No matter if that is refused. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOGIN_NICE);
-	if (__atomic_load_n(&broker->ending, __ATOMIC_RELAXED)) /* a hint */
+	if (load_relaxed(&broker->ending)) /* a hint */
 		login->verdict = LOGIN_UNCHECKED;
 	else
 		login->verdict = passwords_check(&broker->passwords, login->user, login->password)
@@ -209,8 +210,7 @@ static int login_run_leave(struct baton_task *task)
 
 void login_leave(struct login *login)
 {
-	baton_task_init(&login->leave, login_run_leave, NULL);
-	must(baton_submit(&login->logins->resource, &login->leave), "leave");
+	hop(&login->logins->resource, &login->leave, login_run_leave, "leave");
 }
 
 /* ---- The connection's ---- */

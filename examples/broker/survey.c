@@ -9,9 +9,10 @@
 #include <baton/resource.h>
 
 #include "broker.h"
+#include "common/hop.h"
+#include "common/must.h"
 #include "net/connection.h"
 #include "net/loop.h"
-#include "common/must.h"
 #include "session/session.h"
 #include "topic/topic.h"
 
@@ -108,8 +109,7 @@ void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done
 
 		part->survey = survey;
 		part->loop = &broker->loops[i];
-		baton_task_init(&part->task, survey_run_part, NULL);
-		must(baton_submit(&part->loop->resource, &part->task), "survey");
+		hop(&part->loop->resource, &part->task, survey_run_part, "survey");
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <baton/pool.h>
 #include <baton/resource.h>
 
+#include "common/atomic.h"
 #include "common/printable.h"
 
 #define LOG_LINE_SIZE 512
@@ -67,13 +68,13 @@ int log_level_set(const char *option)
 	}
 	if (level < 0)
 		return -EINVAL;
-	__atomic_store_n(&log_state.level, level, __ATOMIC_RELAXED); /* orders nothing */
+	store_relaxed(&log_state.level, level); /* orders nothing */
 	return 0;
 }
 
 bool log_wants(enum log_level level)
 {
-	return (int)level <= __atomic_load_n(&log_state.level, __ATOMIC_RELAXED);
+	return (int)level <= load_relaxed(&log_state.level);
 }
 
 static void log_write(const char *text, size_t size)
@@ -116,7 +117,7 @@ static size_t line_end(char *text, size_t size, size_t used)
 static int log_run(struct baton_task *task)
 {
 	struct line *line = baton_container_of(task, struct line, task);
-	const size_t lost = __atomic_exchange_n(&log_state.lost, 0, __ATOMIC_RELAXED);
+	const size_t lost = swap_relaxed(&log_state.lost, 0);
 	char text[LOG_LINE_SIZE];
 	size_t used;
 
@@ -134,7 +135,7 @@ static int log_run(struct baton_task *task)
 /* The bound has dropped it. Any thread. */
 static void log_lose(struct baton_task *task)
 {
-	__atomic_add_fetch(&log_state.lost, 1, __ATOMIC_RELAXED); /* a count; orders nothing */
+	add_relaxed(&log_state.lost, 1); /* a count; orders nothing */
 	free(baton_container_of(task, struct line, task));
 }
 
@@ -156,9 +157,9 @@ static bool log_too_many(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (__atomic_exchange_n(&log_state.second, now.tv_sec, __ATOMIC_RELAXED) != now.tv_sec)
-		__atomic_store_n(&log_state.warnings, 0, __ATOMIC_RELAXED);
-	return __atomic_add_fetch(&log_state.warnings, 1, __ATOMIC_RELAXED) > LOG_WARNINGS_MAX;
+	if (swap_relaxed(&log_state.second, now.tv_sec) != now.tv_sec)
+		store_relaxed(&log_state.warnings, 0);
+	return add_relaxed(&log_state.warnings, 1) >= LOG_WARNINGS_MAX;
 }
 
 void log_line(enum log_level level, struct slice client, const char *format, ...)
@@ -172,7 +173,7 @@ void log_line(enum log_level level, struct slice client, const char *format, ...
 		return;
 	line = level != LOG_LEVEL_WARNING || !log_too_many() ? malloc(sizeof(*line)) : NULL;
 	if (line == NULL) {
-		__atomic_add_fetch(&log_state.lost, 1, __ATOMIC_RELAXED);
+		add_relaxed(&log_state.lost, 1);
 		return;
 	}
 	used = line_begin(line->text, sizeof(line->text), level);

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/atomic.h"
+
 static const char *const kind_names[STATS_KINDS] = {
 	[STATS_TOPIC] = "topics",
 	[STATS_SESSION] = "sessions",
@@ -16,7 +18,7 @@ static const char *const kind_names[STATS_KINDS] = {
 
 static void stats_sum(uint64_t *sum, uint64_t more)
 {
-	__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
+	add_relaxed(sum, more);
 }
 
 const char *stats_kind_name(int kind)
@@ -26,7 +28,7 @@ const char *stats_kind_name(int kind)
 
 uint64_t stats_read(const uint64_t *counter)
 {
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+	return load_relaxed(counter);
 }
 
 void stats_count(uint64_t *counter)
@@ -42,7 +44,7 @@ void stats_uncount(uint64_t *counter)
 void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more)
 {
 	struct baton_resource_stats *sum = &stats->kinds[kind];
-	uint64_t backlog = __atomic_load_n(&sum->backlog_max, __ATOMIC_RELAXED);
+	uint64_t backlog = load_relaxed(&sum->backlog_max);
 
 	stats_sum(&stats->resources[kind], 1);
 	stats_sum(&sum->submitted, more->submitted);
@@ -53,8 +55,7 @@ void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_res
 	stats_sum(&sum->helped, more->helped);
 	stats_sum(&sum->refused, more->refused);
 	while (more->backlog_max > backlog) /* ends: each failure has raised `backlog` */
-		if (__atomic_compare_exchange_n(&sum->backlog_max, &backlog, more->backlog_max, 0,
-		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (cas_relaxed(&sum->backlog_max, &backlog, more->backlog_max))
 			break;
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "broker.h"
+#include "common/atomic.h"
 #include "common/must.h"
 #include "system.h"
 
@@ -44,7 +45,7 @@ static int trim_run(struct baton_timer *timer)
 		return 0;
 	}
 	/* Before the look: a later look answers a note that comes from here on. */
-	__atomic_store_n(&trim->armed, false, __ATOMIC_SEQ_CST);
+	store_seq_cst(&trim->armed, false);
 	if (!trim_worth(trim))
 		return 0;
 	malloc_trim(0);
@@ -56,8 +57,7 @@ static int trim_run(struct baton_timer *timer)
 void trim_note(struct trim *trim)
 {
 	/* Relaxed: a thread that an old value stops here calls again with its next bytes. */
-	if (!__atomic_load_n(&trim->armed, __ATOMIC_RELAXED) &&
-	    !__atomic_exchange_n(&trim->armed, true, __ATOMIC_SEQ_CST))
+	if (!load_relaxed(&trim->armed) && !swap_seq_cst(&trim->armed, true))
 		trim_arm(trim);
 }
 

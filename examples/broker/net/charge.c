@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What is charged to a connection: its back-pressure, and its lifetime; see connection.h. */
+#include "common/atomic.h"
+#include "common/hop.h"
+#include "common/must.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "net/message.h"
-#include "common/must.h"
 
 /* Less than any message is charged with: references of sessions, logins and the like. */
 #define CONNECTION_REFERENCES_MAX 64
@@ -18,14 +20,12 @@
 void connection_charge(struct connection *connection, uint64_t cost)
 {
 	/* Relaxed: a count that keeps the connection alive; only its last release orders. */
-	uint64_t charges = __atomic_add_fetch(&connection->charges, cost, __ATOMIC_RELAXED);
+	uint64_t charges = add_relaxed(&connection->charges, cost) + cost;
 
 	/* Not twice: while it is paused `resume` may be on its way. Ends: each failure is another
 	 * thread's charge or release. */
 	while (!connection->paused && charges >= CONNECTION_CHARGES_HIGH)
-		if (__atomic_compare_exchange_n(&connection->charges, &charges,
-		                                charges | CONNECTION_PAUSED, false,
-		                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (cas_relaxed(&connection->charges, &charges, charges | CONNECTION_PAUSED)) {
 			connection->loop->stats.pauses++;
 			connection_pause(connection);
 		}
@@ -33,16 +33,16 @@ void connection_charge(struct connection *connection, uint64_t cost)
 
 void connection_worked(struct connection *connection, uint64_t work)
 {
-	__atomic_fetch_add(&connection->work, work, __ATOMIC_RELAXED); /* a hint */
+	add_relaxed(&connection->work, work); /* a hint */
 }
 
 void connection_pace(struct connection *connection)
 {
-	if (__atomic_load_n(&connection->charges, __ATOMIC_RELAXED) >= CONNECTION_CHARGES_HIGH)
+	if (load_relaxed(&connection->charges) >= CONNECTION_CHARGES_HIGH)
 		connection_charge(connection, 0);
-	if (__atomic_load_n(&connection->work, __ATOMIC_RELAXED) < CONNECTION_WORK_MAX)
+	if (load_relaxed(&connection->work) < CONNECTION_WORK_MAX)
 		return;
-	__atomic_store_n(&connection->work, 0, __ATOMIC_RELAXED);
+	store_relaxed(&connection->work, 0);
 	/* `resume` is a task of this loop: others that are ready have their turn before it. */
 	connection_charge(connection, CONNECTION_CHARGES_HIGH);
 	connection_release(connection, CONNECTION_CHARGES_HIGH);
@@ -51,7 +51,7 @@ void connection_pace(struct connection *connection)
 bool connection_quiet(const struct connection *connection)
 {
 	/* Acquire: what the releases of others had submitted before is submitted. */
-	const uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_ACQUIRE);
+	const uint64_t charges = load_acquire(&connection->charges);
 	/* A will that waits for the end is charged, and not on its way. */
 	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
 
@@ -60,30 +60,7 @@ bool connection_quiet(const struct connection *connection)
 
 void connection_charge_more(struct connection *connection, uint64_t cost)
 {
-	__atomic_fetch_add(&connection->charges, cost, __ATOMIC_RELAXED);
-}
-
-void connection_release(struct connection *connection, uint64_t cost)
-{
-	uint64_t charges = __atomic_load_n(&connection->charges, __ATOMIC_RELAXED);
-	uint64_t left;
-	bool resume;
-
-	do {
-		left = charges - cost;
-		resume = (charges & CONNECTION_PAUSED) != 0 &&
-		         (left & ~CONNECTION_PAUSED) <= CONNECTION_CHARGES_LOW;
-		if (resume)
-			left = charges & ~CONNECTION_PAUSED;
-		/* Release: our use of it; acquire: everybody's, before it ends. */
-	} while (!__atomic_compare_exchange_n(&connection->charges, &charges, left, true,
-	                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	if (resume) {
-		connection->resume_cost = cost;
-		must(baton_submit(&connection->resource, &connection->resume), "resume");
-	} else if (left == 0) {
-		must(baton_submit(&connection->loop->resource, &connection->end), "end");
-	}
+	add_relaxed(&connection->charges, cost);
 }
 
 static int connection_run_resume(struct baton_task *task)
@@ -96,8 +73,29 @@ static int connection_run_resume(struct baton_task *task)
 	return 0;
 }
 
+void connection_release(struct connection *connection, uint64_t cost)
+{
+	uint64_t charges = load_relaxed(&connection->charges);
+	uint64_t left;
+	bool resume;
+
+	do {
+		left = charges - cost;
+		resume = (charges & CONNECTION_PAUSED) != 0 &&
+		         (left & ~CONNECTION_PAUSED) <= CONNECTION_CHARGES_LOW;
+		if (resume)
+			left = charges & ~CONNECTION_PAUSED;
+		/* Release: our use of it; acquire: everybody's, before it ends. */
+	} while (!cas_acq_rel(&connection->charges, &charges, left));
+	if (resume) {
+		connection->resume_cost = cost;
+		hop(&connection->resource, &connection->resume, connection_run_resume, "resume");
+	} else if (left == 0) {
+		must(baton_submit(&connection->loop->resource, &connection->end), "end");
+	}
+}
+
 void connection_charge_init(struct connection *connection)
 {
 	connection->charges = CONNECTION_REFERENCE;
-	baton_task_init(&connection->resume, connection_run_resume, NULL);
 }

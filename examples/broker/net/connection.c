@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "net/address.h"
 #include "broker.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "common/log.h"
-#include "net/loop.h"
 #include "common/must.h"
-#include "session/session.h"
+#include "net/address.h"
+#include "net/loop.h"
 #include "net/tls.h"
+#include "session/session.h"
 #include "topic/topic.h"
 #include "will.h"
 
@@ -101,7 +103,7 @@ void connection_turn(struct connection *connection)
 		/* Its client may be the newcomer, and may have said DISCONNECT before that. */
 		input_last(connection);
 		/* Relaxed: the first reason came before the fire, and stays. */
-		connection_fail(connection, __atomic_load_n(&connection->kicked, __ATOMIC_RELAXED));
+		connection_fail(connection, load_relaxed(&connection->kicked));
 	}
 	if (!connection->closing)
 		output_flush(connection);
@@ -151,18 +153,17 @@ void connection_send(struct connection *connection, struct packet *packet)
 	if (cost > 0)
 		connection_charge_more(connection, cost);
 	packet->connection = connection;
-	baton_task_init(&packet->task, connection_run_send, NULL);
-	must(baton_submit(&connection->resource, &packet->task), "send");
+	hop(&connection->resource, &packet->task, connection_run_send, "send");
 }
 
 uint64_t connection_written(const struct connection *connection)
 {
-	return __atomic_load_n(&connection->written, __ATOMIC_ACQUIRE);
+	return load_acquire(&connection->written);
 }
 
 bool connection_full(const struct connection *connection)
 {
-	return __atomic_load_n(&connection->full, __ATOMIC_RELAXED);
+	return load_relaxed(&connection->full);
 }
 
 static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
@@ -181,8 +182,7 @@ void connection_kick(struct connection *connection, const char *why)
 	const char *first = NULL;
 
 	/* Relaxed: the trigger orders it. */
-	(void)__atomic_compare_exchange_n(&connection->kicked, &first, why, false, __ATOMIC_RELAXED,
-	                                  __ATOMIC_RELAXED);
+	(void)cas_relaxed(&connection->kicked, &first, why);
 	must(baton_trigger_fire(&connection->kick), "kick");
 }
 

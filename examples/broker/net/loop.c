@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "broker.h"
-#include "net/connection.h"
+#include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "net/connection.h"
 
 /* The descriptor only wakes the loop; the tasks run in loop_turn(). */
 static void loop_wake(uv_poll_t *poll, int status, int events)
@@ -159,8 +160,7 @@ int loop_accept(struct loop *loop, int fd, bool tls)
 	accept->loop = loop;
 	accept->fd = fd;
 	accept->tls = tls;
-	baton_task_init(&accept->task, loop_run_accept, NULL);
-	must(baton_submit(&loop->resource, &accept->task), "accept");
+	hop(&loop->resource, &accept->task, loop_run_accept, "accept");
 	return 0;
 }
 
@@ -187,8 +187,7 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
 	change->loop = loop;
 	change->tls = tls;
 	tls_reference(tls);
-	baton_task_init(&change->task, loop_run_change_tls, NULL);
-	must(baton_submit(&loop->resource, &change->task), "change the certificate");
+	hop(&loop->resource, &change->task, loop_run_change_tls, "change the certificate");
 }
 
 static void *loop_thread(void *arg)

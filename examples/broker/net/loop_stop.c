@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of an I/O thread; see loop_stop() in loop.h. */
 #include "broker.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "net/connection.h"
 #include "net/loop.h"
-#include "common/must.h"
 
 #define LOOP_FINISH_MS 10
 
@@ -19,13 +20,13 @@ static void loop_finish(uv_timer_t *timer)
 	     connection = connection->next)
 		quiet = quiet && connection_quiet(connection);
 	if (now >= loop->stop_by) /* relaxed: a hint */
-		__atomic_store_n(&broker->late, true, __ATOMIC_RELAXED);
+		store_relaxed(&broker->late, true);
 	if (quiet && !loop->quiet) {
 		loop->quiet = true;
 		/* Release: what our clients sent has gone its way; read with acquire. */
-		__atomic_add_fetch(&broker->loops_quiet, 1, __ATOMIC_RELEASE);
+		add_release(&broker->loops_quiet, 1);
 	}
-	quiet = __atomic_load_n(&broker->loops_quiet, __ATOMIC_ACQUIRE) >= broker->loops_running;
+	quiet = load_acquire(&broker->loops_quiet) >= broker->loops_running;
 	/*
 	 * `quiet_seen`: one more turn, for what is not counted, such as what is retained.
 	 * Connections leave the list in a later turn.
@@ -68,6 +69,5 @@ static int loop_run_stop(struct baton_task *task)
 
 void loop_stop(struct loop *loop)
 {
-	baton_task_init(&loop->stop, loop_run_stop, NULL);
-	must(baton_submit(&loop->resource, &loop->stop), "stop");
+	hop(&loop->resource, &loop->stop, loop_run_stop, "stop");
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/atomic.h"
 #include "net/connection.h"
 #include "session/session.h"
 
@@ -38,7 +39,7 @@ struct message *message_create(struct connection *publisher, const struct codec_
 void message_take(struct message *message, uint64_t counts)
 {
 	/* Relaxed: whoever takes more has some already. */
-	__atomic_fetch_add(&message->counts, counts, __ATOMIC_RELAXED);
+	add_relaxed(&message->counts, counts);
 }
 
 void message_release(struct message *message, uint64_t counts)
@@ -47,7 +48,7 @@ void message_release(struct message *message, uint64_t counts)
 	struct connection *publisher = message->publisher;
 	const size_t cost = message->cost;
 	/* Release: our use of it; acquire: everybody's, before we free it. */
-	const uint64_t left = __atomic_sub_fetch(&message->counts, counts, __ATOMIC_ACQ_REL);
+	const uint64_t left = sub_acq_rel(&message->counts, counts) - counts;
 
 	if (left % MESSAGE_HOP == 0)
 		free(message);

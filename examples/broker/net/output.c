@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/atomic.h"
 #include "net/connection.h"
 #include "net/loop.h"
-#include "session/session.h"
 #include "net/tls.h"
+#include "session/session.h"
 
 #define OUTPUT_VECTOR 512
 #define OUTPUT_WAIT 4 /* of these in one uv_write, see output_wait() */
@@ -46,7 +47,7 @@ static void output_offered(struct connection *connection)
 
 static void output_set_full(struct connection *connection, bool full)
 {
-	__atomic_store_n(&connection->full, full, __ATOMIC_RELAXED); /* see connection_full() */
+	store_relaxed(&connection->full, full); /* see connection_full() */
 }
 
 /* Takes the first packet out of the list. */
@@ -109,7 +110,7 @@ static unsigned int vector_fill(const struct connection *connection, uv_buf_t *v
 /* Release: only the session's account needs it, which tolerates any delay. */
 static void output_account(struct connection *connection, uint64_t written)
 {
-	__atomic_store_n(&connection->written, written, __ATOMIC_RELEASE);
+	store_release(&connection->written, written);
 }
 
 /* So many bytes are written. */

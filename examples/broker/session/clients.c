@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "net/connection.h"
 #include "common/hash.h"
-#include "session/join.h"
+#include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "net/connection.h"
+#include "session/join.h"
 #include "session/session.h"
 
 #define CLIENTS_SIZE_FIRST 64
@@ -116,8 +117,7 @@ static int clients_run_join(struct baton_task *task)
 
 void clients_join(struct clients *clients, struct join *join)
 {
-	baton_task_init(&join->task, clients_run_join, NULL);
-	must(baton_submit(&clients->resource, &join->task), "client id");
+	hop(&clients->resource, &join->task, clients_run_join, "client id");
 }
 
 static int clients_run_forget(struct baton_task *task)
@@ -133,8 +133,7 @@ static int clients_run_forget(struct baton_task *task)
 void clients_forget(struct clients *clients, struct session *session)
 {
 	session_reference(session);
-	baton_task_init(&session->forget, clients_run_forget, NULL);
-	must(baton_submit(&clients->resource, &session->forget), "forget");
+	hop(&clients->resource, &session->forget, clients_run_forget, "forget");
 }
 
 struct expiry {
@@ -167,8 +166,7 @@ bool clients_expire(struct clients *clients, struct session *session, uint64_t n
 	expiry->session = session;
 	expiry->number = number;
 	session_reference(session);
-	baton_task_init(&expiry->task, clients_run_expire, NULL);
-	must(baton_submit(&clients->resource, &expiry->task), "expire");
+	hop(&clients->resource, &expiry->task, clients_run_expire, "expire");
 	return true;
 }
 

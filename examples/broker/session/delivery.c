@@ -27,9 +27,10 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "net/connection.h"
+#include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "net/connection.h"
 #include "session/session.h"
 
 /* The log is told of the first one since the client has come. */
@@ -193,8 +194,7 @@ static int session_run_deliver(struct baton_task *task)
 void session_deliver(struct session *session, struct packet *packet)
 {
 	packet->session = session;
-	baton_task_init(&packet->task, session_run_deliver, NULL);
-	must(baton_submit(&session->resource, &packet->task), "deliver");
+	hop(&session->resource, &packet->task, session_run_deliver, "deliver");
 }
 
 static int session_run_acknowledge(struct baton_task *task)
@@ -222,8 +222,7 @@ static int session_run_acknowledge(struct baton_task *task)
 void session_acknowledge(struct session *session, struct session_acks *acks)
 {
 	acks->session = session;
-	baton_task_init(&acks->task, session_run_acknowledge, NULL);
-	must(baton_submit(&session->resource, &acks->task), "acknowledge");
+	hop(&session->resource, &acks->task, session_run_acknowledge, "acknowledge");
 }
 
 static int session_run_drained(struct baton_task *task)
@@ -239,8 +238,7 @@ static int session_run_drained(struct baton_task *task)
 
 void session_drained(struct packet *marker)
 {
-	baton_task_init(&marker->task, session_run_drained, NULL);
-	must(baton_submit(&marker->session->resource, &marker->task), "drained");
+	hop(&marker->session->resource, &marker->task, session_run_drained, "drained");
 }
 
 /* What is to be said again, before the rest of the queue. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "broker.h"
+#include "common/hop.h"
 #include "mqtt/codec.h"
 #include "net/connection.h"
 #include "net/loop.h"
-#include "common/must.h"
 #include "session/session.h"
 
 int join_start(struct connection *connection, const struct codec_connect *connect)
@@ -64,8 +64,7 @@ static int join_run_end(struct baton_task *task)
 
 void join_end(struct join *join)
 {
-	baton_task_init(&join->task, join_run_end, NULL);
-	must(baton_submit(&join->connection->resource, &join->task), "joined");
+	hop(&join->connection->resource, &join->task, join_run_end, "joined");
 }
 
 void join_refuse(struct join *join)
@@ -100,6 +99,5 @@ void join_deny(struct join *join, uint8_t return_code, const char *why)
 	join->return_code = return_code;
 	join->why = why;
 	session_release(join->session);
-	baton_task_init(&join->task, join_run_deny, NULL);
-	must(baton_submit(&join->connection->resource, &join->task), "deny");
+	hop(&join->connection->resource, &join->task, join_run_deny, "deny");
 }

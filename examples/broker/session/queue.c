@@ -3,6 +3,7 @@
 #include "session/queue.h"
 
 #include "broker.h"
+#include "common/atomic.h"
 #include "net/message.h"
 
 void queue_init(struct queue *queue)
@@ -18,9 +19,9 @@ static bool queue_reserve(struct queue *queue, struct broker *broker, size_t byt
 	if (bytes <= queue->reserved)
 		return true;
 	more = (bytes - queue->reserved + QUEUE_STEP - 1) / QUEUE_STEP * QUEUE_STEP;
-	if (__atomic_add_fetch(&broker->stats.queued_bytes, more, __ATOMIC_RELAXED) >
+	if (add_relaxed(&broker->stats.queued_bytes, more) + more >
 	    broker->options.queued_total_max) {
-		__atomic_sub_fetch(&broker->stats.queued_bytes, more, __ATOMIC_RELAXED);
+		sub_relaxed(&broker->stats.queued_bytes, more);
 		return false;
 	}
 	queue->reserved += more;
@@ -37,7 +38,7 @@ static void queue_unreserve(struct queue *queue, struct broker *broker)
 	if (less == 0)
 		return;
 	queue->reserved -= less;
-	__atomic_sub_fetch(&broker->stats.queued_bytes, less, __ATOMIC_RELAXED);
+	sub_relaxed(&broker->stats.queued_bytes, less);
 }
 
 bool queue_add(struct queue *queue, struct broker *broker, struct packet *packet)

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "broker.h"
+#include "common/atomic.h"
+#include "common/hop.h"
+#include "common/must.h"
 #include "net/connection.h"
 #include "session/join.h"
-#include "common/must.h"
 #include "topic/request.h"
 
 /* Nobody will join it again. */
@@ -97,8 +99,7 @@ void session_join(struct session *session, struct join *join)
 {
 	session_reference(session);
 	join->at = session;
-	baton_task_init(&join->task, session_run_join, NULL);
-	must(baton_submit(&session->resource, &join->task), "join");
+	hop(&session->resource, &join->task, session_run_join, "join");
 }
 
 static int session_run_leave(struct baton_task *task)
@@ -125,8 +126,7 @@ static int session_run_leave(struct baton_task *task)
 void session_leave(struct session *session, uint64_t attempted)
 {
 	session->attempted = attempted;
-	baton_task_init(&session->leave, session_run_leave, NULL);
-	must(baton_submit(&session->resource, &session->leave), "leave");
+	hop(&session->resource, &session->leave, session_run_leave, "leave");
 }
 
 static int session_run_end(struct baton_task *task)
@@ -141,8 +141,7 @@ static int session_run_end(struct baton_task *task)
 void session_end(struct session *session)
 {
 	session_reference(session);
-	baton_task_init(&session->end, session_run_end, NULL);
-	must(baton_submit(&session->resource, &session->end), "end");
+	hop(&session->resource, &session->end, session_run_end, "end");
 }
 
 static int session_finalise(struct baton_task *task)
@@ -186,13 +185,13 @@ struct session *session_create(struct broker *broker, struct slice client_id, bo
 void session_reference(struct session *session)
 {
 	/* Relaxed: whoever takes another reference holds one. */
-	__atomic_fetch_add(&session->references, 1, __ATOMIC_RELAXED);
+	add_relaxed(&session->references, 1);
 }
 
 void session_release(struct session *session)
 {
 	/* Release: our submits; acquire: everybody's, so that they all come before the close. */
-	if (__atomic_sub_fetch(&session->references, 1, __ATOMIC_ACQ_REL) == 0)
+	if (sub_acq_rel(&session->references, 1) == 1)
 		must(baton_resource_close_then(&session->resource, &session->finaliser),
 		     "close session");
 }

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "broker.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "common/must.h"
-#include "topic/request.h"
 #include "session/session.h"
+#include "topic/request.h"
 
 /*
  * The session's subscription at this node; NULL: none. Looks no further than the shorter of the two
@@ -47,7 +49,7 @@ static void matcher_link(struct subscription *subscription, struct session *sess
 	if (subscription->node_next != NULL)
 		subscription->node_next->node_link = &subscription->node_next;
 	/* Release: the subscription, for matcher_add_node(). */
-	__atomic_store_n(&node->subscriptions, subscription, __ATOMIC_RELEASE);
+	store_release(&node->subscriptions, subscription);
 }
 
 /* `node_next` and what it leads to stay as they are, for who is reading there. */
@@ -58,7 +60,7 @@ static void matcher_unlink(struct subscription *subscription)
 	if (next != NULL)
 		next->node_link = subscription->node_link;
 	/* Release: the next one, for who has read this list only from here on. */
-	__atomic_store_n(subscription->node_link, next, __ATOMIC_RELEASE);
+	store_release(subscription->node_link, next);
 	if (subscription->session_next != NULL)
 		subscription->session_next->session_link = subscription->session_link;
 	*subscription->session_link = subscription->session_next;
@@ -107,7 +109,7 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
 	else
 		/* Relaxed: nothing hangs on it but itself. */
-		__atomic_store_n(&filter->subscription->qos, filter->qos, __ATOMIC_RELAXED);
+		store_relaxed(&filter->subscription->qos, filter->qos);
 	if (filter->subscription == NULL)
 		request_refuse(request, at);
 }
@@ -150,21 +152,20 @@ static int matcher_run_apply(struct baton_task *task)
 		matcher_remove(matcher, request->session->subscriptions, request);
 	/* Release: what was taken out, for matcher_generation(). */
 	if (request->removed != NULL)
-		__atomic_store_n(&matcher->generation, matcher->generation + 1, __ATOMIC_RELEASE);
+		store_release(&matcher->generation, matcher->generation + 1);
 	table_apply(&request->broker->table, request);
 	return 0;
 }
 
 void matcher_apply(struct matcher *matcher, struct request *request)
 {
-	baton_task_init(&request->task, matcher_run_apply, NULL);
-	must(baton_submit(&matcher->resource, &request->task), "apply a request");
+	hop(&matcher->resource, &request->task, matcher_run_apply, "apply a request");
 }
 
 uint64_t matcher_generation(const struct matcher *matcher)
 {
 	/* Acquire: a reader of this generation does not find what was taken out before it. */
-	return __atomic_load_n(&matcher->generation, __ATOMIC_ACQUIRE);
+	return load_acquire(&matcher->generation);
 }
 
 /* A look at the tree for a topic. */
@@ -184,16 +185,15 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 	if (node == NULL)
 		return;
 	/* Acquire: each subscription. Ends: none comes into the list behind its front. */
-	for (subscription = __atomic_load_n(&node->subscriptions, __ATOMIC_ACQUIRE);
-	     subscription != NULL;
-	     subscription = __atomic_load_n(&subscription->node_next, __ATOMIC_ACQUIRE)) {
+	for (subscription = load_acquire(&node->subscriptions); subscription != NULL;
+	     subscription = load_acquire(&subscription->node_next)) {
 		/* Relaxed: the topic has been told of those that count, behind their store. */
-		const uint64_t pass = __atomic_load_n(&subscription->pass, __ATOMIC_RELAXED);
+		const uint64_t pass = load_relaxed(&subscription->pass);
 
 		look->work++;
 		if (pass != 0 && pass <= look->told &&
 		    !audience_add(look->audience, subscription->session,
-		                  __atomic_load_n(&subscription->qos, __ATOMIC_RELAXED)))
+		                  load_relaxed(&subscription->qos)))
 			look->failed = true;
 	}
 }

@@ -7,6 +7,7 @@
 #include <baton/resource.h>
 
 #include "broker.h"
+#include "common/atomic.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "session/session.h"
@@ -27,14 +28,14 @@ static size_t retained_memory(const struct topic *topic, const struct message *m
 /* Relaxed, here and below: sums, which order nothing. */
 static void retained_count(struct broker *broker, size_t messages, size_t bytes)
 {
-	__atomic_add_fetch(&broker->stats.retained, messages, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&broker->stats.retained_bytes, bytes, __ATOMIC_RELAXED);
+	add_relaxed(&broker->stats.retained, messages);
+	add_relaxed(&broker->stats.retained_bytes, bytes);
 }
 
 static void retained_uncount(struct broker *broker, size_t messages, size_t bytes)
 {
-	__atomic_sub_fetch(&broker->stats.retained, messages, __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&broker->stats.retained_bytes, bytes, __ATOMIC_RELAXED);
+	sub_relaxed(&broker->stats.retained, messages);
+	sub_relaxed(&broker->stats.retained_bytes, bytes);
 }
 
 /*
@@ -61,8 +62,7 @@ static bool retained_reserve(struct topic *topic, size_t bytes)
 /* The log is told of the 1st, 2nd, 4th, 8th ... */
 static void retained_refuse(struct broker *broker)
 {
-	const uint64_t refused =
-		__atomic_add_fetch(&broker->stats.retained_refused, 1, __ATOMIC_RELAXED);
+	const uint64_t refused = add_relaxed(&broker->stats.retained_refused, 1) + 1;
 
 	if ((refused & (refused - 1)) == 0)
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY,

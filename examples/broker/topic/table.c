@@ -7,10 +7,12 @@
 #include <sys/random.h>
 
 #include "broker.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "common/must.h"
+#include "session/session.h"
 #include "topic/request.h"
 #include "topic/retained.h"
-#include "session/session.h"
 #include "topic/topic.h"
 
 /* So many topics are looked at for requests before something else has its turn, a new topic say. */
@@ -61,12 +63,12 @@ static size_t table_tell(struct table *table, const struct request *request, siz
 	struct table_pass pass = {filter->name, {request->session, 0, request->ask, filter->qos}};
 	struct baton_registry_entry *entry;
 
-	if (!filter->accepted || __atomic_load_n(&table->broker->late, __ATOMIC_RELAXED))
+	if (!filter->accepted || load_relaxed(&table->broker->late))
 		return 0; /* relaxed: a hint */
 	pass.tell.pass = ++table->pass;
 	/* Relaxed: only this baton changes it, and topics are told behind it. */
 	if (subscription->pass == 0)
-		__atomic_store_n(&subscription->pass, table->pass, __ATOMIC_RELAXED);
+		store_relaxed(&subscription->pass, table->pass);
 	if (names_wildcard(filter->name)) {
 		must(baton_registry_walk(table->topics, table_tell_one, &pass), "tell the topics");
 		return baton_registry_count(table->topics);
@@ -139,9 +141,8 @@ static int table_run_requests(struct baton_task *task)
 		if (looks >= TABLE_LOOKS_MAX) {
 			table_put_off(table);
 			request = table->requests;
-			baton_task_init(&request->task, table_run_requests, NULL);
-			must(baton_submit(baton_registry_resource(table->topics), &request->task),
-			     "go on with requests");
+			hop(baton_registry_resource(table->topics), &request->task,
+			    table_run_requests, "go on with requests");
 			return 0;
 		}
 		if (table_step(table, request, &looks))
@@ -167,9 +168,8 @@ static int table_run_apply(struct baton_task *task)
 
 void table_apply(struct table *table, struct request *request)
 {
-	baton_task_init(&request->task, table_run_apply, NULL);
-	must(baton_submit(baton_registry_resource(table->topics), &request->task),
-	     "apply a request");
+	hop(baton_registry_resource(table->topics), &request->task, table_run_apply,
+	    "apply a request");
 }
 
 int table_init(struct table *table, struct broker *broker)

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "net/connection.h"
+#include "common/atomic.h"
+#include "common/hop.h"
 #include "common/must.h"
-#include "topic/retained.h"
+#include "net/connection.h"
 #include "session/session.h"
+#include "topic/retained.h"
 
 static void topic_forget_audience(struct topic *topic)
 {
@@ -17,8 +19,7 @@ static void topic_forget_audience(struct topic *topic)
 	audience_clear(&topic->audience);
 	topic->asked = false;
 	if (topic->audience_memory > 0) /* relaxed: a sum, which orders nothing */
-		__atomic_sub_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
-		                   __ATOMIC_RELAXED);
+		sub_relaxed(&topic->broker->stats.audience_bytes, topic->audience_memory);
 	topic->audience_memory = 0;
 }
 
@@ -42,8 +43,7 @@ static int topic_ask(struct topic *topic, struct connection *publisher)
 	topic->asked = status == 0;
 	topic->generation = generation;
 	topic->audience_memory = audience_memory(&topic->audience);
-	__atomic_add_fetch(&topic->broker->stats.audience_bytes, topic->audience_memory,
-	                   __ATOMIC_RELAXED);
+	add_relaxed(&topic->broker->stats.audience_bytes, topic->audience_memory);
 	return status;
 }
 
@@ -115,8 +115,7 @@ static int topic_run_publish(struct baton_task *task)
 void topic_publish(struct topic *topic, struct message *message)
 {
 	message->topic = topic;
-	baton_task_init(&message->task, topic_run_publish, NULL);
-	must(baton_submit(&topic->entry.resource, &message->task), "publish");
+	hop(&topic->entry.resource, &message->task, topic_run_publish, "publish");
 }
 
 static int topic_run_unuse(struct baton_task *task)
@@ -132,8 +131,7 @@ static int topic_run_unuse(struct baton_task *task)
 
 void topic_unuse(struct topic_use *use)
 {
-	baton_task_init(&use->task, topic_run_unuse, NULL);
-	must(baton_submit(&use->topic->entry.resource, &use->task), "give back a topic");
+	hop(&use->topic->entry.resource, &use->task, topic_run_unuse, "give back a topic");
 }
 
 struct telling {
@@ -162,8 +160,7 @@ void topic_tell(struct topic *topic, const struct topic_tell *tell)
 	telling->topic = topic;
 	telling->tell = *tell;
 	session_reference(tell->session);
-	baton_task_init(&telling->task, topic_run_tell, NULL);
-	must(baton_submit(&topic->entry.resource, &telling->task), "tell a topic");
+	hop(&topic->entry.resource, &telling->task, topic_run_tell, "tell a topic");
 }
 
 int topic_init(struct baton_registry_entry *entry, void *broker)

@@ -8,6 +8,7 @@
 
 #include <baton/resource.h>
 
+#include "common/atomic.h"
 #include "common/hash.h"
 #include "common/must.h"
 
@@ -64,8 +65,8 @@ static bool tree_same(const void *first, const void *second)
 	const struct tree_node *node = first, *key = second;
 
 	/* Acquire: the node, which tree_add() has published by the same word. */
-	return __atomic_load_n(&node->hash, __ATOMIC_ACQUIRE) == key->hash &&
-	       node->parent == key->parent && names_equal(node->level, key->level);
+	return load_acquire(&node->hash) == key->hash && node->parent == key->parent &&
+	       names_equal(node->level, key->level);
 }
 
 static uint64_t tree_key_hash(const struct tree_node *parent, struct slice level)
@@ -92,17 +93,17 @@ const struct tree_below *tree_below(const struct tree *tree, const struct tree_n
 
 struct tree_node *tree_one(const struct tree_below *below)
 {
-	return __atomic_load_n(&below->one, __ATOMIC_ACQUIRE); /* the node, see tree_hang() */
+	return load_acquire(&below->one); /* the node, see tree_hang() */
 }
 
 struct tree_node *tree_rest(const struct tree_below *below)
 {
-	return __atomic_load_n(&below->rest, __ATOMIC_ACQUIRE); /* likewise */
+	return load_acquire(&below->rest); /* likewise */
 }
 
 bool tree_others(const struct tree_below *below)
 {
-	return __atomic_load_n(&below->others, __ATOMIC_RELAXED) > 0; /* they are in the set */
+	return load_relaxed(&below->others) > 0; /* they are in the set */
 }
 
 /* ---- Changes ---- */
@@ -118,12 +119,11 @@ static void tree_hang(struct tree_below *below, struct slice level, struct tree_
 {
 	/* Release: the node, for tree_one() and tree_rest(). */
 	if (names_equal(level, (struct slice){"+", 1}))
-		__atomic_store_n(&below->one, child, __ATOMIC_RELEASE);
+		store_release(&below->one, child);
 	else if (names_equal(level, (struct slice){"#", 1}))
-		__atomic_store_n(&below->rest, child, __ATOMIC_RELEASE);
+		store_release(&below->rest, child);
 	else
-		__atomic_store_n(&below->others, below->others + (child != NULL ? 1 : (size_t)-1),
-		                 __ATOMIC_RELAXED);
+		store_relaxed(&below->others, below->others + (child != NULL ? 1 : (size_t)-1));
 }
 
 static bool tree_childless(const struct tree_node *node)
@@ -141,7 +141,7 @@ static struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, s
 	node->parent = parent;
 	node->above = parent;
 	/* Release: the node, for tree_same(). */
-	__atomic_store_n(&node->hash, hash, __ATOMIC_RELEASE);
+	store_release(&node->hash, hash);
 	/* Before the node is in the set, also where that is not x86. */
 	ck_pr_fence_store();
 	tree_changing = tree;
