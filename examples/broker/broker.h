@@ -21,46 +21,31 @@
 #ifndef BROKER_BROKER_H
 #define BROKER_BROKER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <baton/task.h>
 
-#include <baton/pool.h>
-#include <baton/resource.h>
-#include <baton/timer.h>
-
-#include "session/clients.h"
+#include "common/env.h"
 #include "login.h"
-#include "topic/matcher.h"
-#include "common/options.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "net/net.h"
 #include "passwords.h"
-#include "common/stats.h"
+#include "session/clients.h"
 #include "topic/table.h"
-#include "common/trim.h"
-
-struct loop;
-
-#define BROKER_SLOW_WORKERS 2
 
 struct broker {
-	struct broker_options options;
-	struct baton_pool *pool;
-	struct baton_pool *slow_pool; /* for what may take its time: passwords, the log, trim */
-	struct baton_timers *timers;  /* of the sessions, and trim's */
-	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
-	struct matcher matcher;
+	struct env env;
+	struct net net;
 	struct table table;
 	struct clients clients;
-	struct stats stats;
 	struct passwords passwords;
 	struct logins logins;
-	struct trim trim;
-	bool ending; /* atomic: hurry */
-	bool late;   /* atomic: the connections have gone, or have been told to; see table.c */
-	struct loop *loops;
-	unsigned int loops_running;
-	unsigned int loops_quiet; /* atomic, see loop_stop() */
 };
+
+/* The broker that the connection belongs to. */
+static inline struct broker *broker_of(const struct connection *connection)
+{
+	return baton_container_of(connection->loop->net, struct broker, net);
+}
 
 /* Reads the files that the options name. Errors are logged; what could not be read stays. */
 int broker_load(struct broker *broker);

@@ -44,22 +44,11 @@ struct login {
 	struct connection *connection; /* charged, until the verdict */
 	enum login_verdict verdict;
 	uint64_t address;
-	size_t packet_size; /* the CONNECT's */
 	struct slice user;
 	const char *password;
 	size_t size;
 	char text[];
 };
-
-size_t login_memory(const struct login *login)
-{
-	return login != NULL ? sizeof(*login) + login->size : 0;
-}
-
-bool login_has_more(const struct login *login, size_t kept)
-{
-	return kept > login->packet_size;
-}
 
 static int login_admit(struct connection *connection)
 {
@@ -127,6 +116,7 @@ static int login_run_told(struct baton_task *task)
 	struct connection *connection = login->connection;
 
 	connection->login = NULL;
+	connection->stranger.login = 0;
 	if (!connection->closing)
 		login_tell(connection, login);
 	/* Behind its `leave`, which this thread has submitted before, if at all. */
@@ -147,12 +137,12 @@ static void login_check(struct baton_plain_job *job);
 
 static void logins_go_on(struct logins *logins)
 {
-	while (logins->checking < BROKER_SLOW_WORKERS && logins->turns.count > 0) {
+	while (logins->checking < ENV_SLOW_WORKERS && logins->turns.count > 0) {
 		struct login *login = (struct login *)turns_take(&logins->turns);
 
 		logins->checking++;
 		baton_plain_job_init(&login->job, login_check, NULL);
-		must(baton_pool_submit(logins->broker->slow_pool, &login->job), "check");
+		must(baton_pool_submit(logins->env->slow_pool, &login->job), "check");
 	}
 }
 
@@ -171,17 +161,17 @@ static int login_run_checked(struct baton_task *task)
 static void login_check(struct baton_plain_job *job)
 {
 	struct login *login = baton_container_of(job, struct login, job);
-	struct broker *broker = login->logins->broker;
+	struct logins *logins = login->logins;
 
 	/* The thread's: this is long work, and I/O comes first. No matter if that is refused. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOGIN_NICE);
-	if (load_relaxed(&broker->ending)) /* a hint */
+	if (load_relaxed(&logins->env->ending)) /* a hint */
 		login->verdict = LOGIN_UNCHECKED;
 	else
-		login->verdict = passwords_check(&broker->passwords, login->user, login->password)
+		login->verdict = passwords_check(logins->passwords, login->user, login->password)
 		                         ? LOGIN_GOOD
 		                         : LOGIN_BAD;
-	login_next(login, &login->logins->resource, login_run_checked);
+	login_next(login, &logins->resource, login_run_checked);
 }
 
 static int login_run_enter(struct baton_task *task)
@@ -215,8 +205,7 @@ void login_leave(struct login *login)
 
 /* ---- The connection's ---- */
 
-static int login_start(struct connection *connection, const struct codec_frame *frame,
-                       struct slice user, struct slice password)
+static int login_start(struct connection *connection, struct slice user, struct slice password)
 {
 	const size_t size = user.size + password.size + 1;
 	struct login *login = malloc(sizeof(*login) + size);
@@ -224,10 +213,9 @@ static int login_start(struct connection *connection, const struct codec_frame *
 	if (login == NULL)
 		return -ENOMEM;
 	*login = (struct login){
-		.logins = &connection->loop->broker->logins,
+		.logins = &broker_of(connection)->logins,
 		.connection = connection,
 		.address = connection_network(connection),
-		.packet_size = frame->size,
 		.user = {login->text, user.size},
 		.password = login->text + user.size,
 		.size = size,
@@ -237,13 +225,14 @@ static int login_start(struct connection *connection, const struct codec_frame *
 	login->text[user.size + password.size] = '\0';
 	connection_charge(connection, CONNECTION_REFERENCE);
 	connection->login = login;
+	connection->stranger.login = sizeof(*login) + size;
 	login_next(login, &login->logins->resource, login_run_enter);
 	return 0;
 }
 
 int login_begin(struct connection *connection, const struct codec_frame *frame)
 {
-	const struct broker_options *options = &connection->loop->broker->options;
+	const struct broker_options *options = &connection->loop->env->options;
 	struct codec_connect connect;
 
 	if (options->password_file == NULL || codec_connect(frame, &connect) != 0)
@@ -255,14 +244,15 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	if (connect.password.bytes == NULL ||
 	    memchr(connect.password.bytes, '\0', connect.password.size) != NULL)
 		return login_refuse(connection, LOGIN_BAD_PASSWORD, "no password");
-	return login_start(connection, frame, connect.user_name, connect.password);
+	return login_start(connection, connect.user_name, connect.password);
 }
 
-int logins_init(struct logins *logins, struct broker *broker)
+int logins_init(struct logins *logins, struct env *env, struct passwords *passwords)
 {
-	baton_resource_init(&logins->resource, logins, "logins", &broker->config, NULL);
-	logins->broker = broker;
-	return turns_init(&logins->turns, broker->options.logins_max);
+	baton_resource_init(&logins->resource, logins, "logins", &env->config, NULL);
+	logins->env = env;
+	logins->passwords = passwords;
+	return turns_init(&logins->turns, env->options.logins_max);
 }
 
 void logins_deinit(struct logins *logins)

@@ -24,20 +24,22 @@
 #include "mqtt/codec.h"
 #include "turns.h"
 
-struct broker;
 struct connection;
+struct env;
 struct login;
+struct passwords;
 
 struct logins {
 	struct baton_resource resource;
-	struct broker *broker;
+	struct env *env;
+	struct passwords *passwords;
 	/* Under its baton. */
 	struct turns turns;
 	unsigned int checking; /* in the pool */
 };
 
 /* -ENOMEM: nothing is left. deinit: no connection is left; the pools are. */
-int logins_init(struct logins *logins, struct broker *broker);
+int logins_init(struct logins *logins, struct env *env, struct passwords *passwords);
 void logins_deinit(struct logins *logins);
 
 /* The functions below are for the connection's loop thread. */
@@ -50,14 +52,5 @@ int login_begin(struct connection *connection, const struct codec_frame *frame);
 
 /* Its connection closes. */
 void login_leave(struct login *login);
-
-/* The memory that the login takes. NULL: none. */
-size_t login_memory(const struct login *login);
-
-/*
- * Its client says no more, and `kept` bytes have come from it. Has it said something behind its
- * CONNECT, that may have its effect without an answer?
- */
-bool login_has_more(const struct login *login, size_t kept);
 
 #endif

@@ -114,7 +114,7 @@ static int service_run(struct service *service)
 	uv_signal_start(&service->terminate, service_end, SIGTERM);
 	uv_signal_start(&service->hang_up, service_reload, SIGHUP);
 	signals_block(SIG_UNBLOCK);
-	status = listeners_start(&service->listeners, &service->uv, service->broker);
+	status = listeners_start(&service->listeners, &service->uv, &service->broker->net);
 	if (status != 0) {
 		listeners_stop(&service->listeners);
 		return status;
@@ -166,9 +166,9 @@ int main(int argc, char **argv)
 	int status;
 
 	open_streams();
-	status = options_parse(&broker.options, argc, argv);
+	status = options_parse(&broker.env.options, argc, argv);
 	if (status >= 0) {
-		options_free(&broker.options);
+		options_free(&broker.env.options);
 		return status;
 	}
 	signal(SIGPIPE, SIG_IGN);
@@ -182,6 +182,6 @@ int main(int argc, char **argv)
 	broker_deinit(&broker, status);
 	signals_block(SIG_BLOCK);
 	service_deinit(&service);
-	options_free(&broker.options);
+	options_free(&broker.env.options);
 	return status == 0 ? 0 : 1;
 }

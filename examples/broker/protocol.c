@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "net/connection.h"
 #include "common/hash.h"
-#include "session/join.h"
+#include "common/log.h"
+#include "login.h"
+#include "net/connection.h"
 #include "net/loop.h"
-#include "topic/request.h"
+#include "session/join.h"
 #include "session/session.h"
+#include "topic/request.h"
 #include "topic/topic.h"
 #include "will.h"
 
@@ -67,7 +69,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 	if (connect.will.topic.size > 0 && !names_own(connect.will.topic))
 		status = will_make(connection, &connect.will);
 	if (status == 0)
-		status = join_start(connection, &connect);
+		status = join_start(&broker_of(connection)->clients, connection, &connect);
 	return status == 0 ? 1 : status;
 }
 
@@ -80,7 +82,7 @@ static struct topic *find_topic(struct connection *connection, struct slice name
 
 	if (use != NULL && names_equal(use->topic->name, name))
 		return use->topic;
-	use = table_lookup(&connection->loop->broker->table, name);
+	use = table_lookup(&broker_of(connection)->table, name);
 	if (use == NULL)
 		return NULL;
 	if (*slot != NULL)
@@ -147,6 +149,12 @@ static int handle_pubrel(struct connection *connection, const struct codec_frame
 	return reply_ack(connection, CODEC_PUBCOMP, packet_id);
 }
 
+static void protocol_acks(struct connection *connection)
+{
+	session_acknowledge(connection->session, connection->acks);
+	connection->acks = NULL;
+}
+
 /* Acknowledgements are gathered; they go to the session when all that has come is handled. */
 static int handle_ack(struct connection *connection, const struct codec_frame *frame)
 {
@@ -165,10 +173,8 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 		connection_charge(connection, SESSION_ACKS_COST); /* the session may be behind */
 	}
 	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type};
-	if (acks->count == SESSION_ACKS_MAX) {
-		session_acknowledge(connection->session, acks);
-		connection->acks = NULL;
-	}
+	if (acks->count == SESSION_ACKS_MAX)
+		protocol_acks(connection);
 	return 1;
 }
 
@@ -181,10 +187,11 @@ static int handle_filters(struct connection *connection, const struct codec_fram
 
 	if (status != 0)
 		return status;
-	request = request_create(connection, frame, packet_id, count);
+	request =
+		request_create(&broker_of(connection)->table, connection, frame, packet_id, count);
 	if (request == NULL)
 		return -ENOMEM;
-	request_submit(connection->loop->broker, request);
+	request_submit(request);
 	return 1;
 }
 
@@ -210,7 +217,11 @@ static int handle_disconnect(struct connection *connection, const struct codec_f
 	return -ECONNRESET;
 }
 
-int protocol_handle(struct connection *connection, const struct codec_frame *frame)
+/*
+ * Handles one packet. 1: go on. Errors, after which the connection is closed: -EPROTO: it must not
+ * send that; -ECONNRESET: it said good-bye, or was refused; -ENOMEM.
+ */
+static int protocol_handle(struct connection *connection, const struct codec_frame *frame)
 {
 	if (frame->type == CODEC_CONNECT)
 		return handle_connect(connection, frame);
@@ -236,3 +247,43 @@ int protocol_handle(struct connection *connection, const struct codec_frame *fra
 		return -EPROTO; /* what only brokers send, and the reserved */
 	}
 }
+
+static int protocol_packet(struct connection *connection, const struct codec_frame *frame)
+{
+	const int status = connection->admitted ? 1 : login_begin(connection, frame);
+
+	return status > 0 ? protocol_handle(connection, frame) : status;
+}
+
+static struct slice protocol_client_id(const struct connection *connection)
+{
+	return connection->session != NULL ? connection->session->client_id : LOG_NOBODY;
+}
+
+static void protocol_closing(struct connection *connection)
+{
+	if (connection->login != NULL)
+		login_leave(connection->login);
+}
+
+static void protocol_closed(struct connection *connection)
+{
+	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
+		if (connection->topics[i] != NULL)
+			topic_unuse(connection->topics[i]);
+	if (connection->session != NULL) {
+		will_publish(connection);
+		session_leave(connection->session, connection->attempted);
+	}
+	connection->session = NULL;
+	will_forget(connection);
+}
+
+const struct net_calls protocol_calls = {
+	.packet = protocol_packet,
+	.acks = protocol_acks,
+	.drained = session_drained,
+	.client_id = protocol_client_id,
+	.closing = protocol_closing,
+	.closed = protocol_closed,
+};

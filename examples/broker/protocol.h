@@ -5,14 +5,9 @@
 #ifndef BROKER_PROTOCOL_H
 #define BROKER_PROTOCOL_H
 
-#include "mqtt/codec.h"
+#include "net/net.h"
 
-struct connection;
-
-/*
- * Handles one packet. 1: go on. Errors, after which the connection is closed: -EPROTO: it must not
- * send that; -ECONNRESET: it said good-bye, or was refused; -ENOMEM.
- */
-int protocol_handle(struct connection *connection, const struct codec_frame *frame);
+/* What the net calls for each connection. */
+extern const struct net_calls protocol_calls;
 
 #endif

@@ -94,7 +94,7 @@ static int survey_run_part(struct baton_task *task)
 
 void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done)
 {
-	const unsigned int count = broker->loops_running;
+	const unsigned int count = broker->net.loops_running;
 
 	*survey = (struct survey){.broker = broker, .done = done};
 	baton_group_init(&survey->waiting);
@@ -108,7 +108,7 @@ void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done
 		struct survey_part *part = &survey->parts[i];
 
 		part->survey = survey;
-		part->loop = &broker->loops[i];
+		part->loop = &broker->net.loops[i];
 		hop(&part->loop->resource, &part->task, survey_run_part, "survey");
 	}
 }
@@ -117,7 +117,7 @@ void survey_finish(struct survey *survey)
 {
 	struct broker *broker = survey->broker;
 
-	for (unsigned int i = 0; survey->parts != NULL && i < broker->loops_running; i++) {
+	for (unsigned int i = 0; survey->parts != NULL && i < broker->net.loops_running; i++) {
 		const struct survey_part *part = &survey->parts[i];
 
 		stats_add_loop(&survey->loops, &part->stats);
@@ -127,9 +127,9 @@ void survey_finish(struct survey *survey)
 	free(survey->parts);
 	survey->parts = NULL;
 	stats_add_live(&survey->kinds[STATS_TABLE], &broker->table.stats);
-	stats_add_live(&survey->kinds[STATS_MATCHER], &broker->matcher.stats);
+	stats_add_live(&survey->kinds[STATS_MATCHER], &broker->table.matcher.stats);
 	stats_add_live(&survey->kinds[STATS_CLIENTS], &broker->clients.stats);
 	for (int i = 0; i < STATS_KINDS; i++)
-		stats_add_live(&survey->kinds[i], &broker->stats.kinds[i]);
-	baton_pool_stats(broker->pool, &survey->pool);
+		stats_add_live(&survey->kinds[i], &broker->env.stats.kinds[i]);
+	baton_pool_stats(broker->env.pool, &survey->pool);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <baton/version.h>
 
@@ -65,7 +64,7 @@ static void system_say_broker(struct system *system)
 {
 	const struct survey *survey = &system->survey;
 	const struct loop_stats *loops = &survey->loops;
-	struct stats *stats = &system->broker->stats;
+	struct stats *stats = &system->broker->env.stats;
 	const uint64_t up = (uv_now(system->timer.loop) - system->started) / 1000;
 	char text[64];
 
@@ -92,19 +91,6 @@ static void system_say_broker(struct system *system)
 	system_say_number(system, "publish/messages/received", loops->messages_in);
 	system_say_number(system, "publish/messages/sent", loops->messages_out);
 	system_say_number(system, "publish/messages/dropped", stats_read(&stats->dropped));
-}
-
-size_t system_resident(void)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	FILE *file = fopen("/proc/self/statm", "re");
-	size_t pages = 0;
-
-	if (file != NULL && fscanf(file, "%*u %zu", &pages) != 1)
-		pages = 0;
-	if (file != NULL)
-		fclose(file);
-	return pages * page;
 }
 
 static void system_say_topics(struct system *system)
@@ -168,7 +154,7 @@ static void system_surveyed(uv_async_t *done)
 		return;
 	system->at = 0;
 	system_say_broker(system);
-	system_say_number(system, "memory/resident", system_resident());
+	system_say_number(system, "memory/resident", trim_resident());
 	system_say_topics(system);
 	system_say_baton(system);
 }
@@ -185,7 +171,7 @@ static void system_tick(uv_timer_t *timer)
 
 void system_start(struct system *system, uv_loop_t *uv, struct broker *broker)
 {
-	const uint64_t interval = (uint64_t)broker->options.stats_interval * 1000;
+	const uint64_t interval = (uint64_t)broker->env.options.stats_interval * 1000;
 
 	system->broker = broker;
 	system->started = uv_now(uv);

@@ -52,9 +52,6 @@ struct system {
 
 void system_start(struct system *system, uv_loop_t *uv, struct broker *broker);
 
-/* Bytes of memory that the process has; 0: unknown. Any thread. */
-size_t system_resident(void);
-
 /* stop: gives its topics back. deinit: the broker has ended; closes the handles, for uv_run. */
 void system_stop(struct system *system);
 void system_deinit(struct system *system);

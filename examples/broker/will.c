@@ -6,8 +6,6 @@
 
 #include "broker.h"
 #include "net/connection.h"
-#include "net/loop.h"
-#include "topic/table.h"
 #include "topic/topic.h"
 
 int will_make(struct connection *connection, const struct codec_publish *will)
@@ -26,7 +24,7 @@ void will_publish(struct connection *connection)
 
 	if (will == NULL)
 		return;
-	use = table_lookup(&connection->loop->broker->table, will->publish.topic);
+	use = table_lookup(&broker_of(connection)->table, will->publish.topic);
 	if (use == NULL) {
 		will_forget(connection);
 		return;

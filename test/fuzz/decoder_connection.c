@@ -6,18 +6,17 @@
  */
 #include <errno.h>
 
-#include "broker.h"
-#include "net/connection.h"
+#include "common/env.h"
 #include "decoder.h"
 #include "fuzz.h"
-#include "login.h"
+#include "net/connection.h"
 #include "net/loop.h"
-#include "protocol.h"
-#include "session/session.h"
+#include "net/net.h"
 #include "net/tls.h"
+#include "session/session.h"
 
-static struct broker broker;
-static struct loop loop = {.broker = &broker};
+static struct env env;
+static struct loop loop;
 static uv_alloc_cb allocate;
 static uv_read_cb deliver;
 static struct trace trace;
@@ -86,15 +85,6 @@ void connection_pace(struct connection *connection)
 	FUZZ_CHECK(!connection->closing);
 }
 
-/* Passwords and TLS are not fuzzed here: every client is let in, after some time. */
-int login_begin(struct connection *connection, const struct codec_frame *frame)
-{
-	FUZZ_CHECK(!connection->admitted && connection->login == NULL);
-	FUZZ_CHECK(frame->type == CODEC_CONNECT);
-	connection->login = (struct login *)&login_reads;
-	return 0;
-}
-
 static void login_end(struct connection *connection)
 {
 	connection->login = NULL;
@@ -104,29 +94,16 @@ static void login_end(struct connection *connection)
 		FUZZ_CHECK(input_start(connection) == 0);
 }
 
-size_t login_memory(const struct login *login)
-{
-	(void)login;
-	return 0;
-}
-
-bool login_has_more(const struct login *login, size_t kept)
-{
-	(void)login;
-	(void)kept;
-	abort();
-}
-
 bool stranger_hold(struct connection *connection, size_t bytes)
 {
 	FUZZ_CHECK(!connection->admitted && bytes == connection->input_capacity);
-	FUZZ_CHECK(connection->stranger.heard <= broker.options.connect_max);
+	FUZZ_CHECK(connection->stranger.heard <= env.options.connect_max);
 	return true;
 }
 
 size_t stranger_room(const struct connection *connection)
 {
-	return broker.options.connect_max - connection->stranger.heard;
+	return env.options.connect_max - connection->stranger.heard;
 }
 
 bool tls_begun(const struct tls *tls)
@@ -154,11 +131,11 @@ const char *uv_strerror(int error)
 	abort(); /* no read fails */
 }
 
-void session_acknowledge(struct session *session, struct session_acks *acks)
+static void take_acks(struct connection *connection)
 {
-	(void)session;
-	FUZZ_CHECK(acks->count > 0 && acks->count <= SESSION_ACKS_MAX);
-	free(acks);
+	FUZZ_CHECK(connection->acks->count > 0 && connection->acks->count <= SESSION_ACKS_MAX);
+	free(connection->acks);
+	connection->acks = NULL;
 }
 
 /* As the broker's protocol gathers them. */
@@ -168,10 +145,8 @@ static void gather_ack(struct connection *connection)
 		connection->acks = calloc(1, sizeof(*connection->acks));
 		FUZZ_CHECK(connection->acks != NULL);
 	}
-	if (++connection->acks->count == SESSION_ACKS_MAX) {
-		session_acknowledge(connection->session, connection->acks);
-		connection->acks = NULL;
-	}
+	if (++connection->acks->count == SESSION_ACKS_MAX)
+		take_acks(connection);
 }
 
 static bool is_ack(uint8_t type)
@@ -179,13 +154,25 @@ static bool is_ack(uint8_t type)
 	return type == CODEC_PUBACK || type == CODEC_PUBREC || type == CODEC_PUBCOMP;
 }
 
-int protocol_handle(struct connection *connection, const struct codec_frame *frame)
+/* Passwords and TLS are not fuzzed here: every client is let in, after some time. */
+static int begin_login(struct connection *connection, const struct codec_frame *frame)
+{
+	FUZZ_CHECK(connection->login == NULL);
+	FUZZ_CHECK(frame->type == CODEC_CONNECT);
+	connection->login = (struct login *)&login_reads;
+	return 0;
+}
+
+static int take_packet(struct connection *connection, const struct codec_frame *frame)
 {
 	const uint8_t first[2] = {frame->type, frame->flags};
-	const int status = decoder_handle(frame);
+	int status;
 
+	if (!connection->admitted)
+		return begin_login(connection, frame);
+	status = decoder_handle(frame);
 	FUZZ_CHECK(!connection->closing && !connection->paused);
-	FUZZ_CHECK(frame->size <= broker.options.packet_max);
+	FUZZ_CHECK(frame->size <= env.options.packet_max);
 	trace.hash = hash_bytes(trace.hash, first, sizeof(first));
 	trace.hash = hash_bytes(trace.hash, &frame->size, sizeof(frame->size));
 	trace.hash = hash_bytes(trace.hash, frame->body, frame->body_size);
@@ -197,6 +184,8 @@ int protocol_handle(struct connection *connection, const struct codec_frame *fra
 		connection->paused = true;
 	return status;
 }
+
+static const struct net_calls calls = {.packet = take_packet, .acks = take_acks};
 
 /* ---- What brings the bytes ---- */
 
@@ -249,7 +238,7 @@ static size_t read_piece(struct connection *connection, const unsigned char *byt
 	end_pauses(connection);
 	FUZZ_CHECK(connection->acks == NULL);
 	FUZZ_CHECK(connection->input_size <= connection->input_capacity);
-	FUZZ_CHECK(connection->input_capacity <= broker.options.packet_max + piece_max ||
+	FUZZ_CHECK(connection->input_capacity <= env.options.packet_max + piece_max ||
 	           connection->input_capacity <= 256);
 	return size;
 }
@@ -263,11 +252,13 @@ struct trace connection_read(const struct delivery *delivery)
 	trace = (struct trace){0};
 	pauses = delivery->pauses;
 	piece_max = delivery->cuts == 0 ? delivery->size : 8 * (1 + delivery->cuts / 3);
-	broker.options.packet_max = delivery->size_max;
-	broker.options.connect_max = delivery->size_max;
+	env.options.packet_max = delivery->size_max;
+	env.options.connect_max = delivery->size_max;
 	login_reads = delivery->login;
 	reading = false;
 	loop.stats = (struct loop_stats){0};
+	loop.env = &env;
+	loop.calls = &calls;
 	connection->loop = &loop;
 	connection->admitted = delivery->login == 0;
 	connection->tcp.data = connection;

@@ -10,7 +10,6 @@
 
 #include <baton/pool.h>
 
-#include "session/inflight.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "mqtt/names.h"
@@ -140,7 +139,7 @@ static const struct option_rule rules[] = {
 	{"max-retained-bytes", AT(retained_bytes_max), KIND_SIZE, 0, 1ULL << 40},
 	{"max-sessions", AT(sessions_max), KIND_SIZE, 0, 1ULL << 40},
 	{"session-expiry", AT(session_expiry), KIND_UINT, 0, UINT32_MAX},
-	{"max-inflight", AT(window), KIND_UINT, 1, INFLIGHT_MAX},
+	{"max-inflight", AT(window), KIND_UINT, 1, OPTIONS_INFLIGHT_MAX},
 	{"connect-timeout", AT(connect_timeout), KIND_UINT, 1, DAY},
 	{"packet-timeout", AT(packet_timeout), KIND_UINT, 1, DAY},
 	{"stuck-timeout", AT(stuck_timeout), KIND_UINT, 1, DAY},

@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "mqtt/names.h"
 
 #define BROKER_NO_PORT UINT32_MAX
+#define OPTIONS_INFLIGHT_MAX 32767
 
 struct broker_options {
 	const char *host;

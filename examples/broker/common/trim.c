@@ -3,12 +3,14 @@
 #include "common/trim.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "broker.h"
+#include <baton/pool.h>
+
 #include "common/atomic.h"
 #include "common/must.h"
-#include "system.h"
 
 #define TRIM_QUIET (TRIM_PERIOD / 20) /* of CPU time: more is not quiet */
 #define TRIM_WORTH ((size_t)8 << 20)
@@ -21,6 +23,19 @@ static uint64_t trim_cpu(void)
 	return (uint64_t)now.tv_sec * BATON_SECOND + (uint64_t)now.tv_nsec;
 }
 
+size_t trim_resident(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	FILE *file = fopen("/proc/self/statm", "re");
+	size_t pages = 0;
+
+	if (file != NULL && fscanf(file, "%*u %zu", &pages) != 1)
+		pages = 0;
+	if (file != NULL)
+		fclose(file);
+	return pages * page;
+}
+
 static void trim_arm(struct trim *trim)
 {
 	must(baton_timer_arm_after(&trim->timer, TRIM_PERIOD), "trim");
@@ -29,7 +44,7 @@ static void trim_arm(struct trim *trim)
 /* Free bytes of the heap stay free bytes: only what has come since the last time is of use. */
 static bool trim_worth(const struct trim *trim)
 {
-	return system_resident() > trim->resident + TRIM_WORTH ||
+	return trim_resident() > trim->resident + TRIM_WORTH ||
 	       mallinfo2().fordblks > trim->unused + TRIM_WORTH;
 }
 
@@ -49,7 +64,7 @@ static int trim_run(struct baton_timer *timer)
 	if (!trim_worth(trim))
 		return 0;
 	malloc_trim(0);
-	trim->resident = system_resident();
+	trim->resident = trim_resident();
 	trim->unused = mallinfo2().fordblks;
 	return 0;
 }
@@ -61,13 +76,13 @@ void trim_note(struct trim *trim)
 		trim_arm(trim);
 }
 
-void trim_init(struct trim *trim, struct broker *broker)
+void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_timers *timers)
 {
 	trim->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	trim->config.capture_limit = 0;
-	trim->config.executor = baton_pool_executor(broker->slow_pool);
+	trim->config.executor = baton_pool_executor(slow_pool);
 	baton_resource_init(&trim->resource, trim, "trim", &trim->config, NULL);
-	baton_timer_init(&trim->timer, broker->timers, &trim->resource, trim_run);
+	baton_timer_init(&trim->timer, timers, &trim->resource, trim_run);
 }
 
 void trim_deinit(struct trim *trim)

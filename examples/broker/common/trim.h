@@ -19,12 +19,12 @@
 #include <baton/resource.h>
 #include <baton/timer.h>
 
-struct broker;
-
 #define TRIM_PERIOD (2 * BATON_SECOND)
 
 /* A thread that has moved so many bytes calls trim_note(). */
 #define TRIM_BYTES ((uint64_t)1 << 20)
+
+struct baton_pool;
 
 struct trim {
 	struct baton_resource resource;
@@ -38,7 +38,10 @@ struct trim {
 	size_t unused;
 };
 
-void trim_init(struct trim *trim, struct broker *broker);
+void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_timers *timers);
+
+/* Bytes of memory that the process has; 0: unknown. Any thread. */
+size_t trim_resident(void);
 
 /* Nobody calls trim_note() any more. Before the timers and the slow pool end. */
 void trim_deinit(struct trim *trim);

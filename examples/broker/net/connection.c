@@ -9,17 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "net/address.h"
 #include "net/loop.h"
+#include "net/net.h"
 #include "net/tls.h"
-#include "session/session.h"
-#include "topic/topic.h"
-#include "will.h"
 
 void connection_pause(struct connection *connection)
 {
@@ -82,8 +80,8 @@ static void connection_announce(struct connection *connection)
 	if (!log_wants(LOG_LEVEL_INFO))
 		return;
 	connection_peer(connection, peer, sizeof(peer));
-	log_line(LOG_LEVEL_INFO, connection->session->client_id, "connected from %s%s", peer,
-	         connection->tls != NULL ? ", TLS" : "");
+	log_line(LOG_LEVEL_INFO, connection->loop->calls->client_id(connection),
+	         "connected from %s%s", peer, connection->tls != NULL ? ", TLS" : "");
 }
 
 void connection_turn(struct connection *connection)
@@ -191,7 +189,7 @@ static int connection_finalise(struct baton_task *task)
 	struct connection *connection = baton_container_of(task, struct connection, finaliser);
 	struct loop *loop = connection->loop;
 
-	stats_add(&loop->broker->stats, STATS_CONNECTION, &connection->stats);
+	stats_add(&loop->env->stats, STATS_CONNECTION, &connection->stats);
 	loop_forget(loop, connection);
 	free(connection);
 	return 0;
@@ -214,15 +212,7 @@ static void connection_closed(uv_handle_t *handle)
 	tls_destroy(connection->tls);
 	connection->tls = NULL;
 	input_free(connection);
-	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
-		if (connection->topics[i] != NULL)
-			topic_unuse(connection->topics[i]);
-	if (connection->session != NULL) {
-		will_publish(connection);
-		session_leave(connection->session, connection->attempted);
-	}
-	connection->session = NULL;
-	will_forget(connection);
+	connection->loop->calls->closed(connection);
 	connection_release(connection, CONNECTION_REFERENCE);
 }
 
@@ -231,8 +221,7 @@ static void connection_log_end(const struct connection *connection)
 	const bool fault = connection->why != NULL && !connection->loop->stopping;
 	const enum log_level level = fault ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO;
 	const char *why = connection->why != NULL ? connection->why : "by the client";
-	const struct session *session = connection->session;
-	const struct slice id = session != NULL ? session->client_id : LOG_NOBODY;
+	const struct slice id = connection->loop->calls->client_id(connection);
 	const char *detail = connection->tls != NULL ? tls_reason(connection->tls) : NULL;
 	char peer[80];
 
@@ -249,8 +238,7 @@ void connection_close(struct connection *connection)
 		return;
 	connection->closing = true;
 	stranger_forget(connection);
-	if (connection->login != NULL)
-		login_leave(connection->login);
+	connection->loop->calls->closing(connection);
 	if (connection->announced)
 		connection->loop->stats.connected--;
 	connection_log_end(connection);

@@ -73,6 +73,7 @@ struct connection {
 	size_t input_capacity;
 	struct stranger stranger;
 	struct login *login; /* its password is being checked: its packets wait in `input` */
+	size_t held;         /* bytes of the CONNECT that waits for that */
 	uint64_t opened;     /* this and the next in the loop's milliseconds */
 	uint64_t seen;       /* when it was last heard of */
 	uint64_t begun;      /* when the packet that is kept began */

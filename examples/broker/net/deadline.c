@@ -5,11 +5,10 @@
  * at the earliest of these. It is armed anew in each turn in which something happened: mostly
  * later, which costs one atomic operation. Its run is a task of the connection, and looks again.
  */
-#include "net/connection.h"
-
-#include "broker.h"
-#include "net/loop.h"
+#include "common/env.h"
 #include "common/must.h"
+#include "net/connection.h"
+#include "net/loop.h"
 
 static const char stuck[] = "stuck: took nothing for --stuck-timeout seconds";
 
@@ -20,7 +19,7 @@ static uint64_t seconds(unsigned int count)
 
 static const struct broker_options *options_of(const struct connection *connection)
 {
-	return &connection->loop->broker->options;
+	return &connection->loop->env->options;
 }
 
 /* What it must do first, and by when. UINT64_MAX: nothing. */
@@ -77,7 +76,7 @@ static int deadline_run(struct baton_timer *timer)
 		return 0;
 	}
 	if (what == stuck)
-		stats_count(&connection->loop->broker->stats.evicted);
+		stats_count(&connection->loop->env->stats.evicted);
 	connection_fail(connection, what);
 	return 0;
 }

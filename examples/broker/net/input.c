@@ -10,12 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "broker.h"
+#include "common/env.h"
 #include "net/connection.h"
-#include "login.h"
 #include "net/loop.h"
-#include "protocol.h"
-#include "session/session.h"
+#include "net/net.h"
 #include "net/tls.h"
 
 #define INPUT_STRANGER_FIRST 256
@@ -34,7 +32,7 @@ static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buff
 /* A stranger gets memory for what has come, not for what it has announced. */
 static size_t input_rounded(const struct connection *connection, size_t capacity)
 {
-	const size_t most = connection->loop->broker->options.connect_max;
+	const size_t most = connection->loop->env->options.connect_max;
 	size_t rounded = INPUT_STRANGER_FIRST;
 
 	if (connection->admitted || capacity > most)
@@ -46,9 +44,9 @@ static size_t input_rounded(const struct connection *connection, size_t capacity
 
 static size_t input_held(const struct connection *connection)
 {
-	const size_t more = connection->tls != NULL ? connection->stranger.heard : 0;
+	const size_t tls = connection->tls != NULL ? connection->stranger.heard : 0;
 
-	return connection->input_capacity + more + login_memory(connection->login);
+	return connection->input_capacity + tls + connection->stranger.login;
 }
 
 /* Room for so many bytes. False: no memory, or it has been closed. */
@@ -111,7 +109,7 @@ static void input_fail(struct connection *connection, int status)
 static int input_frame(struct connection *connection, const unsigned char *bytes, size_t size,
                        struct codec_frame *frame)
 {
-	const struct broker_options *options = &connection->loop->broker->options;
+	const struct broker_options *options = &connection->loop->env->options;
 	size_t most = options->packet_max;
 
 	if (!connection->admitted && size > 0 && bytes[0] >> 4 != CODEC_CONNECT) {
@@ -142,21 +140,19 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 			*needed = frame.size;
 		if (status <= 0)
 			break;
-		status = connection->admitted ? 1 : login_begin(connection, &frame);
-		if (status > 0)
-			status = protocol_handle(connection, &frame);
-		else if (status == 0)
-			break; /* it is kept until its password is known to be right */
+		status = connection->loop->calls->packet(connection, &frame);
+		if (status == 0) {
+			connection->held = frame.size;
+			break;
+		}
 		used += frame.size;
 		if (!connection->closing)
 			connection_pace(connection);
 	}
 	if (used > 0)
 		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */
-	if (connection->acks != NULL) {
-		session_acknowledge(connection->session, connection->acks);
-		connection->acks = NULL;
-	}
+	if (connection->acks != NULL)
+		connection->loop->calls->acks(connection);
 	if (status < 0)
 		input_fail(connection, status);
 	return used;
@@ -236,9 +232,9 @@ static void input_strange(struct connection *connection, size_t size)
 
 static void input_end(struct connection *connection, int status)
 {
-	const struct login *login = connection->login;
-
-	if (status == UV_EOF && login != NULL && login_has_more(login, connection->input_size)) {
+	/* What it has said behind its CONNECT may have its effect without an answer. */
+	if (status == UV_EOF && connection->login != NULL &&
+	    connection->input_size > connection->held) {
 		uv_read_stop((uv_stream_t *)&connection->tcp); /* it ends when this is handled */
 		return;
 	}

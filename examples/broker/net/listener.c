@@ -11,10 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/address.h"
-#include "broker.h"
+#include "common/env.h"
 #include "common/log.h"
+#include "net/address.h"
 #include "net/loop.h"
+#include "net/net.h"
 
 #define LISTENER_BATCH 64
 #define LISTENER_REST_MS 100
@@ -42,7 +43,7 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
 	struct listeners *all = listener->all;
-	struct broker *broker = all->broker;
+	struct net *net = all->net;
 	const int on = 1;
 
 	(void)status;
@@ -68,8 +69,8 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 		/* Without a keep alive of MQTT's own nothing else would notice that a client is no
 		 * more. */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-		loop_accept(&broker->loops[all->turn], fd, listener->tls);
-		all->turn = (all->turn + 1) % broker->options.threads;
+		loop_accept(&net->loops[all->turn], fd, listener->tls);
+		all->turn = (all->turn + 1) % net->env->options.threads;
 	}
 }
 
@@ -109,7 +110,7 @@ static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls
 /* All addresses of the host. */
 static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int port, bool tls)
 {
-	const struct broker_options *options = &all->broker->options;
+	const struct broker_options *options = &all->net->env->options;
 	const bool anybody = options->password_file != NULL || options->anonymous;
 	int fds[LISTENERS_MAX / 2], status = 0;
 	const int count = address_listen(options->host, port, fds, LISTENERS_MAX / 2);
@@ -130,13 +131,13 @@ static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int por
 	return count < 0 ? count : status;
 }
 
-int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct broker *broker)
+int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct net *net)
 {
-	const struct broker_options *options = &broker->options;
+	const struct broker_options *options = &net->env->options;
 	const bool both = options->tls_port != BROKER_NO_PORT;
 	int status;
 
-	listeners->broker = broker;
+	listeners->net = net;
 	status = listeners_open(listeners, uv, options->port, options->tls_cert != NULL && !both);
 	if (status == 0 && both)
 		status = listeners_open(listeners, uv, options->tls_port, true);

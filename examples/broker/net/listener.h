@@ -14,8 +14,8 @@
 
 #define LISTENERS_MAX 16
 
-struct broker;
 struct listeners;
+struct net;
 
 struct listener {
 	uv_poll_t poll;
@@ -27,7 +27,7 @@ struct listener {
 };
 
 struct listeners {
-	struct broker *broker;
+	struct net *net;
 	struct listener each[LISTENERS_MAX];
 	unsigned int count;
 	unsigned int turn; /* the loop that gets the next one */
@@ -41,7 +41,7 @@ void listener_raise_limit(void);
  * Binds to the broker's host and ports and prints a line for each socket. Prints errors, and after
  * one stop is still to be called.
  */
-int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct broker *broker);
+int listeners_start(struct listeners *listeners, uv_loop_t *uv, struct net *net);
 
 /* Once or more often. */
 void listeners_stop(struct listeners *listeners);

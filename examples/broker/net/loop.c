@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "net/connection.h"
+#include "net/net.h"
 
 /* The descriptor only wakes the loop; the tasks run in loop_turn(). */
 static void loop_wake(uv_poll_t *poll, int status, int events)
@@ -78,7 +79,7 @@ static void loop_note_bytes(struct loop *loop)
 	if (bytes - loop->trim_noted < TRIM_BYTES)
 		return;
 	loop->trim_noted = bytes;
-	trim_note(&loop->broker->trim);
+	trim_note(&loop->env->trim);
 }
 
 /*
@@ -250,14 +251,16 @@ static void loop_deinit_baton(struct loop *loop)
 	baton_loop_destroy(loop->executor);
 }
 
-int loop_start(struct loop *loop, struct broker *broker)
+int loop_start(struct loop *loop, struct net *net)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
 	int status = loop_init_baton(loop);
 
 	if (status != 0)
 		return status;
-	loop->broker = broker;
+	loop->net = net;
+	loop->env = net->env;
+	loop->calls = net->calls;
 	loop->config = defaults;
 	loop->config.capture_limit = 0;
 	loop->config.quantum = LOOP_QUANTUM;

@@ -22,8 +22,10 @@
 #include "net/stranger.h"
 #include "net/tls.h"
 
-struct broker;
 struct connection;
+struct env;
+struct net;
+struct net_calls;
 struct ssl_ctx_st;
 
 #define LOOP_INPUT_SIZE 65536
@@ -41,7 +43,9 @@ struct loop {
 	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
 	uv_idle_t alarmed;           /* active when it has fired, until loop_turn() */
 	uv_timer_t finish;           /* while it stops */
-	struct broker *broker;
+	struct env *env;
+	struct net *net;
+	const struct net_calls *calls; /* the net's */
 	struct baton_loop *executor;
 	struct baton_resource_config config;            /* of what runs on this thread alone */
 	struct baton_resource_config connection_config; /* the same, with connection_drained() */
@@ -63,7 +67,7 @@ struct loop {
 };
 
 /* Makes the loop and starts its thread. On an error (a negative errno) nothing is left. */
-int loop_start(struct loop *loop, struct broker *broker);
+int loop_start(struct loop *loop, struct net *net);
 
 /*
  * Any thread: gives it an accepted descriptor; does it speak TLS? Errors: -ENOMEM; then the

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of an I/O thread; see loop_stop() in loop.h. */
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "net/connection.h"
 #include "net/loop.h"
+#include "net/net.h"
 
 #define LOOP_FINISH_MS 10
 
@@ -12,7 +13,7 @@
 static void loop_finish(uv_timer_t *timer)
 {
 	struct loop *loop = timer->data;
-	struct broker *broker = loop->broker;
+	struct net *net = loop->net;
 	const uint64_t now = uv_now(&loop->uv);
 	bool quiet = true;
 
@@ -20,13 +21,13 @@ static void loop_finish(uv_timer_t *timer)
 	     connection = connection->next)
 		quiet = quiet && connection_quiet(connection);
 	if (now >= loop->stop_by) /* relaxed: a hint */
-		store_relaxed(&broker->late, true);
+		store_relaxed(&loop->env->late, true);
 	if (quiet && !loop->quiet) {
 		loop->quiet = true;
 		/* Release: what our clients sent has gone its way; read with acquire. */
-		add_release(&broker->loops_quiet, 1);
+		add_release(&net->loops_quiet, 1);
 	}
-	quiet = load_acquire(&broker->loops_quiet) >= broker->loops_running;
+	quiet = load_acquire(&net->loops_quiet) >= net->loops_running;
 	/*
 	 * `quiet_seen`: one more turn, for what is not counted, such as what is retained.
 	 * Connections leave the list in a later turn.
@@ -56,7 +57,7 @@ static int loop_run_stop(struct baton_task *task)
 	struct loop *loop = baton_container_of(task, struct loop, stop);
 
 	loop->stopping = true;
-	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->broker->options.stop_timeout * 1000;
+	loop->stop_by = uv_now(&loop->uv) + (uint64_t)loop->env->options.stop_timeout * 1000;
 	for (struct connection *connection = loop->connections; connection != NULL;
 	     connection = connection->next)
 		if (!connection->closing)

@@ -7,7 +7,6 @@
 
 #include "common/atomic.h"
 #include "net/connection.h"
-#include "session/session.h"
 
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish)
 {
@@ -127,7 +126,5 @@ void packet_destroy(struct packet *packet)
 	if (packet->message != NULL)
 		message_release(packet->message,
 		                MESSAGE_REFERENCE + (packet->hop ? MESSAGE_HOP : 0));
-	if (packet->marker)
-		session_release(packet->session);
 	free(packet);
 }

@@ -77,7 +77,7 @@ struct packet {
 	bool retain;
 	bool hop;    /* holds a hop of the message */
 	bool whole;  /* send message->bytes; else head[], then the payload */
-	bool marker; /* empty, and holds a reference on the session: see delivery.c */
+	bool marker; /* empty, see delivery.c */
 	unsigned char head[];
 };
 

@@ -13,8 +13,8 @@
 #include "common/atomic.h"
 #include "net/connection.h"
 #include "net/loop.h"
+#include "net/net.h"
 #include "net/tls.h"
-#include "session/session.h"
 
 #define OUTPUT_VECTOR 512
 #define OUTPUT_WAIT 4 /* of these in one uv_write, see output_wait() */
@@ -135,7 +135,7 @@ static void output_consume(struct connection *connection, size_t size)
 		cost += output_cost(packet);
 		if (packet->marker) {
 			output_account(connection, written); /* it will be looked at */
-			session_drained(packet);
+			connection->loop->calls->drained(packet);
 		} else {
 			packet_destroy(packet);
 		}

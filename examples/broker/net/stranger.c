@@ -2,7 +2,7 @@
 /* The memory that strangers hold; see stranger.h. */
 #include "net/stranger.h"
 
-#include "broker.h"
+#include "common/env.h"
 #include "net/connection.h"
 #include "net/loop.h"
 
@@ -70,7 +70,7 @@ static struct connection *strangers_largest(const struct strangers *strangers)
 
 bool stranger_hold(struct connection *connection, size_t bytes)
 {
-	const struct broker_options *options = &connection->loop->broker->options;
+	const struct broker_options *options = &connection->loop->env->options;
 	struct strangers *strangers = &connection->loop->strangers;
 
 	stranger_set(connection, bytes);
@@ -87,7 +87,7 @@ void stranger_forget(struct connection *connection)
 
 size_t stranger_room(const struct connection *connection)
 {
-	const size_t most = connection->loop->broker->options.connect_max +
+	const size_t most = connection->loop->env->options.connect_max +
 	                    (connection->tls != NULL ? STRANGER_TLS : 0);
 
 	return most - connection->stranger.heard;

@@ -33,6 +33,7 @@ struct strangers {
 struct stranger {
 	size_t holds;
 	size_t heard; /* bytes that have come on its socket */
+	size_t login; /* memory of its log-in */
 	struct connection *next;
 	struct connection *previous;
 };

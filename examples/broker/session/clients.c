@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "broker.h"
+#include "common/env.h"
 #include "common/hash.h"
 #include "common/hop.h"
 #include "common/log.h"
@@ -101,14 +101,14 @@ static int clients_run_join(struct baton_task *task)
 {
 	struct join *join = baton_container_of(task, struct join, task);
 	struct session *session = join->session;
-	struct clients *clients = &session->broker->clients;
+	struct clients *clients = session->clients;
 	struct session *other = ck_hs_get(
 		&clients->sessions, CK_HS_HASH(&clients->sessions, clients_hash, session), session);
 
 	join->number = ++clients->joins;
 	if (other != NULL && !other->clean && !session->clean)
 		clients_go_on(other, join);
-	else if (!session->clean && clients->kept >= session->broker->options.sessions_max)
+	else if (!session->clean && clients->kept >= session->env->options.sessions_max)
 		join_deny(join, CLIENTS_UNAVAILABLE, "more than --max-sessions are kept");
 	else
 		clients_replace(clients, other, join);
@@ -125,7 +125,7 @@ static int clients_run_forget(struct baton_task *task)
 	struct session *session = baton_container_of(task, struct session, forget);
 
 	if (session->registered)
-		clients_remove(&session->broker->clients, session);
+		clients_remove(session->clients, session);
 	session_release(session);
 	return 0;
 }
@@ -150,7 +150,7 @@ static int clients_run_expire(struct baton_task *task)
 	if (session->registered && session->directed == expiry->number) {
 		log_line(LOG_LEVEL_INFO, session->client_id, "session ended: away for too long");
 		session_end(session);
-		clients_remove(&session->broker->clients, session);
+		clients_remove(session->clients, session);
 	}
 	free(expiry);
 	session_release(session);
@@ -189,11 +189,12 @@ void clients_end(struct clients *clients)
 	must(baton_call(&clients->resource, clients_run_end, clients, NULL), "end of sessions");
 }
 
-int clients_init(struct clients *clients, struct broker *broker)
+int clients_init(struct clients *clients, struct env *env, struct unsubscriber *unsubscriber)
 {
-	baton_resource_init(&clients->resource, clients, "client ids", &broker->config,
+	baton_resource_init(&clients->resource, clients, "client ids", &env->config,
 	                    &clients->stats);
-	clients->broker = broker;
+	clients->env = env;
+	clients->unsubscriber = unsubscriber;
 	return ck_hs_init(&clients->sessions, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, clients_hash,
 	                  clients_same, &clients_memory, CLIENTS_SIZE_FIRST, 0)
 	               ? 0
@@ -204,6 +205,6 @@ void clients_deinit(struct clients *clients)
 {
 	baton_resource_close(&clients->resource);
 	baton_resource_deinit(&clients->resource);
-	stats_add(&clients->broker->stats, STATS_CLIENTS, &clients->stats);
+	stats_add(&clients->env->stats, STATS_CLIENTS, &clients->stats);
 	ck_hs_destroy(&clients->sessions);
 }

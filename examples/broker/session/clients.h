@@ -16,14 +16,25 @@
 
 #include <baton/resource.h>
 
-struct broker;
+struct env;
 struct join;
+struct request;
 struct session;
+
+/* Takes back all subscriptions of a session that ends: the layer above knows how. */
+struct unsubscriber {
+	/* The request that will do it, made beforehand; free() ends it. NULL: no memory. */
+	struct request *(*prepare)(struct unsubscriber *unsubscriber, struct session *session);
+
+	/* The session has ended. The caller holds a reference on it. Takes the request. */
+	void (*submit)(struct request *request);
+};
 
 struct clients {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
-	struct broker *broker;
+	struct env *env;
+	struct unsubscriber *unsubscriber;
 	struct ck_hs sessions; /* by client id; touched under this resource's baton only */
 	size_t removed;        /* since the set was rebuilt */
 	size_t count_max;
@@ -32,7 +43,7 @@ struct clients {
 };
 
 /* Errors: -ENOMEM. deinit: every session must have ended. */
-int clients_init(struct clients *clients, struct broker *broker);
+int clients_init(struct clients *clients, struct env *env, struct unsubscriber *unsubscriber);
 void clients_deinit(struct clients *clients);
 
 /* Step 2 of a join, see session.h. */

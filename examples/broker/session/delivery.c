@@ -26,12 +26,14 @@
  */
 #include <stdlib.h>
 
-#include "broker.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "net/connection.h"
 #include "session/session.h"
+
+_Static_assert(OPTIONS_INFLIGHT_MAX <= INFLIGHT_MAX, "a session has a packet id for each");
 
 /* The log is told of the first one since the client has come. */
 static void delivery_drop(struct session *session, struct packet *packet)
@@ -42,7 +44,7 @@ static void delivery_drop(struct session *session, struct packet *packet)
 		                 ? "messages are dropped: it reads too slowly"
 		                 : "messages are dropped: it is away, and its queue is full");
 	session->dropping = true;
-	stats_count(&session->broker->stats.dropped);
+	stats_count(&session->env->stats.dropped);
 	packet_destroy(packet);
 }
 
@@ -81,7 +83,7 @@ static bool output_has_room(const struct session *session, const struct packet *
 	const uint64_t buffered = session->sent - connection_written(session->connection);
 
 	return buffered == 0 ||
-	       buffered + packet_memory(packet) <= session->broker->options.buffered_max ||
+	       buffered + packet_memory(packet) <= session->env->options.buffered_max ||
 	       (packet->hop && !connection_full(session->connection));
 }
 
@@ -95,7 +97,6 @@ static void output_mark(struct session *session)
 	marker = must_alloc(sizeof(*marker));
 	marker->marker = true;
 	marker->session = session;
-	session_reference(session);
 	session->marked = true;
 	connection_send(session->connection, marker);
 }
@@ -109,8 +110,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 		return false;
 	if (packet->qos == 0 && !packet->retain)
 		return true;
-	if (packet->qos != 0 && !again &&
-	    session->inflight.count >= session->broker->options.window)
+	if (packet->qos != 0 && !again && session->inflight.count >= session->env->options.window)
 		return false;
 	if (output_has_room(session, packet))
 		return true;
@@ -157,18 +157,18 @@ static void delivery_go_on(struct session *session)
 {
 	while (session->connection != NULL && session->queue.first != NULL &&
 	       delivery_may_send(session, session->queue.first))
-		delivery_send_message(session, queue_take(&session->queue, session->broker));
+		delivery_send_message(session, queue_take(&session->queue, session->env));
 }
 
 static void delivery_message(struct session *session, struct packet *packet)
 {
 	const bool away = session->connection == NULL;
 
-	if (session->ended || (away && packet->qos == 0 && !session->broker->options.queue_qos0))
+	if (session->ended || (away && packet->qos == 0 && !session->env->options.queue_qos0))
 		packet_destroy(packet);
 	else if (!away && session->queue.first == NULL && delivery_may_send(session, packet))
 		delivery_send_message(session, packet);
-	else if (!queue_add(&session->queue, session->broker, packet))
+	else if (!queue_add(&session->queue, session->env, packet))
 		delivery_drop(session, packet);
 }
 
@@ -281,6 +281,6 @@ void delivery_pause(struct session *session)
 
 void delivery_end(struct session *session)
 {
-	queue_clear(&session->queue, session->broker);
+	queue_clear(&session->queue, session->env);
 	inflight_clear(&session->inflight);
 }

@@ -5,21 +5,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "broker.h"
 #include "common/hop.h"
 #include "mqtt/codec.h"
 #include "net/connection.h"
-#include "net/loop.h"
+#include "session/clients.h"
 #include "session/session.h"
 
-int join_start(struct connection *connection, const struct codec_connect *connect)
+int join_start(struct clients *clients, struct connection *connection,
+               const struct codec_connect *connect)
 {
-	struct broker *broker = connection->loop->broker;
 	struct join *join = calloc(1, sizeof(*join));
 
 	if (join == NULL)
 		return -ENOMEM;
-	join->session = session_create(broker, connect->client_id, connect->clean);
+	join->session = session_create(clients, connect->client_id, connect->clean);
 	if (join->session == NULL) {
 		free(join);
 		return -ENOMEM;
@@ -28,7 +27,7 @@ int join_start(struct connection *connection, const struct codec_connect *connec
 	connection_charge(connection, CONNECTION_REFERENCE);
 	connection_pause(connection);
 	if (connect->client_id.size > 0) {
-		clients_join(&broker->clients, join);
+		clients_join(clients, join);
 	} else {
 		join->number = 1; /* there is only this one */
 		session_join(join->session, join);

@@ -11,6 +11,7 @@
 
 #include <baton/task.h>
 
+struct clients;
 struct codec_connect;
 struct connection;
 struct session;
@@ -27,7 +28,8 @@ struct join {
 };
 
 /* An accepted CONNECT, on the connection's loop thread. Errors: -ENOMEM. */
-int join_start(struct connection *connection, const struct codec_connect *connect);
+int join_start(struct clients *clients, struct connection *connection,
+               const struct codec_connect *connect);
 
 /* For the session: it has the connection. Tells it so, and frees the join. */
 void join_end(struct join *join);

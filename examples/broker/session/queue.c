@@ -2,8 +2,8 @@
 /* What waits in a session; see queue.h. */
 #include "session/queue.h"
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "net/message.h"
 
 void queue_init(struct queue *queue)
@@ -12,16 +12,15 @@ void queue_init(struct queue *queue)
 }
 
 /* Relaxed: a sum, which orders nothing. */
-static bool queue_reserve(struct queue *queue, struct broker *broker, size_t bytes)
+static bool queue_reserve(struct queue *queue, struct env *env, size_t bytes)
 {
 	size_t more;
 
 	if (bytes <= queue->reserved)
 		return true;
 	more = (bytes - queue->reserved + QUEUE_STEP - 1) / QUEUE_STEP * QUEUE_STEP;
-	if (add_relaxed(&broker->stats.queued_bytes, more) + more >
-	    broker->options.queued_total_max) {
-		sub_relaxed(&broker->stats.queued_bytes, more);
+	if (add_relaxed(&env->stats.queued_bytes, more) + more > env->options.queued_total_max) {
+		sub_relaxed(&env->stats.queued_bytes, more);
 		return false;
 	}
 	queue->reserved += more;
@@ -29,7 +28,7 @@ static bool queue_reserve(struct queue *queue, struct broker *broker, size_t byt
 }
 
 /* Keeps a step more than it needs, as long as there is anything. */
-static void queue_unreserve(struct queue *queue, struct broker *broker)
+static void queue_unreserve(struct queue *queue, struct env *env)
 {
 	const size_t needed = queue->bytes > 0 ? queue->bytes + QUEUE_STEP : 0;
 	const size_t less =
@@ -38,16 +37,16 @@ static void queue_unreserve(struct queue *queue, struct broker *broker)
 	if (less == 0)
 		return;
 	queue->reserved -= less;
-	sub_relaxed(&broker->stats.queued_bytes, less);
+	sub_relaxed(&env->stats.queued_bytes, less);
 }
 
-bool queue_add(struct queue *queue, struct broker *broker, struct packet *packet)
+bool queue_add(struct queue *queue, struct env *env, struct packet *packet)
 {
-	const struct broker_options *options = &broker->options;
+	const struct broker_options *options = &env->options;
 	const size_t bytes = queue->bytes + packet_memory(packet);
 
 	if ((queue->count >= options->queued_max && !packet->retain) ||
-	    bytes > options->queued_bytes_max || !queue_reserve(queue, broker, bytes))
+	    bytes > options->queued_bytes_max || !queue_reserve(queue, env, bytes))
 		return false;
 	packet_end_hop(packet);
 	packet->next = NULL;
@@ -80,7 +79,7 @@ static struct packet *queue_unlink(struct queue *queue)
 	return packet;
 }
 
-struct packet *queue_take(struct queue *queue, struct broker *broker)
+struct packet *queue_take(struct queue *queue, struct env *env)
 {
 	struct packet *packet = queue_unlink(queue);
 
@@ -88,7 +87,7 @@ struct packet *queue_take(struct queue *queue, struct broker *broker)
 		return packet;
 	queue->count -= !packet->retain;
 	queue->bytes -= packet_memory(packet);
-	queue_unreserve(queue, broker);
+	queue_unreserve(queue, env);
 	return packet;
 }
 
@@ -98,8 +97,8 @@ void queue_clear_again(struct queue *queue)
 		packet_destroy(queue_unlink(queue));
 }
 
-void queue_clear(struct queue *queue, struct broker *broker)
+void queue_clear(struct queue *queue, struct env *env)
 {
 	while (queue->first != NULL)
-		packet_destroy(queue_take(queue, broker));
+		packet_destroy(queue_take(queue, env));
 }

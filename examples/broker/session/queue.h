@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct broker;
+struct env;
 struct packet;
 
 #define QUEUE_STEP ((size_t)4096)
@@ -28,16 +28,16 @@ struct queue {
 void queue_init(struct queue *queue);
 
 /* Behind all others. False: there is no room, and the packet is the caller's. */
-bool queue_add(struct queue *queue, struct broker *broker, struct packet *packet);
+bool queue_add(struct queue *queue, struct env *env, struct packet *packet);
 
 /* Behind the others that are to be said again. */
 void queue_add_again(struct queue *queue, struct packet *packet);
 
 /* The first one; there is one. */
-struct packet *queue_take(struct queue *queue, struct broker *broker);
+struct packet *queue_take(struct queue *queue, struct env *env);
 
 /* Drops what is to be said again; and all. */
 void queue_clear_again(struct queue *queue);
-void queue_clear(struct queue *queue, struct broker *broker);
+void queue_clear(struct queue *queue, struct env *env);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
 #include "net/connection.h"
+#include "session/clients.h"
 #include "session/join.h"
-#include "topic/request.h"
 
 /* Nobody will join it again. */
 static void session_finish(struct session *session)
@@ -21,19 +21,19 @@ static void session_finish(struct session *session)
 	if (session->ended)
 		return;
 	session->ended = true;
-	stats_uncount(&session->broker->stats.sessions);
+	stats_uncount(&session->env->stats.sessions);
 	(void)baton_timer_stop(&session->expiry);
 	delivery_end(session);
 	received_clear(&session->received);
-	clients_forget(&session->broker->clients, session);
+	clients_forget(session->clients, session);
 	session->end_request = NULL;
-	request_submit(session->broker, request);
-	trim_note(&session->broker->trim); /* it may have had much */
+	session->clients->unsubscriber->submit(request);
+	trim_note(&session->env->trim); /* it may have had much */
 }
 
 static void session_go_away(struct session *session)
 {
-	const uint64_t seconds = session->broker->options.session_expiry;
+	const uint64_t seconds = session->env->options.session_expiry;
 
 	if (seconds > 0)
 		must(baton_timer_arm_after(&session->expiry, seconds * BATON_SECOND), "expiry");
@@ -43,7 +43,7 @@ static int session_run_expiry(struct baton_timer *timer)
 {
 	struct session *session = baton_container_of(timer, struct session, expiry);
 
-	if (!clients_expire(&session->broker->clients, session, session->newest))
+	if (!clients_expire(session->clients, session, session->newest))
 		session_go_away(session); /* no memory: later */
 	return 0;
 }
@@ -149,32 +149,34 @@ static int session_finalise(struct baton_task *task)
 	struct session *session = baton_container_of(task, struct session, finaliser);
 
 	if (!session->ended) /* nobody has joined it */
-		stats_uncount(&session->broker->stats.sessions);
-	stats_add(&session->broker->stats, STATS_SESSION, &session->stats);
+		stats_uncount(&session->env->stats.sessions);
+	stats_add(&session->env->stats, STATS_SESSION, &session->stats);
 	free(session->end_request);
 	free(session);
 	return 0;
 }
 
-struct session *session_create(struct broker *broker, struct slice client_id, bool clean)
+struct session *session_create(struct clients *clients, struct slice client_id, bool clean)
 {
 	struct session *session = calloc(1, sizeof(*session) + client_id.size);
+	struct unsubscriber *unsubscriber = clients->unsubscriber;
+	struct env *env = clients->env;
 
 	if (session == NULL)
 		return NULL;
-	session->end_request = request_create_end(session);
+	session->end_request = unsubscriber->prepare(unsubscriber, session);
 	if (session->end_request == NULL) {
 		free(session);
 		return NULL;
 	}
-	baton_resource_init(&session->resource, session, "session", &broker->config,
-	                    &session->stats);
-	session->broker = broker;
-	stats_count(&broker->stats.sessions);
+	baton_resource_init(&session->resource, session, "session", &env->config, &session->stats);
+	session->env = env;
+	session->clients = clients;
+	stats_count(&env->stats.sessions);
 	session->references = 1;
 	session->clean = clean;
 	queue_init(&session->queue);
-	baton_timer_init(&session->expiry, broker->timers, &session->resource, session_run_expiry);
+	baton_timer_init(&session->expiry, env->timers, &session->resource, session_run_expiry);
 	baton_task_init(&session->finaliser, session_finalise, NULL);
 	if (client_id.size > 0)
 		memcpy(session->text, client_id.bytes, client_id.size);

@@ -68,8 +68,9 @@
 #include "session/queue.h"
 #include "session/received.h"
 
-struct broker;
+struct clients;
 struct connection;
+struct env;
 struct join;
 struct request;
 struct subscription;
@@ -77,7 +78,8 @@ struct subscription;
 struct session {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
-	struct broker *broker;
+	struct env *env;
+	struct clients *clients;
 	uint32_t references; /* atomic */
 	bool clean;
 
@@ -117,7 +119,7 @@ struct session {
 };
 
 /* One reference, the caller's. NULL: no memory. */
-struct session *session_create(struct broker *broker, struct slice client_id, bool clean);
+struct session *session_create(struct clients *clients, struct slice client_id, bool clean);
 
 /* Any thread. */
 void session_reference(struct session *session);

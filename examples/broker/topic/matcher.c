@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
 #include "session/session.h"
 #include "topic/request.h"
+#include "topic/table.h"
 
 /*
  * The session's subscription at this node; NULL: none. Looks no further than the shorter of the two
@@ -80,7 +81,7 @@ static size_t matcher_memory(struct slice filter)
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
                                         struct slice filter, uint8_t qos)
 {
-	const struct broker_options *options = &matcher->broker->options;
+	const struct broker_options *options = &matcher->env->options;
 	const size_t memory = matcher_memory(filter);
 	struct subscription *subscription;
 
@@ -92,7 +93,7 @@ static struct subscription *matcher_add(struct matcher *matcher, struct session 
 	subscription->qos = qos;
 	session->filters++;
 	session->filter_bytes += memory;
-	stats_count(&matcher->broker->stats.subscriptions);
+	stats_count(&matcher->env->stats.subscriptions);
 	session_reference(session);
 	matcher_link(subscription, session, tree_of_filter(&matcher->tree, filter, true));
 	return subscription;
@@ -121,7 +122,7 @@ static void matcher_remove(struct matcher *matcher, struct subscription *subscri
 	matcher_unlink(subscription);
 	subscription->session->filters--;
 	subscription->session->filter_bytes -= subscription->memory;
-	stats_uncount(&matcher->broker->stats.subscriptions);
+	stats_uncount(&matcher->env->stats.subscriptions);
 	subscription->session_next = request->removed;
 	request->removed = subscription;
 	tree_prune(&matcher->tree, subscription->node);
@@ -141,7 +142,7 @@ static void matcher_unsubscribe(struct matcher *matcher, struct request *request
 static int matcher_run_apply(struct baton_task *task)
 {
 	struct request *request = baton_container_of(task, struct request, task);
-	struct matcher *matcher = &request->broker->matcher;
+	struct matcher *matcher = &request->table->matcher;
 
 	for (size_t i = 0; i < request->count; i++)
 		if (request->kind == REQUEST_UNSUBSCRIBE)
@@ -153,7 +154,7 @@ static int matcher_run_apply(struct baton_task *task)
 	/* Release: what was taken out, for matcher_generation(). */
 	if (request->removed != NULL)
 		store_release(&matcher->generation, matcher->generation + 1);
-	table_apply(&request->broker->table, request);
+	table_apply(request->table, request);
 	return 0;
 }
 
@@ -256,11 +257,11 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 	baton_limbo_retire(limbo, &subscription->retired, subscription_reclaim);
 }
 
-int matcher_init(struct matcher *matcher, struct broker *broker)
+int matcher_init(struct matcher *matcher, struct env *env)
 {
-	baton_resource_init(&matcher->resource, matcher, "subscription tree", &broker->config,
+	baton_resource_init(&matcher->resource, matcher, "subscription tree", &env->config,
 	                    &matcher->stats);
-	matcher->broker = broker;
+	matcher->env = env;
 	return tree_init(&matcher->tree);
 }
 
@@ -268,6 +269,6 @@ void matcher_deinit(struct matcher *matcher)
 {
 	baton_resource_close(&matcher->resource);
 	baton_resource_deinit(&matcher->resource);
-	stats_add(&matcher->broker->stats, STATS_MATCHER, &matcher->stats);
+	stats_add(&matcher->env->stats, STATS_MATCHER, &matcher->stats);
 	tree_deinit(&matcher->tree);
 }

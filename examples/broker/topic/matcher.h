@@ -24,7 +24,7 @@
 #include "mqtt/names.h"
 #include "topic/tree.h"
 
-struct broker;
+struct env;
 struct request;
 struct session;
 
@@ -47,13 +47,13 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 struct matcher {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
-	struct broker *broker;
+	struct env *env;
 	struct tree tree;
 	uint64_t generation; /* atomic */
 };
 
 /* Errors: -ENOMEM. deinit: every session must have ended. */
-int matcher_init(struct matcher *matcher, struct broker *broker);
+int matcher_init(struct matcher *matcher, struct env *env);
 void matcher_deinit(struct matcher *matcher);
 
 /* The first hop of a request, see request.h. */

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker.h"
+#include "common/env.h"
 #include "net/connection.h"
 #include "session/session.h"
+#include "topic/table.h"
 
 /* Is the filter covered by one of --deny-subscribe? */
 static bool request_denied(const struct broker_options *options, struct slice filter)
@@ -38,11 +39,11 @@ static struct packet *request_create_answer(const struct request *request, uint8
 	return answer;
 }
 
-struct request *request_create(struct connection *connection, const struct codec_frame *frame,
-                               uint16_t packet_id, size_t count)
+struct request *request_create(struct table *table, struct connection *connection,
+                               const struct codec_frame *frame, uint16_t packet_id, size_t count)
 {
 	struct session *session = connection->session;
-	const struct broker_options *options = &session->broker->options;
+	const struct broker_options *options = &session->env->options;
 	const bool subscribe = frame->type == CODEC_SUBSCRIBE;
 	const size_t filters_size = count * sizeof(struct request_filter);
 	/* One allocation: the filters, then a copy of the frame's body, which they point into. */
@@ -54,7 +55,7 @@ struct request *request_create(struct connection *connection, const struct codec
 
 	if (request == NULL)
 		return NULL;
-	*request = (struct request){.broker = session->broker, .session = session, .count = count};
+	*request = (struct request){.table = table, .session = session, .count = count};
 	request->kind = subscribe ? REQUEST_SUBSCRIBE : REQUEST_UNSUBSCRIBE;
 	request->epoch = connection->epoch;
 	if (subscribe)
@@ -83,22 +84,22 @@ struct request *request_create(struct connection *connection, const struct codec
 	return request;
 }
 
-struct request *request_create_end(struct session *session)
+struct request *request_create_end(struct table *table, struct session *session)
 {
 	struct request *request = calloc(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
 	request->kind = REQUEST_END;
+	request->table = table;
 	request->session = session;
 	return request;
 }
 
-void request_submit(struct broker *broker, struct request *request)
+void request_submit(struct request *request)
 {
-	request->broker = broker;
 	session_reference(request->session);
-	matcher_apply(&broker->matcher, request);
+	matcher_apply(&request->table->matcher, request);
 }
 
 void request_refuse(struct request *request, size_t at)

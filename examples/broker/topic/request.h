@@ -27,10 +27,10 @@
 #include "mqtt/codec.h"
 #include "net/message.h"
 
-struct broker;
 struct connection;
 struct session;
 struct subscription;
+struct table;
 
 #define REQUEST_FILTERS_AHEAD 64
 
@@ -49,7 +49,7 @@ struct request_filter {
 
 struct request {
 	struct baton_task task;
-	struct broker *broker;
+	struct table *table;
 	struct session *session;       /* counted, but for REQUEST_END until it is submitted */
 	struct connection *connection; /* charged with `cost`; NULL for REQUEST_END */
 	size_t cost;
@@ -69,12 +69,14 @@ struct request {
  * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters, on its loop thread,
  * charged. NULL: no memory.
  */
-struct request *request_create(struct connection *connection, const struct codec_frame *frame,
-                               uint16_t packet_id, size_t count);
-struct request *request_create_end(struct session *session);
+struct request *request_create(struct table *table, struct connection *connection,
+                               const struct codec_frame *frame, uint16_t packet_id, size_t count);
+
+/* The request that ends all subscriptions of a session. NULL: no memory. */
+struct request *request_create_end(struct table *table, struct session *session);
 
 /* The first hop. Any thread that holds a reference on the session. */
-void request_submit(struct broker *broker, struct request *request);
+void request_submit(struct request *request);
 
 /* For the tree: this filter of a SUBSCRIBE is not granted, after all. */
 void request_refuse(struct request *request, size_t at);

@@ -6,11 +6,12 @@
 
 #include <baton/resource.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "session/session.h"
+#include "topic/table.h"
 
 /*
  * The bytes that are counted for a retained message, its topic included. In steps: one digit more
@@ -26,16 +27,16 @@ static size_t retained_memory(const struct topic *topic, const struct message *m
 }
 
 /* Relaxed, here and below: sums, which order nothing. */
-static void retained_count(struct broker *broker, size_t messages, size_t bytes)
+static void retained_count(struct env *env, size_t messages, size_t bytes)
 {
-	add_relaxed(&broker->stats.retained, messages);
-	add_relaxed(&broker->stats.retained_bytes, bytes);
+	add_relaxed(&env->stats.retained, messages);
+	add_relaxed(&env->stats.retained_bytes, bytes);
 }
 
-static void retained_uncount(struct broker *broker, size_t messages, size_t bytes)
+static void retained_uncount(struct env *env, size_t messages, size_t bytes)
 {
-	sub_relaxed(&broker->stats.retained, messages);
-	sub_relaxed(&broker->stats.retained_bytes, bytes);
+	sub_relaxed(&env->stats.retained, messages);
+	sub_relaxed(&env->stats.retained_bytes, bytes);
 }
 
 /*
@@ -44,25 +45,25 @@ static void retained_uncount(struct broker *broker, size_t messages, size_t byte
  */
 static bool retained_reserve(struct topic *topic, size_t bytes)
 {
-	struct broker *broker = topic->broker;
-	const struct stats *stats = &broker->stats;
+	struct env *env = topic->table->env;
+	const struct stats *stats = &env->stats;
 
 	if (names_own(topic->name))
 		return true;
-	retained_count(broker, 1, bytes);
-	if (stats_read(&stats->retained) <= broker->options.retained_max &&
-	    stats_read(&stats->retained_bytes) <= broker->options.retained_bytes_max) {
+	retained_count(env, 1, bytes);
+	if (stats_read(&stats->retained) <= env->options.retained_max &&
+	    stats_read(&stats->retained_bytes) <= env->options.retained_bytes_max) {
 		topic->retained_bytes = bytes;
 		return true;
 	}
-	retained_uncount(broker, 1, bytes);
+	retained_uncount(env, 1, bytes);
 	return false;
 }
 
 /* The log is told of the 1st, 2nd, 4th, 8th ... */
-static void retained_refuse(struct broker *broker)
+static void retained_refuse(struct env *env)
 {
-	const uint64_t refused = add_relaxed(&broker->stats.retained_refused, 1) + 1;
+	const uint64_t refused = add_relaxed(&env->stats.retained_refused, 1) + 1;
 
 	if ((refused & (refused - 1)) == 0)
 		log_line(LOG_LEVEL_WARNING, LOG_NOBODY,
@@ -76,7 +77,7 @@ static void retained_forget(struct topic *topic)
 	if (topic->retained == NULL)
 		return;
 	if (topic->retained_bytes > 0)
-		retained_uncount(topic->broker, 1, topic->retained_bytes);
+		retained_uncount(topic->table->env, 1, topic->retained_bytes);
 	topic->retained_bytes = 0;
 	message_release(topic->retained, MESSAGE_REFERENCE);
 	topic->retained = NULL;
@@ -89,7 +90,7 @@ static void retained_keep(struct topic *topic, struct message *message)
 	if (message->publish.payload.size == 0)
 		return;
 	if (!retained_reserve(topic, retained_memory(topic, message))) {
-		retained_refuse(topic->broker);
+		retained_refuse(topic->table->env);
 		return;
 	}
 	message_take(message, MESSAGE_REFERENCE);
@@ -122,7 +123,7 @@ void retained_send(const struct topic *topic, const struct topic_tell *tell)
 	qos = message->publish.qos < tell->qos ? message->publish.qos : tell->qos;
 	packet = packet_create(message, qos, true, false);
 	if (packet == NULL) {
-		stats_count(&topic->broker->stats.dropped);
+		stats_count(&topic->table->env->stats.dropped);
 		return;
 	}
 	message_take(message, MESSAGE_REFERENCE);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
 #include "session/session.h"
@@ -63,7 +63,7 @@ static size_t table_tell(struct table *table, const struct request *request, siz
 	struct table_pass pass = {filter->name, {request->session, 0, request->ask, filter->qos}};
 	struct baton_registry_entry *entry;
 
-	if (!filter->accepted || load_relaxed(&table->broker->late))
+	if (!filter->accepted || load_relaxed(&table->env->late))
 		return 0; /* relaxed: a hint */
 	pass.tell.pass = ++table->pass;
 	/* Relaxed: only this baton changes it, and topics are told behind it. */
@@ -132,7 +132,7 @@ static void table_put_off(struct table *table)
 
 static int table_run_requests(struct baton_task *task)
 {
-	struct table *table = &baton_container_of(task, struct request, task)->broker->table;
+	struct table *table = baton_container_of(task, struct request, task)->table;
 	size_t looks = 0;
 
 	while (table->requests != NULL) {
@@ -158,7 +158,7 @@ static int table_run_requests(struct baton_task *task)
 static int table_run_apply(struct baton_task *task)
 {
 	struct request *request = baton_container_of(task, struct request, task);
-	struct table *table = &request->broker->table;
+	struct table *table = request->table;
 	const bool first = table->requests == NULL;
 
 	*table->requests_end = request;
@@ -172,25 +172,38 @@ void table_apply(struct table *table, struct request *request)
 	    "apply a request");
 }
 
-int table_init(struct table *table, struct broker *broker)
+static struct request *table_prepare(struct unsubscriber *unsubscriber, struct session *session)
+{
+	return request_create_end(baton_container_of(unsubscriber, struct table, unsubscriber),
+	                          session);
+}
+
+int table_init(struct table *table, struct env *env)
 {
 	int status;
 	struct baton_registry_options options =
-		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, broker);
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, table);
 
 	/* Names come from strangers. Where there is no randomness, they may be guessed. */
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = (uintptr_t)table;
-	options.config = &broker->config;
+	options.config = &env->config;
 	options.stats = &table->stats;
-	table->broker = broker;
+	table->env = env;
 	table->requests_end = &table->requests;
+	table->unsubscriber = (struct unsubscriber){table_prepare, request_submit};
 	status = baton_limbo_create(&table->limbo);
 	if (status != 0)
 		return status;
 	status = baton_registry_create(&options, &table->topics);
 	if (status != 0)
-		baton_limbo_destroy(table->limbo);
+		goto destroy_limbo;
+	status = matcher_init(&table->matcher, env);
+	if (status == 0)
+		return 0;
+	must(baton_registry_destroy(table->topics), "end the topic table");
+destroy_limbo:
+	baton_limbo_destroy(table->limbo);
 	return status;
 }
 
@@ -205,8 +218,9 @@ static bool table_end_one(struct baton_registry_entry *entry, void *arg)
 
 void table_deinit(struct table *table)
 {
+	matcher_deinit(&table->matcher);
 	must(baton_registry_walk(table->topics, table_end_one, NULL), "end topics");
 	must(baton_registry_destroy(table->topics), "end the topic table");
 	baton_limbo_destroy(table->limbo);
-	stats_add(&table->broker->stats, STATS_TABLE, &table->stats);
+	stats_add(&table->env->stats, STATS_TABLE, &table->stats);
 }

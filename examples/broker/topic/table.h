@@ -14,8 +14,10 @@
 #include <baton/resource.h>
 
 #include "mqtt/names.h"
+#include "session/clients.h"
+#include "topic/matcher.h"
 
-struct broker;
+struct env;
 struct request;
 struct topic;
 struct topic_use;
@@ -23,7 +25,9 @@ struct topic_use;
 struct table {
 	struct baton_registry *topics;
 	struct baton_resource_stats stats;
-	struct broker *broker;
+	struct env *env;
+	struct matcher matcher;
+	struct unsubscriber unsubscriber; /* for the sessions */
 
 	/* Under its baton. */
 	uint64_t pass;             /* the last one, see topic.h */
@@ -35,7 +39,7 @@ struct table {
 };
 
 /* Errors: -ENOMEM. */
-int table_init(struct table *table, struct broker *broker);
+int table_init(struct table *table, struct env *env);
 
 /* Ends topics with a retained message, and sessions that they know. Nothing else may run by now. */
 void table_deinit(struct table *table);

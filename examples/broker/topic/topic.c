@@ -4,13 +4,14 @@
 
 #include <stdlib.h>
 
-#include "broker.h"
 #include "common/atomic.h"
+#include "common/env.h"
 #include "common/hop.h"
 #include "common/must.h"
 #include "net/connection.h"
 #include "session/session.h"
 #include "topic/retained.h"
+#include "topic/table.h"
 
 static void topic_forget_audience(struct topic *topic)
 {
@@ -19,7 +20,7 @@ static void topic_forget_audience(struct topic *topic)
 	audience_clear(&topic->audience);
 	topic->asked = false;
 	if (topic->audience_memory > 0) /* relaxed: a sum, which orders nothing */
-		sub_relaxed(&topic->broker->stats.audience_bytes, topic->audience_memory);
+		sub_relaxed(&topic->table->env->stats.audience_bytes, topic->audience_memory);
 	topic->audience_memory = 0;
 }
 
@@ -29,7 +30,7 @@ static void topic_forget_audience(struct topic *topic)
  */
 static int topic_ask(struct topic *topic, struct connection *publisher)
 {
-	const struct matcher *matcher = &topic->broker->matcher;
+	const struct matcher *matcher = &topic->table->matcher;
 	const uint64_t generation = matcher_generation(matcher);
 	size_t work;
 	int status;
@@ -43,7 +44,7 @@ static int topic_ask(struct topic *topic, struct connection *publisher)
 	topic->asked = status == 0;
 	topic->generation = generation;
 	topic->audience_memory = audience_memory(&topic->audience);
-	add_relaxed(&topic->broker->stats.audience_bytes, topic->audience_memory);
+	add_relaxed(&topic->table->env->stats.audience_bytes, topic->audience_memory);
 	return status;
 }
 
@@ -67,7 +68,7 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 		struct packet *packet = packet_create(message, qos, false, true);
 
 		if (packet == NULL) {
-			stats_count(&topic->broker->stats.dropped);
+			stats_count(&topic->table->env->stats.dropped);
 			continue;
 		}
 		spare--;
@@ -98,9 +99,9 @@ static void topic_accept(struct topic *topic, struct message *message)
 	if (message->publish.retain)
 		retained_publish(topic, message);
 	if (topic_ask(topic, message->publisher) != 0)
-		stats_count(&topic->broker->stats.dropped); /* no memory: nobody gets it */
+		stats_count(&topic->table->env->stats.dropped); /* no memory: nobody gets it */
 	topic_fan_out(topic, message);
-	if (stats_read(&topic->broker->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
+	if (stats_read(&topic->table->env->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
 		topic_forget_audience(topic);
 }
 
@@ -163,24 +164,24 @@ void topic_tell(struct topic *topic, const struct topic_tell *tell)
 	hop(&topic->entry.resource, &telling->task, topic_run_tell, "tell a topic");
 }
 
-int topic_init(struct baton_registry_entry *entry, void *broker)
+int topic_init(struct baton_registry_entry *entry, void *table)
 {
 	struct topic *topic = (struct topic *)entry;
 
-	topic->broker = broker;
+	topic->table = table;
 	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
-	baton_resource_init(&entry->resource, topic, "topic", &topic->broker->config,
+	baton_resource_init(&entry->resource, topic, "topic", &topic->table->env->config,
 	                    &topic->stats);
-	topic->told = topic->broker->table.pass;
+	topic->told = topic->table->pass;
 	return 0;
 }
 
-void topic_deinit(struct baton_registry_entry *entry, void *broker)
+void topic_deinit(struct baton_registry_entry *entry, void *table)
 {
 	struct topic *topic = (struct topic *)entry;
 
-	(void)broker;
-	stats_add(&topic->broker->stats, STATS_TOPIC, &topic->stats);
+	(void)table;
+	stats_add(&topic->table->env->stats, STATS_TOPIC, &topic->stats);
 	retained_drop(topic);
 	topic_forget_audience(topic);
 }

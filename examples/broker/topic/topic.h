@@ -43,7 +43,7 @@
 #include "net/message.h"
 #include "mqtt/names.h"
 
-struct broker;
+struct table;
 
 /* All topics together keep no larger audiences than this; one that finds no room asks each time. */
 #define TOPIC_AUDIENCES_MAX ((size_t)64 << 20)
@@ -57,7 +57,7 @@ struct topic_use {
 struct topic {
 	struct baton_registry_entry entry; /* first: its resource, its name, its uses */
 	struct baton_resource_stats stats;
-	struct broker *broker;
+	struct table *table;
 	struct slice name; /* the entry's */
 
 	uint64_t surveyed; /* tasks that it had run, see survey.h */
@@ -73,9 +73,9 @@ struct topic {
 	struct topic_use *retained_use; /* there is one as long as there is `retained` */
 };
 
-/* For the table: what its registry calls, with the broker as argument. */
-int topic_init(struct baton_registry_entry *entry, void *broker);
-void topic_deinit(struct baton_registry_entry *entry, void *broker);
+/* For the table: what its registry calls, with the table as argument. */
+int topic_init(struct baton_registry_entry *entry, void *table);
+void topic_deinit(struct baton_registry_entry *entry, void *table);
 
 /* Publishes. The caller has a use of the topic. */
 void topic_publish(struct topic *topic, struct message *message);
