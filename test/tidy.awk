@@ -157,6 +157,19 @@ function check_own(name,    own)
 		here("a file's own header comes first: include \"" own "\"")
 }
 
+# The words of a resource are touched in the files that have their transitions. (Timers, groups and
+# windows have words of their own, which have the same name.)
+function check_owner(code)
+{
+	if (code ~ /(->|\.)_turn[^a-z_0-9]/ && stem(FILENAME) != "turn")
+		here("the turn is touched in src/core/turn.[ch] alone: call, or add, a " \
+		     "transition there")
+	if (code ~ /(->|\.)_word[^a-z_0-9]/ &&
+	    stem(FILENAME) !~ /^(word|timers?(_.*)?|group|window)$/)
+		here("the word is touched in src/core/word.[ch] alone: call, or add, a " \
+		     "transition there")
+}
+
 # A shared word is touched by its address, which goes to an operation of src/base/atomic.h.
 function check_shared(code, raw,    before)
 {
@@ -180,8 +193,10 @@ function check_code(code, raw)
 	if (in_src && code ~ /pthread_(mutex|rwlock|spin|cond)_/ && raw !~ /lock allowed:/)
 		here("the library does not lock: use its own protocols, or say here or a " \
 		     "line before /* lock allowed: why nobody waits for a stopped thread */")
-	if (in_src)
+	if (in_src) {
 		check_shared(code, raw)
+		check_owner(code)
+	}
 	if (no_private && code ~ /(->|\.)_[a-z]/)
 		here("a member that starts with _ is private: use the public functions")
 	if (FILENAME ~ /^examples\// && code ~ /(^|[^a-z_])assert\(/)

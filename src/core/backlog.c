@@ -128,21 +128,18 @@ static void walk(struct look *look, struct baton_task *newest)
  */
 static bool look_at_newest(struct baton_resource *resource, struct look *look)
 {
-	/* [R1] acquire: the tasks; pairs with [R1] in push */
-	uintptr_t word = load_acquire(&resource->_word);
-	struct baton_task *newest = (struct baton_task *)(word & BATON__TASKS);
-	uintptr_t flags = word & ~BATON__TASKS;
+	uintptr_t word = baton__word_inbox(resource);
+	struct baton_task *newest = baton__word_newest(word);
 
 	if (!newest || baton__looked(newest))
 		return false;
 	if (baton__kind_is(newest, BATON__KIND_OVERTAKES)) {
-		/* Relaxed: nothing is published. */
-		if (cas_relaxed(&resource->_word, &word, (uintptr_t)newest->_next | flags))
+		if (baton__word_cut(resource, word, newest->_next))
 			take_suspend(look, newest);
 		return true;
 	}
 	if (baton__kind_is(newest, BATON__KIND_CANCELS)) {
-		if (!cas_relaxed(&resource->_word, &word, flags))
+		if (!baton__word_cut(resource, word, NULL))
 			return true;
 		look->cancel = newest;
 		return false;
@@ -151,23 +148,10 @@ static bool look_at_newest(struct baton_resource *resource, struct look *look)
 	return false;
 }
 
-/* Sets the mode from ATTENTION back to the resource's own. True: the mode was ATTENTION. */
-static bool answer(struct baton_resource *resource)
-{
-	uintptr_t word = load_relaxed(&resource->_word);
-
-	/* Ends: each failure is a push or a close. Relaxed: the look loads the word again. */
-	while ((word & BATON__MODE) == BATON__ATTENTION)
-		if (cas_relaxed(&resource->_word, &word,
-		                (word & ~BATON__MODE) | baton__mode(resource)))
-			return true;
-	return false;
-}
-
 bool baton__look(struct baton_resource *resource)
 {
 	struct look look = {NULL, NULL, NULL};
-	bool answered = answer(resource);
+	bool answered = baton__word_answer(resource);
 
 	/* Ends: each turn takes a mark, or its CAS has failed because an entry was pushed. */
 	while (look_at_newest(resource, &look))
@@ -197,8 +181,8 @@ static bool pop_newest(struct baton_resource *resource, struct baton_task *newes
 {
 	struct baton_task *older = baton__older(newest);
 
-	/* Relaxed: as in look_at_newest. BL1 holds for the older one as it is. */
-	if (!cas_relaxed(&resource->_word, &word, (word & ~BATON__TASKS) | (uintptr_t)older))
+	/* BL1 holds for the older one as it is. */
+	if (!baton__word_cut(resource, word, older))
 		return false;
 	if (older)
 		baton__index_again(older, NULL);
@@ -228,9 +212,8 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 			resource->_list = task->_next;
 			return task;
 		}
-		/* [R1] acquire: the entries pushed since the look; pairs with [R1] in push */
-		word = load_acquire(&resource->_word);
-		task = (struct baton_task *)(word & BATON__TASKS);
+		word = baton__word_inbox(resource); /* also what was pushed since the look */
+		task = baton__word_newest(word);
 		if (task && future_of(task) == future) {
 			if (!pop_newest(resource, task, word))
 				continue;

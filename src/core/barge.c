@@ -38,12 +38,12 @@ static bool looks(const struct baton_resource *resource)
 		uintptr_t word;
 
 		ck_backoff_eb(&backoff);
-		/* Relaxed, both: hints; the caller's CAS decides. */
-		word = load_relaxed(&resource->_word);
-		if (!(word & BATON__BUSY))
-			return (word & BATON__MODE) != BATON__CLOSED;
+		/* Both looks are hints; the caller's CAS decides. */
+		word = baton__word(resource);
+		if (!baton__word_is_busy(word))
+			return !baton__word_is_closed(word);
 		/* In a queue it will not be idle so soon. */
-		if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__HELD)
+		if (!baton__turn_seems_held(resource))
 			return false;
 	}
 	return false;

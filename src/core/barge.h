@@ -26,10 +26,10 @@ bool baton__barge(const struct baton_resource *resource);
 /* Called once by submit, batch and call before they push to a busy resource. */
 BATON_INLINE void baton__stand_back(const struct baton_resource *resource)
 {
-	uintptr_t word = load_relaxed(&resource->_word); /* a hint */
+	uintptr_t word = baton__word(resource); /* a hint */
 
 	/* With limit 0 there is nothing to capture. */
-	if (word & BATON__BUSY && (word & BATON__MODE) != BATON__CLOSED &&
+	if (baton__word_is_busy(word) && !baton__word_is_closed(word) &&
 	    baton__barge_due(baton__self) && baton__capture_limit(resource))
 		(void)baton__barge(resource);
 }

@@ -51,15 +51,15 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	struct baton__frame frame;
 	size_t ran = 0;
 
-	if (self->depth >= BATON_NESTING_MAX || load_relaxed(&resource->_word) ||
+	if (self->depth >= BATON_NESTING_MAX || baton__word(resource) != BATON__NORMAL ||
 	    !within_limit(resource, count) ||
-	    !baton__capture(resource, BATON__NORMAL, BATON__NORMAL))
+	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* Ends with the chain; or at a mark, which the long way obeys, or a close (its bits hold
-	 * this one, too), which changes nothing. */
-	while (task && !(load_relaxed(&resource->_word) & BATON__ATTENTION)) {
+	/* Ends with the chain; or at a mark, which the long way obeys, or at a close, which changes
+	 * nothing. */
+	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 
 		(void)task->_run(task); /* last touch of the task */
@@ -69,7 +69,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	guard = NULL;
 	if (BATON_LIKELY(!task))
 		require_each_once(resource, ran, count);
-	if (BATON_LIKELY(!task) && BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL))) {
+	if (BATON_LIKELY(!task) &&
+	    BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL))) {
 		baton__frame_exit(self, &frame);
 		return true;
 	}
@@ -93,7 +94,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
 	if (error)
 		return error;
-	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	for (; ready < count; ready++) {
 		struct baton_task *task = tasks[ready];

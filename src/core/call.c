@@ -104,7 +104,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 	struct baton__frame frame;
 	void *result;
 
-	if (!baton__capture(resource, word, mode))
+	if (!baton__word_capture(resource, word, mode))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
@@ -118,7 +118,7 @@ BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, 
 		*value = result;
 	if (mode != BATON__NORMAL)
 		count_executed(resource);
-	if (BATON_LIKELY(baton__release_at_once(resource, mode)))
+	if (BATON_LIKELY(baton__word_release_at_once(resource, mode)))
 		baton__frame_exit(self, &frame);
 	else
 		baton__run_on(1, 1);
@@ -137,9 +137,9 @@ static BATON_NOINLINE bool call_special(struct baton_resource *resource, baton_c
 BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                void **value)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 
-	if (BATON_LIKELY(!word))
+	if (BATON_LIKELY(word == BATON__NORMAL))
 		return call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value);
 	return word == BATON__SPECIAL && call_special(resource, fn, arg, value);
 }
@@ -258,7 +258,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 
 	/* With hooks an idle, open resource is SPECIAL. */
 	if (!baton__capture_limit(resource) ||
-	    !baton__capture(resource, BATON__SPECIAL, BATON__SPECIAL))
+	    !baton__word_capture(resource, BATON__SPECIAL, BATON__SPECIAL))
 		return -EAGAIN;
 	baton_task_init(&call.task, call_run, &call.future);
 	BATON_ASSERT(baton__ready(resource, &call.task));
@@ -299,8 +299,6 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                 void **value)
 {
-	uintptr_t word;
-
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = baton__thread_attach();
 
@@ -309,8 +307,7 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
 	}
 	if (BATON_LIKELY(call_at_once(resource, fn, arg, value)))
 		return 0;
-	word = load_relaxed(&resource->_word);
-	if ((word & BATON__MODE) == BATON__CLOSED)
+	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);

@@ -15,36 +15,23 @@
 
 #include <errno.h>
 
-/* The mode that a push of a mark leaves behind; `mode`: what it asks for. */
-static uintptr_t stronger(uintptr_t word, uintptr_t mode)
-{
-	uintptr_t found = word & BATON__MODE;
-
-	return found == BATON__CLOSED || mode == BATON__NORMAL ? found : mode;
-}
-
 /* Puts a mark into the inbox. False: it is idle and the mark only concerns others' tasks. */
-static bool push_mark(struct baton_resource *resource, struct baton_task *mark, uintptr_t mode)
+static bool push_mark(struct baton_resource *resource, struct baton_task *mark, enum baton__ask ask)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 
 	/* Ends: as submit's loop: each failure is somebody's progress. */
 	for (;;) {
-		uintptr_t flags = stronger(word, mode) | BATON__BUSY;
-
-		mark->_next = (struct baton_task *)(word & BATON__TASKS);
-		if (word & BATON__BUSY) {
-			/* [R1] release: the mark; pairs with [R1] in take. Linearisation point of
-			 * the close, too. */
-			if (cas_release(&resource->_word, &word, (uintptr_t)mark | flags))
+		if (baton__word_is_busy(word)) {
+			if (baton__word_push_mark(resource, &word, mark, ask))
 				return true;
 			continue;
 		}
-		if (mode == BATON__ATTENTION)
+		if (ask == BATON__ASK_LOOK)
 			return false;
-		/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-		if (cas_acquire(&resource->_word, &word, flags)) {
+		if (baton__word_capture_for(resource, &word, ask)) {
 			/* It was idle, is perhaps closed now: there is nothing before it. */
+			mark->_next = NULL;
 			resource->_list = mark;
 			baton__go_on(resource, 0, false);
 			return true;
@@ -54,20 +41,12 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark)
 {
-	return push_mark(resource, mark, BATON__ATTENTION);
+	return push_mark(resource, mark, BATON__ASK_LOOK);
 }
 
 BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
-
-	/* Ends: as submit's loop. */
-	do {
-		if ((word & BATON__MODE) == BATON__CLOSED)
-			return -EALREADY;
-		/* Relaxed would do: the word orders tasks, not closers. Linearisation point. */
-	} while (!cas_relaxed(&resource->_word, &word, word | BATON__CLOSED));
-	return 0;
+	return baton__word_close(resource) ? 0 : -EALREADY;
 }
 
 BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
@@ -77,13 +56,12 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 
 	if (error)
 		return error;
-	/* Relaxed would do: only who gets the bit goes on. */
-	if (or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL)
+	if (!baton__turn_set_final(resource))
 		return -EALREADY;
 	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
 	                 "was given a finaliser with a future: a finaliser has none");
 	baton__kind_set(finaliser, &baton__final_kind);
-	(void)push_mark(resource, finaliser, BATON__CLOSED); /* last touch */
+	(void)push_mark(resource, finaliser, BATON__ASK_CLOSE); /* last touch */
 	return 0;
 }
 
@@ -94,13 +72,13 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 
 	if (error)
 		return error;
-	if (!(load_relaxed(&resource->_word) & BATON__BUSY))
+	if (!baton__word_is_busy(baton__word(resource)))
 		return 0;
 	mark = baton__node_alloc();
 	if (!mark)
 		return -ENOMEM;
 	baton__kind_set(mark, &baton__cancel_kind);
-	if (!push_mark(resource, mark, BATON__ATTENTION))
+	if (!push_mark(resource, mark, BATON__ASK_LOOK))
 		baton__node_free(mark);
 	return 0;
 }
@@ -108,10 +86,8 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 /* Nothing to wait for: idle, and nobody who could touch it still. */
 static bool idle(struct baton_resource *resource)
 {
-	/* [R2] acquire: what the last runner did; pairs with [R2] in release.
-	 * [R3] acquire: what visitors did; pairs with [R3] in leave */
-	return !(load_acquire(&resource->_word) & BATON__BUSY) &&
-	       !(load_acquire(&resource->_job._turn) & BATON__VISITS);
+	return !baton__word_is_busy(baton__word_settled(resource)) &&
+	       !baton__turn_is_visited(resource);
 }
 
 BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
@@ -142,7 +118,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	/* unshared: not pushed yet */
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
 	awaiter->counted.future._resource = resource;
-	(void)push_mark(resource, &awaiter->task, BATON__NORMAL);
+	(void)push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
 	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
 	baton_future_unref(&awaiter->counted.future);
 	return error;

@@ -8,8 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/atomic.h"
-#include "core/resource.h"
+#include "core/word.h"
 
 /*
  * True after a close that happened before this call; for a close that runs beside this call, either
@@ -18,7 +17,7 @@
 BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 {
 	/* Relaxed: CLOSED stays set; the closer's writes become visible by an await. */
-	return (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED;
+	return baton__word_is_closed(baton__word(resource));
 }
 
 #endif

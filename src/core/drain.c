@@ -17,14 +17,6 @@
 #include "core/loan.h"
 #include "core/shelf.h"
 
-/* The mode after the inbox was taken. */
-static uintptr_t mode_after(const struct baton_resource *resource, uintptr_t word)
-{
-	if ((word & BATON__MODE) != BATON__ATTENTION)
-		return word & BATON__MODE;
-	return baton__mode(resource);
-}
-
 static void count_taken(const struct baton_resource *resource, uint64_t count)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -35,7 +27,8 @@ static void count_taken(const struct baton_resource *resource, uint64_t count)
 
 void baton__take(struct baton_resource *resource)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word_take(resource);
+	const bool must_look = baton__word_must_look(word);
 	struct baton_task **end = &resource->_list;
 	struct baton_task *first;
 	struct baton_task *newest;
@@ -43,11 +36,7 @@ void baton__take(struct baton_resource *resource)
 	uint64_t count = 0;
 	bool looked = false;
 
-	/* Ends: each failure is a push or a close: submitters make progress.
-	 * [R1] acquire: the tasks; pairs with [R1] in push */
-	while (!cas_acquire(&resource->_word, &word, BATON__BUSY | mode_after(resource, word)))
-		;
-	first = newest = (struct baton_task *)(word & BATON__TASKS);
+	first = newest = baton__word_newest(word);
 	while (newest) {
 		struct baton_task *next = baton__older(newest);
 
@@ -65,7 +54,7 @@ void baton__take(struct baton_resource *resource)
 	if (resource->_stats)
 		count_taken(resource, count);
 	if (baton__lanes(resource)) {
-		baton__lanes_take(resource, oldest, word & BATON__ATTENTION);
+		baton__lanes_take(resource, oldest, must_look);
 		goto out;
 	}
 	baton__index_forget(resource);
@@ -73,10 +62,10 @@ void baton__take(struct baton_resource *resource)
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
-	if (word & BATON__ATTENTION)
+	if (must_look)
 		resource->_list = baton__obey_cancel_marks(resource, resource->_list);
 out:
-	if (word & BATON__ATTENTION)
+	if (must_look)
 		resource->_list = baton__suspend_marks_first(resource->_list);
 	/* After the marks have found their places: what the look has written is of the inbox. */
 	if (BATON_UNLIKELY(looked))
@@ -91,50 +80,33 @@ out:
  */
 static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
 {
-	/* [R3] acquire: visitors that are gone no longer touch the resource; pairs with [R3] in
-	 * leave */
-	uint32_t turn = load_acquire(&resource->_job._turn);
-
-	if (!(turn & BATON__VISITS))
+	if (!baton__turn_is_visited(resource))
 		return false;
 	baton__loan_revoke(resource);
-	/* [R3] acquire: visitors that are gone meanwhile; pairs with [R3] in leave */
-	turn = load_acquire(&resource->_job._turn);
-	if (!(turn & BATON__VISITS))
-		return false;
 	resource->_list = frame->after;
-	/* We become a visitor, so that we may look at the word afterwards. Ends: each failure is a
-	 * visitor that leaves. [R4] release: _list and all else; pairs with [R4] in visit_end_only,
-	 * visit_look. [V1] seq_cst: before we look for a kick; pairs with [V1] in visit_look */
-	while (!cas_seq_cst(&resource->_job._turn, &turn, (turn + BATON__VISIT) | BATON__LEAVING)) {
-		/* [R3] acquire: as above; pairs with [R3] in leave */
-		turn = load_acquire(&resource->_job._turn);
-		if (!(turn & BATON__VISITS)) {
-			resource->_list = NULL;
-			return false;
-		}
+	/* This thread becomes a visitor, so that it may look at the word afterwards. */
+	if (!baton__turn_leave(resource)) {
+		resource->_list = NULL;
+		return false;
 	}
 	frame->after = NULL;
-	/* A kick that has not seen LEAVING is seen here. */
-	if (load_seq_cst(&resource->_word) & BATON__TASKS && baton__leaving_undone(resource)) {
-		/* Relaxed: the holder's. */
-		(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+	if (baton__word_left_with_tasks(resource) && baton__turn_take_over(resource)) {
+		baton__turn_unvisit(resource);
 		return false;
 	}
-	return !baton__visit_end_only(resource); /* last touch */
+	return !baton__turn_end_visit(resource); /* last touch */
 }
 
 /* Nothing is left: let go, unless something comes. */
 static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
 {
-	if ((word & BATON__MODE) == BATON__CLOSED && frame->after) {
+	if (baton__word_is_closed(word) && frame->after) {
 		if (left_to_visitors(frame, resource))
 			return true;
 		if (resource->_list)
 			return false;
 	}
-	/* [R2] release: all that the tasks did; pairs with [R2] in capture. Last touch (L10). */
-	return cas_release(&resource->_word, &word, word & BATON__MODE);
+	return baton__word_release(resource, word); /* last touch */
 }
 
 static BATON_NOINLINE bool out_of_time(struct baton__budget *budget)
@@ -198,16 +170,16 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 {
 	struct baton_task *mark = resource->_list;
 	const struct baton__kind *kind = baton__kind(mark);
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 
 	if (kind->flags & BATON__KIND_OVERTAKES) {
 		/* Who has suspended it finds nothing under way. */
 		if (batch && baton__batch_end(batch))
 			return BATON__MET;
-	} else if (budget->borrowed && (word & BATON__MODE) == BATON__CLOSED &&
+	} else if (budget->borrowed && baton__word_is_closed(word) &&
 	           baton__only_marks(resource) && baton__lanes_empty(resource)) {
 		/* A helper cannot release: on a closed resource the last marks stay. */
-		if (!(word & BATON__TASKS))
+		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
 		/* Behind these marks there may be tasks, which the look has left there. */
 		baton__take(resource);
@@ -223,8 +195,8 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 }
 
 /*
- * Answers ATTENTION, if the word has it. True: it had, and the caller must look at everything
- * again.
+ * The word says that the holder must look. True: it has looked, and the caller must look at
+ * everything again.
  */
 static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
 {
@@ -233,7 +205,7 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 	/* A suspend mark goes first: after it there is another look. */
 	if (task && !baton__lanes(resource))
 		return !baton__kind_is(task, BATON__KIND_OVERTAKES) && baton__look(resource);
-	if (!(word & BATON__TASKS) && (word & BATON__MODE) != BATON__ATTENTION)
+	if (!baton__word_newest(word) && !baton__word_is_asking(word))
 		return false;
 	baton__take(resource);
 	return true;
@@ -250,9 +222,9 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 	 */
 	while (!needless(budget, resource)) {
 		struct baton_task *task = resource->_list;
-		uintptr_t word = load_relaxed(&resource->_word);
+		uintptr_t word = baton__word(resource);
 
-		if (BATON_UNLIKELY(word & BATON__ATTENTION)) {
+		if (BATON_UNLIKELY(baton__word_must_look(word))) {
 			if (batch && baton__shelving(resource) && baton__batch_end(batch))
 				continue;
 			if (baton__shelf_leave(frame, resource))
@@ -262,7 +234,7 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 			task = resource->_list; /* leaving or not, it puts marks back */
 		}
 		if (!task) {
-			if (word & BATON__TASKS)
+			if (baton__word_newest(word))
 				baton__take(resource);
 			else if (BATON_UNLIKELY(resource->_stats != NULL) &&
 			         baton__lanes_next(resource))

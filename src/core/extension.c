@@ -24,8 +24,7 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
                                         struct baton_extension *extension,
                                         struct baton_lanes *lanes, struct baton_bound *bound)
 {
-	/* Relaxed: nobody else has seen it yet. */
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 
 	BATON_REQUIRE_OF(word == BATON__NORMAL || word == BATON__SPECIAL, resource->_name,
 	                 "is in use: extend it before the first submit");
@@ -44,5 +43,5 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
 		"it one");
 	*extension = (struct baton_extension){resource->_stats, lanes, bound};
 	resource->_stats = (struct baton_resource_stats *)((uintptr_t)extension | BATON__EXTENDED);
-	store_relaxed(&resource->_word, BATON__SPECIAL);
+	baton__word_extend(resource);
 }

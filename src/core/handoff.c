@@ -12,24 +12,6 @@
 
 #include <errno.h>
 
-/* Takes back a job that was refused, or never was in a queue. False: a helper has it. */
-static bool take_back(struct baton_resource *resource, bool *touched)
-{
-	uint32_t turn = load_relaxed(&resource->_job._turn);
-	uint32_t next;
-
-	/* Ends: a helper, or a visitor that leaves, each at most once per wait. */
-	do {
-		*touched = turn & BATON__TOUCHED;
-		next = turn & ~(BATON__PHASE | BATON__TOUCHED);
-		if ((turn & BATON__PHASE) == BATON__HELPED)
-			next |= BATON__CONSUMED | BATON__TOUCHED;
-		/* [H1] acquire: what the last holder did; pairs with [H1] in hand_off, give_back.
-		 * [H2] release: the job is in no queue; pairs with [H2] in help.c */
-	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	return (next & BATON__PHASE) == BATON__HELD;
-}
-
 /* One that is tried, or refused after all. */
 static void count_handoff(const struct baton_resource *resource, bool refused)
 {
@@ -56,10 +38,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 		goto refused;
 	}
 	member = baton__capture_limit(resource) ? NULL : executor;
-	/* [H1] release: list, statistics, all that the tasks did; pairs with [H1] in take_back and
-	 * help.c. An addition, since visitors change the word meanwhile: HELD -> QUEUED.
-	 * [N1] seq_cst: before schedule() looks for sleepers, see borrow in help.c. */
-	(void)add_seq_cst(&resource->_job._turn, BATON__QUEUED);
+	baton__turn_queue(resource);
 	status = executor->_ops->schedule(executor, &resource->_job);
 	if (status >= 0) {
 		/* Last touch: it may be gone; its address is only compared. */
@@ -67,7 +46,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 			baton__thread_nudge_for(resource, member);
 		return BATON__GIVEN;
 	}
-	if (!take_back(resource, &touched))
+	if (!baton__turn_take_back(resource, &touched))
 		return BATON__GIVEN;
 refused:
 	if (resource->_stats)
@@ -152,7 +131,7 @@ void baton__resource_run(struct baton_job *job)
 	struct baton__frame frame;
 	bool touched;
 
-	if (!take_back(resource, &touched))
+	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
 	budget.tasks = baton__quantum(resource->_config);
 	if (resource->_config)
@@ -168,7 +147,7 @@ void baton__resource_cancel(struct baton_job *job)
 	struct baton_task **link = &resource->_list;
 	bool touched;
 
-	if (!take_back(resource, &touched))
+	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
 	baton__frame_push(&frame, resource);
 	baton__take(resource);

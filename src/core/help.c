@@ -14,24 +14,6 @@
 #include "core/place.h"
 #include "core/shelf.h"
 
-/* QUEUED -> HELPED. */
-bool baton__borrow(struct baton_resource *resource)
-{
-	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
-	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
-	uint32_t turn = load_seq_cst(&resource->_job._turn);
-	uint32_t next;
-
-	/* Ends: each failure is a visitor coming or going, or the end of QUEUED. */
-	do {
-		if ((turn & BATON__PHASE) != BATON__QUEUED)
-			return false;
-		next = (turn & ~BATON__PHASE) | BATON__HELPED | BATON__TOUCHED;
-		/* [H1] acquire: what the last holder did; pairs with [H1] in hand_off, give_back */
-	} while (!cas_acquire(&resource->_job._turn, &turn, next));
-	return true;
-}
-
 static struct baton_executor *executor_if_any(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = resource->_config;
@@ -57,7 +39,7 @@ static bool pushed_since(struct baton_resource *resource)
 {
 	/* Who looks for work after the push, and finds us at it, is seen here among the sleepers:
 	 * [N1], or it would have found QUEUED. Then the push is seen, too: in this order. */
-	return baton__thread_any_asleep() && load_relaxed(&resource->_word) & BATON__TASKS;
+	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
 }
 
 /*
@@ -73,26 +55,12 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	bool withdrawn = last_look && withdraw(executor, resource);
 	/* Without the frame that we are about to pop. */
 	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
-	uint32_t turn = load_relaxed(&resource->_job._turn);
-	uint32_t next;
 	bool busy;
 
 	/* Once the baton is back the job may run, and the executor's owner see the end of it. */
 	baton__thread_enter(executor);
-
-	/* Ends: each failure is a visitor coming or going, or the job being popped. */
-	do {
-		next = turn & ~BATON__PHASE;
-		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
-			next |= BATON__QUEUED;
-		else
-			next &= ~BATON__TOUCHED;
-		/* [H1] release: what we did; pairs with [H1] in borrow, take_back.
-		 * [H2] acquire: the job is in no queue; pairs with [H2] in take_back.
-		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow.
-		 * Last touch, if it goes back to QUEUED, but for pushed_since. */
-	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
-	if ((next & BATON__PHASE) != BATON__QUEUED) {
+	/* True: that was the last touch, but for pushed_since. */
+	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
 		/* With limit 0 the rest, the finaliser too, belongs to the executor's threads. */
 		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
@@ -147,7 +115,7 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
 	struct baton__frame frame;
 	bool did;
 
-	if (!baton__borrow(resource))
+	if (!baton__turn_borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
 	helping.frame = &frame;
@@ -196,7 +164,7 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	struct baton__frame frame;
 	bool counted;
 
-	if (!baton__borrow(resource))
+	if (!baton__turn_borrow(resource))
 		return false;
 	/* The baton protects the resource as well as the visit does, and completing the future may
 	 * give back its memory. */
@@ -218,24 +186,6 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
 	return counted;
 }
 
-bool baton__visit_end_only(struct baton_resource *resource)
-{
-	uint32_t turn = load_relaxed(&resource->_job._turn);
-	uint32_t next;
-	bool last;
-
-	/* [R3] release: our touches; pairs with [R3] in left_to_visitors.
-	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
-	do {
-		next = turn - BATON__VISIT;
-		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
-		/* In one step, so that there is one last visitor. Ends: other visitors' steps. */
-		if (last)
-			next &= ~BATON__LEAVING;
-	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	return last; /* if not, the last touch: who sees no visits may free it */
-}
-
 /*
  * The runner has gone, and a visitor has the baton: for the work that a kick has brought, or for
  * the steps after the release. Those steps are done at any depth: each function of the user's among
@@ -249,7 +199,7 @@ static void go_on(struct baton_resource *resource)
 
 	/* Relaxed: the sender of a later kick looks again. */
 	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
-	    load_relaxed(&resource->_word) & BATON__TASKS) {
+	    baton__word_newest(baton__word(resource))) {
 		baton__go_on(resource, 1, false);
 		return;
 	}
@@ -259,26 +209,12 @@ static void go_on(struct baton_resource *resource)
 
 void baton__visit_end(struct baton_resource *resource)
 {
-	if (baton__visit_end_only(resource))
+	if (baton__turn_end_visit(resource))
 		go_on(resource);
-}
-
-bool baton__leaving_undone(struct baton_resource *resource)
-{
-	/* [V1] seq_cst: after the push, or after LEAVING was set; pairs with [V1] in
-	 * left_to_visitors */
-	uint32_t turn = load_seq_cst(&resource->_job._turn);
-
-	/* Ends: each failure is another visitor's step.
-	 * [R4] acquire: what the runner left; pairs with [R4] in left_to_visitors */
-	while (turn & BATON__LEAVING)
-		if (cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING))
-			return true;
-	return false;
 }
 
 void baton__visit_look(struct baton_resource *resource)
 {
-	if (BATON_UNLIKELY(baton__leaving_undone(resource)))
+	if (BATON_UNLIKELY(baton__turn_take_over(resource)))
 		go_on(resource);
 }

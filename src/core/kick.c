@@ -28,16 +28,13 @@ static const struct baton__kind kick_kind = {
 /* True: pushed. False: the resource was idle, and the kick has run, or is given to an executor. */
 static bool push(struct baton_resource *resource, struct baton_task *mark)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 
 	baton__kind_set(mark, &kick_kind);
 	/* Ends: as submit's loop: each failure is somebody's progress. */
 	for (;;) {
-		uintptr_t flags = (word & BATON__MODE) | BATON__BUSY;
-
-		if (!(word & BATON__BUSY)) {
-			/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-			if (!cas_acquire(&resource->_word, &word, flags))
+		if (!baton__word_is_busy(word)) {
+			if (!baton__word_capture_for(resource, &word, BATON__ASK_NOTHING))
 				continue;
 			resource->_list = mark;
 			mark->_next = NULL;
@@ -45,10 +42,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark)
 			baton__go_on(resource, 1, false);
 			return false;
 		}
-		mark->_next = (struct baton_task *)(word & BATON__TASKS);
-		/* [R1] release: the mark; pairs with [R1] in take. [V1] seq_cst: before the look at
-		 * who is leaving; pairs with [V1] in left_to_visitors */
-		if (cas_seq_cst(&resource->_word, &word, (uintptr_t)mark | flags))
+		if (baton__word_push_kick(resource, &word, mark))
 			return true;
 	}
 }

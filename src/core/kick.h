@@ -26,12 +26,6 @@ void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 /* A visitor that has pushed something: if the runner has left to the visitors, it goes on here. */
 void baton__visit_look(struct baton_resource *resource);
 
-/* A visitor takes the baton that the runner has left to the visitors; false: it is not there. */
-bool baton__leaving_undone(struct baton_resource *resource);
-
-/* As baton__visit_end, but runs nothing: true: it was the last visit, the caller is the holder. */
-bool baton__visit_end_only(struct baton_resource *resource);
-
 /*
  * Windowed tasks (module/window.c defines these), recognised by their run function. keeps: under
  * the baton: true: its window is full and has taken the task. drop: it is cancelled instead of

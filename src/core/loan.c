@@ -7,7 +7,6 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/extension.h"
-#include "core/inbox.h"
 #include "core/lane.h"
 #include "core/place.h"
 
@@ -17,7 +16,7 @@
  */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 {
-	return !resource->_list && !resource->_stats && !(word & BATON__TASKS);
+	return !resource->_list && !resource->_stats && !baton__word_newest(word);
 }
 
 /*
@@ -27,7 +26,7 @@ static bool is_empty(const struct baton_resource *resource, uintptr_t word)
  */
 static bool accept(struct baton_resource *resource, struct baton_task *first)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
+	uintptr_t word = baton__word(resource);
 	struct baton_task *newest;
 
 	if (is_empty(resource, word)) {
@@ -39,20 +38,20 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	newest = baton__reversed(first);
 	/* Ends: each failure is another's push, or a close. */
 	do {
-		if ((word & BATON__MODE) == BATON__CLOSED) {
+		if (baton__word_is_closed(word)) {
 			/* A push in vain has linked the chain to the inbox. */
 			first->_next = NULL;
 			(void)baton__reversed(newest);
 			return false;
 		}
-	} while (!baton__push(resource, &word, newest, first));
+	} while (!baton__word_push(resource, &word, newest, first));
 	return true;
 }
 
 static bool any_left(const struct baton_resource *resource)
 {
 	/* Relaxed: a hint. */
-	return resource->_list || load_relaxed(&resource->_word) & BATON__TASKS ||
+	return resource->_list || baton__word_newest(baton__word(resource)) ||
 	       !baton__lanes_empty(resource);
 }
 
@@ -111,7 +110,7 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 {
 	struct baton__frame frame;
 
-	if (!baton__capture_limit(resource) || !baton__borrow(resource))
+	if (!baton__capture_limit(resource) || !baton__turn_borrow(resource))
 		return false;
 	baton__frame_push(&frame, resource);
 	if (!accept(resource, first)) {
@@ -131,8 +130,8 @@ static bool take_out(struct baton_resource **debt, struct baton_resource *resour
 	struct baton_resource *found = load_relaxed(debt);
 
 	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
-	 * each debt: the debtor's store comes before its push, and [R1] orders that push before the
-	 * holder. */
+	 * each debt: the debtor's store comes before its push, and [word.publish] orders that push
+	 * before the holder. */
 	return found == resource && cas_relaxed(debt, &found, NULL);
 }
 
@@ -148,7 +147,7 @@ static void pay(struct baton_plain_job *job)
 
 		if (!resource || !take_out(&self->debts[i], resource))
 			continue;
-		if (baton__borrow(resource)) {
+		if (baton__turn_borrow(resource)) {
 			baton__frame_push(&frame, resource);
 			stay(&frame, resource, 0);
 		}
@@ -171,9 +170,9 @@ static void owe(struct baton__thread *self, struct baton_resource *resource)
 	}
 	if (!place)
 		return;
-	/* Relaxed, both: the submit that is under way keeps the resource until its push, which
-	 * publishes the visit and the debt. */
-	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	/* Relaxed: the submit that is under way keeps the resource until its push, which publishes
+	 * the visit and the debt. */
+	baton__turn_visit(resource);
 	store_relaxed(place, resource);
 	if (self->debt_queued)
 		return;
@@ -214,7 +213,6 @@ void baton__loan_revoke(struct baton_resource *resource)
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
 		for (int i = 0; i < BATON__DEBTS_MAX; i++)
 			if (take_out(&thread->debts[i], resource))
-				/* Relaxed: the debtor has not touched the resource since its
-				 * push. */
-				(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+				/* The debtor has not touched the resource since its push. */
+				baton__turn_unvisit(resource);
 }

@@ -37,9 +37,8 @@ bool baton__loan_is_due(struct baton_resource *resource);
 /* Should this thread try a loan before it pushes to a busy resource? */
 BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
 {
-	/* Relaxed: a hint; the CAS of borrow decides. */
-	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED &&
-	       baton__loan_is_due(resource);
+	/* A hint; the CAS of borrow decides. */
+	return baton__turn_seems_queued(resource) && baton__loan_is_due(resource);
 }
 
 /*

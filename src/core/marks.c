@@ -88,7 +88,7 @@ static enum baton__met postpone_await(struct baton__frame *frame, struct baton_r
 	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
 
 	/* From here on nobody becomes its visitor; who is one has been counted. */
-	(void)baton__future_claim(&awaiter->counted.future, &resource->_job._turn);
+	(void)baton__future_claim(&awaiter->counted.future, baton__turn_visits(resource));
 	return postpone(frame, resource, mark);
 }
 

@@ -24,11 +24,8 @@ void baton__deferred_append(struct baton_job *job)
 
 void baton__deferred_push(struct baton_resource *resource)
 {
-	struct baton_job *job = &resource->_job;
-
-	baton__deferred_append(job);
-	/* [H1] release, [N1] seq_cst: as in hand_off; pairs with [H1] in take_back and help.c */
-	(void)add_seq_cst(&job->_turn, BATON__QUEUED);
+	baton__deferred_append(&resource->_job);
+	baton__turn_queue(resource);
 	/* No executor has the job: until this thread's stack is unwound, only helpers come to the
 	 * resource. */
 	baton__thread_nudge_for(resource, NULL);
@@ -186,8 +183,8 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 		tell_here(resource, task);
 		return;
 	}
-	/* PL3. Relaxed: the caller keeps the resource until now. */
-	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+	/* PL3 */
+	baton__turn_visit(resource);
 	task->_future = (struct baton_future *)(void *)resource; /* the task has no future */
 	put_off(task);
 }

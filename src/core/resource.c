@@ -14,7 +14,6 @@
 #include "core/cycle.h"
 #include "core/extension.h"
 #include "core/guard.h"
-#include "core/inbox.h"
 #include "core/kick.h"
 #include "core/lane.h"
 #include "core/loan.h"
@@ -37,19 +36,18 @@ BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *use
                                       struct baton_resource_stats *stats)
 {
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
-	resource->_word = baton__mode(resource); /* unshared: nobody else has seen it yet */
+	baton__word_init(resource);
 }
 
 BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
 {
-	/* [R2] acquire: the last runner's touches; pairs with [R2] in release */
-	uintptr_t word = load_acquire(&resource->_word);
+	uintptr_t word = baton__word_settled(resource);
 
-	BATON_REQUIRE_OF((word & BATON__MODE) == BATON__CLOSED, resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_closed(word), resource->_name,
 	                 "is not closed: close and await it first");
-	BATON_REQUIRE_OF(!(word & BATON__BUSY), resource->_name,
+	BATON_REQUIRE_OF(!baton__word_is_busy(word), resource->_name,
 	                 "is closed, but not idle yet: await it first");
-	BATON_REQUIRE_OF(!(load_acquire(&resource->_job._turn) & BATON__VISITS), resource->_name,
+	BATON_REQUIRE_OF(!baton__turn_is_visited(resource), resource->_name,
 	                 "is still touched by a thread that helps or cancels: await it first");
 }
 
@@ -154,20 +152,20 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
 	 * closed: lock-free. */
 	for (;;) {
-		word = load_relaxed(&resource->_word);
-		if ((word & BATON__MODE) == BATON__CLOSED)
+		word = baton__word(resource);
+		if (baton__word_is_closed(word))
 			return not_accepted(resource, newest ? baton__reversed(newest) : first,
 			                    count, counted, -EPIPE);
 		/* Once, and not for one that runs at once; a windowed one may have to wait. */
 		if (!counted &&
-		    (word & BATON__BUSY || count > 1 || !runs_here(resource, inline_ok) ||
+		    (baton__word_is_busy(word) || count > 1 || !runs_here(resource, inline_ok) ||
 		     first->_run == baton__windowed_run)) {
 			error = count_in(resource, first, count, !(how & BATON__SUBMIT_NO_WAIT));
 			if (error)
 				return error < 0 ? error : 0;
 			counted = true;
 		}
-		if (word & BATON__BUSY) {
+		if (baton__word_is_busy(word)) {
 			struct baton_task *oldest = first;
 
 			if (inline_ok && !newest && baton__loan_due(resource) &&
@@ -175,7 +173,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 				return 0;
 			if (!newest)
 				newest = baton__reversed(first);
-			if (baton__push(resource, &word, newest, oldest))
+			if (baton__word_push(resource, &word, newest, oldest))
 				return 0;
 			oldest->_next = NULL;
 			if (backoff > BACKOFF_MAX)
@@ -188,7 +186,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			newest = NULL;
 		}
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
-		if (!baton__capture(resource, word, baton__mode(resource)))
+		if (!baton__word_capture(resource, word, baton__mode(resource)))
 			continue;
 		if (runs_here(resource, inline_ok)) {
 			run_here(resource, first, count, counted);
@@ -209,7 +207,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 		return error;
 	/* Relaxed: before the CAS in settle. */
 	store_relaxed(&future->_resource, NULL);
-	state = baton__future_settle(future, &resource->_job._turn, &spare);
+	state = baton__future_settle(future, baton__turn_visits(resource), &spare);
 	if (spare)
 		baton__visit_end(resource);
 	if (state != BATON__FUTURE_CANCELLING)
@@ -232,7 +230,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	}
 	/* Looked at before the future is bound, so that a cancel does not meet a refused task, save
 	 * one that races the close itself. */
-	if ((load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED)
+	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (!baton__ready(resource, task))
 		return -EINVAL;
@@ -255,8 +253,8 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	struct baton__frame frame;
 
 	baton__stand_back(resource);
-	if (load_relaxed(&resource->_word) || baton__self->depth >= BATON_NESTING_MAX ||
-	    !baton__capture(resource, 0, 0))
+	if (baton__word(resource) != BATON__NORMAL || baton__self->depth >= BATON_NESTING_MAX ||
+	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return baton__submit(resource, task, 0);
 	baton__frame_push(&frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
@@ -266,7 +264,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	BATON_GUARD(guard, resource);
 	baton__run_task(&frame, resource, task, NULL);
 	guard = NULL;
-	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
+	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(baton__self, &frame);
 	else
 		baton__run_captured(&frame, resource, 1, 1);
@@ -289,10 +287,10 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 	uintptr_t word;
 
 	baton__stand_back(resource);
-	word = load_relaxed(&resource->_word);
+	word = baton__word(resource);
 	/* What is SPECIAL may be bounded. */
-	if ((word & (BATON__BUSY | BATON__MODE)) == BATON__BUSY && !baton__loan_due(resource) &&
-	    baton__push(resource, &word, task, task))
+	if (baton__word_is_plainly_busy(word) && !baton__loan_due(resource) &&
+	    baton__word_push(resource, &word, task, task))
 		return 0;
 	return baton__submit(resource, task, 0);
 }
@@ -309,15 +307,15 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 		return submit_with_future(resource, task);
 	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
 		return baton__submit(resource, task, 0);
-	if (load_relaxed(&resource->_word))
+	if (baton__word(resource) != BATON__NORMAL)
 		return submit_busy(resource, task);
-	if (BATON_UNLIKELY(!baton__capture(resource, 0, 0)))
+	if (BATON_UNLIKELY(!baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL)))
 		return baton__submit(resource, task, 0);
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
-	if (BATON_LIKELY(baton__release_at_once(resource, BATON__NORMAL)))
+	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
 		baton__frame_exit(self, &frame);
 	else
 		baton__run_on(1, 1);

@@ -1,47 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: the resource's two words and what its parts (submit, drain, help, close) share.
- *
- * _word: the inbox and the state, in one word:
- *   BUSY   1 bit   somebody holds the baton, or an executor has the resource's job. Set by the
- *                  capturing CAS, cleared by the releasing one.
- *   MODE   2 bits  NORMAL, so that the idle path need look at nothing but the two hot words;
- *                  SPECIAL (limit 0, statistics, an extension, hooks, config->failed; or not
- *                  looked at since the static initialiser: then the first submit or call makes it
- *                  NORMAL), ATTENTION (a
- *                  cancel or suspend mark is in the inbox, or SHELF is to be looked at; set with
- *                  the mark's push, or by the task that shelves; cleared when the runner takes the
- *                  inbox, only while BUSY), CLOSED (for good; says what ATTENTION says, too).
- *   TASKS  61 bits the newest task of the inbox, linked to older ones; only while BUSY.
- *
- *   idle -> BUSY                    capture, by submit, call, a closer with a mark
- *   BUSY|tasks -> BUSY|task|tasks   push, any thread
- *   BUSY|tasks -> BUSY              take, the runner
- *   BUSY -> idle                    release, the runner, with inbox and list empty
- *
- * _job._turn: who holds a BUSY resource, read by helpers and by visitors only:
- *   PHASE   HELD -> QUEUED          hand-off: the runner, before it schedules the job
- *           QUEUED -> HELD          the executor's thread that popped the job
- *           QUEUED -> HELPED        a helper borrows the baton; the job stays in the queue
- *           HELPED -> QUEUED        the helper gives it back
- *           HELPED -> CONSUMED      the executor's thread popped the job: it leaves the rest to the
- *                                   helper
- *           CONSUMED -> HELD        the helper becomes the runner
- *   LEAVING the runner has nothing left but what comes after the release, and a visitor is in the
- *           way: the last visitor, or one that brings a kick, goes on in its place
- *   TOUCHED a helper has had the baton since it was QUEUED
- *   FINAL   there is a finaliser; set once, never cleared
- *   SHELF   the baton is, or is about to be, held by nobody (shelf.c); with phase HELD, or HELPED
- *           or CONSUMED, which stay as they are. Who is second of leaving and unshelving goes on:
- *           0 -> WANTED     the holder: it will leave before it runs another task (or will not)
- *           WANTED -> LEFT  the holder has left; LEFT -> 0: the unsheller is the holder
- *           WANTED -> CALLED  the unsheller came first; CALLED -> 0: the holder stays
- *   visits  threads that may touch the resource although they are in no call on it; counted tokens,
- *           and windows in which tasks wait
+ * Layer 5: what the parts of a resource (submit, drain, help, close) share. The two shared words of
+ * a resource have files of their own: word.h and turn.h.
  *
  * Invariants:
  * R1 At most one thread holds the baton: it made the CAS idle -> BUSY, or took over by a CAS on
- *    _turn from one that gave it up there.
+ *    the turn from one that gave it up there.
  * R2 _list, _job, the statistics are touched by the holder alone. _list is older than the inbox.
  * R3 While a job is in an executor's queue the phase is QUEUED, HELPED; never released then.
  * R4 A task is in one place: the inbox, _list, or entered.
@@ -49,13 +13,8 @@
  * R6 A closed resource is released for good (awaits, finaliser) only with no visits. A submit that
  *    is refused then may count one afterwards (future.h, F3): the next await waits for it. The
  *    visits of debts are not waited for, but revoked (loan.h).
- * R7 SHELF is set by the holder alone, while it is 0; then there is exactly one unshelve. A
- *    shelved resource is BUSY: never idle, awaited or finalised.
- *
- * Linearisation points: submit: the CAS on _word. Close: its CAS on _word. Shelving and unshelving:
- * the CAS on _turn.
- * ABA on _word: a push links to whatever is on top at its CAS, so a recurring top is right; take
- * and release do not read through it before they own it.
+ * R7 The shelf's bits are set by the holder alone, while they are 0; then there is exactly one
+ *    unshelve. A shelved resource is BUSY: never idle, awaited or finalised.
  */
 #ifndef BATON_SRC_RESOURCE_H
 #define BATON_SRC_RESOURCE_H
@@ -63,33 +22,13 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
-#include "core/executor.h"
-#include "future/future.h"
 #include "base/platform.h"
-#include "thread/thread.h"
+#include "core/config.h"
 #include "core/kind.h"
-
-#define BATON__BUSY ((uintptr_t)1)
-#define BATON__MODE ((uintptr_t)6)
-#define BATON__NORMAL ((uintptr_t)0)
-#define BATON__SPECIAL ((uintptr_t)2)
-#define BATON__ATTENTION ((uintptr_t)4)
-#define BATON__CLOSED ((uintptr_t)6)
-#define BATON__TASKS (~(uintptr_t)7)
-
-#define BATON__PHASE 3U
-#define BATON__HELD 0U
-#define BATON__QUEUED 1U
-#define BATON__HELPED 2U
-#define BATON__CONSUMED 3U
-#define BATON__LEAVING 4U
-#define BATON__TOUCHED 8U
-#define BATON__FINAL 16U
-#define BATON__VISITS 0x3FFFFFE0U /* counted in units of BATON__VISIT */
-#define BATON__SHELF 0xC0000000U
-#define BATON__SHELF_WANTED 0x40000000U
-#define BATON__SHELF_CALLED 0x80000000U
-#define BATON__SHELF_LEFT 0xC0000000U
+#include "core/turn.h"
+#include "core/word.h"
+#include "future/future.h"
+#include "thread/thread.h"
 
 _Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
 _Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
@@ -174,33 +113,6 @@ BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
-BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
-{
-	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
-}
-
-BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
-{
-	return config && config->quantum ? config->quantum : BATON_QUANTUM;
-}
-
-/* Has it drain hooks (hooks.h)? */
-BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
-{
-	const struct baton_resource_config *config = resource->_config;
-
-	return config && (config->batch_begin || config->batch_end || config->hold_completions);
-}
-
-/* The mode of an open resource of which nothing is asked. */
-BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
-{
-	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
-	                       (resource->_config && resource->_config->failed)
-	               ? BATON__SPECIAL
-	               : BATON__NORMAL;
-}
-
 /* Completes one unlinked task as cancelled. The holder. tell: one without a future. */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
@@ -212,22 +124,6 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
  */
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget);
-
-/* From idle, whose word is `idle`, to BUSY in that mode. */
-BATON_INLINE bool baton__capture(struct baton_resource *resource, uintptr_t idle, uintptr_t mode)
-{
-	/* [R2] acquire: what the last runner did; pairs with [R2] in release */
-	return cas_acquire(&resource->_word, &idle, mode | BATON__BUSY);
-}
-
-/* The common end of a short path, if nothing has come meanwhile; `mode`: of the capture. */
-BATON_INLINE bool baton__release_at_once(struct baton_resource *resource, uintptr_t mode)
-{
-	uintptr_t word = baton__fresh(mode | BATON__BUSY);
-
-	/* [R2] release: all that the tasks did; pairs with [R2] in capture */
-	return cas_release(&resource->_word, &word, baton__fresh(mode));
-}
 
 /* Takes the inbox and puts it behind _list, cancel marks obeyed. The holder. */
 void baton__take(struct baton_resource *resource);
@@ -306,11 +202,7 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
  * False: it is idle. */
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
 
-/*
- * borrow: takes the baton of a queued resource, whose job stays in the queue. False: the resource
- * is not queued. give_back: gives the baton back, or goes on as the runner; pops the frame.
- */
-bool baton__borrow(struct baton_resource *resource);
+/* Gives a borrowed baton back (turn.h), or goes on as the runner; pops the frame. */
 void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
 
 /*
@@ -355,22 +247,8 @@ void baton__cancel_visit(struct baton_future *future);
  */
 void baton__visit_end(struct baton_resource *resource);
 
-/* Does the resource's job wait in a queue? A visitor's question. */
-BATON_INLINE bool baton__queued(struct baton_resource *resource)
-{
-	/* [N1] seq_cst: as in borrow, help.c */
-	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
-}
-
 /* Ends a visit; `generation`: from visit. True: it had been counted, see baton__visit_end. */
 bool baton__leave(struct baton_future *future, struct baton_resource *resource,
                   uint32_t generation);
-
-BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
-{
-	const struct baton_resource_config *config = resource->_config;
-
-	return config && config->executor ? config->executor : baton__executor_default();
-}
 
 #endif

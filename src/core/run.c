@@ -52,7 +52,7 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 	if (labelled)
 		baton__label_let_go(labelled);
 	baton__future_finish(task->_future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-	                     &resource->_job._turn);
+	                     baton__turn_visits(resource));
 }
 
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
@@ -93,7 +93,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 		baton__stats_left(resource, task);
 	}
 	if (!baton__label_enter(task) ||
-	    (future && !baton__future_claim(future, &resource->_job._turn))) {
+	    (future && !baton__future_claim(future, baton__turn_visits(resource)))) {
 		baton__cancel_entered(resource, task);
 		return;
 	}
@@ -128,7 +128,7 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_resource *r
 		baton__run_watched(frame, resource, task, NULL);
 		return;
 	}
-	if (BATON_UNLIKELY(!baton__future_claim(future, &resource->_job._turn))) {
+	if (BATON_UNLIKELY(!baton__future_claim(future, baton__turn_visits(resource)))) {
 		baton__cancel_entered(resource, task);
 		return;
 	}

@@ -4,13 +4,12 @@
  * there when what it has begun is to end before the next task runs; a suspend mark, when nothing
  * is to run. Submits go on queueing; whoever unshelves goes on with the queue, on any thread.
  *
- * Two parties meet in the SHELF bits of the turn word (resource.h, R7): the runner that leaves, and
- * the unsheller, which may come first. The second goes on: no memory but the resource is needed.
+ * Two parties meet in the shelf bits of the turn (turn.h, R7): the runner that leaves, and the
+ * unsheller, which may come first. The second goes on: no memory but the resource is needed.
  * A borrowed baton is shelved as it is (HELPED: its job lies in a queue); the unsheller gives it
  * back in the helper's place.
  *
  * Progress: shelving is lock-free, unshelving too, but for the tasks that it runs.
- * Linearisation points: the CAS on the turn, in leave and in unshelve.
  */
 #include "core/shelf.h"
 
@@ -23,32 +22,22 @@
 
 void baton__shelve(struct baton_resource *resource)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
-
 	BATON_ASSERT(baton__thread_holds(baton__self, resource));
-	/* 0 -> WANTED. Relaxed: who unshelves has learned of it from us; that orders the two. */
-	BATON_ASSERT(!(load_relaxed(&resource->_job._turn) & BATON__SHELF));
-	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
-	/* So that the release at the end of a short path fails. Relaxed: nothing is published.
-	 * Ends: each failure is a push or a close. */
-	while ((word & BATON__MODE) != BATON__ATTENTION && (word & BATON__MODE) != BATON__CLOSED &&
-	       !cas_relaxed(&resource->_word, &word, (word & ~BATON__MODE) | BATON__ATTENTION))
-		;
+	baton__turn_want_shelf(resource);
+	/* So that the release at the end of a short path fails. */
+	baton__word_ask(resource);
 }
 
 void baton__shelve_undo(struct baton_resource *resource)
 {
-	BATON_ASSERT((load_relaxed(&resource->_job._turn) & BATON__SHELF) == BATON__SHELF_WANTED);
-	/* WANTED -> 0. Relaxed: the holder's, and nobody has been told that he is to unshelve. */
-	(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
+	baton__turn_unwant_shelf(resource);
 }
 
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 {
-	if (!baton__capture(resource, idle, baton__mode(resource)))
+	if (!baton__word_capture(resource, idle, baton__mode(resource)))
 		return false;
-	/* 0 -> LEFT. Relaxed: as in shelve. Last touch. */
-	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_LEFT);
+	baton__turn_shelve_idle(resource); /* last touch */
 	return true;
 }
 
@@ -63,39 +52,20 @@ static void put_back(struct baton__frame *frame, struct baton_resource *resource
 
 bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource)
 {
-	uint32_t turn = load_relaxed(&resource->_job._turn);
-	uint32_t next;
-
-	/* Relaxed: set by this thread. */
-	if (BATON_LIKELY(!(turn & BATON__SHELF)))
+	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
 		return false;
 	put_back(frame, resource);
-	/* Ends: each failure is a visitor coming or going, the job being popped, or the unsheller.
-	 */
-	do {
-		next = turn & ~BATON__SHELF;
-		if ((turn & BATON__SHELF) != BATON__SHELF_CALLED)
-			next |= BATON__SHELF_LEFT;
-		/* [H3] release: list, all that the tasks did; pairs with [H3] in unshelve. Last
-		 * touch, if it is LEFT.
-		 * [H4] acquire: what the unsheller did before; pairs with [H4] in unshelve */
-	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	return next & BATON__SHELF;
+	return baton__turn_shelve(resource); /* last touch, if it has left */
 }
 
 /* Nothing has come meanwhile: it is released at once. */
 static bool release_empty(struct baton_resource *resource)
 {
-	uintptr_t word = load_relaxed(&resource->_word);
-	uintptr_t mode = word & BATON__MODE;
+	uintptr_t word = baton__word(resource);
 
-	if (resource->_list || word & BATON__TASKS || !baton__lanes_idle(resource))
+	if (resource->_list || baton__word_newest(word) || !baton__lanes_idle(resource))
 		return false;
-	if (mode == BATON__ATTENTION)
-		mode = baton__mode(resource);
-	/* [R2] release: all that the tasks did, and the unsheller; pairs with [R2] in capture. Last
-	 * touch. */
-	return cas_release(&resource->_word, &word, mode);
+	return baton__word_release(resource, word); /* last touch */
 }
 
 /*
@@ -104,9 +74,7 @@ static bool release_empty(struct baton_resource *resource)
  */
 static bool many_wait(struct baton_resource *resource)
 {
-	/* [R1] acquire: the tasks' links; pairs with [R1] in push */
-	uintptr_t word = load_acquire(&resource->_word);
-	const struct baton_task *task = (const struct baton_task *)(word & BATON__TASKS);
+	const struct baton_task *task = baton__word_newest(baton__word_inbox(resource));
 
 	if (resource->_list)
 		return false;
@@ -121,7 +89,7 @@ static void go_on(struct baton_resource *resource, bool later)
 	struct baton__frame frame;
 
 	/* HELPED may become CONSUMED meanwhile. */
-	if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__HELD) {
+	if (!baton__turn_seems_held(resource)) {
 		baton__frame_push(&frame, resource);
 		baton__give_back(&frame, resource);
 		return;
@@ -133,21 +101,8 @@ static void go_on(struct baton_resource *resource, bool later)
 
 void baton__unshelve(struct baton_resource *resource, bool later)
 {
-	uint32_t turn = load_relaxed(&resource->_job._turn);
-	uint32_t next;
-
-	/* Ends: as in leave. */
-	do {
-		BATON_ASSERT((turn & BATON__SHELF) == BATON__SHELF_WANTED ||
-		             (turn & BATON__SHELF) == BATON__SHELF_LEFT);
-		next = turn & ~BATON__SHELF;
-		if ((turn & BATON__SHELF) == BATON__SHELF_WANTED)
-			next |= BATON__SHELF_CALLED;
-		/* [H3] acquire: what the last holder did; pairs with [H3] in leave.
-		 * [H4] release: what we did; pairs with [H4] in leave. Last touch, if CALLED. */
-	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	if (next & BATON__SHELF)
-		return;
+	if (!baton__turn_unshelve(resource))
+		return; /* that was the last touch */
 	go_on(resource, later);
 	if (!later)
 		baton__deferred_check(baton__self);
@@ -159,11 +114,11 @@ static enum baton__met suspend_here(struct baton__frame *frame, struct baton_res
 {
 	struct baton_future *future = baton__mark_future(mark);
 
-	/* 0 -> WANTED, before the claim, whose release publishes it: who finds the future claimed
+	/* Before the claim, whose release publishes it: a thread that finds the future claimed
 	 * unshelves. */
-	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
-	if (!baton__future_claim(future, &resource->_job._turn)) {
-		(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
+	baton__turn_want_shelf(resource);
+	if (!baton__future_claim(future, baton__turn_visits(resource))) {
+		baton__turn_unwant_shelf(resource);
 		baton__suspend_cancelled(resource, mark);
 		return BATON__MET;
 	}
@@ -180,7 +135,7 @@ const struct baton__kind baton__suspend_kind = {
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark)
 {
 	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-	                     &resource->_job._turn);
+	                     baton__turn_visits(resource));
 }
 
 struct baton_task *baton__suspend_marks_first(struct baton_task *list)

@@ -30,8 +30,7 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 /* Will the holder leave, or stay only because the unsheller has come already? The holder. */
 BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
 {
-	/* Relaxed: set by this thread. */
-	return load_relaxed(&resource->_job._turn) & BATON__SHELF;
+	return baton__turn_is_shelving(resource);
 }
 
 /* The holder, before it runs the next task. True: it has left: touch the resource no more. */

@@ -68,7 +68,7 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 	if (wait->deadline)
 		return false;
 	return wait->all || wait->count == 1 ||
-	       (wait->last_look && baton__queued(resource) && alone(executor));
+	       (wait->last_look && baton__turn_is_queued(resource) && alone(executor));
 }
 
 /*
@@ -108,7 +108,7 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 
 	if (able && !too_deep)
 		status = help_queued(wait, future, resource, tasks);
-	queued = status == 0 && baton__queued(resource);
+	queued = status == 0 && baton__turn_is_queued(resource);
 	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
 	 * may lead astray from here, is the one that would destroy it. */
 	baton__thread_enter(executor);

@@ -27,8 +27,7 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
 		return -EBUSY;
-	/* Relaxed: the holder's, until it is set. */
-	if (flags & BATON_DETACH_HOLD && load_relaxed(&resource->_job._turn) & BATON__SHELF)
+	if (flags & BATON_DETACH_HOLD && baton__shelving(resource))
 		return -EBUSY;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
 		return -EINVAL;
@@ -51,8 +50,7 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 		state |= BATON__TOKEN_HOLD;
 	if (flags & BATON_DETACH_COUNTED || token->_window) {
 		state |= BATON__TOKEN_COUNTED;
-		/* Relaxed: under the baton, whose release comes later. */
-		(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
+		baton__turn_visit(resource);
 	}
 	token->_future = future;
 	token->_resource = resource;
@@ -67,8 +65,7 @@ static void unbind(struct baton__frame *frame, struct baton_detached *token)
 	struct baton_resource *resource = frame->resource;
 
 	if (load_relaxed(&token->_state) & BATON__TOKEN_COUNTED)
-		/* Relaxed: the holder's. */
-		(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
+		baton__turn_unvisit(resource);
 	store_relaxed(&token->_state, 0);
 	if (token->_window)
 		baton__window_undetached(token->_window, token);

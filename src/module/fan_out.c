@@ -177,7 +177,7 @@ static void *run_here(void *argument)
 	else
 		baton__future_finish(&item->future,
 		                     status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE, status,
-		                     NULL, &resource->_job._turn);
+		                     NULL, baton__turn_visits(resource));
 	return NULL;
 }
 

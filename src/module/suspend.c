@@ -54,11 +54,11 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 	suspension->_future = NULL;
 	/* Ends: each round in vain means that others have captured, released or closed. */
 	while (status == 0) {
-		uintptr_t word = load_relaxed(&resource->_word);
+		uintptr_t word = baton__word(resource);
 
-		if ((word & BATON__MODE) == BATON__CLOSED)
+		if (baton__word_is_closed(word))
 			return -EPIPE;
-		if (word & BATON__BUSY)
+		if (baton__word_is_busy(word))
 			status = push(resource, suspension);
 		else
 			status = baton__shelve_idle(resource, word);

@@ -115,9 +115,8 @@ static void look_for_end(struct baton_window *window)
 		return;
 	/* Relaxed: a kick that is on its way finds an empty list, or tasks that came later. */
 	(void)cas_relaxed(&window->_word, &expected, IDLE);
-	/* Relaxed: the holder's. */
 	if (window->_visiting)
-		(void)sub_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+		baton__turn_unvisit(window->_resource);
 	window->_visiting = false;
 }
 
@@ -133,9 +132,9 @@ static bool keep(struct baton_window *window, struct baton_task *task)
 		store_relaxed(&task->_future->_value, NULL);
 	if (!first)
 		return true;
-	/* X4. Relaxed: under the baton. */
+	/* X4 */
 	if (!window->_visiting)
-		(void)add_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+		baton__turn_visit(window->_resource);
 	window->_visiting = true;
 	/* Relaxed: only the holder leaves IDLE. If it is not, a kick is on its way. */
 	if (load_relaxed(&window->_word) != IDLE)
@@ -286,8 +285,7 @@ void baton__window_undetached(struct baton_window *window, struct baton_detached
  * waited for. */
 static void visit(struct baton_window *window)
 {
-	/* Relaxed: the caller keeps it until now. */
-	(void)add_relaxed(&window->_resource->_job._turn, BATON__VISIT);
+	baton__turn_visit(window->_resource);
 }
 
 BATON_EXPORT int baton_window_set_limit(struct baton_window *window, uint32_t limit)

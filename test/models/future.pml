@@ -435,7 +435,7 @@ inline leave(me)
 	if
 	:: visiting ->
 		atomic {
-			/* @src help.c:baton__visit_end_only
+			/* @src turn.c:baton__turn_end_visit
 			 * cas_acq_rel(&resource->_job._turn, &turn, next) */
 			assert(visits[visiting] && !freed[visiting]);
 			visits[visiting]--;
@@ -763,7 +763,7 @@ proctype Runner()
 	/* Submitted to resource 2, which takes it. */
 	resource = 2;
 #ifdef HELPED
-	/* @src handoff.c:baton__hand_off add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
+	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 	queued = true;
 	/* @src handoff.c:baton__hand_off baton__thread_nudge_for(resource, member) */
 	nudge_for();

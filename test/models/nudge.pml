@@ -144,7 +144,7 @@ proctype Waiter(byte me)
 
 #ifdef LATE
 	if
-	/* @src inbox.h:baton__push cas_release(&resource->_word, word */
+	/* @src word.h:baton__word_push cas_release(&resource->_word, word */
 	:: me == WAITERS -> pushed = true
 	:: else
 	fi;
@@ -161,7 +161,7 @@ proctype Waiter(byte me)
 #endif
 		/* help: the tasks up to its own */
 		if
-		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_borrow cas_acquire(&resource->_job._turn, &turn, next) */
 		:: atomic { !final[me] && me <= DEEP && turn == QUEUED -> late = true }
 		:: atomic { !final[me] && me > DEEP && turn == QUEUED -> turn = HELPED }
 			/* All, where its own has not come yet. */
@@ -181,7 +181,8 @@ proctype Waiter(byte me)
 				}
 			:: else -> break
 			od;
-			/* @src help.c:give_back cas_seq_cst(&resource->_job._turn, &turn, next) */
+			/* @src turn.c:baton__turn_give_back
+			 * cas_seq_cst(&resource->_job._turn, &turn, next) */
 			turn = QUEUED;
 #ifndef BREAK_GIVE_BACK_SILENT
 			if
@@ -189,7 +190,7 @@ proctype Waiter(byte me)
 			:: did -> nudge_for()
 #ifndef BREAK_PUSHED_SINCE
 			/* @src help.c:pushed_since
-			 * baton__thread_any_asleep() && load_relaxed(&resource->_word) */
+			 * baton__thread_any_asleep() && baton__word_newest */
 			:: !did && sleepers ->
 				if
 				/* @src help.c:give_back busy && (did || pushed_since(resource)) */
@@ -265,7 +266,7 @@ proctype Publisher()
 	byte me = 0, i;
 	bool acted;
 
-	/* @src handoff.c:baton__hand_off add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
+	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 	turn = turn + QUEUED;
 	/* @src pool.c:schedule_from_outside baton__injection_push(&pool->injection, job) */
 	queue = true;
@@ -323,7 +324,7 @@ proctype Runner()
 	nudge_for();
 	turn = turn + QUEUED
 #else
-	/* @src handoff.c:baton__hand_off add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
+	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 	turn = turn + QUEUED;
 	/* @src handoff.c:baton__hand_off baton__thread_nudge_for(resource, member) */
 	nudge_for()

@@ -56,7 +56,7 @@
 #define IS_MARK(task) ((task) > ALL)
 #define HAS_FUTURE(task) ((task) == VISITED || (task) == AWAITER)
 
-/* The word, as in resource.h. */
+/* The word, as in word.h. */
 #define BUSY 1
 #define MODE 6
 #define ATTENTION 4
@@ -65,7 +65,7 @@
 #define TOP(word) ((word) >> 3)
 #define WORD(task, flags) (((task) << 3) | (flags))
 
-/* The turn, as in resource.h. */
+/* The turn, as in turn.h. */
 #define PHASE 3
 #define HELD 0
 #define QUEUED 1
@@ -228,7 +228,7 @@ bind:
 		if
 		:: HAS_FUTURE(mine) ->
 			/* @src resource.c:baton__submit
-			 * (load_relaxed(&resource->_word) & BATON__MODE) == BATON__CLOSED */
+			 * baton__word_is_closed(baton__word(resource)) */
 			if
 			:: (word & MODE) == CLOSED ->
 				refused++;
@@ -251,7 +251,7 @@ submit:
 	}
 	atomic {
 #else
-		/* @src resource.c:baton__submit_chain word = load_relaxed(&resource->_word) */
+		/* @src resource.c:baton__submit_chain word = baton__word(resource) */
 		seen = word;
 #endif
 		if
@@ -270,14 +270,14 @@ submit:
 		if
 #ifdef LOANS
 		/* @src loan.h:baton__loan_due
-		 * (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED */
+		 * baton__turn_seems_queued(resource) */
 		:: word & BUSY && loans && (turn & PHASE) == QUEUED ->
 			loans--;
 			calls++;
 			goto lend
 #endif
 		:: word & BUSY ->
-			/* @src inbox.h:baton__push
+			/* @src word.h:baton__word_push
 			 * cas_release(&resource->_word, word, (uintptr_t)newest */
 			next[mine] = TOP(seen);
 			word = WORD(mine, word & FLAGS);
@@ -286,8 +286,8 @@ submit:
 			goto script
 		:: else
 		fi;
-		/* @src resource.h:baton__capture
-		 * cas_acquire(&resource->_word, &idle, mode | BATON__BUSY */
+		/* @src word.h:baton__word_capture
+		 * cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY */
 		word = word | BUSY;
 		take_baton();
 		accept(mine);
@@ -302,7 +302,7 @@ submit:
 lend:
 	atomic {
 		assert(!freed);
-		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_borrow cas_acquire(&resource->_job._turn, &turn, next) */
 		if
 		:: (turn & PHASE) != QUEUED -> calls--; goto submit
 		:: else
@@ -313,7 +313,7 @@ lend:
 		budget = UNLIMITED
 	}
 	atomic {
-		/* @src loan.c:accept uintptr_t word = load_relaxed(&resource->_word) */
+		/* @src loan.c:accept uintptr_t word = baton__word(resource) */
 #ifdef BREAK_LOAN_OVERTAKES
 		seen = 0;
 #else
@@ -334,7 +334,7 @@ lend:
 	}
 lend_push:
 	atomic {
-		/* @src inbox.h:baton__push cas_release(&resource->_word, word, (uintptr_t)newest */
+		/* @src word.h:baton__word_push cas_release(&resource->_word, word, (uintptr_t)newest */
 		next[mine] = TOP(word);
 		word = WORD(mine, word & FLAGS);
 		accept(mine);
@@ -381,7 +381,7 @@ settle:
 drain:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src drain.c:drain uintptr_t word = load_relaxed(&resource->_word) */
+		/* @src drain.c:drain uintptr_t word = baton__word(resource) */
 		seen = word;
 		task = list;
 		if
@@ -451,7 +451,8 @@ take:
 #ifndef BREAK_TAKE_STORE
 		seen = word;
 #endif
-		/* @src drain.c:baton__take cas_acquire(&resource->_word, &word, BATON__BUSY */
+		/* @src word.h:baton__word_take
+		 * cas_acquire(&resource->_word, &word, BATON__WORD_BUSY */
 		word = BUSY | ((seen & MODE) == ATTENTION -> 0 : (seen & MODE));
 		d_step {
 			/* Turned around: oldest first. */
@@ -652,7 +653,7 @@ left_to_visitors:
 		goto release_word;
 #endif
 		/* @src drain.c:left_to_visitors
-		 * uint32_t turn = load_acquire(&resource->_job._turn) */
+		 * if (!baton__turn_is_visited(resource)) */
 		if
 		:: turn & VISITS -> list = after
 		:: else -> goto release_word
@@ -661,7 +662,7 @@ left_to_visitors:
 	atomic {
 		if
 		:: turn & VISITS ->
-			/* @src drain.c:left_to_visitors cas_seq_cst(&resource->_job._turn, &turn */
+			/* @src turn.c:baton__turn_leave cas_seq_cst(&resource->_job._turn, &turn */
 			assert((turn & VISITS) != VISITS);
 			turn = (turn + VISIT) | LEAVING;
 			after = 0;
@@ -674,12 +675,12 @@ left_to_visitors:
 	/* A visitor now, it looks for what was pushed before LEAVING was seen. */
 	atomic {
 		assert(!freed);
-		/* @src drain.c:left_to_visitors load_seq_cst(&resource->_word) & BATON__TASKS */
+		/* @src drain.c:left_to_visitors baton__word_left_with_tasks(resource) */
 		if
 		:: TOP(word) && (turn & LEAVING) ->
-			/* @src help.c:baton__leaving_undone
+			/* @src turn.c:baton__turn_take_over
 			 * cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING) */
-			/* @src drain.c:left_to_visitors sub_relaxed(&resource->_job._turn, BATON__VISIT) */
+			/* @src turn.h:baton__turn_unvisit sub_relaxed(&resource->_job._turn, BATON__VISIT) */
 			turn = (turn & ~LEAVING) - VISIT;
 			take_baton();
 			goto drain
@@ -701,8 +702,10 @@ release_word:
 #endif
 		:: else
 		fi;
-		/* @src drain.c:release cas_release(&resource->_word, &word, word & BATON__MODE) */
-		/* @src resource.h:baton__release_at_once cas_release(&resource->_word, &word, baton__fresh(mode)) */
+		/* @src word.h:baton__word_release
+		 * cas_release(&resource->_word, &word, baton__word_mode_after(resource, word)) */
+		/* @src word.h:baton__word_release_at_once
+		 * cas_release(&resource->_word, &word, baton__fresh(mode)) */
 		assert(!list && !queued); /* R3 */
 		word = seen & MODE;
 		give_up_baton();
@@ -739,7 +742,7 @@ hand_off:
 	atomic {
 		assert(!freed && !queued && (turn & PHASE) == HELD);
 		give_up_baton();
-		/* @src handoff.c:baton__hand_off
+		/* @src turn.h:baton__turn_queue
 		 * add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 		turn = turn + QUEUED;
 		task = 0;
@@ -773,7 +776,7 @@ take_back:
 #ifndef BREAK_TAKE_BACK_STORE
 		seen = turn;
 #endif
-		/* @src handoff.c:take_back cas_acq_rel(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_take_back cas_acq_rel(&resource->_job._turn, &turn, next) */
 		if
 #ifndef BREAK_TAKE_BACK_BLIND
 		:: (seen & PHASE) == HELPED ->
@@ -841,14 +844,14 @@ borrow:
 	atomic {
 		assert(!freed);
 #ifndef BREAK_BORROW_STORE
-		/* @src help.c:baton__borrow uint32_t turn = load_seq_cst(&resource->_job._turn) */
+		/* @src turn.c:baton__turn_borrow uint32_t turn = load_seq_cst(&resource->_job._turn) */
 		seen = turn;
 #endif
 		if
 		:: (seen & PHASE) != QUEUED -> goto script
 		:: else
 		fi;
-		/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_borrow cas_acquire(&resource->_job._turn, &turn, next) */
 		turn = (seen & ~PHASE) | HELPED | TOUCHED;
 		take_baton();
 		borrowed = true;
@@ -935,7 +938,8 @@ give_back:
 		seen = turn;
 #endif
 		borrowed = false;
-		/* @src help.c:give_back cas_seq_cst(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_give_back
+			 * cas_seq_cst(&resource->_job._turn, &turn, next) */
 		if
 #ifdef BREAK_GIVE_BACK_BLIND
 		:: !withdrawn ->
@@ -974,7 +978,7 @@ visit_end:
 #else
 	atomic {
 		assert(!freed);
-		/* @src help.c:baton__visit_end_only cas_acq_rel(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_end_visit cas_acq_rel(&resource->_job._turn, &turn, next) */
 		assert(turn & VISITS);
 		turn = turn - VISIT;
 		if
@@ -999,7 +1003,7 @@ close_then:
 	fi;
 	atomic {
 		action = NOTHING;
-		/* @src close.c:baton_resource_close_then or_acq_rel(&resource->_job._turn */
+		/* @src turn.c:baton__turn_set_final or_acq_rel(&resource->_job._turn */
 		if
 		:: turn & FINAL -> goto script
 		:: else ->
@@ -1010,22 +1014,22 @@ close_then:
 	}
 close:
 	atomic {
-		/* @src close.c:baton_resource_close
-		 * cas_relaxed(&resource->_word, &word, word | BATON__CLOSED) */
+		/* @src word.c:baton__word_close
+		 * cas_relaxed(&resource->_word, &word, word | BATON__WORD_CLOSED) */
 		word = word | CLOSED;
 		action = HELP;
 		target = AWAITER
 	}
 	!calls;
 	atomic {
-		/* @src close.c:idle load_acquire(&resource->_word) & BATON__BUSY */
+		/* @src close.c:idle baton__word_is_busy(baton__word_settled(resource)) */
 		if
 		:: word & BUSY -> goto await
 		:: else
 		fi
 	}
 	atomic {
-		/* @src close.c:idle load_acquire(&resource->_job._turn) & BATON__VISITS */
+		/* @src close.c:idle baton__turn_is_visited(resource) */
 		if
 		:: turn & VISITS -> goto await
 		:: else -> goto deinit
@@ -1049,14 +1053,15 @@ push_mark:
 		fi;
 		if
 		:: word & BUSY ->
-			/* @src close.c:push_mark
-			 * cas_release(&resource->_word, &word, (uintptr_t)mark | flags) */
+			/* @src word.c:baton__word_push_mark
+			 * cas_release(&resource->_word, word, (uintptr_t)mark | flags) */
 			next[mark] = TOP(word);
 			word = WORD(mark, BUSY | seen);
 			goto script
 		:: !(word & BUSY) && mark == CANCEL -> goto script
 		:: else ->
-			/* @src close.c:push_mark cas_acquire(&resource->_word, &word, flags) */
+			/* @src word.c:baton__word_capture_for
+			 * cas_acquire(&resource->_word, word, flags) */
 			word = seen | BUSY;
 			take_baton();
 			list = mark;
@@ -1069,7 +1074,7 @@ push_mark:
 deinit:
 	atomic {
 		/* @src resource.c:baton_resource_deinit
-		 * load_acquire(&resource->_word) */
+		 * baton__word_settled(resource) */
 		assert(word == CLOSED && !(turn & VISITS) && !holder && !queued);
 		assert(done == accepted);
 		freed = true;

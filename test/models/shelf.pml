@@ -42,7 +42,7 @@
 #define MARK 64
 #define TASKS 120
 
-/* The turn, as in resource.h. */
+/* The turn, as in turn.h. */
 #define PHASE 3
 #define HELD 0
 #define QUEUED 1
@@ -131,13 +131,13 @@ submit:
 	atomic {
 		if
 		:: word & BUSY ->
-			/* @src inbox.h:baton__push
+			/* @src word.h:baton__word_push
 			 * cas_release(&resource->_word, word, (uintptr_t)newest */
 			word = word + TASK;
 			goto script
 		:: else ->
-			/* @src resource.h:baton__capture
-			 * cas_acquire(&resource->_word, &idle, mode | BATON__BUSY */
+			/* @src word.h:baton__word_capture
+			 * cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY */
 			assert(!word);
 			word = BUSY;
 			take_baton();
@@ -160,12 +160,12 @@ enter:
 		fi
 	}
 shelve:
-	/* @src shelf.c:baton__shelve
+	/* @src turn.c:baton__turn_want_shelf
 	 * add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
 	turn = turn + WANTED;
 #ifndef BREAK_NO_ATTENTION
-	/* @src shelf.c:baton__shelve
-	 * cas_relaxed(&resource->_word, &word, (word & ~BATON__MODE) | BATON__ATTENTION) */
+	/* @src word.c:baton__word_ask
+	 * cas_relaxed(&resource->_word, &word, (word & ~BATON__WORD_MODE) | */
 	word = word | ATTENTION;
 #endif
 	told++;
@@ -175,7 +175,7 @@ ran:
 		:: at_once ->
 			at_once = false;
 			if
-			/* @src resource.h:baton__release_at_once
+			/* @src word.h:baton__word_release_at_once
 			 * cas_release(&resource->_word, &word, baton__fresh(mode)) */
 			:: word == BUSY -> word = 0; give_up_baton(); goto script
 			:: else -> budget = CAPTURE - 1; goto drain
@@ -189,7 +189,7 @@ ran:
 drain:
 	atomic {
 		assert(holder == _pid);
-		/* @src drain.c:drain uintptr_t word = load_relaxed(&resource->_word) */
+		/* @src drain.c:drain uintptr_t word = baton__word(resource) */
 		seen = word;
 		if
 		/* @src drain.c:drain if (baton__shelf_leave(frame, resource)) */
@@ -211,7 +211,8 @@ drain:
 	}
 take:
 	atomic {
-		/* @src drain.c:baton__take cas_acquire(&resource->_word, &word, BATON__BUSY */
+		/* @src word.h:baton__word_take
+		 * cas_acquire(&resource->_word, &word, BATON__WORD_BUSY */
 		list = list + (word & (TASKS - MARK)) / TASK;
 		/* @src drain.c:baton__take baton__suspend_marks_first(resource->_list) */
 		first = first || (word & MARK);
@@ -224,7 +225,8 @@ release:
 		:: word != seen -> goto drain
 		:: else
 		fi;
-		/* @src drain.c:release cas_release(&resource->_word, &word, word & BATON__MODE) */
+		/* @src word.h:baton__word_release
+		 * cas_release(&resource->_word, &word, baton__word_mode_after(resource, word)) */
 		assert(!queued && !(turn & (PHASE | SHELF))); /* R3, R7 */
 		word = 0;
 		give_up_baton();
@@ -258,7 +260,7 @@ leave:
 #ifndef BREAK_LEAVE_STORE
 		seen = turn & SHELF;
 #endif
-		/* @src shelf.c:baton__shelf_leave
+		/* @src turn.c:baton__turn_shelve
 		 * cas_acq_rel(&resource->_job._turn, &turn, next) */
 		turn = turn & ~SHELF;
 		if
@@ -303,11 +305,11 @@ meet:
 	goto leave;
 #endif
 	/* @src shelf.c:suspend_here
-	 * add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
+	 * baton__turn_want_shelf(resource) */
 	turn = turn + WANTED;
 	atomic {
 		/* @src shelf.c:suspend_here
-		 * if (!baton__future_claim(future, &resource->_job._turn)) */
+		 * if (!baton__future_claim(future, baton__turn_visits(resource))) */
 		if
 		:: future == PENDING ->
 			future = CLAIMED;
@@ -336,13 +338,13 @@ unshelve:
 	seen = turn & SHELF;
 #endif
 	atomic {
-		/* @src shelf.c:baton__unshelve
+		/* @src turn.c:baton__turn_unshelve
 		 * BATON_ASSERT((turn & BATON__SHELF) == BATON__SHELF_WANTED || */
 		assert((turn & SHELF) == WANTED || (turn & SHELF) == LEFT);
 #ifndef BREAK_UNSHELVE_STORE
 		seen = turn & SHELF;
 #endif
-		/* @src shelf.c:baton__unshelve
+		/* @src turn.c:baton__turn_unshelve
 		 * cas_acq_rel(&resource->_job._turn, &turn, next) */
 		turn = turn & ~SHELF;
 		stopped = false;
@@ -361,14 +363,14 @@ unshelve:
 		if
 #ifndef BREAK_BORROWED_IGNORED
 		/* @src shelf.c:go_on
-		 * if ((load_relaxed(&resource->_job._turn) & BATON__PHASE) != BATON__HELD) */
+		 * if (!baton__turn_seems_held(resource)) */
 		:: turn & PHASE ->
 			borrowed = true;
 			goto give_back
 #endif
 		:: else
 		fi;
-		/* @src shelf.c:release_empty uintptr_t word = load_relaxed(&resource->_word) */
+		/* @src shelf.c:release_empty uintptr_t word = baton__word(resource) */
 		seen = word;
 		if
 		:: list || seen & TASKS || first -> goto go_on
@@ -382,7 +384,7 @@ unshelve:
 #endif
 		:: else
 		fi;
-		/* @src shelf.c:release_empty cas_release(&resource->_word, &word, mode) */
+		/* @src shelf.c:release_empty baton__word_release(resource, word) */
 		assert(!queued && !(turn & (PHASE | SHELF))); /* R3, R7 */
 		word = 0;
 		give_up_baton();
@@ -403,7 +405,7 @@ hand_off:
 	atomic {
 		assert(!queued && !(turn & (PHASE | SHELF)));
 		give_up_baton();
-		/* @src handoff.c:baton__hand_off
+		/* @src turn.h:baton__turn_queue
 		 * add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 		turn = turn + QUEUED
 	}
@@ -425,7 +427,7 @@ pop:
 		fi
 	}
 	atomic {
-		/* @src handoff.c:take_back cas_acq_rel(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_take_back cas_acq_rel(&resource->_job._turn, &turn, next) */
 		if
 		:: (turn & PHASE) == QUEUED ->
 			turn = turn & ~PHASE;
@@ -443,7 +445,7 @@ borrow:
 	atomic {
 		if
 		:: (turn & PHASE) == QUEUED ->
-			/* @src help.c:baton__borrow cas_acquire(&resource->_job._turn, &turn, next) */
+			/* @src turn.c:baton__turn_borrow cas_acquire(&resource->_job._turn, &turn, next) */
 			turn = turn - QUEUED + HELPED;
 			take_baton();
 			borrowed = true;
@@ -454,7 +456,8 @@ borrow:
 	}
 give_back:
 	atomic {
-		/* @src help.c:give_back cas_seq_cst(&resource->_job._turn, &turn, next) */
+		/* @src turn.c:baton__turn_give_back
+			 * cas_seq_cst(&resource->_job._turn, &turn, next) */
 		borrowed = false;
 		if
 		:: (turn & PHASE) == HELPED ->
@@ -479,13 +482,13 @@ suspend:
 			goto script
 		:: else ->
 			/* @src shelf.c:baton__shelve_idle
-			 * baton__capture(resource, idle, baton__mode(resource)) */
+			 * baton__word_capture(resource, idle, baton__mode(resource)) */
 			word = BUSY;
 			take_baton()
 		fi
 	}
 	atomic {
-		/* @src shelf.c:baton__shelve_idle
+		/* @src turn.c:baton__turn_shelve_idle
 		 * add_relaxed(&resource->_job._turn, BATON__SHELF_LEFT) */
 		assert(!(turn & SHELF));
 		stopped = true;

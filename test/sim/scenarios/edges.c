@@ -33,7 +33,7 @@ static void call_twice(void *argument)
 	}
 }
 
-SIM_SCENARIO(edge_call, "[R2] calls see what the calls before them did")
+SIM_SCENARIO(edge_call, "[word.baton] calls see what the calls before them did")
 {
 	int self;
 
@@ -51,7 +51,7 @@ static void try_call(void *argument)
 	sim_require(status == 0 || status == -EAGAIN);
 }
 
-SIM_SCENARIO(edge_try_call, "[R2] a call that waits for nobody")
+SIM_SCENARIO(edge_try_call, "[word.baton] a call that waits for nobody")
 {
 	sim_topic_init(&topic, 10, 64, NULL);
 	sim_start(try_call, NULL);
@@ -69,7 +69,8 @@ static void call_before_close(void *argument)
 	sim_require(status == 0 || status == -EPIPE);
 }
 
-SIM_SCENARIO(edge_close_idle, "[R2] who awaits an idle resource sees what its last runner did")
+SIM_SCENARIO(edge_close_idle,
+             "[word.baton] who awaits an idle resource sees what its last runner did")
 {
 	sim_topic_init(&topic, 10, 64, NULL);
 	sim_start(call_before_close, NULL);
@@ -81,13 +82,13 @@ SIM_SCENARIO(edge_close_idle, "[R2] who awaits an idle resource sees what its la
 static void read_when_closed(void *argument)
 {
 	(void)argument;
-	while (load_relaxed(&topic.resource._word) != BATON__CLOSED)
+	while (load_relaxed(&topic.resource._word) != BATON__WORD_CLOSED)
 		sim_yield();
 	baton_resource_deinit(&topic.resource);
 	changes++;
 }
 
-SIM_SCENARIO(edge_deinit, "[R2] deinit sees what the last runner did")
+SIM_SCENARIO(edge_deinit, "[word.baton] deinit sees what the last runner did")
 {
 	sim_topic_init(&topic, 10, 64, NULL);
 	sim_start(read_when_closed, NULL);

@@ -123,8 +123,8 @@ static void wait_for_inner(void *argument)
 	store_release(&done, 1);
 }
 
-SIM_SCENARIO(edge_deferred, "[H1] [N1] a deferred resource is helped, its sleepers are nudged",
-             .bound = 2)
+SIM_SCENARIO(edge_deferred,
+             "[turn.baton] [N1] a deferred resource is helped, its sleepers are nudged", .bound = 2)
 {
 	sim_shelf_init(&shelf, 0, 1);
 	sim_topic_init(&topic, 10, 64, NULL);

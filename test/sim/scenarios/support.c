@@ -32,9 +32,9 @@ SIM_UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t 
 {
 	struct sim_topic *topic = topic_of_word(word);
 
-	if (!(before & BATON__BUSY) && after & BATON__BUSY)
+	if (!baton__word_is_busy(before) && baton__word_is_busy(after))
 		hand(topic, SIM_NOBODY, (int)thread);
-	else if (before & BATON__BUSY && !(after & BATON__BUSY))
+	else if (baton__word_is_busy(before) && !baton__word_is_busy(after))
 		hand(topic, (int)thread, SIM_NOBODY);
 }
 

@@ -142,7 +142,7 @@ static void close_and_await(void *argument)
 	(void)baton_resource_close(&topic->resource);
 	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
 	/* A suspension that was accepted is over, too. */
-	sim_require(load_relaxed(&topic->resource._word) == BATON__CLOSED);
+	sim_require(load_relaxed(&topic->resource._word) == BATON__WORD_CLOSED);
 }
 
 static void suspend_if_open(void *argument)
@@ -177,7 +177,7 @@ static int count_final(struct baton_task *task)
 	(void)task;
 	finals++;
 	/* An accepted suspension is over. */
-	sim_require(load_relaxed(&topic->resource._word) == BATON__CLOSED);
+	sim_require(load_relaxed(&topic->resource._word) == BATON__WORD_CLOSED);
 	return 0;
 }
 

@@ -227,7 +227,7 @@ static void shelf_each_way(struct baton_resource *resource)
 	shelf_check(resource, &journal);
 	cr_assert_eq(baton_post(resource, shelve_fn, resource), 0);
 	baton__unshelve(resource, true);
-	cr_assert_eq(resource->_word & BATON__BUSY, 0);
+	cr_assert_not(baton__word_is_busy(resource->_word));
 }
 
 Test(shelf, a_task_leaves_it_to_nobody_whichever_way_it_came, .timeout = 10)
@@ -278,7 +278,7 @@ static void *nest_fn(void *arg)
 	struct nest *nest = arg;
 
 	(void)baton_call(nest->inner, shelve_outer, nest->outer, NULL);
-	nest->inner_free = !(nest->inner->_word & BATON__BUSY);
+	nest->inner_free = !baton__word_is_busy(nest->inner->_word);
 	cr_assert(baton_held(nest->outer));
 	return NULL;
 }
@@ -291,7 +291,7 @@ Test(shelf, of_two_held_resources_the_one_that_is_named_is_left, .timeout = 10)
 
 	cr_assert_eq(baton_call(&resources[0], nest_fn, &nest, NULL), 0);
 	cr_assert(nest.inner_free);
-	cr_assert_neq(resources[0]._word & BATON__BUSY, 0);
+	cr_assert(baton__word_is_busy(resources[0]._word));
 	cr_assert_not(baton_held(&resources[0]));
 	baton__unshelve(&resources[0], false);
 	resource_end(&resources[0]);

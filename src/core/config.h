@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a resource's config says, with the defaults where a resource has no config.
+ */
+#ifndef BATON_SRC_CONFIG_H
+#define BATON_SRC_CONFIG_H
+
+#include <baton/resource.h>
+
+#include "core/executor.h"
+#include "base/platform.h"
+
+BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
+{
+	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
+}
+
+BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
+{
+	return config && config->quantum ? config->quantum : BATON_QUANTUM;
+}
+
+/* Has the resource drain hooks (hooks.h)? */
+BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && (config->batch_begin || config->batch_end || config->hold_completions);
+}
+
+BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default();
+}
+
+#endif

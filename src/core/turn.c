@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The transitions of the turn that are not on the hot paths.
+ */
+#include "core/turn.h"
+
+#include "base/atomic.h"
+
+/* ---- Phases ---- */
+
+bool baton__turn_take_back(struct baton_resource *resource, bool *touched)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: a helper, or a visitor that leaves, each at most once per wait. */
+	do {
+		*touched = turn & BATON__TOUCHED;
+		next = turn & ~(BATON__PHASE | BATON__TOUCHED);
+		if ((turn & BATON__PHASE) == BATON__HELPED)
+			next |= BATON__CONSUMED | BATON__TOUCHED;
+		/* [turn.baton] acquire: what the last holder did; pairs with [turn.baton] in queue,
+		 * give_back. [turn.job] release: the job is in no queue; pairs with [turn.job] in
+		 * give_back */
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return (next & BATON__PHASE) == BATON__HELD;
+}
+
+bool baton__turn_borrow(struct baton_resource *resource)
+{
+	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
+	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: each failure is a visitor coming or going, or the end of QUEUED. */
+	do {
+		if ((turn & BATON__PHASE) != BATON__QUEUED)
+			return false;
+		next = (turn & ~BATON__PHASE) | BATON__HELPED | BATON__TOUCHED;
+		/* [turn.baton] acquire: what the last holder did; pairs with [turn.baton] in queue,
+		 * give_back */
+	} while (!cas_acquire(&resource->_job._turn, &turn, next));
+	return true;
+}
+
+bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: each failure is a visitor coming or going, or the job being popped. */
+	do {
+		next = turn & ~BATON__PHASE;
+		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
+			next |= BATON__QUEUED;
+		else
+			next &= ~BATON__TOUCHED;
+		/* [turn.baton] release: what we did; pairs with [turn.baton] in borrow, take_back.
+		 * [turn.job] acquire: the job is in no queue; pairs with [turn.job] in take_back.
+		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow. */
+	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
+	return (next & BATON__PHASE) == BATON__QUEUED;
+}
+
+/* ---- Visits ---- */
+
+bool baton__turn_end_visit(struct baton_resource *resource)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+	bool last;
+
+	/* [turn.visits] release: our touches; pairs with [turn.visits] in is_visited, leave.
+	 * [turn.leaving] acquire: what the runner left; pairs with [turn.leaving] in leave */
+	do {
+		next = turn - BATON__VISIT;
+		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
+		/* In one step, so that there is one last visitor. Ends: other visitors' steps. */
+		if (last)
+			next &= ~BATON__LEAVING;
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return last; /* if not, the last touch: a thread that sees no visits may free it */
+}
+
+bool baton__turn_leave(struct baton_resource *resource)
+{
+	uint32_t turn;
+	uint32_t next;
+
+	/* Ends: each failure is a visitor that leaves. */
+	do {
+		/* [turn.visits] acquire: what visitors did that are gone; pairs with [turn.visits]
+		 * in end_visit */
+		turn = load_acquire(&resource->_job._turn);
+		if (!(turn & BATON__VISITS))
+			return false;
+		next = (turn + BATON__VISIT) | BATON__LEAVING;
+		/* [turn.leaving] release: _list and all else; pairs with [turn.leaving] in
+		 * end_visit, take_over. [turn.kick] seq_cst: before the look for a kick; pairs with
+		 * [turn.kick] in take_over */
+	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
+	return true;
+}
+
+bool baton__turn_take_over(struct baton_resource *resource)
+{
+	/* [turn.kick] seq_cst: after the push, or after LEAVING was set; pairs with [turn.kick] in
+	 * leave */
+	uint32_t turn = load_seq_cst(&resource->_job._turn);
+
+	/* Ends: each failure is another visitor's step.
+	 * [turn.leaving] acquire: what the runner left; pairs with [turn.leaving] in leave */
+	while (turn & BATON__LEAVING)
+		if (cas_acquire(&resource->_job._turn, &turn, turn & ~BATON__LEAVING))
+			return true;
+	return false;
+}
+
+/* ---- The finaliser ---- */
+
+bool baton__turn_set_final(struct baton_resource *resource)
+{
+	/* Relaxed would do: only the thread that gets the bit goes on. */
+	return !(or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL);
+}
+
+/* ---- The shelf ---- */
+
+void baton__turn_want_shelf(struct baton_resource *resource)
+{
+	BATON_ASSERT(!(load_relaxed(&resource->_job._turn) & BATON__SHELF));
+	/* Relaxed: the unsheller learns of it from the holder, and that orders the two. */
+	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
+}
+
+void baton__turn_unwant_shelf(struct baton_resource *resource)
+{
+	BATON_ASSERT((load_relaxed(&resource->_job._turn) & BATON__SHELF) == BATON__SHELF_WANTED);
+	/* Relaxed: the holder's. */
+	(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
+}
+
+void baton__turn_shelve_idle(struct baton_resource *resource)
+{
+	/* Relaxed: as in want_shelf. Last touch. */
+	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_LEFT);
+}
+
+bool baton__turn_shelve(struct baton_resource *resource)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: each failure is a visitor coming or going, the job being popped, or the unsheller.
+	 */
+	do {
+		next = turn & ~BATON__SHELF;
+		if ((turn & BATON__SHELF) != BATON__SHELF_CALLED)
+			next |= BATON__SHELF_LEFT;
+		/* [turn.shelf] release: list, all that the tasks did; pairs with [turn.shelf] in
+		 * unshelve. Last touch, if it is LEFT.
+		 * [turn.call] acquire: what the unsheller did before; pairs with [turn.call] in
+		 * unshelve */
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return next & BATON__SHELF;
+}
+
+bool baton__turn_unshelve(struct baton_resource *resource)
+{
+	uint32_t turn = load_relaxed(&resource->_job._turn);
+	uint32_t next;
+
+	/* Ends: as in shelve. */
+	do {
+		BATON_ASSERT((turn & BATON__SHELF) == BATON__SHELF_WANTED ||
+		             (turn & BATON__SHELF) == BATON__SHELF_LEFT);
+		next = turn & ~BATON__SHELF;
+		if ((turn & BATON__SHELF) == BATON__SHELF_WANTED)
+			next |= BATON__SHELF_CALLED;
+		/* [turn.shelf] acquire: what the last holder did; pairs with [turn.shelf] in
+		 * shelve. [turn.call] release: what we did; pairs with [turn.call] in shelve. Last
+		 * touch, if CALLED. */
+	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
+	return !(next & BATON__SHELF);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resource's word: its inbox and its state, in one word. Each transition of the word
+ * is a function of word.h or word.c; no other file touches `_word`.
+ *
+ * Bits, low to high:
+ *   BUSY       1 bit. The baton is taken: a thread holds it, or the turn says where it is (turn.h).
+ *              A capture sets the bit, a release clears it.
+ *   mode       2 bits, with one of four values:
+ *   NORMAL     Nothing is asked of the resource. The idle path looks at the word and _list alone.
+ *   SPECIAL    The resource has a capture limit of 0, statistics, an extension, drain hooks or
+ *              config->failed. Or the static initialiser has made it, and no thread has looked at
+ *              its config yet: then the first capture sets the right mode.
+ *   ATTENTION  The holder must look at the inbox and at the turn before it runs the next task: a
+ *              cancel or suspend mark is in the inbox, or the baton goes to the shelf. Set by the
+ *              push of a mark, and by the holder that shelves. Cleared by the holder alone. Never
+ *              in an idle word.
+ *   CLOSED     The resource accepts no more tasks. Set by a close, never cleared. The holder must
+ *              look as in ATTENTION, which CLOSED replaces.
+ *   tasks      61 bits. The newest entry of the inbox; each entry is linked to the next older one.
+ *              Empty in an idle word.
+ *
+ * Transitions, and the functions that make them (with baton__word_ before the name):
+ *   idle -> BUSY                      capture, capture_for: any thread, which is then the holder
+ *   BUSY, no tasks -> idle            release, release_at_once: the holder
+ *   BUSY|tasks -> BUSY|entry|tasks    push, push_mark, push_kick: any thread
+ *   BUSY|tasks -> BUSY                take: the holder
+ *   BUSY|entries|tasks -> BUSY|tasks  cut: the holder
+ *   open -> ATTENTION                 push_mark: any thread; ask: the holder
+ *   ATTENTION -> NORMAL or SPECIAL    take, answer, release: the holder
+ *   open -> CLOSED                    close, push_mark, capture_for: any thread
+ *   NORMAL or SPECIAL, unshared       init, extend: the owner
+ *
+ * Linearisation points: of a submit, the CAS of capture or push; of a close, the CAS of close,
+ * push_mark or capture_for. Progress: lock-free; a CAS fails only because another thread has made a
+ * transition.
+ * ABA: a push links its entry to the entry that is on top at its CAS, so a recurring top is right.
+ * take, cut and release read through the top only while they own what is below.
+ */
+#ifndef BATON_SRC_WORD_H
+#define BATON_SRC_WORD_H
+
+#include <baton/resource.h>
+
+#include "base/atomic.h"
+#include "core/config.h"
+#include "base/platform.h"
+
+/* Idle words of an open resource; and, as a mode, what a capture of such a word leaves. */
+#define BATON__NORMAL ((uintptr_t)0)
+#define BATON__SPECIAL ((uintptr_t)2)
+
+/* For word.h and word.c alone: all others ask the predicates. */
+#define BATON__WORD_BUSY ((uintptr_t)1)
+#define BATON__WORD_LOOK ((uintptr_t)4)
+#define BATON__WORD_MODE ((uintptr_t)6)
+#define BATON__WORD_ATTENTION ((uintptr_t)4)
+#define BATON__WORD_CLOSED ((uintptr_t)6)
+#define BATON__WORD_TASKS (~(uintptr_t)7)
+
+/* ---- What a word says ---- */
+
+/* The word. Relaxed: a hint, or the value that a CAS begins with. */
+BATON_INLINE uintptr_t baton__word(const struct baton_resource *resource)
+{
+	return load_relaxed(&resource->_word);
+}
+
+/* The word, for a thread that finds out whether the resource is idle, and then touches it. */
+BATON_INLINE uintptr_t baton__word_settled(const struct baton_resource *resource)
+{
+	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
+	return load_acquire(&resource->_word);
+}
+
+/* The word, for the holder, which then walks over the inbox. */
+BATON_INLINE uintptr_t baton__word_inbox(const struct baton_resource *resource)
+{
+	/* [word.publish] acquire: the entries; pairs with [word.publish] in push */
+	return load_acquire(&resource->_word);
+}
+
+BATON_INLINE bool baton__word_is_busy(uintptr_t word)
+{
+	return word & BATON__WORD_BUSY;
+}
+
+BATON_INLINE bool baton__word_is_closed(uintptr_t word)
+{
+	return (word & BATON__WORD_MODE) == BATON__WORD_CLOSED;
+}
+
+/* Must the holder look at inbox and turn before it runs the next task? */
+BATON_INLINE bool baton__word_must_look(uintptr_t word)
+{
+	return word & BATON__WORD_LOOK;
+}
+
+/* Has the word a question that the holder answers once, by answer or take? Not if it is CLOSED. */
+BATON_INLINE bool baton__word_is_asking(uintptr_t word)
+{
+	return (word & BATON__WORD_MODE) == BATON__WORD_ATTENTION;
+}
+
+/* Is the resource busy, and is nothing else asked of it? */
+BATON_INLINE bool baton__word_is_plainly_busy(uintptr_t word)
+{
+	return (word & (BATON__WORD_BUSY | BATON__WORD_MODE)) == (BATON__WORD_BUSY | BATON__NORMAL);
+}
+
+/* The newest entry of the inbox; NULL: the inbox is empty. */
+BATON_INLINE struct baton_task *baton__word_newest(uintptr_t word)
+{
+	return (struct baton_task *)(word & BATON__WORD_TASKS);
+}
+
+/* The mode of an open resource whose holder has nothing to look at. */
+BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
+{
+	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
+	                       (resource->_config && resource->_config->failed)
+	               ? BATON__SPECIAL
+	               : BATON__NORMAL;
+}
+
+/* The mode that the holder leaves behind when it has looked. */
+BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resource, uintptr_t word)
+{
+	if (BATON_LIKELY(!baton__word_is_asking(word)))
+		return word & BATON__WORD_MODE;
+	return baton__mode(resource);
+}
+
+/* ---- Transitions ---- */
+
+/* From idle, whose word is `idle`, to BUSY in that mode. False: the word is another by now. */
+BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t idle,
+                                      uintptr_t mode)
+{
+	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
+	return cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY);
+}
+
+/* The end of a short path, if nothing has come meanwhile. `mode`: that of the capture. */
+BATON_INLINE bool baton__word_release_at_once(struct baton_resource *resource, uintptr_t mode)
+{
+	uintptr_t word = baton__fresh(mode | BATON__WORD_BUSY);
+
+	/* [word.baton] release: all that the tasks did; pairs with [word.baton] in capture */
+	return cas_release(&resource->_word, &word, baton__fresh(mode));
+}
+
+/*
+ * From BUSY, whose word is `word` and has no tasks, to idle. False: the word is another by now.
+ * True: this was the last touch of the resource (L10).
+ */
+BATON_INLINE bool baton__word_release(struct baton_resource *resource, uintptr_t word)
+{
+	/* [word.baton] release: all that the tasks did; pairs with [word.baton] in capture */
+	return cas_release(&resource->_word, &word, baton__word_mode_after(resource, word));
+}
+
+/* Turns a chain around: oldest first, or newest first. */
+BATON_INLINE struct baton_task *baton__reversed(struct baton_task *chain)
+{
+	struct baton_task *result = NULL;
+
+	while (chain) {
+		struct baton_task *next = chain->_next;
+
+		chain->_next = result;
+		result = chain;
+		chain = next;
+	}
+	return result;
+}
+
+/*
+ * Publishes a chain, linked newest first, onto the inbox if the word is still `*word`, that of a
+ * busy resource. False: `*word` is what the word is now.
+ */
+BATON_INLINE bool baton__word_push(struct baton_resource *resource, uintptr_t *word,
+                                   struct baton_task *newest, struct baton_task *oldest)
+{
+	oldest->_next = baton__word_newest(*word);
+	/* [word.publish] release: publishes the tasks; pairs with [word.publish] in take.
+	 * Linearisation point, and the last touch of tasks and resource (L10), save for the holder.
+	 */
+	return cas_release(&resource->_word, word,
+	                   (uintptr_t)newest | (*word & ~BATON__WORD_TASKS));
+}
+
+/* Takes the whole inbox, and answers what the word asks. Returns the word before. */
+BATON_INLINE uintptr_t baton__word_take(struct baton_resource *resource)
+{
+	uintptr_t word = load_relaxed(&resource->_word);
+
+	/* Ends: each failure is a push or a close: submitters make progress.
+	 * [word.publish] acquire: the tasks; pairs with [word.publish] in push */
+	while (!cas_acquire(&resource->_word, &word,
+	                    BATON__WORD_BUSY | baton__word_mode_after(resource, word)))
+		;
+	return word;
+}
+
+/* What a mark asks of the resource besides its place in the inbox. */
+enum baton__ask {
+	BATON__ASK_NOTHING,
+	BATON__ASK_LOOK,  /* the holder must look before it runs the next task */
+	BATON__ASK_CLOSE, /* the resource accepts no more tasks */
+};
+
+/*
+ * Three ways for a mark. push_mark: into the inbox of a busy resource. push_kick: the same, ordered
+ * before the caller's look at who is leaving (turn.h). capture_for: from idle to BUSY. False:
+ * `*word` is what the word is now.
+ */
+bool baton__word_push_mark(struct baton_resource *resource, uintptr_t *word,
+                           struct baton_task *mark, enum baton__ask ask);
+bool baton__word_push_kick(struct baton_resource *resource, uintptr_t *word,
+                           struct baton_task *mark);
+bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, enum baton__ask ask);
+
+/* Has an entry come that the runner, which has left to the visitors, may not have seen? */
+bool baton__word_left_with_tasks(const struct baton_resource *resource);
+
+/* The holder asks itself to look, so that the release at the end of a short path fails. */
+void baton__word_ask(struct baton_resource *resource);
+
+/* Answers what the word asks, and leaves the inbox as it is. False: the word asks nothing. */
+bool baton__word_answer(struct baton_resource *resource);
+
+/*
+ * Takes the newest entries off the inbox, down to `older`, which becomes the newest one; NULL: all
+ * of them. `word`: the caller's look. False: an entry has been pushed, or the mode has changed.
+ */
+bool baton__word_cut(struct baton_resource *resource, uintptr_t word, struct baton_task *older);
+
+/* Closes the resource. False: it is closed already. */
+bool baton__word_close(struct baton_resource *resource);
+
+/* The owner's, before the first submit: sets the mode; extend: makes the resource SPECIAL. */
+void baton__word_init(struct baton_resource *resource);
+void baton__word_extend(struct baton_resource *resource);
+
+#endif
