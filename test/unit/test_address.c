@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom the broker takes for one and the same when log-ins wait (examples/broker/address.h). */
+/*
+ * The broker's addresses (examples/broker/address.h): what it listens on, and whom it takes for one
+ * and the same when log-ins wait.
+ */
 #include "support.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include "net/address.h"
 
-static uint64_t network(const char *text)
+static struct sockaddr_storage address_of(const char *text)
 {
 	struct sockaddr_storage address = {.ss_family = AF_INET};
 	void *host = &((struct sockaddr_in *)&address)->sin_addr;
@@ -17,6 +23,13 @@ static uint64_t network(const char *text)
 		host = &((struct sockaddr_in6 *)&address)->sin6_addr;
 	}
 	MUST(inet_pton(address.ss_family, text, host) == 1);
+	return address;
+}
+
+static uint64_t network(const char *text)
+{
+	struct sockaddr_storage address = address_of(text);
+
 	return address_network(&address);
 }
 
@@ -40,4 +53,206 @@ Test(address, a_network_is_one_address_of_ipv4_or_64_bits_of_ipv6, .timeout = 5)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		cr_assert_eq(network(table[i].one) == network(table[i].other), table[i].same,
 		             "%s, %s", table[i].one, table[i].other);
+}
+
+/* ---- Names with several addresses ---- */
+
+#define ADDRESSES_MAX 3
+
+/* What the broker's look-up of any name finds, in this order; the port is the one asked for. */
+static const char *const *found;
+static struct sockaddr_storage storage[ADDRESSES_MAX];
+static struct addrinfo infos[ADDRESSES_MAX];
+
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **list)
+{
+	(void)host;
+	MUST(hints->ai_socktype == SOCK_STREAM && hints->ai_flags & AI_PASSIVE);
+	if (!found[0])
+		return EAI_NONAME;
+	for (size_t i = 0; i < ADDRESSES_MAX && found[i]; i++) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&storage[i];
+
+		storage[i] = address_of(found[i]);
+		in->sin_port = htons((uint16_t)atoi(port)); /* in6's lies there, too */
+		infos[i] = (struct addrinfo){.ai_family = storage[i].ss_family,
+		                             .ai_addr = (struct sockaddr *)in,
+		                             .ai_addrlen = in->sin_family == AF_INET
+		                                                   ? sizeof(*in)
+		                                                   : sizeof(struct sockaddr_in6)};
+		if (i > 0)
+			infos[i - 1].ai_next = &infos[i];
+	}
+	*list = infos;
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+	MUST(list == infos);
+}
+
+static int open_files(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Of a socket that listens; and where. */
+static uint16_t port_of(int fd, const char *host)
+{
+	struct sockaddr_in in;
+	socklen_t size = sizeof(in);
+	int listens = 0;
+
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &size), 0);
+	cr_assert_eq(in.sin_addr.s_addr, inet_addr(host));
+	size = sizeof(listens);
+	cr_assert_eq(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
+	cr_assert(listens);
+	return ntohs(in.sin_port);
+}
+
+/* Without what it says of an error. */
+static int listen_quietly(unsigned port, int *fds, size_t most)
+{
+	int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int count;
+
+	MUST(saved >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
+	count = address_listen("name", port, fds, most);
+	MUST(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	close(nowhere);
+	return count;
+}
+
+/* 203.0.113.1 is nobody's. At 127.0.0.9 the port is taken already. */
+Test(address, each_address_of_a_name_is_listened_on_with_one_port, .timeout = 5)
+{
+	static const struct {
+		const char *found[ADDRESSES_MAX + 1];
+		size_t most;
+		const char *listens[ADDRESSES_MAX + 1];
+		int error; /* where nothing does */
+	} rows[] = {
+		{{"127.0.0.1"}, 3, {"127.0.0.1"}, 0},
+		{{"127.0.0.1", "127.0.0.2"}, 3, {"127.0.0.1", "127.0.0.2"}, 0},
+		{{"127.0.0.3", "127.0.0.2", "127.0.0.1"}, 2, {"127.0.0.3", "127.0.0.2"}, 0},
+		{{"127.0.0.3", "127.0.0.2", "127.0.0.1"},
+	         3,
+	         {"127.0.0.3", "127.0.0.2", "127.0.0.1"},
+	         0},
+		{{"127.0.0.1", "127.0.0.1"}, 3, {"127.0.0.1"}, 0},
+		{{"127.0.0.1", "127.0.0.2", "127.0.0.1"}, 3, {"127.0.0.1", "127.0.0.2"}, 0},
+		{{"203.0.113.1", "127.0.0.1"}, 3, {"127.0.0.1"}, 0},
+		{{"127.0.0.1", "203.0.113.1"}, 3, {"127.0.0.1"}, 0},
+		{{"203.0.113.1"}, 3, {NULL}, -EADDRNOTAVAIL},
+		{{NULL}, 3, {NULL}, -EADDRNOTAVAIL},
+		{{"127.0.0.9"}, 3, {NULL}, -EADDRINUSE},
+		{{"127.0.0.1", "127.0.0.9"}, 3, {NULL}, -EADDRINUSE},
+		{{"127.0.0.1", "127.0.0.2", "127.0.0.9"}, 3, {NULL}, -EADDRINUSE},
+		{{"203.0.113.1", "127.0.0.9", "127.0.0.1"}, 3, {NULL}, -EADDRINUSE},
+	};
+	const char *const busy_host[] = {"127.0.0.9", NULL};
+	int busy, fds[ADDRESSES_MAX];
+	uint16_t port;
+
+	found = busy_host;
+	cr_assert_eq(address_listen("name", 0, &busy, 1), 1);
+	port = port_of(busy, "127.0.0.9");
+	cr_assert_neq(port, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const int before = open_files();
+		int expected = rows[i].error, count;
+		uint16_t chosen = 0;
+
+		while (rows[i].listens[expected > 0 ? expected : 0] && expected >= 0)
+			expected++;
+		found = rows[i].found;
+		count = listen_quietly(rows[i].error ? port : 0, fds, rows[i].most);
+		cr_assert_eq(count, expected, "row %zu: %d", i, count);
+		cr_assert_eq(open_files(), before + (count > 0 ? count : 0), "row %zu", i);
+		for (int j = 0; j < count; j++) {
+			if (j == 0)
+				chosen = port_of(fds[0], rows[i].listens[0]);
+			cr_assert_eq(port_of(fds[j], rows[i].listens[j]), chosen);
+			close(fds[j]);
+		}
+	}
+	close(busy);
+}
+
+/* ---- What is said, and who is local ---- */
+
+static int bound_to(const char *host)
+{
+	struct sockaddr_storage address = address_of(host);
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
+	                    address.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+	                                                 : sizeof(struct sockaddr_in6)) != 0) {
+		close(fd);
+		return -1; /* this machine does not speak IPv6 */
+	}
+	return fd;
+}
+
+static const char *announced(int fd, bool tls)
+{
+	static char text[128];
+	int ends[2], saved = dup(STDOUT_FILENO);
+	ssize_t size;
+
+	MUST(saved >= 0 && pipe2(ends, O_NONBLOCK) == 0 && fflush(stdout) == 0);
+	MUST(dup2(ends[1], STDOUT_FILENO) >= 0);
+	address_announce(fd, tls);
+	size = read(ends[0], text, sizeof(text) - 1);
+	MUST(dup2(saved, STDOUT_FILENO) >= 0);
+	text[size > 0 ? size : 0] = 0;
+	close(saved);
+	close(ends[0]);
+	close(ends[1]);
+	return text;
+}
+
+Test(address, it_is_announced_and_known_whether_only_this_machine_reaches_it, .timeout = 5)
+{
+	static const struct {
+		const char *host;
+		const char *line;
+		bool local;
+	} rows[] = {
+		{"127.0.0.1", "listening on 127.0.0.1:%u%s\n", true},
+		{"127.255.0.1", "listening on 127.255.0.1:%u%s\n", true},
+		{"0.0.0.0", "listening on 0.0.0.0:%u%s\n", false},
+		{"::1", "listening on [::1]:%u%s\n", true},
+		{"::", "listening on [::]:%u%s\n", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int fd = bound_to(rows[i].host);
+		struct sockaddr_in in; /* its port is where in6's is */
+		socklen_t size = sizeof(in);
+
+		if (fd < 0)
+			continue;
+		cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &size), 0);
+		cr_assert_eq(address_local(fd), rows[i].local, "%s", rows[i].host);
+		for (int tls = 0; tls < 2; tls++) {
+			char line[128];
+
+			snprintf(line, sizeof(line), rows[i].line, ntohs(in.sin_port),
+			         tls ? " TLS" : "");
+			cr_assert_str_eq(announced(fd, tls), line);
+		}
+		close(fd);
+	}
+	cr_assert_not(address_local(-1));
+	cr_assert_str_eq(announced(-1, false), "listening on ?:?\n");
 }

@@ -64,6 +64,18 @@ Test(hash, names_in_a_row_are_spread_evenly, .timeout = 5)
 	}
 }
 
+Test(hash, each_beginning_draws_another_secret, .timeout = 5)
+{
+	uint64_t seen[4];
+
+	for (int i = 0; i < 4; i++) {
+		seen[i] = hash_bytes("name", 4, 0);
+		for (int before = 0; before < i; before++)
+			cr_assert_neq(seen[i], seen[before]);
+		hash_begin();
+	}
+}
+
 /* What an attacker would look for: the number that is drawn changes which names collide. */
 Test(hash, names_that_collide_for_one_secret_do_not_for_another, .timeout = 5)
 {
