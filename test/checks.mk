@@ -355,10 +355,10 @@ check-qemu: build/arm64/lib/libck.a | build/deps/build ## the unit tests' quick 
 		test/run.sh $@ $(sort $(QEMU_TESTS))
 
 # ---- musl: everything built against another libc, the unit tests run with it ----
-# All but one that asks glibc's malloc what is in use. The compiler's unwinder, which is glibc's,
+# All but those that ask glibc's malloc what is in use. The compiler's unwinder, which is glibc's,
 # asks that libc for a function that musl lacks; nothing unwinds here.
 MUSL_CC := musl-gcc
-MUSL_TESTS := $(filter-out %/test_memory,$(TESTS:%=build/musl/%))
+MUSL_TESTS := $(filter-out %/test_memory %/test_given_back,$(TESTS:%=build/musl/%))
 
 $(eval $(call variant,build/musl,-isystem build/musl/root/include,$(SHIM),\
 	-Lbuild/musl/root/lib -lm -Wl$(comma)--defsym=_dl_find_object=0,\

@@ -155,10 +155,8 @@ bool baton__nameset_add(struct baton__nameset *set, struct baton_registry_entry 
 
 void baton__nameset_remove(struct baton__nameset *set, struct baton_registry_entry *entry)
 {
-	void *removed;
+	void *removed = ck_hs_remove(&set->entries, entry_hash(entry, 0), entry);
 
-	changing = set;
-	removed = ck_hs_remove(&set->entries, entry_hash(entry, 0), entry);
 	BATON_ASSERT(removed == entry);
 	store_relaxed(&set->count, set->count - 1); /* as above */
 	set->tombstones++;

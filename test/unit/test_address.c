@@ -185,6 +185,11 @@ Test(address, each_address_of_a_name_is_listened_on_with_one_port, .timeout = 5)
 		}
 	}
 	close(busy);
+	/* A program whose standard input is closed. */
+	found = rows[0].found;
+	close(STDIN_FILENO);
+	cr_assert_eq(address_listen("name", 0, fds, 1), 1);
+	cr_assert_eq(fds[0], STDIN_FILENO);
 }
 
 /* ---- What is said, and who is local ---- */

@@ -69,6 +69,27 @@ static void log_afterwards(void)
 	(void)baton_undo_log_end(&kept_log, 0);
 }
 
+static int undoes_with_log(struct baton_undo *undo)
+{
+	baton_undo_log_push(&kept_log, undo, undoes_with_log);
+	return 0;
+}
+
+static int rolls_back(struct baton_task *task)
+{
+	static struct baton_undo undo;
+
+	(void)task;
+	baton_undo_log_begin(&kept_log);
+	baton_undo_log_push(&kept_log, &undo, undoes_with_log);
+	return baton_undo_log_end(&kept_log, -EIO);
+}
+
+static void log_within(void)
+{
+	in_a_task(rolls_back);
+}
+
 /* ---- Beginnings and ends that do not match ---- */
 
 static void section_left_twice(void)
@@ -278,6 +299,7 @@ static const struct mistake mistakes[] = {
 	{flush_outside, "baton_batch_flush: " NO_TASK},
 	{log_outside, "baton_undo_log_begin: " NO_TASK},
 	{log_afterwards, "baton_undo_log_end: \"topic/7\" is not held by this thread"},
+	{log_within, "baton_undo_log_push: \"topic/7\" is being undone"},
 	{section_left_twice, "baton_epoch_leave: this thread is in no section"},
 	{limbo_in_a_section, "baton_limbo_destroy: this thread is in a section"},
 	{group_left_twice, "baton_group_leave: the group has no member"},

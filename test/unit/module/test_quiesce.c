@@ -246,3 +246,42 @@ Test(quiesce, overlapping_sets_exclude_each_other_and_all_tasks, .timeout = 60)
 		cr_assert_eq(transfers[i].wrong, 0);
 	}
 }
+
+/* Each order of the same seven; all in one order, or two sets could lock each other out. */
+static void orders(struct baton_resource **set, size_t fixed, size_t count)
+{
+	struct baton_suspension held[7];
+
+	if (fixed == count) {
+		cr_assert_eq(baton_quiesce(set, count, held, NULL), 0);
+		for (size_t i = 1; i < count; i++)
+			cr_assert_lt(held[i - 1]._resource, held[i]._resource);
+		cr_assert_eq(baton_quiesce_end(held, count), 0);
+		return;
+	}
+	for (size_t i = fixed; i < count; i++) {
+		struct baton_resource *first = set[i];
+
+		set[i] = set[fixed];
+		set[fixed] = first;
+		orders(set, fixed + 1, count);
+		set[fixed] = set[i];
+		set[i] = first;
+	}
+}
+
+Test(quiesce, they_are_taken_in_the_order_of_their_addresses, .timeout = 10)
+{
+	struct baton_resource resources[7];
+	struct baton_resource *set[7];
+
+	for (size_t count = 2; count <= 7; count++) {
+		for (size_t i = 0; i < count; i++) {
+			baton_resource_init(&resources[i], NULL, NULL, NULL, NULL);
+			set[i] = &resources[i];
+		}
+		orders(set, 0, count);
+		for (size_t i = 0; i < count; i++)
+			resource_end(&resources[i]);
+	}
+}

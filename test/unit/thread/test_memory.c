@@ -3,31 +3,11 @@
  * Library nodes: a burst, short-lived threads and nodes freed by other threads leave bounded
  * memory. Measured as the heap's bytes in use; a sanitizer's heap says nothing, there it only runs.
  */
-#include "support.h"
+#include "heap.h"
 
 #include <baton/registry.h>
 
-#include <malloc.h>
-
 #define MIB ((size_t)1024 * 1024)
-
-static size_t heap_in_use(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
-/* Did the heap grow by less than `bound` since `before`? */
-static bool grown_less(size_t before, size_t bound)
-{
-	size_t after = heap_in_use();
-	bool less = after < before + bound;
-
-	if (!less && !BATON_TEST_SANITIZED)
-		fprintf(stderr, "heap: %zu bytes before, %zu after\n", before, after);
-	return less || BATON_TEST_SANITIZED;
-}
 
 static void *count(void *arg)
 {

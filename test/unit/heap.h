@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of the heap that are in use. A sanitizer's heap says nothing: there, all is well. */
+#ifndef BATON_TEST_UNIT_HEAP_H
+#define BATON_TEST_UNIT_HEAP_H
+
+#include "support.h"
+
+#include <malloc.h>
+
+static inline size_t heap_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Did the heap grow by less than `bound` since `before`? */
+static inline bool grown_less(size_t before, size_t bound)
+{
+	size_t after = heap_in_use();
+	bool less = after < before + bound;
+
+	if (!less && !BATON_TEST_SANITIZED)
+		fprintf(stderr, "heap: %zu bytes before, %zu after\n", before, after);
+	return less || BATON_TEST_SANITIZED;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What each call of the modules takes from the heap it gives back, however it ends. */
+#include "heap.h"
+
+#include <baton/fan_out.h>
+#include <baton/group.h>
+#include <baton/labelled.h>
+#include <baton/registry.h>
+#include <baton/suspend.h>
+#include <baton/undo.h>
+
+static void *count(void *arg)
+{
+	++*(uint64_t *)arg;
+	return arg;
+}
+
+static int no_item(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	return 0;
+}
+
+static void fans_out(struct baton_resource *open, struct baton_resource *closed)
+{
+	struct baton_resource *resources[] = {open, closed, open};
+	struct baton_fan_out_options options = {no_item, NULL, 0};
+	struct baton_fan_out *all;
+
+	MUST(baton_fan_out_submit(resources, 3, &options, NULL) == 0);
+	MUST(baton_fan_out_submit(resources, 3, &options, &all) == 0);
+	MUST(baton_fan_out_ref(all) == all);
+	MUST(baton_fan_out_wait(all, NULL) == 0);
+	baton_fan_out_unref(all);
+	(void)baton_fan_out_cancel(all);
+	baton_fan_out_unref(all);
+}
+
+static void is_refused(struct baton_resource *open, struct baton_resource *closed)
+{
+	struct baton_label label = BATON_LABEL_INIT;
+	struct baton_future *future;
+	uint64_t counter = 0;
+
+	(void)open;
+	MUST(baton_post(closed, count, &counter) == -EPIPE);
+	MUST(baton_post_or(closed, count, NULL, &counter) == -EPIPE);
+	MUST(baton_post_labelled(closed, &label, count, &counter) == -EPIPE);
+	MUST(baton_async(closed, count, &counter, &future) == -EPIPE);
+	MUST(baton_call(closed, count, &counter, NULL) == -EPIPE);
+	label.lane = BATON_LANES_MAX;
+	MUST(baton_post_labelled(open, &label, count, &counter) == -EINVAL);
+	MUST(counter == 0);
+}
+
+static void groups(struct baton_resource *open, struct baton_resource *closed)
+{
+	const struct timespec past = {0, 1};
+	struct baton_group group = BATON_GROUP_INIT;
+
+	(void)open;
+	(void)closed;
+	baton_group_enter(&group);
+	for (int i = 0; i < 3; i++)
+		MUST(baton_group_wait(&group, &past) == -ETIMEDOUT);
+	baton_group_leave(&group);
+	MUST(baton_group_wait(&group, NULL) == 0);
+}
+
+static int no_undo(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static int logs(struct baton_undoable *undoable, struct baton_undo_log *log)
+{
+	(void)undoable;
+	for (int i = 0; i < 4; i++) {
+		struct baton_undo_mark mark = baton_undo_log_mark(log);
+
+		MUST(baton_undo_log_add(log, no_undo, NULL) == 0);
+		if (i == 2)
+			MUST(baton_undo_log_roll_back(log, mark) == 0);
+	}
+	return *(int *)baton_resource_user(baton_current());
+}
+
+static void undoes(struct baton_resource *open, struct baton_resource *closed)
+{
+	(void)closed;
+	for (int status = 0; status < 2; status++) {
+		struct baton_undoable undoable = BATON_UNDOABLE_INIT(logs, NULL);
+
+		*(int *)baton_resource_user(open) = status;
+		MUST(baton_submit(open, &undoable.task) == 0);
+	}
+}
+
+static void suspends(struct baton_resource *open, struct baton_resource *closed)
+{
+	struct baton_resource *set[] = {open, open};
+	struct baton_suspension suspensions[2] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT};
+
+	MUST(baton_resource_suspend(closed, suspensions) == -EPIPE);
+	MUST(baton_quiesce(set, 2, suspensions, NULL) == 0);
+	MUST(baton_quiesce_end(suspensions, 2) == 0);
+	/* The second waits for the first, and is withdrawn. */
+	for (int i = 0; i < 2; i++)
+		MUST(baton_resource_suspend(open, &suspensions[i]) == 0);
+	for (int i = 2; i-- > 0;)
+		MUST(baton_resource_resume(&suspensions[i]) == 0);
+}
+
+static void names(struct baton_resource *open, struct baton_resource *closed)
+{
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	struct baton_registry_entry *entry, *found;
+	struct baton_registry *registry;
+
+	(void)open;
+	(void)closed;
+	MUST(baton_registry_create(&options, &registry) == 0);
+	for (int i = 0; i < 2; i++) {
+		MUST(baton_registry_acquire(registry, "name", 4, &entry) == 0);
+		MUST(baton_registry_find(registry, "name", 4, &found) == 0);
+		MUST(baton_registry_release(found) == 0);
+		MUST(!i || baton_registry_remove(entry) == 0);
+		MUST(baton_registry_release(entry) == 0);
+	}
+	MUST(baton_registry_destroy(registry) == 0);
+}
+
+Test(given_back, is_what_each_call_took, .timeout = 20)
+{
+	static void (*const rows[])(struct baton_resource * open,
+	                            struct baton_resource * closed) = {fans_out, is_refused, groups,
+	                                                               undoes,   suspends,   names};
+	int status = 0;
+	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t before = 0;
+
+		/* The first rounds fill the thread's cache of nodes. */
+		for (int round = 0; round < 3000; round++) {
+			if (round == 1000)
+				before = heap_in_use();
+			rows[i](&open, &closed);
+		}
+		cr_assert(grown_less(before, 4096), "row %zu", i);
+	}
+	resource_end(&open);
+	resource_end(&closed);
+}

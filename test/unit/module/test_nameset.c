@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The registry's set of names: when it is rebuilt. */
+#include "module/nameset.h"
+
+#include "support.h"
+
+#define NAMES 2000
+/* As nameset.c has it. */
+#define TOMBSTONES 64
+
+static struct baton_registry_entry entries[NAMES];
+static unsigned names[NAMES];
+
+static void add(struct baton__nameset *set, unsigned name)
+{
+	struct baton_registry_entry key;
+
+	names[name] = name;
+	cr_assert(baton__nameset_key(set, &key, &names[name], sizeof(name)));
+	cr_assert_null(baton__nameset_find(set, &key));
+	entries[name]._name = key._name;
+	entries[name]._length = key._length;
+	cr_assert(baton__nameset_add(set, &entries[name], &key));
+	baton__nameset_tidy(set);
+	cr_assert_eq(baton__nameset_find(set, &key), &entries[name]);
+}
+
+static void take_out(struct baton__nameset *set, unsigned name)
+{
+	baton__nameset_remove(set, &entries[name]);
+	baton__nameset_tidy(set);
+}
+
+/* Not for each removal, or that would cost as much as there are names. */
+Test(nameset, is_rebuilt_when_half_of_the_most_names_have_gone, .timeout = 10)
+{
+	static const unsigned rows[] = {1, 2, 100, 101, NAMES};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const unsigned most = rows[i], limit = TOMBSTONES + most / 2;
+		struct baton__nameset set = {0};
+		unsigned gone = 0;
+
+		cr_assert_eq(baton__nameset_init(&set, i), 0);
+		for (unsigned name = 0; name < most; name++)
+			add(&set, name);
+		cr_assert_eq(set.count, most);
+		while (gone < limit) { /* the last that came, so that the rest stays */
+			take_out(&set, most - 1);
+			gone++;
+			cr_assert_eq(set.tombstones, gone);
+			add(&set, most - 1);
+		}
+		take_out(&set, most - 1);
+		cr_assert_eq(set.tombstones, 0);
+		cr_assert_eq(set.count, most - 1);
+		baton__nameset_deinit(&set);
+	}
+}
