@@ -5,6 +5,7 @@
 #include "scenario.h"
 #include "timer/timer.h"
 
+#include <baton/suspend.h>
 #include <baton/timer.h>
 
 #define LOOK_US 50
@@ -326,6 +327,36 @@ SCENARIO(timers, poll)
 	elsewhere(drive_polled, &bell);
 	EXPECT(USE(baton_timer_stop(&bell.timer)) == BATON_TIMER_DONE);
 	resource_end(&bell.resource);
+	elsewhere(destroy, timers);
+}
+
+static void *cancel_queued(void *arg)
+{
+	struct bell *bell = arg;
+
+	INSIST(baton_resource_cancel_pending(&bell->resource), true);
+	return NULL;
+}
+
+/* The run that waits in a suspended resource is cancelled. */
+SCENARIO(timers, cancelled)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_timers *timers = wheel(BATON_TIMERS_VIRTUAL);
+	struct bell bell;
+
+	bell_init(&bell, timers);
+	INSIST(baton_resource_suspend(&bell.resource, &suspension), true);
+	EXPECT(TRY(baton_timer_arm_after(&bell.timer, TURN_NS)) == 0);
+	/* Ended by the turn of the clock that is not faulted. */
+	while (USE(baton_timer_state(&bell.timer)) == BATON_TIMER_PENDING)
+		if (drive(timers, BATON_TIMERS_VIRTUAL) < 0)
+			fault_end();
+	elsewhere(cancel_queued, &bell);
+	INSIST(baton_resource_resume(&suspension), true);
+	EXPECT(!atomic_load(&bell.runs) && atomic_load(&bell.dropped) == 1);
+	EXPECT(bell.last_error == -ECANCELED || fault_planned());
+	bell_end(&bell);
 	elsewhere(destroy, timers);
 }
 

@@ -12,6 +12,7 @@ struct stash {
 	atomic_int answer;
 	atomic_int refused;
 	atomic_int returned;
+	atomic_int busy; /* no thread is free for what is returned */
 	atomic_size_t count;
 	size_t next;
 	_Atomic(struct baton_job *) jobs[STASH_MAX];
@@ -35,8 +36,10 @@ static inline int stash_schedule(struct baton_executor *executor, struct baton_j
 
 static inline int stash_returned(struct baton_executor *executor)
 {
-	atomic_fetch_add(&baton_container_of(executor, struct stash, executor)->returned, 1);
-	return 0;
+	struct stash *stash = baton_container_of(executor, struct stash, executor);
+
+	atomic_fetch_add(&stash->returned, 1);
+	return atomic_load(&stash->busy);
 }
 
 static const struct baton_executor_ops stash_ops = {

@@ -113,7 +113,9 @@ Test(cpus, reads_a_version_1_quota_below_the_root_of_its_mount)
 
 Test(cpus, passes_over_lines_that_it_does_not_understand)
 {
-	put("/proc/self/mountinfo", "no separator\n - cgroup2 too short\n" V2_MOUNT);
+	/* Before a mount and after it: nothing is left of that one. */
+	put("/proc/self/mountinfo",
+	    "no separator\n - cgroup2 too short\n" V2_MOUNT "no separator\n - cgroup2 too short\n");
 	put("/proc/self/cgroup", "no colon\n0::/a\n");
 	put("/sys/fs/cgroup/a/cpu.max", "100000 100000\n");
 	cr_assert_eq(baton__cpus_quota(root), 1);

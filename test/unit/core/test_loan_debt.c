@@ -68,6 +68,21 @@ Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout 
 	resource_end(&stage);
 }
 
+Test(loan_debt, a_task_owes_nothing_where_the_limit_is_0, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct outer outer;
+	struct queue queue;
+
+	queue_begin_limited(&queue, 100, 0);
+	outer_init(&outer, &queue, 2 * FIRST);
+	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+	cr_assert_eq(waiting(&queue), 100 + 2 * (int)FIRST);
+	cr_assert_eq(atomic_load(&queue.stash.returned), 0, "nor is the baton borrowed");
+	queue_end(&queue);
+	resource_end(&stage);
+}
+
 static void then_wait(struct outer *outer)
 {
 	gate_open(&outer->entered);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A waiter's own work while it waits: for all of its futures, and not beyond its deadline. */
-#include "support.h"
+#include "stash.h"
 
 /* A task that completes a promise. */
 struct keeper {
@@ -174,4 +174,63 @@ Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout 
 	(void)baton_manual_run_until_idle(manual);
 	resource_end(&resource);
 	baton_manual_destroy(manual);
+}
+
+/* ---- What a helper leaves ---- */
+
+/* A task that stays until a thread sleeps for the next one. */
+struct starter {
+	struct baton_task task;
+	struct baton_future *awaited;
+	pthread_t thread;
+	atomic_int tid;
+	int result;
+};
+
+static void *starter_waits(void *arg)
+{
+	struct starter *starter = arg;
+
+	atomic_store(&starter->tid, thread_id());
+	starter->result = baton_future_wait(starter->awaited);
+	return NULL;
+}
+
+static int starter_run(struct baton_task *task)
+{
+	struct starter *starter = baton_container_of(task, struct starter, task);
+
+	starter->thread = thread_start(starter_waits, starter);
+	until_at_least(&starter->tid, 1);
+	until_asleep(atomic_load(&starter->tid));
+	return 0;
+}
+
+Test(wait_help, a_helper_leaves_the_rest_to_a_sleeper_if_no_thread_is_free, .timeout = 10)
+{
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct starter starter = {.awaited = &futures[1], .result = 1};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct stash stash;
+	struct step steps[2];
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	atomic_store(&stash.busy, 1);
+	/* The first task lets the others be taken from the inbox together. */
+	step_init(&steps[0], &journal, 0, NULL);
+	baton_task_init(&starter.task, starter_run, &futures[0]);
+	step_init(&steps[1], &journal, 1, &futures[1]);
+	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+	cr_assert_eq(baton_submit_later(&resource, &starter.task), 0);
+	cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
+	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	thread_join(starter.thread);
+	cr_assert_eq(starter.result, 0);
+	cr_assert(pthread_equal(journal.thread[1], starter.thread));
+	stash_run(&stash);
+	resource_end(&resource);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A suspended resource beside await, call, close, cancels, helpers, and an executor that ends. */
+#include "ledger.h"
 #include "stash.h"
 
 #include <baton/suspend.h>
@@ -17,6 +18,63 @@ Test(suspend_others, await_waits_for_the_resume, .timeout = 10)
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
 	resource_end(&resource);
+}
+
+/* The first batch ends, which suspends the resource, after the runner has met an await. */
+struct awaited {
+	struct ledger ledger;
+	struct baton_suspension suspension;
+	pthread_t awaiter;
+	atomic_int tid;
+	atomic_int result;
+};
+
+static void *awaited_main(void *arg)
+{
+	struct awaited *awaited = arg;
+
+	atomic_store(&awaited->tid, thread_id());
+	atomic_store(&awaited->result, baton_resource_await(&awaited->ledger.resource, NULL));
+	return NULL;
+}
+
+static void awaited_begin(void *arg)
+{
+	struct awaited *awaited = arg;
+
+	awaited->awaiter = thread_start(awaited_main, awaited);
+	until_at_least(&awaited->tid, 1);
+	until_asleep(atomic_load(&awaited->tid));
+}
+
+static void awaited_suspend(void *arg)
+{
+	struct awaited *awaited = arg;
+
+	awaited->ledger.on_end = NULL;
+	cr_assert_eq(baton_resource_suspend(&awaited->ledger.resource, &awaited->suspension), 0);
+}
+
+Test(suspend_others, an_await_before_the_end_of_a_batch_that_suspends_is_kept, .timeout = 10)
+{
+	struct awaited awaited = {.suspension = BATON_SUSPENSION_INIT};
+	struct entry entry;
+
+	atomic_init(&awaited.result, -1);
+	ledger_init(&awaited.ledger, NULL);
+	awaited.ledger.on_end = awaited_suspend;
+	awaited.ledger.arg = &awaited;
+	entry_init(&entry, &awaited.ledger, false);
+	entry.body = awaited_begin;
+	entry.arg = &awaited;
+	cr_assert_eq(baton_submit(&awaited.ledger.resource, &entry.task), 0);
+	cr_assert(baton_suspension_poll(&awaited.suspension));
+	cr_assert_eq(atomic_load(&awaited.result), -1);
+	cr_assert_eq(baton_resource_resume(&awaited.suspension), 0);
+	thread_join(awaited.awaiter);
+	cr_assert_eq(atomic_load(&awaited.result), 0);
+	cr_assert(ledger_balanced(&awaited.ledger));
+	resource_end(&awaited.ledger.resource);
 }
 
 struct caller {
