@@ -261,8 +261,8 @@ static void client_do(struct operation *operation, struct subscription *self, ba
 	} else {
 		check(baton_submit(&self->resource, &operation->task), "submit");
 	}
-	check(baton_future_wait(&operation->future), "wait");
-	rule((cancelled == 0) == (baton_future_poll(&operation->future) == BATON_CANCELLED),
+	check(baton_future_wait(&operation->future, NULL), "wait");
+	rule((cancelled == 0) == (baton_future_state(&operation->future) == BATON_CANCELLED),
 	     "what was cancelled did not run, and the other way round");
 }
 
@@ -288,7 +288,7 @@ static void client_acknowledge(struct subscription *self, uint32_t event)
 	struct operation operation = {.event = event};
 
 	client_do(&operation, self, acknowledge_run, rand_r(&self->seed) % 10 == 0);
-	if (baton_future_poll(&operation.future) == BATON_CANCELLED)
+	if (baton_future_state(&operation.future) == BATON_CANCELLED)
 		client_do(&operation, self, acknowledge_run, false);
 }
 

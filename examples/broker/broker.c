@@ -49,11 +49,11 @@ int broker_load(struct broker *broker)
 
 static int start_timers(struct env *env)
 {
-	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options timers = BATON_TIMERS_OPTIONS_INIT;
 
 	timers.resolution_ns = BATON_SECOND;
 	timers.name = "expiry";
-	return baton_timers_create(&env->timers, &timers);
+	return baton_timers_create(&timers, &env->timers);
 }
 
 /* The threads that are not loops. On an error nothing is left. */
@@ -133,7 +133,7 @@ void broker_deinit(struct broker *broker, int status)
 	must(baton_pool_await_termination(env->pool, NULL), "end of the pool");
 	trim_deinit(&env->trim);
 	must(baton_timers_destroy(env->timers), "free the timers");
-	baton_pool_stats(env->pool, &pool);
+	baton_pool_stats_read(env->pool, &pool);
 	for (unsigned int i = 0; i < net->loops_running; i++)
 		stats_add_loop(&loops, &net->loops[i].stats);
 	net_deinit(net);

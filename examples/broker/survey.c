@@ -131,5 +131,5 @@ void survey_finish(struct survey *survey)
 	stats_add_live(&survey->kinds[STATS_CLIENTS], &broker->clients.stats);
 	for (int i = 0; i < STATS_KINDS; i++)
 		stats_add_live(&survey->kinds[i], &broker->env.stats.kinds[i]);
-	baton_pool_stats(broker->env.pool, &survey->pool);
+	baton_pool_stats_read(broker->env.pool, &survey->pool);
 }

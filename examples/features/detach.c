@@ -44,14 +44,14 @@ int main(void)
 
 	request_send(&lost);
 	request_send(&answered);
-	CHECK(baton_future_poll(&answered.future) == BATON_RUNNING);
+	CHECK(baton_future_state(&answered.future) == BATON_RUNNING);
 
 	/* The answer comes: on whatever thread reads the socket. */
 	CHECK(baton_detached_complete(&answered.token, 0, "hello") == 0);
 	printf("answered: %s\n", (const char *)baton_future_value(&answered.future));
 
 	/* The other one's never does. */
-	CHECK(baton_future_wait(&lost.future) == 0);
+	CHECK(baton_future_wait(&lost.future, NULL) == 0);
 	CHECK(baton_future_status(&lost.future) == -ETIMEDOUT);
 	CHECK(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);
 	printf("lost: timed out\n");

@@ -106,7 +106,7 @@ static void *publisher(void *arg)
 
 static void begin(void)
 {
-	CHECK(baton_pool_create(NULL, &pool) == 0 && baton_timers_create(&wheel, NULL) == 0);
+	CHECK(baton_pool_create(NULL, &pool) == 0 && baton_timers_create(NULL, &wheel) == 0);
 	config.executor = baton_pool_executor(pool);
 	config.cancelled = deliver_cancelled;
 	for (int i = 0; i < TOPICS; i++)

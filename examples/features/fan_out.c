@@ -32,7 +32,7 @@ int main(void)
 	static char message[] = "hello";
 	struct baton_fan_out_options options = {deliver, message, BATON_FAN_OUT_LATER};
 	struct baton_resource *resources[SESSIONS];
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 	struct baton_fan_out *fan_out;
 	size_t failed = SESSIONS;
 	int delivered = 0;
@@ -48,7 +48,7 @@ int main(void)
 		return 1;
 	for (int i = 0; i < SESSIONS; i++)
 		delivered += sessions[i].last == message;
-	baton_fan_out_counts(fan_out, &counts);
+	baton_fan_out_stats_read(fan_out, &counts);
 	status = baton_fan_out_status(fan_out, &failed);
 	printf("fan_out: %d of %d delivered, %zu failed, the first at %zu: %s\n", delivered,
 	       SESSIONS, counts.failed, failed, strerror(-status));

@@ -103,7 +103,7 @@ static void insert_rows(struct row *rows, sqlite3_int64 first, unsigned count, b
 		must(baton_submit(&database, &rows[i].task) == 0, "submit");
 	}
 	for (unsigned i = 0; i < count; i++) {
-		must(baton_future_wait(&rows[i].future) == 0, "wait");
+		must(baton_future_wait(&rows[i].future, NULL) == 0, "wait");
 		must(baton_future_status(&rows[i].future) == 0, "insert");
 		if (!say)
 			continue;

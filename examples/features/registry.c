@@ -58,7 +58,7 @@ static void *guest(void *arg)
 			abort();
 		if (baton_post(&room->resource, say, room)) /* safe while we are inside */
 			abort();
-		if (baton_registry_release(room))
+		if (baton_registry_unref(room))
 			abort();
 	}
 	return NULL;

@@ -60,7 +60,7 @@ int main(void)
 		set[i] = &accounts[i].resource;
 	if (pthread_create(&thread, NULL, transfer, &done))
 		return 1;
-	for (; !baton_future_complete_p(&done); looks++) {
+	for (; !baton_future_is_complete(&done); looks++) {
 		long open = 0;
 
 		if (baton_quiesce(set, ACCOUNTS, held, NULL))

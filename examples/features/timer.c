@@ -37,7 +37,8 @@ int main(void)
 	struct session session = {.resource = BATON_RESOURCE_INIT(&session, "session", NULL, NULL)};
 	struct baton_timers *timers; /* NULL instead: the default wheel, the real clock */
 
-	if (baton_timers_create_virtual(&timers, BATON_MILLISECOND))
+	if (baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                        &timers))
 		return 1;
 	baton_timer_init(&session.keep_alive, timers, &session.resource, client_is_silent);
 	baton_timer_init(&session.ping, timers, &session.resource, ping_due);

@@ -73,7 +73,7 @@ static void *book(void *pool)
 	/* Now that we hold "accounts". */
 	if (baton_pool_submit(pool, &auditor))
 		return NULL;
-	(void)baton_future_wait(&both_hold);
+	(void)baton_future_wait(&both_hold, NULL);
 	status[1] = baton_call(&b, nothing, NULL, NULL);
 	if (status[1] == -EDEADLK)
 		print_cycle();
@@ -96,13 +96,13 @@ int main(void)
 		(void)baton_pool_submit(pool, &jobs[i]);
 	}
 	for (int i = 0; i < JOBS; i++)
-		(void)baton_future_wait(&done[i]);
-	baton_pool_stats(pool, &stats);
+		(void)baton_future_wait(&done[i], NULL);
+	baton_pool_stats_read(pool, &stats);
 	printf("%d jobs that block on one worker: %u spare threads came\n", JOBS,
 	       (unsigned)stats.spares_started);
 
 	(void)baton_call(&a, book, pool, NULL);
-	(void)baton_future_wait(&audited);
+	(void)baton_future_wait(&audited, NULL);
 	printf("of the two that wait for each other one gets -EDEADLK: %s\n",
 	       (status[0] == -EDEADLK) != (status[1] == -EDEADLK) ? "yes" : "no");
 	(void)baton_pool_destroy(pool);

@@ -34,7 +34,7 @@ static void puback(struct message *message)
 {
 	printf("<- PUBACK  %d\n", message->number);
 	CHECK(baton_detached_complete(&message->windowed.token, 0, NULL) == 0);
-	CHECK(baton_future_poll(&message->future) == BATON_DONE);
+	CHECK(baton_future_state(&message->future) == BATON_DONE);
 }
 
 int main(void)
@@ -55,7 +55,7 @@ int main(void)
 	CHECK(baton_window_cancel(&window) == 0);
 	for (int i = 5; i < 8; i++)
 		CHECK(baton_detached_complete(&messages[i].windowed.token, -1, NULL) == 0);
-	CHECK(baton_future_poll(&messages[9].future) == BATON_CANCELLED);
+	CHECK(baton_future_state(&messages[9].future) == BATON_CANCELLED);
 	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
 	baton_window_deinit(&window);
 	printf("2 messages were cancelled unsent\n");

@@ -130,7 +130,7 @@ struct baton_bound {
 void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
 
 /* The counts of a bound. */
-struct baton_bound_counts {
+struct baton_bound_stats {
 	uint64_t tasks;   /* that wait now, without exempt ones */
 	uint64_t bytes;   /* of these tasks */
 	uint64_t refused; /* submits (a batch is one) */
@@ -139,7 +139,7 @@ struct baton_bound_counts {
 };
 
 /* Thread safety: any thread. Blocking: never. Not one instant's values. */
-void baton_bound_read(const struct baton_bound *bound, struct baton_bound_counts *counts);
+void baton_bound_stats_read(const struct baton_bound *bound, struct baton_bound_stats *counts);
 
 #ifdef __cplusplus
 }

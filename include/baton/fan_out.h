@@ -82,9 +82,9 @@ int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
 
 /*
  * Waits until every item is over: has run, was refused or cancelled. Helps as baton_future_wait()
- * does, with each resource that is queued. `deadline` as for baton_future_wait_until().
+ * does, with each resource that is queued. `deadline` as for baton_future_wait().
  *
- * Blocking: yes. Errors: those of baton_future_wait_until(): -EDEADLK: an item waits for a resource
+ * Blocking: yes. Errors: those of baton_future_wait(): -EDEADLK: an item waits for a resource
  * that this very thread holds. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
  */
 int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline);
@@ -107,7 +107,7 @@ int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
 /* Of one item: 0, or what it failed with; -EAGAIN: it is not over. `index` less than count. */
 int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index);
 
-struct baton_fan_out_counts {
+struct baton_fan_out_stats {
 	size_t count;     /* items */
 	size_t failed;    /* of these, the function or a drain hook failed, or it was refused */
 	size_t cancelled; /* of these, the function was not run, and never will be */
@@ -115,7 +115,8 @@ struct baton_fan_out_counts {
 };
 
 /* Each number by itself; balanced (the rest are done) when the fan-out is over. Any thread. */
-void baton_fan_out_counts(const struct baton_fan_out *fan_out, struct baton_fan_out_counts *counts);
+void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
+                              struct baton_fan_out_stats *counts);
 
 /*
  * Cancels: items that have not started do not run their function. They are over when their resource

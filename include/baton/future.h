@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A future is where a task's outcome appears. It can be polled, waited for, chained and cancelled.
- * It lives in the caller's memory (a struct, the stack), or comes reference-counted from
+ * A future is where a task's outcome appears. A future can be looked at, waited for, chained and
+ * cancelled. It lives in the caller's memory (a struct, the stack), or comes reference-counted from
  * baton_async(). A promise is a future without a task: somebody fulfils it by hand.
  *
  *                        | may run beside                        | from
- *   poll, status, value  | everything                            | any thread
- *   wait, wait_until     | everything; any number of waiters     | any thread; see -EDEADLK
+ *   state, status, value | everything                            | any thread
+ *   wait                 | everything; any number of waiters     | any thread; see -EDEADLK
  *   then                 | everything                            | any thread
  *   cancel               | everything                            | any thread
  *   complete             | everything (promises only)            | any thread
  *   init                 | nothing                               | the owner
  *
- * Lifetime: baton touches the memory of a complete future no more, so whoever has seen it complete
- * (by poll, wait, a continuation) may reuse it, provided that no other call on it is still under
- * way (then() included: a continuation that frees the future is registered before the submit).
+ * Lifetime: baton touches the memory of a complete future no more. A thread that has seen it
+ * complete (by its state, a wait, a continuation) may reuse it, provided that no other call on it
+ * is still under way (then() included: a continuation that frees the future is registered before
+ * the submit).
  */
 #ifndef BATON_FUTURE_H
 #define BATON_FUTURE_H
@@ -34,7 +35,7 @@ struct baton_executor;
 struct baton_job;
 struct baton_continuation;
 
-enum baton_state {
+enum baton_future_state {
 	BATON_PENDING = 0,   /* not started; also when it was cancelled but is not yet unlinked */
 	BATON_RUNNING = 1,   /* the task's function has been entered */
 	BATON_DONE = 2,      /* complete: the function returned 0, or a promise was fulfilled */
@@ -70,12 +71,12 @@ void baton_promise_init(struct baton_future *future);
  *
  * Thread safety: any thread. Blocking: never.
  */
-enum baton_state baton_future_poll(const struct baton_future *future);
+enum baton_future_state baton_future_state(const struct baton_future *future);
 
 /* Is it complete (done, failed or cancelled)? */
-static inline bool baton_future_complete_p(const struct baton_future *future)
+static inline bool baton_future_is_complete(const struct baton_future *future)
 {
-	return baton_future_poll(future) >= BATON_DONE;
+	return baton_future_state(future) >= BATON_DONE;
 }
 
 /*
@@ -105,8 +106,8 @@ void *baton_future_value(const struct baton_future *future);
  * before the task itself returns (by its own token, by baton_batch_flush()), and then waits for the
  * helper's thread.
  *
- * wait_until: `deadline` is absolute, CLOCK_MONOTONIC; NULL means none. A wait that times out gives
- * nothing back: task and future remain baton's.
+ * `deadline` is absolute, CLOCK_MONOTONIC; NULL: none. So it is in all waits of the library. A wait
+ * that times out gives nothing back: task and future remain baton's.
  *
  * Blocking: yes, that is its purpose. May be called inside a task for another resource's future.
  * Errors: -EDEADLK: it can never end, since this very thread holds the task's resource (further
@@ -118,8 +119,7 @@ void *baton_future_value(const struct baton_future *future);
  * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: a thread's first call.
  * Signals do not end a wait.
  */
-int baton_future_wait(struct baton_future *future);
-int baton_future_wait_until(struct baton_future *future, const struct timespec *deadline);
+int baton_future_wait(struct baton_future *future, const struct timespec *deadline);
 
 /*
  * Cycles. A thread that holds batons and is about to sleep in a wait (for any of the futures: in

@@ -82,7 +82,7 @@ void baton_group_leave_with(struct baton_group *group, int status);
 
 /*
  * Waits until the count is zero; returns at once if it is. `deadline` as for
- * baton_future_wait_until(). The waiter cannot help, since it does not know what it waits for: a
+ * baton_future_wait(). The waiter cannot help, since it does not know what it waits for: a
  * worker that waits for tasks which only its own pool can run keeps a thread from them.
  *
  * Blocking: yes. While it registers itself, a few instructions, it counts as a member.

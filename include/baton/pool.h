@@ -152,9 +152,9 @@ struct baton_pool_stats {
  * One worker's counters (of its place, whichever thread was in it); the pool's. Any thread.
  * -EINVAL: no such worker.
  */
-int baton_pool_worker_stats(const struct baton_pool *pool, size_t worker,
-                            struct baton_pool_stats *stats);
-void baton_pool_stats(const struct baton_pool *pool, struct baton_pool_stats *stats);
+int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
+                                 struct baton_pool_stats *stats);
+void baton_pool_stats_read(const struct baton_pool *pool, struct baton_pool_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -14,12 +14,12 @@
  *	status = baton_registry_acquire(topics, "news", 4, &entry);
  *	...
  *	baton_submit(&entry->resource, &publish->task);
- *	baton_registry_release(entry);
+ *	baton_registry_unref(entry);
  *
  *                              | may run beside          | from
  *   find, walk                 | everything but destroy  | any thread, also inside tasks
  *   acquire                    | everything but destroy  | any thread, also inside tasks, see there
- *   reference, release, remove | everything but destroy  | who holds a reference
+ *   ref, unref, remove         | everything but destroy  | who holds a reference
  *   name                       | everything              | who holds a reference
  *   create, destroy            | nothing                 | the owner
  *
@@ -143,7 +143,7 @@ int baton_registry_acquire(struct baton_registry *registry, const void *name, si
                            struct baton_registry_entry **entry);
 
 /* One more reference, by who holds one. Any thread. Blocking: never. */
-void baton_registry_reference(struct baton_registry_entry *entry);
+void baton_registry_ref(struct baton_registry_entry *entry);
 
 /*
  * Gives a reference back. Whatever its holder submitted to the object is accepted before the end,
@@ -153,7 +153,7 @@ void baton_registry_reference(struct baton_registry_entry *entry);
  * Blocking: never; but the end may run inside this call.
  * Errors: -ENOMEM (a thread's first call), -ECHILD: the reference is still held.
  */
-int baton_registry_release(struct baton_registry_entry *entry);
+int baton_registry_unref(struct baton_registry_entry *entry);
 
 /*
  * Takes the object's name away: from here on it is not found, and the next acquire of its name

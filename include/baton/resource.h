@@ -289,7 +289,7 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * task left, only the entry in its executor's queue, it can take that from a pool, not from a
  * manual or loop executor, whose thread has to come to it. A wait that times out leaves about 100
  * bytes in the resource until its runner comes to them.
- * `deadline` as for baton_future_wait_until().
+ * `deadline` as for baton_future_wait().
  *
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
  */

@@ -7,7 +7,7 @@
  *                               | may run beside                       | from
  *   suspend, resume             | everything but the resource's init,  | any thread, also inside
  *                               | deinit; nothing on this suspension   | tasks
- *   poll, wait                  | the same                             | any thread
+ *   is_effective, wait          | the same                             | any thread
  *   quiesce, quiesce_end        | the same                             | any thread; see -EDEADLK
  *
  * A suspension that has taken effect has the resource to itself, as a task would, though no thread
@@ -60,18 +60,18 @@ struct baton_suspension {
  * Thread safety: any thread. Blocking: never. Ownership: the resource must live until it is
  * resumed; a closed one is given back (await, finaliser) only afterwards. Time: the runner finds it
  * at its next look between two tasks, the later, the more has been submitted since the last one.
- * Ordering: all that the resource's tasks did is visible to a thread that has seen by poll or wait
- * that the suspension has taken effect (or that it did so at once).
+ * Ordering: all that the resource's tasks did is visible to a thread that has seen by is_effective
+ * or wait that the suspension has taken effect (or that it did so at once).
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
  * -ENOMEM, -ECHILD.
  */
 int baton_resource_suspend(struct baton_resource *resource, struct baton_suspension *suspension);
 
 /* Has it taken effect? Any thread, not beside its resume. */
-bool baton_suspension_poll(const struct baton_suspension *suspension);
+bool baton_suspension_is_effective(const struct baton_suspension *suspension);
 
 /*
- * Waits until the suspension has taken effect, as baton_future_wait_until() does; but if the
+ * Waits until the suspension has taken effect, as baton_future_wait() does; but if the
  * resource is queued, the waiting thread suspends it, and enters none of its tasks. `deadline`:
  * absolute, CLOCK_MONOTONIC; NULL: none.
  *

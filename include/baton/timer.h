@@ -128,7 +128,7 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
 
 /*
  * Sets the function that is called when this timer will not run, instead of `dropped` in its
- * wheel's config. The default wheel has none. NULL: the wheel's.
+ * wheel's options. The default wheel has none. NULL: the wheel's.
  */
 void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
 
@@ -247,7 +247,7 @@ enum baton_timers_submit {
 	BATON_TIMERS_SUBMIT_INLINE = 2, /* baton_submit(): here, if the resource is idle */
 };
 
-struct baton_timers_config {
+struct baton_timers_options {
 	enum baton_timers_source source;
 	enum baton_timers_submit submit;
 	/* A tick; rounded down to a power of two, at least 1024. 0: BATON_TIMERS_RESOLUTION.
@@ -269,18 +269,16 @@ struct baton_timers_config {
 };
 
 #define BATON_TIMERS_RESOLUTION ((uint64_t)1 << 20) /* about a millisecond */
-#define BATON_TIMERS_CONFIG_INIT                                                                   \
+#define BATON_TIMERS_OPTIONS_INIT                                                                  \
 	{                                                                                          \
 		BATON_TIMERS_THREAD, BATON_TIMERS_SUBMIT_DEFAULT, 0, NULL, NULL, NULL, NULL        \
 	}
 
 /*
- * A wheel. `config`: copied; NULL: a thread, the defaults.
- * create_virtual: with a virtual clock. `resolution_ns` is of no effect: deadlines are exact.
+ * Creates a wheel. `options` are copied; NULL: a thread, the defaults.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit), -ECHILD.
  */
-int baton_timers_create(struct baton_timers **timers, const struct baton_timers_config *config);
-int baton_timers_create_virtual(struct baton_timers **timers, uint64_t resolution_ns);
+int baton_timers_create(const struct baton_timers_options *options, struct baton_timers **timers);
 
 /*
  * The process-wide wheel, with a thread, created on first use and never torn down by itself. Arming

@@ -105,7 +105,7 @@ int baton_trigger_fire(struct baton_trigger *trigger);
 bool baton_trigger_stop(struct baton_trigger *trigger);
 
 /* Is a run pending? A hint, unless nobody else fires. Any thread. */
-bool baton_trigger_pending(const struct baton_trigger *trigger);
+bool baton_trigger_is_pending(const struct baton_trigger *trigger);
 
 /*
  * A continuation, for baton_future_then() and baton_group_notify(), that fires the trigger. If that

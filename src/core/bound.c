@@ -55,8 +55,8 @@ BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
 	*bound = (struct baton_bound)BATON_BOUND_INIT(config);
 }
 
-BATON_EXPORT void baton_bound_read(const struct baton_bound *bound,
-                                   struct baton_bound_counts *counts)
+BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
+                                         struct baton_bound_stats *counts)
 {
 	/* [K1] acquire: in this order, so that it is not negative; pairs with [K1] in left */
 	uint64_t gone = load_acquire(&bound->_gone);

@@ -142,7 +142,7 @@ BATON_EXPORT bool baton_trigger_stop(struct baton_trigger *trigger)
 	return state & NODE;
 }
 
-BATON_EXPORT bool baton_trigger_pending(const struct baton_trigger *trigger)
+BATON_EXPORT bool baton_trigger_is_pending(const struct baton_trigger *trigger)
 {
 	/* A hint. */
 	return load_relaxed(&trigger->_state) >= FIRE;

@@ -257,13 +257,7 @@ BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size
 	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
 }
 
-BATON_EXPORT int baton_future_wait_until(struct baton_future *future,
-                                         const struct timespec *deadline)
+BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 {
 	return baton_future_wait_any(&future, 1, deadline, NULL);
-}
-
-BATON_EXPORT int baton_future_wait(struct baton_future *future)
-{
-	return baton_future_wait_any(&future, 1, NULL, NULL);
 }

@@ -23,7 +23,7 @@ BATON_EXPORT void baton_promise_init(struct baton_future *future)
 	*future = (struct baton_future)BATON_PROMISE_INIT;
 }
 
-BATON_EXPORT enum baton_state baton_future_poll(const struct baton_future *future)
+BATON_EXPORT enum baton_future_state baton_future_state(const struct baton_future *future)
 {
 	/* [F1] acquire: what the task did; pairs with [F1] in finish */
 	uint32_t state = load_acquire(&future->_state);

@@ -71,7 +71,7 @@ static bool stopped(struct baton_fan_out *fan_out)
 {
 	/* [FO3] acquire: `first` has the failure; pairs with [FO3] in failed */
 	return load_acquire(&fan_out->stop) ||
-	       baton_future_poll(&fan_out->promise) == BATON_CANCELLED;
+	       baton_future_state(&fan_out->promise) == BATON_CANCELLED;
 }
 
 /* So many are over: items, or the submitter, which has submitted all. */
@@ -113,7 +113,7 @@ static void item_over(struct baton_continuation *continuation)
 {
 	struct baton_fan_out *fan_out = (struct baton_fan_out *)continuation->_subject;
 	struct item *item = baton_container_of(continuation, struct item, continuation);
-	bool cancelled = baton_future_poll(&item->future) == BATON_CANCELLED;
+	bool cancelled = baton_future_state(&item->future) == BATON_CANCELLED;
 	int status = baton_future_status(&item->future);
 
 	if (status) {
@@ -267,13 +267,13 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 	 * wait helps with that item's resource, which is why it is not the promise that is waited
 	 * for. */
 	for (size_t i = fan_out->count; i > 0; i--) {
-		int error = baton_future_wait_until(&fan_out->items[i - 1].future, deadline);
+		int error = baton_future_wait(&fan_out->items[i - 1].future, deadline);
 
 		if (error)
 			return error;
 	}
 	/* Ended by those who are about to count down, and the submitter. */
-	return baton_future_wait_until(&fan_out->promise, deadline);
+	return baton_future_wait(&fan_out->promise, deadline);
 }
 
 BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out)
@@ -297,8 +297,8 @@ BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, 
 	return baton_future_status(&fan_out->items[index].future);
 }
 
-BATON_EXPORT void baton_fan_out_counts(const struct baton_fan_out *fan_out,
-                                       struct baton_fan_out_counts *counts)
+BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
+                                           struct baton_fan_out_stats *counts)
 {
 	/* Relaxed, all: as in status. The submitter's own is not an item's. */
 	uint32_t left = load_relaxed(&fan_out->left);
@@ -313,7 +313,7 @@ BATON_EXPORT int baton_fan_out_cancel(struct baton_fan_out *fan_out)
 {
 	uint32_t running = 0;
 
-	if (baton_future_complete_p(&fan_out->promise))
+	if (baton_future_is_complete(&fan_out->promise))
 		return -EALREADY;
 	/* Relaxed: there is nothing to record. Linearisation point. */
 	return cas_relaxed(&fan_out->stop, &running, 1) ? 0 : -EALREADY;

@@ -232,7 +232,7 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 		baton__node_free(waiter);
 		return 0;
 	}
-	error = baton_future_wait_until(&waiter->counted.future, deadline);
+	error = baton_future_wait(&waiter->counted.future, deadline);
 	baton_future_unref(&waiter->counted.future);
 	return error;
 }

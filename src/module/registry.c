@@ -263,7 +263,7 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 	return error;
 }
 
-BATON_EXPORT void baton_registry_reference(struct baton_registry_entry *entry)
+BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)
 {
 	/* Relaxed: the caller holds one, so nothing ends. */
 	uint64_t found = add_relaxed(&entry->_references, 1);
@@ -272,7 +272,7 @@ BATON_EXPORT void baton_registry_reference(struct baton_registry_entry *entry)
 	                 "has no reference left: only its holder adds one");
 }
 
-BATON_EXPORT int baton_registry_release(struct baton_registry_entry *entry)
+BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 {
 	int error = baton__thread_attach();
 	uint64_t found;
@@ -310,7 +310,7 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 		if (!take(entry))
 			continue;
 		more = visit(entry, arg);
-		error = baton_registry_release(entry);
+		error = baton_registry_unref(entry);
 		BATON_ASSERT(!error); /* the thread has its record */
 	}
 	baton_epoch_leave();
@@ -378,7 +378,7 @@ BATON_EXPORT int baton_registry_destroy(struct baton_registry *registry)
 
 	if (error)
 		return error;
-	error = baton_future_wait(&registry->ended);
+	error = baton_future_wait(&registry->ended, NULL);
 	if (!error)
 		error = baton_resource_close(&registry->resource);
 	if (!error)

@@ -69,7 +69,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 	return 0;
 }
 
-BATON_EXPORT bool baton_suspension_poll(const struct baton_suspension *suspension)
+BATON_EXPORT bool baton_suspension_is_effective(const struct baton_suspension *suspension)
 {
 	return suspension->_resource &&
 	       (!suspension->_future || baton__future_final(suspension->_future));

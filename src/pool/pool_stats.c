@@ -7,8 +7,8 @@
 #include "base/atomic.h"
 #include "pool/pool.h"
 
-BATON_EXPORT int baton_pool_worker_stats(const struct baton_pool *pool, size_t worker,
-                                         struct baton_pool_stats *stats)
+BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
+                                              struct baton_pool_stats *stats)
 {
 	const struct baton__worker_counts *counts;
 
@@ -26,7 +26,8 @@ BATON_EXPORT int baton_pool_worker_stats(const struct baton_pool *pool, size_t w
 	return 0;
 }
 
-BATON_EXPORT void baton_pool_stats(const struct baton_pool *pool, struct baton_pool_stats *stats)
+BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
+                                        struct baton_pool_stats *stats)
 {
 	const struct baton__crew_counts *crew = &pool->crew_counts;
 	uint32_t threads = load_relaxed(&pool->threads);
@@ -34,7 +35,7 @@ BATON_EXPORT void baton_pool_stats(const struct baton_pool *pool, struct baton_p
 	struct baton_pool_stats one;
 
 	for (size_t i = 0; i < pool->worker_count; i++) {
-		(void)baton_pool_worker_stats(pool, i, &one);
+		(void)baton_pool_worker_stats_read(pool, i, &one);
 		sum.executed += one.executed;
 		sum.stolen += one.stolen;
 		sum.parked += one.parked;

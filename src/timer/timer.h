@@ -106,7 +106,7 @@ struct baton_timers {
 	uint64_t virtual_now;
 	pthread_t thread;
 	/* Constant, and the count of those who need all this: the owner, and each TASK. */
-	struct baton_timers_config config BATON_CACHE_ALIGNED;
+	struct baton_timers_options config BATON_CACHE_ALIGNED;
 	bool is_default; /* timers_thread.c's: baton_timers_destroy refuses it */
 	uint32_t references;
 };

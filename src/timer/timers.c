@@ -168,18 +168,18 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 
 /* ---- Creating, closing ---- */
 
-BATON_EXPORT int baton_timers_create(struct baton_timers **timers,
-                                     const struct baton_timers_config *config)
+BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
+                                     struct baton_timers **timers)
 {
-	static const struct baton_timers_config defaults = BATON_TIMERS_CONFIG_INIT;
+	static const struct baton_timers_options defaults = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *new;
 	uint64_t resolution;
 	int error;
 
-	config = config ? config : &defaults;
-	resolution = config->resolution_ns ? config->resolution_ns : BATON_TIMERS_RESOLUTION;
-	if ((unsigned)config->source > BATON_TIMERS_VIRTUAL ||
-	    (unsigned)config->submit > BATON_TIMERS_SUBMIT_INLINE)
+	options = options ? options : &defaults;
+	resolution = options->resolution_ns ? options->resolution_ns : BATON_TIMERS_RESOLUTION;
+	if ((unsigned)options->source > BATON_TIMERS_VIRTUAL ||
+	    (unsigned)options->submit > BATON_TIMERS_SUBMIT_INLINE)
 		return -EINVAL;
 	if (baton__forked())
 		return -ECHILD;
@@ -187,33 +187,24 @@ BATON_EXPORT int baton_timers_create(struct baton_timers **timers,
 	if (!new)
 		return -ENOMEM;
 	(void)memset(new, 0, sizeof(*new));
-	new->config = *config;
-	if (config->submit == BATON_TIMERS_SUBMIT_DEFAULT)
-		new->config.submit = config->source == BATON_TIMERS_THREAD
+	new->config = *options;
+	if (options->submit == BATON_TIMERS_SUBMIT_DEFAULT)
+		new->config.submit = options->source == BATON_TIMERS_THREAD
 		                             ? BATON_TIMERS_SUBMIT_LATER
 		                             : BATON_TIMERS_SUBMIT_INLINE;
 	new->shift = 63U - (unsigned)__builtin_clzll(resolution);
 	new->shift = new->shift < SHIFT_MIN ? SHIFT_MIN : new->shift;
 	new->shift = new->shift > SHIFT_MAX ? SHIFT_MAX : new->shift;
-	if (config->source == BATON_TIMERS_VIRTUAL)
+	if (options->source == BATON_TIMERS_VIRTUAL)
 		new->shift = 0; /* a tick is a nanosecond: deadlines are exact */
 	new->references = 1;    /* unshared: nobody has seen it yet */
 	baton__wheel_init(&new->wheel, baton_timers_now(new) >> new->shift);
-	error = config->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
+	error = options->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
 	if (error)
 		free(new);
 	else
 		*timers = new;
 	return error;
-}
-
-BATON_EXPORT int baton_timers_create_virtual(struct baton_timers **timers, uint64_t resolution_ns)
-{
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
-
-	config.source = BATON_TIMERS_VIRTUAL;
-	config.resolution_ns = resolution_ns;
-	return baton_timers_create(timers, &config);
 }
 
 BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending)

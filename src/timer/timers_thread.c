@@ -133,7 +133,7 @@ struct baton_timers *baton__timers_default_peek(void)
 /* The calling thread has the turn, and there is no wheel. */
 static int create_default(struct baton_timers **timers)
 {
-	int error = baton_timers_create(timers, NULL);
+	int error = baton_timers_create(NULL, timers);
 
 	if (error)
 		return error;

@@ -79,7 +79,7 @@ static void future_submitter(struct team_member *member)
 		slots[sent % HOT_RING].submitted = hot_stamp(member, sent);
 		submit(hot, &pointers[sent % HOT_RING]);
 		sent += hot->batch;
-		if (sent % HOT_RING == 0 && baton_future_wait(&lap))
+		if (sent % HOT_RING == 0 && baton_future_wait(&lap, NULL))
 			abort();
 	}
 	await_all(member, sent);
@@ -127,13 +127,13 @@ static void run(const struct hot_async *load, team_body body, double *values)
 		config.capture_limit = load->capture_limit;
 	hot_begin(&hot, load);
 	baton_resource_init(&hot.resource, NULL, NULL, &config, NULL);
-	baton_pool_stats(hot_pool(), &before);
+	baton_pool_stats_read(hot_pool(), &before);
 	hot_run(&hot, load, body, values);
 	/* The tasks are done, but the job may still be in the pool's queue: only a closed resource
 	 * is ours to initialise again after the await. */
 	if (baton_resource_close(&hot.resource) || baton_resource_await(&hot.resource, NULL))
 		abort();
-	baton_pool_stats(hot_pool(), &after);
+	baton_pool_stats_read(hot_pool(), &after);
 	values[HOT_WAKES] = (double)(after.woken - before.woken) * 1e3 / (double)hot.counter;
 }
 

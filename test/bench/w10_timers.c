@@ -137,7 +137,8 @@ static void begin(const struct setup *setup)
 	heap_timers = calloc(count, sizeof(*heap_timers));
 	heap.items = calloc(count + 1, sizeof(struct heap_timer *));
 	must(wheel_timers && heap_timers && heap.items);
-	must(baton_timers_create_virtual(&timers, BATON_TIMERS_RESOLUTION) == 0);
+	must(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                         &timers) == 0);
 	heap.count = 0;
 	fired = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -108,7 +108,7 @@ static void end(void)
 {
 	if (baton_resource_close(&subject.resource) ||
 	    baton_resource_await(&subject.resource, NULL) ||
-	    baton_trigger_pending(&subject.trigger) || subject.dirty || !subject.runs) {
+	    baton_trigger_is_pending(&subject.trigger) || subject.dirty || !subject.runs) {
 		fprintf(stderr, "W13: a fire was lost\n");
 		abort();
 	}

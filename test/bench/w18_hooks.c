@@ -145,7 +145,7 @@ static void async_writer(struct team_member *member)
 		struct baton_future **slot = &ring[i % RING];
 
 		if (*slot) {
-			if (baton_future_wait(*slot))
+			if (baton_future_wait(*slot, NULL))
 				abort();
 			baton_future_unref(*slot);
 			note(member, &last);
@@ -154,7 +154,7 @@ static void async_writer(struct team_member *member)
 			abort();
 	}
 	for (unsigned i = 0; i < RING; i++) {
-		if (ring[i] && baton_future_wait(ring[i]))
+		if (ring[i] && baton_future_wait(ring[i], NULL))
 			abort();
 		if (ring[i])
 			baton_future_unref(ring[i]);

@@ -39,7 +39,7 @@ static void baton_begin(void)
 static void baton_end(void)
 {
 	for (unsigned i = 0; i < W20_NAMES; i++)
-		must(baton_registry_release(held[i]) == 0);
+		must(baton_registry_unref(held[i]) == 0);
 	must(baton_registry_destroy(registry) == 0);
 }
 
@@ -52,7 +52,7 @@ static void baton_loop(struct team_member *member)
 		for (int i = 0; i < 16; i++) {
 			must(baton_registry_find(registry, w20_pick(&state), W20_NAME_SIZE,
 			                         &entry) == 0);
-			must(baton_registry_release(entry) == 0);
+			must(baton_registry_unref(entry) == 0);
 		}
 		team_count(member, 16);
 	}
@@ -66,7 +66,7 @@ static void churn_loop(struct team_member *member)
 
 	while (!team_stopped(member)) {
 		must(baton_registry_acquire(registry, name, sizeof(name), &entry) == 0);
-		must(baton_registry_release(entry) == 0);
+		must(baton_registry_unref(entry) == 0);
 		name[1] = (name[1] + 1) % W20_NAMES;
 		team_count(member, 1);
 	}

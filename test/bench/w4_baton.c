@@ -123,7 +123,7 @@ static uint64_t stolen(const struct w4_pool *self)
 	struct baton_pool_stats stats;
 
 	(void)self;
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	return stats.stolen;
 }
 

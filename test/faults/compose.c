@@ -32,7 +32,7 @@ SCENARIO(compose, trigger)
 
 	USE(baton_trigger_init(&bell.trigger, &bell.resource, ring, NULL));
 	INSIST(baton_trigger_fire(&bell.trigger),
-	       !bell.runs && !USE(baton_trigger_pending(&bell.trigger)));
+	       !bell.runs && !USE(baton_trigger_is_pending(&bell.trigger)));
 	EXPECT(bell.runs == 1);
 	USE(baton_continuation_trigger(&continuation, &bell.trigger));
 	baton_future_then(&promise, &continuation);
@@ -101,7 +101,7 @@ SCENARIO(compose, fan_out)
 	atomic_int count = 0;
 	struct baton_fan_out_options options = {count_item, &count, 0};
 	struct baton_fan_out *fan_out = NULL;
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 	struct occupant occupant;
 
 	occupy(&occupant, &resources[1]);
@@ -109,14 +109,14 @@ SCENARIO(compose, fan_out)
 	       !fan_out && !atomic_load(&count));
 	EXPECT(atomic_load(&count) == 1);
 	EXPECT(TRY(baton_fan_out_item_status(fan_out, 1)) == -EAGAIN);
-	EXPECT(!baton_future_complete_p(USE(baton_fan_out_future(fan_out))));
+	EXPECT(!baton_future_is_complete(USE(baton_fan_out_future(fan_out))));
 	EXPECT(USE(baton_fan_out_ref(fan_out)) == fan_out);
 	leave(&occupant);
 	INSIST(baton_fan_out_wait(fan_out, in_ms(LONG_MS)), true);
 	EXPECT(atomic_load(&count) == 2);
 	EXPECT(TRY(baton_fan_out_status(fan_out, NULL)) == 0);
 	EXPECT(TRY(baton_fan_out_cancel(fan_out)) == -EALREADY);
-	USE(baton_fan_out_counts(fan_out, &counts));
+	USE(baton_fan_out_stats_read(fan_out, &counts));
 	EXPECT(counts.left == 0 && counts.failed == 0 && counts.cancelled == 0);
 	USE(baton_fan_out_unref(fan_out));
 	baton_fan_out_unref(fan_out);
@@ -172,7 +172,7 @@ SCENARIO(compose, undo)
 	USE(baton_undoable_init(&attempt.undoable, attempt_run, &attempt.future));
 	contract_enter("baton_undoable_run("); /* by the submit */
 	INSIST(baton_submit(&resource, &attempt.undoable.task), !attempt.operations);
-	EXPECT(baton_future_poll(&attempt.future) == BATON_FAILED);
+	EXPECT(baton_future_state(&attempt.future) == BATON_FAILED);
 	EXPECT(attempt.operations == 0);
 	EXPECT(baton_future_status(&attempt.future) == -EIO ||
 	       (baton_future_status(&attempt.future) == -ENOMEM && fault_planned()));

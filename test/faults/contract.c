@@ -29,7 +29,7 @@ static const struct function {
 } functions[] = {
 	/* baton/bound.h */
 	{"baton_bound_init", {0}},
-	{"baton_bound_read", {0}},
+	{"baton_bound_stats_read", {0}},
 	/* baton/blocking.h */
 	{"baton_blocking_begin", {0}},
 	{"baton_blocking_end", {0}},
@@ -73,7 +73,7 @@ static const struct function {
 	{"baton_fan_out_future", {0}},
 	{"baton_fan_out_status", {ECANCELED}}, /* or what an item failed with */
 	{"baton_fan_out_item_status", {EAGAIN, ECANCELED}},
-	{"baton_fan_out_counts", {0}},
+	{"baton_fan_out_stats_read", {0}},
 	{"baton_fan_out_cancel", {EALREADY}},
 	{"baton_fan_out_ref", {0}},
 	{"baton_fan_out_unref", {0}},
@@ -82,12 +82,11 @@ static const struct function {
 	/* baton/future.h */
 	{"baton_future_init", {0}},
 	{"baton_promise_init", {0}},
-	{"baton_future_poll", {0}},
-	{"baton_future_complete_p", {0}},
+	{"baton_future_state", {0}},
+	{"baton_future_is_complete", {0}},
 	{"baton_future_status", {EAGAIN, ECANCELED}},
 	{"baton_future_value", {0}},
 	{"baton_future_wait", {WAIT}},
-	{"baton_future_wait_until", {WAIT}},
 	{"baton_future_wait_any", {WAIT}},
 	{"baton_future_wait_all", {WAIT}},
 	{"baton_future_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
@@ -131,15 +130,15 @@ static const struct function {
 	{"baton_pool_shutdown_now", {FIRST, EALREADY}},
 	{"baton_pool_await_termination", {EDEADLK, ETIMEDOUT, EINVAL, ECHILD}},
 	{"baton_pool_destroy", {EDEADLK, ECHILD, EPERM}},
-	{"baton_pool_worker_stats", {EINVAL}},
-	{"baton_pool_stats", {0}},
+	{"baton_pool_worker_stats_read", {EINVAL}},
+	{"baton_pool_stats_read", {0}},
 	/* baton/registry.h */
 	{"baton_registry_create", {FIRST, EINVAL}},
 	{"baton_registry_destroy", {FIRST}},
 	{"baton_registry_find", {FIRST, ENOENT, ENAMETOOLONG}},
 	{"baton_registry_acquire", {FIRST, ENAMETOOLONG, EDEADLK}},
-	{"baton_registry_reference", {0}},
-	{"baton_registry_release", {FIRST}},
+	{"baton_registry_ref", {0}},
+	{"baton_registry_unref", {FIRST}},
 	{"baton_registry_remove", {EALREADY}},
 	{"baton_registry_walk", {FIRST}},
 	{"baton_registry_resource", {0}},
@@ -168,7 +167,7 @@ static const struct function {
 	{"baton_assert_held", {0}},
 	/* baton/suspend.h */
 	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},
-	{"baton_suspension_poll", {0}},
+	{"baton_suspension_is_effective", {0}},
 	{"baton_suspension_wait", {WAIT}},
 	{"baton_resource_resume", {FIRST, EINVAL}},
 	{"baton_resource_resume_later", {FIRST, EINVAL}},
@@ -195,7 +194,6 @@ static const struct function {
 	{"baton_timer_stop_then", {0}},
 	{"baton_timer_stop_wait", {FIRST, EDEADLK}},
 	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},
-	{"baton_timers_create_virtual", {FIRST}},
 	{"baton_timers_default", {FIRST, EAGAIN}},
 	{"baton_timers_default_destroy", {FIRST, EDEADLK, EBUSY}},
 	{"baton_timers_close", {FIRST, EALREADY, EDEADLK, EBUSY}},
@@ -210,7 +208,7 @@ static const struct function {
 	{"baton_trigger_init", {0}},
 	{"baton_trigger_fire", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, EINVAL}},
 	{"baton_trigger_stop", {0}},
-	{"baton_trigger_pending", {0}},
+	{"baton_trigger_is_pending", {0}},
 	{"baton_continuation_trigger", {0}},
 	/* baton/undo.h */
 	{"baton_undo_log_begin", {0}},

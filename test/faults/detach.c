@@ -53,7 +53,7 @@ static void *sign(void *arg)
 	struct slip *slip = arg;
 
 	INSIST(baton_detached_complete(&slip->token, slip->signed_with, slip),
-	       USE(baton_future_poll(&slip->future)) == BATON_RUNNING);
+	       USE(baton_future_state(&slip->future)) == BATON_RUNNING);
 	return NULL;
 }
 
@@ -69,16 +69,16 @@ static void sign_with(unsigned flags, uint64_t timeout_ns, int status)
 	probe_init(&behind);
 	INSIST(baton_submit(&resource, &slip.task), !atomic_load(&slip.runs));
 	EXPECT(atomic_load(&slip.runs) == 1);
-	EXPECT(USE(baton_future_poll(&slip.future)) == BATON_RUNNING);
+	EXPECT(USE(baton_future_state(&slip.future)) == BATON_RUNNING);
 	EXPECT(!USE(baton_detached_cancel_requested(&slip.token)));
 	INSIST(baton_submit(&resource, &behind.task), probe_untouched(&behind));
 	EXPECT(flags & BATON_DETACH_HOLD ? !atomic_load(&behind.runs) : probe_done(&behind));
 	elsewhere(sign, &slip);
 	/* A deadline that has just passed completes it, elsewhere. */
-	INSIST(baton_future_wait(&slip.future), true);
+	INSIST(baton_future_wait(&slip.future, NULL), true);
 	EXPECT(TRY(baton_detached_complete(&slip.token, 0, NULL)) == -EALREADY);
 	EXPECT(baton_future_status(&slip.future) == status);
-	INSIST(baton_future_wait(&behind.future), true);
+	INSIST(baton_future_wait(&behind.future, NULL), true);
 	EXPECT(probe_done(&behind));
 	resource_end(&resource);
 }
@@ -135,15 +135,15 @@ SCENARIO(detach, too_late)
 	slip_init(&slip, BATON_DETACH_HOLD, BATON_MICROSECOND);
 	INSIST(baton_submit(&resource, &slip.task), !atomic_load(&slip.runs));
 	/* Ended by the wheel. */
-	while (!USE(baton_future_complete_p(&slip.future)) && refused() == refused_before)
+	while (!USE(baton_future_is_complete(&slip.future)) && refused() == refused_before)
 		fault_pause_us(LOOK_US);
 	if (refused() != refused_before) {
 		EXPECT(fault_planned());
-		EXPECT(!baton_future_complete_p(&slip.future));
+		EXPECT(!baton_future_is_complete(&slip.future));
 		EXPECT(TRY(baton_detached_complete(&slip.token, -ETIMEDOUT, NULL)) == 0);
 		fault_end();
 	}
-	INSIST(baton_future_wait(&slip.future), true);
+	INSIST(baton_future_wait(&slip.future, NULL), true);
 	status = baton_future_status(&slip.future);
 	EXPECT(status == -ETIMEDOUT);
 	resource_end(&resource);
@@ -211,7 +211,7 @@ static void *take_back(void *arg)
 	struct message *message = arg;
 
 	INSIST(baton_windowed_cancel(&message->windowed),
-	       USE(baton_future_poll(&message->future)) == BATON_PENDING);
+	       USE(baton_future_state(&message->future)) == BATON_PENDING);
 	return NULL;
 }
 
@@ -243,18 +243,18 @@ SCENARIO(window, full)
 		       !atomic_load(&messages[i].sent));
 	EXPECT(stands(&session, 1, 3));
 	elsewhere(take_back, &messages[3]);
-	EXPECT(baton_future_poll(&messages[3].future) == BATON_CANCELLED);
+	EXPECT(baton_future_state(&messages[3].future) == BATON_CANCELLED);
 	EXPECT(stands(&session, 1, 2));
 	elsewhere(widen, &session);
 	EXPECT(stands(&session, 2, 1));
 	elsewhere(hang_up, &session);
-	EXPECT(baton_future_poll(&messages[2].future) == BATON_CANCELLED);
+	EXPECT(baton_future_state(&messages[2].future) == BATON_CANCELLED);
 	EXPECT(stands(&session, 2, 0));
 	INSIST(baton_submit(&session.resource, &messages[4].windowed.task), true);
 	EXPECT(stands(&session, 2, 1));
 	for (int i = 0; i < 2; i++)
 		elsewhere(acknowledge, &messages[i]);
-	INSIST(baton_future_wait(&messages[1].future), true);
+	INSIST(baton_future_wait(&messages[1].future, NULL), true);
 	EXPECT(atomic_load(&messages[4].sent) == 1);
 	elsewhere(acknowledge, &messages[4]);
 	for (int i = 0; i < MESSAGES; i++)

@@ -102,7 +102,7 @@ SCENARIO(manual, wait)
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	for (int i = 0; i < TASKS; i++)
-		INSIST(baton_future_wait(&sender.probes[i].future), true);
+		INSIST(baton_future_wait(&sender.probes[i].future, NULL), true);
 	(void)USE(baton_manual_run_until_idle(manual));
 	EXPECT(sender_is(&sender, job_ran, probe_done));
 	resource_end(&resource);

@@ -69,7 +69,7 @@ SCENARIO(extended, posts_behind_a_bound)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2, .bytes_max = 100};
 	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
@@ -89,7 +89,7 @@ SCENARIO(extended, posts_behind_a_bound)
 	EXPECT(extended.ran == 0);
 	EXPECT(USE(baton_tag_held(&extended.tag)) == 0);
 	EXPECT(USE(baton_lanes_waiting(&lanes, 1)) == 0);
-	USE(baton_bound_read(&bound, &counts));
+	USE(baton_bound_stats_read(&bound, &counts));
 	EXPECT(counts.tasks == 0 && counts.bytes == 0 && counts.refused == 1);
 	INSIST(baton_submit(&extended.resource, &extended.labelled.task), !extended.ran);
 	EXPECT(extended.ran == 1);
@@ -128,7 +128,7 @@ SCENARIO(extended, wait_for_room)
 	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
 	struct baton_extension extension;
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	struct occupant occupant;
 	struct baton_bound bound;
 	pthread_t submitter;
@@ -144,10 +144,10 @@ SCENARIO(extended, wait_for_room)
 	leave(&occupant);
 	thread_join(submitter);
 	for (size_t i = 0; i < 2; i++) {
-		INSIST(baton_future_wait(&bounded.probes[i].future), true);
+		INSIST(baton_future_wait(&bounded.probes[i].future, NULL), true);
 		EXPECT(probe_done(&bounded.probes[i]));
 	}
-	USE(baton_bound_read(&bound, &counts));
+	USE(baton_bound_stats_read(&bound, &counts));
 	EXPECT(counts.tasks == 0 && counts.waited >= 1);
 	resource_end(&bounded.resource);
 }

@@ -19,7 +19,7 @@ static void *cancel(void *arg)
 {
 	struct baton_future *future = arg;
 
-	INSIST(baton_future_cancel(future), USE(baton_future_poll(future)) == BATON_PENDING);
+	INSIST(baton_future_cancel(future), USE(baton_future_state(future)) == BATON_PENDING);
 	return NULL;
 }
 
@@ -28,11 +28,11 @@ SCENARIO(future, promise)
 	struct baton_future promise = BATON_PROMISE_INIT;
 
 	elsewhere(complete, &promise);
-	EXPECT(USE(baton_future_poll(&promise)) == BATON_DONE);
-	INSIST(baton_future_wait(&promise), true);
+	EXPECT(USE(baton_future_state(&promise)) == BATON_DONE);
+	INSIST(baton_future_wait(&promise, NULL), true);
 	USE(baton_promise_init(&promise));
 	elsewhere(cancel, &promise);
-	EXPECT(USE(baton_future_poll(&promise)) == BATON_CANCELLED);
+	EXPECT(USE(baton_future_state(&promise)) == BATON_CANCELLED);
 	EXPECT(TRY(baton_future_status(&promise)) == -ECANCELED);
 }
 

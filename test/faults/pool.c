@@ -19,11 +19,12 @@ static bool stats_balance(const struct baton_pool *pool, uint64_t jobs)
 	uint64_t executed = 0;
 
 	for (size_t i = 0; i < USE(baton_pool_workers(pool)); i++) {
-		EXPECT(TRY(baton_pool_worker_stats(pool, i, &one)) == 0);
+		EXPECT(TRY(baton_pool_worker_stats_read(pool, i, &one)) == 0);
 		executed += one.executed;
 	}
-	EXPECT(TRY(baton_pool_worker_stats(pool, USE(baton_pool_workers(pool)), &one)) == -EINVAL);
-	USE(baton_pool_stats(pool, &sum));
+	EXPECT(TRY(baton_pool_worker_stats_read(pool, USE(baton_pool_workers(pool)), &one)) ==
+	       -EINVAL);
+	USE(baton_pool_stats_read(pool, &sum));
 	return executed == jobs && sum.executed == jobs;
 }
 
@@ -97,7 +98,7 @@ SCENARIO(pool, spare)
 	INSIST(baton_pool_submit(pool, &job.plain), job_untouched(&job));
 	/* Ended by the spare, or by the count of a failure. */
 	do
-		USE(baton_pool_stats(pool, &stats));
+		USE(baton_pool_stats_read(pool, &stats));
 	while (!atomic_load(&job.runs) && !stats.spares_failed);
 	gate_open(&plug.leave);
 	gate_pass(&job.over);
@@ -117,7 +118,7 @@ static void sleep_in_job(struct baton_plain_job *plain)
 	struct sleeper *sleeper = baton_container_of(plain, struct sleeper, plain);
 
 	gate_open(&sleeper->entered);
-	INSIST(baton_future_wait(&sleeper->promise), true);
+	INSIST(baton_future_wait(&sleeper->promise, NULL), true);
 	gate_open(&sleeper->over);
 }
 
@@ -147,7 +148,7 @@ SCENARIO(pool, spare_for_a_wait)
 	/* As in `spare`. */
 	do {
 		fault_pause_us(LOOK_US);
-		USE(baton_pool_stats(pool, &stats));
+		USE(baton_pool_stats_read(pool, &stats));
 	} while (!atomic_load(&job.runs) && !stats.spares_failed);
 	EXPECT(TRY(baton_future_complete(&sleeper.promise, 0, NULL)) == 0);
 	gate_pass(&sleeper.over);
@@ -285,7 +286,7 @@ SCENARIO(pool, resource)
 	}
 	leave(&occupant);
 	for (int i = 0; i < JOBS; i++) {
-		INSIST(baton_future_wait_until(&probes[i].future, in_ms(LONG_MS)), true);
+		INSIST(baton_future_wait(&probes[i].future, in_ms(LONG_MS)), true);
 		EXPECT(probe_done(&probes[i]));
 	}
 	resource_end(&resource);

@@ -88,16 +88,16 @@ static void *use_names(void *arg)
 	INSIST(baton_registry_find(registry, &(int){3}, sizeof(int), &found), found == NULL);
 	EXPECT(found == entries[3]);
 	EXPECT(memcmp(USE(baton_registry_name(found, &length)), &(int){3}, sizeof(int)) == 0);
-	USE(baton_registry_reference(found));
-	INSIST(baton_registry_release(found), true);
+	USE(baton_registry_ref(found));
+	INSIST(baton_registry_unref(found), true);
 	EXPECT(TRY(baton_registry_remove(found)) == 0);
 	EXPECT(TRY(baton_registry_remove(found)) == -EALREADY);
-	INSIST(baton_registry_release(found), true);
+	INSIST(baton_registry_unref(found), true);
 	INSIST(baton_registry_walk(registry, visit, &visits), visits == 0);
 	EXPECT(visits == NAMES - 1);
 	EXPECT(USE(baton_registry_count(registry)) == NAMES);
 	for (int i = 0; i < NAMES; i++)
-		INSIST(baton_registry_release(entries[i]), true);
+		INSIST(baton_registry_unref(entries[i]), true);
 	return NULL;
 }
 

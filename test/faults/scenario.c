@@ -61,7 +61,8 @@ bool probe_untouched(const struct probe *probe)
 	const struct baton_future *future = &probe->future;
 
 	return probe->task._run == probe_run && !atomic_load(&probe->runs) &&
-	       !atomic_load(&probe->cancelled) && USE(baton_future_poll(future)) == BATON_PENDING &&
+	       !atomic_load(&probe->cancelled) &&
+	       USE(baton_future_state(future)) == BATON_PENDING &&
 	       TRY(baton_future_status(future)) == -EAGAIN && !USE(baton_future_value(future)) &&
 	       !future->_resource && !future->_continuations &&
 	       (!probe->task._future || probe->task._future == future);
@@ -74,8 +75,8 @@ bool probe_done(const struct probe *probe)
 	if (atomic_load(&probe->runs) != 1 || atomic_load(&probe->cancelled))
 		return false;
 	return !future ||
-	       (USE(baton_future_poll(future)) == BATON_DONE &&
-	        USE(baton_future_complete_p(future)) && TRY(baton_future_status(future)) == 0 &&
+	       (USE(baton_future_state(future)) == BATON_DONE &&
+	        USE(baton_future_is_complete(future)) && TRY(baton_future_status(future)) == 0 &&
 	        USE(baton_future_value(future)) == probe);
 }
 
@@ -87,7 +88,7 @@ bool probe_gone(const struct probe *probe)
 		return false;
 	if (!future)
 		return atomic_load(&probe->cancelled) == 1;
-	return USE(baton_future_poll(future)) == BATON_CANCELLED &&
+	return USE(baton_future_state(future)) == BATON_CANCELLED &&
 	       TRY(baton_future_status(future)) == -ECANCELED && !atomic_load(&probe->cancelled);
 }
 

@@ -24,7 +24,7 @@ static void *suspend(void *arg)
 	struct still *still = arg;
 
 	INSIST(baton_resource_suspend(&still->resource, &still->suspension),
-	       !USE(baton_suspension_poll(&still->suspension)) &&
+	       !USE(baton_suspension_is_effective(&still->suspension)) &&
 	               TRY(baton_resource_resume(&still->suspension)) != 0);
 	return NULL;
 }
@@ -47,7 +47,7 @@ static void *resume_later(void *arg)
 
 static void until_done(struct still *still)
 {
-	INSIST(baton_future_wait(&still->probe.future), true);
+	INSIST(baton_future_wait(&still->probe.future, NULL), true);
 	EXPECT(probe_done(&still->probe));
 	resource_end(&still->resource);
 }
@@ -59,7 +59,7 @@ static void idle_with(void *(*go_on)(void *still))
 
 	still_init(&still);
 	elsewhere(suspend, &still);
-	EXPECT(USE(baton_suspension_poll(&still.suspension)));
+	EXPECT(USE(baton_suspension_is_effective(&still.suspension)));
 	EXPECT(TRY(baton_suspension_wait(&still.suspension, NULL)) == 0);
 	EXPECT(TRY(baton_resource_suspend(&still.resource, &still.suspension)) == -EALREADY ||
 	       fault_planned());
@@ -85,7 +85,7 @@ static void *await_effect(void *arg)
 	struct still *still = arg;
 
 	INSIST(baton_suspension_wait(&still->suspension, in_ms(LONG_MS)), true);
-	EXPECT(USE(baton_suspension_poll(&still->suspension)));
+	EXPECT(USE(baton_suspension_is_effective(&still->suspension)));
 	return NULL;
 }
 
@@ -100,7 +100,7 @@ SCENARIO(suspend, busy)
 	still_init(&still);
 	occupy(&occupant, &still.resource);
 	(void)suspend(&still);
-	EXPECT(!USE(baton_suspension_poll(&still.suspension)));
+	EXPECT(!USE(baton_suspension_is_effective(&still.suspension)));
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
 	status = TRY(baton_suspension_wait(&still.suspension, in_ms(SHORT_MS)));
 	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
@@ -139,8 +139,8 @@ SCENARIO(suspend, twice)
 	still_init(&still);
 	(void)suspend(&still);
 	INSIST(baton_resource_suspend(&still.resource, &second),
-	       !USE(baton_suspension_poll(&second)));
-	EXPECT(!USE(baton_suspension_poll(&second)));
+	       !USE(baton_suspension_is_effective(&second)));
+	EXPECT(!USE(baton_suspension_is_effective(&second)));
 	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
 	elsewhere(resume_later, &still);
 	INSIST(baton_suspension_wait(&second, in_ms(LONG_MS)), true);
@@ -188,7 +188,7 @@ static void quiet_init(struct quiet *quiet)
 static bool none_suspended(const struct quiet *quiet)
 {
 	for (int i = 0; i < 3; i++)
-		if (USE(baton_suspension_poll(&quiet->suspensions[i])))
+		if (USE(baton_suspension_is_effective(&quiet->suspensions[i])))
 			return false;
 	return true;
 }
@@ -246,7 +246,7 @@ SCENARIO(suspend, quiesce)
 	       !atomic_load(&probes[2].runs)); /* not one of them */
 	elsewhere(quiesce_end, &quiet);
 	for (int i = 0; i < 3; i++) {
-		INSIST(baton_future_wait(&probes[i].future), true);
+		INSIST(baton_future_wait(&probes[i].future, NULL), true);
 		EXPECT(probe_done(&probes[i]));
 		resource_end(&quiet.resources[i]);
 	}

@@ -49,13 +49,13 @@ static void bell_init(struct bell *bell, struct baton_timers *timers)
 /* A wheel that is looked after by who has it, or has a thread. */
 static struct baton_timers *wheel(enum baton_timers_source source)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers = NULL;
 
 	config.source = source;
 	config.dropped = dropped;
 	config.name = "wheel";
-	INSIST(baton_timers_create(&timers, &config), !timers);
+	INSIST(baton_timers_create(&config, &timers), !timers);
 	return timers;
 }
 
@@ -366,7 +366,9 @@ SCENARIO(timers, virtual)
 	struct baton_timers *timers = NULL;
 	struct bell bell;
 
-	INSIST(baton_timers_create_virtual(&timers, 0), !timers);
+	INSIST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                           &timers),
+	       !timers);
 	bell_init(&bell, timers);
 	EXPECT(TRY(baton_timer_arm_every(&bell.timer, TURN_NS, TURN_NS, BATON_TIMER_CATCH_UP)) ==
 	       0);

@@ -46,7 +46,7 @@ static bool is_fulfilled(struct promises *promises, size_t index)
 {
 	const struct baton_future *future = &promises->futures[index];
 
-	return USE(baton_future_poll(future)) == BATON_DONE &&
+	return USE(baton_future_state(future)) == BATON_DONE &&
 	       TRY(baton_future_status(future)) == 0 &&
 	       USE(baton_future_value(future)) == &promises->value;
 }
@@ -58,7 +58,7 @@ SCENARIO(wait, one)
 
 	promises_init(&promises, 0, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[0]), true);
+	INSIST(baton_future_wait(&promises.futures[0], NULL), true);
 	EXPECT(is_fulfilled(&promises, 0));
 	thread_join(completer);
 }
@@ -70,7 +70,7 @@ SCENARIO(wait, until)
 
 	promises_init(&promises, 0, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait_until(&promises.futures[0], in_ms(LONG_MS)), true);
+	INSIST(baton_future_wait(&promises.futures[0], in_ms(LONG_MS)), true);
 	EXPECT(is_fulfilled(&promises, 0));
 	thread_join(completer);
 }
@@ -97,12 +97,12 @@ SCENARIO(wait, all)
 
 	promises_init(&promises, 1, 1);
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[1]), true);
+	INSIST(baton_future_wait(&promises.futures[1], NULL), true);
 	thread_join(completer);
 	promises.first = 0;
 	promises.waits = fault_waits();
 	completer = thread_start(complete, &promises);
-	INSIST(baton_future_wait(&promises.futures[0]), true);
+	INSIST(baton_future_wait(&promises.futures[0], NULL), true);
 	thread_join(completer);
 	promises.first = 2;
 	promises.waits = fault_waits();
@@ -139,7 +139,7 @@ SCENARIO(wait, deadlines)
 
 	promises_init(&promises, 0, 0);
 	deadline = *in_ms(SHORT_MS);
-	status = TRY(baton_future_wait_until(&promises.futures[0], &deadline));
+	status = TRY(baton_future_wait(&promises.futures[0], &deadline));
 	EXPECT(timed_out(status, &deadline, started_ns));
 	deadline = *in_ms(SHORT_MS);
 	status = TRY(baton_future_wait_any(promises.pointers, PROMISES, &deadline, &index));
@@ -149,7 +149,7 @@ SCENARIO(wait, deadlines)
 	deadline = *in_ms(SHORT_MS);
 	status = TRY(baton_future_wait_all(promises.pointers, PROMISES, &deadline));
 	EXPECT(timed_out(status, &deadline, started_ns));
-	EXPECT(USE(baton_future_poll(&promises.futures[1])) == BATON_PENDING);
+	EXPECT(USE(baton_future_state(&promises.futures[1])) == BATON_PENDING);
 }
 
 static void *await_in_vain(void *arg)
@@ -196,7 +196,7 @@ static void wait_in_job(struct baton_plain_job *job)
 {
 	struct pool_wait *wait = baton_container_of(job, struct pool_wait, job);
 
-	INSIST(baton_future_wait(&wait->probe->future), true);
+	INSIST(baton_future_wait(&wait->probe->future, NULL), true);
 	EXPECT(probe_done(wait->probe));
 	gate_open(&wait->over);
 }
@@ -220,7 +220,7 @@ SCENARIO(wait, in_a_worker)
 	INSIST(baton_pool_submit(pool, &wait.job), true);
 	until_waiting(waits);
 	leave(&occupant);
-	INSIST(baton_future_wait_until(&probe.future, in_ms(LONG_MS)), true);
+	INSIST(baton_future_wait(&probe.future, in_ms(LONG_MS)), true);
 	EXPECT(probe_done(&probe));
 	gate_pass(&wait.over);
 	resource_end(&resource);
@@ -246,7 +246,7 @@ SCENARIO(wait, helping)
 		futures[i] = &probes[i].future;
 		INSIST(baton_submit_later(&resource, &probes[i].task), probe_untouched(&probes[i]));
 	}
-	INSIST(baton_future_wait(futures[0]), true);
+	INSIST(baton_future_wait(futures[0], NULL), true);
 	EXPECT(probe_done(&probes[0]));
 	INSIST(baton_future_wait_all(futures, PROMISES, NULL), true);
 	for (int i = 0; i < PROMISES; i++)

@@ -247,7 +247,7 @@ void deed_collect(bool all)
 	while (deed_take(&open)) {
 		if (all)
 			(void)deed_wait_for(open.future, open.note, NULL);
-		if (all || baton_future_complete_p(open.future)) {
+		if (all || baton_future_is_complete(open.future)) {
 			deed_release();
 			errand_finish(&open);
 		} else {

@@ -52,9 +52,9 @@ bool deed_wait_for(struct baton_future *future, struct note *note, const struct 
 	wait->about = note;
 	actor_busy(deadline ? "wait with a deadline" : "wait", note->resource);
 	if (deadline)
-		error = baton_future_wait_until(future, deadline);
+		error = baton_future_wait(future, deadline);
 	else
-		error = baton_future_wait(future);
+		error = baton_future_wait(future, NULL);
 	actor_idle();
 	note_end(wait, error);
 	check_wait(wait, deadline);
@@ -66,7 +66,7 @@ bool deed_wait_for(struct baton_future *future, struct note *note, const struct 
 
 static void put_back(const struct open *open)
 {
-	if (baton_future_complete_p(open->future)) {
+	if (baton_future_is_complete(open->future)) {
 		struct open copy = *open;
 
 		deed_release();
@@ -177,7 +177,7 @@ void deed_cancel_it(struct baton_future *future, struct note *note)
 	case -EALREADY:
 		/* A promise may be just about to be complete. */
 		if (note_is_task(note) && before == 0 && atomic_load(&note->tried) == 1 &&
-		    !baton_future_complete_p(future))
+		    !baton_future_is_complete(future))
 			report(note, cancel, "the first cancel of an incomplete future: -EALREADY");
 		break;
 	case -EINVAL:

@@ -87,7 +87,7 @@ void deed_shared(void)
 		(void)deed_wait_for(shared->future, shared->note, &deadline);
 		break;
 	default:
-		if (baton_future_complete_p(shared->future))
+		if (baton_future_is_complete(shared->future))
 			errand_check(shared->future, shared->note);
 	}
 	if (random_one_in(&self->random, 2) || !put(shared))

@@ -63,7 +63,7 @@ void deed_early(struct site *site)
 	error = note_end(open.note, baton_submit(&site->resource, &errand->task));
 	/* Accepted; or refused, but cancelled just then. */
 	if (!error || (error == -ECANCELED && atomic_load(&open.note->tried))) {
-		if (error && baton_future_poll(open.future) != BATON_CANCELLED)
+		if (error && baton_future_state(open.future) != BATON_CANCELLED)
 			report(open.note, NULL, "submit says -ECANCELED of a future that is not");
 		deed_open(open.future, open.note, errand);
 		return;
@@ -217,7 +217,7 @@ static struct note *then_task(const struct open *open, struct site *site, struct
 	baton_continuation_task(&errand->continuation, &site->resource, &errand->task);
 	baton_future_then(open->future, &errand->continuation);
 	/* If it was complete in between, this one may have been first. */
-	if (before && !baton_future_complete_p(open->future))
+	if (before && !baton_future_is_complete(open->future))
 		note->about = before;
 	if (future)
 		deed_open(&errand->future, note, errand);

@@ -182,7 +182,7 @@ static void check_value(const struct baton_future *future, struct note *note, in
 {
 	int expected = note->kind == NOTE_ASYNC ? 0 : errand_status(note);
 	const struct note *value = baton_future_value(future);
-	enum baton_state state = baton_future_poll(future);
+	enum baton_future_state state = baton_future_state(future);
 
 	expected += sabotage_now(BREAK_STATUS) ? 1 : 0;
 	if (sabotage_now(BREAK_VALUE))
@@ -199,7 +199,7 @@ static void check_value(const struct baton_future *future, struct note *note, in
 
 void errand_check(const struct baton_future *future, struct note *note)
 {
-	enum baton_state state = baton_future_poll(future);
+	enum baton_future_state state = baton_future_state(future);
 	int status = baton_future_status(future);
 
 	switch (state) {
@@ -221,7 +221,7 @@ void errand_check(const struct baton_future *future, struct note *note)
 void errand_finish(struct open *open)
 {
 	struct note *note = open->note;
-	bool cancelled = baton_future_poll(open->future) == BATON_CANCELLED;
+	bool cancelled = baton_future_state(open->future) == BATON_CANCELLED;
 
 	errand_check(open->future, note);
 	note->seen = true;

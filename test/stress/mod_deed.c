@@ -95,15 +95,15 @@ static void cancel_pending(struct ground *ground)
 
 static void look(struct ground *ground)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	struct baton_resource_stats stats;
 
 	baton_resource_stats_read(&ground->stats, &stats);
 	if (ground->bounded)
-		baton_bound_read(&ground->bound, &counts);
+		baton_bound_stats_read(&ground->bound, &counts);
 	if (ground->lane_count)
 		(void)baton_lanes_waiting(&ground->lanes, 0);
-	(void)baton_trigger_pending(&ground->firings[0].trigger);
+	(void)baton_trigger_is_pending(&ground->firings[0].trigger);
 	(void)baton_timer_state(&ground->alarms[0].timer);
 }
 

@@ -298,7 +298,7 @@ void ground_close(struct ground *ground)
 static void judge(struct ground *ground)
 {
 	struct baton_resource_stats stats;
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	uint64_t accepted = atomic_load(&ground->accepted);
 	uint64_t over = atomic_load(&ground->over) + sabotage_now(BREAK_MOD_LOSE);
 
@@ -310,7 +310,7 @@ static void judge(struct ground *ground)
 		report(NULL, NULL, "ground %u: statistics do not balance", ground->number);
 	if (!ground->bounded)
 		return;
-	baton_bound_read(&ground->bound, &counts);
+	baton_bound_stats_read(&ground->bound, &counts);
 	if (counts.tasks || counts.bytes || counts.refused < atomic_load(&ground->refused))
 		report(NULL, NULL, "ground %u: %llu tasks, %llu bytes left; %llu refused",
 		       ground->number, (unsigned long long)counts.tasks,

@@ -38,12 +38,12 @@ static int item(struct baton_resource *resource, void *arg, size_t index)
 
 static void check(struct baton_fan_out *fan_out, struct many *many, size_t count)
 {
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 	uint32_t ran = (uint32_t)__builtin_popcount(atomic_load(&many->ran));
 	uint32_t failed = atomic_load(&many->failed);
 	size_t refused = 0;
 
-	baton_fan_out_counts(fan_out, &counts);
+	baton_fan_out_stats_read(fan_out, &counts);
 	for (size_t i = 0; i < count; i++) {
 		int status = baton_fan_out_item_status(fan_out, i);
 		bool it_ran = atomic_load(&many->ran) >> i & 1;
@@ -85,7 +85,7 @@ void many_fan_out(uint64_t *random)
 	if (error == -ETIMEDOUT)
 		error = baton_fan_out_wait(fan_out, NULL);
 	actor_idle();
-	if (error || !baton_future_complete_p(baton_fan_out_future(fan_out)))
+	if (error || !baton_future_is_complete(baton_fan_out_future(fan_out)))
 		report(NULL, NULL, "fan_out_wait: %d", error);
 	check(fan_out, many, count);
 	cell_give(many);
@@ -131,7 +131,7 @@ void many_group(uint64_t *random)
 	baton_group_leave_with(group, MOD_TASK_FAILS);
 	actor_busy("a group's wait", 0);
 	if (notify)
-		MUST(baton_future_wait(&told.future) == 0);
+		MUST(baton_future_wait(&told.future, NULL) == 0);
 	else
 		MUST(baton_group_wait(group, NULL) == 0);
 	actor_idle();

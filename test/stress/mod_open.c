@@ -18,7 +18,7 @@ static _Thread_local struct item *opens[OPENS_MAX];
 static _Thread_local uint32_t open_count;
 
 /* It ran to its end: what its future says. */
-static void check_ran(const struct item *item, enum baton_state state, int status)
+static void check_ran(const struct item *item, enum baton_future_state state, int status)
 {
 	struct ground *ground = item->ground;
 	uint32_t batch = item->batch;
@@ -48,7 +48,7 @@ static void check_ran(const struct item *item, enum baton_state state, int statu
 
 static void finish(struct item *item)
 {
-	enum baton_state state = baton_future_poll(&item->future);
+	enum baton_future_state state = baton_future_state(&item->future);
 	int status = baton_future_status(&item->future);
 
 	if (state == BATON_CANCELLED) {
@@ -73,7 +73,7 @@ static void wait_for(struct item *item, bool for_ever)
 	int error;
 
 	actor_busy("a wait for a future of a ground", ground->number);
-	error = baton_future_wait_until(&item->future, for_ever ? NULL : &deadline);
+	error = baton_future_wait(&item->future, for_ever ? NULL : &deadline);
 	actor_idle();
 	if (error && (for_ever || error != -ETIMEDOUT))
 		report(NULL, NULL, "ground %u: wait: %d", ground->number, error);
@@ -89,7 +89,7 @@ void open_finish(bool all)
 
 		if (all || random_one_in(random, 4))
 			wait_for(item, all || random_one_in(random, 2));
-		if (baton_future_complete_p(&item->future))
+		if (baton_future_is_complete(&item->future))
 			finish(item);
 		else
 			opens[kept++] = item;

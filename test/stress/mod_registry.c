@@ -95,8 +95,8 @@ static void use(struct baton_registry_entry *entry, char name, uint64_t *random)
 		MUST(baton_post(&entry->resource, touch, object) == 0);
 	}
 	if (random_one_in(random, 4)) {
-		baton_registry_reference(entry);
-		MUST(baton_registry_release(entry) == 0);
+		baton_registry_ref(entry);
+		MUST(baton_registry_unref(entry) == 0);
 	}
 	if (random_one_in(random, 16)) {
 		int error = baton_registry_remove(entry);
@@ -104,7 +104,7 @@ static void use(struct baton_registry_entry *entry, char name, uint64_t *random)
 		if (error && error != -EALREADY)
 			report(NULL, NULL, "registry_remove: %d", error);
 	}
-	MUST(baton_registry_release(entry) == 0);
+	MUST(baton_registry_unref(entry) == 0);
 }
 
 void names_use(bool may_wait)
@@ -165,5 +165,5 @@ void names_walk(void)
 	if (kept && walk.met != 1)
 		report(NULL, NULL, "a walk meets a held object %u times", walk.met);
 	if (kept)
-		MUST(baton_registry_release(walk.held) == 0);
+		MUST(baton_registry_unref(walk.held) == 0);
 }

@@ -56,7 +56,7 @@ void suspend_one(struct ground *ground)
 		cell_give(suspension);
 		return;
 	}
-	effective = baton_suspension_poll(suspension);
+	effective = baton_suspension_is_effective(suspension);
 	if (!effective && random_one_in(random, 2)) {
 		actor_busy("for a suspension", ground->number);
 		error = baton_suspension_wait(suspension,

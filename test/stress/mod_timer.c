@@ -118,15 +118,15 @@ static void dropped(struct baton_timer *timer, int error)
 		over(alarm);
 }
 
-static const struct baton_timers_config thread_config = {
+static const struct baton_timers_options thread_config = {
 	.source = BATON_TIMERS_THREAD, .resolution_ns = 1 << 16, .dropped = dropped};
-static const struct baton_timers_config poll_config = {
+static const struct baton_timers_options poll_config = {
 	.source = BATON_TIMERS_POLL, .resolution_ns = 1 << 14, .dropped = dropped};
 
 void alarms_start(void)
 {
-	MUST(baton_timers_create(&wheels[1], &thread_config) == 0);
-	MUST(baton_timers_create(&wheels[2], &poll_config) == 0);
+	MUST(baton_timers_create(&thread_config, &wheels[1]) == 0);
+	MUST(baton_timers_create(&poll_config, &wheels[2]) == 0);
 }
 
 void alarms_end(void)
@@ -256,10 +256,10 @@ static void end_private(struct alarm *alarm, uint64_t *random)
 	gone = cell_take();
 	baton_promise_init(gone);
 	state = baton_timer_stop_then(&alarm->timer, gone);
-	if (state <= BATON_TIMER_PENDING && !baton_future_complete_p(gone))
+	if (state <= BATON_TIMER_PENDING && !baton_future_is_complete(gone))
 		report(NULL, NULL, "ground %u: stop_then: %d, but not at once", ground->number,
 		       state);
-	MUST(baton_future_wait(gone) == 0);
+	MUST(baton_future_wait(gone, NULL) == 0);
 	if (baton_future_value(gone) != &alarm->timer)
 		report(NULL, NULL, "ground %u: stop_then gives another timer", ground->number);
 	cell_give(gone);
@@ -303,13 +303,13 @@ void alarm_private(struct ground *ground)
 void alarm_wheel(void)
 {
 	uint64_t *random = &actor_self()->random;
-	struct baton_timers_config config = random_one_in(random, 4) ? thread_config : poll_config;
+	struct baton_timers_options config = random_one_in(random, 4) ? thread_config : poll_config;
 	struct baton_timers *wheel;
 
 	config.submit = (enum baton_timers_submit)random_below(random, 3);
 	if (random_one_in(random, 4))
 		config.source = BATON_TIMERS_VIRTUAL;
-	MUST(baton_timers_create(&wheel, &config) == 0);
+	MUST(baton_timers_create(&config, &wheel) == 0);
 	for (uint32_t left = random_below(random, MANY); left > 0; left--) {
 		struct alarm *alarm = cell_take();
 		struct ground *ground = ground_pick(random);

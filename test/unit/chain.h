@@ -95,7 +95,7 @@ static inline void resource_of(struct link *link)
 
 static inline bool cancelled_p(struct link *link)
 {
-	return baton_future_poll(&link->future) == BATON_CANCELLED;
+	return baton_future_state(&link->future) == BATON_CANCELLED;
 }
 
 /* The jobs that this executor accepts are run by hand, in the end. */

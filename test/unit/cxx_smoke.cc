@@ -92,7 +92,7 @@ constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 constexpr baton_bound_config bound_none = BATON_BOUND_CONFIG_INIT;
 [[maybe_unused]] constexpr baton_bound bound_fresh = BATON_BOUND_INIT(&bound_none);
 [[maybe_unused]] constexpr baton_plain_job job_fresh = BATON_PLAIN_JOB_INIT(run_job, nullptr);
-constexpr baton_timers_config timers_default = BATON_TIMERS_CONFIG_INIT;
+constexpr baton_timers_options timers_default = BATON_TIMERS_OPTIONS_INIT;
 constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
@@ -119,9 +119,9 @@ baton_resource resource = BATON_RESOURCE_INIT(&counted, "resource", &config_defa
 void submits_a_task()
 {
 	EXPECT(baton_submit(&resource, &counted.task) == 0);
-	EXPECT(baton_future_wait(&future) == 0);
-	EXPECT(baton_future_poll(&future) == BATON_DONE);
-	EXPECT(baton_future_complete_p(&future));
+	EXPECT(baton_future_wait(&future, nullptr) == 0);
+	EXPECT(baton_future_state(&future) == BATON_DONE);
+	EXPECT(baton_future_is_complete(&future));
 	EXPECT(baton_future_status(&future) == 0);
 	EXPECT(baton_future_value(&future) == &counted.value);
 	EXPECT(counted.value == 1);
@@ -136,7 +136,7 @@ void calls_and_awaits()
 	EXPECT(value == &counted.value);
 	EXPECT(baton_async(&resource, add_one, &counted.value, &result) == 0);
 	if (result) {
-		EXPECT(baton_future_wait(result) == 0);
+		EXPECT(baton_future_wait(result, nullptr) == 0);
 		EXPECT(baton_future_value(result) == &counted.value);
 		baton_future_unref(result);
 	}
@@ -150,7 +150,7 @@ void suspends()
 	baton_resource *resources[] = {&resource};
 
 	EXPECT(baton_resource_suspend(&resource, &suspension) == 0);
-	EXPECT(baton_suspension_poll(&suspension));
+	EXPECT(baton_suspension_is_effective(&suspension));
 	EXPECT(baton_suspension_wait(&suspension, nullptr) == 0);
 	EXPECT(baton_resource_resume(&suspension) == 0);
 	EXPECT(baton_resource_resume_later(&suspension) == -EINVAL);
@@ -218,7 +218,7 @@ void registers_a_name()
 	EXPECT(baton_registry_acquire(registry, "a", 1, &entry) == 0);
 	if (entry) {
 		EXPECT(baton_registry_name(entry, &length) && length == 1);
-		EXPECT(baton_registry_release(entry) == 0);
+		EXPECT(baton_registry_unref(entry) == 0);
 	}
 	EXPECT(baton_registry_destroy(registry) == 0);
 	EXPECT(baton_epoch_enter() == 0);
@@ -230,7 +230,7 @@ void registers_a_name()
 int main()
 {
 	EXPECT(options_default.workers == 0);
-	EXPECT(baton_future_poll(&future_fresh) == BATON_PENDING);
+	EXPECT(baton_future_state(&future_fresh) == BATON_PENDING);
 	EXPECT(baton_resource_user(&resource_fresh) == nullptr);
 	EXPECT(baton_resource_user(&resource_later) == nullptr);
 	submits_a_task();

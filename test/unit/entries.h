@@ -120,7 +120,7 @@ static int submit_with_future(struct scene *scene)
 
 static void look_at_future(struct scene *scene)
 {
-	told += baton_future_poll(&scene->future) != BATON_PENDING &&
+	told += baton_future_state(&scene->future) != BATON_PENDING &&
 	        baton_future_status(&scene->future) < 0;
 }
 
@@ -178,11 +178,11 @@ static int submit_plain_post(struct scene *scene)
 
 static void look_at_counters(struct scene *scene)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
 	told += (int)scene->stats.cancelled;
 	if (scene->way->bound == NEWEST) {
-		baton_bound_read(&scene->bound, &counts);
+		baton_bound_stats_read(&scene->bound, &counts);
 		told += (int)counts.dropped;
 	}
 }
@@ -196,7 +196,7 @@ static void look_at_async(struct scene *scene)
 {
 	if (!scene->async)
 		return;
-	told += baton_future_poll(scene->async) != BATON_PENDING &&
+	told += baton_future_state(scene->async) != BATON_PENDING &&
 	        baton_future_status(scene->async) < 0;
 	baton_future_unref(scene->async);
 }
@@ -235,12 +235,12 @@ static void count_dropped(struct baton_timer *timer, int error)
 
 static int submit_timer(struct scene *scene)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	int error;
 
 	config.source = BATON_TIMERS_VIRTUAL;
 	config.dropped = count_dropped;
-	MUST(baton_timers_create(&scene->timers, &config) == 0);
+	MUST(baton_timers_create(&config, &scene->timers) == 0);
 	baton_timer_init(&scene->timer, scene->timers, &scene->resource, count_timer);
 	error = baton_timer_arm_after(&scene->timer, BATON_SECOND);
 	(void)baton_timers_advance(scene->timers, 2 * BATON_SECOND);
@@ -271,7 +271,7 @@ static int submit_fan_out(struct scene *scene)
 
 static void look_at_fan_out(struct scene *scene)
 {
-	told += baton_future_poll(baton_fan_out_future(scene->fan_out)) != BATON_PENDING &&
+	told += baton_future_state(baton_fan_out_future(scene->fan_out)) != BATON_PENDING &&
 	        baton_fan_out_status(scene->fan_out, NULL) < 0;
 	baton_fan_out_unref(scene->fan_out);
 }
@@ -295,7 +295,7 @@ static int submit_suspension(struct scene *scene)
 
 static void look_at_suspension(struct scene *scene)
 {
-	ran += baton_suspension_poll(&scene->suspension);
+	ran += baton_suspension_is_effective(&scene->suspension);
 	if (ran)
 		MUST(baton_resource_resume(&scene->suspension) == 0);
 }

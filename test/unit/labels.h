@@ -104,11 +104,11 @@ static inline void mark_step_init_bytes(struct mark_step *step, struct scene *sc
 	baton_labelled_set_bytes(&step->labelled, bytes);
 }
 
-static inline struct baton_bound_counts scene_counts(const struct scene *scene)
+static inline struct baton_bound_stats scene_counts(const struct scene *scene)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
-	baton_bound_read(&scene->bound, &counts);
+	baton_bound_stats_read(&scene->bound, &counts);
 	return counts;
 }
 

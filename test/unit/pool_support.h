@@ -97,7 +97,7 @@ static inline void until_all_asleep(struct baton_pool *pool)
 
 	do {
 		sched_yield();
-		baton_pool_stats(pool, &stats);
+		baton_pool_stats_read(pool, &stats);
 	} while (stats.parked - stats.woken != baton_pool_workers(pool));
 }
 

@@ -85,7 +85,7 @@ static inline struct item *find(struct baton_registry *registry, const void *nam
 
 static inline void put(struct item *item)
 {
-	MUST(baton_registry_release(&item->entry) == 0);
+	MUST(baton_registry_unref(&item->entry) == 0);
 }
 
 #endif

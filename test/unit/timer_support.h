@@ -47,7 +47,8 @@ static inline struct baton_timers *virtual_timers(void)
 {
 	struct baton_timers *timers;
 
-	MUST(baton_timers_create_virtual(&timers, 0) == 0);
+	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                         &timers) == 0);
 	return timers;
 }
 

@@ -232,14 +232,14 @@ static int loop_init_uv(struct loop *loop)
 /* The executor and the wheel. On an error nothing is left. */
 static int loop_init_baton(struct loop *loop)
 {
-	struct baton_timers_config timers = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options timers = BATON_TIMERS_OPTIONS_INIT;
 	int status = baton_loop_create(&loop->executor);
 
 	if (status != 0)
 		return status;
 	timers.source = BATON_TIMERS_POLL;
 	timers.resolution_ns = LOOP_TICK;
-	status = baton_timers_create(&loop->timers, &timers);
+	status = baton_timers_create(&timers, &loop->timers);
 	if (status != 0)
 		baton_loop_destroy(loop->executor);
 	return status;

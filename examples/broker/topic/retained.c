@@ -108,7 +108,7 @@ void retained_publish(struct topic *topic, struct message *message)
 		topic->retained_use = must_alloc(sizeof(*topic->retained_use));
 		topic->retained_use->topic = topic;
 		/* The publisher's own use is given back behind this task, so there is one. */
-		baton_registry_reference(&topic->entry);
+		baton_registry_ref(&topic->entry);
 	}
 }
 

@@ -76,7 +76,7 @@ static size_t table_tell(struct table *table, const struct request *request, siz
 	if (baton_registry_find(table->topics, filter->name.bytes, filter->name.size, &entry) ==
 	    0) {
 		table_tell_one(entry, &pass);
-		must(baton_registry_release(entry), "tell a topic");
+		must(baton_registry_unref(entry), "tell a topic");
 	}
 	return 1;
 }
@@ -212,7 +212,7 @@ static bool table_end_one(struct baton_registry_entry *entry, void *arg)
 {
 	(void)arg;
 	retained_drop((struct topic *)entry);
-	must(baton_registry_release(entry), "end a topic");
+	must(baton_registry_unref(entry), "end a topic");
 	return true;
 }
 

@@ -126,7 +126,7 @@ static int topic_run_unuse(struct baton_task *task)
 
 	free(use);
 	topic_forget_audience(topic); /* it may have been the last publisher's */
-	must(baton_registry_release(&topic->entry), "give back a topic");
+	must(baton_registry_unref(&topic->entry), "give back a topic");
 	return 0;
 }
 

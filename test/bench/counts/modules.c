@@ -111,7 +111,8 @@ void counts_modules(void)
 	row("suspend and resume, idle", (struct counts){4, 0, 0}, NULL, suspend_and_resume);
 	row("tag, cancelled", (struct counts){1, 0, 0}, NULL, cancel_tag);
 	counts_row("blocking bracket in a worker, its end", (struct counts){2, 0, 0}, end);
-	if (baton_timers_create_virtual(&timers, 0))
+	if (baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                        &timers))
 		return;
 	for (int i = 0; i < ROUNDS; i++)
 		baton_timer_init(&timer[i], timers, &resource, no_run);

@@ -117,7 +117,7 @@ static void row(const char *path, struct counts limit, void (*fill)(int count))
 
 static void *sleeper_main(void *future)
 {
-	(void)baton_future_wait(future);
+	(void)baton_future_wait(future, NULL);
 	return NULL;
 }
 

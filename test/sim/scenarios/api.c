@@ -150,7 +150,7 @@ static void wait_for(struct sim_note *note)
 	int status;
 
 	if (sim_pick(2))
-		status = baton_future_wait_until(&note->future, &deadline);
+		status = baton_future_wait(&note->future, &deadline);
 	else
 		status = baton_future_wait_any(both, 2, &deadline, &index);
 	sim_require(status == 0 || status == -ETIMEDOUT);
@@ -249,7 +249,7 @@ __attribute__((no_sanitize("thread"))) static void touch_note(unsigned what)
 		chain(note);
 		break;
 	default:
-		(void)baton_future_poll(&note->future);
+		(void)baton_future_state(&note->future);
 		break;
 	}
 }
@@ -317,7 +317,7 @@ static void run_actor(void *argument)
 	for (unsigned left = sim_pick(CALLS_MAX) + 1; left; left--)
 		act(actor);
 	for (unsigned i = 0; i < actor->count; i++)
-		sim_require(baton_future_wait(&actor->notes[i]->future) == 0);
+		sim_require(baton_future_wait(&actor->notes[i]->future, NULL) == 0);
 }
 
 /* ---- The whole ---- */

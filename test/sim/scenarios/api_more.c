@@ -105,7 +105,9 @@ void sim_more_begin(struct sim_topic *topics)
 			extend(&extras[i], &topic->resource);
 	}
 	baton_window_init(&window, &topics[0].resource, 1);
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_timer_init(&timer, timers, &topics[1].resource, count);
 }
 
@@ -267,7 +269,7 @@ void sim_more_close(void)
 void sim_more_end(void)
 {
 	for (int i = 0; i < PARCELS; i++)
-		sim_require(!parcels[i].accepted || baton_future_complete_p(&parcels[i].future));
+		sim_require(!parcels[i].accepted || baton_future_is_complete(&parcels[i].future));
 	baton_window_deinit(&window);
 	for (int i = 0; i < 2; i++) {
 		sim_require(!extras[i].open);

@@ -99,7 +99,7 @@ static struct baton_future promise;
 static void wait_for_promise(struct sim_item *item)
 {
 	(void)item;
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 
 static void wait_at_gate(struct sim_note *note);
@@ -166,7 +166,7 @@ static void set_up_held(unsigned workers)
 static void wait_for_note(struct sim_item *item)
 {
 	(void)item;
-	sim_require(baton_future_wait(&notes[1].future) == 0);
+	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
 }
 
 SIM_SCENARIO(blocked_hand_off, "a resource is handed off while its waiter, the only worker, dozes",

@@ -64,10 +64,10 @@ SIM_SCENARIO(bound_refuse, "two for one place: not both wait")
 
 static void read_counts(void *none)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
 	(void)none;
-	baton_bound_read(&sim_scene.bound, &counts);
+	baton_bound_stats_read(&sim_scene.bound, &counts);
 	sim_require(counts.tasks <= most);
 }
 

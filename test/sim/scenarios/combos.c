@@ -119,7 +119,9 @@ static void session_ends(enum baton_bound_policy policy)
 	limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	limits.tasks_max = 1;
 	limits.policy = policy;
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_resource_init(&bounded, NULL, NULL, NULL, NULL);
 	baton_bound_init(&bound, &limits);
 	baton_resource_extend(&bounded, &extension, NULL, &bound);
@@ -166,7 +168,7 @@ static int batch_end(struct baton_resource *unused)
 
 static void wait_inside(struct sim_note *note)
 {
-	int status = baton_future_wait(&note->future);
+	int status = baton_future_wait(&note->future, NULL);
 
 	sim_require(status == 0 || status == -EDEADLK);
 	if (status)

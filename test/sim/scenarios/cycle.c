@@ -31,10 +31,10 @@ static void set_up(void)
 static void end(unsigned count, bool futures)
 {
 	for (unsigned i = 0; i < count; i++)
-		sim_require(baton_future_wait(&outer[i].future) == 0);
+		sim_require(baton_future_wait(&outer[i].future, NULL) == 0);
 	for (unsigned i = 0; i < count && futures; i++)
 		if (inner[i].topic)
-			sim_require(baton_future_wait(&inner[i].future) == 0);
+			sim_require(baton_future_wait(&inner[i].future, NULL) == 0);
 	sim_calm(true);
 	sim_join_started();
 	for (unsigned i = 0; i < TOPICS; i++)
@@ -64,7 +64,7 @@ static void look_at_cycle(const struct sim_topic *wanted, size_t longest)
 
 static void wait_for_note(struct sim_note *note, size_t longest)
 {
-	int status = baton_future_wait(&note->future);
+	int status = baton_future_wait(&note->future, NULL);
 
 	if (status == 0)
 		return;
@@ -250,7 +250,7 @@ static void wait_timed(struct sim_note *note)
 	int status;
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
-	status = baton_future_wait_until(&inner[own].future, own ? &deadline : NULL);
+	status = baton_future_wait(&inner[own].future, own ? &deadline : NULL);
 	sim_require(status == 0 || (own && status == -ETIMEDOUT));
 }
 
@@ -266,7 +266,7 @@ static void wait_in_chain(struct sim_note *note)
 	unsigned own = (unsigned)(note - outer);
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
-	sim_require(baton_future_wait(&inner[own].future) == 0);
+	sim_require(baton_future_wait(&inner[own].future, NULL) == 0);
 }
 
 SIM_SCENARIO(cycle_chain, "a chain of waits is no cycle", .bound = 1)
@@ -295,7 +295,7 @@ static void wait_in_time(struct sim_note *note)
 	struct sim_note *wanted = &inner[note - outer];
 
 	sim_require(sim_note_submit(wanted) == 0);
-	sim_require(baton_future_wait(&wanted->future) == 0);
+	sim_require(baton_future_wait(&wanted->future, NULL) == 0);
 }
 
 SIM_SCENARIO(cycle_completed, "a wait that is over, though not woken, is none", .bound = 2)

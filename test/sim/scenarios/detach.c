@@ -49,7 +49,7 @@ static void begin(void (*body)(struct sim_note *note), struct baton_executor *ex
 static bool until_told(void)
 {
 	while (!load_acquire(&told)) {
-		if (baton_future_poll(&notes[0].future) == BATON_CANCELLED)
+		if (baton_future_state(&notes[0].future) == BATON_CANCELLED)
 			return load_acquire(&told);
 		sim_yield();
 	}
@@ -88,7 +88,7 @@ SIM_SCENARIO(detach_complete, "the waiter sees what the completer did, and has t
 	begin(detach, NULL);
 	sim_start(submit_first, NULL);
 	sim_start(write_and_complete, &results[0]);
-	sim_require(baton_future_wait(&notes[0].future) == 0);
+	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
 	sim_require(data == 1);
 	sim_require(baton_future_value(&notes[0].future) == &data);
 	give_back();
@@ -125,7 +125,7 @@ SIM_SCENARIO(detach_cancel, "a cancel beside the detach and the completion: it n
 	sim_start(cancel, &results[1]);
 	submit_first(NULL);
 	complete(&results[0]);
-	sim_require(baton_future_complete_p(&notes[0].future));
+	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_join_all();
 	sim_require(results[0] == 0);
 	/* 0: it was never entered. -EINVAL: it was not submitted yet. */
@@ -179,7 +179,9 @@ SIM_SCENARIO(detach_cancel_queued,
 static void begin_with_deadline(struct baton_executor *executor)
 {
 	sim_calm(true);
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_deadline_init(&deadline, timers);
 	begin(detach_within, executor);
 	sim_calm(false);
@@ -206,7 +208,7 @@ SIM_SCENARIO(detach_deadline,
 	submit_first(NULL);
 	sim_start(complete, &results[0]);
 	sim_start(advance, NULL);
-	sim_require(baton_future_wait(&notes[0].future) == 0);
+	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
 	/* The completer may still be about to look at the token's state. */
 	sim_retire(&deadline, sizeof(deadline));
 	sim_join_all();
@@ -225,7 +227,7 @@ SIM_SCENARIO(detach_deadline_arming, "the deadline passes while it is armed", .b
 	submit_first(NULL);
 	sim_join_all();
 	advance(NULL);
-	sim_require(baton_future_wait(&notes[0].future) == 0);
+	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
 	require_one_winner(-EALREADY);
 	sim_note_over(&notes[0]);
 	give_back();
@@ -286,7 +288,7 @@ SIM_SCENARIO(detach_counted_await, "counted: await on a closed resource waits fo
 	submit_first(NULL);
 	sim_start(complete, &results[0]);
 	await_closed(NULL);
-	sim_require(baton_future_complete_p(&notes[0].future));
+	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_join_all();
 	sim_note_over(&notes[0]);
 }
@@ -296,7 +298,7 @@ SIM_SCENARIO(detach_counted_await, "counted: await on a closed resource waits fo
 static void require_complete(struct sim_note *note)
 {
 	(void)note;
-	sim_require(baton_future_complete_p(&notes[0].future));
+	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_require(data == 1);
 }
 

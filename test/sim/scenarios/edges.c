@@ -172,7 +172,7 @@ static void sleep_for(void *argument)
 {
 	struct baton_future *future = argument;
 
-	sim_require(baton_future_wait(future) == 0);
+	sim_require(baton_future_wait(future, NULL) == 0);
 }
 
 SIM_SCENARIO(edge_registry, "[T1] who looks for sleepers sees records that are whole")

@@ -37,7 +37,7 @@ SIM_SCENARIO(edge_poll, "[F1] who polls a future until it is done sees what the 
 	baton_future_init(&future);
 	baton_task_init(&task, write_data, &future);
 	sim_start(submit_task, NULL);
-	if (baton_future_poll(&future) == BATON_DONE)
+	if (baton_future_state(&future) == BATON_DONE)
 		sim_require(data == 1);
 }
 
@@ -53,7 +53,7 @@ static void async_and_drop(void *argument)
 	struct baton_future *one;
 
 	sim_require(baton_async(&topic.resource, answer, argument, &one) == 0);
-	(void)baton_future_poll(one);
+	(void)baton_future_state(one);
 	baton_future_unref(one);
 }
 
@@ -87,7 +87,7 @@ SIM_SCENARIO(edge_ready, "[F5] who waits visits a resource that it has never see
 	baton_future_init(&future);
 	baton_task_init(&task, write_data, &future);
 	sim_start(init_and_submit, NULL);
-	sim_require(baton_future_wait(&future) == 0);
+	sim_require(baton_future_wait(&future, NULL) == 0);
 	sim_require(data == 1);
 }
 
@@ -102,7 +102,7 @@ static void wait_a_little(void *argument)
 	struct timespec deadline = sim_in(2000);
 
 	(void)argument;
-	(void)baton_future_wait_until(&future, &deadline);
+	(void)baton_future_wait(&future, &deadline);
 }
 
 static void cancel_it(void *argument)
@@ -158,7 +158,7 @@ static void schedule_and_wait(struct sim_note *note)
 	(void)note;
 	store_release(&running, 1);
 	sim_require(baton_executor_schedule(baton_manual_executor(manual), &plain.job) == 0);
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 
 static void submit_first(void *argument)
@@ -265,7 +265,7 @@ SIM_SCENARIO(edge_cancel_queued, "a task of a queued resource is unlinked by who
 	}
 	for (int i = 2; i >= 0; i--) {
 		sim_require(baton_future_cancel(&notes[i].future) == 0);
-		sim_require(baton_future_poll(&notes[i].future) == BATON_CANCELLED);
+		sim_require(baton_future_state(&notes[i].future) == BATON_CANCELLED);
 		sim_note_over(&notes[i]);
 	}
 	baton_manual_destroy(manual);
@@ -281,7 +281,7 @@ SIM_SCENARIO(edge_cancel_job, "what is in a job that is cancelled is cancelled, 
 	}
 	baton_manual_destroy(manual);
 	for (int i = 0; i < 3; i++)
-		sim_require(baton_future_poll(&notes[i].future) == BATON_CANCELLED);
+		sim_require(baton_future_state(&notes[i].future) == BATON_CANCELLED);
 }
 
 /* ---- A batch keeps its order ---- */

@@ -54,7 +54,7 @@ static void wait_for_first(void *argument)
 static void wait_for_first_and_on(void *argument)
 {
 	wait_for_first(argument);
-	sim_require(baton_future_wait(&promises[0]) == 0);
+	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 }
 
 static void wait_for_any(void *argument)

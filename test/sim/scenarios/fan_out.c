@@ -16,7 +16,7 @@ static uint32_t flags;
 static int failing;
 static int ran[3]; /* plain: by items, read when all is over */
 static unsigned runs;
-static struct baton_fan_out_counts counts;
+static struct baton_fan_out_stats counts;
 
 static int visit(struct baton_resource *resource, void *arg, size_t index)
 {
@@ -47,7 +47,7 @@ static void submit_it(unsigned count, struct baton_fan_out **result)
 /* It is over: what it says is what has happened. */
 static void over(unsigned count)
 {
-	baton_fan_out_counts(fan_out, &counts);
+	baton_fan_out_stats_read(fan_out, &counts);
 	sim_require(counts.left == 0 && counts.count == count);
 	runs = 0;
 	for (unsigned i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ SIM_SCENARIO(fan_out_drop, "dropped beside its completion it is freed once", .bo
 static void wait_for_future(void *argument)
 {
 	(void)argument;
-	sim_require(baton_future_wait(baton_fan_out_future(fan_out)) == 0);
+	sim_require(baton_future_wait(baton_fan_out_future(fan_out), NULL) == 0);
 	over(2);
 	sim_require(runs == 2);
 	baton_fan_out_unref(fan_out);

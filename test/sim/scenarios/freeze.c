@@ -250,7 +250,7 @@ static struct baton_continuation continuation;
 static void wait_for_promise(void *argument)
 {
 	(void)argument;
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 	has_ended();
 }
 
@@ -298,7 +298,7 @@ static void unref(void *argument)
 
 static void wait_and_unref(void *argument)
 {
-	sim_require(baton_future_wait(argument) == 0);
+	sim_require(baton_future_wait(argument, NULL) == 0);
 	has_ended();
 	baton_future_unref(argument);
 }

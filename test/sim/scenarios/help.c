@@ -59,7 +59,7 @@ SIM_SCENARIO(help_own_canceller, "a helper of a task that is being cancelled", .
 {
 	sim_stage_init(&stage, 10, 64, 2);
 	sim_start(sim_does_cancel, &notes[1]);
-	sim_require(baton_future_wait(&notes[1].future) == 0);
+	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
 	sim_drive(stage.manual);
 	over(0, 2);
 }
@@ -130,7 +130,7 @@ static void wait_and_look(void *argument)
 {
 	struct sim_note *note = argument;
 
-	sim_require(baton_future_wait(&note->future) == 0);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
 	left_to_others(note + 1);
 }
 
@@ -233,7 +233,7 @@ static void submit_later(void *argument)
 
 	sim_require(status == 0 || status == -ESHUTDOWN || status == -ECANCELED);
 	if (status == -ESHUTDOWN)
-		sim_require(baton_future_poll(&note->future) == BATON_PENDING);
+		sim_require(baton_future_state(&note->future) == BATON_PENDING);
 	else
 		sim_note_wait(note);
 }

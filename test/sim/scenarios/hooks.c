@@ -75,7 +75,7 @@ static void stage(uint32_t limit, uint32_t quantum, unsigned queued)
 /* It is complete: if it has run its batch has ended. */
 static void told(struct sim_note *note)
 {
-	if (baton_future_poll(&note->future) != BATON_CANCELLED)
+	if (baton_future_state(&note->future) != BATON_CANCELLED)
 		sim_require(committed[note - notes]);
 	sim_note_over(note);
 }
@@ -84,7 +84,7 @@ static void wait_for(void *note)
 {
 	struct sim_note *mine = note;
 
-	sim_require(baton_future_wait(&mine->future) == 0);
+	sim_require(baton_future_wait(&mine->future, NULL) == 0);
 	told(mine);
 }
 
@@ -186,7 +186,7 @@ static void await(void *argument)
 {
 	(void)argument;
 	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
-	sim_require(baton_future_complete_p(&notes[0].future));
+	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_require(committed[0]);
 }
 
@@ -286,7 +286,7 @@ static void flush(struct sim_note *note)
 	sim_require(!before);
 	sim_require(baton_batch_flush() == 0);
 	sim_require(committed[0] && committed[1]);
-	sim_require(baton_future_complete_p(&notes[0].future));
+	sim_require(baton_future_is_complete(&notes[0].future));
 	join_batch(note);
 }
 

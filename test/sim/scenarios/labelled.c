@@ -130,7 +130,7 @@ int sim_piece_submit_later(struct sim_piece *piece)
 	return end(piece, baton_submit_later(&sim_scene.topic.resource, &piece->labelled.task));
 }
 
-SIM_UNSEEN static void piece_is(const struct sim_piece *piece, enum baton_state state)
+SIM_UNSEEN static void piece_is(const struct sim_piece *piece, enum baton_future_state state)
 {
 	if (state == BATON_CANCELLED ? piece->fate == SIM_RAN : piece->fate != SIM_RAN)
 		sim_fail("a future says %d of a task of fate %d", state, piece->fate);
@@ -138,8 +138,8 @@ SIM_UNSEEN static void piece_is(const struct sim_piece *piece, enum baton_state 
 
 void sim_piece_wait(struct sim_piece *piece)
 {
-	sim_require(baton_future_wait(&piece->future) == 0);
-	piece_is(piece, baton_future_poll(&piece->future));
+	sim_require(baton_future_wait(&piece->future, NULL) == 0);
+	piece_is(piece, baton_future_state(&piece->future));
 }
 
 void sim_does_piece(void *piece)

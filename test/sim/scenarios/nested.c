@@ -105,7 +105,7 @@ static void waits_for_next(struct sim_note *note)
 	struct sim_note *next = note->argument;
 
 	sim_does_submit(next);
-	sim_require(baton_future_wait(&next->future) == 0);
+	sim_require(baton_future_wait(&next->future, NULL) == 0);
 	sim_note_over(next);
 }
 
@@ -147,10 +147,10 @@ static void waits_for_own(struct sim_note *note)
 	void *value = NULL;
 
 	sim_does_submit(next);
-	sim_require(baton_future_wait(&next->future) == -EDEADLK);
+	sim_require(baton_future_wait(&next->future, NULL) == -EDEADLK);
 	sim_require(baton_resource_await(&note->topic->resource, NULL) == -EDEADLK);
 	sim_require(baton_call(&note->topic->resource, sim_note_run, next, &value) == -EDEADLK);
-	sim_require(baton_future_wait(&note->future) == -EDEADLK);
+	sim_require(baton_future_wait(&note->future, NULL) == -EDEADLK);
 }
 
 SIM_SCENARIO(nested_deadlock, "a task that waits for its own resource is told", .bound = 1)
@@ -178,7 +178,8 @@ static void waits_through_other(struct sim_note *note)
 
 static void waits_for_below(struct sim_note *note)
 {
-	sim_require(baton_future_wait(&((struct sim_note *)note->argument)->future) == -EDEADLK);
+	sim_require(baton_future_wait(&((struct sim_note *)note->argument)->future, NULL) ==
+	            -EDEADLK);
 }
 
 SIM_SCENARIO(nested_deadlock_below, "so is one that waits for a resource held below", .bound = 1)

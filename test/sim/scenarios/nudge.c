@@ -59,7 +59,7 @@ SIM_SCENARIO(nudge_2, "two sleepers of one resource: the second is nudged by the
 static void wait_in_time(struct sim_note *note)
 {
 	struct timespec deadline = sim_in(3000);
-	int status = baton_future_wait_until(&note->future, &deadline);
+	int status = baton_future_wait(&note->future, &deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
@@ -152,7 +152,7 @@ static void wait_only(void *argument)
 {
 	struct sim_note *note = argument;
 
-	sim_require(baton_future_wait(&note->future) == 0);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
 }
 
 SIM_SCENARIO(nudge_obstructed, "a waiter whom a canceller obstructs looks again when it has left")

@@ -40,20 +40,20 @@ static void until_all_sleep(void)
 {
 	struct timespec deadline = sim_in(1000000000);
 
-	sim_require(baton_future_wait_until(&promise, &deadline) == -ETIMEDOUT);
+	sim_require(baton_future_wait(&promise, &deadline) == -ETIMEDOUT);
 }
 
 static void wait_for_promise(struct sim_note *note)
 {
 	(void)note;
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 
 static void wait_for(void *argument)
 {
 	struct sim_note *note = argument;
 
-	sim_require(baton_future_wait(&note->future) == 0);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
 }
 
 /* ---- All of several: obstructed at another than the first ---- */
@@ -127,7 +127,7 @@ static void wait_a_while(void *argument)
 {
 	struct sim_note *note = argument;
 	struct timespec deadline = sim_in(1000000000);
-	int status = baton_future_wait_until(&note->future, &deadline);
+	int status = baton_future_wait(&note->future, &deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }

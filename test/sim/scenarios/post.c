@@ -124,7 +124,7 @@ static void async_and_wait(void *argument)
 	sim_note_begin(note);
 	sim_require(sim_note_end(note,
 	                         baton_async(&topic->resource, sim_note_run, note, &future)) == 0);
-	sim_require(baton_future_wait(future) == 0);
+	sim_require(baton_future_wait(future, NULL) == 0);
 	sim_require(baton_future_value(future) == note);
 	baton_future_unref(future);
 }
@@ -146,7 +146,7 @@ static void unref(void *argument)
 
 static void wait_and_unref(void *argument)
 {
-	sim_require(baton_future_wait(argument) == 0);
+	sim_require(baton_future_wait(argument, NULL) == 0);
 	sim_require(baton_future_value(argument) == &notes[0]);
 	baton_future_unref(argument);
 }
@@ -297,7 +297,7 @@ static void wait_without_memory(void *argument)
 	int status;
 
 	sim_fail_allocation(1);
-	status = baton_future_wait(&note->future);
+	status = baton_future_wait(&note->future, NULL);
 	sim_fail_allocation(0);
 	sim_require(status == 0 || status == -ENOMEM);
 }

@@ -30,14 +30,14 @@ static void complete_with_data(void *argument)
 
 static void require_data(struct baton_future *promise)
 {
-	sim_require(baton_future_poll(promise) == BATON_DONE);
+	sim_require(baton_future_state(promise) == BATON_DONE);
 	sim_require(baton_future_value(promise) == &data);
 	sim_require(data == 1);
 }
 
 static void wait_for(void *argument)
 {
-	sim_require(baton_future_wait(argument) == 0);
+	sim_require(baton_future_wait(argument, NULL) == 0);
 	sim_require(data == 1);
 	require_data(argument);
 }
@@ -68,7 +68,7 @@ SIM_SCENARIO(promise_wait_2, "two waiters, both wake")
 
 static void poll_and_give_back(void *argument)
 {
-	while (!baton_future_complete_p(argument))
+	while (!baton_future_is_complete(argument))
 		sim_yield();
 	require_data(argument);
 	sim_retire(argument, sizeof(struct baton_future));
@@ -87,7 +87,7 @@ SIM_SCENARIO(promise_complete_twice, "it is fulfilled once")
 	baton_promise_init(&promises[0]);
 	sim_start(complete, &results[0]);
 	sim_start(complete, &results[1]);
-	sim_require(baton_future_wait(&promises[0]) == 0);
+	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 	sim_join_all();
 	sim_require(results[0] + results[1] == -EALREADY);
 	sim_require(baton_future_value(&promises[0]) == (results[0] ? &results[1] : &results[0]));
@@ -98,17 +98,18 @@ SIM_SCENARIO(promise_cancel, "complete beside cancel beside a waiter: one of the
 	baton_promise_init(&promises[0]);
 	sim_start(complete, &results[0]);
 	sim_start(cancel, &results[1]);
-	sim_require(baton_future_wait(&promises[0]) == 0);
+	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 	sim_join_all();
 	sim_require(results[0] + results[1] == -EALREADY);
-	sim_require(baton_future_poll(&promises[0]) == (results[0] ? BATON_CANCELLED : BATON_DONE));
+	sim_require(baton_future_state(&promises[0]) ==
+	            (results[0] ? BATON_CANCELLED : BATON_DONE));
 	sim_require(baton_future_status(&promises[0]) == (results[0] ? -ECANCELED : 0));
 }
 
 static void wait_in_time(void *argument)
 {
 	struct timespec deadline = sim_in(4000);
-	int status = baton_future_wait_until(argument, &deadline);
+	int status = baton_future_wait(argument, &deadline);
 
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	if (status)
@@ -162,7 +163,7 @@ static void wait_for_first(void *argument)
 
 	(void)argument;
 	sim_require(baton_future_wait_any(both, 2, NULL, &index) == 0);
-	sim_require(index < 2 && baton_future_complete_p(both[index]));
+	sim_require(index < 2 && baton_future_is_complete(both[index]));
 }
 
 SIM_SCENARIO(promise_any_both, "wait_any while both are fulfilled")

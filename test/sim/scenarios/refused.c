@@ -43,7 +43,7 @@ static int batch_refused(void)
 	struct baton_task *const tasks[] = {&notes[0].task, &unfit_task};
 
 	sim_require(baton_submit_batch(&topics[0].resource, tasks, 2) == -EINVAL);
-	return baton_future_complete_p(&notes[0].future) ? -ECANCELED : 0;
+	return baton_future_is_complete(&notes[0].future) ? -ECANCELED : 0;
 }
 
 static void refused_then_accepted(void *argument)
@@ -58,7 +58,7 @@ static void refused_then_accepted(void *argument)
 static void wait(void *argument)
 {
 	(void)argument;
-	sim_require(baton_future_wait(&notes[0].future) == 0);
+	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
 }
 
 static void cancel(void *argument)

@@ -61,7 +61,7 @@ static void use(struct item *item, struct note *note)
 	note->item = item;
 	baton_task_init(&note->task, note_run, NULL);
 	sim_require(baton_submit(&item->entry.resource, &note->task) == 0);
-	sim_require(baton_registry_release(&item->entry) == 0);
+	sim_require(baton_registry_unref(&item->entry) == 0);
 }
 
 static void acquire(void *note)
@@ -92,7 +92,7 @@ static void remove_it(void *note)
 	(void)baton_registry_remove(entry);
 	if (baton_registry_find(registry, "a", 1, &other) == 0) {
 		sim_require(other != entry);
-		sim_require(baton_registry_release(other) == 0);
+		sim_require(baton_registry_unref(other) == 0);
 	}
 	use((struct item *)entry, note);
 }
@@ -173,7 +173,7 @@ static struct baton_future released;
 static int release_run(struct baton_task *task)
 {
 	(void)task;
-	sim_require(baton_registry_release(last) == 0);
+	sim_require(baton_registry_unref(last) == 0);
 	sim_require(baton_future_complete(&released, 0, NULL) == 0);
 	return 0;
 }
@@ -194,7 +194,7 @@ SIM_SCENARIO(registry_destroy, "the registry ends beside the thread that ends it
 	baton_task_init(&task, release_run, NULL);
 	sim_require(baton_registry_acquire(registry, "a", 1, &last) == 0);
 	sim_start(release_inside, &task);
-	sim_require(baton_future_wait(&released) == 0);
+	sim_require(baton_future_wait(&released, NULL) == 0);
 	sim_require(baton_registry_destroy(registry) == 0);
 	sim_require(ended == 1);
 	sim_join_started();

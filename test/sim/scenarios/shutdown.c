@@ -358,7 +358,7 @@ SIM_SCENARIO(destroy_hand_off, "a runner that has handed off is still in its cal
 	sim_topic_init(&topic, 0, 1, baton_pool_executor(pool));
 	sim_note_init(&notes[0], &topic, true);
 	sim_start(submit_note, &notes[0]);
-	while (!sim_item_ran(&items[0]) && baton_future_poll(&notes[0].future) != BATON_DONE)
+	while (!sim_item_ran(&items[0]) && baton_future_state(&notes[0].future) != BATON_DONE)
 		sim_yield();
 	destroy(0);
 }

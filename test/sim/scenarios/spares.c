@@ -49,13 +49,13 @@ static void fulfil(unsigned index)
 static void wait_for_0(struct sim_item *item)
 {
 	(void)item;
-	sim_require(baton_future_wait(&promises[0]) == 0);
+	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 }
 
 static void wait_for_1(struct sim_item *item)
 {
 	(void)item;
-	sim_require(baton_future_wait(&promises[1]) == 0);
+	sim_require(baton_future_wait(&promises[1], NULL) == 0);
 }
 
 static void fulfil_0(struct sim_item *item)
@@ -87,7 +87,7 @@ static void give_and_wait(struct sim_item *item)
 {
 	(void)item;
 	submit(&items[1]);
-	sim_require(baton_future_wait(&promises[0]) == 0);
+	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 }
 
 SIM_SCENARIO(spare_own_lifo, "the only worker waits for the job in its own LIFO slot")
@@ -352,7 +352,7 @@ SIM_SCENARIO(spare_retires, "a spare that was idle ends; the next one joins it",
 	give_again(NULL);
 	sim_item_wait(&items[2]);
 	sim_item_wait(&items[3]);
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	sim_require(stats.spares <= 1);
 	end(4);
 }

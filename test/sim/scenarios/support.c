@@ -242,7 +242,7 @@ SIM_UNSEEN static void cancelled_now(struct sim_note *note)
 
 void sim_note_over(struct sim_note *note)
 {
-	enum baton_state state = baton_future_poll(&note->future);
+	enum baton_future_state state = baton_future_state(&note->future);
 	int status = baton_future_status(&note->future);
 
 	if (state == BATON_CANCELLED) {
@@ -260,7 +260,7 @@ void sim_note_over(struct sim_note *note)
 
 void sim_note_wait(struct sim_note *note)
 {
-	sim_require(baton_future_wait(&note->future) == 0);
+	sim_require(baton_future_wait(&note->future, NULL) == 0);
 	sim_note_over(note);
 }
 

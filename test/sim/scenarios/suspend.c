@@ -108,10 +108,10 @@ static void suspend_resume(void *argument)
 	struct baton_suspension *suspension = argument;
 
 	sim_require(baton_resource_suspend(&topic->resource, suspension) == 0);
-	if (baton_suspension_poll(suspension))
+	if (baton_suspension_is_effective(suspension))
 		suspended(topic);
 	sim_require(baton_resource_resume(suspension) == 0);
-	sim_require(!baton_suspension_poll(suspension));
+	sim_require(!baton_suspension_is_effective(suspension));
 }
 
 SIM_SCENARIO(suspend_withdraw, "resumed before or after it has taken effect", .bound = 2)
@@ -231,7 +231,7 @@ static void wait_and_resume(void *argument)
 static void suspends(struct sim_note *note)
 {
 	sim_require(baton_resource_suspend(&note->topic->resource, &suspensions[0]) == 0);
-	sim_require(!baton_suspension_poll(&suspensions[0]));
+	sim_require(!baton_suspension_is_effective(&suspensions[0]));
 	sim_require(baton_suspension_wait(&suspensions[0], NULL) == -EDEADLK);
 	sim_start(wait_and_resume, &suspensions[0]);
 }

@@ -56,10 +56,10 @@ static void poll_until_over(void *argument)
 {
 	struct sim_piece *piece = argument;
 	bool running = false;
-	enum baton_state state;
+	enum baton_future_state state;
 
 	/* Ends: the runner completes it. */
-	while ((state = baton_future_poll(&piece->future)) == BATON_PENDING ||
+	while ((state = baton_future_state(&piece->future)) == BATON_PENDING ||
 	       state == BATON_RUNNING) {
 		running |= state == BATON_RUNNING;
 		sim_yield();
@@ -92,7 +92,7 @@ SIM_SCENARIO(tag_tells, "[U1] who finds a task cancelled sees what its canceller
 	init_stamped(2, true, false);
 	sim_start(write_and_cancel, NULL);
 	(void)baton_manual_run_until_idle(sim_scene.manual);
-	if (baton_future_poll(&sim_scene.pieces[0].future) == BATON_CANCELLED)
+	if (baton_future_state(&sim_scene.pieces[0].future) == BATON_CANCELLED)
 		sim_require(written == 1);
 	sim_drive(sim_scene.manual);
 	sim_scene_end();

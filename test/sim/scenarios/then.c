@@ -77,7 +77,7 @@ SIM_SCENARIO(then_2_wait, "two, one after the other, and a waiter", .bound = 1)
 	sim_start(then_two, NULL);
 	sim_start(complete, NULL);
 	sim_start(sim_does_wait, &notes[1]);
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 	sim_drive(stage.manual);
 	sim_note_over(&notes[0]);
 	sim_stage_end(&stage);
@@ -99,7 +99,7 @@ SIM_SCENARIO(then_order, "registered before the completion they fire in that ord
 	for (int i = 0; i < 3; i++)
 		then(&notes[i]);
 	sim_start(complete, NULL);
-	sim_require(baton_future_wait(&promise) == 0);
+	sim_require(baton_future_wait(&promise, NULL) == 0);
 	sim_drive(stage.manual);
 	sim_stage_end(&stage);
 }

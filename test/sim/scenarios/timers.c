@@ -20,8 +20,8 @@ static unsigned runs;       /* of timer_a, under its resource's baton */
 static uint64_t not_before; /* timer_a's earliest deadline */
 static uint32_t told;       /* what a thread has found, for another */
 static struct baton_future gone;
-static struct baton_task task;
-static struct baton_task finaliser;
+static const struct baton_timers_options on_virtual = {.source = BATON_TIMERS_VIRTUAL};
+static struct baton_task task, finaliser;
 
 static int count(struct baton_timer *timer)
 {
@@ -34,7 +34,7 @@ static int count(struct baton_timer *timer)
 static void begin(void)
 {
 	sim_calm(true);
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(baton_timers_create(&on_virtual, &timers) == 0);
 	for (unsigned i = 0; i < 2; i++)
 		baton_resource_init(&resources[i], NULL, NULL, NULL, NULL);
 	baton_timer_init(&timer_a, timers, &resources[0], count);
@@ -220,7 +220,7 @@ static void does_stop_then(void *unused)
 {
 	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
-	sim_require(baton_future_wait(&gone) == 0);
+	sim_require(baton_future_wait(&gone, NULL) == 0);
 	give_back(&timer_a);
 }
 

@@ -60,7 +60,9 @@ static void begin(enum baton_bound_policy policy)
 	limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	limits.tasks_max = 1;
 	limits.policy = policy;
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_resource_init(&bounded, NULL, NULL, &config, NULL);
 	baton_bound_init(&bound, &limits);
 	baton_resource_extend(&bounded, &extension, NULL, &bound);
@@ -125,7 +127,7 @@ static void is_stopped(enum baton_bound_policy policy)
 	sim_join_all();
 	sim_calm(true);
 	(void)baton_manual_run_until_idle(manual);
-	sim_require(baton_future_complete_p(&gone));
+	sim_require(baton_future_is_complete(&gone));
 	sim_require(baton_future_value(&gone) == &timer);
 	sim_retire(&timer, sizeof(timer));
 	does_advance((void *)30);
@@ -181,7 +183,7 @@ SIM_SCENARIO(timers_arms_gone, "stop_then beside a function that arms its timer:
 	(void)baton_manual_run_until_idle(manual);
 	sim_join_all();
 	(void)baton_manual_run_until_idle(manual);
-	sim_require(baton_future_complete_p(&gone));
+	sim_require(baton_future_is_complete(&gone));
 	nothing_is_left();
 }
 

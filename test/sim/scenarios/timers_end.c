@@ -34,7 +34,9 @@ static void begin(void)
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_resource_init(&resource, NULL, NULL, &config, NULL);
 	baton_timer_init(&timer_a, timers, &resource, count);
 }
@@ -85,7 +87,7 @@ static void does_stop_then(void *unused)
 {
 	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
-	sim_require(baton_future_wait(&gone) == 0);
+	sim_require(baton_future_wait(&gone, NULL) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
 }
 

@@ -32,11 +32,11 @@ static void does_arm_b(void *unused)
 SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier deadline",
              .walk_only = true)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 
 	config.resolution_ns = TICK;
 	config.submit = BATON_TIMERS_SUBMIT_INLINE;
-	sim_require(baton_timers_create(&timers, &config) == 0);
+	sim_require(baton_timers_create(&config, &timers) == 0);
 	baton_resource_init(&resource, NULL, NULL, NULL, NULL);
 	baton_timer_init(&timer_a, timers, &resource, count);
 	baton_timer_init(&timer_b, timers, &resource, count);
@@ -49,7 +49,7 @@ SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier dead
 		struct timespec until = sim_in(TICK);
 
 		baton_promise_init(&gone);
-		sim_require(baton_future_wait_until(&gone, &until) == -ETIMEDOUT);
+		sim_require(baton_future_wait(&gone, &until) == -ETIMEDOUT);
 	}
 	sim_require(runs == 2);
 	sim_require(baton_timers_destroy(timers) == 0);
@@ -67,7 +67,7 @@ static void does_stop_then(void *unused)
 {
 	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
-	sim_require(baton_future_wait(&gone) == 0);
+	sim_require(baton_future_wait(&gone, NULL) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
 }
 
@@ -81,7 +81,9 @@ SIM_SCENARIO(timers_leave, "stopped while its run arms it again, through the inb
 	sim_require(baton_manual_create(&manual) == 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	sim_require(baton_timers_create_virtual(&timers, TICK) == 0);
+	sim_require(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers) == 0);
 	baton_resource_init(&resource, NULL, NULL, &config, NULL);
 	baton_timer_init(&timer_a, timers, &resource, count);
 	baton_timer_init(&timer_b, timers, &resource, count);

@@ -75,7 +75,7 @@ static void end(bool all)
 	sim_drive(stage.manual);
 	for (int i = 0; i <= FIRERS; i++)
 		sum += accepted[i];
-	sim_require(!baton_trigger_pending(&trigger));
+	sim_require(!baton_trigger_is_pending(&trigger));
 	sim_require(sum == answered + load_relaxed(&cancelled));
 	if (all)
 		sim_require(!load_relaxed(&cancelled));
@@ -198,7 +198,7 @@ SIM_SCENARIO(trigger_stop_beside, "stopped beside fires it ends, and an await ha
 	sim_start(fire_once, &written[1]);
 	sim_start(stop, NULL);
 	sim_drive(stage.manual);
-	sim_require(!baton_trigger_pending(&trigger));
+	sim_require(!baton_trigger_is_pending(&trigger));
 	sim_require(baton_trigger_fire(&trigger) == -ECANCELED);
 	sim_require(answered <= accepted[0] + accepted[1]);
 	sim_require(baton_resource_await(&stage.topic.resource, NULL) == 0);

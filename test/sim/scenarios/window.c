@@ -23,7 +23,7 @@ static int run(struct baton_task *task)
 	sim_require(before + 1 - load_relaxed(&completed) <= sim_in_flight_max);
 	for (int i = 0; &sim_parcels[i] < parcel; i++)
 		sim_require(load_relaxed(&sim_parcels[i].told) ||
-		            baton_future_poll(&sim_parcels[i].future) == BATON_CANCELLED);
+		            baton_future_state(&sim_parcels[i].future) == BATON_CANCELLED);
 	if (parcel->stays) {
 		(void)add_relaxed(&completed, 1);
 		store_release(&parcel->told, 2);
@@ -145,7 +145,7 @@ SIM_SCENARIO(window_stays, "those that give their place back by returning make r
 	sim_parcels[2].stays = true;
 	sim_start(acknowledge_0, NULL);
 	submit_3(NULL);
-	sim_require(baton_future_wait(&sim_parcels[2].future) == 0);
+	sim_require(baton_future_wait(&sim_parcels[2].future, NULL) == 0);
 	sim_window_end(3);
 }
 
@@ -231,7 +231,7 @@ SIM_SCENARIO(window_close_await, "await on the closed resource comes after all o
 static void submit_3_and_wait(void *argument)
 {
 	submit_3(argument);
-	sim_require(baton_future_wait(&sim_parcels[2].future) == 0);
+	sim_require(baton_future_wait(&sim_parcels[2].future, NULL) == 0);
 }
 
 SIM_SCENARIO(window_help, "queued behind a limit of 1 task per stay, with a helper", .bound = 1)

@@ -23,10 +23,10 @@ static void submit_2(void *argument)
 /* A waiting one that is complete has been cancelled, and says so to its completer. */
 static void is_over(unsigned number)
 {
-	enum baton_state state;
+	enum baton_future_state state;
 
-	sim_require(baton_future_wait(&sim_parcels[number].future) == 0);
-	state = baton_future_poll(&sim_parcels[number].future);
+	sim_require(baton_future_wait(&sim_parcels[number].future, NULL) == 0);
+	state = baton_future_state(&sim_parcels[number].future);
 	sim_require(state == BATON_DONE || state == BATON_CANCELLED);
 	sim_require((state == BATON_DONE) == (load_acquire(&sim_parcels[number].told) == 1));
 }
@@ -39,7 +39,7 @@ static void cancel_waiting(void *argument)
 
 static void acknowledge_if_started(unsigned number)
 {
-	while (!baton_future_complete_p(&sim_parcels[number].future)) {
+	while (!baton_future_is_complete(&sim_parcels[number].future)) {
 		if (load_acquire(&sim_parcels[number].told)) {
 			(void)sim_parcel_acknowledge(number);
 			return;
@@ -90,7 +90,7 @@ SIM_SCENARIO(window_cancel_one, "one that waits is cancelled beside the completi
 	acknowledge_if_started(1);
 	is_over(1);
 	sim_join_all();
-	if (baton_future_poll(&sim_parcels[1].future) == BATON_CANCELLED)
+	if (baton_future_state(&sim_parcels[1].future) == BATON_CANCELLED)
 		sim_require(results[0] == 0);
 	else
 		sim_require(results[0] == -EINPROGRESS || results[0] == -EALREADY);
@@ -119,7 +119,7 @@ SIM_SCENARIO(window_cancel_future,
 	is_over(1);
 	(void)sim_parcel_acknowledge(2);
 	sim_window_end(sim_started_parcels);
-	sim_require(baton_future_poll(&sim_parcels[2].future) == BATON_DONE);
+	sim_require(baton_future_state(&sim_parcels[2].future) == BATON_DONE);
 }
 
 static void cancel_pending(void *argument)
@@ -148,7 +148,7 @@ static void submit_1(void *argument)
 
 static void wait_for(unsigned number)
 {
-	sim_require(baton_future_wait(&sim_parcels[number].future) == 0);
+	sim_require(baton_future_wait(&sim_parcels[number].future, NULL) == 0);
 }
 
 SIM_SCENARIO(window_cancel_kept, "cancelled while it comes to the window: it does not stay there")
@@ -305,8 +305,8 @@ SIM_SCENARIO(window_close_cancel, "closed with a limit of 0: what waits is cance
 	sim_start(sim_window_close_then, NULL);
 	cancel_waiting(NULL);
 	sim_join_all();
-	sim_require(baton_future_poll(&sim_parcels[0].future) == BATON_CANCELLED);
-	sim_require(baton_future_poll(&sim_parcels[1].future) == BATON_CANCELLED);
+	sim_require(baton_future_state(&sim_parcels[0].future) == BATON_CANCELLED);
+	sim_require(baton_future_state(&sim_parcels[1].future) == BATON_CANCELLED);
 	sim_window_finalised(0);
 }
 

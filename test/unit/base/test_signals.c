@@ -48,7 +48,7 @@ static void looks_at_masks(const sigset_t *own)
 {
 	struct baton_pool *pool;
 	struct baton_resource_config config = {.capture_limit = 0};
-	struct baton_timers_config inside = {.submit = BATON_TIMERS_SUBMIT_INLINE};
+	struct baton_timers_options inside = {.submit = BATON_TIMERS_SUBMIT_INLINE};
 	struct baton_timers *timers = NULL;
 	struct baton_resource on_pool, idle;
 	struct bell bell;
@@ -61,7 +61,7 @@ static void looks_at_masks(const sigset_t *own)
 	cr_assert_eq(baton_call(&on_pool, tell_mask, &mask, NULL), 0);
 	expect_mask(&mask, "a worker");
 
-	cr_assert_eq(baton_timers_create(&timers, &inside), 0);
+	cr_assert_eq(baton_timers_create(&inside, &timers), 0);
 	baton_resource_init(&idle, NULL, NULL, NULL, NULL);
 	gate_init(&bell.rung);
 	baton_timer_init(&bell.timer, timers, &idle, bell_ring);

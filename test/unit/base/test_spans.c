@@ -136,7 +136,7 @@ static void pair_waits(struct baton_plain_job *job)
 {
 	struct pair *pair = baton_container_of(job, struct pair, jobs[0]);
 
-	MUST(baton_future_wait(&pair->promise) == 0);
+	MUST(baton_future_wait(&pair->promise, NULL) == 0);
 	atomic_fetch_add(&pair->ran, 1);
 }
 
@@ -167,7 +167,7 @@ Test(spans, a_pool_keeps_its_spares_endlessly, .timeout = 10)
 				cr_assert_eq(baton_pool_submit(pool, &pair.jobs[job]), 0);
 			until_at_least(&pair.ran, 2);
 		}
-		baton_pool_stats(pool, &stats);
+		baton_pool_stats_read(pool, &stats);
 		cr_assert_geq(stats.spares_started, 1);
 		cr_assert_eq(stats.spares_retired, 0);
 		cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -243,9 +243,9 @@ Test(spans, a_detached_task_with_an_endless_deadline_waits, .timeout = 10)
 		baton_task_init(&detached.task, detaches, &future);
 		cr_assert_eq(baton_submit(&resource, &detached.task), 0);
 		cr_assert_eq(baton_timers_advance(timers, 1000 * BATON_SECOND), 0);
-		cr_assert_eq(baton_future_poll(&future), BATON_RUNNING);
+		cr_assert_eq(baton_future_state(&future), BATON_RUNNING);
 		cr_assert_eq(baton_detached_complete(&detached.token, 0, NULL), 0);
-		cr_assert_eq(baton_future_wait(&future), 0);
+		cr_assert_eq(baton_future_wait(&future, NULL), 0);
 		resource_end(&resource);
 		cr_assert_eq(baton_timers_destroy(timers), 0);
 	}
@@ -257,12 +257,12 @@ Test(spans, a_wheel_takes_any_resolution, .timeout = 10)
 	                                                   BATON_TIMERS_VIRTUAL};
 
 	for (size_t i = 0; i < ENDLESS * 3; i++) {
-		struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+		struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 		struct baton_timers *timers;
 
 		config.source = sources[i % 3];
 		config.resolution_ns = endless[i / 3];
-		cr_assert_eq(baton_timers_create(&timers, &config), 0);
+		cr_assert_eq(baton_timers_create(&config, &timers), 0);
 		cr_assert_eq(baton_timers_destroy(timers), 0);
 	}
 }
@@ -283,7 +283,7 @@ struct wait {
 
 static int waits_until(struct wait *wait)
 {
-	return baton_future_wait_until(wait->future, &last);
+	return baton_future_wait(wait->future, &last);
 }
 
 static int waits_any(struct wait *wait)

@@ -116,7 +116,7 @@ Test(await, the_waiter_helps_a_queued_resource, .timeout = 10)
 	for (int i = 0; i < 30; i++)
 		cr_assert_eq(baton_submit_later(&queued, &steps[i].task), 0);
 	thread = thread_start(awaiter_main, &awaiter);
-	while (!baton_future_complete_p(&future))
+	while (!baton_future_is_complete(&future))
 		sched_yield();
 	gate_open(&occupant.leave); /* the entry is in the worker's queue until it looks there */
 	thread_join(thread);

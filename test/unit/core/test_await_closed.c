@@ -208,7 +208,7 @@ static void *visited_main(void *arg)
 {
 	struct visited *scene = arg;
 
-	scene->waited = baton_future_wait(&scene->future);
+	scene->waited = baton_future_wait(&scene->future, NULL);
 	atomic_store(&scene->over, 1);
 	return NULL;
 }

@@ -100,7 +100,7 @@ Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
 	cr_assert_eq(journal.count, 4);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -122,7 +122,7 @@ Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
 		cr_assert_eq(baton_submit(&resource, &first.task), 0);
 		cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
 		cr_assert(journal_counts_up(&journal, 0, 4));
-		cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+		cr_assert_eq(baton_future_state(&future), BATON_DONE);
 		resource_end(&resource);
 	}
 }
@@ -148,7 +148,7 @@ Test(batch, a_refused_one_leaves_alone_what_is_bound_elsewhere, .timeout = 10)
 		cr_assert_eq(journal.count, 0);
 		cr_assert_eq(baton_future_cancel(&future), 0, "it is bound as it was");
 		release(&occupant);
-		cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 		resource_end(&resource);
 		resource_end(&other);
 	}

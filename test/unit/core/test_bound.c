@@ -18,7 +18,7 @@ Test(bound, refuses_what_is_too_much_and_leaves_it_untouched, .timeout = 10)
 	}
 	cr_assert_eq(scene_counts(scene).tasks, 2);
 	cr_assert_eq(scene_counts(scene).refused, 2);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_PENDING);
 	cr_assert_eq(baton_future_cancel(&futures[2]), -EINVAL, "bound to nothing");
 	release(&scene->occupant);
 	cr_assert_eq(scene_counts(scene).tasks, 0);
@@ -128,8 +128,8 @@ Test(bound, the_newest_is_complete_before_its_submit_returns, .timeout = 10)
 		baton_labelled_hold_tag(&steps[i].labelled, &tag);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_PENDING);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
 	cr_assert(JOURNAL_IS(&scene->cancelled, 2, 3));
 	cr_assert_eq(baton_tag_held(&tag), 1);
 	cr_assert_eq(baton_post(&scene->resource, add_one, &ran), 0);

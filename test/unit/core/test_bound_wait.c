@@ -40,11 +40,11 @@ static struct scene *begin(uint64_t wait_ns, bool stashed)
 	return scene;
 }
 
-static struct baton_bound_counts counts_of(const struct scene *scene)
+static struct baton_bound_stats counts_of(const struct scene *scene)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
-	baton_bound_read(&scene->bound, &counts);
+	baton_bound_stats_read(&scene->bound, &counts);
 	return counts;
 }
 
@@ -87,14 +87,14 @@ Test(bound_wait, the_time_is_over_and_the_task_untouched, .timeout = 10)
 	fill(scene);
 	step_init(&scene->steps[MAX], &scene->journal, MAX, &future);
 	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), -ETIMEDOUT);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	cr_assert_eq(baton_future_cancel(&future), -EINVAL, "bound to nothing");
 	cr_assert_eq(counts_of(scene).waited, 1);
 	cr_assert_eq(counts_of(scene).refused, 1);
 	cr_assert_eq(counts_of(scene).tasks, MAX);
 	release(&scene->occupant);
 	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	end(scene);
 }
 
@@ -274,7 +274,7 @@ Test(bound_wait, what_the_library_submits_is_refused, .timeout = 10)
 	baton_continuation_task(&continuation, resource, &scene->steps[MAX].task);
 	baton_future_then(&done, &continuation);
 	cr_assert_eq(baton_future_complete(&done, 0, NULL), 0);
-	cr_assert_eq(baton_future_poll(&after), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&after), BATON_CANCELLED);
 	cr_assert_eq(baton_fan_out_submit(&resource, 1, &options, &fan_out), 0);
 	cr_assert_eq(baton_fan_out_status(fan_out, &which), -EAGAIN);
 	baton_fan_out_unref(fan_out);

@@ -221,7 +221,7 @@ Test(call, post_and_async_run_inline_on_an_idle_resource, .timeout = 10)
 	cr_assert_eq(baton_async(&resource, increment, &counter, &future), 0);
 	cr_assert_eq(counter, 2);
 	cr_assert_not_null(future);
-	cr_assert_eq(baton_future_poll(future), BATON_DONE);
+	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	cr_assert_eq(baton_future_status(future), 0);
 	cr_assert_eq(baton_future_value(future), &counter);
 	baton_future_unref(future);

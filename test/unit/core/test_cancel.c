@@ -58,7 +58,7 @@ Test(cancel, what_was_never_submitted_cannot_be_cancelled, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(journal.count, 1);
 	cr_assert_eq(baton_future_cancel(&future), -EALREADY);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -76,12 +76,12 @@ Test(cancel, a_task_behind_a_runner_never_runs_and_completes_when_unlinked, .tim
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
 	}
 	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_PENDING, "its memory is baton's still");
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_PENDING, "its memory is baton's still");
 	cr_assert_eq(baton_future_status(&futures[1]), -EAGAIN);
 	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(&futures[1]), 0);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_wait(&futures[1], NULL), 0);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
 	cr_assert_eq(baton_future_status(&futures[1]), -ECANCELED);
 	cr_assert_null(baton_future_value(&futures[1]));
 	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
@@ -107,12 +107,12 @@ Test(cancel, of_a_queued_resources_task_takes_the_baton_and_runs_nothing, .timeo
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
 	}
 	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
 	cr_assert_eq(journal.count, 0);
 	stash_run(&stash);
 	cr_assert_eq(journal.count, 2);
 	cr_assert(journal.number[0] == 0 && journal.number[1] == 2);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -133,7 +133,7 @@ Test(cancel, the_only_task_of_a_queued_resource_leaves_it_idle, .timeout = 10)
 	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
 	cr_assert_eq(baton_future_cancel(&future), 0);
 	stash_run(&stash);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert_eq(journal.count, 0);
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	cr_assert_eq(journal.count, 1, "idle again: inline");
@@ -160,7 +160,7 @@ Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 	gate_pass(&told.entered);
 	cr_assert_eq(baton_submit(&resource, &next.task), 0);
 	cr_assert_eq(baton_future_cancel(&futures[0]), -EINPROGRESS);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_RUNNING);
 	gate_open(&told.leave);
 	thread_join(thread);
 	resource_end(&resource);
@@ -168,9 +168,9 @@ Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 	cr_assert(!told.before && told.after);
 	cr_assert(!nested.before && !nested.after, "the innermost task is another one");
 	cr_assert(!next.before && !next.after);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_FAILED, "it ran");
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_FAILED, "it ran");
 	cr_assert_eq(baton_future_status(&futures[0]), -ECANCELED);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_DONE);
 }
 
 Test(cancel, a_running_task_may_ignore_it, .timeout = 10)
@@ -185,8 +185,8 @@ Test(cancel, a_running_task_may_ignore_it, .timeout = 10)
 	gate_pass(&told.entered);
 	cr_assert_eq(baton_future_cancel(&future), -EINPROGRESS);
 	gate_open(&told.leave);
-	cr_assert_eq(baton_future_wait(&future), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert_eq(baton_future_status(&future), 0);
 	thread_join(thread);
 	cr_assert(told.after);
@@ -214,7 +214,7 @@ Test(cancel, a_task_may_cancel_itself, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &listener.task), 0);
 	cr_assert_eq(listener.status, -EINPROGRESS);
 	cr_assert(listener.after);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -222,7 +222,7 @@ struct killer {
 	struct baton_task task;
 	struct baton_future *victim;
 	int answer;
-	enum baton_state state;
+	enum baton_future_state state;
 };
 
 static int cancels_the_next(struct baton_task *task)
@@ -230,7 +230,7 @@ static int cancels_the_next(struct baton_task *task)
 	struct killer *killer = baton_container_of(task, struct killer, task);
 
 	killer->answer = baton_future_cancel(killer->victim);
-	killer->state = baton_future_poll(killer->victim);
+	killer->state = baton_future_state(killer->victim);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ Test(cancel, a_task_may_cancel_the_next_of_its_own_batch, .timeout = 10)
 	step_init(&steps[1], &journal, 1, NULL);
 	cr_assert_eq(baton_submit_batch(&resource, batch, 3), 0);
 	cr_assert_eq(killer.answer, 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert(journal_counts_up(&journal, 1, 1));
 	resource_end(&resource);
 }
@@ -269,7 +269,7 @@ Test(cancel, an_async_call_can_be_cancelled, .timeout = 10)
 	cr_assert_eq(baton_async(&resource, sets_flag, &flag, &future), 0);
 	cr_assert_eq(baton_future_cancel(future), 0);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(future), 0);
+	cr_assert_eq(baton_future_wait(future, NULL), 0);
 	cr_assert_eq(baton_future_status(future), -ECANCELED);
 	baton_future_unref(future);
 	resource_end(&resource);
@@ -278,7 +278,7 @@ Test(cancel, an_async_call_can_be_cancelled, .timeout = 10)
 
 static void *waits_main(void *arg)
 {
-	return (void *)(intptr_t)baton_future_wait(arg);
+	return (void *)(intptr_t)baton_future_wait(arg, NULL);
 }
 
 Test(cancel, a_waiter_of_the_cancelled_task_is_woken, .timeout = 10)
@@ -297,7 +297,7 @@ Test(cancel, a_waiter_of_the_cancelled_task_is_woken, .timeout = 10)
 	cr_assert_eq(baton_future_cancel(&future), 0);
 	release(&occupant);
 	cr_assert_null(thread_join(thread));
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	resource_end(&resource);
 	cr_assert_eq(journal.count, 0);
 }
@@ -322,7 +322,7 @@ Test(cancel, each_future_of_a_queued_batch_is_bound, .timeout = 10)
 		cr_assert_eq(baton_future_cancel(&futures[i]), 0);
 	release(&occupant);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_CANCELLED);
 	cr_assert_eq(journal.count, 0);
 	resource_end(&resource);
 }

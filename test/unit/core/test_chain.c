@@ -233,9 +233,9 @@ static void cancels(struct link *link)
 /* A link that was too deep is left to the runner. */
 static bool low_over(struct link *link)
 {
-	if (!baton_future_complete_p(&link->future))
+	if (!baton_future_is_complete(&link->future))
 		baton_job_run(&link->resource._job);
-	return baton_future_complete_p(&link->future);
+	return baton_future_is_complete(&link->future);
 }
 
 /* ---- The same by jobs that are cancelled with all that their resources have ---- */

@@ -132,7 +132,7 @@ struct finale {
 	size_t seen;
 	bool held;
 	struct baton_resource *current;
-	enum baton_state state;
+	enum baton_future_state state;
 	pthread_t thread;
 };
 
@@ -144,7 +144,7 @@ static int finale_run(struct baton_task *task)
 	finale->seen = finale->journal ? finale->journal->count : 0;
 	finale->held = baton_held(finale->resource);
 	finale->current = baton_current();
-	finale->state = finale->previous ? baton_future_poll(finale->previous) : BATON_DONE;
+	finale->state = finale->previous ? baton_future_state(finale->previous) : BATON_DONE;
 	finale->thread = pthread_self();
 	if (finale->gate)
 		gate_open(finale->gate);
@@ -291,7 +291,7 @@ Test(close, a_helper_that_empties_the_resource_leaves_the_finaliser_to_the_entry
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
 	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert_eq(finale.calls, 0, "the run queue still refers to the resource");
 	stash_run(&stash);
 	cr_assert_eq(finale.calls, 1);

@@ -35,9 +35,9 @@ static void bounded_init(struct bounded *bounded, uint32_t window, uint32_t task
 
 static uint64_t waiting(const struct bounded *bounded)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
-	baton_bound_read(&bounded->bound, &counts);
+	baton_bound_stats_read(&bounded->bound, &counts);
 	return counts.tasks;
 }
 
@@ -83,9 +83,9 @@ Test(combos, a_task_refused_because_of_those_in_the_window_is_dropped_once, .tim
 	cr_assert_eq(submit_message(&bounded, 2), 0);
 	cr_assert_eq(atomic_load(&told), 1);
 	cr_assert_eq(submit_message(&bounded, 3), 0);
-	cr_assert_eq(baton_future_poll(&bounded.client.messages[3].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&bounded.client.messages[3].future), BATON_CANCELLED);
 	cr_assert_eq(baton_window_cancel(&bounded.client.window), 0);
-	cr_assert_eq(baton_future_poll(&bounded.client.messages[1].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&bounded.client.messages[1].future), BATON_CANCELLED);
 	cr_assert_eq(bounded.bound._pushed, bounded.bound._gone);
 	client_end(&bounded.client);
 }
@@ -101,13 +101,13 @@ static void note_dropped(struct baton_timer *timer, int error)
 /* A virtual wheel that submits on the executor, so that nothing runs at once; and tells. */
 static struct baton_timers *telling_timers(void)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers;
 
 	config.source = BATON_TIMERS_VIRTUAL;
 	config.resolution_ns = TICK;
 	config.dropped = note_dropped;
-	MUST(baton_timers_create(&timers, &config) == 0);
+	MUST(baton_timers_create(&config, &timers) == 0);
 	return timers;
 }
 
@@ -237,7 +237,7 @@ static void fire_when_full(enum baton_bound_policy policy, int status)
 	cr_assert_eq(submit_message(&bounded, 1), 0);
 	cr_assert_eq(baton_trigger_fire(&trigger), status);
 	cr_assert_eq(unanswered, status ? 0 : 1);
-	cr_assert(!baton_trigger_pending(&trigger));
+	cr_assert(!baton_trigger_is_pending(&trigger));
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_window_cancel(&bounded.client.window), 0);
 	cr_assert_eq(baton_trigger_fire(&trigger), 0);
@@ -294,7 +294,7 @@ Test(combos, a_fan_out_over_full_closed_and_suspended_resources, .timeout = 10)
 	struct baton_suspension suspensions[3] = {BATON_SUSPENSION_INIT};
 	struct baton_fan_out_options options = {always_fails, NULL,
 	                                        BATON_FAN_OUT_CANCEL_ON_FAILURE};
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 	struct baton_fan_out *fan_out;
 	int calls = 0;
 
@@ -315,7 +315,7 @@ Test(combos, a_fan_out_over_full_closed_and_suspended_resources, .timeout = 10)
 		cr_assert_eq(baton_resource_resume(&suspensions[i]), 0);
 	cr_assert_eq(baton_fan_out_wait(fan_out, NULL), 0);
 	cr_assert_eq(calls, 0, "the full one has failed");
-	baton_fan_out_counts(fan_out, &counts);
+	baton_fan_out_stats_read(fan_out, &counts);
 	cr_assert_eq(counts.left, 0);
 	cr_assert_eq(counts.failed, 1);
 	cr_assert_eq(counts.cancelled, 3);

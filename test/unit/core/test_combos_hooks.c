@@ -69,7 +69,7 @@ Test(combos_hooks, an_item_of_a_fan_out_is_over_when_its_batch_has_ended, .timeo
 static void fails(int begin_status, int end_status)
 {
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 	struct ledger ledger;
 	struct fan fan;
 	size_t index = 7;
@@ -82,7 +82,7 @@ static void fails(int begin_status, int end_status)
 	cr_assert_eq(ledger.refused, begin_status ? 1 : 0);
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), -EIO);
 	cr_assert_eq(index, 0);
-	baton_fan_out_counts(fan.fan_out, &counts);
+	baton_fan_out_stats_read(fan.fan_out, &counts);
 	cr_assert_eq(counts.failed, 1);
 	cr_assert_eq(counts.cancelled, 1);
 	baton_fan_out_unref(fan.fan_out);
@@ -115,7 +115,7 @@ static void suspends(void *arg)
 {
 	struct suspender *suspender = arg;
 
-	suspender->early = suspender->earlier && baton_future_complete_p(suspender->earlier);
+	suspender->early = suspender->earlier && baton_future_is_complete(suspender->earlier);
 	suspender->result =
 		baton_resource_suspend(&suspender->ledger->resource, &suspender->suspension);
 }
@@ -134,14 +134,14 @@ Test(combos_hooks, a_batch_ends_before_the_suspension_takes_effect, .timeout = 1
 	entries_submit(entries, 3);
 	cr_assert_eq(suspender.result, 0);
 	cr_assert(!suspender.early);
-	cr_assert(baton_suspension_poll(&suspender.suspension));
+	cr_assert(baton_suspension_is_effective(&suspender.suspension));
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.sizes[0], 2);
-	cr_assert(baton_future_complete_p(&entries[1].future));
-	cr_assert(!baton_future_complete_p(&entries[2].future));
+	cr_assert(baton_future_is_complete(&entries[1].future));
+	cr_assert(!baton_future_is_complete(&entries[2].future));
 	cr_assert_eq(baton_resource_resume(&suspender.suspension), 0);
 	cr_assert_eq(ledger.sizes[1], 1);
-	cr_assert(baton_future_complete_p(&entries[2].future));
+	cr_assert(baton_future_is_complete(&entries[2].future));
 	resource_end(&ledger.resource);
 }
 
@@ -174,11 +174,11 @@ static void held(unsigned flags, int completed)
 	cr_assert_eq(detacher.result, 0);
 	cr_assert(ledger_balanced(&ledger));
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_complete_p(&entries[i].future), i != 1 && i < completed);
+		cr_assert_eq(baton_future_is_complete(&entries[i].future), i != 1 && i < completed);
 	cr_assert_eq(baton_detached_complete(&detacher.token, 0, NULL), 0);
 	cr_assert(ledger_balanced(&ledger));
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_poll(&entries[i].future), BATON_DONE);
+		cr_assert_eq(baton_future_state(&entries[i].future), BATON_DONE);
 	cr_assert_eq(ledger.begun, completed == 3 ? 1 : 2);
 	resource_end(&ledger.resource);
 }
@@ -288,7 +288,7 @@ Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
 	baton_labelled_hold_tag(&labelled, &tag);
 	baton_tag_cancel(&tag);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	cr_assert_eq(bounded.ledger.begun, 0);
 	bounded_ledger_end(&bounded);

@@ -53,7 +53,7 @@ Test(combos_lanes, a_suspension_overtakes_all_lanes, .timeout = 10)
 	cr_assert_eq(scene->journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&first), 0);
 	cr_assert_eq(suspender.result, 0);
-	cr_assert(baton_suspension_poll(&suspender.suspension));
+	cr_assert(baton_suspension_is_effective(&suspender.suspension));
 	cr_assert(JOURNAL_IS(&scene->journal, 1, 5));
 	submit_low_first(scene, meanwhile, 2);
 	cr_assert(JOURNAL_IS(&scene->journal, 1, 5));
@@ -152,8 +152,8 @@ Test(combos_lanes, a_cancelled_job_leaves_nothing_in_lanes_window_and_bound, .ti
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	baton_job_cancel(atomic_load(&stash.jobs[0]));
 	cr_assert_eq(scene->cancelled.count, 3);
-	cr_assert_eq(baton_future_poll(&messages[2].future), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&messages[1].future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&messages[2].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&messages[1].future), BATON_PENDING);
 	cr_assert_eq(baton_window_in_flight(&window), 1);
 	/* The one that waits starts all the same: there is nobody but this thread. */
 	cr_assert_eq(baton_detached_complete(&messages[0].windowed.token, 0, NULL), 0);

@@ -50,14 +50,14 @@ Test(copied, a_bounds, .timeout = 5)
 {
 	const struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
 	struct baton_bound bound = BATON_BOUND_INIT(&config);
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
 	bound._pushed = 9 * BATON__BOUND_TASK + 800;
 	bound._gone = 2 * BATON__BOUND_TASK + 100;
 	bound._refused = 3;
 	bound._dropped = 4;
 	bound._waited = 5;
-	baton_bound_read(&bound, &counts);
+	baton_bound_stats_read(&bound, &counts);
 	cr_assert_eq(counts.tasks, 7);
 	cr_assert_eq(counts.bytes, 700);
 	cr_assert_eq(counts.refused, 3);
@@ -98,7 +98,7 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	EACH(&workers[1].counts, .executed = 10, .stolen = 20, .parked = 30, .woken = 40,
 	     .lifo_hits = 50, .injection_batches = 60);
 	EACH(&pool->crew_counts, .started = 7, .retired = 8, .refused = 9, .failed = 10);
-	cr_assert_eq(baton_pool_worker_stats(pool, 1, &stats), 0);
+	cr_assert_eq(baton_pool_worker_stats_read(pool, 1, &stats), 0);
 	cr_assert_eq(stats.executed, 10);
 	cr_assert_eq(stats.stolen, 20);
 	cr_assert_eq(stats.parked, 30);
@@ -106,9 +106,9 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	cr_assert_eq(stats.lifo_hits, 50);
 	cr_assert_eq(stats.injection_batches, 60);
 	cr_assert_eq(stats.spares_started, 0);
-	cr_assert_eq(baton_pool_worker_stats(pool, WORKERS, &stats), -EINVAL);
+	cr_assert_eq(baton_pool_worker_stats_read(pool, WORKERS, &stats), -EINVAL);
 	pool->threads = WORKERS + 3;
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	cr_assert_eq(stats.executed, 11);
 	cr_assert_eq(stats.stolen, 22);
 	cr_assert_eq(stats.parked, 33);
@@ -121,7 +121,7 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	cr_assert_eq(stats.spares_refused, 9);
 	cr_assert_eq(stats.spares_failed, 10);
 	pool->threads = WORKERS - 1;
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	cr_assert_eq(stats.spares, 0);
 	free(workers);
 	free(pool);

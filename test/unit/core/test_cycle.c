@@ -44,7 +44,7 @@ static int wait_for_next(struct ring *ring, int own)
 		return baton_call(&ring->resources[next], count_call, ring, NULL);
 	step_init(&ring->steps[own], &ring->journals[next], own, &ring->futures[own]);
 	MUST(baton_submit(&ring->resources[next], &ring->steps[own].task) == 0);
-	return baton_future_wait_until(&ring->futures[own], own == ring->timed ? &deadline : NULL);
+	return baton_future_wait(&ring->futures[own], own == ring->timed ? &deadline : NULL);
 }
 
 static void *hold_and_wait(void *arg)
@@ -94,7 +94,7 @@ static void ring_run(struct ring *ring, int count)
 		thread_join(threads[i]);
 	for (int i = 0; i < count; i++) {
 		if (!ring->calls)
-			cr_assert_eq(baton_future_wait(&ring->futures[i]), 0);
+			cr_assert_eq(baton_future_wait(&ring->futures[i], NULL), 0);
 		resource_end(&ring->resources[i]);
 	}
 }
@@ -259,7 +259,7 @@ static void pair_run(struct pair *pair)
 	for (int i = 0; i < 2; i++)
 		thread_join(threads[i]);
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(baton_future_wait(&pair->futures[i]), 0);
+		cr_assert_eq(baton_future_wait(&pair->futures[i], NULL), 0);
 		resource_end(&pair->resources[i]);
 	}
 }
@@ -301,7 +301,7 @@ static void *wait_for_queued(void *arg)
 
 	step_init(&step, &journal, 0, &future);
 	MUST(baton_submit_later(queued, &step.task) == 0);
-	MUST(baton_future_wait(&future) == 0);
+	MUST(baton_future_wait(&future, NULL) == 0);
 	return NULL;
 }
 

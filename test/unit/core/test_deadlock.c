@@ -21,7 +21,7 @@ static int asks(struct baton_task *task)
 
 	if (asker->next)
 		MUST(baton_submit(asker->own, &asker->next->task) == 0);
-	asker->results[0] = baton_future_wait(asker->awaited);
+	asker->results[0] = baton_future_wait(asker->awaited, NULL);
 	asker->results[1] = baton_resource_await(asker->own, NULL);
 	asker->results[2] = baton_future_wait_all(futures, 2, NULL);
 	asker->results[3] = baton_future_wait_any(futures, 1, NULL, &asker->index);
@@ -60,7 +60,7 @@ static void all_are_deadlocks(baton_task_fn how)
 		cr_assert_eq(asker.results[i], -EDEADLK, "%d: %d", i, asker.results[i]);
 	cr_assert_eq(asker.index, 7);
 	cr_assert_eq(journal.count, 1, "the awaited task runs all the same");
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 }
 
 Test(deadlock, waiting_for_the_own_resource, .timeout = 10)
@@ -181,13 +181,13 @@ static void waits_drive(int kind, uint32_t capture_limit)
 		step_init(&steps[i], &journals[i], i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait(&futures[2]), 0);
+	cr_assert_eq(baton_future_wait(&futures[2], NULL), 0);
 	cr_assert(journal_counts_up(&journals[2], 2, 1) && journal_here(&journals[2], 0));
 	cr_assert_eq(baton_resource_await(&resources[0], NULL), 0);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_DONE);
 	cr_assert_eq(baton_call(&resources[1], returns_arg, &driven, &value), 0);
 	cr_assert_eq(value, &driven);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_DONE);
 	for (int i = 0; i < 3; i++)
 		resource_end(&resources[i]);
 	driven_deinit(&driven);
@@ -227,7 +227,7 @@ static int deep_run(struct baton_task *task)
 		return 0;
 	deep->result = baton_submit_later(deep->next->resource, &deep->next->task);
 	if (deep->result == 0)
-		deep->result = baton_future_wait(&deep->next->future);
+		deep->result = baton_future_wait(&deep->next->future, NULL);
 	if (deep->result)
 		deep->cycle = baton_deadlock_cycle(NULL, 0);
 	return 0;
@@ -249,7 +249,7 @@ static void goes_deep(int count, int kind, uint32_t capture_limit, int *failed)
 		deeps[i].next = i + 1 < count ? &deeps[i + 1] : NULL;
 	}
 	cr_assert_eq(baton_submit_later(&resources[0], &deeps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&deeps[0].future), 0);
+	cr_assert_eq(baton_future_wait(&deeps[0].future, NULL), 0);
 	*failed = 0;
 	for (int i = 0; i < count; i++) {
 		resource_end(&resources[i]);

@@ -173,7 +173,7 @@ Test(executor, destroying_the_manual_one_cancels_what_is_queued, .timeout = 10)
 	cr_assert_eq(baton_submit_later(&resource, &steps[2].task), 0);
 	baton_manual_destroy(manual);
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_CANCELLED);
 	cr_assert_eq(told, 1);
 	cr_assert(jobs[0].cancels == 1 && next == 0);
 	cr_assert_eq(baton_submit(&resource, &steps[3].task), 0, "the resource is usable");
@@ -363,10 +363,10 @@ Test(executor, jobs_from_shutdown_now_are_run_or_cancelled_by_hand, .timeout = 1
 	}
 	cr_assert_eq(jobs, 4);
 	for (int i = 0; i < 4; i++) {
-		enum baton_state state = baton_future_poll(&futures[i][0]);
+		enum baton_future_state state = baton_future_state(&futures[i][0]);
 
 		for (int j = 0; j < 200; j++)
-			cr_assert_eq(baton_future_poll(&futures[i][j]), state);
+			cr_assert_eq(baton_future_state(&futures[i][j]), state);
 		done += state == BATON_DONE;
 		cancelled += state == BATON_CANCELLED;
 		cr_assert_eq(journals[i].count, state == BATON_DONE ? 200 : 0);

@@ -8,18 +8,18 @@ struct flusher {
 	int begin_status;            /* what batch_begin answers from now on */
 	int end_status;
 	int result; /* of the flush */
-	enum baton_state seen[2];
+	enum baton_future_state seen[2];
 };
 
 static void flush(void *arg)
 {
 	struct flusher *flusher = arg;
 
-	flusher->seen[0] = baton_future_poll(flusher->before);
+	flusher->seen[0] = baton_future_state(flusher->before);
 	flusher->ledger->begin_status = flusher->begin_status;
 	flusher->ledger->end_status = flusher->end_status;
 	flusher->result = baton_batch_flush();
-	flusher->seen[1] = baton_future_poll(flusher->before);
+	flusher->seen[1] = baton_future_state(flusher->before);
 	flusher->ledger->end_status = 0;
 }
 
@@ -49,7 +49,7 @@ Test(flush, it_ends_the_batch_and_begins_another, .timeout = 10)
 	cr_assert(ledger_balanced(&ledger));
 	/* The task's own result is what it was. */
 	cr_assert_eq(baton_future_value(&entries[2].future), &entries[2]);
-	cr_assert_eq(baton_future_poll(&entries[3].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[3].future), BATON_DONE);
 	resource_end(&ledger.resource);
 }
 
@@ -161,7 +161,7 @@ static void submit_nested(void *arg)
 	struct outer *outer = arg;
 
 	MUST(baton_submit(&outer->inner->resource, &outer->entry->task) == 0);
-	outer->committed_inside = baton_future_poll(&outer->entry->future) == BATON_DONE &&
+	outer->committed_inside = baton_future_state(&outer->entry->future) == BATON_DONE &&
 	                          atomic_load(&outer->inner->committed) == 1;
 	outer->still_open = outer->ledger->open;
 }
@@ -198,7 +198,7 @@ static void wait_for_held_back(void *arg)
 {
 	struct cycle *cycle = arg;
 
-	cycle->status = baton_future_wait(&cycle->entries[0].future);
+	cycle->status = baton_future_wait(&cycle->entries[0].future, NULL);
 }
 
 static void flush_and_wait(void *arg)
@@ -207,7 +207,7 @@ static void flush_and_wait(void *arg)
 
 	MUST(baton_batch_flush() == 0);
 	MUST(baton_submit_later(&cycle->ledgers[1].resource, &cycle->entries[2].task) == 0);
-	MUST(baton_future_wait(&cycle->entries[2].future) == 0);
+	MUST(baton_future_wait(&cycle->entries[2].future, NULL) == 0);
 }
 
 Test(flush, it_breaks_a_cycle_of_held_back_completions, .timeout = 20)
@@ -264,7 +264,7 @@ static void *caller_main(void *arg)
 		} else {
 			MUST(baton_async(&caller->ledger->resource, number_call, caller->ledger,
 			                 &future) == 0);
-			MUST(baton_future_wait(future) == 0);
+			MUST(baton_future_wait(future, NULL) == 0);
 			value = baton_future_value(future);
 			caller->failed += baton_future_status(future) != 0;
 			baton_future_unref(future);
@@ -333,12 +333,12 @@ Test(flush, shutdown_now_leaves_no_batch_open, .timeout = 30)
 			jobs = next;
 		}
 		for (int i = 0; i < 500; i++)
-			MUST(baton_future_wait(&entries[i].future) == 0);
+			MUST(baton_future_wait(&entries[i].future, NULL) == 0);
 		cr_assert_eq(baton_resource_await(&ledger.resource, NULL), 0);
 		entered = 0;
 		for (int i = 0; i < 500; i++) {
-			entered += baton_future_poll(&entries[i].future) == BATON_DONE;
-			counts[baton_future_poll(&entries[i].future)]++;
+			entered += baton_future_state(&entries[i].future) == BATON_DONE;
+			counts[baton_future_state(&entries[i].future)]++;
 		}
 		cr_assert_eq(ledger.entered, entered);
 		cr_assert(ledger_balanced(&ledger));

@@ -29,11 +29,11 @@ Test(help, a_waiter_of_a_queued_resource_runs_up_to_its_task_itself, .timeout = 
 		step_init(&steps[i], &journal, i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait(&futures[1]), 0);
+	cr_assert_eq(baton_future_wait(&futures[1], NULL), 0);
 	cr_assert(journal_counts_up(&journal, 0, 2), "up to its own task, not further");
 	cr_assert(journal_here(&journal, 0) && journal_here(&journal, 1));
 	cr_assert_eq(stats.helped, 1);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_PENDING);
 	cr_assert_eq(atomic_load(&stash.count), 1, "the entry is still the same one");
 	cr_assert_geq(atomic_load(&stash.returned), 1, "and the executor knows of the rest");
 	stash_run(&stash);
@@ -55,7 +55,7 @@ Test(help, a_helper_that_runs_everything_leaves_an_entry_that_does_nothing, .tim
 	step_init(&steps[0], &journal, 0, &future);
 	step_init(&steps[1], &journal, 1, NULL);
 	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	stash_run(&stash);
 	cr_assert(journal_counts_up(&journal, 0, 2));
@@ -79,7 +79,7 @@ Test(help, a_waiter_outside_runs_a_captured_resource_that_was_handed_off, .timeo
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	release(&occupant);
 	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert(journal_here(&journal, 0));
 	stash_run(&stash);
 	resource_end(&resource);
@@ -121,7 +121,7 @@ static int asker_run(struct baton_task *task)
 	} else if (next) {
 		asker->result = baton_submit_later(next->resource, &next->task);
 		if (asker->result == 0)
-			asker->result = baton_future_wait(&next->future);
+			asker->result = baton_future_wait(&next->future, NULL);
 	}
 	if (next && asker->result == 0)
 		asker->value += next->value;
@@ -264,7 +264,7 @@ static int sleeper_run(struct baton_task *task)
 	struct sleeper *sleeper = baton_container_of(task, struct sleeper, task);
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(sleeper->awaited);
+	sleeper->result = baton_future_wait(sleeper->awaited, NULL);
 	return 0;
 }
 

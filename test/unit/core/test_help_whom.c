@@ -13,7 +13,7 @@
  * another one lies, `caller`.
  */
 enum wait {
-	UNTIL,     /* baton_future_wait_until */
+	UNTIL,     /* baton_future_wait */
 	ALL_UNTIL, /* baton_future_wait_all, with a deadline */
 	AWAIT,     /* baton_resource_await, with a deadline */
 	ANY,       /* baton_future_wait_any; the other future is a promise, fulfilled elsewhere */
@@ -62,7 +62,7 @@ static int caller_run(struct baton_task *task)
 	switch (scene->call) {
 	case SUBMIT_UNTIL:
 		MUST(baton_submit(outer, &scene->asked.task) == 0);
-		scene->called = baton_future_wait_until(&scene->asked_future, &deadline);
+		scene->called = baton_future_wait(&scene->asked_future, &deadline);
 		break;
 	case AWAIT_UNTIL:
 		scene->called = baton_resource_await(outer, &deadline);
@@ -95,7 +95,7 @@ static int waiter_run(struct baton_task *task)
 		deadline = (struct timespec){0, 0};
 	switch (scene->wait) {
 	case UNTIL:
-		scene->waited = baton_future_wait_until(&scene->own_future, &deadline);
+		scene->waited = baton_future_wait(&scene->own_future, &deadline);
 		break;
 	case ALL_UNTIL:
 		scene->waited = baton_future_wait_all(futures, 1, &deadline);
@@ -115,7 +115,7 @@ static int waiter_run(struct baton_task *task)
 		scene->waited = baton_future_wait_all(futures, 2, NULL);
 		break;
 	default:
-		scene->waited = baton_future_wait(&scene->own_future);
+		scene->waited = baton_future_wait(&scene->own_future, NULL);
 	}
 	scene->entered_meanwhile = scene->journal.count;
 	return 0;
@@ -149,7 +149,7 @@ static void scene_init(struct scene *scene, enum wait wait, enum call call, uint
 static void scene_end(struct scene *scene)
 {
 	stash_run(&scene->stash);
-	cr_assert_eq(baton_future_wait(&scene->own_future), 0);
+	cr_assert_eq(baton_future_wait(&scene->own_future, NULL), 0);
 	resource_end(&scene->inner);
 	resource_end(&scene->outer);
 }
@@ -216,7 +216,7 @@ Test(help_whom, a_deadline_that_has_passed_lets_nothing_be_entered, .timeout = 1
 			(void)waiter_run(&scene.waiter);
 			cr_assert_eq(scene.waited, -ETIMEDOUT);
 			cr_assert_eq(scene.entered_meanwhile, 0, "%d", wait);
-			cr_assert_eq(baton_future_wait(&scene.own_future), 0);
+			cr_assert_eq(baton_future_wait(&scene.own_future, NULL), 0);
 			(void)baton_manual_run_until_idle(manual);
 			resource_end(&scene.inner);
 			baton_manual_destroy(manual);

@@ -19,7 +19,7 @@ static void look_from_end(void *arg)
 
 	look->all_running = true;
 	for (size_t i = 0; i < look->count; i++)
-		look->all_running &= baton_future_poll(&look->entries[i].future) == BATON_RUNNING;
+		look->all_running &= baton_future_state(&look->entries[i].future) == BATON_RUNNING;
 	look->cancelled = baton_future_cancel(&look->entries[0].future);
 }
 
@@ -37,7 +37,7 @@ Test(hold, futures_run_until_the_batch_has_ended, .timeout = 10)
 	cr_assert(look.all_running);
 	cr_assert_eq(look.cancelled, -EINPROGRESS);
 	for (int i = 0; i < MANY; i++) {
-		cr_assert_eq(baton_future_poll(&entries[i].future), BATON_DONE);
+		cr_assert_eq(baton_future_state(&entries[i].future), BATON_DONE);
 		cr_assert_eq(baton_future_value(&entries[i].future), &entries[i]);
 	}
 	resource_end(&ledger.resource);
@@ -59,7 +59,7 @@ Test(hold, without_it_futures_complete_at_once, .timeout = 10)
 	cr_assert_eq(baton_submit(&ledger.resource, &entry.task), 0);
 	cr_assert(!look.all_running);
 	cr_assert_eq(look.cancelled, -EALREADY);
-	cr_assert_eq(baton_future_poll(&entry.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entry.future), BATON_DONE);
 	resource_end(&ledger.resource);
 }
 
@@ -75,7 +75,7 @@ Test(hold, a_batch_that_fails_fails_its_tasks, .timeout = 10)
 	baton_task_init(&entries[3].task, entry_run, NULL);
 	entries_submit(entries, 4);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_future_poll(&entries[i].future), BATON_FAILED);
+		cr_assert_eq(baton_future_state(&entries[i].future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&entries[0].future), -EIO);
 	cr_assert_eq(baton_future_value(&entries[0].future), NULL);
 	cr_assert_eq(baton_future_status(&entries[1].future), -EIO);
@@ -135,7 +135,7 @@ Test(hold, a_batch_that_does_not_begin_runs_nothing, .timeout = 10)
 	for (int i = 0; i < 4; i++)
 		if (i != 2)
 			cr_assert_eq(baton_future_status(&entries[i].future), -EBUSY);
-	cr_assert_eq(baton_future_poll(&entries[0].future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&entries[0].future), BATON_FAILED);
 	/* And the next one may begin. */
 	ledger.begin_status = 0;
 	cr_assert_eq(baton_post(&ledger.resource, note_call, &ledger), 0);
@@ -182,7 +182,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	MUST(baton_future_wait(sleeper->future) == 0);
+	MUST(baton_future_wait(sleeper->future, NULL) == 0);
 	sleeper->committed = atomic_load(&sleeper->ledger->committed);
 	return NULL;
 }
@@ -227,7 +227,7 @@ static void wait_for_first(void *arg)
 {
 	struct sleeper *sleeper = arg;
 
-	sleeper->committed = baton_future_wait(sleeper->future);
+	sleeper->committed = baton_future_wait(sleeper->future, NULL);
 }
 
 Test(hold, a_wait_for_the_own_batch_never_ends, .timeout = 10)
@@ -242,7 +242,7 @@ Test(hold, a_wait_for_the_own_batch_never_ends, .timeout = 10)
 	entries[1].arg = &sleeper;
 	entries_submit(entries, 2);
 	cr_assert_eq(sleeper.committed, -EDEADLK);
-	cr_assert_eq(baton_future_poll(&entries[0].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[0].future), BATON_DONE);
 	resource_end(&ledger.resource);
 }
 
@@ -274,7 +274,7 @@ Test(hold, a_task_may_free_itself, .timeout = 10)
 	}
 	cr_assert_eq(baton_submit_batch(&ledger.resource, tasks, MANY), 0);
 	for (int i = 0; i < MANY; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
 	cr_assert_eq(ledger.begun, 1);
 	resource_end(&ledger.resource);
 }
@@ -299,7 +299,7 @@ Test(hold, a_dropped_future_is_freed, .timeout = 10)
 
 struct cancelling {
 	struct entry *entries;
-	enum baton_state seen[3];
+	enum baton_future_state seen[3];
 };
 
 static void cancel_the_third(void *arg)
@@ -314,7 +314,7 @@ static void see_the_third(void *arg)
 	struct cancelling *cancelling = arg;
 
 	for (int i = 0; i < 3; i++)
-		cancelling->seen[i] = baton_future_poll(&cancelling->entries[i].future);
+		cancelling->seen[i] = baton_future_state(&cancelling->entries[i].future);
 }
 
 Test(hold, a_cancelled_task_completes_at_once, .timeout = 10)
@@ -333,7 +333,7 @@ Test(hold, a_cancelled_task_completes_at_once, .timeout = 10)
 	cr_assert_eq(cancelling.seen[1], BATON_RUNNING);
 	cr_assert_eq(cancelling.seen[2], BATON_CANCELLED);
 	cr_assert_eq(ledger.entered, 3);
-	cr_assert_eq(baton_future_poll(&entries[1].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[1].future), BATON_DONE);
 	resource_end(&ledger.resource);
 }
 
@@ -352,10 +352,10 @@ Test(hold, cancel_pending_does_not_touch_what_has_run, .timeout = 10)
 	entries[1].body = cancel_pending;
 	entries[1].arg = &ledger.resource;
 	entries_submit(entries, 4);
-	cr_assert_eq(baton_future_poll(&entries[0].future), BATON_DONE);
-	cr_assert_eq(baton_future_poll(&entries[1].future), BATON_DONE);
-	cr_assert_eq(baton_future_poll(&entries[2].future), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&entries[3].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&entries[0].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[1].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[2].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&entries[3].future), BATON_CANCELLED);
 	cr_assert_eq(ledger.begun, 1);
 	cr_assert(ledger_balanced(&ledger));
 	resource_end(&ledger.resource);

@@ -15,7 +15,7 @@ static void *sleeper_main(void *arg)
 	struct sleeper *sleeper = arg;
 
 	atomic_store(&sleeper->tid, thread_id());
-	sleeper->result = baton_future_wait(&sleeper->entry.future);
+	sleeper->result = baton_future_wait(&sleeper->entry.future, NULL);
 	return NULL;
 }
 
@@ -63,8 +63,8 @@ Test(hooks, a_batch_ends_before_the_hand_off, .timeout = 10)
 	cr_assert_eq(atomic_load(&stash.count), 1);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.sizes[0], 3);
-	cr_assert(baton_future_complete_p(&entries[2].future));
-	cr_assert(!baton_future_complete_p(&entries[3].future));
+	cr_assert(baton_future_is_complete(&entries[2].future));
+	cr_assert(!baton_future_is_complete(&entries[3].future));
 	cr_assert(stash_run_one(&stash));
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.sizes[1], 2);
@@ -187,7 +187,7 @@ Test(hooks, a_batch_ends_before_an_awaiter_is_told, .timeout = 10)
 	entries[1].body = pass_gate;
 	entries[1].arg = &awaiting.over;
 	threads[0] = thread_start(submit_main, &entries[0]);
-	while (baton_future_poll(&entries[0].future) != BATON_RUNNING)
+	while (baton_future_state(&entries[0].future) != BATON_RUNNING)
 		sched_yield();
 	threads[1] = thread_start(awaiting_main, &awaiting);
 	while (!(__atomic_load_n(&ledger.resource._word, __ATOMIC_RELAXED) & ~(uintptr_t)7))
@@ -240,7 +240,7 @@ Test(hooks, a_batch_ends_before_the_finaliser, .timeout = 10)
 	cr_assert_eq(baton_submit(&ledger.resource, &entry.task), 0);
 	cr_assert(words.balanced);
 	cr_assert_eq(words.committed, 1);
-	cr_assert_eq(baton_future_poll(&entry.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entry.future), BATON_DONE);
 }
 
 Test(hooks, a_helper_shares_one_batch_with_those_behind, .timeout = 10)
@@ -254,11 +254,11 @@ Test(hooks, a_helper_shares_one_batch_with_those_behind, .timeout = 10)
 	entries_init(entries, 5, &ledger);
 	for (int i = 0; i < 5; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[1].future), 0);
+	cr_assert_eq(baton_future_wait(&entries[1].future, NULL), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.begun, 1);
 	cr_assert_eq(ledger.sizes[0], 5);
-	cr_assert_eq(baton_future_poll(&entries[4].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[4].future), BATON_DONE);
 	stash_run(&stash);
 	resource_end(&ledger.resource);
 }
@@ -275,11 +275,11 @@ Test(hooks, a_helper_stays_for_a_quantum_and_no_longer_than_its_batch, .timeout 
 	entries_init(entries, 9, &ledger);
 	for (int i = 0; i < 9; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[0].future), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.entered, 4);
 	ledger.config.batch_max = 2;
-	cr_assert_eq(baton_future_wait(&entries[5].future), 0);
+	cr_assert_eq(baton_future_wait(&entries[5].future, NULL), 0);
 	cr_assert_eq(ledger.entered, 6);
 	cr_assert_eq(ledger.begun, 2);
 	cr_assert(ledger_balanced(&ledger));
@@ -300,7 +300,7 @@ Test(hooks, a_helper_without_held_completions_shares_no_batch, .timeout = 10)
 	entries_init(entries, 3, &ledger);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit_later(&ledger.resource, &entries[i].task), 0);
-	cr_assert_eq(baton_future_wait(&entries[0].future), 0);
+	cr_assert_eq(baton_future_wait(&entries[0].future, NULL), 0);
 	cr_assert(ledger_balanced(&ledger));
 	cr_assert_eq(ledger.sizes[0], 1, "its wait is over when its task has returned");
 	stash_run(&stash);
@@ -339,7 +339,7 @@ Test(hooks, either_hook_may_be_missing, .timeout = 10)
 	entries_init(entries, 3, &ledger);
 	entries_submit(entries, 3);
 	cr_assert_eq(ledger.begun, 1);
-	cr_assert_eq(baton_future_poll(&entries[2].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[2].future), BATON_DONE);
 	resource_end(&ledger.resource);
 }
 
@@ -356,7 +356,7 @@ Test(hooks, a_cancelled_task_begins_no_batch, .timeout = 10)
 	cr_assert_eq(baton_future_cancel(&entry.future), 0);
 	stash_run(&stash);
 	cr_assert_eq(ledger.begun, 0);
-	cr_assert_eq(baton_future_poll(&entry.future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&entry.future), BATON_CANCELLED);
 	resource_end(&ledger.resource);
 }
 

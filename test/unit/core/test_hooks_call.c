@@ -23,7 +23,7 @@ static void check_call(struct ledger *ledger)
 	cr_assert_eq(baton_post(&ledger->resource, note_call, ledger), 0);
 	cr_assert_eq(atomic_load(&ledger->committed), 3);
 	cr_assert_eq(baton_async(&ledger->resource, note_call, ledger, &future), 0);
-	cr_assert_eq(baton_future_poll(future), BATON_DONE);
+	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	cr_assert_eq(baton_future_value(future), ledger);
 	baton_future_unref(future);
 	cr_assert_eq(atomic_load(&ledger->committed), 4);

@@ -195,7 +195,7 @@ Test(lane_marks, the_finaliser_comes_after_the_lowest, .timeout = 10)
 /* Waits for its future, and so helps. */
 static void *helper_main(void *arg)
 {
-	MUST(baton_future_wait(arg) == 0);
+	MUST(baton_future_wait(arg, NULL) == 0);
 	return NULL;
 }
 

@@ -143,8 +143,8 @@ static void async(struct submitter *submitter, struct ledger *ledger)
 	submitter->errors += baton_async(&ledger->resource, entry_call_and_free,
 	                                 issue(submitter, ledger), &future) != 0;
 	if (rng_below(&submitter->rng, 2)) {
-		submitter->errors += baton_future_wait(future) != 0;
-		submitter->errors += baton_future_poll(future) != BATON_DONE;
+		submitter->errors += baton_future_wait(future, NULL) != 0;
+		submitter->errors += baton_future_state(future) != BATON_DONE;
 	}
 	baton_future_unref(future);
 }
@@ -155,7 +155,7 @@ static void with_future(struct submitter *submitter, struct ledger *ledger)
 
 	baton_task_init(&entry->task, entry_run, &entry->future);
 	submitter->errors += baton_submit(&ledger->resource, &entry->task) != 0;
-	submitter->errors += baton_future_wait(&entry->future) != 0;
+	submitter->errors += baton_future_wait(&entry->future, NULL) != 0;
 	submitter->errors += baton_future_status(&entry->future) != 0;
 	free(entry);
 }

@@ -15,7 +15,7 @@ static int op_end(struct baton_task *task)
 {
 	struct op *op = baton_container_of(task, struct op, end);
 
-	*op->state = (int)baton_future_poll(&op->future);
+	*op->state = (int)baton_future_state(&op->future);
 	free(op);
 	return 0;
 }

@@ -181,7 +181,7 @@ Test(linear, suspensions_from_outside, .timeout = 20)
 	cr_assert_eq(baton_resource_suspend(&many->resource, &now), 0);
 	stash_run(&many->stash);
 	for (size_t i = 0; i < many->count; i++) {
-		cr_assert(baton_suspension_poll(&now));
+		cr_assert(baton_suspension_is_effective(&now));
 		cr_assert_eq(many->ran, 0);
 		cr_assert_eq(baton_resource_suspend(&many->resource, &next), 0);
 		cr_assert_eq(baton_resource_resume(&now), 0);
@@ -230,7 +230,8 @@ Test(linear, cancels, .timeout = 20)
 			if (which % 3 == 0 || which == 1)
 				continue;
 			cr_assert_eq(baton_future_cancel(&piece->future), 0);
-			cr_assert_eq(baton_future_poll(&piece->future), BATON_CANCELLED, "at once");
+			cr_assert_eq(baton_future_state(&piece->future), BATON_CANCELLED,
+			             "at once");
 		}
 		many_end(many, (many->count + 2) / 3);
 	}
@@ -248,7 +249,7 @@ Test(linear, cancels_of_the_newest, .timeout = 20)
 
 		cr_assert_eq(baton_submit_later(&many->resource, &task), 0);
 		cr_assert_eq(baton_future_cancel(&future), 0);
-		cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	}
 	many_end(many, many->count);
 }
@@ -301,13 +302,13 @@ static void cancel_windowed(enum served served, size_t (*order)(size_t i, size_t
 			serve(many);
 		if (served == AFTER_ALL)
 			continue;
-		cr_assert_eq(baton_future_poll(&one->future), BATON_CANCELLED, "at once");
+		cr_assert_eq(baton_future_state(&one->future), BATON_CANCELLED, "at once");
 		cr_assert_eq(baton_window_waiting(&windows[0]) + baton_window_waiting(&windows[1]),
 		             many->count - 1 - i);
 	}
 	serve(many);
 	for (size_t i = 0; i < many->count; i++)
-		cr_assert_eq(baton_future_poll(&all[i].future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&all[i].future), BATON_CANCELLED);
 	many_end(many, served == IDLE ? 0 : many->count);
 	baton_window_deinit(&windows[0]);
 	baton_window_deinit(&windows[1]);
@@ -336,7 +337,7 @@ Test(linear, cancel_pending_inside, .timeout = 20)
 	cr_assert_eq(many->ran, 1);
 	for (size_t i = 1; i < many->count; i++)
 		if (many->pieces[i].task._future)
-			cr_assert_eq(baton_future_poll(&many->pieces[i].future), BATON_CANCELLED);
+			cr_assert_eq(baton_future_state(&many->pieces[i].future), BATON_CANCELLED);
 	many_end(many, 1);
 }
 

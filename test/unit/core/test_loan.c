@@ -161,7 +161,7 @@ Test(loan, a_thread_that_has_waited_puts_its_loans_off_as_far_as_can_be, .timeou
 	cr_assert_eq(waiting(&longer), 1000 + (int)FIRST + 1 - LIMIT, "a loan has left some");
 	baton_promise_init(&promise);
 	deadline = deadline_in_ms(1);
-	cr_assert_eq(baton_future_wait_until(&promise, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait(&promise, &deadline), -ETIMEDOUT);
 	/* A loan that leaves none, the first after one that has left some, puts off nothing. */
 	for (int i = 0; i < 2; i++) {
 		int before = waiting(&queue);
@@ -224,7 +224,7 @@ Test(loan, futures_complete_as_ever, .timeout = 10)
 		             0);
 	}
 	for (int i = 0; i + LIMIT < COUNT; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
 	queue_end(&queue);
 }
 
@@ -239,7 +239,7 @@ Test(loan, a_closed_resource_refuses_and_touches_nothing, .timeout = 10)
 	cr_assert_eq(baton_resource_close(&queue.resource), 0);
 	entry = entry_new(&queue, &future);
 	cr_assert_eq(baton_submit(&queue.resource, &entry->labelled.task), -EPIPE);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	free(entry);
 	queue.submitted--;
 	cr_assert_eq(waiting(&queue), 100 + FIRST);
@@ -268,7 +268,7 @@ Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 {
 	struct baton_bound_config bound_config = {.tasks_max = 50};
 	struct baton_extension extension;
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	struct baton_bound bound;
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct queue queue = {.submitted = 0};
@@ -293,7 +293,7 @@ Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 		queue.submitted--;
 		refused++;
 	}
-	baton_bound_read(&bound, &counts);
+	baton_bound_stats_read(&bound, &counts);
 	cr_assert_eq((int)counts.tasks, waiting(&queue));
 	cr_assert_eq(refused, 0, "a submitter makes the room that it needs");
 	queue_end(&queue);

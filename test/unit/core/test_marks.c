@@ -104,7 +104,7 @@ Test(marks, the_end_of_a_manual_executor_cancels_tasks_and_answers_who_awaits, .
 	cr_assert_eq(awaiter.result, 0);
 	cr_assert_eq(journal.count, 0);
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_CANCELLED);
 	resource_end(&resource);
 }
 
@@ -142,7 +142,7 @@ Test(marks, an_owner_with_nothing_to_drive_sleeps_until_the_runner_is_done, .tim
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	thread = thread_start(releaser_main, &releaser);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	thread_join(thread);
 	thread_join(occupant.thread);
 	cr_assert(journal_counts_up(&journal, 0, 1));

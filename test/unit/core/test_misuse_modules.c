@@ -183,7 +183,8 @@ static void timer_stopped_twice(void)
 	struct occupant occupant;
 
 	occupy_later(&occupant, &resource);
-	MUST(baton_timers_create_virtual(&timers, 0) == 0);
+	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                         &timers) == 0);
 	baton_timer_init(&timer, timers, &resource, ring);
 	MUST(baton_timer_arm_after(&timer, 1) == 0);
 	MUST(baton_timers_advance(timers, BATON_SECOND) >= 0);

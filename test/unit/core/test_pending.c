@@ -55,10 +55,10 @@ Test(pending, what_waits_in_the_inbox_is_cancelled_and_later_submits_run, .timeo
 			cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_PENDING, "it marks and returns");
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING, "it marks and returns");
 	release(&occupant);
 	for (int i = 0; i < 6; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), i < 4 ? BATON_CANCELLED : BATON_DONE);
+		cr_assert_eq(baton_future_state(&futures[i]), i < 4 ? BATON_CANCELLED : BATON_DONE);
 	cr_assert(journal_counts_up(&journal, 4, 2));
 	resource_end(&resource);
 }
@@ -132,7 +132,7 @@ Test(pending, from_an_own_task_it_meets_what_the_runner_has_taken_and_the_inbox,
 	watched_init(&before, &resource, &journal, 51);
 	cr_assert_eq(baton_submit_batch(&resource, batch, 5), 0);
 	cr_assert_eq(breaker.result, 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE, "what runs is not pending");
+	cr_assert_eq(baton_future_state(&future), BATON_DONE, "what runs is not pending");
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(taken[i].told, 1);
 	cr_assert_eq(before.told, 1);
@@ -161,9 +161,9 @@ Test(pending, on_a_queued_resource_the_hand_off_finds_them_cancelled, .timeout =
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
 	}
 	stash_run(&stash);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_DONE);
 	cr_assert(journal_counts_up(&journal, 2, 1));
 	resource_end(&resource);
 }
@@ -184,9 +184,9 @@ Test(pending, twice_it_cancels_what_came_between_too, .timeout = 10)
 			cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
 	}
 	release(&occupant);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -205,7 +205,7 @@ Test(pending, with_close_then_the_finaliser_follows_the_cancelled_ones, .timeout
 	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
 	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
 	release(&occupant);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert(journal_counts_up(&journal, 1, 1));
 }
 
@@ -232,7 +232,7 @@ Test(pending, thousands_cost_one_look_and_wake_their_waiters, .timeout = 10)
 	cr_assert_eq(baton_future_wait_all(pointers, MANY, NULL), 0);
 	thread_join(occupant.thread);
 	for (int i = 0; i < MANY; i++)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_CANCELLED);
 	cr_assert_eq(journal.count, 0);
 	resource_end(&resource);
 	free(pointers);

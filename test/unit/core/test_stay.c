@@ -205,7 +205,7 @@ static int deep_run(struct baton_task *task)
 	else
 		deep->completed = baton_future_complete(deep->first, 0, NULL);
 	if (deep->second)
-		deep->waited = baton_future_wait(deep->second);
+		deep->waited = baton_future_wait(deep->second, NULL);
 	return 0;
 }
 
@@ -249,7 +249,7 @@ Test(stay, who_waits_for_what_was_put_off_calls_it, .timeout = 10)
 		}
 		cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
 		cr_assert_eq(refused.told, 1, "before the outermost submit returns");
-		cr_assert_eq(baton_future_poll(&second), BATON_DONE);
+		cr_assert_eq(baton_future_state(&second), BATON_DONE);
 		for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
 			cr_assert_eq(deep[i].completed, 0);
 			cr_assert_eq(deep[i].waited, 0);

@@ -57,9 +57,9 @@ Test(submit, a_busy_resource_gets_the_task_and_the_submitter_goes_on, .timeout =
 	occupy(&occupant, &resource);
 	step_init(&step, &journal, 1, &future);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	release(&occupant);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert(pthread_equal(journal.thread[0], occupant.thread));
 	resource_end(&resource);
 }
@@ -94,7 +94,7 @@ Test(submit, one_submitters_order_survives_every_way_to_submit, .timeout = 10)
 	cr_assert_eq(baton_submit_later(&resource, &steps[7].task), 0);
 	baton_manual_run_until_idle(manual);
 	cr_assert(journal_counts_up(&journal, 0, 8));
-	cr_assert_eq(baton_future_poll(future), BATON_DONE);
+	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	baton_future_unref(future);
 	resource_end(&resource);
 	baton_manual_destroy(manual);
@@ -183,7 +183,7 @@ Test(submit, a_task_may_free_itself, .timeout = 10)
 	resource_end(&resource);
 	cr_assert(journal_counts_up(&journal, 0, 9));
 	for (int i = 1; i < 9; i += 2)
-		cr_assert_eq(baton_future_poll(&futures[i]), BATON_DONE);
+		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
 }
 
 struct again {
@@ -244,7 +244,7 @@ Test(submit, a_task_that_reuses_itself_completes_its_first_future, .timeout = 10
 	cr_assert_eq(baton_submit(&resource, &again.task), 0);
 	cr_assert_eq(again.errors, 0);
 	cr_assert_eq(baton_future_status(&first), -EIO);
-	cr_assert_eq(baton_future_poll(&second), BATON_DONE);
+	cr_assert_eq(baton_future_state(&second), BATON_DONE);
 	cr_assert_eq(again.runs, 1);
 	resource_end(&resource);
 }
@@ -276,7 +276,7 @@ Test(submit, a_closed_resource_refuses_and_leaves_the_task_untouched, .timeout =
 	cr_assert_eq(value, &future);
 	cr_assert_eq(none, &future);
 	cr_assert_eq(baton_submit(&open, &step.task), 0, "the future is still fresh");
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 }
 
 Test(submit, a_future_serves_one_submit, .timeout = 10)
@@ -295,7 +295,7 @@ Test(submit, a_future_serves_one_submit, .timeout = 10)
 	cr_assert_eq(baton_submit_batch(&resource, batch, 2), -EINVAL, "all or none");
 	cr_assert_eq(journal.count, 1);
 	baton_future_init(&future);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	cr_assert_eq(baton_submit_batch(&resource, batch, 2), 0);
 	cr_assert_eq(journal.count, 3);
 }

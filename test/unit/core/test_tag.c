@@ -52,9 +52,9 @@ Test(tag, a_future_is_cancelled_and_has_never_been_running, .timeout = 10)
 	baton_labelled_set_tag(&step.labelled, &tag);
 	cr_assert_eq(mark_step_submit(&step, scene), 0);
 	baton_tag_cancel(&tag);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING, "it is the runner who completes");
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING, "it is the runner who completes");
 	release(&scene->occupant);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert_eq(baton_future_status(&future), -ECANCELED);
 	cr_assert_eq(scene->journal.count, 0);
 	scene_end(scene);
@@ -79,7 +79,7 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	baton_tag_cancel(&tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), 0);
 	cr_assert_eq(mark_step_submit(&steps[1], scene), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert_eq(baton_submit_batch(&scene->resource, tasks, 2), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 3));
 	cr_assert(JOURNAL_IS(&scene->cancelled, 0, 2));

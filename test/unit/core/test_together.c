@@ -83,7 +83,7 @@ Test(together, a_suspension_takes_effect_after_the_batch_has_ended, .timeout = 1
 
 	shop_init(&shop);
 	stopper_submit(&stopper, &shop.resource, suspend_own);
-	cr_assert(baton_suspension_poll(&stopper.suspension));
+	cr_assert(baton_suspension_is_effective(&stopper.suspension));
 	cr_assert_eq(shop.begun, 1);
 	cr_assert_eq(shop.ended, 1);
 	cr_assert_eq(baton_resource_resume(&stopper.suspension), 0);
@@ -124,7 +124,7 @@ Test(together, a_suspension_passes_all_lanes, .timeout = 10)
 	baton_lanes_init(&lanes, array, 2, 0, 0);
 	baton_resource_extend(&resource, &extension, &lanes, NULL);
 	stopper_submit(&stopper, &resource, suspend_own);
-	cr_assert(baton_suspension_poll(&stopper.suspension));
+	cr_assert(baton_suspension_is_effective(&stopper.suspension));
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(journal.count, 0);
@@ -141,7 +141,7 @@ static void *seven(void *arg)
 Test(together, a_call_with_hooks_counts_behind_a_bound, .timeout = 10)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2};
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 	struct baton_extension extension;
 	struct baton_bound bound;
 	void *value = NULL;
@@ -156,7 +156,7 @@ Test(together, a_call_with_hooks_counts_behind_a_bound, .timeout = 10)
 		cr_assert_eq(value, &number);
 		cr_assert_eq(shop.ended, i);
 	}
-	baton_bound_read(&bound, &counts);
+	baton_bound_stats_read(&bound, &counts);
 	cr_assert_eq(counts.tasks, 0);
 	cr_assert_eq(counts.refused, 0);
 	resource_end(&shop.resource);

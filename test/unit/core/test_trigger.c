@@ -11,7 +11,7 @@ Test(trigger, on_an_idle_resource_it_runs_inside_the_fire, .timeout = 10)
 	for (int i = 1; i <= 3; i++) {
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 		cr_assert_eq(bell.runs, i);
-		cr_assert(!baton_trigger_pending(&bell.trigger));
+		cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	}
 	cr_assert_eq(bell.fires, 3);
 	resource_end(&resource);
@@ -28,7 +28,7 @@ Test(trigger, a_thousand_fires_at_a_busy_resource_are_one_run, .timeout = 10)
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	for (int i = 1; i < 1000; i++)
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert(baton_trigger_pending(&bell.trigger));
+	cr_assert(baton_trigger_is_pending(&bell.trigger));
 	release(&occupant);
 	resource_end(&resource);
 	cr_assert_eq(bell.runs, 1);
@@ -43,11 +43,11 @@ Test(trigger, one_fire_is_pending_until_its_run, .timeout = 10)
 
 	bell_init(&bell, &resource);
 	occupy(&occupant, &resource);
-	cr_assert_not(baton_trigger_pending(&bell.trigger));
+	cr_assert_not(baton_trigger_is_pending(&bell.trigger));
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert(baton_trigger_pending(&bell.trigger));
+	cr_assert(baton_trigger_is_pending(&bell.trigger));
 	release(&occupant);
-	cr_assert_not(baton_trigger_pending(&bell.trigger));
+	cr_assert_not(baton_trigger_is_pending(&bell.trigger));
 	resource_end(&resource);
 }
 
@@ -97,7 +97,7 @@ Test(trigger, without_a_function_or_a_resource_it_is_refused, .timeout = 10)
 
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(baton_trigger_fire(&triggers[i]), -EINVAL);
-		cr_assert_not(baton_trigger_pending(&triggers[i]));
+		cr_assert_not(baton_trigger_is_pending(&triggers[i]));
 	}
 	resource_end(&resource);
 }

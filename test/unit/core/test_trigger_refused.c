@@ -14,7 +14,7 @@ Test(trigger_refused, refused_by_a_closed_resource_it_is_not_stuck, .timeout = 1
 	cr_assert_eq(baton_resource_close(&resource), 0);
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), -EPIPE);
-		cr_assert(!baton_trigger_pending(&bell.trigger));
+		cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	}
 	resource_end(&resource);
 	cr_assert_eq(bell.runs, 0);
@@ -77,7 +77,7 @@ Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10
 	cr_assert_eq(refuser.result, 0);
 	cr_assert_eq(bell.cancelled, 1, "the other one");
 	cr_assert_eq(bell.runs, 0);
-	cr_assert(!baton_trigger_pending(&bell.trigger));
+	cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	cr_assert_null(baton__self->top, "this thread is in no task or callback any more");
 	resource_end(&resource);
 }
@@ -137,7 +137,7 @@ Test(trigger_refused, a_job_that_is_cancelled_sets_it_free, .timeout = 10)
 	baton_manual_destroy(manual);
 	cr_assert_eq(bell.cancelled, 1);
 	cr_assert_eq(bell.runs, 0);
-	cr_assert(!baton_trigger_pending(&bell.trigger));
+	cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	resource_end(&resource);
 }
 

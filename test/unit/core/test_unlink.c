@@ -50,7 +50,7 @@ static void act(struct scene *scene, char verb, int i)
 		break;
 	case 'c':
 		cr_assert_eq(baton_future_cancel(&scene->futures[i]), 0);
-		cr_assert_eq(baton_future_poll(&scene->futures[i]), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&scene->futures[i]), BATON_CANCELLED);
 		break;
 	case 'p':
 		cr_assert_eq(baton_resource_suspend(&scene->resource, &scene->pauses[i]), 0);

@@ -104,7 +104,7 @@ static void *waits(void *arg)
 
 	do {
 		deadline = deadline_in_ms(1);
-		status = baton_future_wait_until(arg, &deadline);
+		status = baton_future_wait(arg, &deadline);
 	} while (status == -ETIMEDOUT);
 	return status ? arg : NULL;
 }
@@ -199,7 +199,7 @@ Test(visit, that_ends_everything_looks_at_no_executor_afterwards, .timeout = 10)
 	step_init(&steps[1], &journal, 1, &futures[1]);
 	gate_open(&place.stay.leave);
 	cr_assert_eq(baton_submit(&place.resource, &steps[0].task), 0);
-	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
 	/* Queued, with nothing to help with. */
 	place.holds = true;
 	visitor = thread_start(waits, &futures[1]);

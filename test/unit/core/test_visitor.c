@@ -31,7 +31,7 @@ static void *waiter_main(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->tid, thread_id());
-	waiter->result = baton_future_wait_until(waiter->future, waiter->deadline);
+	waiter->result = baton_future_wait(waiter->future, waiter->deadline);
 	return NULL;
 }
 
@@ -105,11 +105,11 @@ Test(visitor, a_cancel_beside_a_helper_is_obeyed_when_the_helper_comes_to_the_ta
 
 	scene_begin(&scene, &helper, NULL, false);
 	cr_assert_eq(baton_future_cancel(&scene.future), 0);
-	cr_assert_eq(baton_future_poll(&scene.future), BATON_PENDING, "the helper has the task");
+	cr_assert_eq(baton_future_state(&scene.future), BATON_PENDING, "the helper has the task");
 	gate_open(&scene.occupant.leave);
 	thread_join(helper.thread);
 	cr_assert_eq(helper.result, 0);
-	cr_assert_eq(baton_future_poll(&scene.future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&scene.future), BATON_CANCELLED);
 	cr_assert_eq(scene.journal.count, 0);
 	scene_end(&scene);
 }
@@ -149,7 +149,7 @@ Test(visitor, a_helper_goes_on_when_the_executor_ends_meanwhile, .timeout = 10)
 	gate_open(&scene.occupant.leave);
 	thread_join(helper.thread);
 	cr_assert_eq(helper.result, 0);
-	cr_assert_eq(baton_future_poll(&scene.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&scene.future), BATON_DONE);
 	cr_assert(journal_counts_up(&scene.journal, 0, 1));
 	cr_assert(pthread_equal(scene.journal.thread[0], helper.thread));
 	resource_end(&scene.resource);

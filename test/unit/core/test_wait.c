@@ -25,13 +25,13 @@ Test(wait, it_times_out_and_the_future_completes_later, .timeout = 10)
 	step_init(&step, &journal, 1, &future);
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_future_wait_until(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_geq(now_ns(),
 	              (uint64_t)deadline.tv_sec * 1000000000U + (uint64_t)deadline.tv_nsec);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait_until(&future, NULL), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert_eq(journal.count, 1);
 	resource_end(&resource);
 }
@@ -41,9 +41,9 @@ Test(wait, a_deadline_in_the_past_times_out_at_once, .timeout = 10)
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct timespec deadline = past();
 
-	cr_assert_eq(baton_future_wait_until(&promise, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait(&promise, &deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(baton_future_wait_until(&promise, &deadline), 0, "complete is complete");
+	cr_assert_eq(baton_future_wait(&promise, &deadline), 0, "complete is complete");
 }
 
 Test(wait, a_malformed_deadline_is_an_error, .timeout = 10)
@@ -54,7 +54,7 @@ Test(wait, a_malformed_deadline_is_an_error, .timeout = 10)
 	size_t index = 7;
 
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(baton_future_wait_until(&promise, &malformed[i]), -EINVAL);
+		cr_assert_eq(baton_future_wait(&promise, &malformed[i]), -EINVAL);
 		cr_assert_eq(baton_future_wait_any(futures, 1, &malformed[i], &index), -EINVAL);
 		cr_assert_eq(baton_future_wait_all(futures, 1, &malformed[i]), -EINVAL);
 	}
@@ -66,7 +66,7 @@ struct waiter {
 	struct timespec *deadline;
 	atomic_int tid;
 	int result;
-	enum baton_state state;
+	enum baton_future_state state;
 	uint64_t seen;
 	const uint64_t *plain;
 };
@@ -76,8 +76,8 @@ static void *waiter_main(void *arg)
 	struct waiter *waiter = arg;
 
 	atomic_store(&waiter->tid, thread_id());
-	waiter->result = baton_future_wait_until(waiter->future, waiter->deadline);
-	waiter->state = baton_future_poll(waiter->future);
+	waiter->result = baton_future_wait(waiter->future, waiter->deadline);
+	waiter->state = baton_future_state(waiter->future);
 	if (waiter->result == 0 && waiter->plain)
 		waiter->seen = *waiter->plain;
 	return NULL;

@@ -122,11 +122,11 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 	config.capture_limit = 0;
 	baton_resource_init(&ticking, NULL, NULL, &config, NULL);
 	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
-	cr_assert_eq(baton_future_wait_until(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_eq(journal.count, 0);
 	ticker.stop = true;
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	(void)baton_manual_run_until_idle(manual);
 	resource_end(&ticking);
 	resource_end(&busy);
@@ -167,9 +167,9 @@ Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout 
 		step_init(&steps[i], &journal, i, i == STEPS - 1 ? &future : NULL);
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
 	}
-	cr_assert_eq(baton_future_wait_until(&future, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert(journal_counts_up(&journal, 0, STEPS));
 	(void)baton_manual_run_until_idle(manual);
 	resource_end(&resource);
@@ -192,7 +192,7 @@ static void *starter_waits(void *arg)
 	struct starter *starter = arg;
 
 	atomic_store(&starter->tid, thread_id());
-	starter->result = baton_future_wait(starter->awaited);
+	starter->result = baton_future_wait(starter->awaited, NULL);
 	return NULL;
 }
 
@@ -227,7 +227,7 @@ Test(wait_help, a_helper_leaves_the_rest_to_a_sleeper_if_no_thread_is_free, .tim
 	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
 	cr_assert_eq(baton_submit_later(&resource, &starter.task), 0);
 	cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
-	cr_assert_eq(baton_future_wait(&futures[0]), 0);
+	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
 	thread_join(starter.thread);
 	cr_assert_eq(starter.result, 0);
 	cr_assert(pthread_equal(journal.thread[1], starter.thread));

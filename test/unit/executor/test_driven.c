@@ -12,7 +12,7 @@ static int asker_run(struct baton_task *task)
 {
 	struct asker *asker = baton_container_of(task, struct asker, task);
 
-	asker->result = baton_future_wait(asker->awaited);
+	asker->result = baton_future_wait(asker->awaited, NULL);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static void *stranger_main(void *arg)
 	struct stranger *stranger = arg;
 	struct timespec deadline = deadline_in_ms(20);
 
-	stranger->result = baton_future_wait_until(stranger->awaited, &deadline);
+	stranger->result = baton_future_wait(stranger->awaited, &deadline);
 	return NULL;
 }
 

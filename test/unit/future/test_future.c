@@ -7,7 +7,7 @@ struct outcome {
 	struct baton_future *own;
 	void *value;
 	int status;
-	enum baton_state seen;
+	enum baton_future_state seen;
 	int seen_status;
 };
 
@@ -15,7 +15,7 @@ static int outcome_run(struct baton_task *task)
 {
 	struct outcome *outcome = baton_container_of(task, struct outcome, task);
 
-	outcome->seen = baton_future_poll(outcome->own);
+	outcome->seen = baton_future_state(outcome->own);
 	outcome->seen_status = baton_future_status(outcome->own);
 	if (outcome->value)
 		baton_set_result(outcome->value);
@@ -26,10 +26,10 @@ Test(future, a_fresh_one_is_pending_without_status_or_value, .timeout = 10)
 {
 	struct baton_future future = BATON_FUTURE_INIT;
 
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	cr_assert_eq(baton_future_status(&future), -EAGAIN);
 	cr_assert_null(baton_future_value(&future));
-	cr_assert_not(baton_future_complete_p(&future));
+	cr_assert_not(baton_future_is_complete(&future));
 }
 
 Test(future, it_is_running_inside_its_task_and_done_after_it, .timeout = 10)
@@ -43,11 +43,11 @@ Test(future, it_is_running_inside_its_task_and_done_after_it, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
 	cr_assert_eq(outcome.seen, BATON_RUNNING);
 	cr_assert_eq(outcome.seen_status, -EAGAIN);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
-	cr_assert(baton_future_complete_p(&future));
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
+	cr_assert(baton_future_is_complete(&future));
 	cr_assert_eq(baton_future_status(&future), 0);
 	cr_assert_eq(baton_future_value(&future), &value);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	resource_end(&resource);
 }
 
@@ -59,7 +59,7 @@ Test(future, without_set_result_the_value_is_null, .timeout = 10)
 		BATON_TASK_INIT(outcome_run, &future), &future, NULL, 0, BATON_DONE, 0};
 
 	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert_null(baton_future_value(&future));
 	resource_end(&resource);
 }
@@ -72,9 +72,9 @@ Test(future, a_status_other_than_0_means_failed_with_it, .timeout = 10)
 		BATON_TASK_INIT(outcome_run, &future), &future, NULL, -EIO, BATON_DONE, 0};
 
 	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&future), -EIO);
-	cr_assert_eq(baton_future_wait(&future), 0, "the wait itself did not fail");
+	cr_assert_eq(baton_future_wait(&future, NULL), 0, "the wait itself did not fail");
 	baton_future_init(&future);
 	outcome.status = 42;
 	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
@@ -118,11 +118,11 @@ Test(future, another_thread_sees_it_running_and_then_done, .timeout = 10)
 	gate_init(&watched.leave);
 	thread = thread_start(watched_main, &watched);
 	gate_pass(&watched.entered);
-	cr_assert_eq(baton_future_poll(&future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&future), BATON_RUNNING);
 	cr_assert_eq(baton_future_status(&future), -EAGAIN);
 	gate_open(&watched.leave);
-	cr_assert_eq(baton_future_wait(&future), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	thread_join(thread);
 	resource_end(&resource);
 }
@@ -158,7 +158,7 @@ Test(future, what_the_task_did_is_visible_after_poll, .timeout = 10)
 		baton_future_init(&published.future);
 		baton_task_init(&published.task, publish, &published.future);
 		cr_assert_eq(baton_submit(&resource, &published.task), 0);
-		while (baton_future_poll(&published.future) < BATON_DONE)
+		while (baton_future_state(&published.future) < BATON_DONE)
 			sched_yield();
 		cr_assert_eq(published.plain, 0xFEED);
 	} /* and its memory is used again at once */
@@ -185,7 +185,7 @@ Test(future, thousands_on_the_stack_are_waited_for_and_forgotten, .timeout = 10)
 		baton_future_init(&published.future);
 		baton_task_init(&published.task, publish, &published.future);
 		cr_assert_eq(baton_submit_later(&resources[i % 2], &published.task), 0);
-		cr_assert_eq(baton_future_wait(&published.future), 0);
+		cr_assert_eq(baton_future_wait(&published.future, NULL), 0);
 		cr_assert_eq(published.plain, 0xFEED);
 		memset(&published, 0xA5, sizeof(published));
 	}
@@ -200,18 +200,18 @@ Test(future, a_promise_is_fulfilled_once, .timeout = 10)
 	struct baton_future promise = BATON_PROMISE_INIT;
 	int value = 0;
 
-	cr_assert_eq(baton_future_poll(&promise), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&promise), BATON_PENDING);
 	cr_assert_eq(baton_future_status(&promise), -EAGAIN);
 	cr_assert_eq(baton_future_complete(&promise, 0, &value), 0);
-	cr_assert_eq(baton_future_poll(&promise), BATON_DONE);
+	cr_assert_eq(baton_future_state(&promise), BATON_DONE);
 	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), -EALREADY);
 	cr_assert_eq(baton_future_status(&promise), 0);
 	cr_assert_eq(baton_future_value(&promise), &value);
-	cr_assert_eq(baton_future_wait(&promise), 0);
+	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
 	baton_promise_init(&promise);
-	cr_assert_eq(baton_future_poll(&promise), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&promise), BATON_PENDING);
 	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), 0);
-	cr_assert_eq(baton_future_poll(&promise), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&promise), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&promise), -EIO);
 }
 
@@ -220,11 +220,11 @@ Test(future, a_cancelled_promise_cannot_be_fulfilled, .timeout = 10)
 	struct baton_future promise = BATON_PROMISE_INIT;
 
 	cr_assert_eq(baton_future_cancel(&promise), 0);
-	cr_assert_eq(baton_future_poll(&promise), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&promise), BATON_CANCELLED);
 	cr_assert_eq(baton_future_status(&promise), -ECANCELED);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), -EALREADY);
 	cr_assert_eq(baton_future_cancel(&promise), -EALREADY);
-	cr_assert_eq(baton_future_wait(&promise), 0);
+	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
 }
 
 Test(future, a_tasks_future_cannot_be_fulfilled_by_hand, .timeout = 10)
@@ -240,10 +240,10 @@ Test(future, a_tasks_future_cannot_be_fulfilled_by_hand, .timeout = 10)
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(baton_future_complete(&future, 0, NULL), -EINVAL);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	release(&occupant);
 	cr_assert_eq(journal.count, 1);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -300,10 +300,10 @@ Test(future, of_several_threads_that_fulfil_one_wins, .timeout = 10)
 	for (int i = 0; i < scaled(RACES); i++) {
 		uint64_t *value;
 
-		while (!baton_future_complete_p(&race->promises[i]))
+		while (!baton_future_is_complete(&race->promises[i]))
 			sched_yield();
 		value = baton_future_value(&race->promises[i]);
-		if (baton_future_poll(&race->promises[i]) == BATON_CANCELLED)
+		if (baton_future_state(&race->promises[i]) == BATON_CANCELLED)
 			cr_assert_null(value);
 		else
 			cr_assert_eq(*value, (uint64_t)i + 1, "the winner's work is visible");
@@ -328,7 +328,7 @@ static void *unref_main(void *arg)
 	struct baton_future *future = arg;
 	void *value = NULL;
 
-	if (baton_future_wait(future) == 0)
+	if (baton_future_wait(future, NULL) == 0)
 		value = baton_future_value(future);
 	baton_future_unref(future);
 	return value;
@@ -349,7 +349,7 @@ Test(future, a_reference_keeps_it_after_the_others_are_gone, .timeout = 10)
 	release(&occupant);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(thread_join(threads[i]), &value);
-	cr_assert_eq(baton_future_poll(future), BATON_DONE);
+	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	cr_assert_eq(baton_future_value(future), &value);
 	baton_future_unref(future);
 	resource_end(&resource);

@@ -28,13 +28,13 @@ Test(then, before_completion_it_waits_and_after_it_fires_at_once, .timeout = 10)
 	relay_task(&relays[1], &resource, &journal, 1);
 	baton_future_then(&promise, &relays[0].continuation);
 	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_future_poll(&relays[0].future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&relays[0].future), BATON_PENDING);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	cr_assert_eq(journal.count, 1);
 	baton_future_then(&promise, &relays[1].continuation);
 	cr_assert(journal_counts_up(&journal, 0, 2));
-	cr_assert_eq(baton_future_poll(&relays[0].future), BATON_DONE);
-	cr_assert_eq(baton_future_poll(&relays[1].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&relays[0].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&relays[1].future), BATON_DONE);
 	resource_end(&resource);
 }
 
@@ -70,9 +70,9 @@ Test(then, they_fire_on_failure_and_on_cancel_too, .timeout = 10)
 	baton_future_then(&first, &relay.continuation);
 	cr_assert_eq(baton_future_cancel(&first), 0);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(&relay.future), 0);
+	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
 	resource_end(&resource);
-	cr_assert_eq(baton_future_poll(&first), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&first), BATON_CANCELLED);
 	cr_assert(journal_counts_up(&journal, 1, 1));
 }
 
@@ -93,7 +93,7 @@ Test(then, a_continuation_may_go_to_the_same_resource, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	baton_future_then(&first, &relay.continuation);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(&relay.future), 0);
+	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
 	resource_end(&resource);
 	cr_assert(journal_counts_up(&journal, 0, 3), "submitted last, so it runs last");
 }
@@ -112,7 +112,7 @@ Test(then, a_task_that_its_resource_refuses_is_cancelled, .timeout = 10)
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	baton_future_then(&promise, &relays[1].continuation);
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(baton_future_poll(&relays[i].future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&relays[i].future), BATON_CANCELLED);
 		cr_assert_eq(baton_future_status(&relays[i].future), -ECANCELED);
 	}
 	cr_assert_eq(journal.count, 0);
@@ -164,9 +164,9 @@ Test(then, a_task_whose_future_is_bound_elsewhere_leaves_it_alone, .timeout = 10
 	baton_continuation_task(&continuation, &resource, &steps[1].task);
 	baton_future_then(&promise, &continuation);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	release(&occupant);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert(journal_counts_up(&journal, 0, 1));
 	resource_end(&resource);
 	resource_end(&other);
@@ -330,7 +330,7 @@ Test(then, a_chain_over_several_resources_keeps_its_order, .timeout = 10)
 		baton_future_then(i ? &links[i - 1].future : &promise, &links[i].continuation);
 	}
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(baton_future_wait(&links[LINKS - 1].future), 0);
+	cr_assert_eq(baton_future_wait(&links[LINKS - 1].future, NULL), 0);
 	for (int i = 0; i < LINKS; i++)
 		cr_assert_eq(links[i].seen, i);
 	for (int i = 0; i < 3; i++)

@@ -39,7 +39,10 @@ static struct baton_timers *virtual_wheel(void)
 {
 	struct baton_timers *timers = NULL;
 
-	cr_assert_eq(baton_timers_create_virtual(&timers, 0), 0);
+	cr_assert_eq(
+		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                            &timers),
+		0);
 	return timers;
 }
 
@@ -52,9 +55,9 @@ Test(deadline, when_it_passes_the_future_fails, .timeout = 10)
 	request_init(&request, timers, BATON_SECOND);
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(baton_timers_advance(timers, BATON_SECOND - BATON_MILLISECOND), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_MILLISECOND), 1);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), -EALREADY);
 	resource_end(&resource);
@@ -71,7 +74,7 @@ Test(deadline, a_completion_disarms_it, .timeout = 10)
 		request_init(request, timers, BATON_SECOND);
 		cr_assert_eq(baton_submit(&resource, &request->task), 0);
 		cr_assert_eq(baton_detached_complete(&request->token, 0, request), 0);
-		cr_assert_eq(baton_future_poll(&request->future), BATON_DONE, "at once");
+		cr_assert_eq(baton_future_state(&request->future), BATON_DONE, "at once");
 		cr_assert_eq(baton_future_value(&request->future), request);
 	}
 	free(request);
@@ -135,7 +138,7 @@ Test(deadline, one_that_cannot_be_armed_leaves_the_task_as_it_was, .timeout = 10
 	step_init(&step, &journal, 1, NULL);
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(request.detached, -ESHUTDOWN);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), 5);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(journal.count, 1, "nothing is held");
@@ -152,9 +155,9 @@ Test(deadline, a_wheel_that_ends_leaves_the_token_to_its_completer, .timeout = 1
 	request_init(&request, timers, BATON_SECOND);
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	resource_end(&resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
@@ -184,10 +187,10 @@ Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
 		cr_assert_eq(baton_submit(&resource, &request->task), 0);
 		completer = thread_start(completes_main, request);
 		cr_assert_geq(baton_timers_advance(timers, BATON_MILLISECOND), 0);
-		cr_assert_eq(baton_future_wait(&request->future), 0);
+		cr_assert_eq(baton_future_wait(&request->future, NULL), 0);
 		result = (intptr_t)thread_join(completer);
 		if (result == 0) {
-			cr_assert_eq(baton_future_poll(&request->future), BATON_DONE);
+			cr_assert_eq(baton_future_state(&request->future), BATON_DONE);
 			cr_assert_eq(baton_future_value(&request->future), request);
 		} else {
 			cr_assert_eq(result, -EALREADY);
@@ -211,7 +214,7 @@ Test(deadline, real_ones_pass_on_their_own, .timeout = 20)
 		cr_assert_eq(baton_submit(&resource, &requests[i].task), 0);
 	}
 	for (int i = 0; i < 8; i++) {
-		cr_assert_eq(baton_future_wait(&requests[i].future), 0);
+		cr_assert_eq(baton_future_wait(&requests[i].future, NULL), 0);
 		cr_assert_eq(baton_future_status(&requests[i].future), -ETIMEDOUT);
 		cr_assert_geq(now_ns() - begin, (uint64_t)i * 2 * BATON_MILLISECOND);
 	}

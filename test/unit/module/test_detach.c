@@ -12,9 +12,10 @@ Test(detach, the_future_completes_when_the_token_does, .timeout = 10)
 	request.status = 7;
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(request.detached, 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, &value), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE, "what it returned is ignored");
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE,
+	             "what it returned is ignored");
 	cr_assert_eq(baton_future_status(&request.future), 0);
 	cr_assert_eq(baton_future_value(&request.future), &value);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, &value), -EALREADY);
@@ -29,7 +30,7 @@ Test(detach, a_status_says_failed, .timeout = 10)
 	request_init(&request, true);
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(baton_detached_complete(&request.token, -EIO, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), -EIO);
 	resource_end(&resource);
 }
@@ -43,7 +44,7 @@ Test(detach, a_token_serves_again_with_a_fresh_future, .timeout = 10)
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(baton_submit(&resource, &request.task), 0);
 		cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
-		cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+		cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 		baton_future_init(&request.future);
 	}
 	resource_end(&resource);
@@ -62,7 +63,7 @@ Test(detach, the_resource_goes_on_meanwhile, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(journal.count, 1);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0, "await does not wait for it");
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
 	resource_end(&resource);
 }
@@ -77,14 +78,14 @@ Test(detach, a_token_may_be_completed_before_the_function_returns, .timeout = 10
 	request.status = 1;
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(request.completed, 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	cr_assert_eq(baton_future_value(&request.future), &request);
 	resource_end(&resource);
 }
 
 static void *waits_main(void *arg)
 {
-	return (void *)(intptr_t)baton_future_wait(arg);
+	return (void *)(intptr_t)baton_future_wait(arg, NULL);
 }
 
 static void *writes_and_completes_main(void *arg)
@@ -105,7 +106,7 @@ Test(detach, sleepers_are_woken_and_see_what_the_completer_did, .timeout = 10)
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	waiter = thread_start(waits_main, &request.future);
 	completer = thread_start(writes_and_completes_main, &request);
-	cr_assert_eq(baton_future_wait(&request.future), 0);
+	cr_assert_eq(baton_future_wait(&request.future, NULL), 0);
 	cr_assert_eq(request.status, 42);
 	cr_assert_null(thread_join(waiter));
 	cr_assert_null(thread_join(completer));
@@ -175,9 +176,9 @@ Test(detach, cancel_of_its_future_is_told_to_the_completer, .timeout = 10)
 	cr_assert(!baton_detached_cancel_requested(&request.token));
 	cr_assert_eq(baton_future_cancel(&request.future), -EINPROGRESS);
 	cr_assert(baton_detached_cancel_requested(&request.token));
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, -ECANCELED, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_cancel(&request.future), -EALREADY);
 	resource_end(&resource);
 }
@@ -193,7 +194,7 @@ static int asks(struct baton_task *task)
 {
 	struct asker *asker = baton_container_of(task, struct asker, task);
 
-	asker->status = baton_future_wait(&asker->request->future);
+	asker->status = baton_future_wait(&asker->request->future, NULL);
 	return 0;
 }
 
@@ -225,7 +226,7 @@ Test(detach, misuse_is_refused_and_the_task_is_as_any_other, .timeout = 10)
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), -EINVAL);
 	cr_assert_eq(baton_submit(&resource, &request.task), 0);
 	cr_assert_eq(request.detached, -EINVAL);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), 3);
 	cr_assert_eq(baton_future_value(&request.future), &request.task);
 

@@ -14,9 +14,9 @@ Test(detach_end, an_uncounted_token_outlives_its_resource, .timeout = 10)
 	cr_assert_eq(baton_submit(resource, &request.task), 0);
 	resource_end(resource);
 	free(resource);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 }
 
 Test(detach_end, await_on_a_closed_resource_waits_for_a_counted_one, .timeout = 10)
@@ -34,7 +34,7 @@ Test(detach_end, await_on_a_closed_resource_waits_for_a_counted_one, .timeout = 
 	cr_assert_eq(baton_resource_await(&resource, &soon), -ETIMEDOUT);
 	completer = thread_start(completes_main, &request);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	thread_join(completer);
 	baton_resource_deinit(&resource);
 }
@@ -93,9 +93,9 @@ Test(detach_end, a_held_resource_runs_nothing_until_then, .timeout = 10)
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
 	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
-	cr_assert_eq(baton_future_poll(&request.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	cr_assert(journal_counts_up(&journal, 0, 3));
 	resource_end(&resource);
 }

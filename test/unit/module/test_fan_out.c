@@ -52,9 +52,9 @@ static int fan_submit(struct fan *fan, uint32_t flags)
 /* What it says about itself: done, failed, cancelled. */
 static void expect_counts(const struct fan *fan, size_t done, size_t failed, size_t cancelled)
 {
-	struct baton_fan_out_counts counts;
+	struct baton_fan_out_stats counts;
 
-	baton_fan_out_counts(fan->fan_out, &counts);
+	baton_fan_out_stats_read(fan->fan_out, &counts);
 	cr_assert_eq(counts.count, (size_t)RESOURCES);
 	cr_assert_eq(counts.left, 0U);
 	cr_assert_eq(counts.failed, failed);
@@ -77,7 +77,7 @@ Test(fan_out, on_idle_resources_it_is_over_when_submit_returns, .timeout = 10)
 	fan_init(&fan);
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert(journal_counts_up(&fan.journal, 0, RESOURCES));
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan.fan_out)), BATON_DONE);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_DONE);
 	cr_assert_eq(baton_future_value(baton_fan_out_future(fan.fan_out)), (void *)fan.fan_out);
 	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), 0);
@@ -93,7 +93,7 @@ Test(fan_out, of_nothing_is_over_at_once, .timeout = 10)
 	struct baton_fan_out *fan_out;
 
 	cr_assert_eq(baton_fan_out_submit(NULL, 0, &options, &fan_out), 0);
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan_out)), BATON_DONE);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan_out)), BATON_DONE);
 	cr_assert_eq(baton_fan_out_wait(fan_out, NULL), 0);
 	baton_fan_out_unref(fan_out);
 	cr_assert_eq(baton_fan_out_submit(NULL, 0, &options, NULL), 0);
@@ -111,7 +111,7 @@ Test(fan_out, it_waits_for_a_busy_resource, .timeout = 10)
 	occupy(&occupant, &fan.resources[3]);
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
 	cr_assert_eq(baton_fan_out_wait(fan.fan_out, &deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 3), -EAGAIN);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 4), 0);
@@ -155,7 +155,7 @@ Test(fan_out, the_first_error_counts_and_the_others_go_on, .timeout = 10)
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 5), -EIO);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 6), -EPIPE);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 7), 0);
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan.fan_out)), BATON_FAILED);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_FAILED);
 	cr_assert_eq(baton_future_status(baton_fan_out_future(fan.fan_out)), -EIO);
 	expect_counts(&fan, RESOURCES - 2, 2, 0);
 	fan_end(&fan);
@@ -173,7 +173,7 @@ Test(fan_out, by_choice_a_failure_cancels_what_has_not_started, .timeout = 10)
 	cr_assert_eq(fan_submit(&fan, BATON_FAN_OUT_CANCEL_ON_FAILURE), 0);
 	cr_assert_eq(fan.journal.count, 5U, "0, 1, 3, 4, 5");
 	cr_assert_eq(baton_fan_out_cancel(fan.fan_out), -EALREADY);
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
 	release(&occupant);
 	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
 	cr_assert_eq(fan.journal.count, 5U);
@@ -222,7 +222,7 @@ Test(fan_out, cancelling_its_future_cancels_it, .timeout = 10)
 	occupy(&occupant, &fan.resources[7]);
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(baton_future_cancel(baton_fan_out_future(fan.fan_out)), 0);
-	cr_assert_eq(baton_future_poll(baton_fan_out_future(fan.fan_out)), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_CANCELLED);
 	release(&occupant);
 	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);

@@ -133,7 +133,7 @@ Test(fan_out_many, workers_that_all_wait_help_with_what_is_queued, .timeout = 30
 		cr_assert_eq(baton_submit_later(&inside[i].resource, &inside[i].task), 0);
 	/* Not helping: this thread is no part of it. */
 	for (int i = 0; i < WORKERS; i++)
-		while (!baton_future_complete_p(&inside[i].future))
+		while (!baton_future_is_complete(&inside[i].future))
 			sched_yield();
 	for (int i = 0; i < WORKERS; i++) {
 		cr_assert_eq(inside[i].error, 0);
@@ -197,14 +197,14 @@ static void *fan_out_often(void *arg)
 	struct baton_fan_out_options options = {count_run, crowd->many, 0};
 
 	for (int i = 0; i < crowd->rounds; i++) {
-		struct baton_fan_out_counts counts;
+		struct baton_fan_out_stats counts;
 		struct baton_fan_out *fan_out;
 
 		options.flags = i % 4 == 0 ? BATON_FAN_OUT_LATER : 0;
 		MUST(baton_fan_out_submit(crowd->many->pointers, SHARED, &options, &fan_out) == 0);
 		if (i % 3) { /* or else it is dropped at once */
 			MUST(baton_fan_out_wait(fan_out, NULL) == 0);
-			baton_fan_out_counts(fan_out, &counts);
+			baton_fan_out_stats_read(fan_out, &counts);
 			crowd->wrong += counts.left || counts.failed || counts.cancelled;
 		}
 		baton_fan_out_unref(fan_out);

@@ -127,9 +127,9 @@ static void names(struct baton_resource *open, struct baton_resource *closed)
 	for (int i = 0; i < 2; i++) {
 		MUST(baton_registry_acquire(registry, "name", 4, &entry) == 0);
 		MUST(baton_registry_find(registry, "name", 4, &found) == 0);
-		MUST(baton_registry_release(found) == 0);
+		MUST(baton_registry_unref(found) == 0);
 		MUST(!i || baton_registry_remove(entry) == 0);
-		MUST(baton_registry_release(entry) == 0);
+		MUST(baton_registry_unref(entry) == 0);
 	}
 	MUST(baton_registry_destroy(registry) == 0);
 }

@@ -81,7 +81,7 @@ static void cancel(struct row *row, int i)
 		if (other != i && other != before && other != after)
 			protect(row, other, PROT_NONE);
 	cr_assert_eq(baton_windowed_cancel(&at(row, i)->windowed), 0);
-	cr_assert_eq(baton_future_poll(&at(row, i)->future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&at(row, i)->future), BATON_CANCELLED);
 	for (int other = 0; other < COUNT; other++)
 		protect(row, other, PROT_READ | PROT_WRITE);
 	if (before != NONE)

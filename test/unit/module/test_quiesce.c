@@ -96,7 +96,7 @@ Test(quiesce, a_deadline_that_passes_undoes_it_all, .timeout = 10)
 	occupy(&occupant, &accounts.resources[2]);
 	cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held, &deadline), -ETIMEDOUT);
 	for (int i = 0; i < ACCOUNTS; i++) {
-		cr_assert_not(baton_suspension_poll(&accounts.held[i]));
+		cr_assert_not(baton_suspension_is_effective(&accounts.held[i]));
 		cr_assert_eq(baton_resource_resume(&accounts.held[i]), -EINVAL);
 	}
 	/* The others run as before. */

@@ -93,7 +93,7 @@ Test(registry, objects_need_no_callbacks, .timeout = 5)
 
 	cr_assert_eq(baton_registry_create(&options, &registry), 0);
 	cr_assert_eq(baton_registry_acquire(registry, "a", 1, &entry), 0);
-	cr_assert_eq(baton_registry_release(entry), 0);
+	cr_assert_eq(baton_registry_unref(entry), 0);
 	cr_assert_eq(baton_registry_destroy(registry), 0);
 }
 
@@ -137,7 +137,7 @@ Test(registry, a_removed_one_lives_on_without_its_name, .timeout = 5)
 	step_init(&step, &journal, 1, NULL);
 	cr_assert_eq(baton_submit(&old->entry.resource, &step.task), 0);
 	cr_assert(journal_counts_up(&journal, 1, 1));
-	baton_registry_reference(&old->entry);
+	baton_registry_ref(&old->entry);
 	put(old);
 	cr_assert_eq(atomic_load(&shop.ended), 0);
 	put(old);

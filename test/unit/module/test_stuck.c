@@ -101,9 +101,9 @@ static bool resource_h(struct stage *stage)
 
 static bool extension_h(struct stage *stage)
 {
-	struct baton_bound_counts counts;
+	struct baton_bound_stats counts;
 
-	baton_bound_read(&stage->bound, &counts);
+	baton_bound_stats_read(&stage->bound, &counts);
 	return counts.tasks == 6 && baton_lanes_waiting(&stage->lanes, 0) == 0;
 }
 
@@ -113,9 +113,9 @@ static bool future_h(struct stage *stage)
 
 	baton_continuation_task(&stage->continuations[0], &stage->resource, &stage->next);
 	baton_future_then(&stage->future, &stage->continuations[0]);
-	return baton_future_poll(&stage->hanging) == BATON_RUNNING &&
+	return baton_future_state(&stage->hanging) == BATON_RUNNING &&
 	       baton_deadlock_cycle(&link, 1) == 0 && baton_future_cancel(&stage->future) == 0 &&
-	       baton_future_poll(&stage->future) == BATON_PENDING &&
+	       baton_future_state(&stage->future) == BATON_PENDING &&
 	       baton_future_cancel(&stage->hanging) == -EINPROGRESS;
 }
 
@@ -128,8 +128,8 @@ static bool detach_h(struct stage *stage)
 static bool trigger_h(struct stage *stage)
 {
 	return baton_trigger_fire(&stage->trigger) == 0 &&
-	       baton_trigger_fire(&stage->trigger) == 0 && baton_trigger_pending(&stage->trigger) &&
-	       baton_trigger_stop(&stage->trigger);
+	       baton_trigger_fire(&stage->trigger) == 0 &&
+	       baton_trigger_is_pending(&stage->trigger) && baton_trigger_stop(&stage->trigger);
 }
 
 static bool timer_h(struct stage *stage)
@@ -176,7 +176,7 @@ static bool suspend_h(struct stage *stage)
 	for (int i = 0; i < 2; i++)
 		right = right &&
 		        baton_resource_suspend(&stage->resource, &stage->suspension) == 0 &&
-		        !baton_suspension_poll(&stage->suspension) &&
+		        !baton_suspension_is_effective(&stage->suspension) &&
 		        (i ? baton_resource_resume
 		           : baton_resource_resume_later)(&stage->suspension) == 0;
 	return right;
@@ -205,11 +205,11 @@ static bool registry_h(struct stage *stage)
 	    baton_registry_find(stage->registry, "name", 4, &found) || found != stage->entry ||
 	    baton_registry_acquire(stage->registry, "name", 4, &found) || found != stage->entry)
 		return false;
-	baton_registry_reference(found);
+	baton_registry_ref(found);
 	return baton_registry_walk(stage->registry, stop_walk, NULL) == 0 &&
-	       baton_registry_release(found) == 0 && baton_registry_release(found) == 0 &&
+	       baton_registry_unref(found) == 0 && baton_registry_unref(found) == 0 &&
 	       baton_registry_remove(found) == 0 && baton_registry_remove(found) == -EALREADY &&
-	       baton_registry_release(found) == 0 && baton_registry_release(found) == 0;
+	       baton_registry_unref(found) == 0 && baton_registry_unref(found) == 0;
 }
 
 static bool blocking_h(struct stage *stage)
@@ -283,7 +283,8 @@ static void stage_init(struct stage *stage)
 	baton_task_init(&stage->detaches, detaches, NULL);
 	baton_labelled_init(&stage->labelled, no_task, NULL);
 	baton_trigger_init(&stage->trigger, &stage->resource, no_trigger, NULL);
-	MUST(baton_timers_create_virtual(&stage->timers, 0) == 0);
+	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
+	                         &stage->timers) == 0);
 	baton_timer_init(&stage->timer, stage->timers, &stage->resource, no_timer);
 	MUST(baton_limbo_create(&stage->limbo) == 0);
 	MUST(baton_registry_create(&options, &stage->registry) == 0);
@@ -303,7 +304,7 @@ Test(stuck, what_never_blocks_returns_beside_a_task_that_hangs, .timeout = 10)
 	occupy(&occupant, &stage.entry->resource);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		cr_expect(rows[i].calls(&stage), "%s", rows[i].header);
-	cr_assert_eq(baton_future_poll(&stage.hanging), BATON_RUNNING);
+	cr_assert_eq(baton_future_state(&stage.hanging), BATON_RUNNING);
 	release(&occupant);
 	gate_open(&stage.leave);
 	thread_join(thread);

@@ -20,9 +20,9 @@ Test(suspend, an_idle_resource_is_suspended_at_once, .timeout = 10)
 	struct step steps[3];
 
 	steps_init(steps, 3, &journal, 0);
-	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_not(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert(baton_suspension_poll(&suspension));
+	cr_assert(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
 	cr_assert_not(baton_held(&resource));
 	for (int i = 0; i < 3; i++)
@@ -30,7 +30,7 @@ Test(suspend, an_idle_resource_is_suspended_at_once, .timeout = 10)
 	cr_assert_eq(journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert(journal_counts_up(&journal, 0, 3));
-	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_not(baton_suspension_is_effective(&suspension));
 	resource_end(&resource);
 }
 
@@ -69,7 +69,7 @@ Test(suspend, wrong_use_is_an_error, .timeout = 10)
 	resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	cr_assert_eq(baton_resource_close(&resource), 0);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), -EPIPE);
-	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_not(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_quiesce(&(struct baton_resource *){&resource}, 1, &suspension, NULL),
 	             -EPIPE);
 	baton_resource_deinit(&resource);
@@ -89,7 +89,7 @@ Test(suspend, the_running_task_ends_and_what_was_queued_does_not_begin, .timeout
 	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	cr_assert_not(baton_suspension_poll(&suspension));
+	cr_assert_not(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_suspension_wait(&suspension, &past), -ETIMEDOUT);
 	release(&occupant);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
@@ -132,12 +132,12 @@ Test(suspend, the_resource_runs_when_all_suspensions_are_resumed, .timeout = 10)
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_resource_suspend(&resource, &suspensions[i]), 0);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert(baton_suspension_poll(&suspensions[0]));
-	cr_assert_not(baton_suspension_poll(&suspensions[1]));
+	cr_assert(baton_suspension_is_effective(&suspensions[0]));
+	cr_assert_not(baton_suspension_is_effective(&suspensions[1]));
 	/* Withdrawn, though others are in effect. */
 	cr_assert_eq(baton_resource_resume(&suspensions[1]), 0);
 	cr_assert_eq(baton_resource_resume(&suspensions[0]), 0);
-	cr_assert(baton_suspension_poll(&suspensions[2]));
+	cr_assert(baton_suspension_is_effective(&suspensions[2]));
 	cr_assert_eq(journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspensions[2]), 0);
 	cr_assert(journal_counts_up(&journal, 0, 1));
@@ -159,7 +159,7 @@ static int inside_run(struct baton_task *task)
 
 	inside->results[0] = baton_quiesce(&inside->resource, 1, &other, NULL);
 	inside->results[1] = baton_resource_suspend(inside->resource, &inside->suspension);
-	inside->results[2] = baton_suspension_poll(&inside->suspension);
+	inside->results[2] = baton_suspension_is_effective(&inside->suspension);
 	inside->results[3] = baton_suspension_wait(&inside->suspension, NULL);
 	if (inside->resume)
 		inside->results[4] = baton_resource_resume(&inside->suspension);
@@ -185,7 +185,7 @@ Test(suspend, a_task_suspends_its_own_resource_after_itself, .timeout = 10)
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&resource, &inside.task), 0);
 	inside_check(&inside);
-	cr_assert(baton_suspension_poll(&inside.suspension));
+	cr_assert(baton_suspension_is_effective(&inside.suspension));
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	cr_assert_eq(journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&inside.suspension), 0);

@@ -68,7 +68,7 @@ Test(suspend_others, an_await_before_the_end_of_a_batch_that_suspends_is_kept, .
 	entry.body = awaited_begin;
 	entry.arg = &awaited;
 	cr_assert_eq(baton_submit(&awaited.ledger.resource, &entry.task), 0);
-	cr_assert(baton_suspension_poll(&awaited.suspension));
+	cr_assert(baton_suspension_is_effective(&awaited.suspension));
 	cr_assert_eq(atomic_load(&awaited.result), -1);
 	cr_assert_eq(baton_resource_resume(&awaited.suspension), 0);
 	thread_join(awaited.awaiter);
@@ -165,16 +165,16 @@ Test(suspend_others, cancels_are_decided_at_once_and_obeyed_at_the_resume, .time
 	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	cr_assert_eq(baton_future_cancel(&futures[0]), 0);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING);
 	/* Not what is no task: the second suspension stays. */
 	cr_assert_eq(baton_resource_suspend(&resource, &second), 0);
 	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
 	cr_assert_eq(baton_submit(&resource, &steps[2].task), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(baton_future_poll(&futures[0]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[1]), BATON_CANCELLED);
-	cr_assert_eq(baton_future_poll(&futures[2]), BATON_PENDING);
-	cr_assert(baton_suspension_poll(&second));
+	cr_assert_eq(baton_future_state(&futures[0]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&futures[2]), BATON_PENDING);
+	cr_assert(baton_suspension_is_effective(&second));
 	cr_assert_eq(baton_resource_resume(&second), 0);
 	cr_assert(journal_counts_up(&journal, 0, 1));
 	resource_end(&resource);
@@ -224,8 +224,8 @@ Test(suspend_others, a_cancelled_job_s_marks_stay, .timeout = 10)
 	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	baton_job_cancel(atomic_load(&stash.jobs[0]));
-	cr_assert_eq(baton_future_poll(&future), BATON_CANCELLED);
-	cr_assert(baton_suspension_poll(&suspension));
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+	cr_assert(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 	cr_assert_eq(journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
@@ -278,7 +278,7 @@ static void shelf_each_way(struct baton_resource *resource)
 	cr_assert_eq(baton_submit(resource, &task), 0);
 	shelf_check(resource, &journal);
 	cr_assert_eq(baton_submit(resource, &with_future), 0);
-	cr_assert_eq(baton_future_poll(&future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	shelf_check(resource, &journal);
 	step_init(&first, &journal, (int)journal.count, NULL);
 	cr_assert_eq(baton_submit_batch(resource, batch, 2), 0);

@@ -64,7 +64,7 @@ Test(undo, what_succeeds_is_not_undone, .timeout = 10)
 	attempt_init(&attempt, &journal, 0);
 	cr_assert_eq(baton_submit(&resource, &attempt.undoable.task), 0);
 	cr_assert_eq(journal.count, 0U);
-	cr_assert_eq(baton_future_poll(&attempt.future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&attempt.future), BATON_DONE);
 	cr_assert_eq(baton_future_value(&attempt.future), (void *)&attempt);
 	resource_end(&resource);
 }
@@ -85,7 +85,7 @@ Test(undo, what_fails_is_undone_newest_first_before_the_next_task, .timeout = 10
 	release(&occupant);
 	resource_end(&resource);
 	cr_assert(journal_counts_up(&journal, 0, ENTRIES + 1));
-	cr_assert_eq(baton_future_poll(&attempt.future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&attempt.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&attempt.future), -EIO);
 	cr_assert_null(baton_future_value(&attempt.future), "no trace of that either");
 }
@@ -250,7 +250,7 @@ static int nested_run(struct baton_undoable *undoable, struct baton_undo_log *lo
 	int status = attempt_run(undoable, log);
 
 	MUST(baton_submit(nested->inner_resource, &nested->inner->undoable.task) == 0);
-	MUST(baton_future_complete_p(&nested->inner->future));
+	MUST(baton_future_is_complete(&nested->inner->future));
 	return status;
 }
 

@@ -13,7 +13,7 @@ Test(window, a_full_window_lets_the_next_one_start_when_one_completes, .timeout 
 	cr_assert_eq(baton_window_in_flight(&client.window), 3);
 	cr_assert_eq(baton_window_waiting(&client.window), 7);
 	cr_assert_eq(client_ack(&client, 1), 0);
-	cr_assert_eq(baton_future_poll(&client.messages[1].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&client.messages[1].future), BATON_DONE);
 	cr_assert_eq(client.journal.count, 4);
 	cr_assert_eq(client_ack(&client, 1), -EALREADY);
 	cr_assert_eq(client_ack(&client, 9), -EINVAL, "not started");
@@ -54,7 +54,7 @@ Test(window, a_function_that_does_not_detach_gives_its_place_back, .timeout = 10
 	client_end(&client);
 	cr_assert(journal_counts_up(&client.journal, 0, 20));
 	for (int i = 1; i < 20; i += 2)
-		cr_assert_eq(baton_future_poll(&client.messages[i].future), BATON_DONE);
+		cr_assert_eq(baton_future_state(&client.messages[i].future), BATON_DONE);
 }
 
 Test(window, later_ones_do_not_overtake_who_waits, .timeout = 10)

@@ -14,7 +14,7 @@ Test(window_end, cancel_ends_what_waits_and_leaves_what_is_in_flight, .timeout =
 	cr_assert_eq(baton_window_waiting(&client.window), 0);
 	cr_assert_eq(atomic_load(&told), 3);
 	for (int i = 3; i < 8; i += 2)
-		cr_assert_eq(baton_future_poll(&client.messages[i].future), BATON_CANCELLED);
+		cr_assert_eq(baton_future_state(&client.messages[i].future), BATON_CANCELLED);
 	cr_assert_eq(baton_window_cancel(&client.window), 0, "none waits: nothing");
 	client_submit(&client, 8, 10);
 	cr_assert_eq(baton_window_waiting(&client.window), 2, "later ones are not concerned");
@@ -33,20 +33,20 @@ Test(window_end, one_that_waits_is_cancelled_by_its_future, .timeout = 10)
 	client_init(&client, 1, NULL);
 	client_submit(&client, 0, 6);
 	cr_assert_eq(baton_future_cancel(&client.messages[3].future), 0);
-	cr_assert_eq(baton_future_poll(&client.messages[3].future), BATON_PENDING, "at its turn");
+	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_PENDING, "at its turn");
 	cr_assert_eq(baton_windowed_cancel(&client.messages[5].windowed), 0);
-	cr_assert_eq(baton_future_poll(&client.messages[5].future), BATON_CANCELLED, "at once");
+	cr_assert_eq(baton_future_state(&client.messages[5].future), BATON_CANCELLED, "at once");
 	cr_assert_eq(baton_windowed_cancel(&client.messages[5].windowed), -EALREADY);
 	cr_assert_eq(baton_windowed_cancel(&client.messages[3].windowed), -EALREADY);
 	cr_assert_eq(baton_windowed_cancel(&client.messages[2].windowed), -EINVAL, "no future");
-	cr_assert_eq(baton_future_poll(&client.messages[3].future), BATON_PENDING, "still");
+	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_PENDING, "still");
 	cr_assert_eq(baton_window_waiting(&client.window), 4);
 	client_ack(&client, 0);
 	cr_assert_eq(baton_windowed_cancel(&client.messages[1].windowed), -EINPROGRESS);
 	for (int i = 1; i < 5; i++)
 		if (i != 3)
 			cr_assert_eq(client_ack(&client, i), 0);
-	cr_assert_eq(baton_future_poll(&client.messages[3].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_CANCELLED);
 	cr_assert_eq(client.journal.count, 4);
 	client_end(&client);
 }
@@ -60,7 +60,7 @@ Test(window_end, a_cancelled_one_gives_its_turn_to_the_next, .timeout = 10)
 	cr_assert_eq(baton_future_cancel(&client.messages[1].future), 0);
 	cr_assert_eq(baton_future_cancel(&client.messages[3].future), 0);
 	cr_assert_eq(client_ack(&client, 0), 0);
-	cr_assert_eq(baton_future_poll(&client.messages[1].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&client.messages[1].future), BATON_CANCELLED);
 	cr_assert_eq(client.journal.number[client.journal.count - 1], 2);
 	cr_assert_eq(client_ack(&client, 2), 0);
 	cr_assert_eq(client.journal.number[client.journal.count - 1], 4);
@@ -198,6 +198,6 @@ Test(window_end, the_finaliser_waits_for_what_a_limit_of_0_keeps, .timeout = 10)
 	cr_assert_eq(atomic_load(&finaliser.count), 1);
 	cr_assert_eq(client.journal.count, 0);
 	cr_assert_eq(atomic_load(&told), 2);
-	cr_assert_eq(baton_future_poll(&client.messages[3].future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_CANCELLED);
 	baton_window_deinit(&client.window);
 }

@@ -39,7 +39,7 @@ Test(default_pool, a_waiter_helps_where_its_workers_are_all_busy, .timeout = 10)
 		plug_in(&plugs[i], pool);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_future_wait(&future), 0);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert(journal_counts_up(&journal, 0, 1) && journal_here(&journal, 0));
 	for (size_t i = 0; i < workers; i++)
 		gate_open(&plugs[i].leave);

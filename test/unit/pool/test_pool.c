@@ -201,16 +201,16 @@ Test(pool, runs_a_tree_of_jobs_on_all_workers_and_counts_them, .timeout = 60)
 	root->depth = depth;
 	cr_assert_eq(baton_pool_submit(pool, &root->job), 0);
 	until_at_least(&done, (2 << depth) - 1);
-	baton_pool_stats(pool, &sum);
+	baton_pool_stats_read(pool, &sum);
 	cr_assert_eq(sum.executed, (2U << depth) - 1);
 	for (size_t i = 0; i < 4; i++) {
-		cr_assert_eq(baton_pool_worker_stats(pool, i, &one), 0);
+		cr_assert_eq(baton_pool_worker_stats_read(pool, i, &one), 0);
 		executed += one.executed;
 	}
 	cr_assert_eq(executed, sum.executed);
 	cr_assert_gt(sum.lifo_hits, 0);
 	cr_assert_geq(sum.injection_batches, 1);
-	cr_assert_eq(baton_pool_worker_stats(pool, 4, &one), -EINVAL);
+	cr_assert_eq(baton_pool_worker_stats_read(pool, 4, &one), -EINVAL);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 

@@ -52,13 +52,13 @@ static struct baton_pool_stats stats_of(const struct baton_pool *pool)
 {
 	struct baton_pool_stats stats;
 
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	return stats;
 }
 
 static void deed_wait(struct deed *deed)
 {
-	MUST(baton_future_wait(deed->future) == 0);
+	MUST(baton_future_wait(deed->future, NULL) == 0);
 }
 
 static void deed_fulfil(struct deed *deed)
@@ -87,7 +87,7 @@ Test(spares, all_workers_wait_for_what_is_submitted_last, .timeout = 20)
 static int task_wait(struct baton_task *task)
 {
 	(void)task;
-	return baton_future_wait(baton_resource_user(baton_current()));
+	return baton_future_wait(baton_resource_user(baton_current()), NULL);
 }
 
 Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
@@ -112,12 +112,12 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 		cr_assert_eq(baton_submit(&waiters[i], &tasks[i]), 0);
 	}
 	for (int i = 0; i < 4; i++)
-		while (baton_future_poll(&futures[i]) == BATON_PENDING)
+		while (baton_future_state(&futures[i]) == BATON_PENDING)
 			sched_yield(); /* all are entered, on two workers */
 	step_init(&step, &journal, 0, &late);
 	cr_assert_eq(baton_submit(&target, &step.task), 0);
 	for (int i = 0; i < 4; i++)
-		cr_assert_eq(baton_future_wait(&futures[i]), 0);
+		cr_assert_eq(baton_future_wait(&futures[i], NULL), 0);
 	cr_assert_geq(stats_of(pool).spares_started, 2);
 	for (int i = 0; i < 4; i++)
 		resource_end(&waiters[i]);

@@ -121,7 +121,7 @@ Test(vacancy, short_blocks_cost_no_place_and_one_spare_watches, .timeout = 20)
 	for (int i = 0; i < scaled(100); i++)
 		cr_assert_not(taken(pool, 0));
 	cr_assert_not(taken(pool, LASTING_NS - 1));
-	baton_pool_stats(pool, &stats);
+	baton_pool_stats_read(pool, &stats);
 	cr_assert_eq(stats.spares_started, 1);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

@@ -63,10 +63,10 @@ Test(workers, without_jobs_they_all_sleep_and_stay_asleep, .timeout = 10)
 	until_at_least(&runs, 100);
 	while (seen < 50)
 		seen = awake() == 0 ? seen + 1 : 0;
-	baton_pool_stats(pool, &before);
+	baton_pool_stats_read(pool, &before);
 	for (int i = 0; i < 200; i++)
 		seen += awake();
-	baton_pool_stats(pool, &after);
+	baton_pool_stats_read(pool, &after);
 	cr_assert_geq(before.parked, 4);
 	cr_assert_eq(after.woken, before.woken, "nothing woke them, no time-out did");
 	cr_assert_eq(after.parked, before.parked);
@@ -106,15 +106,15 @@ Test(workers, their_counters_add_up, .timeout = 10)
 	}
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
 	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
-	baton_pool_stats(pool, &all);
+	baton_pool_stats_read(pool, &all);
 	for (size_t i = 0; i < 3; i++) {
-		cr_assert_eq(baton_pool_worker_stats(pool, i, &one), 0);
+		cr_assert_eq(baton_pool_worker_stats_read(pool, i, &one), 0);
 		sum.executed += one.executed;
 		sum.stolen += one.stolen;
 		sum.lifo_hits += one.lifo_hits;
 		sum.injection_batches += one.injection_batches;
 	}
-	cr_assert_eq(baton_pool_worker_stats(pool, 3, &one), -EINVAL);
+	cr_assert_eq(baton_pool_worker_stats_read(pool, 3, &one), -EINVAL);
 	cr_assert_eq(all.executed, (uint64_t)count);
 	cr_assert_eq(sum.executed, (uint64_t)count);
 	cr_assert_eq(sum.stolen, all.stolen);

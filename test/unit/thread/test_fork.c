@@ -58,7 +58,7 @@ static int everything_works(void *arg)
 	baton_resource_init(&resource, NULL, NULL, &config, NULL);
 	CHECK(2, baton_post(&resource, count, &counter) == 0);
 	CHECK(3, baton_async(&resource, count, &counter, &future) == 0);
-	CHECK(4, baton_future_wait(future) == 0);
+	CHECK(4, baton_future_wait(future, NULL) == 0);
 	baton_future_unref(future);
 	CHECK(5, baton_call(&resource, count, &counter, NULL) == 0);
 	CHECK(6, counter == 3);
@@ -141,7 +141,7 @@ static int pool_is_refused(void *arg)
 	CHECK(6, baton_post(&parent->later, count, &counter) == -ECHILD);
 	CHECK(7, baton_async(&parent->later, count, &counter, &async) == -ECHILD && !async);
 	CHECK(8, baton_call(&parent->later, count, &counter, NULL) == -ECHILD);
-	CHECK(9, baton_future_poll(&future) == BATON_PENDING);
+	CHECK(9, baton_future_state(&future) == BATON_PENDING);
 	CHECK(10, baton_pool_await_termination(parent->pool, NULL) == -ECHILD);
 	CHECK(11, baton_pool_destroy(parent->pool) == -ECHILD);
 	CHECK(12, counter == 0 && journal.count == 0);
@@ -218,8 +218,8 @@ static int running_is_refused(void *arg)
 	CHECK(3, baton_post(&parent->resource, count, &counter) == -ECHILD);
 	CHECK(4, baton_async(&parent->resource, count, &counter, &async) == -ECHILD && !async);
 	CHECK(5, baton_call(&parent->resource, count, &counter, NULL) == -ECHILD);
-	CHECK(6, baton_future_wait(parent->future) == -ECHILD);
-	CHECK(7, baton_future_wait_until(parent->future, &deadline) == -ECHILD);
+	CHECK(6, baton_future_wait(parent->future, NULL) == -ECHILD);
+	CHECK(7, baton_future_wait(parent->future, &deadline) == -ECHILD);
 	CHECK(8, baton_future_wait_any(futures, 1, NULL, &index) == -ECHILD && index == 7);
 	CHECK(9, baton_future_wait_all(futures, 1, NULL) == -ECHILD);
 	CHECK(10, baton_resource_await(&parent->resource, NULL) == -ECHILD);
@@ -243,7 +243,7 @@ static void fork_while_running(bool with_pool)
 	cr_assert_eq(baton_async(&parent.resource, count, &counter, &parent.future), 0);
 	cr_assert_eq(in_child(running_is_refused, &parent), 0);
 	release(&occupant);
-	cr_assert_eq(baton_future_wait(parent.future), 0, "the parent goes on");
+	cr_assert_eq(baton_future_wait(parent.future, NULL), 0, "the parent goes on");
 	cr_assert_eq(counter, 1);
 	baton_future_unref(parent.future);
 	resource_end(&parent.resource);

@@ -55,7 +55,7 @@ static int check_registry(struct parent *parent)
 	CHECK(34, baton_registry_find(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
 	CHECK(35, baton_registry_acquire(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
 	CHECK(36, baton_registry_walk(parent->registry, visit, &visited) == -ECHILD && !visited);
-	CHECK(37, baton_registry_release(parent->entry) == -ECHILD);
+	CHECK(37, baton_registry_unref(parent->entry) == -ECHILD);
 	CHECK(38, baton_registry_destroy(parent->registry) == -ECHILD);
 	return 0;
 }
@@ -84,8 +84,8 @@ static int check(struct parent *parent)
 	CHECK(9, baton_loop_adopt(parent->loop) == -ECHILD);
 	CHECK(10, baton_loop_run(parent->loop, 0) == 0);
 	CHECK(11, baton_executor_schedule(baton_loop_executor(parent->loop), &job) == -ECHILD);
-	CHECK(12, baton_future_poll(&parent->queued) == BATON_PENDING);
-	CHECK(13, baton_timers_create(&timers, NULL) == -ECHILD && !timers);
+	CHECK(12, baton_future_state(&parent->queued) == BATON_PENDING);
+	CHECK(13, baton_timers_create(NULL, &timers) == -ECHILD && !timers);
 	CHECK(14, baton_timers_default(&timers) == -ECHILD && !timers);
 	CHECK(15, baton_timer_arm_after(&timer, 0) == -ECHILD);
 	CHECK(16, baton_timer_arm_at(&timer, 0) == -ECHILD);
@@ -142,9 +142,9 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 static void parent_end(struct parent *parent, struct baton_manual *manual)
 {
 	(void)baton_manual_run_until_idle(manual);
-	cr_assert_eq(baton_future_poll(&parent->queued), BATON_DONE, "the parent goes on");
+	cr_assert_eq(baton_future_state(&parent->queued), BATON_DONE, "the parent goes on");
 	resource_end(&parent->resource);
-	cr_assert_eq(baton_registry_release(parent->entry), 0);
+	cr_assert_eq(baton_registry_unref(parent->entry), 0);
 	cr_assert_eq(baton_registry_destroy(parent->registry), 0);
 	baton_loop_destroy(parent->loop);
 	cr_assert_eq(baton_pool_destroy(parent->pool), 0);

@@ -101,7 +101,7 @@ static void brief_threads(struct baton_resource *resource, int threads, uint64_t
 		struct brief brief = {resource, counter, NULL};
 
 		thread_join(thread_start(brief_main, &brief));
-		cr_assert_eq(baton_future_wait(brief.future), 0);
+		cr_assert_eq(baton_future_wait(brief.future, NULL), 0);
 		baton_future_unref(brief.future);
 	}
 }
@@ -184,7 +184,7 @@ static void *pipeline_drop(void *arg)
 
 		until_at_least(&pipeline->tail, i + 1);
 		future = atomic_exchange(&pipeline->ring[i % RING], NULL);
-		pipeline->errors += baton_future_wait(future) != 0;
+		pipeline->errors += baton_future_wait(future, NULL) != 0;
 		baton_future_unref(future);
 	}
 	return NULL;
@@ -246,7 +246,7 @@ Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 		cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
 		cr_assert_eq(baton_submit_batch(&resource, batch, 1), 0);
 		(void)baton_manual_run_until_idle(manual);
-		cr_assert_eq(baton_future_wait(&future), 0);
+		cr_assert_eq(baton_future_wait(&future, NULL), 0);
 		cr_assert_eq(baton_call(&resource, count, &counter, NULL), 0);
 		if (i == 0)
 			before = heap_in_use();
@@ -278,6 +278,6 @@ Test(memory, a_name_costs_its_object_and_a_slot_of_the_set, .timeout = 20)
 		}
 	}
 	for (int i = 0; i < COUNT; i++)
-		cr_assert_eq(baton_registry_release(entries[i]), 0);
+		cr_assert_eq(baton_registry_unref(entries[i]), 0);
 	cr_assert_eq(baton_registry_destroy(registry), 0);
 }

@@ -49,7 +49,7 @@ static unsigned yields_of_a_wait(uint64_t takes_ns, uint64_t uses_ns)
 	fake.uses_ns = uses_ns;
 	fake.yields = 0;
 	fake.on = true;
-	MUST(baton_future_wait_until(&promise, &deadline) == -ETIMEDOUT);
+	MUST(baton_future_wait(&promise, &deadline) == -ETIMEDOUT);
 	fake.on = false;
 	return fake.yields;
 }

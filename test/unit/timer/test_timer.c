@@ -312,7 +312,7 @@ Test(timer, a_million_at_once, .timeout = 60)
 Test(timer, refuses_bad_arguments, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_timers();
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct bell bell;
 
 	bell_init(&bell, timers, &resource);
@@ -321,6 +321,6 @@ Test(timer, refuses_bad_arguments, .timeout = 5)
 	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_IDLE);
 	cr_assert_eq(baton_timers_poll(timers), -EINVAL);
 	config.source = (enum baton_timers_source)3;
-	cr_assert_eq(baton_timers_create(&timers, &config), -EINVAL);
+	cr_assert_eq(baton_timers_create(&config, &timers), -EINVAL);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }

@@ -18,14 +18,14 @@ static void note_dropped(struct baton_timer *timer, int error)
 
 static struct baton_timers *noted(enum baton_timers_source source)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers = NULL;
 
 	dropped_count = 0;
 	config.source = source;
 	config.submit = BATON_TIMERS_SUBMIT_INLINE;
 	config.dropped = note_dropped;
-	MUST(baton_timers_create(&timers, &config) == 0);
+	MUST(baton_timers_create(&config, &timers) == 0);
 	return timers;
 }
 
@@ -169,12 +169,12 @@ Test(timer_end, a_tick_is_the_resolution_rounded_down_to_a_power_of_two, .timeou
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+		struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 		struct baton_timers *timers;
 
 		config.source = BATON_TIMERS_POLL;
 		config.resolution_ns = rows[i].resolution_ns;
-		cr_assert_eq(baton_timers_create(&timers, &config), 0);
+		cr_assert_eq(baton_timers_create(&config, &timers), 0);
 		cr_assert_eq(timers->shift, rows[i].shift, "row %zu: %u", i,
 		             (unsigned)timers->shift);
 		cr_assert_eq(baton_timers_destroy(timers), 0);
@@ -268,14 +268,14 @@ Test(timer_end, its_thread_has_the_configs_name, .timeout = 10)
 	                                      {"0123456789abcdef", "0123456789abcde"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+		struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 		struct baton_timers *timers;
 		struct bell bell;
 		char name[16] = "";
 
 		config.name = rows[i][0];
 		config.submit = BATON_TIMERS_SUBMIT_INLINE;
-		cr_assert_eq(baton_timers_create(&timers, &config), 0);
+		cr_assert_eq(baton_timers_create(&config, &timers), 0);
 		bell_init(&bell, timers, &resource);
 		bell.then = note_name;
 		bell.argument = name;

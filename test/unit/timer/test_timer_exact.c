@@ -15,7 +15,9 @@ static struct baton_timers *virtual_of(uint64_t resolution_ns)
 {
 	struct baton_timers *timers;
 
-	MUST(baton_timers_create_virtual(&timers, resolution_ns) == 0);
+	MUST(baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL,
+	                                                        .resolution_ns = resolution_ns},
+	                         &timers) == 0);
 	return timers;
 }
 
@@ -151,12 +153,12 @@ static void note_dropped(struct baton_timer *timer, int error)
 static void late_init(struct late *late, int (*then)(struct bell *bell),
                       const enum baton_bound_policy *policy)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 
 	memset(late, 0, sizeof(*late));
 	config.source = BATON_TIMERS_POLL;
 	config.resolution_ns = (uint64_t)1 << 24;
-	MUST(baton_timers_create(&late->timers, &config) == 0);
+	MUST(baton_timers_create(&config, &late->timers) == 0);
 	MUST(baton_manual_create(&late->manual) == 0);
 	late->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	late->config.capture_limit = 0;

@@ -120,7 +120,7 @@ static void wheels_dropped(struct baton_timer *timer, int error)
 
 Test(timer_refused, a_timer_of_its_own_is_told_in_the_wheels_place, .timeout = 10)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource busy = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers;
@@ -130,7 +130,7 @@ Test(timer_refused, a_timer_of_its_own_is_told_in_the_wheels_place, .timeout = 1
 	config.source = BATON_TIMERS_VIRTUAL;
 	config.resolution_ns = TICK;
 	config.dropped = wheels_dropped;
-	cr_assert_eq(baton_timers_create(&timers, &config), 0);
+	cr_assert_eq(baton_timers_create(&config, &timers), 0);
 	told_init(&told[0], timers, &closed);
 	told_init(&told[1], timers, &busy);
 	told_init(&told[2], timers, &resource);

@@ -173,14 +173,14 @@ Test(timer_stop, then_completes_at_once_or_when_the_task_has_passed, .timeout = 
 	stage_init(&stage);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, &gone[0]), BATON_TIMER_PENDING);
-	cr_assert_eq(baton_future_poll(&gone[0]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&gone[0]), BATON_DONE);
 	cr_assert_eq(baton_future_value(&gone[0]), &stage.bell.timer);
 	queue(&stage);
 	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, &gone[1]), BATON_TIMER_QUEUED);
-	cr_assert_eq(baton_future_poll(&gone[1]), BATON_PENDING);
+	cr_assert_eq(baton_future_state(&gone[1]), BATON_PENDING);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), -EBUSY);
 	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
-	cr_assert_eq(baton_future_poll(&gone[1]), BATON_DONE);
+	cr_assert_eq(baton_future_state(&gone[1]), BATON_DONE);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer), BATON_TIMER_PENDING);
@@ -191,7 +191,7 @@ static int stop_self_then(struct bell *bell)
 {
 	MUST(baton_timer_arm_after(&bell->timer, TICK) == 0);
 	MUST(baton_timer_stop_then(&bell->timer, bell->argument) == BATON_TIMER_RUNNING);
-	MUST(baton_future_poll(bell->argument) == BATON_PENDING);
+	MUST(baton_future_state(bell->argument) == BATON_PENDING);
 	return 0;
 }
 
@@ -205,7 +205,7 @@ Test(timer_stop, then_in_its_own_function_completes_after_it, .timeout = 5)
 	stage.bell.argument = &gone;
 	queue(&stage);
 	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
-	cr_assert_eq(baton_future_poll(&gone), BATON_DONE);
+	cr_assert_eq(baton_future_state(&gone), BATON_DONE);
 	cr_assert_eq(baton_timers_advance(stage.timers, 100 * TICK), 0);
 	stage_end(&stage);
 }

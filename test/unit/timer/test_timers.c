@@ -18,7 +18,7 @@ static void note_dropped(struct baton_timer *timer, int error)
 static struct baton_timers *timers_of(enum baton_timers_source source,
                                       enum baton_timers_submit submit)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers;
 
 	dropped_count = 0;
@@ -26,7 +26,7 @@ static struct baton_timers *timers_of(enum baton_timers_source source,
 	config.submit = submit;
 	config.resolution_ns = TICK;
 	config.dropped = note_dropped;
-	MUST(baton_timers_create(&timers, &config) == 0);
+	MUST(baton_timers_create(&config, &timers) == 0);
 	return timers;
 }
 
@@ -195,7 +195,7 @@ static void count_wake(void *arg)
 
 Test(timers, an_event_loop_is_woken_for_an_earlier_deadline_only, .timeout = 5)
 {
-	struct baton_timers_config config = BATON_TIMERS_CONFIG_INIT;
+	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers;
 	struct bell bells[4];
 	uint64_t next;
@@ -203,7 +203,7 @@ Test(timers, an_event_loop_is_woken_for_an_earlier_deadline_only, .timeout = 5)
 	wakes = 0;
 	config.source = BATON_TIMERS_POLL;
 	config.wake = count_wake;
-	cr_assert_eq(baton_timers_create(&timers, &config), 0);
+	cr_assert_eq(baton_timers_create(&config, &timers), 0);
 	for (int i = 0; i < 4; i++)
 		bell_init(&bells[i], timers, &resource);
 	cr_assert_eq(baton_timers_next(timers), BATON_NEVER);
