@@ -101,8 +101,8 @@ function finish_file()
 {
 	if (file == "" || file == "Makefile")
 		return
-	if (file_lines > 400)
-		complain(file, file_lines " lines (400 at most): split off what has its own name")
+	if (file_lines > 500)
+		complain(file, file_lines " lines (500 at most): split off what has its own name")
 	if (file ~ /\.h$/ && !guarded)
 		complain(file, "no include guard: #ifndef NAME, #define NAME, first of all")
 	if (function_start)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 1: the one door through which our protocols touch shared memory. The compiler's __atomic
+ * The one door through which our protocols touch shared memory. The compiler's __atomic
  * builtins on plain words, the memory order in the name. Not <stdatomic.h>, since the public
  * structs carry no _Atomic (they must compile as C++); not ck_pr, whose inline assembly
  * ThreadSanitizer does not see. A controlled scheduler replaces this file to make every access a

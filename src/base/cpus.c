@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 2: how many CPUs this process may use: sched_getaffinity, and the quota of its cgroup,
+ * How many CPUs this process may use: sched_getaffinity, and the quota of its cgroup,
  * version 2 (cpu.max) or 1 (cpu.cfs_quota_us). In a container the latter often says 2 where the
  * former says 64; 64 workers would then be stopped most of the time, batons in hand.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 2: how many CPUs this process may use.
+ * How many CPUs this process may use.
  */
 #ifndef BATON_SRC_CPUS_H
 #define BATON_SRC_CPUS_H

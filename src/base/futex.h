@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 2: the only door to the kernel's sleep and wake. Two calls, both replaceable by a
+ * The only door to the kernel's sleep and wake. Two calls, both replaceable by a
  * controlled scheduler.
  *
  * Ordering: neither call orders memory; the words themselves carry it.

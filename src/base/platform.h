@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 0: the compiler, assertions, the cache line. What everything else may rely on.
+ * The compiler, assertions, the cache line. What everything else may rely on.
  */
 #ifndef BATON_SRC_PLATFORM_H
 #define BATON_SRC_PLATFORM_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 2: a turn, which one thread of a process has at a time, to make or end an object of which
+ * A turn, which one thread of a process has at a time, to make or end an object of which
  * there is only one (the default pool, the default wheel). A turn that a thread has during fork is
  * free in the child.
  */

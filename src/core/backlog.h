@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: finds marks and tasks among the entries that wait, without walking over the same entries
+ * Finds marks and tasks among the entries that wait, without walking over the same entries
  * again. Called by the holder of a resource without lanes.
  *
  * While _list has tasks, new entries stay in the inbox: their place is behind those tasks, and no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: standing back from a busy resource before a push. See barge.c.
+ * Standing back from a busy resource before a push. See barge.c.
  */
 #ifndef BATON_SRC_BARGE_H
 #define BATON_SRC_BARGE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: what waits in a resource, counted.
+ * What waits in a resource, counted.
  *
  * A task weighs BATON__BOUND_TASK + its bytes, an exempt one nothing. _pushed and _gone are sums of
  * weights, modulo 2^64; while fewer tasks and bytes wait than the constants in bound.h allow, their

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: functions instead of tasks: what labelled posts and the runner need of them.
+ * Functions instead of tasks: what labelled posts and the runner need of them.
  */
 #ifndef BATON_SRC_CALL_H
 #define BATON_SRC_CALL_H

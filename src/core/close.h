@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: whether a resource is closed, for callers that only ask; a submit finds out by its own
+ * Whether a resource is closed, for callers that only ask; a submit finds out by its own
  * compare-and-swap.
  */
 #ifndef BATON_SRC_CLOSE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: cycles of waits: threads that hold batons and sleep for each other's resources.
+ * Cycles of waits: threads that hold batons and sleep for each other's resources.
  */
 #ifndef BATON_SRC_CYCLE_H
 #define BATON_SRC_CYCLE_H

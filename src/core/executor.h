@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: what the resource needs of executors, and what defines a job's kind.
+ * What the resource needs of executors, and what defines a job's kind.
  */
 #ifndef BATON_SRC_EXECUTOR_H
 #define BATON_SRC_EXECUTOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: what hangs on a resource beyond its cache line. A resource's _stats is a pointer to its
+ * What hangs on a resource beyond its cache line. A resource's _stats is a pointer to its
  * statistics, or, with the lowest bit set, to an extension, which then has that pointer. Constant
  * once the resource is shared; anything but NULL makes the resource SPECIAL.
  */

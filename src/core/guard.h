@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: a task's function must return. A function that is left by unwinding (a C++ exception,
+ * A task's function must return. A function that is left by unwinding (a C++ exception,
  * pthread_exit, the cancellation of its thread) would leave the baton held for ever, and frames on
  * a stack that is gone. The process ends instead. A function that returns pays nothing: the guard
  * is a cleanup that only unwinding runs (-fexceptions).

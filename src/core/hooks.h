@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: drain hooks: the batch that a runner has open. It lies on the drain's stack, and
+ * Drain hooks: the batch that a runner has open. It lies on the drain's stack, and
  * the runner's frame points to it; nobody but the runner sees it.
  *
  *   NONE     -> OPEN      batch_begin has succeeded: before the first task that is entered

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: kicks: functions that run under the baton although they are no tasks; and their
+ * Kicks: functions that run under the baton although they are no tasks; and their
  * companions: visitors that take the baton over, and windowed tasks.
  */
 #ifndef BATON_SRC_KICK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: labelled tasks, which a runner recognises by their function, as it does baton_post's.
+ * Labelled tasks, which a runner recognises by their function, as it does baton_post's.
  *
  * Whoever takes a labelled task out of the queue to enter it asks baton__label_enter first, before
  * its future is claimed, and then calls baton__function: so that a future which ends as cancelled

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: the lanes of a resource, which stand between its inbox and its _list. Everything here is
+ * The lanes of a resource, which stand between its inbox and its _list. Everything here is
  * the holder's alone (R2), save the counts, which anybody may read.
  *
  * Invariants:

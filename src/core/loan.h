@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: loans (law L12). A submitter that finds the resource waiting in a queue borrows its
+ * Loans (law L12). A submitter that finds the resource waiting in a queue borrows its
  * baton, as a helper does, adds its task, and runs tasks up to its capture limit before it gives
  * the baton back. So a thread that makes a queue longer also makes the queue shorter.
  *

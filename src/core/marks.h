@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: marks, which lie among the tasks and are no tasks: cancel, await, the finaliser. (Those
+ * Marks, which lie among the tasks and are no tasks: cancel, await, the finaliser. (Those
  * that suspend are shelf.c's, kicks kick.c's.) The holder alone meets them.
  */
 #ifndef BATON_SRC_MARKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: the place: where a task or another function of the user's may run now. Code that is
+ * The place: where a task or another function of the user's may run now. Code that is
  * about to run tasks, or to call a user's function that holds no baton, calls baton__place() first;
  * the short paths of submit, batch and post check the depth themselves. So the stack is bounded on
  * every path (L7, L14).

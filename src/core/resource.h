@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: what the parts of a resource (submit, drain, help, close) share. The two shared words of
+ * What the parts of a resource (submit, drain, help, close) share. The two shared words of
  * a resource have files of their own: word.h and turn.h.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: one task that has been unlinked is run, or cancelled. The holder.
+ * One task that has been unlinked is run, or cancelled. The holder.
  */
 #ifndef BATON_SRC_RUN_H
 #define BATON_SRC_RUN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: the shelf: the baton of a BUSY resource, held by nobody; see shelf.c.
+ * The shelf: the baton of a BUSY resource, held by nobody; see shelf.c.
  */
 #ifndef BATON_SRC_SHELF_H
 #define BATON_SRC_SHELF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: a resource's statistics: how many tasks it has accepted, how many of them wait, and
+ * A resource's statistics: how many tasks it has accepted, how many of them wait, and
  * since when the oldest has waited. Called only for resources that have statistics or an extension,
  * which are SPECIAL.
  *

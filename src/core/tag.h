@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: tags and the stamps that tasks carry. A stamp is valid while its generation is the
+ * Tags and the stamps that tasks carry. A stamp is valid while its generation is the
  * tag's.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: one wait, on its thread's stack, and its help for the futures that it waits for.
+ * One wait, on its thread's stack, and its help for the futures that it waits for.
  */
 #ifndef BATON_SRC_WAIT_H
 #define BATON_SRC_WAIT_H

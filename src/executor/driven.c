@@ -21,8 +21,8 @@ static int push(struct baton__driven *driven, struct baton_job *job)
 		if (word == CLOSED)
 			return -ESHUTDOWN;
 		job->_next = (struct baton_job *)word;
-		/* [E1] release: the job; pairs with [E1] in take. seq_cst: before our load of
-		 * `asleep` in notify, see [N1]. */
+		/* [driven.job] release: the job; pairs with [driven.job] in take. seq_cst: before
+		 * our load of `asleep` in notify, see thread.asleep. */
 	} while (!cas_seq_cst(&driven->inbox, &word, (uintptr_t)job));
 	return word == 0;
 }
@@ -36,8 +36,8 @@ static void take(struct baton__driven *driven, uintptr_t left)
 	struct baton_job **end = driven->end;
 
 	/* Ends: each failure is a push.
-	 * [E1] acquire: the jobs; pairs with [E1] in push. seq_cst: after our store of `asleep` in
-	 * wait.c, see [N1]. */
+	 * [driven.job] acquire: the jobs; pairs with [driven.job] in push. seq_cst: after our store
+	 * of `asleep` in wait.c, see thread.asleep. */
 	do {
 		if (word == CLOSED)
 			return;
@@ -99,7 +99,7 @@ int baton__driven_adopt(struct baton__driven *driven)
 		return error;
 	/* Relaxed: compared by who finds its own record to be the owner's; published with it. */
 	store_relaxed(&driven->session, baton__self->session);
-	/* [E2] release: our record; pairs with [E2] in notify */
+	/* [driven.owner] release: our record; pairs with [driven.owner] in notify */
 	store_release(&driven->owner, baton__self);
 	return 0;
 }
@@ -120,7 +120,7 @@ static struct baton__driven *driven_of(struct baton_executor *executor)
 /* A job is queued, or back with work left: the owner may be asleep. Any thread. */
 static void notify(struct baton__driven *driven)
 {
-	/* [E2] acquire: the owner's record; pairs with [E2] in adopt */
+	/* [driven.owner] acquire: the owner's record; pairs with [driven.owner] in adopt */
 	struct baton__thread *owner = load_acquire(&driven->owner);
 
 	if (owner && owner != baton__self)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 5: what the manual and the loop executor share: a queue of jobs, fed by any thread, run by
+ * What the manual and the loop executor share: a queue of jobs, fed by any thread, run by
  * the one that owns it. Mpsc: the inbox is taken whole and put in order privately.
  */
 #ifndef BATON_SRC_DRIVEN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 4: the future's state word, claim and completion, continuations, visitors.
+ * The future's state word, claim and completion, continuations, visitors.
  *
  * The state word (futex word), low to high:
  *   STATE    3 bits  PENDING -> RUNNING -> DONE | FAILED      claim, finish: the runner

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: what detach.c, deadline.c and window.c share: the token.
+ * What detach.c, deadline.c and window.c share: the token.
  *
  * _state: 0: never detached; OUTSTANDING -> DECIDED: by who completes it, or its deadline.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: the set of a registry's entries, by name: a ck_hs that anybody probes in an epoch
+ * The set of a registry's entries, by name: a ck_hs that anybody probes in an epoch
  * section, and that one thread at a time changes.
  *
  * An entry's `_hash` is written by a release, last of all, before the entry enters the set, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: the registry of named resources: a set (nameset.h) that any thread probes in an epoch
+ * The registry of named resources: a set (nameset.h) that any thread probes in an epoch
  * section, and that the tasks of one resource change.
  *
  * `_references` of an entry: the count in its low bits, and REMOVED. Whoever holds a reference may

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: who is which worker. A thread that sleeps inside a job leaves its place, queues and all,
+ * Who is which worker. A thread that sleeps inside a job leaves its place, queues and all,
  * vacant; when there is work that nobody is free for, a spare thread takes the place.
  *
  * pool->staff, four numbers in one word, so that they change, and are read, together:
@@ -11,24 +11,25 @@
  *   RESTING  spares that sleep, without those for whom there is a call
  *
  * Invariants:
- * K1 A place's queues, but for what thieves may do, are its holder's. Holding goes from one to the
- *    next by `holder`: a store of 0 by who leaves, a CAS from 0 by who takes ([K1]).
- * K2 Work for which nobody is free while a place is vacant has a spare coming, unless none can be
- *    had. Who publishes work, and finds nobody idle, then looks at `staff`; who leaves a place
- *    looks for work after it has become vacant; who has looked for a place in vain looks for
+ * crew.holding: A place's queues, but for what thieves may do, are its holder's. Holding goes from
+ *    one to the next by `holder`: a store of 0 by who leaves, a CAS from 0 by who takes
+ *    ([crew.place]).
+ * crew.spare: Work for which nobody is free while a place is vacant has a spare coming, unless none
+ *    can be had. Who publishes work, and finds nobody idle, then looks at `staff`; who leaves a
+ *    place looks for work after it has become vacant; who has looked for a place in vain looks for
  *    places, and work, again after it is not COMING any more; and again when it ends, since it may
- *    have been the one thread too many. All seq_cst ([K2]): of a publisher and one who leaves, one
- *    sees the other; a publisher that relies on a spare that is COMING is seen by it, or the place
- *    by its second look, or the spare, now resting, by who leaves.
- * K3 The pool does not end by shutdown while somebody is AWAY: a worker that could be the last
- *    looks at AWAY before it enters the idle set, and again afterwards; who is AWAY no more looks
- *    for sleepers afterwards. Both seq_cst ([K3]).
- * K4 `calls` is the number of spares called and not yet up; RESTING plus that is the number of
- *    those in rest(). Who retires takes itself out of RESTING; if it cannot, its call is on its
- *    way.
- * K5 A place that is vacant has a thread that comes back to it, the last one that held it, unless
- *    another takes it first: nothing in its queues is left over at the end. After shutdown_now,
- *    too, a spare comes to a place with jobs in its queues, empties them, and ends.
+ *    have been the one thread too many. All seq_cst ([crew.coming]): of a publisher and one who
+ *    leaves, one sees the other; a publisher that relies on a spare that is COMING is seen by it,
+ *    or the place by its second look, or the spare, now resting, by who leaves.
+ * crew.not_ending: The pool does not end by shutdown while somebody is AWAY: a worker that could be
+ *    the last looks at AWAY before it enters the idle set, and again afterwards; who is AWAY no
+ *    more looks for sleepers afterwards. Both seq_cst ([crew.away]).
+ * crew.calls: `calls` is the number of spares called and not yet up; RESTING plus that is the
+ *    number of those in rest(). Who retires takes itself out of RESTING; if it cannot, its call is
+ *    on its way.
+ * crew.comes_back: A place that is vacant has a thread that comes back to it, the last one that
+ *    held it, unless another takes it first: nothing in its queues is left over at the end. After
+ *    shutdown_now, too, a spare comes to a place with jobs in its queues, empties them, and ends.
  *
  * Progress: a thread stopped anywhere here keeps a place, or a call, from the others for that long;
  * the others' calls and places are their own.
@@ -64,7 +65,8 @@ static uint32_t field(const struct baton_pool *pool, uint64_t unit)
 
 bool baton__pool_may_end(const struct baton_pool *pool)
 {
-	/* [K3] seq_cst: pairs with [K3] in come_home. [W6] seq_cst: pairs with set_state. */
+	/* [crew.away] seq_cst: pairs with [crew.away] in come_home. [pool.last] seq_cst: pairs with
+	 * set_state. */
 	return load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN &&
 	       field(pool, BATON__STAFF_AWAY) == 0;
 }
@@ -72,7 +74,7 @@ bool baton__pool_may_end(const struct baton_pool *pool)
 /* Was that `staff`, with one more away than there are now, and does somebody wait for it? */
 static void come_home(struct baton_pool *pool, uint64_t before)
 {
-	/* [K3] seq_cst: after the caller's change of `staff` */
+	/* [crew.away] seq_cst: after the caller's change of `staff` */
 	if (baton__staff(before, BATON__STAFF_AWAY) == 1 &&
 	    load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN)
 		(void)baton__idle_notify(&pool->idle);
@@ -82,8 +84,9 @@ static bool take(struct baton__mate *mate, struct baton__worker *worker)
 {
 	uint32_t nobody = 0;
 
-	/* [K1] acquire: the queues, as the last holder left them; pairs with [K1] in blocks.
-	 * [K2] seq_cst: the first look */
+	/* [crew.place] acquire: the queues, as the last holder left them; pairs with [crew.place]
+	 * in blocks.
+	 * [crew.coming] seq_cst: the first look */
 	return cas_seq_cst(&worker->holder, &nobody, mate->index + 1);
 }
 
@@ -96,7 +99,7 @@ static struct baton__worker *take_any(struct baton__mate *mate)
 	for (size_t i = 0; i < pool->worker_count; i++) {
 		struct baton__worker *worker = &pool->workers[i];
 
-		/* [K2] seq_cst: the first look */
+		/* [crew.coming] seq_cst: the first look */
 		if (!load_seq_cst(&worker->holder) && baton__vacancy_lasts(worker, now_ns) &&
 		    take(mate, worker))
 			return worker;
@@ -107,7 +110,7 @@ static struct baton__worker *take_any(struct baton__mate *mate)
 static bool any_vacant(const struct baton_pool *pool)
 {
 	for (size_t i = 0; i < pool->worker_count; i++)
-		/* [K2] seq_cst: the second look */
+		/* [crew.coming] seq_cst: the second look */
 		if (!load_seq_cst(&pool->workers[i].holder))
 			return true;
 	return false;
@@ -118,8 +121,8 @@ static bool any_vacant(const struct baton_pool *pool)
 /* Counts one more thread, if there may be one. */
 static bool reserve_thread(struct baton_pool *pool)
 {
-	/* [K2] seq_cst, and an RMW, which finds no old value: after our look who rests. Who retires
-	 * rests no more, is counted no more, then looks for work. */
+	/* [crew.coming] seq_cst, and an RMW, which finds no old value: after our look who rests.
+	 * Who retires rests no more, is counted no more, then looks for work. */
 	uint32_t threads = add_seq_cst(&pool->threads, 0);
 
 	/* Ends: each failure is another thread that begins or ends. */
@@ -132,12 +135,12 @@ static bool reserve_thread(struct baton_pool *pool)
 
 static void unreserve_thread(struct baton_pool *pool)
 {
-	(void)sub_seq_cst(&pool->threads, 1); /* [K2] as in reserve_thread */
+	(void)sub_seq_cst(&pool->threads, 1); /* [crew.coming] as in reserve_thread */
 }
 
 static void post_call(struct baton_pool *pool)
 {
-	/* [K4] release: what was done before the call; pairs with [K4] in rest */
+	/* [crew.call] release: what was done before the call; pairs with [crew.call] in rest */
 	(void)add_seq_cst(&pool->calls, 1);
 	baton__futex_wake(&pool->calls, 1);
 }
@@ -150,7 +153,7 @@ enum called { CALLED, NEEDLESS, MISSING };
  */
 static enum called call(struct baton_pool *pool, bool *reserved)
 {
-	/* [K2] seq_cst: after the caller's publication of work, or the place */
+	/* [crew.coming] seq_cst: after the caller's publication of work, or the place */
 	uint64_t staff = load_seq_cst(&pool->staff);
 	uint64_t next;
 	bool resting;
@@ -182,7 +185,8 @@ void baton__crew_missing(struct baton_pool *pool)
 
 	baton__crew_add(&pool->crew_counts.failed);
 	unreserve_thread(pool);
-	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING); /* K2: before we look who rests */
+	/* crew.spare: before we look who rests */
+	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING);
 	if (call(pool, &reserved) == MISSING)
 		baton__thread_nudge_all();
 }
@@ -207,7 +211,7 @@ static enum called call_spare(struct baton_pool *pool)
 				baton__crew_missing(pool);
 			return called;
 		}
-		/* Others may have found no room beside it: K2, we look again. */
+		/* Others may have found no room beside it: crew.spare, we look again. */
 		unreserve_thread(pool);
 	}
 }
@@ -216,7 +220,7 @@ int baton__crew_call(struct baton_pool *pool, bool busy)
 {
 	if (busy && call_spare(pool) == CALLED)
 		return 0;
-	/* [P2] seq_cst: as in baton__pool_notify */
+	/* [pool.vacant] seq_cst: as in baton__pool_notify */
 	if (field(pool, BATON__STAFF_VACANT) >= pool->worker_count)
 		baton__thread_nudge_all();
 	return busy;
@@ -226,7 +230,7 @@ bool baton__crew_stuck(struct baton_executor *executor)
 {
 	struct baton_pool *pool = (struct baton_pool *)executor; /* its first member */
 
-	/* [P2] seq_cst: as in baton__pool_notify */
+	/* [pool.vacant] seq_cst: as in baton__pool_notify */
 	return field(pool, BATON__STAFF_VACANT) >= pool->worker_count &&
 	       call_spare(pool) == MISSING;
 }
@@ -250,8 +254,8 @@ void baton__crew_blocks(struct baton__mate *mate, bool lasts)
 	mate->lasts = lasts;
 	baton__vacancy_begin(worker, lasts);
 	(void)add_seq_cst(&pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
-	/* [K1] release: the queues; pairs with [K1] in take. [K2], [P2] seq_cst: before the look
-	 * for work */
+	/* [crew.place] release: the queues; pairs with [crew.place] in take. [crew.coming],
+	 * [pool.vacant] seq_cst: before the look for work */
 	store_seq_cst(&worker->holder, 0);
 	if (baton__pool_has_work(pool))
 		(void)baton__pool_notify(pool);
@@ -274,7 +278,7 @@ void baton__crew_unblocks(struct baton__mate *mate)
 
 /* ---- Spares ---- */
 
-/* K2: who relied on us, or found no room beside us? */
+/* crew.spare: who relied on us, or found no room beside us? */
 static void look_again(struct baton_pool *pool)
 {
 	if (any_vacant(pool) && baton__pool_has_work(pool))
@@ -301,7 +305,7 @@ static bool stop_resting(struct baton_pool *pool)
 static void retire(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	/* [K5] release: our `thread`; acquire: that of the one before us */
+	/* [crew.holder] release: our `thread`; acquire: that of the one before us */
 	uint32_t before = swap_acq_rel(&pool->retired, mate->index + 1);
 
 	if (before)
@@ -324,13 +328,13 @@ static bool rest(struct baton__mate *mate)
 
 		watch.value = calls;
 		if (calls & ~CALLS_END) {
-			/* [K4] acquire: what was done before the call; pairs with [K4] in
-			 * post_call */
+			/* [crew.call] acquire: what was done before the call; pairs with
+			 * [crew.call] in post_call */
 			if (cas_acquire(&pool->calls, &calls, calls - 1))
 				return true;
 			continue;
 		}
-		/* K4: if we cannot stop, a call is on its way. */
+		/* crew.calls: if we cannot stop, a call is on its way. */
 		if (calls & CALLS_END && stop_resting(pool))
 			return false;
 		if (baton__futex_wait(&watch, 1, deadline) != -ETIMEDOUT)
@@ -361,8 +365,8 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 		}
 		if (as == BATON__STAFF_COMING && baton__vacancy_watch(pool, &watch))
 			continue;
-		/* [K2], [K3] seq_cst: we do not come any more, are not away any more; then we look
-		 * again */
+		/* [crew.coming], [crew.away] seq_cst: we do not come any more, are not away any
+		 * more; then we look again */
 		staff = add_seq_cst(&pool->staff, BATON__STAFF_RESTING - as);
 		if (as == BATON__STAFF_AWAY)
 			come_home(pool, staff);
@@ -390,7 +394,7 @@ void baton__crew_serve(struct baton__mate *mate)
 
 void baton__crew_wake_all(struct baton_pool *pool)
 {
-	/* [K4] release: pairs with [K4] in rest; for good */
+	/* [crew.call] release: pairs with [crew.call] in rest; for good */
 	(void)or_seq_cst(&pool->calls, CALLS_END);
 	baton__futex_wake(&pool->calls, INT_MAX);
 	baton__futex_wake(&pool->state, INT_MAX); /* who watches */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the pool's crew: which thread is which worker, and spare threads. A worker is a place
+ * The pool's crew: which thread is which worker, and spare threads. A worker is a place
  * with queues; a mate is a thread, which holds a place, or rests, or is inside a job without one.
  */
 #ifndef BATON_SRC_CREW_H

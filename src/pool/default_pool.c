@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: the process-wide pool, created on first use, destroyed only on request.
+ * The process-wide pool, created on first use, destroyed only on request.
  *
  * A thread that has the turn (sole.h) changes `the_pool` from NULL to the pool and back. `the_pool`
  * points to the pool until the pool's last thread has ended: tasks find the pool until then.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the idle set, in one word.
+ * The idle set, in one word.
  *
  *   bits    | what                                    | law
  *   0..26   | tag                                     | bumped whenever what follows but the counts
@@ -15,22 +15,23 @@
  * try_search, stop_searching: searching +- 1.
  *
  * Invariants:
- * D1 The stack's links are in the sleepers; a link is written by its worker before the CAS that
- *    pushes it, and does not change while it is in the stack.
- * D2 A worker is in the stack from its CAS in enter until a CAS pops it (or wake_all, after which
- *    nobody counts). Its wake word is even, another number each time, from before until it is
- *    woken; odd from then on. It does not leave wait before it is popped.
- * D3 No work is overlooked. Whoever makes work visible does so by a seq_cst write and then loads
- *    the word (notify). A worker that leaves the searching with nobody else searching (enter: LOOK;
- *    stop_searching: true) does so by a seq_cst CAS and then loads all queues, seq_cst. In the one
- *    order of these, either its loads come after the write, and it finds the work and notifies; or
- *    the load of the word comes after its CAS, and notify sees a sleeper or, again, a searching
- *    worker: with which it begins anew, and ends with the last to search, as their number is
- *    finite. A worker that is awake and not searching looks at the queues before it sleeps.
- *    Who finds a wake-up on its way completes it: the woken one is popped, and searches, later.
- * D4 While somebody searches nobody is woken: a burst costs one wake-up at a time. A wake-up has
- *    three steps (waking, the wake word, the pop), each of which anybody can make: a notifier
- *    that is stopped between them delays nobody.
+ * idle.links: The stack's links are in the sleepers; a link is written by its worker before the CAS
+ *    that pushes it, and does not change while it is in the stack.
+ * idle.in_stack: A worker is in the stack from its CAS in enter until a CAS pops it (or wake_all,
+ *    after which nobody counts). Its wake word is even, another number each time, from before until
+ *    it is woken; odd from then on. It does not leave wait before it is popped.
+ * idle.no_work_overlooked: No work is overlooked. Whoever makes work visible does so by a seq_cst
+ *    write and then loads the word (notify). A worker that leaves the searching with nobody else
+ *    searching (enter: LOOK; stop_searching: true) does so by a seq_cst CAS and then loads all
+ *    queues, seq_cst. In the one order of these, either its loads come after the write, and it
+ *    finds the work and notifies; or the load of the word comes after its CAS, and notify sees a
+ *    sleeper or, again, a searching worker: with which it begins anew, and ends with the last to
+ *    search, as their number is finite. A worker that is awake and not searching looks at the
+ *    queues before it sleeps. Who finds a wake-up on its way completes it: the woken one is popped,
+ *    and searches, later.
+ * idle.one_wake: While somebody searches nobody is woken: a burst costs one wake-up at a time. A
+ *    wake-up has three steps (waking, the wake word, the pop), each of which anybody can make: a
+ *    notifier that is stopped between them delays nobody.
  *
  * ABA: a CAS that stalls after its load would have to miss exactly 2^27 changes of the stack, each
  * with a system call; minutes.
@@ -105,10 +106,10 @@ static void pop_woken(struct baton__idle *idle, uint64_t word)
 		if (!same_stack(found, word))
 			return;
 		/* Relaxed: while it is in the stack the link does not change, and its push released
-		 * it ([D1]); the CAS confirms that it is. */
+		 * it ([idle.link]); the CAS confirms that it is. */
 		popped = with_top(found, load_relaxed(&sleeper->next)) - SLEEPING_ONE +
 		         SEARCHING_ONE;
-		/* [D1] acquire: the link of the next pop, see enter */
+		/* [idle.link] acquire: the link of the next pop, see enter */
 	} while (!cas_seq_cst(&idle->word, &found, popped));
 }
 
@@ -116,13 +117,15 @@ static void pop_woken(struct baton__idle *idle, uint64_t word)
 static void wake_top(struct baton__idle *idle, uint64_t word)
 {
 	struct baton__sleeper *sleeper = &idle->sleepers[top(word) - 1];
-	/* [D7] acquire: the number of this sleep, not of one before; pairs with [D7] in enter. */
+	/* [idle.number] acquire: the number of this sleep, not of one before; pairs with
+	 * [idle.number] in enter. */
 	uint32_t wake = load_acquire(&sleeper->wake);
 
 	/* The number belongs to this wake-up if that is still on its way. */
 	if (!same_stack(load_seq_cst(&idle->word), word))
 		return;
-	/* [D5] release: what was done before the wake-up; pairs with [D5] in wait. */
+	/* [idle.woken] release: what was done before the wake-up; pairs with [idle.woken] in
+	 * wait. */
 	if (!(wake & 1))
 		(void)cas_release(&sleeper->wake, &wake, wake + 1);
 	baton__futex_wake(&sleeper->wake, 1);
@@ -133,7 +136,8 @@ bool baton__idle_notify(struct baton__idle *idle)
 {
 	/* Lock-free: a CAS fails only because another thread's has succeeded. */
 	for (;;) {
-		/* [D3] seq_cst: after the caller's write; else both sides could see nothing. */
+		/* [idle.work] seq_cst: after the caller's write; else both sides could see
+		 * nothing. */
 		uint64_t word = load_seq_cst(&idle->word);
 		uint64_t waking = with_top(word, top(word)) | WAKING;
 
@@ -144,7 +148,7 @@ bool baton__idle_notify(struct baton__idle *idle)
 		if (searching(word) || !sleeping(word))
 			return false;
 		BATON_ASSERT(top(word) != 0);
-		/* [D1] acquire: the link; pairs with [D1] in enter */
+		/* [idle.link] acquire: the link; pairs with [idle.link] in enter */
 		if (cas_seq_cst(&idle->word, &word, waking)) {
 			wake_top(idle, waking);
 			return true;
@@ -155,8 +159,9 @@ bool baton__idle_notify(struct baton__idle *idle)
 void baton__idle_wake_all(struct baton__idle *idle)
 {
 	for (uint32_t i = 0; i < idle->worker_count; i++) {
-		/* [D6] seq_cst: after the state that ends the pool; pairs with [D6] in enter.
-		 * [D5] release: pairs with [D5] in wait. */
+		/* [idle.ending] seq_cst: after the state that ends the pool; pairs with
+		 * [idle.ending] in enter.
+		 * [idle.woken] release: pairs with [idle.woken] in wait. */
 		(void)or_seq_cst(&idle->sleepers[i].wake, 1);
 		baton__futex_wake(&idle->sleepers[i].wake, INT_MAX);
 	}
@@ -170,14 +175,15 @@ bool baton__idle_try_search(struct baton__idle *idle)
 	do {
 		if (searching(word) && 2 * (searching(word) + 1) > idle->worker_count)
 			return false;
-		/* [D3] seq_cst: one of the transitions that D3 counts. */
+		/* [idle.work] seq_cst: one of the transitions that idle.no_work_overlooked
+		 * counts. */
 	} while (!cas_seq_cst(&idle->word, &word, word + SEARCHING_ONE));
 	return true;
 }
 
 bool baton__idle_stop_searching(struct baton__idle *idle)
 {
-	/* [D3] seq_cst: before the caller's look at the queues. */
+	/* [idle.work] seq_cst: before the caller's look at the queues. */
 	uint64_t word = sub_seq_cst(&idle->word, SEARCHING_ONE);
 
 	BATON_ASSERT(searching(word) != 0);
@@ -190,9 +196,9 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
 	struct baton__sleeper *sleeper = &idle->sleepers[worker];
 	uint64_t pushed;
 
-	/* Another even number: see D2. [D6] seq_cst: before the caller's last look at the state:
-	 * either it sees the end, or wake_all's 1 comes after this.
-	 * [D7] release: before the push; pairs with [D7] in wake_top. */
+	/* Another even number: see idle.in_stack. [idle.ending] seq_cst: before the caller's last
+	 * look at the state: either it sees the end, or wake_all's 1 comes after this.
+	 * [idle.number] release: before the push; pairs with [idle.number] in wake_top. */
 	store_seq_cst(&sleeper->wake, (load_relaxed(&sleeper->wake) | 1) + 1);
 	/* Lock-free: a CAS fails only because another thread's has succeeded. */
 	for (;;) {
@@ -204,12 +210,12 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
 		}
 		if (alone && sleeping(word) == idle->worker_count - 1)
 			return BATON__IDLE_ALONE;
-		store_relaxed(&sleeper->next, top(word)); /* D1: published by the CAS */
+		store_relaxed(&sleeper->next, top(word)); /* idle.links: published by the CAS */
 		pushed = with_top(word, (uint32_t)worker + 1) + SLEEPING_ONE;
 		if (was_searching)
 			pushed -= SEARCHING_ONE;
-		/* [D1] release: the link; pairs with [D1] in notify, pop_woken.
-		 * [D3] seq_cst: before the caller's look at the queues. */
+		/* [idle.link] release: the link; pairs with [idle.link] in notify, pop_woken.
+		 * [idle.work] seq_cst: before the caller's look at the queues. */
 		if (cas_seq_cst(&idle->word, &word, pushed))
 			return searching(pushed) ? BATON__IDLE_ENTERED : BATON__IDLE_LOOK;
 	}
@@ -221,7 +227,7 @@ void baton__idle_wait(struct baton__idle *idle, size_t worker)
 	struct baton__futex_watch watch = {wake, 0};
 	uint64_t word;
 
-	/* Ended by notify or wake_all. [D5] acquire: what was done before the wake-up. */
+	/* Ended by notify or wake_all. [idle.woken] acquire: what was done before the wake-up. */
 	while (!((watch.value = load_acquire(wake)) & 1))
 		(void)baton__futex_wait(&watch, 1, NULL);
 	/* Whoever woke us may have been stopped before the pop. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the idle set: which workers sleep, how many search. Knows no queues.
+ * The idle set: which workers sleep, how many search. Knows no queues.
  *
  *                                      | from
  *   notify, wake_all, asleep           | any thread, beside everything

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: how a worker goes to sleep, what it learns from that, and how the last one awake ends
+ * How a worker goes to sleep, what it learns from that, and how the last one awake ends
  * the pool. The invariants are worker.c's and pool.c's.
  */
 #include "pool/worker.h"
@@ -13,7 +13,7 @@
 
 bool baton__worker_is_ending(const struct baton_pool *pool)
 {
-	/* [W5] acquire: pairs with [W5] in set_state. */
+	/* [pool.state] acquire: pairs with [pool.state] in set_state. */
 	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
@@ -22,16 +22,16 @@ static void try_end(struct baton_pool *pool)
 {
 	if (!baton__pool_set_state(pool, BATON__POOL_ENDING))
 		return;
-	/* All others sleep, and nobody wakes them while we search: W3, so what there is is in the
-	 * injection queue, or in hands from which it comes there (P5), and at the moment when it
-	 * closes there is nothing. */
+	/* All others sleep, and nobody wakes them while we search: worker.has_nothing, so what
+	 * there is is in the injection queue, or in hands from which it comes there
+	 * (pool.in_hands), and at the moment when it closes there is nothing. */
 	if (!baton__pool_in_hands(pool) && baton__injection_close_if_empty(&pool->injection)) {
 		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
 		baton__idle_wake_all(&pool->idle);
 		baton__crew_wake_all(pool);
 	} else {
-		/* Clears the bit, which nobody else sets or clears. [P5] seq_cst: who has not
-		 * withdrawn because of it is asleep for those whom we tell of the jobs now. */
+		/* Clears the bit, which nobody else sets or clears. [pool.hands] seq_cst: who has
+		 * not withdrawn because of it is asleep for those whom we tell of the jobs now. */
 		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
 	}
 }
@@ -67,12 +67,14 @@ void baton__worker_park(struct baton__worker *worker)
 		return;
 	}
 	worker->searching = false;
-	/* [D6] seq_cst: after our 0 in the wake word. [W6] seq_cst: after we have entered; shutdown
-	 * sets the state, then looks for sleepers: either it finds us, or we see it. */
+	/* [idle.ending] seq_cst: after our 0 in the wake word. [pool.last] seq_cst: after we have
+	 * entered; shutdown sets the state, then looks for sleepers: either it finds us, or we see
+	 * it. */
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;
-	/* D3. Not if it could end before: then another one is awake, and the last one ends it. */
+	/* idle.no_work_overlooked. Not if it could end before: then another one is awake, and the
+	 * last one ends it. */
 	if (entered == BATON__IDLE_LOOK &&
 	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */

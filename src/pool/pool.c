@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the pool: creation, the executor's operations, the end.
+ * The pool: creation, the executor's operations, the end.
  *
  * Invariants:
- * P1 baton_pool_create returns when every thread has said how it started.
- * P2 If the threads of all workers sleep inside jobs, and there is a job, a spare is coming
- *    (crew.c, K2), or the sleeping threads have been nudged since and look whether they can help: a
- *    worker's place becomes vacant, then it looks for jobs; who publishes a job then looks for
- *    vacant places. Both seq_cst ([P2]): one of them sees the other.
- * P3 A job that schedule has taken is run by a worker, or is in shutdown_now's list, or has been
- *    withdrawn, once.
- * P4 A thread from outside says so while it is inside a call (thread.h, T4): its job may have run,
- *    and another thread may be in destroy, before it has looked for sleepers.
- * P5 The injection queue is not closed while a thread from outside has jobs in its hands that it
- *    will put back there: that thread counts itself in `hands`, then looks at the state; who closes
- *    sets ENDING or STOP, then looks at the count. Both seq_cst ([P5]): the first touches no queue,
- *    or the second waits.
+ * pool.create: baton_pool_create returns when every thread has said how it started.
+ * pool.stuck: If the threads of all workers sleep inside jobs, and there is a job, a spare is
+ *    coming (crew.c, crew.spare), or the sleeping threads have been nudged since and look whether
+ *    they can help: a worker's place becomes vacant, then it looks for jobs; who publishes a job
+ *    then looks for vacant places. Both seq_cst ([pool.vacant]): one of them sees the other.
+ * pool.taken: A job that schedule has taken is run by a worker, or is in shutdown_now's list, or
+ *    has been withdrawn, once.
+ * pool.outside: A thread from outside says so while it is inside a call (thread.h, thread.touch):
+ *    its job may have run, and another thread may be in destroy, before it has looked for sleepers.
+ * pool.in_hands: The injection queue is not closed while a thread from outside has jobs in its
+ *    hands that it will put back there: that thread counts itself in `hands`, then looks at the
+ *    state; who closes sets ENDING or STOP, then looks at the count. Both seq_cst ([pool.hands]):
+ *    the first touches no queue, or the second waits.
  */
 #include "pool/pool.h"
 
@@ -78,9 +78,9 @@ static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint3
 
 	if (BATON_UNLIKELY(baton__forked()))
 		return -ECHILD;
-	/* [W5] acquire: pairs with [W5] in set_state. A push that misses a change by a hair is
-	 * found by the thread that makes it: shutdown_now closes the injection queue, workers run
-	 * their own. */
+	/* [pool.state] acquire: pairs with [pool.state] in set_state. A push that misses a change
+	 * by a hair is found by the thread that makes it: shutdown_now closes the injection queue,
+	 * workers run their own. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
 	worker = own_worker(pool);
@@ -140,7 +140,7 @@ int baton__pool_notify(struct baton_pool *pool)
 {
 	bool busy = !baton__idle_notify(&pool->idle) && baton__idle_all_busy(&pool->idle);
 
-	/* [P2], [K2] seq_cst: after the job was published, seq_cst too. */
+	/* [pool.vacant], [crew.coming] seq_cst: after the job was published, seq_cst too. */
 	if (BATON_UNLIKELY(baton__staff(load_seq_cst(&pool->staff), BATON__STAFF_VACANT)))
 		return baton__crew_call(pool, busy);
 	return busy;
@@ -154,8 +154,9 @@ bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
 	do {
 		if ((state & bits) == bits)
 			return false;
-		/* [W5] release: pairs with [W5] where the state is read. [D6], [W6] seq_cst: before
-		 * the look for sleepers. [P5] seq_cst: before the look at `hands`. */
+		/* [pool.state] release: pairs with [pool.state] where the state is read.
+		 * [idle.ending], [pool.last] seq_cst: before the look for sleepers. [pool.hands]
+		 * seq_cst: before the look at `hands`. */
 	} while (!cas_seq_cst(&pool->state, &state, state | bits));
 	return true;
 }
@@ -165,7 +166,8 @@ static int await_zero(const uint32_t *word, const struct timespec *deadline)
 {
 	struct baton__futex_watch watch = {word, 0};
 
-	/* [P1], [P3] acquire: what the threads did; pair with [P1], [P3] in worker.c. */
+	/* [pool.started], [pool.ended] acquire: what the threads did; pair with [pool.started],
+	 * [pool.ended] in worker.c. */
 	while ((watch.value = load_acquire(word)) != 0)
 		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
 			return load_acquire(word) ? -ETIMEDOUT : 0;
@@ -274,7 +276,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	error = baton__spawn(pool);
 	if (error)
 		goto stop;
-	(void)await_zero(&pool->starting, NULL); /* P1 */
+	(void)await_zero(&pool->starting, NULL); /* pool.create */
 	error = load_relaxed(&pool->start_error);
 	if (error)
 		goto stop;
@@ -314,7 +316,7 @@ static bool begin_shutdown(struct baton_pool *pool)
 {
 	bool first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
 
-	/* [W6] If all sleep, one must find out that this is the end. */
+	/* [pool.last] If all sleep, one must find out that this is the end. */
 	if (first)
 		(void)baton__idle_notify(&pool->idle);
 	return first;
@@ -323,7 +325,7 @@ static bool begin_shutdown(struct baton_pool *pool)
 BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 {
 	bool first;
-	int error = baton__thread_attach(); /* P4 needs a record */
+	int error = baton__thread_attach(); /* pool.outside needs a record */
 
 	if (error)
 		return error;
@@ -336,7 +338,7 @@ BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
-	int error = baton__thread_attach(); /* P4 needs a record */
+	int error = baton__thread_attach(); /* pool.outside needs a record */
 
 	if (error)
 		return error;
@@ -349,7 +351,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	baton__idle_wake_all(&pool->idle);
 	baton__crew_wake_all(pool);
 	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds;
-	 * who withdraws puts back what it holds (P5). */
+	 * who withdraws puts back what it holds (pool.in_hands). */
 	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
 		size_t before = list.count;
 
@@ -378,9 +380,10 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 
 void baton__pool_end(struct baton_pool *pool)
 {
-	(void)begin_shutdown(pool); /* without P4: it is this thread that would wait for itself */
+	/* without pool.outside: it is this thread that would wait for itself */
+	(void)begin_shutdown(pool);
 	(void)await_zero(&pool->live, NULL);
-	baton__thread_await_outside(pool);   /* P4 */
+	baton__thread_await_outside(pool);   /* pool.outside */
 	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
 	baton__join(pool);
 	baton__fork_pools_add(-1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the pool's shared state, as workers see it.
+ * The pool's shared state, as workers see it.
  */
 #ifndef BATON_SRC_POOL_H
 #define BATON_SRC_POOL_H
@@ -48,7 +48,8 @@ struct baton_pool {
 	/* Above: immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
 	uint64_t staff;      /* who is where; see crew.c */
-	uint32_t hands;      /* threads from outside that withdraw a job just now; P5 in pool.c */
+	/* threads from outside that withdraw a job just now; pool.in_hands in pool.c */
+	uint32_t hands;
 	uint32_t starting;   /* threads that have not said how they started; futex word */
 	int32_t start_error; /* of one of them */
 	uint32_t live;       /* threads that have not ended; futex word */
@@ -61,7 +62,8 @@ struct baton_pool {
 	struct baton__injection injection;
 };
 
-/* Shut down, and nobody is inside a job without a place? Sequentially consistent; crew.c, K3. */
+/* Shut down, and nobody is inside a job without a place? Sequentially consistent; crew.c,
+ * crew.not_ending. */
 bool baton__pool_may_end(const struct baton_pool *pool);
 
 /* Is there a job that some worker could take? Sequentially consistent. */
@@ -77,11 +79,12 @@ int baton__pool_notify(struct baton_pool *pool);
 bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
                           struct baton_job *job);
 
-/* Does a thread from outside have jobs in its hands? P5; the state says already what for. */
+/* Does a thread from outside have jobs in its hands? pool.in_hands; the state says already what
+ * for. */
 BATON_INLINE bool baton__pool_in_hands(const struct baton_pool *pool)
 {
-	/* [P5] seq_cst: after the state was set. acquire: they have been put back. Pairs with [P5]
-	 * in withdraw.c. */
+	/* [pool.hands] seq_cst: after the state was set. acquire: they have been put back. Pairs
+	 * with [pool.hands] in withdraw.c. */
 	return load_seq_cst(&pool->hands) != 0;
 }
 

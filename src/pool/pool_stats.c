@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: what the pool has counted. Each counter is exact, though not of one moment.
+ * What the pool has counted. Each counter is exact, though not of one moment.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the pool's threads: stack size, affinity, name, start, end.
+ * The pool's threads: stack size, affinity, name, start, end.
  */
 #include "pool/spawn.h"
 
@@ -104,13 +104,13 @@ static int start(struct baton__mate *mate)
 	}
 	if (error)
 		store_relaxed(&pool->start_error, error); /* published by `starting` */
-	/* [P1] release: start_error; pairs with [P1] in pool.c. */
+	/* [pool.started] release: start_error; pairs with [pool.started] in pool.c. */
 	if (sub_acq_rel(&pool->starting, 1) == 1)
 		baton__futex_wake(&pool->starting, INT_MAX);
 	return error;
 }
 
-/* [P3] release: all that this thread did; pairs with [P3] in pool.c. Last touch. */
+/* [pool.ended] release: all that this thread did; pairs with [pool.ended] in pool.c. Last touch. */
 static void end(uint32_t *live)
 {
 	if (sub_acq_rel(live, 1) == 1)
@@ -123,7 +123,8 @@ static void *mate_main(void *argument)
 	uint32_t *live = &mate->pool->live;
 
 	baton__signals_open();
-	mate->thread = pthread_self(); /* published by `live`, [P3], or `retired`, [K5] */
+	/* published by `live`, [pool.ended], or `retired`, [crew.holder] */
+	mate->thread = pthread_self();
 	set_thread_name(mate);
 	if (!start(mate))
 		baton__crew_serve(mate);
@@ -139,7 +140,8 @@ static struct baton__mate *claim_mate(struct baton_pool *pool)
 		struct baton__mate *mate = &pool->mates[i];
 		uint32_t used = load_relaxed(&mate->used);
 
-		/* [K6] acquire: the last thread is gone; pairs with [K6] in join_mate */
+		/* [crew.mate] acquire: the last thread is gone; pairs with [crew.mate] in
+		 * join_mate */
 		if (used || !cas_acquire(&mate->used, &used, 1))
 			continue;
 		mate->pool = pool;
@@ -162,7 +164,7 @@ static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 	(void)add_relaxed(&pool->live, 1); /* seen by whoever sees it start */
 	error = -pthread_create(&thread, attributes, mate_main, mate);
 	if (error) {
-		/* [K6] release: as in join_mate */
+		/* [crew.mate] release: as in join_mate */
 		store_release(&mate->used, 0);
 		end(&pool->live);
 	}
@@ -224,7 +226,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 		return -EAGAIN; /* those that have retired are not joined yet */
 	error = -pthread_attr_init(&attributes);
 	if (error) {
-		store_release(&mate->used, 0); /* [K6] release: as in join_mate */
+		store_release(&mate->used, 0); /* [crew.mate] release: as in join_mate */
 		return error;
 	}
 	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
@@ -238,7 +240,7 @@ int baton__spawn_spare(struct baton_pool *pool)
 void baton__join_mate(struct baton__mate *mate)
 {
 	(void)pthread_join(mate->thread, NULL);
-	/* [K6] release: it is gone; pairs with [K6] in claim_mate */
+	/* [crew.mate] release: it is gone; pairs with [crew.mate] in claim_mate */
 	store_release(&mate->used, 0);
 }
 

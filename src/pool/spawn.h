@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the pool's threads.
+ * The pool's threads.
  */
 #ifndef BATON_SRC_SPAWN_H
 #define BATON_SRC_SPAWN_H

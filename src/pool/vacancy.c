@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: how long a worker's place stands vacant before a spare takes it.
+ * How long a worker's place stands vacant before a spare takes it.
  *
  * A thread that sleeps in a wait inside a job has waited for a while already: its place is taken at
  * once. A thread that opens a bracket (blocking.h) leaves its place, too, but is often back within
@@ -17,7 +17,7 @@
  *
  * Invariant: vacancy.hint: the values that are learnt and read here decide when a spare takes a
  * place, never whether: a spare that ceases to watch looks for vacant places of any age afterwards
- * (K2).
+ * (crew.spare).
  *
  * Source: Go's sysmon, which retakes the P of a thread in a system call after 20 us at the earliest
  * and sleeps longer and longer while there is nothing to retake.
@@ -35,7 +35,7 @@
 
 void baton__vacancy_begin(struct baton__worker *worker, bool lasts)
 {
-	/* Relaxed: published by the release that makes the place vacant, [K1]. */
+	/* Relaxed: published by the release that makes the place vacant, [crew.place]. */
 	store_relaxed(&worker->vacant_ns, lasts ? 0 : baton__now_ns());
 }
 

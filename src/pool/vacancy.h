@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: how long a worker's place stands vacant before a spare takes it; see vacancy.c.
+ * How long a worker's place stands vacant before a spare takes it; see vacancy.c.
  */
 #ifndef BATON_SRC_VACANCY_H
 #define BATON_SRC_VACANCY_H

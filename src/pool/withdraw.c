@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: takes one job out of the pool's queues, for a waiter that goes on in its place. Rare,
+ * Takes one job out of the pool's queues, for a waiter that goes on in its place. Rare,
  * and dear: everything that can be reached is taken, and all but the job put back, by a worker into
  * its run queue, by others into the injection queue.
  */
@@ -15,8 +15,8 @@
 /* False: the pool is about to end, and a thread from outside could not put the jobs back. */
 static bool take_in_hand(struct baton_pool *pool)
 {
-	/* [P5] seq_cst: counted before the look at the state; pairs with [P5] in set_state,
-	 * in_hands, try_end */
+	/* [pool.hands] seq_cst: counted before the look at the state; pairs with [pool.hands] in
+	 * set_state, in_hands, try_end */
 	(void)add_seq_cst(&pool->hands, 1);
 	if (!(load_seq_cst(&pool->state) &
 	      (BATON__POOL_STOP | BATON__POOL_ENDED | BATON__POOL_ENDING)))
@@ -48,11 +48,12 @@ bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
 			baton__worker_put_back(worker, other);
 		else
 			error = baton__injection_push(&pool->injection, other);
-		BATON_ASSERT(!error); /* P5 */
+		BATON_ASSERT(!error); /* pool.in_hands */
 	}
 	if (baton__pool_notify(pool))
 		baton__thread_nudge_all();
-	/* [P5] release: they are back; pairs with [P5] in in_hands. Last touch of the pool. */
+	/* [pool.hands] release: they are back; pairs with [pool.hands] in in_hands. Last touch of
+	 * the pool. */
 	if (!worker)
 		(void)sub_seq_cst(&pool->hands, 1);
 	return found;

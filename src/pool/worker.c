@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: the worker's loop: its own queues, the injection queue, the other workers' queues; then
+ * The worker's loop: its own queues, the injection queue, the other workers' queues; then
  * it looks around for a while, then it sleeps.
  *
  * Invariants:
- * W1 Whoever puts jobs where others can take them looks for sleepers afterwards (D3 in idle.c): one
- *    who submits, a worker that has moved jobs into its own queue, the last to end its search.
- *    The one exception: see baton__worker_schedule.
- * W2 A worker leaves its loop only with its own queues empty, and only it fills them; or within a
- *    job, and then it stays what it is, for the next thread to go on with (crew.c).
- * W3 A worker that sleeps in the idle set has nothing: not in its queues, not in its hands.
+ * worker.looks: Whoever puts jobs where others can take them looks for sleepers afterwards
+ *    (idle.no_work_overlooked in idle.c): one who submits, a worker that has moved jobs into its
+ *    own queue, the last to end its search. The one exception: see baton__worker_schedule.
+ * worker.leaves: A worker leaves its loop only with its own queues empty, and only it fills them;
+ *    or within a job, and then it stays what it is, for the next thread to go on with (crew.c).
+ * worker.has_nothing: A worker that sleeps in the idle set has nothing: not in its queues, not in
+ *    its hands.
  */
 #include "pool/worker.h"
 
@@ -48,15 +49,16 @@ static __thread struct baton__worker *current __attribute__((tls_model("initial-
 /* Takes the job in the worker's LIFO slot; any thread. */
 static struct baton_job *take_lifo(struct baton__worker *worker)
 {
-	/* [D3] seq_cst: who takes may be about to sleep, and has said so before.
+	/* [idle.work] seq_cst: who takes may be about to sleep, and has said so before.
 	 * The swap decides. */
 	if (!load_seq_cst(&worker->lifo))
 		return NULL;
-	/* [W4] acquire: the job; pairs with [W4] in schedule. */
+	/* [worker.lifo] acquire: the job; pairs with [worker.lifo] in schedule. */
 	return swap_acquire(&worker->lifo, NULL);
 }
 
-/* Puts a job last in the own run queue; if full, half goes to the injection queue. For W1. */
+/* Puts a job last in the own run queue; if full, half goes to the injection queue. For
+ * worker.looks. */
 static void push_back(struct baton__worker *worker, struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
@@ -79,8 +81,8 @@ static void announce(struct baton_pool *pool)
 }
 
 /*
- * Has got a job from elsewhere, and maybe put more into its own run queue (`more`). W1: others who
- * searched while those were on their way have not seen them.
+ * Has got a job from elsewhere, and maybe put more into its own run queue (`more`). worker.looks:
+ * others who searched while those were on their way have not seen them.
  */
 static void got_work(struct baton__worker *worker, bool more)
 {
@@ -186,7 +188,8 @@ static void even_out(struct baton__worker *worker)
 		push_back(worker, job);
 	}
 	baton__worker_count(&worker->counts.stolen, moved);
-	/* W1: a worker that looked for jobs while these were on their way has not seen them. */
+	/* worker.looks: a worker that looked for jobs while these were on their way has not seen
+	 * them. */
 	if (moved)
 		announce(pool);
 }
@@ -359,8 +362,8 @@ int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 			return 0;
 		}
 	} else {
-		/* [W4] release: the job; pairs with [W4] in take_lifo.
-		 * [D3] seq_cst: before the look for sleepers. */
+		/* [worker.lifo] release: the job; pairs with [worker.lifo] in take_lifo.
+		 * [idle.work] seq_cst: before the look for sleepers. */
 		job = swap_seq_cst(&worker->lifo, job);
 		if (job)
 			push_back(worker, job);
@@ -395,6 +398,6 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 
 bool baton__worker_has_work(const struct baton__worker *worker)
 {
-	/* [D3] seq_cst: pairs with schedule. */
+	/* [idle.work] seq_cst: pairs with schedule. */
 	return load_seq_cst(&worker->lifo) || !baton__runqueue_is_empty(&worker->queue);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 6: a worker of the pool: its queues, its loop.
+ * A worker of the pool: its queues, its loop.
  */
 #ifndef BATON_SRC_WORKER_H
 #define BATON_SRC_WORKER_H
@@ -48,7 +48,8 @@ struct baton__worker {
 	bool searching;        /* it is counted so in the idle set */
 	bool fresh;            /* it was woken, and has run no job since */
 	bool unannounced;      /* a push to its run queue was not notified, see schedule */
-	/* Shared: the thread that is this worker: mate's index + 1; 0: vacant; K1 in crew.c. */
+	/* Shared: the thread that is this worker: mate's index + 1; 0: vacant; crew.holding in
+	 * crew.c. */
 	uint32_t holder BATON_CACHE_ALIGNED;
 	uint64_t vacant_ns; /* since when; see vacancy.c */
 	/* Shared: the newest job of this worker. The worker puts; it and thieves swap it out. */

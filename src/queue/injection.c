@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 3: the injection queue.
+ * The injection queue.
  *
  * A ring of slots, one word each. Positions count up for ever; position p lives in slot p % SLOTS.
  * A slot's word is a small Treiber stack: one CAS links a job and publishes it, so a producer that
@@ -19,12 +19,14 @@
  * spill: NULL, newest job of a stack, or SPILL_SHUT (final; from NULL only).
  *
  * Invariants:
- * Q1 Position p + 1 is opened only when p is full, claimed or closed: EMPTY(p) implies tail <= p.
- * Q2 tail goes from p to p + 1 only when p + 1 was opened.
- * Q3 head goes from p to p + 1 only while p <= tail and slot p holds p's batch. Whoever moves it
- *    has claimed p, and alone takes its batch. So head <= tail + 1.
- * Q4 SHUT in position p: head == p, nothing is in the ring nor ever will be.
- * Q5 SPILL_SHUT: additionally nothing is in the spill nor ever will be: the queue is closed.
+ * injection.opened: Position p + 1 is opened only when p is full, claimed or closed: EMPTY(p)
+ *    implies tail <= p.
+ * injection.tail: tail goes from p to p + 1 only when p + 1 was opened.
+ * injection.claimed: head goes from p to p + 1 only while p <= tail and slot p holds p's batch.
+ *    Whoever moves it has claimed p, and alone takes its batch. So head <= tail + 1.
+ * injection.shut: SHUT in position p: head == p, nothing is in the ring nor ever will be.
+ * injection.closed: SPILL_SHUT: additionally nothing is in the spill nor ever will be: the queue is
+ *    closed.
  *
  * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
  * head, so a stale consumer cannot take a later round's batch (a CAS on the slot could: one hot job
@@ -98,8 +100,9 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 		if (top == SPILL_SHUT)
 			return -ESHUTDOWN;
 		oldest->_next = (struct baton_job *)(uintptr_t)top;
-		/* [I2] release: publishes the jobs; pairs with [I2] in refill.
-		 * [I3] seq_cst, as in put. */
+		/* [injection.spill] release: publishes the jobs; pairs with [injection.spill] in
+		 * refill.
+		 * [injection.sleepers] seq_cst, as in put. */
 	} while (!cas_seq_cst(&queue->spill, &top, (uint64_t)(uintptr_t)newest));
 	return 0;
 }
@@ -111,19 +114,21 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 static bool advance(struct baton__injection *queue, uint64_t tail)
 {
 	uint64_t *slot = slot_of(queue, tail + 1);
-	/* [I4] acquire: the batch of the round before was read; pairs with [I4] in claim.
-	 * [I5] acquire: that it was opened, for who sees our tail; pairs with [I5] below. */
+	/* [injection.reuse] acquire: the batch of the round before was read; pairs with
+	 * [injection.reuse] in claim.
+	 * [injection.open] acquire: that it was opened, for who sees our tail; pairs with
+	 * [injection.open] below. */
 	uint64_t word = load_acquire(slot);
 
 	if (word == word_closed(tail + 1 - SLOTS)) {
-		/* [I5] release: it is open. A failed CAS reads relaxed: look again. */
+		/* [injection.open] release: it is open. A failed CAS reads relaxed: look again. */
 		if (cas_acq_rel(slot, &word, word_empty(tail + 1)))
 			word = word_empty(tail + 1);
 		else
 			word = load_acquire(slot);
 	}
 	if (word == word_empty(tail + 1)) {
-		/* [I3] seq_cst: who sees a push sees its position too.
+		/* [injection.sleepers] seq_cst: who sees a push sees its position too.
 		 * Fails if somebody was first. */
 		(void)cas_seq_cst(&queue->tail, &tail, tail + 1);
 		return true;
@@ -141,9 +146,10 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 		if (load_relaxed(&queue->spill))
 			return spill_put(queue, newest, oldest);
 
-		uint64_t tail = load_seq_cst(&queue->tail); /* [I3] */
+		uint64_t tail = load_seq_cst(&queue->tail); /* [injection.sleepers] */
 		uint64_t *slot = slot_of(queue, tail);
-		uint64_t word = load_acquire(slot); /* validated by the CAS; [I4] as in advance */
+		/* validated by the CAS; [injection.reuse] as in advance */
+		uint64_t word = load_acquire(slot);
 		size_t sum = count;
 
 		if (word == word_empty(tail)) {
@@ -162,9 +168,11 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 			return spill_put(queue, newest, oldest);
 		}
 		/*
-		 * [I1] release: publishes the jobs; pairs with [I1] in claim.
-		 * [I3] seq_cst: the caller looks for sleepers next, a parking worker looks at this
-		 * word after it has become one; were the store delayed, both would see nothing.
+		 * [injection.batch] release: publishes the jobs; pairs with [injection.batch] in
+		 * claim.
+		 * [injection.sleepers] seq_cst: the caller looks for sleepers next, a parking
+		 * worker looks at this word after it has become one; were the store delayed, both
+		 * would see nothing.
 		 */
 		if (cas_seq_cst(slot, &word, word_batch(newest, sum)))
 			return 0;
@@ -195,19 +203,20 @@ static bool claim(struct baton__injection *queue, struct baton__joblist *list)
 {
 	/* Lock-free: a round is repeated only when another consumer has moved the head. */
 	for (;;) {
-		uint64_t head = load_seq_cst(&queue->head); /* [I3] */
+		uint64_t head = load_seq_cst(&queue->head); /* [injection.sleepers] */
 
-		if (head > load_seq_cst(&queue->tail)) /* [I3] */
+		if (head > load_seq_cst(&queue->tail)) /* [injection.sleepers] */
 			return false;
 
 		uint64_t *slot = slot_of(queue, head);
-		uint64_t word = load_seq_cst(slot); /* [I3] */
+		uint64_t word = load_seq_cst(slot); /* [injection.sleepers] */
 
 		if (word == word_empty(head) || word == WORD_SHUT)
 			return false;
 		if (!is_batch(word) || !cas_acq_rel(&queue->head, &head, head + 1))
 			continue;
-		/* [I1] acquire: the jobs. [I4] release: the slot may be used again. */
+		/* [injection.batch] acquire: the jobs. [injection.reuse] release: the slot may be
+		 * used again. */
 		word = swap_acq_rel(slot, word_closed(head));
 
 		struct baton__joblist batch = baton__joblist_reversed(batch_newest(word));
@@ -228,12 +237,12 @@ static bool half_is_free(const struct baton__injection *queue)
 /* Takes the spill: a share for the caller, the rest goes into the ring in pieces. */
 static void refill(struct baton__injection *queue, size_t share_max, struct baton__joblist *list)
 {
-	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [I3] */
+	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [injection.sleepers] */
 
 	do {
 		if (!top || top == SPILL_SHUT)
 			return;
-		/* [I2] acquire: the jobs. */
+		/* [injection.spill] acquire: the jobs. */
 	} while (!cas_acquire(&queue->spill, &top, 0));
 
 	struct baton__joblist all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
@@ -286,7 +295,7 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 	while (list->count < wanted) {
 		bool claimed = claim(queue, list);
 
-		/* The CAS in refill decides. [I3] seq_cst: as in is_empty. */
+		/* The CAS in refill decides. [injection.sleepers] seq_cst: as in is_empty. */
 		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
 		    (!claimed || half_is_free(queue)))
 			/* What is in the ring is older than the spill. */
@@ -319,7 +328,8 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 				return false;
 			continue;
 		}
-		if (cas_seq_cst(slot, &word, WORD_SHUT)) /* Q4: EMPTY(head), so head == tail (Q1) */
+		/* injection.shut: EMPTY(head), so head == tail (injection.opened) */
+		if (cas_seq_cst(slot, &word, WORD_SHUT))
 			break;
 	}
 
@@ -331,14 +341,14 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 
 bool baton__injection_is_empty(const struct baton__injection *queue)
 {
-	uint64_t spill = load_seq_cst(&queue->spill); /* [I3] */
+	uint64_t spill = load_seq_cst(&queue->spill); /* [injection.sleepers] */
 
 	if (spill && spill != SPILL_SHUT)
 		return false;
 	/*
-	 * [I3] seq_cst, all three: a push that is before these loads in their one order put its
-	 * batch into a position that was the tail then; either head has passed it, and its claimant
-	 * is awake, or the slot at head is not empty.
+	 * [injection.sleepers] seq_cst, all three: a push that is before these loads in their one
+	 * order put its batch into a position that was the tail then; either head has passed it,
+	 * and its claimant is awake, or the slot at head is not empty.
 	 */
 	uint64_t head = load_seq_cst(&queue->head);
 

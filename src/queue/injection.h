@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 3: the injection queue: how jobs come into the pool from outside. Unbounded, intrusive,
+ * The injection queue: how jobs come into the pool from outside. Unbounded, intrusive,
  * many producers and many consumers (mpmc), lock-free, nothing allocated.
  *
  *                                  | from

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 3: a private list of jobs, oldest first, linked by the jobs' own _next. What the queues of
+ * A private list of jobs, oldest first, linked by the jobs' own _next. What the queues of
  * the pool hand out. One thread's own: nothing in here is shared.
  */
 #ifndef BATON_SRC_JOBLIST_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 3: the run queue.
+ * The run queue.
  *
  * Positions count up for ever; position p lives in slot p % SLOTS. Jobs are in [head, tail).
  *
  * Invariants:
- * R1 head <= tail <= head + SLOTS; tail is the owner's, head only grows.
- * R2 A job belongs to the one whose CAS moved head past it. What a thief has copied before its CAS
- *    is worth nothing until the CAS succeeds: it can only succeed if head has not moved since the
- *    thief read it, and while it has not, the owner does not overwrite the slots behind it.
+ * runqueue.bounds: head <= tail <= head + SLOTS; tail is the owner's, head only grows.
+ * runqueue.claim: A job belongs to the one whose CAS moved head past it. What a thief has copied
+ *    before its CAS is worth nothing until the CAS succeeds: it can only succeed if head has not
+ *    moved since the thief read it, and while it has not, the owner does not overwrite the slots
+ *    behind it.
  *
  * ABA: positions are 64 bits and never come back.
  * Linearisation: push: the store to tail; pop, take, steal, overflow: the CAS on head. Jobs that
@@ -30,17 +31,20 @@ static struct baton_job *take_oldest(struct baton__runqueue *queue)
 {
 	/* Lock-free: a round is repeated only when another thread has moved the head. */
 	for (;;) {
-		uint64_t head = load_seq_cst(&queue->head); /* before tail, R1 */
-		/* [Q1] acquire: the slot and the job; pairs with [Q1] in push and steal.
-		 * [Q3] seq_cst, both: who takes may be about to sleep, and has said so before. */
+		uint64_t head = load_seq_cst(&queue->head); /* before tail, runqueue.bounds */
+		/* [runqueue.job] acquire: the slot and the job; pairs with [runqueue.job] in push
+		 * and steal.
+		 * [runqueue.sleepers] seq_cst, both: who takes may be about to sleep, and has said
+		 * so before. */
 		uint64_t tail = load_seq_cst(&queue->tail);
 
 		if (head >= tail)
 			return NULL;
 
-		struct baton_job *job = load_relaxed(slot_of(queue, head)); /* R2 */
+		struct baton_job *job = load_relaxed(slot_of(queue, head)); /* runqueue.claim */
 
-		/* [Q2] release: the slot was read; pairs with [Q2] in push. */
+		/* [runqueue.slot] release: the slot was read; pairs with [runqueue.slot] in
+		 * push. */
 		if (cas_acq_rel(&queue->head, &head, head + 1))
 			return job;
 	}
@@ -57,17 +61,18 @@ void baton__runqueue_init(struct baton__runqueue *queue)
 bool baton__runqueue_push(struct baton__runqueue *queue, struct baton_job *job)
 {
 	uint64_t tail = load_relaxed(&queue->tail); /* our own */
-	/* [Q2] acquire: who took the slot's last job has read it. */
+	/* [runqueue.slot] acquire: who took the slot's last job has read it. */
 	uint64_t head = load_acquire(&queue->head);
 
 	if (tail - head >= SLOTS)
 		return false;
 	store_relaxed(slot_of(queue, tail), job); /* published by tail */
 	/*
-	 * [Q1] release: the slot and the job; pairs with [Q1] in take_oldest and steal.
-	 * [Q3] seq_cst: the caller looks for sleepers next, a parking worker looks at tail after it
-	 * has become one; were the store delayed, both would see nothing. Pairs with [Q3] in
-	 * is_empty.
+	 * [runqueue.job] release: the slot and the job; pairs with [runqueue.job] in take_oldest
+	 * and steal.
+	 * [runqueue.sleepers] seq_cst: the caller looks for sleepers next, a parking worker looks
+	 * at tail after it has become one; were the store delayed, both would see nothing. Pairs
+	 * with [runqueue.sleepers] in is_empty.
 	 */
 	store_seq_cst(&queue->tail, tail + 1);
 	return true;
@@ -102,12 +107,14 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 {
 	uint64_t own = load_relaxed(&into->tail); /* our own */
 
-	/* [Q2] acquire: the room beyond our tail has been read by whoever took from it. */
+	/* [runqueue.slot] acquire: the room beyond our tail has been read by whoever took from
+	 * it. */
 	BATON_ASSERT(own - load_acquire(&into->head) <= SLOTS / 2);
 	*count = 0;
 	for (int attempt = 0; attempt < STEAL_ATTEMPTS; attempt++) {
-		uint64_t head = load_acquire(&from->head); /* before tail, R1 */
-		uint64_t tail = load_acquire(&from->tail); /* [Q1] acquire: slots and jobs */
+		uint64_t head = load_acquire(&from->head); /* before tail, runqueue.bounds */
+		/* [runqueue.job] acquire: slots and jobs */
+		uint64_t tail = load_acquire(&from->tail);
 		uint64_t length = tail - head;
 		uint64_t half = length - length / 2;
 
@@ -116,15 +123,16 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 		if (length > SLOTS)
 			continue; /* head was old when we read tail */
 
-		struct baton_job *oldest = load_relaxed(slot_of(from, head)); /* R2 */
+		struct baton_job *oldest = load_relaxed(slot_of(from, head)); /* runqueue.claim */
 
 		for (uint64_t i = 1; i < half; i++)
 			store_relaxed(slot_of(into, own + i - 1),
 			              load_relaxed(slot_of(from, head + i)));
-		/* [Q2] release: the slots were read; pairs with [Q2] in push. */
+		/* [runqueue.slot] release: the slots were read; pairs with [runqueue.slot] in
+		 * push. */
 		if (!cas_acq_rel(&from->head, &head, head + half))
 			continue;
-		/* [Q1] release, [Q3] seq_cst: as in push. */
+		/* [runqueue.job] release, [runqueue.sleepers] seq_cst: as in push. */
 		if (half > 1)
 			store_seq_cst(&into->tail, own + half - 1);
 		*count = (size_t)half;
@@ -135,7 +143,7 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 
 bool baton__runqueue_is_empty(const struct baton__runqueue *queue)
 {
-	/* [Q3] seq_cst: as in push. head first: it can only be too small,
+	/* [runqueue.sleepers] seq_cst: as in push. head first: it can only be too small,
 	 * which says "not empty". */
 	uint64_t head = load_seq_cst(&queue->head);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 3: a worker's run queue: bounded, one owner pushes and pops, any thread steals (spmc).
+ * A worker's run queue: bounded, one owner pushes and pops, any thread steals (spmc).
  *
  *                                        | from
  *   push, pop, overflow                  | owner only

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 4: sections and limbos on one ck_epoch for the whole process: a thread needs one record,
+ * Sections and limbos on one ck_epoch for the whole process: a thread needs one record,
  * however many structures it reads.
  *
  * ck_epoch's own accesses are inline assembly, which orders them for the CPU and the compiler, but

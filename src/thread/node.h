@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 4: memory for the library's own tasks and futures: one size, a cache per thread. A node may
+ * Memory for the library's own tasks and futures: one size, a cache per thread. A node may
  * be freed by any thread; it goes home, in batches, to the cache of the thread that allocated it,
  * so that a producer and its runner do not wander through ever new memory. Caches are bounded: what
  * exceeds them goes back to malloc.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 4: what baton knows of a thread: the chain of batons that it holds, whether it sleeps, the
+ * What baton knows of a thread: the chain of batons that it holds, whether it sleeps, the
  * executor that it belongs to, its cache of nodes. A record outlives its thread and is adopted by a
  * later one; records are never freed, so that others may look at them at any time.
  *

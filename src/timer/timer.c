@@ -35,7 +35,7 @@ static uint64_t armed(uint64_t word, const struct baton__arming *arming)
 	       baton__timer_deadline_bits(arming->deadline) | arming->set;
 }
 
-/* K1: does the wheel look at the timer early enough as it is? */
+/* timer.deadline: does the wheel look at the timer early enough as it is? */
 static bool in_time(uint64_t word, uint64_t next)
 {
 	return word & BATON__TIMER_POSTED ||
@@ -45,7 +45,8 @@ static bool in_time(uint64_t word, uint64_t next)
 
 void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, uint64_t posted)
 {
-	/* [K1] acquire: what the arming thread has said; pairs with [K1] in arm */
+	/* [timer.armed] acquire: what the arming thread has said; pairs with [timer.armed] in
+	 * arm */
 	uint64_t word = load_acquire(&timer->_word);
 	bool before = word & BATON__TIMER_PLACED; /* only the holder changes it */
 	bool linked = before;
@@ -63,8 +64,9 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 			baton__timers_place(timers, timer, baton__timer_deadline(word));
 			next |= BATON__TIMER_PLACED;
 		}
-		/* [K2] release: we touch it no more, if it is not placed; pairs with [K2] in
-		 * decide. [K1] acquire: as above, for the one who finds it due */
+		/* [timer.touched] release: we touch it no more, if it is not placed; pairs with
+		 * [timer.touched] in decide. [timer.armed] acquire: as above, for the one who finds
+		 * it due */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__timers_count(&timers->stats.armed, linked);
 	baton__timers_count(&timers->stats.cancelled, before && !wanted);
@@ -86,7 +88,8 @@ static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, u
                        uint64_t next)
 {
 	baton__timers_place(timers, timer, baton__timer_deadline(next));
-	/* [K1] release: what the caller did; pairs with [K1] in expire and enter */
+	/* [timer.armed] release: what the caller did; pairs with [timer.armed] in expire and
+	 * enter */
 	if (!cas_release(&timer->_word, &word, next | BATON__TIMER_PLACED)) {
 		baton__wheel_unlink(&timer->_link);
 		return false;
@@ -101,7 +104,8 @@ static int unpost(struct baton_timer *timer)
 {
 	uint64_t word = load_relaxed(&timer->_word);
 
-	/* Ends: as in apply. [K2] release: our last touch; pairs with [K2] in decide */
+	/* Ends: as in apply. [timer.touched] release: our last touch; pairs with [timer.touched] in
+	 * decide */
 	while (!cas_release(
 		&timer->_word, &word,
 		word & ~(BATON__TIMER_POSTED | BATON__TIMER_ARMED | BATON__TIMER_REPEAT)))
@@ -125,7 +129,7 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		if (post && !held) {
 			held = baton__timers_hold_at_once(timers);
 			if (held) {
-				/* K2: only from now on does nobody else link it. */
+				/* timer.links: only from now on does nobody else link it. */
 				word = load_relaxed(&timer->_word);
 				continue;
 			}
@@ -143,9 +147,9 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		}
 		if (post)
 			next |= BATON__TIMER_POSTED;
-		/* [K1] release: what the caller did; pairs with [K1] in apply, expire, enter. [K2]
-		 * acquire: the holder has read the link that post writes; pairs with [K2] in apply.
-		 * Linearisation point. */
+		/* [timer.armed] release: what the caller did; pairs with [timer.armed] in apply,
+		 * expire, enter. [timer.touched] acquire: the holder has read the link that post
+		 * writes; pairs with [timer.touched] in apply. Linearisation point. */
 		if (!cas_acq_rel(&timer->_word, &word, next))
 			continue;
 		error = 0;
@@ -182,7 +186,8 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
 	/* The short path: placed well already, as a keep-alive timer mostly is.
-	 * [K1] release, [K2] acquire: as in baton__timer_arm. Linearisation point. */
+	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
+	 * point. */
 	if (in_time(word, next) && !refused(word, &arming) &&
 	    cas_acq_rel(&timer->_word, &word, next))
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: a timer's word, and its wheel: who may change what.
+ * A timer's word, and its wheel: who may change what.
  *
  * timer->_word: the deadline, 55 bits, and below it flags. The 55 bits are nanoseconds up to 2^54
  * (208 days); beyond that they are 2^54 plus units of 1,024 ns, rounded up, and all ones for ever.
@@ -22,17 +22,17 @@
  * Whoever finds none of POSTED, PLACED, TASK and RUNNING has the timer's memory for himself.
  *
  * Invariants:
- * K1 A placed timer's slot is looked at no later than the deadline in the word says, or it is
- *    POSTED: so a deadline that does not come nearer needs nothing but the word.
- * K2 Links are changed by the wheel's holder, and before the CAS that clears PLACED or POSTED,
- *    which is its last touch of a timer without TASK.
- * K3 At most one task of a timer is queued: TASK is set before the submit, and while it is set an
- *    expiry only makes the queued run valid (again).
- * K4 RUNNING is kept until a repeated timer has been posted, and, if stopped meanwhile, removed:
- *    who finds it cleared finds no thread of ours at the timer.
- * K5 `handing` names the timer from before TASK is visible until its resource has accepted the
- *    task; or, when it has refused or dropped it, until the driver is past the timer, save for
- *    telling the user. It is set by the driver, at most one thread.
+ * timer.deadline: A placed timer's slot is looked at no later than the deadline in the word says,
+ *    or it is POSTED: so a deadline that does not come nearer needs nothing but the word.
+ * timer.links: Links are changed by the wheel's holder, and before the CAS that clears PLACED or
+ *    POSTED, which is its last touch of a timer without TASK.
+ * timer.one_task: At most one task of a timer is queued: TASK is set before the submit, and while
+ *    it is set an expiry only makes the queued run valid (again).
+ * timer.running: RUNNING is kept until a repeated timer has been posted, and, if stopped meanwhile,
+ *    removed: who finds it cleared finds no thread of ours at the timer.
+ * timer.handed: `handing` names the timer from before TASK is visible until its resource has
+ *    accepted the task; or, when it has refused or dropped it, until the driver is past the timer,
+ *    save for telling the user. It is set by the driver, at most one thread.
  *
  * timers->word: the wheel's holder and its inbox, like a resource's:
  *   HELD     somebody changes the wheel; nobody runs anything of the user's meanwhile
@@ -42,7 +42,8 @@
  * Linearisation points: arm: its CAS on the timer's word (refused: the failed push). stop, disarm:
  * their CAS on the timer's word. Close: the release that sets CLOSED. Expiry: the CAS ARMED -> DUE.
  * Progress: arm and disarm are lock-free; who wants to hold the wheel waits for its holder.
- * ABA: on the timer's word a recurring value has the same meaning (K1); the inbox is taken whole.
+ * ABA: on the timer's word a recurring value has the same meaning (timer.deadline); the inbox is
+ * taken whole.
  */
 #ifndef BATON_SRC_TIMER_H
 #define BATON_SRC_TIMER_H
@@ -102,7 +103,7 @@ struct baton_timers {
 	struct baton__wheel wheel;
 	/* The driver's. */
 	struct baton__thread *driver BATON_CACHE_ALIGNED; /* by CAS from NULL, by itself to NULL */
-	struct baton_timer *handing;                      /* K5 */
+	struct baton_timer *handing;                      /* timer.handed */
 	uint64_t virtual_now;
 	pthread_t thread;
 	/* Constant, and the count of those who need all this: the owner, and each TASK. */

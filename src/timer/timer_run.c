@@ -16,8 +16,8 @@ static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
 {
 	if (!(cleared & BATON__TIMER_GONE))
 		return NULL;
-	/* [K4] acquire: `gone`; pairs with [K4] in stop_then. The flag that was seen is still
-	 * set. */
+	/* [timer.gone] acquire: `gone`; pairs with [timer.gone] in stop_then. The flag that was
+	 * seen is still set. */
 	(void)load_acquire(&timer->_word);
 	return timer->_gone;
 }
@@ -49,9 +49,9 @@ static bool enter(struct baton_timer *timer)
 			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
 			                               : next & ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [K1] acquire: what who armed it did; pairs with [K1] in arm. [K2] release: the
-		 * last touch of one that is passed; pairs with [K2] in decide. Linearisation point
-		 * of the run. */
+		/* [timer.armed] acquire: what who armed it did; pairs with [timer.armed] in arm.
+		 * [timer.touched] release: the last touch of one that is passed; pairs with
+		 * [timer.touched] in decide. Linearisation point of the run. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	if (next & ~word & BATON__TIMER_RUNNING)
 		return true;
@@ -133,7 +133,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 				error = -ESHUTDOWN;
 			word = load_relaxed(&timer->_word);
 		}
-		/* K4: stopped after we had armed it again. */
+		/* timer.running: stopped after we had armed it again. */
 		while (!(word & BATON__TIMER_ARMED) && word & BATON__TIMER_LINKED) {
 			baton__timer_remove(timers, timer);
 			word = load_relaxed(&timer->_word);
@@ -144,11 +144,11 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		if (!(word & BATON__TIMER_TASK))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [K2] release: our last touch; pairs with [K2] in decide */
+		/* [timer.touched] release: our last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* We are the driver, which was about to hand over this one: it was dropped, or has run.
-	 * [K5] release: our last touch; pairs with [K5] in await_handed. Relaxed: our own, or not
-	 * what we look for. */
+	 * [timer.handing] release: our last touch; pairs with [timer.handing] in await_handed.
+	 * Relaxed: our own, or not what we look for. */
 	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
 		store_release(&timers->handing, NULL);
 	if (gone)
@@ -204,9 +204,9 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		if (!(word & BATON__TIMER_RUNNING))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [K2] release: our last touch; pairs with [K2] in decide */
+		/* [timer.touched] release: our last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	/* [K5] release: it is over; pairs with [K5] in await_handed */
+	/* [timer.handing] release: it is over; pairs with [timer.handing] in await_handed */
 	store_release(&timers->handing, NULL);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);

@@ -29,7 +29,7 @@ static enum baton_timer_state state_of(uint64_t word)
 
 BATON_EXPORT enum baton_timer_state baton_timer_state(const struct baton_timer *timer)
 {
-	/* [K2] acquire: what the run did; pairs with [K2] in leave */
+	/* [timer.touched] acquire: what the run did; pairs with [timer.touched] in leave */
 	return state_of(load_acquire(&timer->_word));
 }
 
@@ -39,12 +39,12 @@ static uint64_t decide(struct baton_timer *timer)
 	/* Ends: each failure is another thread's arm or stop, or the run's or the wheel's
 	 * progress. */
 	for (;;) {
-		/* [K2] acquire: the touches of who has left it; pairs with [K2] in apply, expire,
-		 * leave, unpost */
+		/* [timer.touched] acquire: the touches of who has left it; pairs with
+		 * [timer.touched] in apply, expire, leave, unpost */
 		uint64_t word = load_acquire(&timer->_word);
 
-		/* [K2] acquire: as above, should the same word have come back. Linearisation
-		 * point. */
+		/* [timer.touched] acquire: as above, should the same word have come back.
+		 * Linearisation point. */
 		if (!(word & STOPPED) || cas_acquire(&timer->_word, &word, word & ~STOPPED))
 			return word;
 	}
@@ -53,7 +53,7 @@ static uint64_t decide(struct baton_timer *timer)
 /* The same for the wheel's holder, who unlinks it besides. */
 static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *timer)
 {
-	/* [K2] acquire: as above */
+	/* [timer.touched] acquire: as above */
 	uint64_t word = load_acquire(&timer->_word);
 
 	if (word & BATON__TIMER_PLACED) {
@@ -61,7 +61,7 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 		baton__timers_count(&timers->stats.cancelled, 1);
 		baton__timers_count(&timers->stats.pending, (uint64_t)-1);
 	}
-	/* Ends: as above. [K2] acquire: as above. Linearisation point. */
+	/* Ends: as above. [timer.touched] acquire: as above. Linearisation point. */
 	while (!cas_acquire(&timer->_word, &word, word & ~(STOPPED | BATON__TIMER_PLACED)))
 		;
 	return word;
@@ -72,7 +72,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
 	/* Ends with the driver, which pushes the task to a busy resource.
-	 * [K5] acquire: the push, for a close that follows; pairs with [K5] in hand */
+	 * [timer.handing] acquire: the push, for a close that follows; pairs with [timer.handing]
+	 * in hand */
 	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
 		/* Relaxed: itself or not. */
 		if (load_relaxed(&timers->driver) == baton__self)
@@ -132,7 +133,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
 	              "somebody waits for this timer already: once at a time");
 	timer->_gone = gone;
-	/* Ends: as in decide. [K4] release: `gone`; pairs with [K4] in leave */
+	/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in leave */
 	while (word & (BATON__TIMER_BUSY | AT_WORK)) {
 		if (word & AT_WORK) {
 			/* Armed since, by its own function, say. */
@@ -143,7 +144,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 		if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
 			return state_of(word);
 	}
-	/* [K2] acquire: the run is over; pairs with [K2] in leave */
+	/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
 	(void)load_acquire(&timer->_word);
 	(void)baton_future_complete(gone, 0, timer);
 	return state;
@@ -157,7 +158,7 @@ static int await_end(struct baton_timer *timer)
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
 	/* Ends: with the driver, which submits the task, and the resource's runner, which comes to
-	 * it. [K2] acquire: the run is over; pairs with [K2] in leave */
+	 * it. [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
 		error = baton_resource_await(resource, NULL);
 		if (error)

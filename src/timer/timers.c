@@ -26,10 +26,11 @@
 
 static bool try_hold(struct baton_timers *timers)
 {
-	/* [K3] seq_cst: after the sleeper has been counted; pairs with [K3] in release */
+	/* [wheel.sleepers] seq_cst: after the sleeper has been counted; pairs with [wheel.sleepers]
+	 * in release */
 	uintptr_t word = load_seq_cst(&timers->word);
 
-	/* [K6] acquire: the wheel; pairs with [K6] in release */
+	/* [wheel.held] acquire: the wheel; pairs with [wheel.held] in release */
 	return !(word & BATON__TIMERS_HELD) &&
 	       cas_acquire(&timers->word, &word, word | BATON__TIMERS_HELD);
 }
@@ -38,7 +39,7 @@ bool baton__timers_hold_at_once(struct baton_timers *timers)
 {
 	uintptr_t word = 0;
 
-	/* [K6] acquire: the wheel; pairs with [K6] in release */
+	/* [wheel.held] acquire: the wheel; pairs with [wheel.held] in release */
 	return !load_relaxed(&timers->word) &&
 	       cas_acquire(&timers->word, &word, BATON__TIMERS_HELD);
 }
@@ -48,7 +49,8 @@ static BATON_NOINLINE void sleep_until_held(struct baton_timers *timers)
 	(void)add_seq_cst(&timers->sleepers, 1);
 	/* Ended by a holder that lets go, and sees that somebody sleeps. */
 	for (;;) {
-		/* [K3] acquire: before the look at the wheel; pairs with [K3] in release */
+		/* [wheel.sleepers] acquire: before the look at the wheel; pairs with
+		 * [wheel.sleepers] in release */
 		struct baton__futex_watch watch = {&timers->released,
 		                                   load_acquire(&timers->released)};
 
@@ -78,7 +80,8 @@ static void drain(struct baton_timers *timers, uintptr_t *word)
 	uintptr_t flags = *word & ~BATON__TIMERS_INBOX;
 	struct baton_timer *timer;
 
-	/* [K7] acquire: the timers' links; pairs with [K7] in post. Ends: a failure is a post. */
+	/* [timer.posted] acquire: the timers' links; pairs with [timer.posted] in post. Ends: a
+	 * failure is a post. */
 	while (!cas_acquire(&timers->word, word, flags))
 		;
 	timer = (struct baton_timer *)(*word & BATON__TIMERS_INBOX);
@@ -102,11 +105,13 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 			drain(timers, &word);
 		alarming = alarming || timers->alarming;
 		timers->alarming = false;
-		/* [K6] release: the wheel; pairs with [K6] in hold. [K3] seq_cst: before the look
-		 * for sleepers; pairs with [K3] in try_hold. Last touch of the wheel itself. */
+		/* [wheel.held] release: the wheel; pairs with [wheel.held] in hold.
+		 * [wheel.sleepers] seq_cst: before the look for sleepers; pairs with
+		 * [wheel.sleepers] in try_hold. Last touch of the wheel itself. */
 	} while (!cas_seq_cst(&timers->word, &word, flags | (word & BATON__TIMERS_CLOSED)));
 	if (load_seq_cst(&timers->sleepers)) {
-		/* [K3] release: it is free; pairs with [K3] in sleep_until_held */
+		/* [wheel.sleepers] release: it is free; pairs with [wheel.sleepers] in
+		 * sleep_until_held */
 		(void)add_seq_cst(&timers->released, 1);
 		baton__futex_wake(&timers->released, 1);
 	}
@@ -127,7 +132,7 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 		if (word & BATON__TIMERS_CLOSED)
 			return false;
 		if (!(word & BATON__TIMERS_HELD)) {
-			/* [K6] acquire: the wheel; pairs with [K6] in release */
+			/* [wheel.held] acquire: the wheel; pairs with [wheel.held] in release */
 			if (!cas_acquire(&timers->word, &word, BATON__TIMERS_HELD))
 				continue;
 			baton__timer_apply(timers, timer, BATON__TIMER_POSTED);
@@ -135,7 +140,8 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 			return true;
 		}
 		timer->_posted = (struct baton_timer *)(word & BATON__TIMERS_INBOX);
-		/* [K7] release: its link; pairs with [K7] in drain. Last touch of both. */
+		/* [timer.posted] release: its link; pairs with [timer.posted] in drain. Last touch
+		 * of both. */
 		if (cas_release(&timers->word, &word,
 		                (uintptr_t)timer | (word & ~BATON__TIMERS_INBOX)))
 			return true;
@@ -162,7 +168,7 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	timers->sleep_until = look;
 	timers->alarming = true;
 	baton__timers_count(&timers->stats.wakes, 1);
-	/* [K8] release: the thread looks again; pairs with [K8] in rest */
+	/* [wheel.closed] release: the thread looks again; pairs with [wheel.closed] in rest */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 }
 
@@ -242,8 +248,8 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 
 void baton__timers_unref(struct baton_timers *timers)
 {
-	/* [K9] release: our touches; acquire: the others', before the free; pairs with [K9] in
-	 * the same of another thread, which hand counts */
+	/* [wheel.reference] release: our touches; acquire: the others', before the free; pairs with
+	 * [wheel.reference] in the same of another thread, which hand counts */
 	if (sub_acq_rel(&timers->references, 1) == 1)
 		free(timers);
 }
@@ -255,8 +261,8 @@ int baton__timers_end(struct baton_timers *timers)
 	if (error && error != -EALREADY)
 		return error;
 	/* Misuse: an arm or stop is under way; it would touch freed memory. A run may be: it has a
-	 * reference, and may hold the wheel. [K9] acquire: it does not any more; pairs with [K9] in
-	 * unref */
+	 * reference, and may hold the wheel. [wheel.reference] acquire: it does not any more; pairs
+	 * with [wheel.reference] in unref */
 	if (load_acquire(&timers->references) == 1) {
 		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||
 		    BATON_UNLIKELY(load_relaxed(&timers->sleepers)))

@@ -26,7 +26,8 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 
 	if (error)
 		return error;
-	/* [K10] acquire: what the driver before did; pairs with [K10] in drive_end */
+	/* [wheel.driver] acquire: what the driver before did; pairs with [wheel.driver] in
+	 * drive_end */
 	if (cas_acquire(&timers->driver, &nobody, baton__self))
 		return 0;
 	return nobody == baton__self ? -EDEADLK : -EBUSY;
@@ -34,7 +35,7 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 
 void baton__timers_drive_end(struct baton_timers *timers)
 {
-	/* [K10] release: as above */
+	/* [wheel.driver] release: as above */
 	store_release(&timers->driver, NULL);
 }
 
@@ -47,7 +48,8 @@ enum when { IN_TIME, AT_ONCE, NEVER };
  */
 static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum when when)
 {
-	/* [K1] acquire: what the arming thread has said; pairs with [K1] in arm */
+	/* [timer.armed] acquire: what the arming thread has said; pairs with [timer.armed] in
+	 * arm */
 	uint64_t word = load_acquire(&timer->_word);
 	uint64_t expired;
 	uint64_t next;
@@ -74,9 +76,9 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 			/* Relaxed: published by the CAS below. */
 			store_relaxed(&timers->handing, timer);
 		}
-		/* [K5] release: `handing`; pairs with [K5] in await_handed. [K2] release: our last
-		 * touch, without TASK; pairs with [K2] in decide. [K1] acquire: as above.
-		 * Linearisation point of the expiry. */
+		/* [timer.handing] release: `handing`; pairs with [timer.handing] in await_handed.
+		 * [timer.touched] release: our last touch, without TASK; pairs with [timer.touched]
+		 * in decide. [timer.armed] acquire: as above. Linearisation point of the expiry. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__timers_count(&timers->stats.pending, (uint64_t)-1);
 	if (!expired) {
@@ -87,7 +89,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 	baton__timers_count(when == NEVER ? &timers->stats.dropped : &timers->stats.fired, 1);
 	if (!(word & BATON__TIMER_TASK))
 		return true;
-	/* K3: the run that is queued is valid again. */
+	/* timer.one_task: the run that is queued is valid again. */
 	store_relaxed(&timers->handing, NULL);
 	return false;
 }
@@ -97,7 +99,8 @@ static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 {
 	struct baton_resource *resource = timer->_resource;
 
-	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with [K9]. */
+	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with
+	 * [wheel.reference]. */
 	(void)add_relaxed(&timers->references, 1);
 	baton_task_init(&timer->_task, baton__timer_run, NULL);
 	return baton__submit(resource, &timer->_task,
@@ -111,7 +114,8 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 	int error = submit_run(timers, timer);
 
 	if (!error) {
-		/* [K5] release: the submit; pairs with [K5] in await_handed */
+		/* [timer.handing] release: the submit; pairs with [timer.handing] in
+		 * await_handed */
 		store_release(&timers->handing, NULL);
 		return;
 	}
@@ -119,7 +123,8 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 	/* A bound is reached now, and will not be for ever. Relaxed: looked at again. */
 	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
 		baton__timer_cancelled(&timer->_task);
-		store_release(&timers->handing, NULL); /* [K5] as above, where it was passed */
+		/* [timer.handing] as above, where it was passed */
+		store_release(&timers->handing, NULL);
 		return;
 	}
 	baton__timer_refused(timers, timer, error);
@@ -157,9 +162,10 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 	int error = 0;
 
 	baton__timers_hold(timers);
-	/* Ends: each failure is another thread's arm or stop. [K1] acquire: what the arming thread
-	 * has said; pairs with [K1] in arm. [K2] release: as a run of its own; pairs with [K2] in
-	 * decide. Linearisation point of the expiry. */
+	/* Ends: each failure is another thread's arm or stop. [timer.armed] acquire: what the
+	 * arming thread has said; pairs with [timer.armed] in arm. [timer.touched] release: as a
+	 * run of its own; pairs with [timer.touched] in decide. Linearisation point of the
+	 * expiry. */
 	do
 		if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
 			error = -ESHUTDOWN;

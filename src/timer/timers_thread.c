@@ -37,7 +37,7 @@ static bool rest(struct baton_timers *timers)
 	closed = load_relaxed(&timers->word) & BATON__TIMERS_CLOSED;
 	tick = baton__wheel_next(&timers->wheel);
 	/* From the release on who arms something earlier changes the word that we sleep on.
-	 * [K8] acquire: pairs with [K8] in place, thread_stop */
+	 * [wheel.closed] acquire: pairs with [wheel.closed] in place, thread_stop */
 	timers->sleep_until = tick;
 	watch.value = load_acquire(&timers->alarm);
 	baton__timers_count(&timers->stats.rounds, 1);
@@ -67,7 +67,8 @@ static void *timers_main(void *argument)
 	baton__signals_open();
 	error = baton__timers_drive_begin(timers);
 	start->error = error;
-	/* [K11] release: the error; pairs with [K11] in start. The last touch but for the wake. */
+	/* [wheel.thread_error] release: the error; pairs with [wheel.thread_error] in start. The
+	 * last touch but for the wake. */
 	store_release(&start->state, error ? 2 : 1);
 	baton__futex_wake(&start->state, INT_MAX);
 	if (error)
@@ -94,7 +95,8 @@ int baton__timers_thread_start(struct baton_timers *timers)
 	if (!error) {
 		struct baton__futex_watch watch = {&start.state, 0};
 
-		/* [K11] acquire: the error; pairs with [K11] above. Ended by the thread. */
+		/* [wheel.thread_error] acquire: the error; pairs with [wheel.thread_error] above.
+		 * Ended by the thread. */
 		while (!load_acquire(&start.state))
 			(void)baton__futex_wait(&watch, 1, NULL);
 		error = start.error;
@@ -109,7 +111,7 @@ int baton__timers_thread_start(struct baton_timers *timers)
 void baton__timers_thread_stop(struct baton_timers *timers)
 {
 	baton__timers_hold(timers);
-	/* [K8] release: it is closed; pairs with [K8] in rest */
+	/* [wheel.closed] release: it is closed; pairs with [wheel.closed] in rest */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 	baton__timers_release(timers, 0);
 	baton__futex_wake(&timers->alarm, 1);

@@ -22,7 +22,7 @@ static bool list_empty(const struct baton_timer_link *list)
 
 static void list_append(struct baton_timer_link *list, struct baton_timer_link *entry)
 {
-	BATON_ASSERT(!entry->_next); /* W3 */
+	BATON_ASSERT(!entry->_next); /* wheel.out */
 	entry->_next = list;
 	entry->_prev = list->_prev;
 	list->_prev->_next = entry;
@@ -82,7 +82,7 @@ void baton__wheel_place_due(struct baton__wheel *wheel, struct baton_timer_link 
 static unsigned next_slot(struct baton__wheel *wheel, uint64_t *slot)
 {
 	for (unsigned level = 0; level < BATON__WHEEL_LEVELS; level++) {
-		/* W2: a bit without entries goes when it is met. */
+		/* wheel.bit: a bit without entries goes when it is met. */
 		while (wheel->occupied[level]) {
 			*slot = (uint64_t)__builtin_ctzll(wheel->occupied[level]);
 			if (!list_empty(&wheel->slots[level][*slot]))
@@ -123,7 +123,7 @@ struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t 
 			wheel->tick = tick;
 		return NULL;
 	}
-	BATON_ASSERT(start > wheel->tick); /* W1 */
+	BATON_ASSERT(start > wheel->tick); /* wheel.slot */
 	wheel->tick = start;
 	list_move(&wheel->due, &wheel->slots[level][slot]);
 	wheel->occupied[level] &= ~((uint64_t)1 << slot);

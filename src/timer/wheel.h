@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer 7: the timing wheel's slots. Times are ticks here, entries are links; nothing is atomic:
+ * The timing wheel's slots. Times are ticks here, entries are links; nothing is atomic:
  * the holder of the wheel (timers.h) alone touches it.
  *
  * A level has 64 slots; one of level n is 64^n ticks wide. An entry lies on the level of the
@@ -9,11 +9,11 @@
  * 64 bits.
  *
  * Invariants:
- * W1 Every entry of a slot is to be looked at when the wheel comes to the slot's first tick, which
- *    is after the wheel's tick, and not after the entry's.
- * W2 An occupied slot's bit is set; a set bit's slot may be empty.
- * W3 An entry that lies in no slot has _next NULL.
- * W4 The wheel's tick moves on only while `due` is empty: ticks are looked at in order.
+ * wheel.slot: Every entry of a slot is to be looked at when the wheel comes to the slot's first
+ *    tick, which is after the wheel's tick, and not after the entry's.
+ * wheel.bit: An occupied slot's bit is set; a set bit's slot may be empty.
+ * wheel.out: An entry that lies in no slot has _next NULL.
+ * wheel.tick: The wheel's tick moves on only while `due` is empty: ticks are looked at in order.
  *
  * Source: Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987; the level by the
  * highest bit that differs, as in tokio.
