@@ -21,6 +21,7 @@
 #include <baton/lane.h>
 #include <baton/tag.h>
 #include <baton/task.h>
+#include <baton/task_type.h>
 #include <baton/timer.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>

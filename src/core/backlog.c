@@ -14,14 +14,9 @@
 /* Its address in a future's _value: no entry is before the task (BL2). */
 static struct baton_task nothing;
 
-static struct baton_future *future_of(const struct baton_task *task)
-{
-	return baton__is_mark(task) ? NULL : task->_future;
-}
-
 void baton__index(struct baton_task *task, struct baton_task *before)
 {
-	struct baton_future *future = future_of(task);
+	struct baton_future *future = baton__task_future(task);
 
 	/* Relaxed, as each access to this _value: it is written under the baton, or before a submit
 	 * is accepted. */
@@ -31,7 +26,7 @@ void baton__index(struct baton_task *task, struct baton_task *before)
 
 void baton__index_again(struct baton_task *task, struct baton_task *before)
 {
-	const struct baton_future *future = task ? future_of(task) : NULL;
+	const struct baton_future *future = task ? baton__task_future(task) : NULL;
 
 	if (future && load_relaxed(&future->_value))
 		baton__index(task, before);
@@ -208,13 +203,13 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 			baton__index_list(resource);
 		if (!load_relaxed(&future->_value))
 			return NULL;
-		if (task && future_of(task) == future) {
+		if (task && baton__task_future(task) == future) {
 			resource->_list = task->_next;
 			return task;
 		}
 		word = baton__word_inbox(resource); /* also what was pushed since the look */
 		task = baton__word_newest(word);
-		if (task && future_of(task) == future) {
+		if (task && baton__task_future(task) == future) {
 			if (!pop_newest(resource, task, word))
 				continue;
 			return task;
@@ -226,7 +221,7 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 			break;
 	}
 	task = baton__older(before);
-	BATON_ASSERT(task && future_of(task) == future);
+	BATON_ASSERT(task && baton__task_future(task) == future);
 	before->_next = (struct baton_task *)((uintptr_t)task->_next |
 	                                      ((uintptr_t)before->_next & BATON__LOOKED));
 	baton__index_again(baton__older(task), before);

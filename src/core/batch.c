@@ -42,8 +42,8 @@ static size_t length_of(const struct baton_task *task)
 }
 
 /*
- * Captures an idle resource and runs the chain, whose tasks have no futures. False: it is not idle,
- * or more is asked of it.
+ * Captures an idle resource and runs the chain, whose tasks are plain and have no futures. False:
+ * the resource is not idle, or more is asked of it.
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
@@ -84,7 +84,8 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
                                     struct baton_task *const *tasks, size_t count)
 {
 	size_t ready = 0;
-	bool futures = false;
+	bool special = false; /* with a future, or of a kind */
+	bool waited_for = false;
 	int error;
 
 	if (count == 0)
@@ -103,16 +104,17 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 			error = -EINVAL;
 			goto unready;
 		}
-		futures |= task->_future != NULL;
+		special |= task->_future != NULL;
+		waited_for |= baton__task_future(task) != NULL;
 		task->_next = ready + 1 < count ? tasks[ready + 1] : NULL;
 	}
 	baton__stand_back(resource);
-	if (!futures && run_at_once(resource, tasks[0], count))
+	if (!special && run_at_once(resource, tasks[0], count))
 		return 0;
 	require_each_once(resource, length_of(tasks[0]), count);
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
 	if (!error) {
-		if (futures)
+		if (waited_for)
 			baton__cycle_bound();
 		return 0;
 	}

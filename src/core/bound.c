@@ -130,7 +130,7 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 /* Completes a task as cancelled that was not accepted. The submitter, without the baton. */
 static void drop(struct baton_resource *resource, struct baton_task *task)
 {
-	struct baton_future *future = task->_future;
+	struct baton_future *future = baton__task_future(task);
 	struct baton_labelled *labelled = baton__label(task);
 
 	if (!future) {

@@ -50,7 +50,7 @@ static int call_run(struct baton_task *task)
 	return 0;
 }
 
-int baton__post_run(struct baton_task *task)
+static int post_run(struct baton_task *task)
 {
 	struct post *post = baton_container_of(task, struct post, task);
 	baton_call_fn fn = post->fn;
@@ -61,7 +61,7 @@ int baton__post_run(struct baton_task *task)
 	return 0;
 }
 
-void baton__post_cancelled(struct baton_task *task)
+static void post_cancelled(struct baton_task *task)
 {
 	struct post *post = baton_container_of(task, struct post, task);
 	baton_post_cancelled_fn cancelled = post->cancelled;
@@ -71,6 +71,11 @@ void baton__post_cancelled(struct baton_task *task)
 	if (cancelled)
 		cancelled(arg);
 }
+
+static const struct baton_task_type post_type = {
+	.run = post_run,
+	.cancelled = post_cancelled,
+};
 
 static int async_run(struct baton_task *task)
 {
@@ -330,8 +335,11 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 	post = baton__node_alloc();
 	if (!post)
 		return -ENOMEM;
-	*post = (struct post){BATON_TASK_INIT(baton__post_run, NULL), fn, cancelled, arg};
-	error = baton_submit(resource, &post->task);
+	baton_task_init_typed(&post->task, &post_type);
+	post->fn = fn;
+	post->cancelled = cancelled;
+	post->arg = arg;
+	error = baton__submit_busy(resource, &post->task);
 	if (error)
 		baton__node_free(post);
 	return error;

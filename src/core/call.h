@@ -10,8 +10,4 @@
 /* Captures an idle resource and runs fn at once, without a task. False: it is not idle. */
 bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg);
 
-/* The run function of baton_post's tasks, and the function that completes a cancelled one. */
-int baton__post_run(struct baton_task *task);
-void baton__post_cancelled(struct baton_task *task);
-
 #endif

@@ -28,7 +28,7 @@ static void fire_task(struct baton_continuation *continuation)
 {
 	struct baton_task *task = (struct baton_task *)continuation->_subject;
 	struct baton_resource *resource = (struct baton_resource *)continuation->_target;
-	struct baton_future *future = task->_future;
+	struct baton_future *future = baton__task_future(task);
 	int error = submit(resource, task);
 
 	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not

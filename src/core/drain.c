@@ -172,12 +172,12 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 	const struct baton__kind *kind = baton__kind(mark);
 	uintptr_t word = baton__word(resource);
 
-	if (kind->flags & BATON__KIND_OVERTAKES) {
+	if (kind->type._flags & BATON__KIND_OVERTAKES) {
 		/* Who has suspended it finds nothing under way. */
 		if (batch && baton__batch_end(batch))
 			return BATON__MET;
-	} else if (budget->borrowed && baton__word_is_closed(word) &&
-	           baton__only_marks(resource) && baton__lanes_empty(resource)) {
+	} else if (budget->borrowed && baton__word_is_closed(word) && baton__only_marks(resource) &&
+	           baton__lanes_empty(resource)) {
 		/* A helper cannot release: on a closed resource the last marks stay. */
 		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
@@ -185,7 +185,7 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 		baton__take(resource);
 		return BATON__MET;
 	}
-	if (kind->flags & BATON__KIND_COUNTS && too_many_kicks(budget))
+	if (kind->type._flags & BATON__KIND_COUNTS && too_many_kicks(budget))
 		return BATON__MET_LAST;
 	resource->_list = mark->_next;
 	/* Cancel marks, which are never met, have gone when the inbox was taken. */

@@ -199,8 +199,9 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 {
 	struct baton_resource *resource = batch->resource;
 	struct baton_resource_stats *stats = baton__stats(resource);
+	struct baton_future *future = baton__task_future(task);
 
-	if (!task->_future) {
+	if (!future) {
 		baton__cancel_entered(resource, task);
 		return;
 	}
@@ -208,7 +209,7 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 		baton__count(&stats->cancelled, 1);
 	if (task->_run == baton__windowed_run)
 		baton__windowed_drop(task);
-	baton__future_finish(task->_future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
+	baton__future_finish(future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
 }
 
 /* Has it as many tasks, or lasted as long, as it may? */

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds. An entry of an inbox is a plain task, or an entry of a kind. A plain task's
- * _future is its future, or NULL. An entry of a kind has the kind's address there, with bit 0 set.
- * The kind is a constant table: it says what the entry is, and what to do with it. Code that has an
- * entry in hand asks the kind; no code compares an entry's function with a known one.
+ * Kinds. An entry of an inbox is a plain task, or an entry of a kind. A plain task's _future is its
+ * future, or NULL. An entry of a kind has the kind's address there, with bit 0 set. The kind is a
+ * constant table: it says what the entry is, and what to do with it. Code that has an entry in hand
+ * asks the kind; no code compares an entry's function with a known one.
+ *
+ * A kind begins with a struct baton_task_type, which is all that a user's task type has. With OWN a
+ * struct baton__kind follows: hooks for the library's own sorts of tasks, and for marks. A module
+ * brings a kind of its own; the core knows none of them.
  *
  * A plain task meets no kind: one test of bit 0 on the paths that must know.
+ *
+ * Invariants:
+ * [kind.run] The _run of a task of a kind is not called by the core, which runs the type's `run`. A
+ *    kick and a finaliser keep their function there; a task that is put off (place.c), its
+ *    resource.
  */
 #ifndef BATON_SRC_KIND_H
 #define BATON_SRC_KIND_H
@@ -14,10 +23,14 @@
 #include <stdint.h>
 
 #include <baton/resource.h>
+#include <baton/task_type.h>
 
 #include "base/platform.h"
 
 struct baton__frame;
+
+/* The type lies in a struct baton__kind. */
+#define BATON__KIND_OWN 0x80U
 
 /* An entry that lies among the tasks and is no task of the user's: it is not counted, no bound
  * holds it, and cancelling what is queued leaves it alone. */
@@ -43,7 +56,7 @@ enum baton__met {
 };
 
 struct baton__kind {
-	uint32_t flags;
+	struct baton_task_type type;
 	/* A mark, unlinked, has come to its turn. The holder. Never BATON__MET_LAST. */
 	enum baton__met (*meet)(struct baton__frame *frame, struct baton_resource *resource,
 	                        struct baton_task *mark);
@@ -58,16 +71,22 @@ BATON_INLINE bool baton__of_kind(const struct baton_task *task)
 	return (uintptr_t)task->_future & BATON__OF_KIND;
 }
 
-/* The kind of an entry that is of one. */
+/* The type of an entry that is of a kind. */
+BATON_INLINE const struct baton_task_type *baton__type(const struct baton_task *task)
+{
+	return (const struct baton_task_type *)((uintptr_t)task->_future - BATON__OF_KIND);
+}
+
+/* The kind of an entry whose type has OWN. */
 BATON_INLINE const struct baton__kind *baton__kind(const struct baton_task *task)
 {
-	return (const struct baton__kind *)((uintptr_t)task->_future - BATON__OF_KIND);
+	return (const struct baton__kind *)baton__type(task);
 }
 
 /* Has the entry a kind with this flag? */
 BATON_INLINE bool baton__kind_is(const struct baton_task *task, uint32_t flag)
 {
-	return BATON_UNLIKELY(baton__of_kind(task)) && baton__kind(task)->flags & flag;
+	return BATON_UNLIKELY(baton__of_kind(task)) && baton__type(task)->_flags & flag;
 }
 
 BATON_INLINE bool baton__is_mark(const struct baton_task *task)
@@ -75,10 +94,27 @@ BATON_INLINE bool baton__is_mark(const struct baton_task *task)
 	return baton__kind_is(task, BATON__KIND_MARK);
 }
 
-/* Makes the entry one of that kind. */
+/* Makes the entry one of that kind. _next and _run stay as they are. */
 BATON_INLINE void baton__kind_set(struct baton_task *task, const struct baton__kind *kind)
 {
-	task->_future = (struct baton_future *)((uintptr_t)kind | BATON__OF_KIND);
+	task->_future = (struct baton_future *)((uintptr_t)&kind->type | BATON__OF_KIND);
+}
+
+/* A member of the task's struct, at that place. */
+BATON_INLINE void *baton__member(const struct baton_task *task, int32_t place)
+{
+	return (char *)(uintptr_t)task + place;
+}
+
+/* The future of a task; NULL: it has none, or is a mark. */
+BATON_INLINE struct baton_future *baton__task_future(const struct baton_task *task)
+{
+	int32_t place;
+
+	if (BATON_LIKELY(!baton__of_kind(task)))
+		return task->_future;
+	place = baton__type(task)->future;
+	return place ? *(struct baton_future **)baton__member(task, place) : NULL;
 }
 
 #endif

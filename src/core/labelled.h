@@ -13,6 +13,7 @@
 #include <baton/labelled.h>
 
 #include "base/platform.h"
+#include "core/kind.h"
 #include "core/tag.h"
 
 int baton__labelled_run(struct baton_task *task);
@@ -34,6 +35,8 @@ BATON_INLINE baton_task_fn baton__function(const struct baton_task *task)
 {
 	const struct baton_labelled *labelled = baton__label(task);
 
+	if (baton__of_kind(task))
+		return baton__type(task)->run;
 	return labelled ? labelled->_fn : task->_run;
 }
 

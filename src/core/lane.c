@@ -380,7 +380,7 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
 
 		for (struct baton_task *task = lanes->_lanes[i]._head; task;
 		     before = task, task = task->_next, place++)
-			if (task->_future == future)
+			if (baton__task_future(task) == future)
 				return take_out(resource, i, before,
 				                place < lanes->_lanes[i]._older);
 	}
@@ -388,7 +388,7 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
 		struct baton_task *task = *link;
 
-		if (task->_future != future)
+		if (baton__task_future(task) != future)
 			continue;
 		*link = task->_next;
 		return task;

@@ -93,23 +93,23 @@ static enum baton__met postpone_await(struct baton__frame *frame, struct baton_r
 }
 
 const struct baton__kind baton__cancel_kind = {
-	.flags = BATON__KIND_MARK | BATON__KIND_CANCELS,
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_CANCELS,
 };
 
 const struct baton__kind baton__await_kind = {
-	.flags = BATON__KIND_MARK,
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK,
 	.meet = postpone_await,
 	.after = fire_await,
 };
 
 const struct baton__kind baton__await_closed_kind = {
-	.flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
 	.meet = postpone_await,
 	.after = fire_await,
 };
 
 const struct baton__kind baton__final_kind = {
-	.flags = BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
 	.meet = postpone,
 	.after = baton__finalise,
 };

@@ -185,7 +185,11 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 	}
 	/* PL3 */
 	baton__turn_visit(resource);
-	task->_future = (struct baton_future *)(void *)resource; /* the task has no future */
+	/* The task has no future; its kind's _run is free: [kind.run]. */
+	if (baton__of_kind(task))
+		task->_run = (baton_task_fn)(uintptr_t)resource;
+	else
+		task->_future = (struct baton_future *)(void *)resource;
 	put_off(task);
 }
 
@@ -223,8 +227,12 @@ static bool late_task(struct baton__thread *self)
 		finalise_here(task);
 		return true;
 	}
-	resource = (struct baton_resource *)(void *)task->_future;
-	task->_future = NULL;
+	if (baton__of_kind(task)) {
+		resource = (struct baton_resource *)(uintptr_t)task->_run;
+	} else {
+		resource = (struct baton_resource *)(void *)task->_future;
+		task->_future = NULL;
+	}
 	tell_here(resource, task);
 	baton__visit_end(resource);
 	return true;

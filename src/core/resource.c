@@ -199,7 +199,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 
 int baton__unready(struct baton_resource *resource, struct baton_task *task, int error)
 {
-	struct baton_future *future = task->_future;
+	struct baton_future *future = baton__task_future(task);
 	uint32_t state;
 	bool spare;
 
@@ -220,7 +220,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
                                  unsigned how)
 {
-	const bool waited_for = task->_future != NULL;
+	const bool waited_for = baton__task_future(task) != NULL;
 	int error = 0;
 
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
@@ -246,7 +246,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	return 0;
 }
 
-/* A task with a future. */
+/* A task with a future, or of a kind. */
 static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
                                              struct baton_task *task)
 {
@@ -281,8 +281,7 @@ BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
 	baton__run_captured(frame, frame->resource, ran, own);
 }
 
-/* A task without a future, of a thread that is not too deep, for a resource that was not idle. */
-static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct baton_task *task)
+BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
 {
 	uintptr_t word;
 
@@ -296,7 +295,8 @@ static BATON_NOINLINE int submit_busy(struct baton_resource *resource, struct ba
 }
 
 /*
- * The short path: no future, and the resource is idle. What it does not do is done in the others.
+ * The short path: no future, no kind, and the resource is idle. What it does not do is done in the
+ * others.
  */
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {
@@ -308,7 +308,7 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
 		return baton__submit(resource, task, 0);
 	if (baton__word(resource) != BATON__NORMAL)
-		return submit_busy(resource, task);
+		return baton__submit_busy(resource, task);
 	if (BATON_UNLIKELY(!baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL)))
 		return baton__submit(resource, task, 0);
 	baton__frame_enter(self, &frame, resource);

@@ -177,6 +177,12 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 int baton__submit(struct baton_resource *resource, struct baton_task *task, unsigned how);
 
 /*
+ * The same for a task without a future, by a thread that has a record and has found the resource
+ * busy: pushed at once, where that is all.
+ */
+int baton__submit_busy(struct baton_resource *resource, struct baton_task *task);
+
+/*
  * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future
  * was cancelled meanwhile, and is now complete.
  */
@@ -185,7 +191,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 /* Binds the task's future to the resource. False: the future is not fresh. */
 BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_task *task)
 {
-	struct baton_future *future = task->_future;
+	struct baton_future *future = baton__task_future(task);
 
 	if (BATON_LIKELY(!future))
 		return true;
@@ -204,14 +210,6 @@ bool baton__push_attention(struct baton_resource *resource, struct baton_task *m
 
 /* Gives a borrowed baton back (turn.h), or goes on as the runner; pops the frame. */
 void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
-
-/*
- * The run functions of timers' and triggers' tasks, and the functions that complete cancelled ones.
- */
-int baton__timer_run(struct baton_task *task);
-void baton__timer_cancelled(struct baton_task *task);
-int baton__trigger_run(struct baton_task *task);
-void baton__trigger_cancelled(struct baton_task *task);
 
 /* The executor's thread popped the resource's job. */
 void baton__resource_run(struct baton_job *job);

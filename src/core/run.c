@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One task: entered, its future completed; or cancelled. Here the sorts of tasks that the library
- * knows by their run functions (posts, labelled and windowed ones, timers, triggers) are told
- * apart.
+ * One task: entered, its future completed; or cancelled. The type of a task of a kind says what is
+ * entered, and who is told that the task is cancelled.
  */
 #include "core/run.h"
 
@@ -24,14 +23,10 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
 
 	if (labelled)
 		baton__label_let_go(labelled);
-	if (task->_run == baton__post_run)
-		baton__post_cancelled(task);
+	if (baton__of_kind(task) && baton__type(task)->cancelled)
+		baton__type(task)->cancelled(task);
 	else if (baton__function(task) == baton__post_labelled_run)
 		baton__post_labelled_cancelled(task);
-	else if (task->_run == baton__timer_run)
-		baton__timer_cancelled(task);
-	else if (task->_run == baton__trigger_run)
-		baton__trigger_cancelled(task);
 	else if (resource->_config && resource->_config->cancelled)
 		resource->_config->cancelled(task);
 }
@@ -40,18 +35,19 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_labelled *labelled = baton__label(task);
+	struct baton_future *future = baton__task_future(task);
 
 	if (stats)
 		baton__count(&stats->cancelled, 1);
 	if (BATON_UNLIKELY(task->_run == baton__windowed_run))
 		baton__windowed_drop(task);
-	if (!task->_future) {
+	if (!future) {
 		baton__tell_cancelled(resource, task);
 		return;
 	}
 	if (labelled)
 		baton__label_let_go(labelled);
-	baton__future_finish(task->_future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 	                     baton__turn_visits(resource));
 }
 
@@ -81,7 +77,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
                                        struct baton_task *task, struct baton__batch *batch)
 {
 	const bool special = resource->_stats != NULL;
-	struct baton_future *future = task->_future;
+	struct baton_future *future = baton__task_future(task);
 	const bool told = future != NULL;
 	struct baton_resource_stats *stats;
 	int status;
@@ -123,6 +119,10 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_resource *r
 	baton_task_fn fn = task->_run;
 	int status;
 
+	if (baton__of_kind(task)) {
+		baton__run_watched(frame, resource, task, NULL);
+		return;
+	}
 	if (BATON_UNLIKELY(fn == baton__labelled_run) ||
 	    BATON_UNLIKELY(fn == baton__windowed_run)) {
 		baton__run_watched(frame, resource, task, NULL);

@@ -13,7 +13,7 @@ struct baton__batch;
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);
 
-/* A task with a future, of another resource. */
+/* A task with a future, or of a kind, of another resource. */
 void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
                             struct baton_task *task);
 

@@ -128,7 +128,8 @@ static enum baton__met suspend_here(struct baton__frame *frame, struct baton_res
 }
 
 const struct baton__kind baton__suspend_kind = {
-	.flags = BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
+	.type._flags =
+		BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
 	.meet = suspend_here,
 };
 

@@ -55,7 +55,7 @@ static uint64_t take(struct baton_trigger *trigger)
 	return state / FIRE;
 }
 
-int baton__trigger_run(struct baton_task *task)
+static int run(struct baton_task *task)
 {
 	struct baton_trigger *trigger = trigger_of(task);
 	baton_trigger_fn fn = trigger->_fn;
@@ -73,13 +73,18 @@ static void tell(struct baton_trigger *trigger, baton_trigger_cancelled_fn cance
 		cancelled(trigger, fires);
 }
 
-void baton__trigger_cancelled(struct baton_task *task)
+static void dropped(struct baton_task *task)
 {
 	struct baton_trigger *trigger = trigger_of(task);
 	baton_trigger_cancelled_fn cancelled = trigger->_cancelled;
 
 	tell(trigger, cancelled, take(trigger)); /* last touch */
 }
+
+static const struct baton_task_type trigger_type = {
+	.run = run,
+	.cancelled = dropped,
+};
 
 /* The submit of our node was refused. */
 static void refused(struct baton_trigger *trigger)
@@ -123,7 +128,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	} while (!cas_acq_rel(&trigger->_state, &state, (state + FIRE) | NODE));
 	if (state & NODE)
 		return 0; /* coalesced */
-	baton_task_init(&trigger->_task, baton__trigger_run, NULL);
+	baton_task_init_typed(&trigger->_task, &trigger_type);
 	error = baton__submit(trigger->_resource, &trigger->_task,
 	                      BATON__SUBMIT_NO_WAIT); /* last touch, if accepted */
 	if (error)

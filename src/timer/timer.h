@@ -52,6 +52,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <baton/task_type.h>
 #include <baton/timer.h>
 
 #include "base/atomic.h"
@@ -219,8 +220,8 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
  * moment. */
 void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer);
 
-/* The task's function, and what becomes of one that is cancelled instead, or refused. */
-int baton__timer_run(struct baton_task *task);
+/* The type of the task; what becomes of one that is cancelled instead of run, or refused. */
+extern const struct baton_task_type baton__timer_type;
 void baton__timer_cancelled(struct baton_task *task);
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error);
 

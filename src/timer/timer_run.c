@@ -157,7 +157,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		dropped(timer, error);
 }
 
-int baton__timer_run(struct baton_task *task)
+static int run(struct baton_task *task)
 {
 	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
 	int error = 0;
@@ -188,6 +188,11 @@ void baton__timer_cancelled(struct baton_task *task)
 	}
 	baton__timers_unref(timers);
 }
+
+const struct baton_task_type baton__timer_type = {
+	.run = run,
+	.cancelled = baton__timer_cancelled,
+};
 
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error)
 {

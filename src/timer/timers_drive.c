@@ -102,7 +102,7 @@ static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with
 	 * [wheel.reference]. */
 	(void)add_relaxed(&timers->references, 1);
-	baton_task_init(&timer->_task, baton__timer_run, NULL);
+	baton_task_init_typed(&timer->_task, &baton__timer_type);
 	return baton__submit(resource, &timer->_task,
 	                     timers->config.submit == BATON_TIMERS_SUBMIT_LATER
 	                             ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER

@@ -83,6 +83,8 @@ constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
 constexpr baton_registry_options registry_options =
 	BATON_REGISTRY_OPTIONS_INIT(sizeof(baton_registry_entry), nullptr, nullptr, nullptr);
 constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
+const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, {}};
+[[maybe_unused]] baton_task task_typed = BATON_TYPED_TASK_INIT(&counting);
 [[maybe_unused]] constexpr baton_detached detached_fresh = BATON_DETACHED_INIT;
 [[maybe_unused]] constexpr baton_deadline deadline_fresh = BATON_DEADLINE_INIT(nullptr);
 [[maybe_unused]] constexpr baton_window window_fresh = BATON_WINDOW_INIT(nullptr, 16);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A task type is a constant that many tasks share. It says what their function is, who is told when
+ * one of them is cancelled, and where a task of the type keeps its future. With types, several
+ * sorts of tasks on one resource are told apart by the code that must free them: each sort has a
+ * `cancelled` of its own, and the resource's config needs none.
+ *
+ *	struct publish {
+ *		struct baton_task task;
+ *		char text[64];
+ *	};
+ *
+ *	static int publish_run(struct baton_task *task);
+ *	static void publish_free(struct baton_task *task);
+ *
+ *	static const struct baton_task_type publish_type = {
+ *		.run = publish_run,
+ *		.cancelled = publish_free,
+ *	};
+ *
+ *	baton_task_init_typed(&publish->task, &publish_type);
+ *	baton_submit(&topic->resource, &publish->task);
+ *
+ * A task of a type is submitted as other tasks are, to any resource and in any way. It costs the
+ * runner a look at the type; a task without a type pays nothing.
+ */
+#ifndef BATON_TASK_TYPE_H
+#define BATON_TASK_TYPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/task.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Is told of a task that will not run. The task's memory is the user's again. */
+typedef void (*baton_task_cancelled_fn)(struct baton_task *task);
+
+/*
+ * Static and constant; must outlive its tasks. Use designated initialisers: members may be added,
+ * and zero is the default of all.
+ */
+struct baton_task_type {
+	baton_task_fn run;
+	/*
+	 * Called instead of the config's `cancelled`, on the same threads and at the same times
+	 * (baton/resource.h), for each task of the type that is cancelled and has no future. NULL:
+	 * the config's is called.
+	 */
+	baton_task_cancelled_fn cancelled;
+	/*
+	 * Where a task of this type has a pointer to its future: the place of a member
+	 * `struct baton_future *`, given by BATON_TASK_PLACE. The pointer may be NULL. 0: tasks
+	 * of this type have no futures.
+	 */
+	int32_t future;
+	int32_t _label;
+	int32_t _cancelled;
+	uint32_t _flags;
+	uint64_t _reserved[4];
+};
+
+/* The place of a member of `struct_type`, seen from the member `task`. */
+#define BATON_TASK_PLACE(struct_type, task, member)                                                \
+	((int32_t)offsetof(struct_type, member) - (int32_t)offsetof(struct_type, task))
+
+/* A constant initialiser: a task of `*type`. */
+#define BATON_TYPED_TASK_INIT(type)                                                                \
+	{                                                                                          \
+		NULL, NULL, (struct baton_future *)(void *)((char *)(type) + 1)                    \
+	}
+
+/* The same at run time. */
+static inline void baton_task_init_typed(struct baton_task *task,
+                                         const struct baton_task_type *type)
+{
+	task->_next = NULL;
+	task->_run = NULL;
+	task->_future = (struct baton_future *)((uintptr_t)type + 1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
