@@ -134,6 +134,8 @@ static void system_say_baton(struct system *system)
 	struct baton_resource_stats all = {0};
 
 	for (int i = 0; i < STATS_KINDS; i++) {
+		if (!stats_kind_counted(i, system->broker->env.options.stats))
+			continue;
 		stats_add_live(&all, &survey->kinds[i]);
 		system_say_kind(system, stats_kind_name(i), &survey->kinds[i]);
 	}

@@ -10,7 +10,8 @@
  *   publish/messages/{received,sent,dropped} store/messages/bytes    what waits in sessions
  *   retained messages/{count,bytes,refused} subscriptions/count
  *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
- *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, sessions, ...
+ *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, ...;
+ *                                                       with --stats also connections, sessions
  *   baton/pool/{jobs,steals,parks,wakes}
  */
 #ifndef BROKER_SYSTEM_H

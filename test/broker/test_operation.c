@@ -276,3 +276,33 @@ STORY(figures_of_the_broker, .timeout = 20)
 				seen |= 1U << i;
 	}
 }
+
+/* Reads figures until `all/tasks` has come twice; were any of sessions among them? */
+static bool sessions_are_counted(const char *options)
+{
+	struct client *client;
+	const char *got;
+	unsigned int rounds = 0;
+	bool seen = false;
+
+	start_server(options);
+	client = join("a clean");
+	subscribe(client, "^$SYS/broker/baton/+/tasks:0");
+	while (rounds < 2) {
+		got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+		check(got != NULL, "not all figures came");
+		rounds += strstr(got, "baton/all/tasks") != NULL;
+		seen = seen || strstr(got, "baton/sessions/tasks") != NULL;
+	}
+	return seen;
+}
+
+STORY(tasks_of_sessions_are_counted_with_stats, .timeout = 20, .mosquitto = "has no tasks")
+{
+	check(sessions_are_counted("--stats-interval 1 --stats"), "no figures of sessions");
+}
+
+STORY(tasks_of_sessions_cost_nothing_without_stats, .timeout = 20, .mosquitto = "has no tasks")
+{
+	check(!sessions_are_counted("--stats-interval 1"), "figures of sessions");
+}

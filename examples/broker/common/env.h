@@ -30,4 +30,14 @@ struct env {
 	bool late;   /* atomic, a hint: all connections have closed or have been told to close */
 };
 
+/*
+ * For a connection's or a session's resource: NULL without --stats. What these two count would cost
+ * a delivery at QoS 0 a sixth of its instructions.
+ */
+static inline struct baton_resource_stats *env_counted(const struct env *env,
+                                                       struct baton_resource_stats *stats)
+{
+	return env->options.stats ? stats : NULL;
+}
+
 #endif

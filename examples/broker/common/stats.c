@@ -26,6 +26,11 @@ const char *stats_kind_name(int kind)
 	return kind_names[kind];
 }
 
+bool stats_kind_counted(int kind, bool all)
+{
+	return all || (kind != STATS_CONNECTION && kind != STATS_SESSION);
+}
+
 uint64_t stats_read(const uint64_t *counter)
 {
 	return load_relaxed(counter);

@@ -6,6 +6,7 @@
 #ifndef BROKER_STATS_H
 #define BROKER_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <baton/pool.h>
@@ -54,6 +55,9 @@ void stats_count(uint64_t *counter);
 void stats_uncount(uint64_t *counter);
 uint64_t stats_read(const uint64_t *counter);
 const char *stats_kind_name(int kind);
+
+/* Is this kind of resource counted, with or without --stats? */
+bool stats_kind_counted(int kind, bool all);
 
 /* The counters of a resource that goes on, and what loop threads counted, are added to a sum. */
 void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live);
