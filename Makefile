@@ -7,6 +7,8 @@
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
 FOLDERS := base thread queue future core executor pool timer module
+# So are the broker's; the files at its top are above all folders.
+BROKER_FOLDERS := mqtt common net session topic
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-shared check-deps \
@@ -53,7 +55,7 @@ LIBS := -lck
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
 HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
-TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%)
+TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard $(TEST_FOLDERS:%=%/test_$(or $(T),*).c))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
@@ -61,12 +63,11 @@ BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
 EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
 CHAT := build/examples/chat/epoll build/examples/chat/uv
-BROKER_SOURCES := $(wildcard examples/broker/*.c examples/broker/*/*.c)
-# What of it needs no library but libc has unit tests: those named after these files.
+BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/broker/*.c)
+# What of it needs no library but libc has unit tests.
 BROKER_PURE := mqtt/codec mqtt/names common/hash common/printable net/address session/inflight \
 	session/received topic/audience turns
-BROKER_TESTS := $(filter $(foreach f,$(notdir $(BROKER_PURE)),%/test_$f test/unit/test_$(f)_%),\
-	$(TESTS))
+BROKER_TESTS := $(filter test/broker/unit/%,$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)

@@ -93,9 +93,10 @@ SEMANTIC_FILES := $(SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
 # Nothing is hidden, since tests look inside.
 SEMANTIC_FLAGS := -fno-semantic-interposition -fvisibility=default \
 	'-Dvisibility(kind)=visibility("default")'
-SEMANTIC_MUTANT := $(subst ',,$(CC) $(CFLAGS) $(LIB_FLAGS) $(wordlist 1,2,$(SEMANTIC_FLAGS))) -g0
-SEMANTIC_COMPILE := $(CC) $(CFLAGS) $(LIB_FLAGS) $(SEMANTIC_FLAGS)
-SEMANTIC_TESTS := $(TESTS:test/unit/%=build/semantic/%)
+SEMANTIC_MUTANT := $(subst ',,$(CC) $(CFLAGS) $(LIB_FLAGS) $(BROKER_INCLUDE) \
+	$(wordlist 1,2,$(SEMANTIC_FLAGS))) -g0
+SEMANTIC_COMPILE := $(CC) $(CFLAGS) $(LIB_FLAGS) $(BROKER_INCLUDE) $(SEMANTIC_FLAGS)
+SEMANTIC_TESTS := $(TESTS:test/%=build/semantic/%)
 
 build/semantic/flags: FORCE
 	$(Q)mkdir -p $(@D)
@@ -130,12 +131,12 @@ build/semantic/traced/symbols: build/semantic/traced/libtested.so
 		print $$1, $$4 ":" $$3}' | \
 		while read -r at name; do echo "$$((0x$$at)) $$name"; done >$@
 
-build/semantic/test/unit/%.o: test/unit/%.c build/semantic/flags
+build/semantic/test/%.o: test/%.c build/semantic/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(SEMANTIC_FLAGS) -c -o $@ $<
 
-$(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/unit/%.o $(TEST_SUPPORT:%.c=build/%.o) \
+$(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/%.o $(TEST_SUPPORT:%.c=build/%.o) \
 		build/semantic/libtested.so
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The rules of test/tidy.sh. Variable: layers, the folders of src, lowest first.
+# The rules of test/tidy.sh. Variables: layers, the folders of src, lowest first;
+# broker_layers, those of the broker.
 #
 # In a C file, `code` is the current line without comments and with empty strings; comments are
 # counted, so that an ordering tag's two ends can be told from one comment that names it twice.
@@ -116,6 +117,8 @@ function check_include(line,    name, level)
 	if (in_public && name !~ /^<(stdbool\.h|stddef\.h|stdint\.h|time\.h|baton\/[a-z_]+\.h)>/)
 		here("a public header includes <stdbool.h>, <stddef.h>, <stdint.h>, <time.h> " \
 		     "and <baton/...> only")
+	if (in_broker && name ~ /^"/)
+		check_broker_include(name)
 	if (!in_src)
 		return
 	if (name ~ /^<baton\.h>/)
@@ -142,6 +145,32 @@ function check_include(line,    name, level)
 	if (layer[level] > layer[folder_of(FILENAME)])
 		here("includes " name " of layer " level " from layer " folder_of(FILENAME) \
 		     ": turn the dependency round (a callback, or a table of functions)")
+}
+
+# The files at the broker's top are above all of its folders.
+function broker_level(path)
+{
+	if (path !~ /\//)
+		return broker_top
+	sub(/\/.*$/, "", path)
+	return path in broker_layer ? broker_layer[path] : broker_top + 1
+}
+
+function check_broker_include(name,    own, at)
+{
+	sub(/^"/, "", name)
+	sub(/".*$/, "", name)
+	at = substr(FILENAME, length("examples/broker/") + 1)
+	own = at
+	sub(/\.c$/, ".h", own)
+	if (at ~ /\.c$/ && !own_included && (("examples/broker/" own) in present) && name != own)
+		here("a file's own header comes first: include \"" own "\"")
+	own_included = 1
+	if (!(("examples/broker/" name) in present))
+		here("no examples/broker/" name ": includes are \"folder/name.h\"")
+	else if (broker_level(name) > broker_level(at))
+		here("includes " name ", of a folder above its own (BROKER_FOLDERS in the " \
+		     "makefile): turn the dependency round (a table of functions)")
 }
 
 # A file's own header comes first.
@@ -202,6 +231,10 @@ function check_code(code, raw)
 	if (FILENAME ~ /^examples\// && code ~ /(^|[^a-z_])assert\(/)
 		here("assert is gone with -DNDEBUG, and its call too: use CHECK " \
 		     "(examples/check.h) or an if")
+	if (in_broker && FILENAME != "examples/broker/common/atomic.h" &&
+	    code ~ /_Atomic|__atomic_|__sync_|(^|[^a-z_])atomic_[a-z]+/)
+		here("the broker's atomics go through common/atomic.h: use (or add) an " \
+		     "operation there")
 	if (in_broker && code ~ /pthread_(mutex|rwlock)/)
 		here("the broker has no locks: make what is guarded a resource")
 	if (in_test && code ~ /^TestSuite\(.*\.timeout/)
@@ -228,8 +261,14 @@ BEGIN {
 	count = split(layers, word, " ")
 	for (i = 1; i <= count; i++)
 		layer[word[i]] = i
+	broker_top = split(broker_layers, word, " ") + 1
+	for (i = 1; i < broker_top; i++)
+		broker_layer[word[i]] = i
 	for (i = 1; i < ARGC; i++) {
 		present[ARGV[i]] = 1
+		if (ARGV[i] ~ /^examples\/broker\/.*\// &&
+		    broker_level(substr(ARGV[i], length("examples/broker/") + 1)) > broker_top)
+			complain(ARGV[i], "in no layer: move it to one of BROKER_FOLDERS")
 		if (ARGV[i] !~ /^src\//)
 			continue
 		if (!(folder_of(ARGV[i]) in layer))
@@ -249,7 +288,7 @@ FNR == 1 {
 	in_src = file ~ /^src\//
 	in_public = file ~ /^include\//
 	in_broker = file ~ /^examples\/broker\//
-	in_test = file ~ /^test\/(unit|api)\/test_/
+	in_test = file ~ /^test\/(unit|api|broker\/unit)\/([a-z]+\/)?test_/
 	no_private = file ~ /^examples\// || file ~ /^test\/api\// || file ~ /\.cc$/
 	is_c = file ~ /\.(c|h|cc)$/
 	in_comment = function_start = suite_timeout = untimed = own_included = guarded = 0

@@ -5,6 +5,7 @@ set -eu
 
 # The makefile's folders, which are the layers, lowest first.
 layers=$(sed -n 's/^FOLDERS := //p' Makefile)
+broker_layers=$(sed -n 's/^BROKER_FOLDERS := //p' Makefile)
 
 find src include examples test .ci \
 	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' \) |
@@ -12,5 +13,5 @@ find src include examples test .ci \
 trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
 # shellcheck disable=SC2046 # one file per word; none has a space
-LC_ALL=C awk -v layers="$layers" -f test/tidy.awk \
+LC_ALL=C awk -v layers="$layers" -v broker_layers="$broker_layers" -f test/tidy.awk \
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
