@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+# What concerns several files of src at once, for test/tidy.sh:
+#
+#	awk -f structure.awk src/FOLDER/FILE...
+#
+# - An ordering tag has a name, [inbox.publish], and stands in one folder only. (That it stands at
+#   both ends, tidy.awk checks.)
+# - A function baton__x is declared in a header of the folder that defines it.
+# - Files that include each other in a circle are at most five. A .c counts as its header.
+
+function complain(where, message)
+{
+	print where ": " message
+	bad = 1
+}
+
+# src/core/turn.c: core
+function folder_of(path)
+{
+	sub(/^src\//, "", path)
+	sub(/\/[^\/]*$/, "", path)
+	return path
+}
+
+# src/core/turn.c: core/turn
+function unit_of(path)
+{
+	sub(/^src\//, "", path)
+	sub(/\.[ch]$/, "", path)
+	return path
+}
+
+function note_tags(text,    tag)
+{
+	while (match(text, /\[([A-Z]+[0-9]+[a-z]?|[a-z_]+\.[a-z_]+)\]/)) {
+		tag = substr(text, RSTART, RLENGTH)
+		text = substr(text, RSTART + RLENGTH)
+		if (tag ~ /[0-9]\]$/ && tag !~ /\./)
+			complain(FILENAME ":" FNR, "ordering tag " tag " has no name: call it " \
+			         "[what.edge], as [inbox.publish]")
+		else if (tag in tag_folder && tag_folder[tag] != folder)
+			complain(FILENAME ":" FNR, "ordering tag " tag " belongs to " tag_at[tag] \
+			         ": another edge needs another name; a mention has no brackets")
+		else if (!(tag in tag_folder)) {
+			tag_folder[tag] = folder
+			tag_at[tag] = FILENAME ":" FNR
+		}
+	}
+}
+
+# The declarator of a function that begins in column 1, its lines joined.
+function note_function(text, line,    name)
+{
+	if (text !~ /^[A-Za-z_]/ || text ~ /^(#|typedef|return|_Static_assert)/)
+		return
+	if (!match(text, /baton__[a-z0-9_]+\(/) || index(text, "=") && index(text, "=") < RSTART)
+		return
+	name = substr(text, RSTART, RLENGTH - 1)
+	if (text ~ /;$/) {
+		declared[name] = declared[name] " " FILENAME ":" line
+	} else {
+		defined[name] = FILENAME
+	}
+}
+
+FNR == 1 {
+	folder = folder_of(FILENAME)
+	unit = unit_of(FILENAME)
+	units[unit] = 1
+	head = ""
+	in_comment = 0
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+	other = $0
+	sub(/^[^"]*"/, "", other)
+	sub(/\.h".*/, "", other)
+	if (other != unit && !((unit, other) in reach)) {
+		reach[unit, other] = 1
+		units[other] = 1
+	}
+}
+
+{
+	note_tags($0)
+	code = $0
+	if (in_comment || code ~ /^[ \t]*\/\*/) {
+		in_comment = code !~ /\*\//
+		next
+	}
+	sub(/[ \t]*\/\*.*$/, "", code)
+	in_comment = $0 ~ /\/\*/ && $0 !~ /\*\//
+	if (head == "" && code ~ /^[A-Za-z_].*\(/) {
+		head = code
+		start = FNR
+	} else if (head != "") {
+		sub(/^[ \t]+/, " ", code)
+		head = head code
+	}
+	if (head != "" && (head ~ /;$/ || code ~ /^{/ || code ~ /^ *{$/)) {
+		note_function(head, start)
+		head = ""
+	}
+}
+
+END {
+	for (name in defined) {
+		count = split(declared[name], where, " ")
+		for (i = 1; i <= count; i++)
+			if (folder_of(where[i]) != folder_of(defined[name]))
+				complain(where[i], name "() is defined in " defined[name] \
+				         ": declare it in a header there, and call it from " \
+				         "there or by a table")
+	}
+	# Who includes whom, directly or not.
+	for (k in units)
+		for (i in units)
+			if ((i, k) in reach)
+				for (j in units)
+					if ((k, j) in reach)
+						reach[i, j] = 1
+	for (i in units) {
+		size = 1
+		members = i
+		for (j in units)
+			if (i != j && (i, j) in reach && (j, i) in reach) {
+				size++
+				members = members " " j
+			}
+		if (size > 5 && !seen[i]) {
+			for (j in units)
+				if ((i, j) in reach && (j, i) in reach)
+					seen[j] = 1
+			complain("src", size " files include each other in a circle (5 at most): " \
+			         members)
+		}
+	}
+	exit bad
+}
