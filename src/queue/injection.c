@@ -2,41 +2,43 @@
 /*
  * The injection queue.
  *
- * A ring of slots, one word each. Positions count up for ever; position p lives in slot p % SLOTS.
- * A slot's word is a small Treiber stack: one CAS links a job and publishes it, so a producer that
- * stops before it or after it is in nobody's way. Consumers claim whole slots in order, and turn
- * the stacks over privately. What finds no free slot goes to `spill`, one more Treiber stack; while
- * that holds something, all pushes go there, and a consumer moves it into the ring as soon as half
- * of the ring is free.
+ * The queue is a ring of slots, one word each. Positions count up for ever; position p lies in slot
+ * p % SLOTS. The word of a slot is a small Treiber stack: one CAS links a job and publishes it, so
+ * a producer that stops before or after that CAS delays no other thread. A consumer claims whole
+ * slots, in order, and reverses the stacks privately. A job that finds no free slot goes to
+ * `spill`, another Treiber stack. While the spill holds a job, every push goes to the spill. A
+ * consumer moves the spill into the ring as soon as half of the ring is free.
  *
- * A slot's word, for position p:
- *   CLOSED(p - SLOTS)  taken in the round before; may be opened
+ * The word of the slot of position p:
+ *   CLOSED(p - SLOTS)  the batch of the round before was taken; the slot may be opened
  *   EMPTY(p)           open, no job; set by any producer (advance), or by close_if_empty
  *   batch              address of the newest job | number of jobs - 1 (7: or more); bit 63 clear
- *   CLOSED(p)          its batch was taken; set by the claimant alone
- *   SHUT               final; from EMPTY(p) only, by close_if_empty
- * Transitions in this order; batch -> batch by pushes.
- * spill: NULL, newest job of a stack, or SPILL_SHUT (final; from NULL only).
+ *   CLOSED(p)          the batch was taken; set by the claimant alone
+ *   SHUT               final; follows EMPTY(p) only; set by close_if_empty
+ * The transitions have this order; a push replaces a batch by a larger batch.
+ * The word `spill`: NULL, the newest job of a stack, or SPILL_SHUT (final; follows NULL only).
  *
  * Invariants:
- * injection.opened: Position p + 1 is opened only when p is full, claimed or closed: EMPTY(p)
+ * injection.opened: Position p + 1 is opened only when p is full, claimed or closed. So EMPTY(p)
  *    implies tail <= p.
- * injection.tail: tail goes from p to p + 1 only when p + 1 was opened.
- * injection.claimed: head goes from p to p + 1 only while p <= tail and slot p holds p's batch.
- *    Whoever moves it has claimed p, and alone takes its batch. So head <= tail + 1.
- * injection.shut: SHUT in position p: head == p, nothing is in the ring nor ever will be.
- * injection.closed: SPILL_SHUT: additionally nothing is in the spill nor ever will be: the queue is
- *    closed.
+ * injection.tail: tail goes from p to p + 1 only after p + 1 was opened.
+ * injection.claimed: head goes from p to p + 1 only while p <= tail and slot p holds the batch of
+ *    p. The thread that moves head has claimed p, and it alone takes the batch. So head <= tail +
+ *    1.
+ * injection.shut: If position p is SHUT, then head == p, and the ring holds no job and never will.
+ * injection.closed: If the spill is SPILL_SHUT, then the ring is shut, and the spill holds no job
+ *    and never will: the queue is closed.
  *
  * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
- * head, so a stale consumer cannot take a later round's batch (a CAS on the slot could: one hot job
- * goes through all slots and makes the same word again). A push onto a batch may take a later
- * round's word for the one that it has seen, if the newest job is the same; it is then simply
- * pushed there, where it will be found. Its place is right all the same: everything behind that
- * batch was pushed after this push had begun. The spill is only ever taken whole.
+ * head, so a consumer with an old view cannot take the batch of a later round. (A CAS on the slot
+ * could: a single hot job goes through all slots and makes the same word again.) A push onto a
+ * batch may meet the same word in a later round, if the newest job is the same. The push then
+ * succeeds there, and the job is found there. Its place in the order is right: everything behind
+ * that batch was pushed after this push had begun. The spill is only ever taken whole.
  *
- * Linearisation: push: the CAS on slot or spill; a push that joins a claimed batch had begun before
- * the claim, and counts as just before it. Fetch: the CAS on head. FIFO but for the spill's edges.
+ * Linearisation: push: the CAS on slot or spill. A push that joins a claimed batch had begun before
+ * the claim, and counts as just before it. Fetch: the CAS on head. The order is FIFO, except where
+ * the spill begins and ends.
  */
 #include "queue/injection.h"
 
@@ -90,7 +92,7 @@ static uint64_t *slot_of(struct baton__injection *queue, uint64_t position)
 	return &queue->slots[position % SLOTS];
 }
 
-/* Lock-free: a CAS fails only because another thread's has succeeded. */
+/* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
 static int spill_put(struct baton__injection *queue, struct baton_job *newest,
                      struct baton_job *oldest)
 {
@@ -108,28 +110,29 @@ static int spill_put(struct baton__injection *queue, struct baton_job *newest,
 }
 
 /*
- * Makes the position after `tail` the one that pushes go to; position `tail` is full, claimed or
- * closed. Any thread may be first. False: the ring has no room. True: look again.
+ * Opens the position after `tail` for pushes; position `tail` is full, claimed or closed. Several
+ * threads may try, one succeeds. False: the ring has no room. True: the caller looks again.
  */
 static bool advance(struct baton__injection *queue, uint64_t tail)
 {
 	uint64_t *slot = slot_of(queue, tail + 1);
 	/* [injection.reuse] acquire: the batch of the round before was read; pairs with
 	 * [injection.reuse] in claim.
-	 * [injection.open] acquire: that it was opened, for who sees our tail; pairs with
-	 * [injection.open] below. */
+	 * [injection.open] acquire: a thread that sees our tail sees the open slot, too; pairs
+	 * with [injection.open] below. */
 	uint64_t word = load_acquire(slot);
 
 	if (word == word_closed(tail + 1 - SLOTS)) {
-		/* [injection.open] release: it is open. A failed CAS reads relaxed: look again. */
+		/* [injection.open] release: the slot is open. A failed CAS reads relaxed, so load
+		 * again. */
 		if (cas_acq_rel(slot, &word, word_empty(tail + 1)))
 			word = word_empty(tail + 1);
 		else
 			word = load_acquire(slot);
 	}
 	if (word == word_empty(tail + 1)) {
-		/* [injection.sleepers] seq_cst: who sees a push sees its position too.
-		 * Fails if somebody was first. */
+		/* [injection.sleepers] seq_cst: a thread that sees a push sees its position, too.
+		 * The CAS fails if another thread was first. */
 		(void)cas_seq_cst(&queue->tail, &tail, tail + 1);
 		return true;
 	}
@@ -156,8 +159,8 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 			oldest->_next = NULL;
 		} else if (is_batch(word) && batch_count(word) < BATCH &&
 		           load_acquire(&queue->head) <= tail) {
-			/* Not claimed a moment ago: a consumer that was stopped long since is not
-			 * joined. */
+			/* The batch was not claimed a moment ago. Otherwise the job would join the
+			 * batch of a consumer that may have been stopped long ago. */
 			oldest->_next = batch_newest(word);
 			sum += batch_count(word);
 		} else if (word == WORD_SHUT) {
@@ -170,9 +173,9 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 		/*
 		 * [injection.batch] release: publishes the jobs; pairs with [injection.batch] in
 		 * claim.
-		 * [injection.sleepers] seq_cst: the caller looks for sleepers next, a parking
-		 * worker looks at this word after it has become one; were the store delayed, both
-		 * would see nothing.
+		 * [injection.sleepers] seq_cst: the caller looks for sleepers next. A parking
+		 * worker becomes a sleeper and then looks at this word. If the store were delayed,
+		 * neither would see the other.
 		 */
 		if (cas_seq_cst(slot, &word, word_batch(newest, sum)))
 			return 0;
@@ -198,7 +201,7 @@ static int put_part(struct baton__injection *queue, struct baton__joblist *list,
 	return error;
 }
 
-/* Claims the oldest batch and appends it to the list; false if the ring is empty. */
+/* Claims the oldest batch and appends it to the list. False: the ring is empty. */
 static bool claim(struct baton__injection *queue, struct baton__joblist *list)
 {
 	/* Lock-free: a round is repeated only when another consumer has moved the head. */
@@ -234,7 +237,7 @@ static bool half_is_free(const struct baton__injection *queue)
 	return tail + 1 <= head + SLOTS / 2;
 }
 
-/* Takes the spill: a share for the caller, the rest goes into the ring in pieces. */
+/* Takes the spill: the caller gets a share, and the rest goes into the ring in pieces. */
 static void refill(struct baton__injection *queue, size_t share_max, struct baton__joblist *list)
 {
 	uint64_t top = load_seq_cst(&queue->spill); /* validated by the CAS; [injection.sleepers] */
@@ -248,7 +251,7 @@ static void refill(struct baton__injection *queue, size_t share_max, struct bato
 	struct baton__joblist all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
 	struct baton__joblist share =
 		baton__joblist_split(&all, all.count < share_max ? all.count : share_max);
-	/* Half of the ring was free: a quarter takes it all, large batches if need be. */
+	/* Half of the ring was free. A quarter takes all the jobs, in large batches if need be. */
 	size_t piece = all.count / ((size_t)(SLOTS + 3) / 4) + 1;
 
 	if (piece < BATCH)
@@ -257,13 +260,14 @@ static void refill(struct baton__injection *queue, size_t share_max, struct bato
 	while (all.count)
 		if (put_part(queue, &all, all.count < piece ? all.count : piece))
 			break;
-	/* Closed meanwhile: what could not be put back is the caller's. */
+	/* The ring was closed meanwhile: the caller gets the jobs that could not be put back. */
 	baton__joblist_join(list, &all);
 }
 
 void baton__injection_init(struct baton__injection *queue)
 {
-	/* Before any other thread knows the queue. Positions begin at SLOTS, so all have a past. */
+	/* No other thread knows the queue yet. Positions begin at SLOTS, so that each has a
+	 * predecessor one round before. */
 	store_relaxed(&queue->head, SLOTS);
 	store_relaxed(&queue->tail, SLOTS);
 	store_relaxed(&queue->spill, 0);
@@ -291,14 +295,15 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 {
 	size_t wanted = share_max < SIZE_MAX - list->count ? list->count + share_max : SIZE_MAX;
 
-	/* Bounded by the share; a round that adds nothing lost the spill to another consumer. */
+	/* Bounded by the share. A round that adds nothing has lost the spill to another
+	 * consumer. */
 	while (list->count < wanted) {
 		bool claimed = claim(queue, list);
 
 		/* The CAS in refill decides. [injection.sleepers] seq_cst: as in is_empty. */
 		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
 		    (!claimed || half_is_free(queue)))
-			/* What is in the ring is older than the spill. */
+			/* The jobs in the ring are older than those in the spill. */
 			refill(queue, claimed ? 0 : wanted - list->count, list);
 		else if (!claimed)
 			return;
@@ -312,7 +317,7 @@ bool baton__injection_close_if_empty(struct baton__injection *queue)
 		uint64_t head = load_seq_cst(&queue->head);
 		uint64_t tail = load_seq_cst(&queue->tail);
 
-		if (head > tail) { /* all claimed: open the next position, to shut it */
+		if (head > tail) { /* all are claimed: open the next position, then shut it */
 			if (!advance(queue, tail))
 				return false;
 			continue;
@@ -346,9 +351,9 @@ bool baton__injection_is_empty(const struct baton__injection *queue)
 	if (spill && spill != SPILL_SHUT)
 		return false;
 	/*
-	 * [injection.sleepers] seq_cst, all three: a push that is before these loads in their one
-	 * order put its batch into a position that was the tail then; either head has passed it,
-	 * and its claimant is awake, or the slot at head is not empty.
+	 * [injection.sleepers] seq_cst, all three loads. A push that comes before them in the
+	 * single total order put its batch into the position that was the tail then. Either head
+	 * has passed that position, and its claimant is awake, or the slot at head is not empty.
 	 */
 	uint64_t head = load_seq_cst(&queue->head);
 
@@ -357,7 +362,8 @@ bool baton__injection_is_empty(const struct baton__injection *queue)
 
 	uint64_t word = load_seq_cst(&queue->slots[head % SLOTS]);
 
-	/* Another word means that head is moving now: say that there is work, the caller looks. */
+	/* Any other word means that head is moving now. Say that there is work: the caller
+	 * looks. */
 	return word == word_empty(head) || word == WORD_SHUT;
 }
 

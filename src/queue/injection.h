@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection queue: how jobs come into the pool from outside. Unbounded, intrusive,
- * many producers and many consumers (mpmc), lock-free, nothing allocated.
+ * The injection queue: jobs from outside enter the pool here. Unbounded, intrusive, many producers
+ * and many consumers (mpmc), lock-free; it allocates nothing.
  *
  *                                  | from
  *   push, push_list, fetch,        | any thread, beside each other
@@ -19,12 +19,13 @@
 #include "queue/joblist.h"
 #include "base/platform.h"
 
-/* Slots of the ring, a power of two, at least 2. Tests make it small to see it wrap. */
+/* Slots of the ring, a power of two, at least 2. Tests use a small ring, which wraps soon. */
 #ifndef BATON_INJECTION_SLOTS
 #define BATON_INJECTION_SLOTS 8192
 #endif
 
-/* Most jobs that pushes put into one slot, at most 8: what a consumer claims at a time. */
+/* Pushes put at most so many jobs into one slot; at most 8. A consumer claims one slot at a
+ * time. */
 #ifndef BATON_INJECTION_BATCH
 #define BATON_INJECTION_BATCH 8
 #endif
@@ -45,34 +46,35 @@ struct baton__injection {
 void baton__injection_init(struct baton__injection *queue);
 
 /*
- * Puts a job last. 0, or -ESHUTDOWN: the queue is closed, the job untouched but for its link.
+ * Puts a job last. 0, or -ESHUTDOWN: the queue is closed; of the job only the link has changed.
  * Progress: lock-free; a thread stopped in here delays its own job only.
  * Ordering: sequentially consistent before what the caller reads next (Dekker with parking).
  */
 int baton__injection_push(struct baton__injection *queue, struct baton_job *job);
 
-/* Puts all of the list last. On -ESHUTDOWN `list` holds what was not taken, else nothing. */
+/* Puts the whole list last. On -ESHUTDOWN `list` holds the jobs that were not taken, else none. */
 int baton__injection_push_list(struct baton__injection *queue, struct baton__joblist *list);
 
 /*
- * Appends about `share_max` of the oldest jobs to `list`, whole batches; none if there are none.
- * Progress: lock-free; a thread stopped in here delays what it has claimed only: a batch (and
- * pushes onto it that had begun before the claim), or, after more than BATON_INJECTION_SLOTS full
- * batches had been waiting, the jobs beyond those.
+ * Appends about `share_max` of the oldest jobs to `list`, in whole batches; none if the queue is
+ * empty.
+ * Progress: lock-free. A thread that is stopped in here delays only the jobs that it has claimed:
+ * one batch (and pushes onto it that had begun before the claim), or the whole spill, if more than
+ * BATON_INJECTION_SLOTS full batches were waiting.
  */
 void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
                             struct baton__joblist *list);
 
 /*
- * Closes the queue if it is empty, at one moment; from then on every push returns -ESHUTDOWN. True
- * if it is closed now. False: not empty, or a consumer is still clearing a slot that is needed.
+ * Closes the queue, atomically, if the queue is empty. Every later push returns -ESHUTDOWN. True:
+ * the queue is closed now. False: it holds jobs, or a consumer still clears a slot that is needed.
  */
 bool baton__injection_close_if_empty(struct baton__injection *queue);
 
-/* Sequentially consistent: a push that came before in that order is seen, or has been claimed. */
+/* Sequentially consistent: a push earlier in that order is seen, or was claimed before. */
 bool baton__injection_is_empty(const struct baton__injection *queue);
 
-/* About how many jobs are waiting. */
+/* The approximate number of jobs that wait. */
 size_t baton__injection_length(const struct baton__injection *queue);
 
 #endif

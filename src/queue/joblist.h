@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A private list of jobs, oldest first, linked by the jobs' own _next. What the queues of
- * the pool hand out. One thread's own: nothing in here is shared.
+ * A private list of jobs, oldest first, linked by the jobs' own _next. The queues of the pool hand
+ * out such lists. A list belongs to one thread; nothing in here is shared.
  */
 #ifndef BATON_SRC_JOBLIST_H
 #define BATON_SRC_JOBLIST_H
@@ -63,7 +63,7 @@ static inline struct baton_job *baton__joblist_pop(struct baton__joblist *list)
 	return job;
 }
 
-/* Takes the first `count` jobs, which there must be, as a list of their own. */
+/* Takes the first `count` jobs as a list of their own. The list must hold so many. */
 static inline struct baton__joblist baton__joblist_split(struct baton__joblist *list, size_t count)
 {
 	struct baton__joblist part = BATON__JOBLIST_INIT;
@@ -73,7 +73,7 @@ static inline struct baton__joblist baton__joblist_split(struct baton__joblist *
 	return part;
 }
 
-/* The list of a chain that begins with its newest job. */
+/* Makes a list of a chain that begins with its newest job. */
 static inline struct baton__joblist baton__joblist_reversed(struct baton_job *newest)
 {
 	struct baton__joblist list = {NULL, newest, 0};

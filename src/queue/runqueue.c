@@ -2,18 +2,18 @@
 /*
  * The run queue.
  *
- * Positions count up for ever; position p lives in slot p % SLOTS. Jobs are in [head, tail).
+ * Positions count up for ever; position p lives in slot p % SLOTS. The jobs are in [head, tail).
  *
  * Invariants:
  * runqueue.bounds: head <= tail <= head + SLOTS; tail is the owner's, head only grows.
- * runqueue.claim: A job belongs to the one whose CAS moved head past it. What a thief has copied
- *    before its CAS is worth nothing until the CAS succeeds: it can only succeed if head has not
- *    moved since the thief read it, and while it has not, the owner does not overwrite the slots
- *    behind it.
+ * runqueue.claim: A job belongs to the thread whose CAS moved head past it. A thief copies slots
+ *    before its CAS, and drops the copies if the CAS fails. The CAS succeeds only if head has not
+ *    moved since the thief read it. While head does not move, the owner does not overwrite the
+ *    slots behind it.
  *
  * ABA: positions are 64 bits and never come back.
- * Linearisation: push: the store to tail; pop, take, steal, overflow: the CAS on head. Jobs that
- * are being stolen are in nobody's queue until the thief's store to its own tail.
+ * Linearisation: push: the store to tail; pop, take, steal, overflow: the CAS on head. Stolen jobs
+ * are in no queue from the thief's CAS until the thief's store to its own tail.
  */
 #include "queue/runqueue.h"
 
@@ -34,8 +34,8 @@ static struct baton_job *take_oldest(struct baton__runqueue *queue)
 		uint64_t head = load_seq_cst(&queue->head); /* before tail, runqueue.bounds */
 		/* [runqueue.job] acquire: the slot and the job; pairs with [runqueue.job] in push
 		 * and steal.
-		 * [runqueue.sleepers] seq_cst, both: who takes may be about to sleep, and has said
-		 * so before. */
+		 * [runqueue.sleepers] seq_cst, both loads: the calling thread may be about to
+		 * sleep, and has announced that before. */
 		uint64_t tail = load_seq_cst(&queue->tail);
 
 		if (head >= tail)
@@ -60,8 +60,8 @@ void baton__runqueue_init(struct baton__runqueue *queue)
 
 bool baton__runqueue_push(struct baton__runqueue *queue, struct baton_job *job)
 {
-	uint64_t tail = load_relaxed(&queue->tail); /* our own */
-	/* [runqueue.slot] acquire: who took the slot's last job has read it. */
+	uint64_t tail = load_relaxed(&queue->tail); /* this thread's own */
+	/* [runqueue.slot] acquire: the thread that took the slot's last job has read the slot. */
 	uint64_t head = load_acquire(&queue->head);
 
 	if (tail - head >= SLOTS)
@@ -70,9 +70,9 @@ bool baton__runqueue_push(struct baton__runqueue *queue, struct baton_job *job)
 	/*
 	 * [runqueue.job] release: the slot and the job; pairs with [runqueue.job] in take_oldest
 	 * and steal.
-	 * [runqueue.sleepers] seq_cst: the caller looks for sleepers next, a parking worker looks
-	 * at tail after it has become one; were the store delayed, both would see nothing. Pairs
-	 * with [runqueue.sleepers] in is_empty.
+	 * [runqueue.sleepers] seq_cst: the caller looks for sleepers next. A parking worker becomes
+	 * a sleeper and then looks at tail. If the store were delayed, neither would see the other.
+	 * Pairs with [runqueue.sleepers] in is_empty.
 	 */
 	store_seq_cst(&queue->tail, tail + 1);
 	return true;
@@ -91,13 +91,14 @@ struct baton_job *baton__runqueue_take(struct baton__runqueue *queue)
 void baton__runqueue_overflow(struct baton__runqueue *queue, struct baton__joblist *list)
 {
 	uint64_t head = load_acquire(&queue->head);
-	uint64_t tail = load_relaxed(&queue->tail); /* our own */
+	uint64_t tail = load_relaxed(&queue->tail); /* this thread's own */
 
 	if (tail - head < SLOTS)
 		return;
-	/* Ours alone to overwrite, and we do not: read after the CAS. */
+	/* Only the owner, which is this thread, overwrites slots. So the slots may be read after
+	 * the CAS. */
 	if (!cas_acq_rel(&queue->head, &head, head + SLOTS / 2))
-		return; /* thieves have made room */
+		return; /* thieves made room */
 	for (uint64_t i = 0; i < SLOTS / 2; i++)
 		baton__joblist_append(list, load_relaxed(slot_of(queue, head + i)));
 }
@@ -105,10 +106,10 @@ void baton__runqueue_overflow(struct baton__runqueue *queue, struct baton__jobli
 struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct baton__runqueue *into,
                                         size_t *count)
 {
-	uint64_t own = load_relaxed(&into->tail); /* our own */
+	uint64_t own = load_relaxed(&into->tail); /* this thread's own */
 
-	/* [runqueue.slot] acquire: the room beyond our tail has been read by whoever took from
-	 * it. */
+	/* [runqueue.slot] acquire: the threads that took jobs from the free slots have read
+	 * them. */
 	BATON_ASSERT(own - load_acquire(&into->head) <= SLOTS / 2);
 	*count = 0;
 	for (int attempt = 0; attempt < STEAL_ATTEMPTS; attempt++) {
@@ -121,7 +122,7 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 		if (head >= tail)
 			return NULL;
 		if (length > SLOTS)
-			continue; /* head was old when we read tail */
+			continue; /* head was out of date when tail was read */
 
 		struct baton_job *oldest = load_relaxed(slot_of(from, head)); /* runqueue.claim */
 
@@ -143,8 +144,8 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 
 bool baton__runqueue_is_empty(const struct baton__runqueue *queue)
 {
-	/* [runqueue.sleepers] seq_cst: as in push. head first: it can only be too small,
-	 * which says "not empty". */
+	/* [runqueue.sleepers] seq_cst: as in push. head is read first, so it can only be too small,
+	 * and the answer can only be a wrong "not empty". */
 	uint64_t head = load_seq_cst(&queue->head);
 
 	return head >= load_seq_cst(&queue->tail);

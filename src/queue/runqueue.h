@@ -21,7 +21,7 @@
 #include "queue/joblist.h"
 #include "base/platform.h"
 
-/* A power of two, at least 2. Tests make it small to see it wrap. */
+/* A power of two, at least 2. Tests use a small ring, which wraps soon. */
 #ifndef BATON_RUNQUEUE_SLOTS
 #define BATON_RUNQUEUE_SLOTS 256
 #endif
@@ -48,25 +48,25 @@ bool baton__runqueue_push(struct baton__runqueue *queue, struct baton_job *job);
 /* Takes the oldest job, NULL if there is none. Progress: lock-free. */
 struct baton_job *baton__runqueue_pop(struct baton__runqueue *queue);
 
-/* Makes room: appends the older half of a full queue to `list`; nothing if it is no longer full. */
+/* Appends the older half of a full queue to `list`; does nothing if the queue is not full. */
 void baton__runqueue_overflow(struct baton__runqueue *queue, struct baton__joblist *list);
 
 /*
  * Takes the older half (rounded up) of `from`: returns the oldest job and puts the others into
- * `into`, which is the caller's own, and at most half full. *count: how many; 0: nothing there, or
- * others are faster.
- * Progress: bounded; a thread stopped before its CAS on head has taken nothing.
+ * `into`, which is the caller's own, and at most half full. *count: the number of jobs taken; 0:
+ * the queue is empty, or other thieves were faster. Progress: bounded; a thread stopped before its
+ * CAS on head has taken nothing.
  */
 struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct baton__runqueue *into,
                                         size_t *count);
 
-/* Takes the oldest job, NULL if there is none. Not for owners, who have pop. */
+/* Takes the oldest job, NULL if there is none. For threads other than the owner, which has pop. */
 struct baton_job *baton__runqueue_take(struct baton__runqueue *queue);
 
-/* Sequentially consistent: a push that came before in that order is seen, or has been taken. */
+/* Sequentially consistent: a push earlier in that order is seen, or its job was taken before. */
 bool baton__runqueue_is_empty(const struct baton__runqueue *queue);
 
-/* How many jobs: for the owner at most so many, for others about. */
+/* The number of jobs: for the owner an upper bound, for other threads approximate. */
 size_t baton__runqueue_length(const struct baton__runqueue *queue);
 
 #endif
