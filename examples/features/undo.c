@@ -13,7 +13,7 @@ static struct baton_resource bank = BATON_RESOURCE_INIT(NULL, "bank", NULL, NULL
 static int balance[3] = {100, 50, 0};
 
 struct transfer {
-	struct baton_undoable undoable;
+	struct baton_task task;
 	struct baton_future future;
 	struct baton_undo put_back;
 	int from, to, amount;
@@ -27,16 +27,18 @@ static int put_back(struct baton_undo *undo)
 	return 0;
 }
 
-static int transfer_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+static int transfer_run(struct baton_task *task)
 {
-	struct transfer *transfer = baton_container_of(undoable, struct transfer, undoable);
+	struct transfer *transfer = baton_container_of(task, struct transfer, task);
+	struct baton_undo_log log;
 
+	baton_undo_log_begin(&log);
 	balance[transfer->from] -= transfer->amount;
-	baton_undo_log_push(log, &transfer->put_back, put_back);
+	baton_undo_log_push(&log, &transfer->put_back, put_back);
 	if (transfer->to > 2)
-		return -ENOENT; /* there is no such account */
+		return baton_undo_log_end(&log, -ENOENT); /* there is no such account */
 	balance[transfer->to] += transfer->amount;
-	return 0;
+	return baton_undo_log_end(&log, 0);
 }
 
 static int move_money(int from, int to, int amount)
@@ -44,8 +46,8 @@ static int move_money(int from, int to, int amount)
 	struct transfer transfer = {.from = from, .to = to, .amount = amount};
 
 	baton_future_init(&transfer.future);
-	baton_undoable_init(&transfer.undoable, transfer_run, &transfer.future);
-	if (baton_submit(&bank, &transfer.undoable.task) != 0 ||
+	baton_task_init(&transfer.task, transfer_run, &transfer.future);
+	if (baton_submit(&bank, &transfer.task) != 0 ||
 	    baton_future_wait(&transfer.future, NULL) != 0)
 		return -1;
 	return baton_future_status(&transfer.future);

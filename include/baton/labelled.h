@@ -3,8 +3,7 @@
  * A labelled task is a task with more to say of itself: its lane (baton/lane.h), its size for a
  * bound in bytes (baton/bound.h), the tag under which it can be cancelled (baton/tag.h). It goes
  * wherever a task goes, into any resource: what a resource does not know is ignored there. A
- * windowed or an undoable task is none: let a labelled one submit the windowed one when it runs,
- * and begin a log in its function (baton_undo_log_begin).
+ * windowed task is none: let a labelled one submit the windowed one when it runs.
  *
  *	struct publish {
  *		struct baton_labelled labelled;

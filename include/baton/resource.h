@@ -62,7 +62,7 @@ struct baton_resource_config {
 	 * the baton, save for a continuation that the resource refuses and a task that a bound
 	 * drops when it is submitted. (Where calls have nested BATON_NESTING_MAX deep, those two
 	 * are told later: when this thread's stack is unwound, or before the thread sleeps in a
-	 * wait.) Only called for tasks of yours: a labelled, windowed or undoable one is given as
+	 * wait.) Only called for tasks of yours: a labelled or windowed one is given as
 	 * its `task`. Not called for a task whose type has a `cancelled` of its own (task_type.h),
 	 * nor for the library's tasks (posts, timers, triggers, fan-outs): each
 	 * of these has a way of its own to tell. NULL: nobody is told.

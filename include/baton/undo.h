@@ -4,25 +4,19 @@
  * compensation for each operation as it goes; if it fails they run in reverse order, under the same
  * baton, before the next task of the resource begins.
  *
- * With a task of its own, struct baton_undoable, which ends the log with the function's status:
- *
- *	struct transfer {
- *		struct baton_undoable undoable;
- *		struct baton_undo take_back;
- *		...
- *	};
- *
- *	static int transfer_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+ *	static int transfer_run(struct baton_task *task)
  *	{
- *		...
- *		withdraw(transfer);
- *		baton_undo_log_push(log, &transfer->take_back, put_money_back);
- *		return deposit(transfer);	not 0: put_money_back is called
- *	}
- *	baton_undoable_init(&transfer->undoable, transfer_run, &future);
- *	baton_submit(&bank, &transfer->undoable.task);
+ *		struct transfer *transfer = baton_container_of(task, struct transfer, task);
+ *		struct baton_undo_log log;
  *
- * Or anywhere in a task or a baton_call: baton_undo_log_begin, ..., baton_undo_log_end.
+ *		baton_undo_log_begin(&log);
+ *		withdraw(transfer);
+ *		baton_undo_log_push(&log, &transfer->take_back, put_money_back);
+ *		return baton_undo_log_end(&log, deposit(transfer));
+ *	}
+ *
+ * Where deposit() returns a status, put_money_back() is called. A log may be used in a task of any
+ * sort, and in the function of a baton_call().
  *
  * Thread safety: a log belongs to the task, and the thread, that began it; everything here is for
  * that thread alone, with that baton held (asserted). A nested task has a log of its own.
@@ -86,6 +80,13 @@ int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *
  * Ends the log. With status 0 (done) the compensations are forgotten; else they run, newest first.
  * Returns the status; -ENOTRECOVERABLE instead if a compensation has failed, now or in a roll back:
  * something is left that somebody must mend. The log's memory is the caller's again.
+ *
+ * A task that ends its log last, with the status that it returns, has undone every operation before
+ * its future is complete. The log does not undo what the task has submitted elsewhere: submit when
+ * nothing can fail any more, or let a compensation cancel the submitted task. The log does not see
+ * what fails after its end: the status of a token for which the task was detached (detach.h), and a
+ * batch_end (hooks.h). There the hooks undo the batch, or a baton_batch_flush() before the end of
+ * the log tells the task.
  */
 int baton_undo_log_end(struct baton_undo_log *log, int status);
 
@@ -103,37 +104,6 @@ struct baton_undo_mark {
 
 struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log);
 int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark);
-
-/*
- * A task with a log. The function returns the task's status; with one that is not 0 everything is
- * undone before the future is complete, the value of baton_set_result() included, and the future
- * says that status (-ENOTRECOVERABLE: as above). If the function has detached the task (detach.h)
- * its status still decides, when it returns, whether all is undone; the future says the token's
- * status, for which nothing is undone. Nor does a batch_end that fails later (hooks.h) undo
- * anything here: let the hooks undo the whole batch, or a baton_batch_flush() within the function
- * fail the task. What it has submitted elsewhere is not called back: submit when nothing can fail
- * any more, or let a compensation cancel it. It may free itself (unless the future lies in it) if
- * no compensation of its log lies in it.
- */
-struct baton_undoable;
-typedef int (*baton_undoable_fn)(struct baton_undoable *undoable, struct baton_undo_log *log);
-
-struct baton_undoable {
-	struct baton_task task;
-	baton_undoable_fn _fn;
-};
-
-#define BATON_UNDOABLE_INIT(fn, future)                                                            \
-	{                                                                                          \
-		BATON_TASK_INIT(baton_undoable_run, future), (fn)                                  \
-	}
-
-/* The same at run time. `future` may be NULL, as for a task. */
-void baton_undoable_init(struct baton_undoable *undoable, baton_undoable_fn fn,
-                         struct baton_future *future);
-
-/* For the initialiser: what the task of an undoable runs. */
-int baton_undoable_run(struct baton_task *task);
 
 #ifdef __cplusplus
 }

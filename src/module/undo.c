@@ -154,22 +154,3 @@ BATON_EXPORT int baton_undo_log_roll_back(struct baton_undo_log *log, struct bat
 		"has nothing at that mark: it was rolled back before, or is another log's");
 	return undo_to(log, mark._newest);
 }
-
-BATON_EXPORT int baton_undoable_run(struct baton_task *task)
-{
-	struct baton_undoable *undoable = baton_container_of(task, struct baton_undoable, task);
-	struct baton_undo_log log;
-	int status;
-
-	baton_undo_log_begin(&log);
-	status = baton_undo_log_end(&log, undoable->_fn(undoable, &log)); /* last touch of it */
-	if (status)
-		baton_set_result(NULL);
-	return status;
-}
-
-BATON_EXPORT void baton_undoable_init(struct baton_undoable *undoable, baton_undoable_fn fn,
-                                      struct baton_future *future)
-{
-	*undoable = (struct baton_undoable)BATON_UNDOABLE_INIT(fn, future);
-}

@@ -18,7 +18,7 @@
 #define CHUNK 1024U
 
 struct work {
-	struct baton_undoable undoable;
+	struct baton_task logged;
 	struct baton_task plain;
 	struct baton_undo undos[OPERATIONS];
 	uint64_t *balance;
@@ -44,22 +44,24 @@ static int take_back_at(void *balance)
 	return 0;
 }
 
-static int run_log(struct baton_undoable *undoable, struct baton_undo_log *log)
+static int run_log(struct baton_task *task)
 {
-	struct work *work = baton_container_of(undoable, struct work, undoable);
+	struct work *work = baton_container_of(task, struct work, logged);
+	struct baton_undo_log log;
 
+	baton_undo_log_begin(&log);
 	for (int i = 0; i < OPERATIONS; i++) {
 		if (work->allocate) {
-			int error = baton_undo_log_add(log, take_back_at, work->balance);
+			int error = baton_undo_log_add(&log, take_back_at, work->balance);
 
 			if (error)
-				return error;
+				return baton_undo_log_end(&log, error);
 		} else {
-			baton_undo_log_push(log, &work->undos[i], take_back);
+			baton_undo_log_push(&log, &work->undos[i], take_back);
 		}
 		++*work->balance;
 	}
-	return work->status;
+	return baton_undo_log_end(&log, work->status);
 }
 
 /* Each operation by itself, as if it could fail. */
@@ -99,13 +101,13 @@ static void run(const struct contender *mine, int status, double *values)
 {
 	static struct watch watch;
 	struct work work = {.balance = &subject.balance, .status = status};
-	struct baton_task *task = mine->by_hand ? &work.plain : &work.undoable.task;
+	struct baton_task *task = mine->by_hand ? &work.plain : &work.logged;
 	unsigned chunks = bench_options.quick ? 100 : 400;
 
 	work.allocate = mine->allocate;
 	baton_resource_init(&subject.resource, NULL, NULL, NULL, NULL);
 	subject.balance = 0;
-	baton_undoable_init(&work.undoable, run_log, NULL);
+	baton_task_init(&work.logged, run_log, NULL);
 	baton_task_init(&work.plain, run_gotos, NULL);
 	for (unsigned chunk = 0; chunk < chunks; chunk++) {
 		uint64_t began = machine_ticks();

@@ -127,7 +127,7 @@ SCENARIO(compose, fan_out)
 /* ---- Undo logs ---- */
 
 struct attempt {
-	struct baton_undoable undoable;
+	struct baton_task task;
 	struct baton_future future;
 	struct baton_undo undo;
 	int operations; /* not taken back */
@@ -145,23 +145,25 @@ static int take_back_at(void *operations)
 	return 0;
 }
 
-static int attempt_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+static int attempt_run(struct baton_task *task)
 {
-	struct attempt *attempt = baton_container_of(undoable, struct attempt, undoable);
+	struct attempt *attempt = baton_container_of(task, struct attempt, task);
 	struct baton_undo_log own;
+	struct baton_undo_log log;
 	int error;
 
 	USE(baton_undo_log_begin(&own));
 	error = TRY(baton_undo_log_end(&own, 0));
 	EXPECT(!error && !USE(baton_undo_log_failure(&own)));
-	USE(baton_undo_log_push(log, &attempt->undo, take_back));
+	USE(baton_undo_log_begin(&log));
+	USE(baton_undo_log_push(&log, &attempt->undo, take_back));
 	attempt->operations++;
-	error = TRY(baton_undo_log_add(log, take_back_at, &attempt->operations));
+	error = TRY(baton_undo_log_add(&log, take_back_at, &attempt->operations));
 	if (error)
-		return error;
+		return baton_undo_log_end(&log, error);
 	attempt->operations++;
-	EXPECT(TRY(baton_undo_log_roll_back(log, USE(baton_undo_log_mark(log)))) == 0);
-	return -EIO;
+	EXPECT(TRY(baton_undo_log_roll_back(&log, USE(baton_undo_log_mark(&log)))) == 0);
+	return baton_undo_log_end(&log, -EIO);
 }
 
 SCENARIO(compose, undo)
@@ -169,9 +171,8 @@ SCENARIO(compose, undo)
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct attempt attempt = {.future = BATON_FUTURE_INIT};
 
-	USE(baton_undoable_init(&attempt.undoable, attempt_run, &attempt.future));
-	contract_enter("baton_undoable_run("); /* by the submit */
-	INSIST(baton_submit(&resource, &attempt.undoable.task), !attempt.operations);
+	baton_task_init(&attempt.task, attempt_run, &attempt.future);
+	INSIST(baton_submit(&resource, &attempt.task), !attempt.operations);
 	EXPECT(baton_future_state(&attempt.future) == BATON_FAILED);
 	EXPECT(attempt.operations == 0);
 	EXPECT(baton_future_status(&attempt.future) == -EIO ||

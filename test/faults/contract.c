@@ -218,8 +218,6 @@ static const struct function {
 	{"baton_undo_log_failure", {0}},
 	{"baton_undo_log_mark", {0}},
 	{"baton_undo_log_roll_back", {0}}, /* whatever a compensation says */
-	{"baton_undoable_init", {0}},
-	{"baton_undoable_run", {0}}, /* whatever the function says */
 	/* baton/version.h */
 	{"baton_version", {0}},
 	/* baton/window.h */

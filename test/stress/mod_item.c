@@ -182,7 +182,7 @@ struct item *item_new(struct ground *ground, enum item_kind kind, bool has_futur
 	item->tag = -1;
 	atomic_init(&item->references, 1);
 	if (kind == ITEM_UNDOABLE)
-		baton_undoable_init(&item->undoable, item_undo_run, future);
+		baton_task_init(&item->task, item_undo_run, future);
 	else if (kind == ITEM_WINDOWED)
 		baton_windowed_init(&item->windowed, &ground->window, window_run, future);
 	else

@@ -19,7 +19,6 @@ struct item {
 	union {
 		struct baton_task task; /* each of them begins with one */
 		struct baton_labelled labelled;
-		struct baton_undoable undoable;
 		struct baton_windowed windowed;
 	};
 	struct baton_future future;
@@ -70,6 +69,6 @@ void item_justify(const struct item *item);
 
 int window_run(struct baton_task *task);
 void item_use_log(struct ground *ground);
-int item_undo_run(struct baton_undoable *undoable, struct baton_undo_log *log);
+int item_undo_run(struct baton_task *task);
 
 #endif

@@ -55,37 +55,40 @@ static int compensate(struct baton_undo *undo)
 	return 0;
 }
 
-int item_undo_run(struct baton_undoable *undoable, struct baton_undo_log *log)
+int item_undo_run(struct baton_task *task)
 {
-	struct item *item = baton_container_of(undoable, struct item, undoable);
+	struct item *item = baton_container_of(task, struct item, task);
 	struct ground *ground = item->ground;
 	uint64_t *random = &actor_self()->random;
 	uint32_t pushed = random_below(random, ITEM_UNDOS + 1);
 	uint32_t marked = random_below(random, ITEM_UNDOS + 1);
-	struct baton_undo_mark mark = baton_undo_log_mark(log);
+	struct baton_undo_mark mark;
+	struct baton_undo_log log;
 	uint32_t kept = 0;
 
+	baton_undo_log_begin(&log);
+	mark = baton_undo_log_mark(&log);
 	item_enter(item);
 	for (uint32_t i = 0; i < pushed; i++) {
 		if (i == marked) {
-			mark = baton_undo_log_mark(log);
+			mark = baton_undo_log_mark(&log);
 			kept = i;
 		}
 		item->undos[item->pushed++].item = item;
 		ground->undone += 5;
-		baton_undo_log_push(log, &item->undos[i].undo, compensate);
+		baton_undo_log_push(&log, &item->undos[i].undo, compensate);
 	}
 	if (random_one_in(random, 3)) {
-		MUST(baton_undo_log_roll_back(log, mark) == 0);
+		MUST(baton_undo_log_roll_back(&log, mark) == 0);
 		if (item->pushed != kept)
 			report(NULL, NULL, "ground %u: rolled back to %u instead of %u",
 			       ground->number, item->pushed, kept);
 	}
 	item->status = random_one_in(random, 2) ? MOD_TASK_FAILS : 0;
-	baton_set_result(item);
+	baton_set_result(item->status ? NULL : item);
 	if (!item->status)
 		ground->undo_kept += 5 * item->pushed;
 	item->batch = ground->batch;
 	ground_leave(ground);
-	return item->status;
+	return baton_undo_log_end(&log, item->status);
 }

@@ -60,12 +60,14 @@ int undo_nothing(baton_undo *)
 	return 0;
 }
 
-int fail_and_undo(baton_undoable *, baton_undo_log *log)
+int fail_and_undo(baton_task *)
 {
 	static baton_undo undo;
+	baton_undo_log log;
 
-	baton_undo_log_push(log, &undo, undo_nothing);
-	return -EIO;
+	baton_undo_log_begin(&log);
+	baton_undo_log_push(&log, &undo, undo_nothing);
+	return baton_undo_log_end(&log, -EIO);
 }
 
 int visit(baton_resource *, void *arg, size_t)
@@ -100,7 +102,6 @@ constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", 
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
-constexpr baton_undoable undoable_fresh = BATON_UNDOABLE_INIT(fail_and_undo, nullptr);
 constexpr baton_resource_config later()
 {
 	baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -174,8 +175,8 @@ void composes()
 	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr, nullptr);
 	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
 	baton_group group = group_fresh;
-	baton_undoable undoable = undoable_fresh;
 	baton_future undone = future_fresh;
+	baton_task failing = BATON_TASK_INIT(fail_and_undo, &undone);
 	baton_resource *both[] = {&own, &own};
 	int visits = 0;
 	baton_fan_out_options options = {visit, &visits, 0};
@@ -186,8 +187,7 @@ void composes()
 	baton_group_enter(&group);
 	baton_group_leave(&group);
 	EXPECT(baton_group_wait(&group, nullptr) == 0);
-	baton_undoable_init(&undoable, fail_and_undo, &undone);
-	EXPECT(baton_submit(&own, &undoable.task) == 0);
+	EXPECT(baton_submit(&own, &failing) == 0);
 	EXPECT(baton_future_status(&undone) == -EIO);
 	EXPECT(baton_fan_out_submit(both, 2, &options, &fan_out) == 0);
 	if (fan_out) {

@@ -49,7 +49,6 @@ struct scene {
 		struct baton_task task;
 		struct baton_labelled labelled;
 		struct baton_windowed windowed;
-		struct baton_undoable undoable;
 	};
 	const struct kind *kind;
 	const struct way *way;
@@ -134,20 +133,6 @@ static int submit_labelled(struct scene *scene)
 	if (error) /* refused, it keeps its stamp */
 		baton_labelled_set_tag(&scene->labelled, NULL);
 	return error;
-}
-
-static int count_undoable(struct baton_undoable *undoable, struct baton_undo_log *log)
-{
-	(void)undoable;
-	(void)log;
-	ran++;
-	return 0;
-}
-
-static int submit_undoable(struct scene *scene)
-{
-	baton_undoable_init(&scene->undoable, count_undoable, NULL);
-	return baton_submit(&scene->resource, &scene->undoable.task);
 }
 
 static int submit_windowed(struct scene *scene)
@@ -310,7 +295,6 @@ static const struct kind kinds[] = {
 	{.name = "task", .submit = submit_task},
 	{.name = "task with a future", .submit = submit_with_future, .look = look_at_future},
 	{.name = "labelled task", .submit = submit_labelled, .labelled = true},
-	{.name = "undoable task", .submit = submit_undoable},
 	{.name = "windowed task", .submit = submit_windowed},
 	{.name = "post", .submit = submit_post},
 	{.name = "labelled post", .submit = submit_labelled_post, .labelled = true},

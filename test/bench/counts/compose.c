@@ -64,20 +64,23 @@ static int no_undo(void *arg)
 	return 0;
 }
 
-static int fail(struct baton_undoable *undoable, struct baton_undo_log *log)
+static int fail(struct baton_task *task)
 {
-	(void)undoable;
+	struct baton_undo_log log;
+
+	(void)task;
+	baton_undo_log_begin(&log);
 	for (int i = 0; i < UNDOS; i++)
-		(void)baton_undo_log_add(log, no_undo, NULL);
-	return -EIO;
+		(void)baton_undo_log_add(&log, no_undo, NULL);
+	return baton_undo_log_end(&log, -EIO);
 }
 
 static void undo(void)
 {
-	struct baton_undoable undoable = BATON_UNDOABLE_INIT(fail, NULL);
+	struct baton_task task = BATON_TASK_INIT(fail, NULL);
 
 	for (int i = 0; i < ROUNDS; i++)
-		(void)baton_submit(&resource, &undoable.task);
+		(void)baton_submit(&resource, &task);
 }
 
 static void row(const char *path, struct counts limit, void (*way)(void), double tasks)

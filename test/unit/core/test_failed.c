@@ -39,21 +39,13 @@ static int fail(struct baton_task *task)
 	return -EIO;
 }
 
-static int fail_undoable(struct baton_undoable *undoable, struct baton_undo_log *log)
-{
-	(void)undoable;
-	(void)log;
-	return -EIO;
-}
-
-enum kind { PLAIN, LABELLED, UNDOABLE, WINDOWED, KINDS };
+enum kind { PLAIN, LABELLED, WINDOWED, KINDS };
 
 struct item {
 	struct baton_window window;
 	union {
 		struct baton_task plain;
 		struct baton_labelled labelled;
-		struct baton_undoable undoable;
 		struct baton_windowed windowed;
 	};
 };
@@ -68,9 +60,6 @@ static struct baton_task *item_init(struct item *item, enum kind kind,
 	case LABELLED:
 		baton_labelled_init(&item->labelled, fail, NULL);
 		return &item->labelled.task;
-	case UNDOABLE:
-		baton_undoable_init(&item->undoable, fail_undoable, NULL);
-		return &item->undoable.task;
 	default:
 		baton_window_init(&item->window, resource, 1);
 		baton_windowed_init(&item->windowed, &item->window, fail, NULL);

@@ -75,27 +75,30 @@ static int no_undo(void *arg)
 	return 0;
 }
 
-static int logs(struct baton_undoable *undoable, struct baton_undo_log *log)
+static int logs(struct baton_task *task)
 {
-	(void)undoable;
-	for (int i = 0; i < 4; i++) {
-		struct baton_undo_mark mark = baton_undo_log_mark(log);
+	struct baton_undo_log log;
 
-		MUST(baton_undo_log_add(log, no_undo, NULL) == 0);
+	(void)task;
+	baton_undo_log_begin(&log);
+	for (int i = 0; i < 4; i++) {
+		struct baton_undo_mark mark = baton_undo_log_mark(&log);
+
+		MUST(baton_undo_log_add(&log, no_undo, NULL) == 0);
 		if (i == 2)
-			MUST(baton_undo_log_roll_back(log, mark) == 0);
+			MUST(baton_undo_log_roll_back(&log, mark) == 0);
 	}
-	return *(int *)baton_resource_user(baton_current());
+	return baton_undo_log_end(&log, *(int *)baton_resource_user(baton_current()));
 }
 
 static void undoes(struct baton_resource *open, struct baton_resource *closed)
 {
 	(void)closed;
 	for (int status = 0; status < 2; status++) {
-		struct baton_undoable undoable = BATON_UNDOABLE_INIT(logs, NULL);
+		struct baton_task task = BATON_TASK_INIT(logs, NULL);
 
 		*(int *)baton_resource_user(open) = status;
-		MUST(baton_submit(open, &undoable.task) == 0);
+		MUST(baton_submit(open, &task) == 0);
 	}
 }
 
