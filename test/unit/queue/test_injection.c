@@ -6,7 +6,7 @@
 #define BATON_INJECTION_SLOTS 4
 #define BATON_INJECTION_BATCH 2
 
-#include "injection.c"
+#include "queue/injection.c"
 
 #include "support.h"
 
