@@ -196,3 +196,20 @@ Test(pool_options, its_stacks_are_the_systems_unless_asked_for, .timeout = 10)
 	options.stack_size = 256 * 1024;
 	cr_assert(BATON_TEST_SANITIZED || run_once(&options, work_note_stack).result <= 512);
 }
+
+Test(pool_options, a_stack_is_rounded_up_to_whole_pages, .timeout = 10)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct {
+		size_t more;
+		size_t pages;
+	} rows[] = {{1, 1}, {page - 1, 1}, {page, 1}, {page + 1, 2}};
+	struct baton_pool_options options = {1, NULL, 256 * 1024, NULL, 0, 0, 0};
+	int least = run_once(&options, work_note_stack).result;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		options.stack_size = 256 * 1024 + rows[i].more;
+		cr_assert_eq(run_once(&options, work_note_stack).result,
+		             least + (int)(rows[i].pages * page / 1024), "%zu more", rows[i].more);
+	}
+}

@@ -104,6 +104,21 @@ Test(injection, takes_one_batch_at_a_time, .timeout = 10)
 	free(queue);
 }
 
+Test(injection, a_share_is_added_to_what_the_list_has, .timeout = 10)
+{
+	struct baton__injection *queue = queue_create();
+	struct baton__joblist list = BATON__JOBLIST_INIT;
+	struct item items[RING] = {0};
+
+	push_numbers(queue, items, 0, RING);
+	for (size_t count = BATON_INJECTION_BATCH; count <= RING; count += BATON_INJECTION_BATCH) {
+		baton__injection_fetch(queue, BATON_INJECTION_BATCH, &list);
+		cr_assert_eq(list.count, count);
+	}
+	cr_assert(counts_up(&list, 0, RING));
+	free(queue);
+}
+
 Test(injection, loses_nothing_beyond_a_full_ring, .timeout = 10)
 {
 	struct baton__injection *queue = queue_create();

@@ -5,6 +5,9 @@
  */
 #include "heap.h"
 
+#include "thread/node.h"
+#include "thread/thread.h"
+
 #include <baton/registry.h>
 
 #define MIB ((size_t)1024 * 1024)
@@ -220,6 +223,25 @@ Test(memory, nodes_freed_by_another_thread_come_home, .timeout = 20)
 	cr_assert_eq(pipeline.counter, (uint64_t)pipeline.total);
 	resource_end(&resource);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* Or the cache would seem full after so many nodes, and hold none any more. */
+Test(memory, a_cache_counts_the_nodes_that_it_has, .timeout = 10)
+{
+	void *nodes[3];
+
+	cr_assert_eq(baton__thread_attach(), 0);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 3; i++) {
+			nodes[i] = baton__node_alloc();
+			cr_assert_not_null(nodes[i]);
+			cr_assert_eq(baton__self->node_count, round ? 2 - i : 0);
+		}
+		for (uint32_t i = 0; i < 3; i++) {
+			baton__node_free(nodes[i]);
+			cr_assert_eq(baton__self->node_count, i + 1);
+		}
+	}
 }
 
 Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
