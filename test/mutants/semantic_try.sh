@@ -48,11 +48,11 @@ compile()
 {
 	"$@" -iquote "${file%/*}" -w \
 		'-DIF_NOT(...)=if (!(__VA_ARGS__))' '-DIF_NEVER(...)=if ((__VA_ARGS__) && 0)' \
-		-c "$dir/$base" 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
+		-c 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
 }
 
 # shellcheck disable=SC2086 # words, on purpose
-compile $COMPILE '-Dvisibility(kind)=visibility("default")' -o "$dir/mutant.o"
+compile $COMPILE '-Dvisibility(kind)=visibility("default")' -o "$dir/mutant.o" "$dir/$base"
 ! cmp -s "$dir/mutant.o" "$object" || over same
 objects=$(echo " $OBJECTS " | sed "s| $object | $dir/mutant.o |")
 # shellcheck disable=SC2086 # words, on purpose
@@ -93,6 +93,16 @@ tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 		}
 	}' $(find $out/maps -name '*.map') | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-60}" |
 	awk '{print $3 ":" $4}')
+# A test that includes the file has a copy of its own, and leaves no trace.
+# shellcheck disable=SC2086 # words, on purpose
+for test in $(grep -l -r "^#include \"${file#src/}\"" test/unit); do
+	sed "s|^#include \"${file#src/}\"|#include \"$base\"|" "$test" >"$dir/test.c"
+	compile $COMPILE -iquote test/unit -iquote "${test%/*}" -o "$dir/test.o" "$dir/test.c"
+	# shellcheck disable=SC2086 # words, on purpose
+	$LINK -Wl,--allow-shlib-undefined -o "$dir/test" "$dir/test.o" "$dir/libtested.so" \
+		$LINK_FLAGS -lcriterion 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
+	! fails 30 "$dir/test" || over killed "${test#test/}"
+done
 for test in $tests; do
 	! fails "${test#*:}" "$out/${test%:*}" || over killed "${test%:*}"
 done
@@ -126,7 +136,7 @@ scenarios=$(awk -v place="$base:$function:" -v file="$base:" -v stem="${base%.c}
 [ -n "$tests$scenarios" ] || over "survives: no test comes there"
 [ -n "$scenarios" ] || over survives
 # shellcheck disable=SC2086 # words, on purpose
-compile $SIM_COMPILE -o "$dir/mutant.simo"
+compile $SIM_COMPILE -o "$dir/mutant.simo" "$dir/$base"
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $SIM_LINK -o "$dir/sim" $(echo " $SIM_OBJECTS " |
 	sed "s| build/sim/${file%.c}.simo | $dir/mutant.simo |") $SIM_LINK_FLAGS 2>"$dir/errors" ||
