@@ -52,15 +52,18 @@ struct baton_lanes {
 	struct baton_task *_unsorted; /* accepted with the capture, and not looked at yet */
 	struct baton_task *_marks;    /* wait for _older tasks */
 	struct baton_task *_marks_later;
-	struct baton_task *_picked; /* and how things were before, lest it be put back */
+	struct baton_task *_marks_last; /* of _marks_later */
+	struct baton_task *_picked;     /* and how things were before, lest it be put back */
 	uint64_t _picked_served;
 	uint64_t _picked_since_ns;
 	size_t _older;
 	uint32_t _busy; /* bit n: lane n has tasks */
+	uint32_t _epoch;
 	uint8_t _picked_lane;
 	bool _picked_older;
 	bool _picked_aged;
 	bool _aged; /* the last turn was out of order */
+	bool _indexed;
 };
 
 /*
@@ -73,8 +76,8 @@ struct baton_lanes {
  */
 #define BATON_LANES_INIT(lanes, count, aging_turns, aging_ns)                                      \
 	{                                                                                          \
-		(lanes), (count), (aging_turns), (aging_ns), 0, NULL, NULL, NULL, NULL, 0, 0, 0,   \
-			0, 0, false, false, false                                                  \
+		(lanes), (count), (aging_turns), (aging_ns), 0, NULL, NULL, NULL, NULL, NULL, 0,   \
+			0, 0, 0, 0, 0, false, false, false, false                                  \
 	}
 
 /* The same at run time; zeroes the array. */

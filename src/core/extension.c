@@ -11,7 +11,7 @@
 _Static_assert(sizeof(struct baton_extension) == 24, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
 _Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
-_Static_assert(sizeof(struct baton_lanes) == 96, "part of the ABI");
+_Static_assert(sizeof(struct baton_lanes) == 112, "part of the ABI");
 _Static_assert(sizeof(struct baton_bound) == 64, "part of the ABI");
 
 static bool drops_oldest(const struct baton_bound *bound)

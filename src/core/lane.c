@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/bound.h"
+#include "core/lane_list.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/resource.h"
@@ -27,19 +28,6 @@ BATON_EXPORT size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigne
 	return lane < lanes->_count ? load_relaxed(&lanes->_lanes[lane]._count) : 0;
 }
 
-/* The runner's alone to write. */
-static void count(struct baton_lane *lane, size_t more)
-{
-	store_relaxed(&lane->_count, load_relaxed(&lane->_count) + more);
-}
-
-static void append_chain(struct baton_task **end, struct baton_task *chain)
-{
-	while (*end)
-		end = &(*end)->_next;
-	*end = chain;
-}
-
 /* The lane has had its turn, or has something to wait with. */
 static void begin_waiting(const struct baton_lanes *lanes, struct baton_lane *lane)
 {
@@ -48,35 +36,12 @@ static void begin_waiting(const struct baton_lanes *lanes, struct baton_lane *la
 		lane->_since_ns = baton__now_ns();
 }
 
-/* Takes out the task behind `before` (NULL: the first). `older`: it is one of the first _older. */
-static struct baton_task *take_out(struct baton_resource *resource, unsigned index,
-                                   struct baton_task *before, bool older)
-{
-	struct baton_lanes *lanes = baton__lanes(resource);
-	struct baton_lane *lane = &lanes->_lanes[index];
-	struct baton_task *task = before ? before->_next : lane->_head;
-
-	if (before)
-		before->_next = task->_next;
-	else
-		lane->_head = task->_next;
-	if (lane->_tail == task)
-		lane->_tail = before;
-	if (!lane->_head)
-		lanes->_busy &= ~((uint32_t)1 << index);
-	count(lane, SIZE_MAX);
-	lane->_older -= older;
-	lanes->_older -= older;
-	baton__bound_unsorted(resource, task);
-	task->_next = NULL;
-	return task;
-}
-
 static struct baton_task *take_first(struct baton_resource *resource, unsigned index)
 {
-	const struct baton_lane *lane = &baton__lanes(resource)->_lanes[index];
+	struct baton_task *task = baton__lane_take_first(baton__lanes(resource), index);
 
-	return take_out(resource, index, NULL, lane->_older > 0);
+	baton__bound_unsorted(resource, task);
+	return task;
 }
 
 /* One task to the end of its lane. */
@@ -86,16 +51,9 @@ static void append(struct baton_resource *resource, struct baton_task *task)
 	unsigned index = baton__lane_of(lanes, task);
 	struct baton_lane *lane = &lanes->_lanes[index];
 
-	task->_next = NULL;
-	if (lane->_head) {
-		lane->_tail->_next = task;
-	} else {
-		lane->_head = task;
-		lanes->_busy |= (uint32_t)1 << index;
+	if (!lane->_head)
 		begin_waiting(lanes, lane);
-	}
-	lane->_tail = task;
-	count(lane, 1);
+	baton__lane_append(lanes, index, task);
 	baton__bound_sorted(resource, task);
 	/* Ends: when nothing of what is counted is left, nothing is too much. */
 	while (baton__bound_excess(resource)) {
@@ -105,39 +63,45 @@ static void append(struct baton_resource *resource, struct baton_task *task)
 	}
 }
 
-/* Counts what the marks that have become the first ones wait for. */
-static void stamp(struct baton_lanes *lanes)
-{
-	lanes->_older = 0;
-	for (uint32_t i = 0; i < lanes->_count; i++) {
-		lanes->_lanes[i]._older = load_relaxed(&lanes->_lanes[i]._count);
-		lanes->_older += lanes->_lanes[i]._older;
-	}
-}
+/* Where marks of a sorted chain go: behind the marks that are there. */
+struct ends {
+	struct baton_task **prompt; /* of _list; NULL: not looked for yet */
+};
 
-static void append_mark(struct baton_resource *resource, struct baton_task *mark)
+static void append_mark(struct baton_resource *resource, struct ends *ends, struct baton_task *mark)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
 	mark->_next = NULL;
 	if (baton__kind_is(mark, BATON__KIND_PROMPT)) {
-		append_chain(&resource->_list, mark);
+		if (!ends->prompt)
+			ends->prompt = &resource->_list;
+		/* Each mark is walked over once for each chain. */
+		while (*ends->prompt)
+			ends->prompt = &(*ends->prompt)->_next;
+		*ends->prompt = mark;
 	} else if (lanes->_marks) {
-		append_chain(&lanes->_marks_later, mark);
+		if (lanes->_marks_later)
+			lanes->_marks_last->_next = mark;
+		else
+			lanes->_marks_later = mark;
+		lanes->_marks_last = mark;
 	} else {
 		lanes->_marks = mark;
-		stamp(lanes);
+		baton__lanes_stamp(lanes);
 	}
 }
 
 static void sort(struct baton_resource *resource, struct baton_task *oldest)
 {
+	struct ends ends = {NULL};
+
 	while (oldest) {
 		struct baton_task *task = oldest;
 
 		oldest = task->_next;
 		if (baton__is_mark(task))
-			append_mark(resource, task);
+			append_mark(resource, &ends, task);
 		else
 			append(resource, task);
 	}
@@ -171,6 +135,8 @@ static struct baton_task *behind_cancel(struct baton_task *oldest, bool *found)
 static void cancel_chain(struct baton_resource *resource, struct baton_task *oldest,
                          const struct baton_task *rest)
 {
+	struct ends ends = {NULL};
+
 	while (oldest != rest) {
 		struct baton_task *task = oldest;
 
@@ -178,7 +144,7 @@ static void cancel_chain(struct baton_resource *resource, struct baton_task *old
 		if (baton__kind_is(task, BATON__KIND_CANCELS))
 			baton__node_free(task);
 		else if (baton__is_mark(task))
-			append_mark(resource, task);
+			append_mark(resource, &ends, task);
 		else
 			baton__cancel_task(resource, task);
 	}
@@ -308,7 +274,7 @@ bool baton__lanes_next(struct baton_resource *resource)
 		resource->_list = lanes->_marks;
 		lanes->_marks = lanes->_marks_later;
 		lanes->_marks_later = NULL;
-		stamp(lanes);
+		baton__lanes_stamp(lanes);
 		return true;
 	}
 	if (!lanes->_busy)
@@ -332,18 +298,11 @@ void baton__lanes_put_back(struct baton_resource *resource)
 		return;
 	resource->_list = task->_next; /* marks, perhaps */
 	lane = &lanes->_lanes[lanes->_picked_lane];
-	task->_next = lane->_head;
-	lane->_head = task;
-	if (!lane->_tail)
-		lane->_tail = task;
-	lanes->_busy |= (uint32_t)1 << lanes->_picked_lane;
-	count(lane, 1);
+	baton__lane_prepend(lanes, lanes->_picked_lane, task, lanes->_picked_older);
 	lanes->_turns--;
 	lanes->_aged = lanes->_picked_aged;
 	lane->_served = lanes->_picked_served;
 	lane->_since_ns = lanes->_picked_since_ns;
-	lane->_older += lanes->_picked_older;
-	lanes->_older += lanes->_picked_older;
 	baton__bound_sorted(resource, task);
 }
 
@@ -369,25 +328,19 @@ void baton__lanes_cancel(struct baton_resource *resource)
 	cancel_lanes(resource);
 }
 
-struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
-                                       const struct baton_future *future)
+struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct baton_future *future)
 {
-	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task *task = baton__lane_take(baton__lanes(resource), future);
 
-	for (uint32_t i = 0; i < lanes->_count; i++) {
-		struct baton_task *before = NULL;
-		size_t place = 0;
-
-		for (struct baton_task *task = lanes->_lanes[i]._head; task;
-		     before = task, task = task->_next, place++)
-			if (baton__task_future(task) == future)
-				return take_out(resource, i, before,
-				                place < lanes->_lanes[i]._older);
+	if (task) {
+		baton__bound_unsorted(resource, task);
+		return task;
 	}
-	/* Admitted by its window. */
+	/* No task with that future is in _list, unless its window has admitted it (BL2). */
+	if (!load_relaxed(&future->_value))
+		return NULL;
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
-		struct baton_task *task = *link;
-
+		task = *link;
 		if (baton__task_future(task) != future)
 			continue;
 		*link = task->_next;

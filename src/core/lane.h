@@ -56,6 +56,6 @@ void baton__lanes_cancel(struct baton_resource *resource);
 
 /* Unlinks the task of that future. NULL: it is not here. */
 struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
-                                       const struct baton_future *future);
+                                       struct baton_future *future);
 
 #endif

@@ -28,6 +28,9 @@ struct scene {
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct baton_window window; /* full */
+	struct baton_extension extension;
+	struct baton_lane lane;
+	struct baton_lanes lanes;
 	struct piece *pieces;
 	size_t size; /* of `pieces` */
 	size_t count;
@@ -118,6 +121,7 @@ static void drive_windowed_cancels_queued(void)
 
 struct way {
 	bool windowed;
+	bool lane; /* the resource has one */
 	baton_task_fn fn;
 	void (*drive)(void);
 };
@@ -132,6 +136,9 @@ static void run_way(const void *setup, double x, double *values)
 	scene.ran = 0;
 	baton_resource_init(&scene.resource, NULL, NULL, &scene.config, NULL);
 	baton_window_init(&scene.window, &scene.resource, 0);
+	baton_lanes_init(&scene.lanes, &scene.lane, 1, 0, 0);
+	if (way->lane)
+		baton_resource_extend(&scene.resource, &scene.extension, &scene.lanes, NULL);
 	for (size_t i = 0; i < scene.count; i++) {
 		struct piece *piece = &scene.pieces[i];
 
@@ -161,22 +168,24 @@ void w8_concerned(unsigned last)
 {
 	static const char *const metrics[] = {"ns/task", NULL};
 	static const struct way ways[] = {
-		{false, runs, NULL},
-		{false, holds, drive_holds},
-		{false, suspends, drive_suspends},
-		{false, runs, drive_cancels},
-		{false, runs, drive_awaits},
-		{true, runs, drive_windowed_cancels},
-		{true, runs, drive_windowed_cancels_queued},
+		{.fn = runs},
+		{.fn = holds, .drive = drive_holds},
+		{.fn = suspends, .drive = drive_suspends},
+		{.fn = runs, .drive = drive_cancels},
+		{.fn = runs, .drive = drive_cancels, .lane = true},
+		{.fn = runs, .drive = drive_windowed_cancels, .windowed = true},
+		{.fn = runs, .drive = drive_windowed_cancels_queued, .windowed = true},
+		{.fn = runs, .drive = drive_awaits},
 	};
 	static const struct bench_series series[] = {
 		{"queued and run", run_way, &ways[0]},
 		{"each holds, and is completed", run_way, &ways[1]},
 		{"each suspends and resumes", run_way, &ways[2]},
 		{"each cancelled, newest first", run_way, &ways[3]},
-		{"and as many awaits time out", run_way, &ways[4]},
+		{"each cancelled in a lane", run_way, &ways[4]},
 		{"each cancelled in a window, resource idle", run_way, &ways[5]},
 		{"each cancelled in a window, resource queued", run_way, &ways[6]},
+		{"and as many awaits time out", run_way, &ways[7]},
 	};
 	double sizes[8];
 	struct bench_sweep sweep = {
@@ -186,7 +195,7 @@ void w8_concerned(unsigned last)
 		.x_count = w8_powers(sizes, 3, last),
 		.metrics = metrics,
 		.series = series,
-		.series_count = 7,
+		.series_count = 8,
 		.note = "by one thread",
 	};
 

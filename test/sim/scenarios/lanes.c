@@ -113,6 +113,38 @@ SIM_SCENARIO(lanes_cancel_await, "a cancel in a lane that an await counts", .bou
 	sim_scene_end();
 }
 
+static void cancel_two(void *none)
+{
+	(void)none;
+	cancel_one(&sim_scene.pieces[0]);
+	cancel_one(&sim_scene.pieces[2]);
+}
+
+SIM_SCENARIO(lanes_cancel_neighbours, "two tasks side by side are cancelled one after the other",
+             .bound = 1)
+{
+	init_queued(1, true);
+	sim_start(cancel_two, NULL);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
+static void submit_and_cancel(void *piece)
+{
+	sim_require(sim_piece_submit(piece) == 0);
+	cancel_one(piece);
+}
+
+SIM_SCENARIO(lanes_cancel_behind_await, "a cancel in a lane that an await does not count",
+             .bound = 1)
+{
+	init_queued(1, true);
+	sim_start(sim_does_await, NULL);
+	sim_start(submit_and_cancel, sim_piece_init(3, 1, true));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 static void close_then(void *none)
 {
 	(void)none;

@@ -124,6 +124,56 @@ Test(lane_marks, a_second_await_waits_for_its_own, .timeout = 10)
 	scene_end(scene);
 }
 
+/* Steps 0 and 1 come before an await, 2 and 3 after it. `mask`: those that are cancelled. */
+static void cancel_around_an_await(unsigned mask, uint32_t epoch)
+{
+	struct stash stash;
+	struct scene *scene = stepwise(&stash, 2);
+	struct baton_future futures[4];
+	struct mark_step steps[4];
+	struct awaiter awaiter;
+	pthread_t thread;
+	int older = 2;
+	int left = 4;
+
+	scene->lanes._epoch = epoch;
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			thread = await_elsewhere(&awaiter, scene);
+		mark_step_init(&steps[i], scene, i, 1, &futures[i]);
+		MUST(mark_step_submit(&steps[i], scene) == 0);
+	}
+	for (int i = 3; i >= 0; i--) {
+		if (!(mask & 1U << i))
+			continue;
+		cr_assert_eq(baton_future_cancel(&futures[i]), 0);
+		older -= i < 2;
+		left--;
+		cr_assert_eq(scene->lanes._older, older, "%x", mask);
+	}
+	for (; older > 0; older--, left--)
+		cr_assert(stash_run_one(&stash));
+	/* The await's mark is behind the last one of them. */
+	cr_assert(left == 0 || stash_run_one(&stash));
+	stash_run(&stash);
+	thread_join(thread);
+	cr_assert_eq(awaiter.result, 0);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(baton_future_state(&futures[i]),
+		             mask & 1U << i ? BATON_CANCELLED : BATON_DONE);
+	scene_end(scene);
+}
+
+Test(lane_marks, an_await_counts_what_is_cancelled_before_it_and_not_behind_it, .timeout = 20)
+{
+	/* The epoch begins again at 0 after the greatest number. */
+	static const uint32_t epochs[] = {0, UINT32_MAX - 1, UINT32_MAX};
+
+	for (size_t i = 0; i < sizeof(epochs) / sizeof(*epochs); i++)
+		for (unsigned mask = 0; mask < 16; mask++)
+			cancel_around_an_await(mask, epochs[i]);
+}
+
 Test(lane_marks, cancel_pending_cancels_the_older_ones_of_all_lanes, .timeout = 10)
 {
 	struct stash stash;

@@ -7,6 +7,7 @@
 #include "stash.h"
 
 #include <baton/detach.h>
+#include <baton/extension.h>
 #include <baton/suspend.h>
 #include <baton/window.h>
 
@@ -25,6 +26,9 @@ struct many {
 	struct stash stash;
 	struct baton_resource_config config;
 	struct baton_resource resource;
+	struct baton_extension extension;
+	struct baton_lane lane;
+	struct baton_lanes lanes;
 	struct piece *pieces;
 	size_t count;
 	size_t ran;
@@ -99,6 +103,16 @@ static struct many *many_of(baton_task_fn fn)
 		baton_future_init(&piece->future);
 		baton_task_init(&piece->task, fn, &piece->future);
 	}
+	return many;
+}
+
+/* The same; the resource has one lane. */
+static struct many *many_in_a_lane(baton_task_fn fn)
+{
+	struct many *many = many_of(fn);
+
+	baton_lanes_init(&many->lanes, &many->lane, 1, 0, 0);
+	baton_resource_extend(&many->resource, &many->extension, &many->lanes, NULL);
 	return many;
 }
 
@@ -214,8 +228,8 @@ Test(linear, cancels, .timeout = 20)
 {
 	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
 
-	for (size_t order = 0; order < 3; order++) {
-		struct many *many = many_of(runs);
+	for (size_t order = 0; order < 6; order++) {
+		struct many *many = order < 3 ? many_of(runs) : many_in_a_lane(runs);
 
 		/* Each cancel takes out a task that is in the list by then, or in the inbox. */
 		for (size_t i = 0; i < many->count; i++) {
@@ -224,7 +238,7 @@ Test(linear, cancels, .timeout = 20)
 				cr_assert_eq(baton_future_cancel(&many->pieces[1].future), 0);
 		}
 		for (size_t i = 0; i < many->count; i++) {
-			size_t which = orders[order](i, many->count);
+			size_t which = orders[order % 3](i, many->count);
 			struct piece *piece = &many->pieces[which];
 
 			if (which % 3 == 0 || which == 1)

@@ -6,6 +6,7 @@
  */
 #include "stash.h"
 
+#include <baton/extension.h>
 #include <baton/window.h>
 
 #include <sys/mman.h>
@@ -14,7 +15,10 @@
 enum { COUNT = 64, NONE = COUNT };
 
 struct waiting {
-	struct baton_windowed windowed;
+	union {
+		struct baton_task task;
+		struct baton_windowed windowed;
+	};
 	struct baton_future future;
 };
 
@@ -23,6 +27,10 @@ struct row {
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct baton_window window;
+	struct baton_extension extension;
+	struct baton_lane lane;
+	struct baton_lanes lanes;
+	bool windowed; /* the tasks wait in the window; otherwise in the lane */
 	char *pages;
 	size_t page_size;
 	int before[COUNT]; /* NONE: there is none */
@@ -46,7 +54,7 @@ static int never_runs(struct baton_task *task)
 	return 1;
 }
 
-static struct row *row_of(void)
+static struct row *row_of(bool windowed)
 {
 	struct row *row = calloc(1, sizeof(*row));
 
@@ -59,15 +67,25 @@ static struct row *row_of(void)
 	row->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	row->config.executor = &row->stash.executor;
 	baton_resource_init(&row->resource, NULL, "row", &row->config, NULL);
+	row->windowed = windowed;
 	baton_window_init(&row->window, &row->resource, 0);
+	baton_lanes_init(&row->lanes, &row->lane, 1, 0, 0);
+	if (!windowed)
+		baton_resource_extend(&row->resource, &row->extension, &row->lanes, NULL);
 	for (int i = 0; i < COUNT; i++) {
 		struct waiting *waiting = at(row, i);
 
 		row->before[i] = i > 0 ? i - 1 : NONE;
 		row->after[i] = i < COUNT - 1 ? i + 1 : NONE;
 		baton_future_init(&waiting->future);
-		baton_windowed_init(&waiting->windowed, &row->window, never_runs, &waiting->future);
-		cr_assert_eq(baton_submit(&row->resource, &waiting->windowed.task), 0);
+		if (windowed)
+			baton_windowed_init(&waiting->windowed, &row->window, never_runs,
+			                    &waiting->future);
+		else
+			baton_task_init(&waiting->task, never_runs, &waiting->future);
+		cr_assert_eq(windowed ? baton_submit(&row->resource, &waiting->task)
+		                      : baton_submit_later(&row->resource, &waiting->task),
+		             0);
 	}
 	return row;
 }
@@ -80,7 +98,9 @@ static void cancel(struct row *row, int i)
 	for (int other = 0; other < COUNT; other++)
 		if (other != i && other != before && other != after)
 			protect(row, other, PROT_NONE);
-	cr_assert_eq(baton_windowed_cancel(&at(row, i)->windowed), 0);
+	cr_assert_eq(row->windowed ? baton_windowed_cancel(&at(row, i)->windowed)
+	                           : baton_future_cancel(&at(row, i)->future),
+	             0);
 	cr_assert_eq(baton_future_state(&at(row, i)->future), BATON_CANCELLED);
 	for (int other = 0; other < COUNT; other++)
 		protect(row, other, PROT_READ | PROT_WRITE);
@@ -90,17 +110,32 @@ static void cancel(struct row *row, int i)
 		row->before[after] = before;
 }
 
-Test(neighbours, a_windowed_cancel_touches_no_other_task, .timeout = 5)
+static void cancel_all(struct row *row)
 {
-	struct row *row = row_of();
-
 	cancel(row, 0);
 	cancel(row, COUNT - 1);
 	for (int i = 0; i < COUNT - 2; i++)
 		cancel(row, 1 + i * 7 % (COUNT - 2));
-	cr_assert_eq(baton_window_waiting(&row->window), 0);
+	stash_run(&row->stash);
 	resource_end(&row->resource);
 	baton_window_deinit(&row->window);
 	MUST(munmap(row->pages, COUNT * row->page_size) == 0);
 	free(row);
+}
+
+Test(neighbours, a_windowed_cancel_touches_no_other_task, .timeout = 5)
+{
+	cancel_all(row_of(true));
+}
+
+Test(neighbours, a_cancel_in_a_lane_touches_no_other_task, .timeout = 5)
+{
+	struct row *row = row_of(false);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task = BATON_TASK_INIT(never_runs, &future);
+
+	/* The first cancel takes the inbox, and writes the lanes' index. */
+	cr_assert_eq(baton_submit_later(&row->resource, &task), 0);
+	cr_assert_eq(baton_future_cancel(&future), 0);
+	cancel_all(row);
 }
