@@ -343,8 +343,8 @@ check-load: build/broker_bench/load ## the broker's load generator finds the fau
 # ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
 COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
 COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench
-COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc syscall sched_yield eventfd read \
-	write,-Wl,--wrap=$f)
+COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap syscall sched_yield eventfd \
+	read write,-Wl,--wrap=$f)
 
 build/counts/%.o: %.c build/flags | build/deps/build
 	$(call say,CC,$@)

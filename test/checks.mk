@@ -62,8 +62,8 @@ check-models-deep: | build/deps/models ## the same with larger configurations; m
 # ---- Faults: the n-th call of the library's to libc or the kernel fails ----
 FAULTS_SOURCES := $(wildcard test/faults/*.c)
 FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
-	__sched_cpualloc __sched_cpufree fopen getline pthread_create pthread_attr_init \
-	pthread_attr_setstacksize pthread_setaffinity_np pthread_key_create \
+	mmap munmap __sched_cpualloc __sched_cpufree fopen getline pthread_create \
+	pthread_attr_init pthread_attr_setstacksize pthread_setaffinity_np pthread_key_create \
 	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
 	write clock_gettime,-Wl,--wrap=$f)
 

@@ -38,7 +38,7 @@ struct async {
 	void *arg;
 };
 
-_Static_assert(sizeof(struct post) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(sizeof(struct post) <= BATON__NODE_SMALL_SIZE, "fits a node of one cache line");
 _Static_assert(sizeof(struct async) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(offsetof(struct async, counted) == 0, "unref frees the node by its future");
 
@@ -233,7 +233,7 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	if (baton__self->top) {
-		struct async *async = baton__node_alloc();
+		struct async *async = baton__node_alloc(sizeof(*async));
 
 		if (async)
 			return call_counted(resource, async, fn, arg, value);
@@ -332,7 +332,7 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 	/* Run at once it needs no node. */
 	if (baton__self->depth < BATON_NESTING_MAX && call_at_once(resource, fn, arg, NULL))
 		return 0;
-	post = baton__node_alloc();
+	post = baton__node_alloc(sizeof(*post));
 	if (!post)
 		return -ENOMEM;
 	baton_task_init_typed(&post->task, &post_type);
@@ -366,7 +366,7 @@ BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, 
 		error = baton__thread_attach();
 	if (error)
 		return error;
-	async = baton__node_alloc();
+	async = baton__node_alloc(sizeof(*async));
 	if (!async)
 		return -ENOMEM;
 	async->counted = (struct baton__counted){.references = 1};

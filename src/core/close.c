@@ -74,7 +74,7 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 		return error;
 	if (!baton__word_is_busy(baton__word(resource)))
 		return 0;
-	mark = baton__node_alloc();
+	mark = baton__node_alloc(sizeof(*mark));
 	if (!mark)
 		return -ENOMEM;
 	baton__kind_set(mark, &baton__cancel_kind);
@@ -107,7 +107,7 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 		return 0;
 	if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
 		return -ETIMEDOUT;
-	awaiter = baton__node_alloc();
+	awaiter = baton__node_alloc(sizeof(*awaiter));
 	if (!awaiter)
 		return -ENOMEM;
 	*awaiter = (struct baton__awaiter){

@@ -169,7 +169,7 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 	if (future == batch->until)
 		batch->answered = true;
 	if (!held || held->count == HELD_MAX) {
-		held = baton__node_alloc();
+		held = baton__node_alloc(sizeof(*held));
 		if (!held) {
 			batch->odd = future;
 			return;

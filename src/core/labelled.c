@@ -107,7 +107,7 @@ BATON_EXPORT int baton_post_labelled(struct baton_resource *resource,
 	/* Run at once it is stamped and entered in one: it needs no node, nor a stamp. */
 	if (baton__self->depth < BATON_NESTING_MAX && baton__call_at_once(resource, fn, arg))
 		return 0;
-	post = baton__node_alloc();
+	post = baton__node_alloc(sizeof(*post));
 	if (!post)
 		return -ENOMEM;
 	*post = (struct post){.fn = fn, .cancelled = label->cancelled, .arg = arg};

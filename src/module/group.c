@@ -219,7 +219,7 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 	error = baton__thread_attach();
 	if (error)
 		return error;
-	waiter = baton__node_alloc();
+	waiter = baton__node_alloc(sizeof(*waiter));
 	if (!waiter)
 		return -ENOMEM;
 	*waiter = (struct waiter){

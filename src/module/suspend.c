@@ -23,7 +23,7 @@
 /* Pushes a mark if it is busy: 1; 0: it is not. */
 static int push(struct baton_resource *resource, struct baton_suspension *suspension)
 {
-	struct baton__awaiter *mark = baton__node_alloc();
+	struct baton__awaiter *mark = baton__node_alloc(sizeof(*mark));
 
 	if (!mark)
 		return -ENOMEM;

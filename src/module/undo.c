@@ -68,7 +68,7 @@ BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_
 	struct call *call;
 
 	require_usable(log, __func__);
-	call = baton__node_alloc();
+	call = baton__node_alloc(sizeof(*call));
 	if (!call)
 		return -ENOMEM;
 	call->fn = fn;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The node caches. Source: the message-passing free lists of snmalloc and mimalloc: free from
- * elsewhere is one CAS per batch onto the owner's list, which the owner takes whole (no ABA).
+ * elsewhere is one CAS per batch onto the owner's list, which is taken whole (no ABA). What the
+ * caches cannot hold goes back to the slabs (slab.h) of the cache that the node is from.
  */
 #include "thread/node.h"
 
@@ -10,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Nodes kept per thread, each in its own and in the returned list; nodes sent home at once. */
+/* Nodes kept per cache, each in its own and in the returned list; nodes sent home at once. */
 #ifndef BATON_NODE_CACHE_MAX /* tests make these small */
 #define BATON_NODE_CACHE_MAX 1024U
 #define BATON_NODE_PARCEL_MAX 32U
@@ -18,92 +19,215 @@
 
 struct baton__node {
 	struct baton__node *next;
-	struct baton__thread *home;
-	_Alignas(16) unsigned char body[BATON__NODE_BODY_SIZE];
+	struct baton__node_cache *home;
+	_Alignas(16) unsigned char body[];
 };
 
-_Static_assert(sizeof(struct baton__node) == 128, "two cache lines");
+_Static_assert(sizeof(struct baton__node) == BATON__NODE_HEADER_SIZE, "what slabs reckon with");
+
+/* ---- Where nodes come from, and go to ---- */
+
+#if BATON_NODE_SLABS
+
+/* A list of nodes; `*count`: how many. */
+static struct baton__node *obtain(struct baton__node_cache *cache, uint32_t *count)
+{
+	return (struct baton__node *)(void *)baton__slabs_take(&cache->slabs, count);
+}
+
+static void hand_back(struct baton__node_cache *home, struct baton__node *first,
+                      struct baton__node *last)
+{
+	baton__slabs_give(&home->slabs, (struct baton__piece *)(void *)first,
+	                  (struct baton__piece *)(void *)last);
+}
+
+#else /* each from malloc, so that a tool sees what is done with a freed one */
+
+static struct baton__node *obtain(struct baton__node_cache *cache, uint32_t *count)
+{
+	struct baton__node *node = aligned_alloc(BATON_CACHE_LINE, cache->slabs.piece_size);
+
+	*count = 1;
+	if (node)
+		node->next = NULL;
+	return node;
+}
+
+static void hand_back(struct baton__node_cache *home, struct baton__node *first,
+                      struct baton__node *last)
+{
+	(void)home;
+	last->next = NULL;
+	while (first) {
+		struct baton__node *next = first->next;
+
+		free(first);
+		first = next;
+	}
+}
+
+#endif
+
+/* ---- The caches ---- */
+
+/* Another record's address is anywhere. */
+BATON_INLINE bool is_own(const struct baton__thread *self, const struct baton__node_cache *cache)
+{
+	return (uintptr_t)cache - (uintptr_t)self->caches < sizeof(self->caches);
+}
 
 static struct baton__node *node_of(void *body)
 {
 	return (struct baton__node *)(void *)((char *)body - offsetof(struct baton__node, body));
 }
 
-static struct baton__node *take_returned(struct baton__thread *self)
+static struct baton__node *take_returned(struct baton__node_cache *cache, uint32_t *count)
 {
 	struct baton__node *node;
 
-	if (!load_relaxed(&self->returned))
+	if (!load_relaxed(&cache->returned))
 		return NULL;
-	/* [M1] acquire: the nodes as their last users left them; pairs with [M1] in send_home */
-	node = swap_acquire(&self->returned, NULL);
+	/* [node.return] acquire: the nodes as their last users left them; pairs with [node.return]
+	 * in send_home */
+	node = swap_acquire(&cache->returned, NULL);
 	/* About: a sender that has linked but not yet counted makes the next count too high. */
-	self->node_count = load_relaxed(&self->returned_count);
-	store_relaxed(&self->returned_count, 0);
+	*count = load_relaxed(&cache->returned_count);
+	store_relaxed(&cache->returned_count, 0);
 	return node;
 }
 
-void *baton__node_alloc(void)
+/* Bounded by the caches' bound, and the parcels under way when it was reached. */
+static void hand_back_list(struct baton__node_cache *cache, struct baton__node *first)
 {
-	struct baton__thread *self = baton__self;
-	struct baton__node *node = self->nodes;
+	struct baton__node *last = first;
 
-	if (BATON_UNLIKELY(!node))
-		node = take_returned(self);
-	if (BATON_UNLIKELY(!node)) {
-		node = aligned_alloc(BATON_CACHE_LINE, sizeof(*node));
-		if (!node)
-			return NULL;
-		node->home = self;
-		return node->body;
+	if (!first)
+		return;
+	while (last->next)
+		last = last->next;
+	hand_back(cache, first, last);
+}
+
+/*
+ * Empties a cache. `self`: the cache is the calling thread's own; the nodes that it keeps to itself
+ * go, too.
+ */
+static void empty(struct baton__node_cache *cache, bool self)
+{
+	uint32_t count;
+
+	hand_back_list(cache, take_returned(cache, &count));
+	if (!self)
+		return;
+	hand_back_list(cache, cache->nodes);
+	cache->nodes = NULL;
+	cache->count = BATON_NODE_CACHE_MAX; /* until it is refilled */
+}
+
+/*
+ * Gives nodes back to the slabs. After a burst each node in a cache may lie in a slab of its own,
+ * and keeps that slab mapped. So a cache whose slabs are sparse is emptied, and stays empty until
+ * few slabs are left, or until their pieces are in use.
+ */
+static void give_back(struct baton__thread *self, struct baton__node_cache *home,
+                      struct baton__node *first, struct baton__node *last)
+{
+	uint32_t sparse;
+
+	hand_back(home, first, last);
+	sparse = baton__slabs_sparse(&home->slabs);
+	/* A hint; the next thread that gives back mends a wrong one. */
+	if (load_relaxed(&home->sparse) != sparse)
+		store_relaxed(&home->sparse, sparse);
+	if (sparse)
+		empty(home, is_own(self, home));
+}
+
+static BATON_NOINLINE bool refill(struct baton__node_cache *cache)
+{
+	uint32_t count = 0;
+
+	cache->nodes = take_returned(cache, &count);
+	if (!cache->nodes) {
+		cache->nodes = obtain(cache, &count);
+		if (!cache->nodes)
+			return false;
+		/* The first may be new; if there are more, all have been this cache's. */
+		cache->nodes->home = cache;
 	}
-	self->nodes = node->next;
-	if (self->node_count)
-		self->node_count--;
+	cache->count = count;
+	return true;
+}
+
+void *baton__node_alloc(size_t size)
+{
+	struct baton__node_cache *cache = &baton__self->caches[size > BATON__NODE_SMALL_SIZE];
+	struct baton__node *node;
+
+	if (BATON_UNLIKELY(!cache->nodes) && !refill(cache))
+		return NULL;
+	node = cache->nodes;
+	cache->nodes = node->next;
+	if (cache->count)
+		cache->count--;
 	return node->body;
 }
 
-static void free_list(struct baton__node *node)
-{
-	while (node) {
-		struct baton__node *next = node->next;
-
-		free(node);
-		node = next;
-	}
-}
-
-static void send_home(struct baton__thread *home, struct baton__node *first,
-                      struct baton__node *last, uint32_t count)
+static void send_home(struct baton__thread *self, struct baton__node_cache *home,
+                      struct baton__node *first, struct baton__node *last, uint32_t count)
 {
 	/* The count may be too high; not if there is nothing. */
-	if (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
-	    load_relaxed(&home->returned)) {
-		free_list(first);
+	if (load_relaxed(&home->sparse) ||
+	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
+	     load_relaxed(&home->returned))) {
+		give_back(self, home, first, last);
 		return;
 	}
 	last->next = load_relaxed(&home->returned);
-	/* Ends: each failure is another thread's batch arriving, or the owner taking all.
-	 * [M1] release: we are done with the nodes; pairs with [M1] in take_returned */
+	/* Ends: each failure is another thread's batch arriving, or a thread's taking all.
+	 * [node.return] release: we are done with the nodes; pairs with [node.return] in
+	 * take_returned */
 	while (!cas_release(&home->returned, &last->next, first))
 		baton__pause();
 	(void)add_relaxed(&home->returned_count, count);
 }
 
-void baton__node_flush(struct baton__thread *self)
+static void send_parcel(struct baton__thread *self)
 {
-	if (!self->parcel)
-		return;
-	send_home(self->parcel->home, self->parcel, self->parcel_last, self->parcel_count);
+	struct baton__node *first = self->parcel;
+
 	self->parcel = NULL;
+	send_home(self, first->home, first, self->parcel_last, self->parcel_count);
 	self->parcel_count = 0;
 }
 
+void baton__node_flush(struct baton__thread *self)
+{
+	if (self->parcel)
+		send_parcel(self);
+	for (int i = 0; i < BATON__NODE_SIZES; i++)
+		if (baton__slabs_sparse(&self->caches[i].slabs))
+			empty(&self->caches[i], true);
+}
+
+void baton__node_forked(struct baton__thread *self)
+{
+	for (int i = 0; i < BATON__NODE_SIZES; i++)
+		baton__slabs_forked(&self->caches[i].slabs);
+}
+
+/* Nodes of other threads, and those of its own that the thread has no room for. */
 static BATON_NOINLINE void free_elsewhere(struct baton__thread *self, struct baton__node *node)
 {
+	/* A thread without a record has nowhere to collect. */
+	if (self->depth >= BATON__DEPTH_NONE) {
+		send_home(self, node->home, node, node, 1);
+		return;
+	}
 	if (self->parcel &&
 	    (self->parcel->home != node->home || self->parcel_count == BATON_NODE_PARCEL_MAX))
-		baton__node_flush(self);
+		send_parcel(self);
 	node->next = self->parcel;
 	if (!self->parcel)
 		self->parcel_last = node;
@@ -115,18 +239,13 @@ void baton__node_free(void *body)
 {
 	struct baton__thread *self = baton__self;
 	struct baton__node *node = node_of(body);
+	struct baton__node_cache *home = node->home;
 
-	/* A thread without a record has nowhere to collect. */
-	if (BATON_UNLIKELY(self->depth >= BATON__DEPTH_NONE ||
-	                   self->node_count >= BATON_NODE_CACHE_MAX)) {
-		free(node);
-		return;
-	}
-	if (BATON_UNLIKELY(node->home != self)) {
+	if (BATON_UNLIKELY(!is_own(self, home) || home->count >= BATON_NODE_CACHE_MAX)) {
 		free_elsewhere(self, node);
 		return;
 	}
-	node->next = self->nodes;
-	self->nodes = node;
-	self->node_count++;
+	node->next = home->nodes;
+	home->nodes = node;
+	home->count++;
 }

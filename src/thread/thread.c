@@ -48,6 +48,7 @@ static void on_fork_in_child(void)
 	     thread = thread->next) {
 		if (load_relaxed(&thread->top))
 			lost = true;
+		baton__node_forked(thread);
 		if (thread == baton__self)
 			continue;
 		/* Its thread is not here: it neither sleeps nor is anywhere. */
@@ -122,7 +123,11 @@ static struct baton__thread *create(void)
 	if (!thread)
 		return NULL;
 	*thread = (struct baton__thread){
-		.used = 1, .loan_skip = BATON_LOAN_SKIP_MIN, .loan_next = BATON_LOAN_SKIP_MIN};
+		.used = 1,
+		.loan_skip = BATON_LOAN_SKIP_MIN,
+		.loan_next = BATON_LOAN_SKIP_MIN,
+		.caches = BATON__NODE_CACHES_INIT,
+	};
 	thread->next = load_relaxed(&registry);
 	/* Ends: each failure means that another thread has linked a record of its own.
 	 * [T1] release: publishes the record; pairs with [T1] in adopt and nudge_all */

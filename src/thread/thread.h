@@ -33,6 +33,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "thread/node.h"
 
 struct baton_executor;
 struct baton_future;
@@ -102,11 +103,10 @@ struct baton__thread {
 	struct baton__helping *helping;          /* the innermost; NULL: none. Its own */
 	uint32_t blocking;                       /* blocking.c: brackets that are open */
 	const struct baton__frame *blocking_top; /* `top` when the outermost was opened */
-	struct baton__node *nodes;               /* node.c: free nodes, owner only */
-	uint32_t node_count;
-	uint32_t parcel_count; /* node.c: nodes of another thread, collected to be sent home */
+	/* node.c: nodes of one other cache, collected to be sent home; owner only. */
 	struct baton__node *parcel;
 	struct baton__node *parcel_last;
+	uint32_t parcel_count;
 	struct baton__thread *next; /* registry, immutable once linked */
 	/* cycle.c: the last deadlock; its own, or under the lock, while it sleeps. */
 	size_t cycle_length;
@@ -117,12 +117,11 @@ struct baton__thread {
 	uint32_t nudge;                      /* T3: a futex word, bumped by nudges */
 	/* While asleep: the resource; NULL: several, or one not known yet; the record: none. */
 	const void *awaiting;
-	const void *inside;           /* T4 */
-	const void *obstacle;         /* T5: the future; NULL: none; the record itself: several */
-	struct baton__node *returned; /* node.c: any thread pushes, the owner takes all */
-	uint32_t returned_count;      /* about how many */
-	uint64_t left;                /* epoch.c: counts the sections that have ended */
+	const void *inside;   /* T4 */
+	const void *obstacle; /* T5: the future; NULL: none; the record itself: several */
+	uint64_t left;        /* epoch.c: counts the sections that have ended */
 	struct baton_resource *debts[BATON__DEBTS_MAX]; /* loan.h: counted visits, or NULL */
+	struct baton__node_cache caches[BATON__NODE_SIZES];
 };
 
 /* Deeper than any limit: what a thread without a record has, and every thread after a bad fork. */

@@ -94,6 +94,7 @@ bool live_is_clean(size_t objects, size_t threads, bool loud)
 	size_t epochs = 0; /* ck_epoch's records: threads' and limbos', never freed either */
 	size_t in_use = 0;
 	size_t cached = 0;
+	size_t nodes = 0; /* from slabs, in use or cached */
 	size_t others;
 
 	lock();
@@ -101,14 +102,20 @@ bool live_is_clean(size_t objects, size_t threads, bool loud)
 	     record = record->next) {
 		records++;
 		in_use += load_acquire(&record->used);
-		cached += length(record->nodes) + length(record->parcel) +
-		          length(load_acquire(&record->returned));
+		cached += length(record->parcel);
+		for (int i = 0; i < BATON__NODE_SIZES; i++) {
+			const struct baton__node_cache *cache = &record->caches[i];
+
+			cached += length(cache->nodes) + length(load_acquire(&cache->returned));
+			nodes += (size_t)(cache->slabs.taken - cache->slabs.filed);
+		}
 		/* Its epoch record may have the same size as itself. */
 		epochs -= sizeof(*record) == sizeof(ck_epoch_record_t);
 	}
 	for (size_t i = 0; i < SLOTS; i++)
 		epochs += blocks[i].inverted > FREED && blocks[i].size == sizeof(ck_epoch_record_t);
-	others = used - records - epochs - cached - objects;
+	/* A node is a block, or a piece of a slab, which is none. */
+	others = used + nodes - records - epochs - cached - objects;
 	for (size_t i = 0; loud && others && i < SLOTS; i++)
 		if (blocks[i].inverted > FREED)
 			(void)fprintf(stderr, "[----]   a block of %zu bytes\n", blocks[i].size);

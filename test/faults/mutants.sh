@@ -41,7 +41,8 @@ mutant() # name, file of src, sed expressions
 
 # Allocations
 mutant record-unchecked thread.c '/= aligned_alloc/,/return NULL/ {/if (!thread)/d; /return NULL/d}'
-mutant node-unchecked node.c '/= aligned_alloc/,/return NULL/ {/if (!node)/d; /return NULL/d}'
+mutant node-unchecked node.c '/= obtain(/,/return false/ {/if (!cache->nodes)/d; /return false/d}'
+mutant slab-unchecked slab.c '/= map_slab(/,/return false/ {/if (!slab)/d; /return false/d}'
 mutant pool-unchecked pool.c '/if (!pool)$/,/-ENOMEM/d'
 mutant post-leaks call.c '/submit(resource, &post->task)/,/node_free/ {/if (error)/d; /node_free/d}'
 mutant async-leaks call.c 's/baton__node_free(async);/;/'

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 void *__real_malloc(size_t size);
@@ -18,6 +19,8 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *block);
+void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *memory, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t size);
 int __real_vasprintf(char **text, const char *format, va_list arguments);
@@ -31,6 +34,8 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *block);
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
+int __wrap_munmap(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 int __wrap_vasprintf(char **text, const char *format, va_list arguments);
@@ -87,6 +92,19 @@ void __wrap_free(void *block)
 {
 	live_remove(block);
 	__real_free(block);
+}
+
+/* Slabs are found by way of their records (live.c). The tests' own mappings are shared. */
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	if (flags & MAP_PRIVATE && fails())
+		return MAP_FAILED;
+	return __real_mmap(address, size, protection, flags, fd, offset);
+}
+
+int __wrap_munmap(void *memory, size_t size)
+{
+	return fails() ? -1 : __real_munmap(memory, size);
 }
 
 char *__wrap_strdup(const char *text)

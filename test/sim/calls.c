@@ -111,3 +111,28 @@ unsigned sim_start(void (*function)(void *argument), void *argument)
 	*start = (struct start){function, argument};
 	return sim_thread_add(sim_started, start);
 }
+
+void *sim_calloc(size_t count, size_t size);
+void sim_free(void *memory);
+
+/* Aligned to the size, a power of two: what a slab needs, and what mmap gives it mostly. */
+void *sim_mmap(size_t size);
+void *sim_mmap(size_t size)
+{
+	/* Blocks lie one behind the other, with a cache line between them. */
+	uintptr_t next = (uintptr_t)sim_alloc(0) + 64;
+	void *memory;
+
+	if (next % size)
+		(void)sim_alloc(size - next % size - 64);
+	memory = sim_calloc(1, size);
+	return memory ? memory : (void *)-1;
+}
+
+int sim_munmap(void *memory, size_t size);
+int sim_munmap(void *memory, size_t size)
+{
+	(void)size;
+	sim_free(memory);
+	return 0;
+}

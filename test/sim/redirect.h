@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,8 @@ long sim_syscall(long number, ...);
 void *sim_aligned_alloc(size_t alignment, size_t size);
 void *sim_calloc(size_t count, size_t size);
 void sim_free(void *memory);
+void *sim_mmap(size_t size);
+int sim_munmap(void *memory, size_t size);
 void sim_spin(void);
 
 #define pthread_create sim_pthread_create
@@ -54,6 +57,8 @@ void sim_spin(void);
 #define aligned_alloc sim_aligned_alloc
 #define calloc sim_calloc
 #define free sim_free
+#define mmap(address, size, protection, flags, fd, offset) ((void)(flags), sim_mmap(size))
+#define munmap sim_munmap
 #define ck_pr_stall sim_spin
 
 /* Small, so that what is rare happens. */
@@ -67,6 +72,10 @@ void sim_spin(void);
 #define BATON_WAIT_YIELDS 2
 #define BATON_WAIT_YIELDS_PER_HELP 2
 #define BATON_HELP_MAX 2
+#define BATON_NODE_SLABS 0
+#define BATON_SLAB_SIZE 512U /* three pieces */
+#define BATON_SLAB_SPARES 1U
+#define BATON_SLAB_FILED_MAX 3U
 #define BATON_NODE_CACHE_MAX 2
 #define BATON_NODE_PARCEL_MAX 2
 #define BATON_WORKER_INJECTION_TICK 3

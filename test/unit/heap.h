@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of the heap that are in use. A sanitizer's heap says nothing: there, all is well. */
+/*
+ * The bytes of the heap and of the slabs that are in use. A sanitizer's heap says nothing: there,
+ * all is well.
+ */
 #ifndef BATON_TEST_UNIT_HEAP_H
 #define BATON_TEST_UNIT_HEAP_H
 
 #include "support.h"
+
+#include "thread/slab.h"
 
 #include <malloc.h>
 
@@ -11,7 +16,7 @@ static inline size_t heap_in_use(void)
 {
 	struct mallinfo2 info = mallinfo2();
 
-	return info.uordblks + info.hblkhd;
+	return info.uordblks + info.hblkhd + (size_t)baton__slabs_mapped() * BATON_SLAB_SIZE;
 }
 
 /* Did the heap grow by less than `bound` since `before`? */

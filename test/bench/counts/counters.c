@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #define TOLERANCE 0.005
@@ -25,6 +26,7 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 long __real_syscall(long number, ...);
 int __real_sched_yield(void);
 int __real_eventfd(unsigned value, int flags);
@@ -35,6 +37,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 long __wrap_syscall(long number, ...);
 int __wrap_sched_yield(void);
 int __wrap_eventfd(unsigned value, int flags);
@@ -63,6 +66,12 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
 	bench_counts.allocations++;
 	return __real_aligned_alloc(alignment, size);
+}
+
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	bench_counts.allocations++;
+	return __real_mmap(address, size, protection, flags, fd, offset);
 }
 
 /* Six arguments, as libc's own takes from the registers, given or not. */

@@ -115,7 +115,7 @@ static unsigned came_back;
 
 static void take_node(void)
 {
-	void *body = baton__node_alloc();
+	void *body = baton__node_alloc(BATON__NODE_BODY_SIZE);
 
 	memset(body, 2, BATON__NODE_BODY_SIZE);
 	for (int i = 0; i < 2; i++) {
@@ -126,11 +126,11 @@ static void take_node(void)
 	}
 }
 
-SIM_SCENARIO(edge_nodes, "[M1] nodes come home as their last users left them, each once")
+SIM_SCENARIO(edge_nodes, "[node.return] nodes come home as their last users left them, each once")
 {
 	sim_require(baton__thread_attach() == 0);
-	bodies[0] = baton__node_alloc();
-	bodies[1] = baton__node_alloc();
+	bodies[0] = baton__node_alloc(BATON__NODE_BODY_SIZE);
+	bodies[1] = baton__node_alloc(BATON__NODE_BODY_SIZE);
 	sim_start(free_given, NULL);
 	sim_start(free_given, NULL);
 	take_node();
@@ -149,7 +149,7 @@ static void use_node(void *argument)
 
 	(void)argument;
 	sim_require(baton__thread_attach() == 0);
-	body = baton__node_alloc();
+	body = baton__node_alloc(BATON__NODE_BODY_SIZE);
 	sim_require(baton__self->depth == 0 && baton__self->session > 0);
 	baton__node_free(body);
 }

@@ -65,7 +65,7 @@ SIM_SCENARIO(edge_drop, "[F6] the completer frees what has been dropped after it
 	sim_topic_init(&topic, 0, 64, baton_manual_executor(manual));
 	/* Our cache is full: what we free is given back to the system, which is a write. */
 	for (int i = 0; i < 2; i++)
-		bodies[i] = baton__node_alloc();
+		bodies[i] = baton__node_alloc(BATON__NODE_BODY_SIZE);
 	for (int i = 0; i < 2; i++)
 		baton__node_free(bodies[i]);
 	sim_start(async_and_drop, NULL);

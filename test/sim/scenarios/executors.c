@@ -107,12 +107,17 @@ SIM_UNSEEN static void look(const void *block, size_t size)
 {
 	const struct baton__thread *thread = block;
 
-	if (size == sizeof(*thread))
-		cached += length(thread->nodes) + length(thread->returned) + length(thread->parcel);
-	else if (size == BATON__NODE_BODY_SIZE + 16)
+	if (size == sizeof(*thread)) {
+		cached += length(thread->parcel);
+		for (int i = 0; i < BATON__NODE_SIZES; i++)
+			cached += length(thread->caches[i].nodes) +
+			          length(thread->caches[i].returned);
+	} else if (size == BATON__NODE_HEADER_SIZE + BATON__NODE_BODY_SIZE ||
+	           size == BATON__NODE_HEADER_SIZE + BATON__NODE_SMALL_SIZE) {
 		nodes++;
-	else
+	} else {
 		others++;
+	}
 }
 
 SIM_UNSEEN void sim_no_leaks(void)

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs. Pieces that come back are filed: each goes to its slab's own list, and the header counts
+ * them. The filing thread holds the file alone, but no thread waits for it: a thread that finds the
+ * file held leaves its pieces on the pile, and the holder looks at the pile before it lets go.
+ * (A submitter does the same with a busy resource.)
+ *
+ * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread files.
+ *	0 -> HELD, p -> p|HELD	take_filed: the owner looks for pieces
+ *	p -> q|HELD		give: q before p; a giver that finds HELD clear files
+ *	p|HELD -> q|HELD	give: q before p; the holder will find q
+ *	p|HELD -> HELD		file: the holder takes the pile
+ *	HELD -> 0		let_go
+ *	p|HELD -> p		let_go, after FILED_MAX pieces: the next giver or the owner goes on
+ * ABA: no thread takes single pieces off the pile; the holder takes all.
+ *
+ * Source: per-page free lists as in mimalloc; the pile is this library's inbox again.
+ */
+#include "thread/slab.h"
+
+#include "base/atomic.h"
+
+#include <sys/mman.h>
+
+#define HELD ((uintptr_t)1)
+
+_Static_assert((BATON_SLAB_SIZE & (BATON_SLAB_SIZE - 1)) == 0, "a piece finds its slab by masking");
+_Static_assert(sizeof(struct baton__slab) <= 64, "the header fits in the smallest piece");
+
+static uint32_t mapped;
+
+uint32_t baton__slabs_mapped(void)
+{
+	return load_relaxed(&mapped);
+}
+
+static struct baton__slab *slab_of(struct baton__piece *piece)
+{
+	return (struct baton__slab *)((uintptr_t)piece & ~(uintptr_t)(BATON_SLAB_SIZE - 1));
+}
+
+static void *map(size_t size, int flags)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+	                    -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/*
+ * `flags`: MAP_POPULATE where all of it will be used soon: one fault instead of one per page. The
+ * kernel puts mappings of one size one below the other, so the first guess is mostly aligned.
+ */
+static struct baton__slab *map_slab(int flags)
+{
+	char *memory = map(BATON_SLAB_SIZE, flags);
+	size_t before;
+
+	if (memory && (uintptr_t)memory % BATON_SLAB_SIZE) {
+		(void)munmap(memory, BATON_SLAB_SIZE);
+		memory = map(2 * BATON_SLAB_SIZE, 0);
+		if (!memory)
+			return NULL;
+		before = -(uintptr_t)memory % BATON_SLAB_SIZE;
+		/* What cannot be cut off stays, untouched: addresses, not memory. */
+		if (before)
+			(void)munmap(memory, before);
+		memory += before;
+		(void)munmap(memory + BATON_SLAB_SIZE, BATON_SLAB_SIZE - before);
+	}
+	if (memory)
+		(void)add_relaxed(&mapped, 1); /* a counter */
+	return (struct baton__slab *)(void *)memory;
+}
+
+static bool unmap_slab(struct baton__slab *slab)
+{
+	/* A hole in a larger mapping makes two of it, of which there are only so many. */
+	if (munmap(slab, BATON_SLAB_SIZE))
+		return false;
+	(void)sub_relaxed(&mapped, 1);
+	return true;
+}
+
+/* ---- The holder's ---- */
+
+static void list(struct baton__slabs *slabs, struct baton__slab *slab)
+{
+	slab->previous = NULL;
+	slab->next = slabs->listed;
+	if (slabs->listed)
+		slabs->listed->previous = slab;
+	slabs->listed = slab;
+}
+
+static void unlist(struct baton__slabs *slabs, struct baton__slab *slab)
+{
+	if (slab->previous)
+		slab->previous->next = slab->next;
+	else
+		slabs->listed = slab->next;
+	if (slab->next)
+		slab->next->previous = slab->previous;
+}
+
+/* The first piece's place is the header's. */
+static bool is_full(const struct baton__slabs *slabs, const struct baton__slab *slab)
+{
+	return slab->free_count == BATON_SLAB_SIZE / slabs->piece_size - 1;
+}
+
+static void file_piece(struct baton__slabs *slabs, struct baton__piece *piece)
+{
+	struct baton__slab *slab = slab_of(piece);
+
+	if (slab->era != slabs->era)
+		return;
+	piece->next = slab->free;
+	slab->free = piece;
+	if (slab->free_count++ == 0)
+		list(slabs, slab);
+	if (!is_full(slabs, slab))
+		return;
+	if (slabs->spares >= BATON_SLAB_SPARES) {
+		unlist(slabs, slab);
+		if (unmap_slab(slab)) {
+			store_relaxed(&slabs->unmapped, slabs->unmapped + 1);
+			return;
+		}
+		list(slabs, slab);
+	}
+	slabs->spares++;
+}
+
+/* Files at most `*room` pieces, and subtracts how many. */
+static void file(struct baton__slabs *slabs, uint32_t *room)
+{
+	struct baton__piece *piece = slabs->unfiled;
+	uint32_t before = *room;
+
+	/* [slab.give] acquire: the pieces as their last users left them; pairs with [slab.give] in
+	 * baton__slabs_give */
+	if (!piece)
+		piece = (void *)(swap_acquire(&slabs->pile, HELD) & ~HELD);
+	while (piece && *room) {
+		struct baton__piece *next = piece->next;
+
+		file_piece(slabs, piece);
+		piece = next;
+		(*room)--;
+	}
+	slabs->unfiled = piece;
+	store_relaxed(&slabs->filed, slabs->filed + before - *room);
+}
+
+/* Files what has come meanwhile, too, while there is room: the next holder goes on. */
+static void let_go(struct baton__slabs *slabs, uint32_t *room)
+{
+	uintptr_t seen = load_relaxed(&slabs->pile);
+
+	/* Ends: without room, each failure is another thread's giving; no other keeps the holder.
+	 * [slab.hold] release: the file as we leave it; pairs with [slab.hold] in
+	 * baton__slabs_give and take_filed */
+	for (;;) {
+		if (*room && (slabs->unfiled || seen != HELD)) {
+			file(slabs, room);
+			seen = load_relaxed(&slabs->pile);
+		} else if (cas_release(&slabs->pile, &seen, seen & ~HELD)) {
+			return;
+		}
+	}
+}
+
+/* ---- API ---- */
+
+void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
+                       struct baton__piece *last)
+{
+	uintptr_t seen = load_relaxed(&slabs->pile);
+	uint32_t room = BATON_SLAB_FILED_MAX;
+
+	/* Ends: each failure is another thread's giving, or the holder's taking all.
+	 * [slab.give] release: we are done with the pieces; pairs with [slab.give] in file.
+	 * [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
+	 * let_go. The last touch of the pieces for a thread that finds the file held. */
+	do {
+		last->next = (struct baton__piece *)(seen & ~HELD);
+	} while (!cas_acq_rel(&slabs->pile, &seen, (uintptr_t)first | HELD));
+	if (!(seen & HELD))
+		let_go(slabs, &room);
+}
+
+/* All the filed pieces of one slab; NULL: there are none, or another thread is filing. */
+static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *count)
+{
+	struct baton__piece *pieces = NULL;
+	uintptr_t seen = load_relaxed(&slabs->pile);
+	uint32_t room = BATON_SLAB_FILED_MAX;
+	struct baton__slab *slab;
+
+	/* [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
+	 * let_go. A CAS that fails has met a giver, which files. */
+	if (seen & HELD || !cas_acquire(&slabs->pile, &seen, seen | HELD))
+		return NULL;
+	if (seen || slabs->unfiled)
+		file(slabs, &room);
+	slab = slabs->listed;
+	if (slab) {
+		pieces = slab->free;
+		*count = slab->free_count;
+		store_relaxed(&slabs->taken, slabs->taken + *count);
+		if (is_full(slabs, slab))
+			slabs->spares--;
+		slab->free = NULL;
+		slab->free_count = 0;
+		unlist(slabs, slab);
+	}
+	let_go(slabs, &room);
+	return pieces;
+}
+
+static bool map_newest(struct baton__slabs *slabs)
+{
+	struct baton__slab *slab = map_slab(slabs->next_cut ? MAP_POPULATE : 0);
+
+	if (!slab)
+		return false;
+	/* The era changes in a fork's child alone, before this thread gets there. */
+	*slab = (struct baton__slab){.era = slabs->era};
+	slabs->next_cut = (char *)slab + slabs->piece_size;
+	slabs->cut_end = (char *)slab + BATON_SLAB_SIZE;
+	store_relaxed(&slabs->mapped, slabs->mapped + 1);
+	return true;
+}
+
+struct baton__piece *baton__slabs_take(struct baton__slabs *slabs, uint32_t *count)
+{
+	struct baton__piece *piece;
+
+	if (slabs->next_cut == slabs->cut_end) {
+		piece = take_filed(slabs, count);
+		if (piece)
+			return piece;
+		if (!map_newest(slabs))
+			return NULL;
+	}
+	piece = (struct baton__piece *)(void *)slabs->next_cut;
+	slabs->next_cut += slabs->piece_size;
+	piece->next = NULL;
+	*count = 1;
+	store_relaxed(&slabs->taken, slabs->taken + 1);
+	return piece;
+}
+
+bool baton__slabs_sparse(const struct baton__slabs *slabs)
+{
+	/* Counters: the guess needs no order. */
+	uint32_t count = load_relaxed(&slabs->mapped) - load_relaxed(&slabs->unmapped);
+	uint64_t out = load_relaxed(&slabs->taken) - load_relaxed(&slabs->filed);
+
+	return count > BATON_SLAB_FEW &&
+	       out * slabs->piece_size < (uint64_t)count * (BATON_SLAB_SIZE / 8);
+}
+
+void baton__slabs_forked(struct baton__slabs *slabs)
+{
+	if (!(load_relaxed(&slabs->pile) & HELD))
+		return;
+	slabs->era++;
+	slabs->next_cut = NULL;
+	slabs->cut_end = NULL;
+	slabs->unfiled = NULL;
+	slabs->listed = NULL;
+	slabs->spares = 0;
+	store_relaxed(&slabs->unmapped, slabs->mapped);
+	store_relaxed(&slabs->pile, 0);
+}
