@@ -157,6 +157,7 @@ check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
 		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
 		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' EXPLORER=build/sim/sim \
+		MAPS='$(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map)' \
 		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
 		SIM_LINK_FLAGS='$(SIM_LINK_FLAGS)' SEED='$(SEED)' \

@@ -12,9 +12,9 @@
 #	broken WHY           it does not compile
 #
 # Environment: COMPILE (command and flags), LINK (command), LINK_FLAGS, OBJECTS (the library's),
-# FAULTS (what test/faults is linked of, beside these); SIM_COMPILE, SIM_LINK, SIM_OBJECTS,
-# SIM_LINK_FLAGS (the same of the explorer, which links what it explores); TESTS_MAX (60),
-# SCENARIOS_MAX (48): so many at most; KEEP=1 keeps the mutant's files.
+# FAULTS (what test/faults is linked of, beside these); MAPS (which test comes where); SIM_COMPILE,
+# SIM_LINK, SIM_OBJECTS, SIM_LINK_FLAGS (as the first four, of the explorer, which links what it
+# explores); TESTS_MAX (60), SCENARIOS_MAX (48): so many at most; KEEP=1 keeps the mutant's files.
 set -u
 
 name=$1
@@ -70,6 +70,7 @@ fails()
 }
 
 # Functions that are always inlined leave no trace: then those that come to the file.
+# shellcheck disable=SC2086 # words, on purpose
 tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 	FNR == 1 {test = FILENAME; sub(/.*\/maps\//, "", test); sub(/\.map$/, "", test); lines = 0}
 	$1 == "seconds" {seconds[test] = $2}
@@ -91,7 +92,7 @@ tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 			printf "%u %f %s %u\n", rank(test), count[test] * (0.2 + seconds[test]),
 				test, 5 + 4 * seconds[test]
 		}
-	}' $(find $out/maps -name '*.map') | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-60}" |
+	}' $MAPS | sort -k1,1n -k2,2n | head -n "${TESTS_MAX:-60}" |
 	awk '{print $3 ":" $4}')
 # A test that includes the file has a copy of its own, and leaves no trace.
 # shellcheck disable=SC2086 # words, on purpose
