@@ -48,13 +48,13 @@ Test(bound_marks, watermarks_are_told_in_turn_under_the_baton, .timeout = 10)
 	scene_end(scene);
 }
 
-Test(bound_marks, watermarks_in_bytes, .timeout = 10)
+static void in_bytes(uint64_t low, int told_low)
 {
 	struct scene *scene = scene_create();
 	struct mark_step steps[3];
 
 	scene->limits.bytes_high = 100;
-	scene->limits.bytes_low = 10;
+	scene->limits.bytes_low = low;
 	scene->limits.high = rises;
 	scene->limits.low = falls;
 	scene->limits.arg = scene;
@@ -65,8 +65,15 @@ Test(bound_marks, watermarks_in_bytes, .timeout = 10)
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
 	release(&scene->occupant);
-	cr_assert(JOURNAL_IS(&scene->cancelled, 1003, 2001));
+	cr_assert(JOURNAL_IS(&scene->cancelled, 1003, told_low));
 	scene_end(scene);
+}
+
+Test(bound_marks, watermarks_in_bytes, .timeout = 10)
+{
+	in_bytes(10, 2001);
+	in_bytes(9, 2000);
+	in_bytes(0, 2000);
 }
 
 /* The mark itself is reached, the one beside it is not. */

@@ -11,7 +11,7 @@
 static struct baton_registry_entry entries[NAMES];
 static unsigned names[NAMES];
 
-static void add(struct baton__nameset *set, unsigned name)
+static void add(struct baton__nameset *set, unsigned name, bool tidy)
 {
 	struct baton_registry_entry key;
 
@@ -21,7 +21,8 @@ static void add(struct baton__nameset *set, unsigned name)
 	entries[name]._name = key._name;
 	entries[name]._length = key._length;
 	cr_assert(baton__nameset_add(set, &entries[name], &key));
-	baton__nameset_tidy(set);
+	if (tidy)
+		baton__nameset_tidy(set);
 	cr_assert_eq(baton__nameset_find(set, &key), &entries[name]);
 }
 
@@ -43,17 +44,32 @@ Test(nameset, is_rebuilt_when_half_of_the_most_names_have_gone, .timeout = 10)
 
 		cr_assert_eq(baton__nameset_init(&set, i), 0);
 		for (unsigned name = 0; name < most; name++)
-			add(&set, name);
+			add(&set, name, true);
 		cr_assert_eq(set.count, most);
 		while (gone < limit) { /* the last that came, so that the rest stays */
 			take_out(&set, most - 1);
 			gone++;
 			cr_assert_eq(set.tombstones, gone);
-			add(&set, most - 1);
+			add(&set, most - 1, true);
 		}
 		take_out(&set, most - 1);
 		cr_assert_eq(set.tombstones, 0);
 		cr_assert_eq(set.count, most - 1);
 		baton__nameset_deinit(&set);
+	}
+}
+
+/* Each map that is outgrown goes to the limbo of its own set. */
+Test(nameset, grows_beside_another_one, .timeout = 10)
+{
+	struct baton__nameset sets[2] = {{0}};
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton__nameset_init(&sets[i], 7), 0);
+	for (unsigned name = 0; name < NAMES; name++)
+		add(&sets[name % 2], name, false);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(sets[i].count, NAMES / 2);
+		baton__nameset_deinit(&sets[i]);
 	}
 }

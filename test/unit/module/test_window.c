@@ -223,3 +223,46 @@ Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout
 	cr_assert_eq(client_ack(&client, 1), 0);
 	client_end(&client);
 }
+
+/* Detaches through a token that is not its own. */
+struct thief {
+	struct baton_windowed windowed;
+	struct baton_detached *token;
+	int detached;
+};
+
+static int steals(struct baton_task *task)
+{
+	struct thief *thief = baton_container_of(task, struct thief, windowed.task);
+
+	thief->detached = baton_detach(thief->token, 0);
+	return 0;
+}
+
+Test(window, a_token_is_refused_to_any_other_task, .timeout = 10)
+{
+	struct client client;
+	struct thief thieves[2];
+
+	client_init(&client, 3, NULL);
+	client.messages[0].keeps = false;
+	client_submit(&client, 1, 2);
+	client_submit(&client, 0, 1);
+	for (int windowed = 0; windowed < 2; windowed++)
+		for (int i = 0; i < 3; i++) { /* over, in flight, not submitted */
+			struct thief *thief = &thieves[windowed];
+
+			if (windowed)
+				baton_windowed_init(&thief->windowed, &client.window, steals, NULL);
+			else
+				baton_task_init(&thief->windowed.task, steals, NULL);
+			thief->token = &client.messages[i].windowed.token;
+			thief->detached = 0;
+			cr_assert_eq(baton_submit(&client.resource, &thief->windowed.task), 0);
+			cr_assert_eq(thief->detached, i == 1 ? -EBUSY : -EINVAL, "%d, %d", windowed,
+			             i);
+			cr_assert_eq(baton_window_in_flight(&client.window), 1);
+		}
+	cr_assert_eq(client_ack(&client, 1), 0);
+	client_end(&client);
+}

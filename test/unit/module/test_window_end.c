@@ -136,6 +136,14 @@ Test(window_end, a_cancelled_job_gives_back_the_places_of_whose_turn_has_come, .
 		stash_run(&stash);
 	}
 	cr_assert_eq(client.journal.count, 7);
+	/* The one that was cancelled has no place any more. */
+	cr_assert_eq(baton_window_set_limit(&client.window, 0), 0);
+	client_submit(&client, 2, 3);
+	cr_assert_eq(client.journal.count, 7);
+	cr_assert_eq(baton_window_waiting(&client.window), 1);
+	cr_assert_eq(baton_window_cancel(&client.window), 0);
+	stash_run(&stash);
+	cr_assert_eq(atomic_load(&told), 2);
 	client_end(&client);
 }
 
