@@ -66,8 +66,11 @@ static int suspends(struct baton_task *task)
 static void drive_holds(void)
 {
 	(void)baton_manual_run_until_idle(scene.manual);
-	for (size_t i = 0; i < scene.count; i++)
+	/* A long inbox is handed off. */
+	for (size_t i = 0; i < scene.count; i++) {
 		(void)baton_detached_complete(&scene.pieces[i].token, 0, NULL);
+		(void)baton_manual_run_until_idle(scene.manual);
+	}
 }
 
 static void drive_suspends(void)
