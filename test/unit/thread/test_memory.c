@@ -228,19 +228,27 @@ Test(memory, nodes_freed_by_another_thread_come_home, .timeout = 20)
 /* Or the cache would seem full after so many nodes, and hold none any more. */
 Test(memory, a_cache_counts_the_nodes_that_it_has, .timeout = 10)
 {
-	void *nodes[3];
+	const size_t sizes[BATON__NODE_SIZES] = {BATON__NODE_SMALL_SIZE, BATON__NODE_BODY_SIZE};
 
 	cr_assert_eq(baton__thread_attach(), 0);
-	for (int round = 0; round < 2; round++) {
-		for (uint32_t i = 0; i < 3; i++) {
-			nodes[i] = baton__node_alloc();
-			cr_assert_not_null(nodes[i]);
-			cr_assert_eq(baton__self->node_count, round ? 2 - i : 0);
+	for (size_t i = 0; i < BATON__NODE_SIZES; i++) {
+		const uint32_t *count = &baton__self->caches[i].count;
+		void *nodes[3];
+		uint32_t before;
+
+		for (int n = 0; n < 3; n++)
+			nodes[n] = baton__node_alloc(sizes[i]);
+		before = *count;
+		for (uint32_t n = 0; n < 3; n++) {
+			baton__node_free(nodes[n]);
+			cr_assert_eq(*count, before + n + 1, "size %zu", sizes[i]);
 		}
-		for (uint32_t i = 0; i < 3; i++) {
-			baton__node_free(nodes[i]);
-			cr_assert_eq(baton__self->node_count, i + 1);
+		for (uint32_t n = 3; n-- > 0;) {
+			nodes[n] = baton__node_alloc(sizes[i]);
+			cr_assert_eq(*count, before + n, "size %zu", sizes[i]);
 		}
+		for (uint32_t n = 0; n < 3; n++)
+			baton__node_free(nodes[n]);
 	}
 }
 
