@@ -73,3 +73,31 @@ Test(nameset, grows_beside_another_one, .timeout = 10)
 		baton__nameset_deinit(&sets[i]);
 	}
 }
+
+static uint64_t hash_of(const struct baton__nameset *set, const char *name, size_t length)
+{
+	struct baton_registry_entry key;
+
+	MUST(baton__nameset_key(set, &key, name, length));
+	return key._hash;
+}
+
+/* Or all names of one length, say, would be looked for one after the other. */
+Test(nameset, each_byte_of_a_name_and_the_seed_change_its_hash, .timeout = 5)
+{
+	struct baton__nameset one = {.seed = 1}, other = {.seed = 2};
+	char name[40] = {0};
+
+	for (size_t length = 1; length < sizeof(name); length++) {
+		const uint64_t hash = hash_of(&one, name, length);
+
+		cr_assert_neq(hash, 0);
+		cr_assert_neq(hash, hash_of(&other, name, length));
+		cr_assert_neq(hash, hash_of(&one, name, length - 1));
+		for (size_t at = 0; at < length; at++) {
+			name[at] = 1;
+			cr_assert_neq(hash, hash_of(&one, name, length), "%zu of %zu", at, length);
+			name[at] = 0;
+		}
+	}
+}
