@@ -37,7 +37,10 @@ say = $(if $(filter-out 0,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
 # ---- Version: include/baton/version.h holds it ----
 version_part = $(shell awk '$$2 == "BATON_VERSION_$1" {print $$3}' include/baton/version.h)
 MAJOR := $(call version_part,MAJOR)
-VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
+MINOR := $(call version_part,MINOR)
+VERSION := $(MAJOR).$(MINOR).$(call version_part,PATCH)
+# Before 1.0 each minor version may break programs.
+SOVERSION := $(if $(filter 0,$(MAJOR)),$(MAJOR).$(MINOR),$(MAJOR))
 
 # ---- Flags ----
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -73,7 +76,7 @@ BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
 
 SHARED := build/libbaton.so.$(VERSION)
-SHARED_LINKS := build/libbaton.so.$(MAJOR) build/libbaton.so
+SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
 
 # What is installed, and where to: install and uninstall both go by this list.
 INSTALLED := $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
@@ -87,7 +90,7 @@ all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc ## the libraries 
 # Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(MAJOR) \
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(SOVERSION) \
 		-Wl,--version-script=src/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) $(LIBS) \
 		-pthread
 

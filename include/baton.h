@@ -3,8 +3,9 @@
 #ifndef BATON_H
 #define BATON_H
 
-#include <baton/detach.h>
+#include <baton/attributes.h>
 #include <baton/blocking.h>
+#include <baton/detach.h>
 #include <baton/epoch.h>
 #include <baton/executor.h>
 #include <baton/fan_out.h>
@@ -22,6 +23,7 @@
 #include <baton/tag.h>
 #include <baton/task.h>
 #include <baton/task_type.h>
+#include <baton/thread.h>
 #include <baton/timer.h>
 #include <baton/trigger.h>
 #include <baton/undo.h>

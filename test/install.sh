@@ -57,8 +57,8 @@ for kind in shared static archive; do
 	LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/$kind" >"$tmp/$kind.out" ||
 		fail "the README's example, $kind, ended with status $?"
 done
-LD_LIBRARY_PATH=$prefix/lib ldd "$tmp/shared" | grep -q "$prefix/lib/libbaton.so.${version%%.*} " ||
-	[ "$(readelf -d "$tmp/shared" | grep -c 'NEEDED.*\[libbaton.so.[0-9]*\]')" = 1 ] ||
+LD_LIBRARY_PATH=$prefix/lib ldd "$tmp/shared" | grep -q "$prefix/lib/libbaton.so.${version%.*} " ||
+	[ "$(readelf -d "$tmp/shared" | grep -c 'NEEDED.*\[libbaton.so.[0-9.]*\]')" = 1 ] ||
 	fail "the example does not use the library by its soname"
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $make uninstall $dirs

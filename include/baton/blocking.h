@@ -34,7 +34,7 @@ extern "C" {
  * (when the job ends, at the latest).
  *
  * Thread safety: any thread, for itself. Blocking: never (begin may start a thread). Errors: none:
- * without a spare thread the jobs wait. In a fork's child (pool.h) they do nothing.
+ * without a spare thread the jobs wait. In a fork's child (thread.h) they do nothing.
  * Cost: begin some tens of nanoseconds and a look at each worker's queues; end two atomics.
  */
 void baton_blocking_begin(void);

@@ -136,7 +136,7 @@ int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t t
  * capture limit, or on its executor's.
  *
  * Returns: 0, to one caller; -EALREADY: it was completed before, or its deadline has passed.
- * -EINVAL: it was never detached. -ENOMEM, -ECHILD: nothing has happened (a thread's first call).
+ * -EINVAL: it was never detached.
  * Thread safety: any thread, also inside tasks. Blocking: never, but for what continuations do, and
  * as baton_timer_stop(). Ordering: what the caller did before is visible to whoever sees the future
  * complete, and, with HOLD, to the resource's next task.

@@ -33,7 +33,7 @@ extern "C" {
  * not belong into one. A thread does not end in one (asserted).
  *
  * Progress: wait-free, one atomic read-modify-write; a thread's first one allocates.
- * Errors: -ENOMEM: a thread's first call. -ECHILD: after fork, see pool.h.
+ * Errors: -ENOMEM, -ECHILD: see thread.h.
  */
 int baton_epoch_enter(void);
 void baton_epoch_leave(void);
@@ -51,7 +51,7 @@ typedef void (*baton_reclaim_fn)(struct baton_retired *retired);
 
 struct baton_limbo;
 
-/* Errors: -ENOMEM, -ECHILD. */
+/* Errors: -ENOMEM. */
 int baton_limbo_create(struct baton_limbo **limbo);
 
 /*

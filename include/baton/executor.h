@@ -58,9 +58,9 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
  * complete as cancelled; the resource stays usable). Exactly one of the two, exactly once.
  * baton_job_next: the next one in a list of jobs; read it before running the job.
  *
- * A resource's job needs a record of the thread: if this is the thread's first call and there is no
- * memory for one, the process ends (an assertion). An executor of your own avoids that by an
- * earlier call on its thread that can say -ENOMEM: baton_resource_await() on an idle resource, say.
+ * A resource's job needs a record of the thread (thread.h). If there is no memory for one, the
+ * process ends (an assertion): let a thread of an executor of your own call baton_thread_attach()
+ * first, which can fail.
  */
 void baton_job_run(struct baton_job *job);
 void baton_job_cancel(struct baton_job *job);
@@ -118,6 +118,24 @@ struct baton_executor {
 	const struct baton_executor_ops *_ops;
 };
 
+/*
+ * An executor of one's own: a struct that begins with, or contains, a struct baton_executor. `ops`
+ * must outlive it; an optional operation may be NULL; `schedule` is there.
+ *
+ *	static const struct baton_executor_ops ops = {.schedule = schedule};
+ *	static struct my_executor mine = {.executor = BATON_EXECUTOR_INIT(&ops)};
+ */
+#define BATON_EXECUTOR_INIT(ops)                                                                   \
+	{                                                                                          \
+		(ops)                                                                              \
+	}
+
+static inline void baton_executor_init(struct baton_executor *executor,
+                                       const struct baton_executor_ops *ops)
+{
+	executor->_ops = ops;
+}
+
 /* Hands a job to an executor. 0, or the executor's refusal: the job is untouched. Any thread. */
 static inline int baton_executor_schedule(struct baton_executor *executor, struct baton_job *job)
 {
@@ -134,7 +152,7 @@ static inline int baton_executor_schedule(struct baton_executor *executor, struc
  */
 struct baton_manual;
 
-/* Errors: -ENOMEM, -ECHILD. */
+/* Errors: -ENOMEM. */
 int baton_manual_create(struct baton_manual **manual);
 struct baton_executor *baton_manual_executor(struct baton_manual *manual);
 
@@ -165,7 +183,7 @@ int baton_loop_create(struct baton_loop **loop);
 struct baton_executor *baton_loop_executor(struct baton_loop *loop);
 int baton_loop_fd(const struct baton_loop *loop);
 
-/* The calling thread is from now on the one that drives the loop. Errors: -ENOMEM, -ECHILD. */
+/* The calling thread is from now on the one that drives the loop. Errors: see thread.h. */
 int baton_loop_adopt(struct baton_loop *loop);
 
 /*

@@ -74,7 +74,7 @@ struct baton_fan_out;
  *
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
  * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX.
- * -ENOMEM. -ECHILD.
+ * -ENOMEM.
  */
 int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
                          const struct baton_fan_out_options *options,
@@ -85,7 +85,7 @@ int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
  * does, with each resource that is queued. `deadline` as for baton_future_wait().
  *
  * Blocking: yes. Errors: those of baton_future_wait(): -EDEADLK: an item waits for a resource
- * that this very thread holds. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
+ * that this very thread holds. -ETIMEDOUT. -EINVAL.
  */
 int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline);
 

@@ -116,7 +116,7 @@ void *baton_future_value(const struct baton_future *future);
  * for a task that waits, and so on, and this thread would have to drive an executor at a depth of
  * BATON_NESTING_MAX, or to help at one of BATON_HELPING_MAX, where nobody else has come to the
  * resource meanwhile; or a cycle of waits, see below. -ETIMEDOUT.
- * -EINVAL: a malformed deadline. -ECHILD: after fork, see pool.h. -ENOMEM: a thread's first call.
+ * -EINVAL: a malformed deadline.
  * Signals do not end a wait.
  */
 int baton_future_wait(struct baton_future *future, const struct timespec *deadline);
@@ -175,7 +175,7 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
  *
  * Returns: 0: it will never run. -EINPROGRESS: it runs now and has been told. -EALREADY: it is
  * complete (a promise: or is being completed just now), or was cancelled before. -EINVAL: it has
- * not been submitted yet. -ENOMEM, -ECHILD: nothing is cancelled.
+ * not been submitted yet.
  * Blocking: never. Completing runs continuations on this thread.
  */
 int baton_future_cancel(struct baton_future *future);

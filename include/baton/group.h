@@ -87,7 +87,7 @@ void baton_group_leave_with(struct baton_group *group, int status);
  *
  * Blocking: yes. While it registers itself, a few instructions, it counts as a member.
  * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -EINVAL.
- * -ENOMEM. -ECHILD.
+ * -ENOMEM.
  */
 int baton_group_wait(struct baton_group *group, const struct timespec *deadline);
 

@@ -23,10 +23,6 @@
  * but those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS,
  * SIGTRAP), whose handlers run.
  *
- * fork: in the child of a process in which a pool existed or a task ran at that moment, every call
- * that would need them returns -ECHILD; nothing hangs. A process that forks before its first use of
- * baton (daemonising) is not concerned.
- *
  * Source: run queue, LIFO slot, injection queue and searching as in tokio's multi-thread scheduler,
  * stealing half as in Go's, where also the place (P) that a blocked thread (M) leaves comes from.
  */
@@ -73,7 +69,7 @@ struct baton_pool_options {
 /*
  * `options` may be NULL. On an error nothing is left behind.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
- * small, no such CPU), -ECHILD.
+ * small, no such CPU).
  */
 int baton_pool_create(const struct baton_pool_options *options, struct baton_pool **pool);
 
@@ -89,7 +85,7 @@ int baton_pool_default(struct baton_pool **pool);
  * and no thread may wait for a task of a resource that uses the pool. A later use creates another.
  * A program that ends the default wheel too (timer.h) ends the wheel first: the wheel's thread uses
  * the pool.
- * Errors: -EDEADLK from a worker of this pool; -ECHILD. Then nothing happens.
+ * Errors: -EDEADLK from a worker of this pool. Then nothing happens.
  */
 int baton_pool_default_destroy(void);
 
@@ -98,36 +94,35 @@ size_t baton_pool_workers(const struct baton_pool *pool);
 
 /*
  * Runs a plain job on some worker. On a worker of this pool: the newest first.
- * Errors: the job is untouched: -ESHUTDOWN: after shutdown. -ECHILD. -ENOMEM: this thread's first
- * call, and no memory for its record.
+ * Errors: the job is untouched: -ESHUTDOWN: after shutdown.
  */
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job);
 
 /*
  * No more jobs by baton_pool_submit; hand-offs are accepted until everything accepted has run; then
- * the workers end. Returns at once. 0; -EALREADY; -ECHILD, or -ENOMEM (as submit): not shut down.
+ * the workers end. Returns at once. Errors: -EALREADY.
  */
 int baton_pool_shutdown(struct baton_pool *pool);
 
 /*
  * No more jobs, no more hand-offs. Puts the list of jobs that no worker had taken into `*jobs`
  * (NULL if none); give each to baton_job_run or baton_job_cancel. What a worker had taken is run.
- * Returns at once. 0; -EALREADY if shutdown_now was called before; -ECHILD, -ENOMEM as shutdown
- * (then *jobs is untouched).
+ * Returns at once. 0; -EALREADY if shutdown_now was called before (then *jobs is
+ * untouched).
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs);
 
 /*
  * Waits, after one of the two above, until all workers have ended. `deadline` absolute,
  * CLOCK_MONOTONIC, NULL: none. Errors: -EDEADLK from a worker of this pool, -ETIMEDOUT, -EINVAL
- * (malformed deadline, or no shutdown was asked for), -ECHILD.
+ * (malformed deadline, or no shutdown was asked for).
  */
 int baton_pool_await_termination(struct baton_pool *pool, const struct timespec *deadline);
 
 /*
  * Shuts down if need be, waits until everything accepted has run, and frees the pool. No hand-off
  * may reach it afterwards: the resources that use it must be idle or closed and awaited.
- * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool; -ECHILD. Then
+ * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool. Then
  * nothing happens.
  */
 int baton_pool_destroy(struct baton_pool *pool);

@@ -104,16 +104,14 @@ struct baton_registry_options {
 /*
  * The options are copied.
  * Errors: -EINVAL: an object smaller than an entry; a `config` with capture limit 0 (a release must
- * always find somebody who runs its task). -ENOMEM, -ECHILD.
+ * always find somebody who runs its task). -ENOMEM.
  */
 int baton_registry_create(const struct baton_registry_options *options,
                           struct baton_registry **registry);
 
 /*
  * Waits until every object has ended, frees. All references have been given back (asserted). Not
- * inside a task or a section.
- *
- * Errors: -ENOMEM (a thread's first call), -ECHILD: nothing has happened.
+ * inside a task or a section. Errors: see thread.h.
  */
 int baton_registry_destroy(struct baton_registry *registry);
 
@@ -125,7 +123,7 @@ int baton_registry_destroy(struct baton_registry *registry);
  * only at a thread's first section.
  * Ordering: what init did is visible.
  * Errors: -ENOENT: there is none, or it has been removed, or its last reference is gone: a dead one
- * is never returned. -ENOMEM: a thread's first call. -ECHILD. -ENAMETOOLONG.
+ * is never returned. -ENAMETOOLONG.
  */
 int baton_registry_find(struct baton_registry *registry, const void *name, size_t length,
                         struct baton_registry_entry **entry);
@@ -151,7 +149,7 @@ void baton_registry_ref(struct baton_registry_entry *entry);
  * deinit is called, and its memory goes when no look-up can touch it any more.
  *
  * Blocking: never; but the end may run inside this call.
- * Errors: -ENOMEM (a thread's first call), -ECHILD: the reference is still held.
+ * Errors: see thread.h; the reference is still held.
  */
 int baton_registry_unref(struct baton_registry_entry *entry);
 
@@ -170,8 +168,7 @@ int baton_registry_remove(struct baton_registry_entry *entry);
  * the end is visited exactly once, one that comes or goes meanwhile at most once. In a task of
  * baton_registry_resource() none comes: it is as if at one moment.
  *
- * Blocking: never. The walk is one epoch section: short visits.
- * Errors: -ENOMEM, -ECHILD: nobody is visited.
+ * Blocking: never. The walk is one epoch section: short visits. Errors: see thread.h.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
 int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg);

@@ -192,8 +192,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
  * this is submit_later) and its executor has ended, or it is the default pool and could not be
  * created (the next submit tries again). -EINVAL: the task's future is not fresh.
- * -ECHILD: after fork, see pool.h. -ENOMEM: this thread's first call, and no memory for its record.
- * -EAGAIN: its bound is reached (baton/bound.h).
+ * -EAGAIN: its bound is reached (baton/bound.h). -ENOMEM, -ECHILD: see thread.h, here as in all
+ * other calls.
  * -ECANCELED: -EPIPE, -ESHUTDOWN or -EAGAIN, and somebody has cancelled the future during this very
  * call: it is complete, as cancelled.
  */
@@ -219,7 +219,7 @@ typedef void *(*baton_call_fn)(void *arg);
  * Runs fn(arg) under the resource's baton and returns its value through `*value` (may be NULL).
  * Inline if the resource is idle, else it waits its turn as baton_future_wait() does.
  *
- * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN, -ENOMEM, -ECHILD as for
+ * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN as for
  * baton_submit; -EDEADLK: this thread holds the resource's baton already, or the wait would
  * close a cycle of waits (future.h). try_call: -EAGAIN instead
  * of waiting.
@@ -265,17 +265,14 @@ int baton_resource_close(struct baton_resource *resource);
  * its own task; but not beside a submit that may be refused, see await. The finaliser has no
  * future; its return value is ignored.
  *
- * Errors: nothing happens: -EALREADY: there is a finaliser already. -ENOMEM: a thread's first call.
- * -ECHILD.
+ * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
 int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
 
 /*
  * Cancels what has been accepted so far. Marks and returns: at the runner's next look (before its
  * next task) whatever was accepted before the mark and has not started completes as cancelled;
- * later submits are unaffected.
- *
- * Errors: -ENOMEM, -ECHILD (nothing is marked).
+ * later submits are unaffected. Errors: see thread.h.
  */
 int baton_resource_cancel_pending(struct baton_resource *resource);
 
@@ -292,9 +289,26 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * bytes in the resource until its runner comes to them.
  * `deadline` as for baton_future_wait().
  *
- * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL. -ENOMEM. -ECHILD.
+ * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL.
  */
 int baton_resource_await(struct baton_resource *resource, const struct timespec *deadline);
+
+/*
+ * is_closed: is the resource closed? An answer of true stays true; after false another thread may
+ * close the resource at any time, so that a submit must deal with -EPIPE all the same. For loops
+ * that end with their resource, and for messages.
+ *
+ * is_idle: does no thread hold the baton, and is no task queued? The answer is true of one moment
+ * of the call: another thread may submit at once. For assertions, tests and statistics. It is no
+ * licence to free the resource: that is what close and await are for. A suspended resource and one
+ * whose entry lies in its executor's queue are not idle; tasks that wait in a window (window.h) and
+ * tokens (detach.h) do not keep a resource from being idle.
+ *
+ * Thread safety: any thread, also inside tasks. Blocking: never. Progress: wait-free.
+ * Ordering: when is_idle returns true, all that the resource's tasks did before is visible.
+ */
+bool baton_resource_is_closed(const struct baton_resource *resource);
+bool baton_resource_is_idle(const struct baton_resource *resource);
 
 /* The resource of the innermost running task of this thread, or NULL. */
 struct baton_resource *baton_current(void);

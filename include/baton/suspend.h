@@ -63,7 +63,7 @@ struct baton_suspension {
  * Ordering: all that the resource's tasks did is visible to a thread that has seen by is_effective
  * or wait that the suspension has taken effect (or that it did so at once).
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
- * -ENOMEM, -ECHILD.
+ * -ENOMEM.
  */
 int baton_resource_suspend(struct baton_resource *resource, struct baton_suspension *suspension);
 
@@ -76,8 +76,7 @@ bool baton_suspension_is_effective(const struct baton_suspension *suspension);
  * absolute, CLOCK_MONOTONIC; NULL: none.
  *
  * Errors: it remains asked for: -ETIMEDOUT. -EDEADLK: this thread holds the resource, or as for
- * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use. -ENOMEM,
- * -ECHILD.
+ * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use.
  */
 int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
 
@@ -92,7 +91,7 @@ int baton_suspension_wait(struct baton_suspension *suspension, const struct time
  * Thread safety: any thread, not necessarily the one that has suspended. Blocking: never (the tasks
  * run here take what they take).
  * Ordering: what the caller did before is visible to the resource's next task.
- * Errors: it remains suspended: -EINVAL: the suspension is not in use. -ENOMEM, -ECHILD.
+ * Errors: it remains suspended: -EINVAL: the suspension is not in use.
  */
 int baton_resource_resume(struct baton_suspension *suspension);
 int baton_resource_resume_later(struct baton_suspension *suspension);
@@ -109,8 +108,7 @@ int baton_resource_resume_later(struct baton_suspension *suspension);
  * when all are resumed.
  *
  * Errors: quiesce: all is undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them. -EPIPE: one
- * is closed. -EINVAL: a malformed deadline. -ENOMEM, -ECHILD. quiesce_end: nothing has been
- * resumed: -ENOMEM, -ECHILD: not where this thread has called baton before.
+ * is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
  */
 int baton_quiesce(struct baton_resource *const *resources, size_t count,
                   struct baton_suspension *suspensions, const struct timespec *deadline);

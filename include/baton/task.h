@@ -43,8 +43,6 @@ struct baton_future;
  * of its thread would leave the resource held for ever: the process ends with a line that says so
  * (an exception that nobody catches ends the process as always). A longjmp out of the function is
  * not noticed.
- *
- * A signal handler must not call baton.
  */
 typedef int (*baton_task_fn)(struct baton_task *task);
 

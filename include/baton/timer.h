@@ -149,7 +149,7 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  * later refuses the run: see `dropped`. -ESHUTDOWN: the wheel has been closed (beside the close: a
  * run that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was
  * called, and has not completed. -EINVAL: the timer has no function or no resource; arm_every: the
- * period is 0, or there is no such policy. -ECHILD: after fork, see pool.h. -ENOMEM,
+ * period is 0, or there is no such policy. -ENOMEM,
  * -EAGAIN: the default wheel could not be created.
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);
@@ -228,7 +228,7 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
  * baton_resource_await(); what the function that it waits for arms meanwhile is stopped, too. 0: at
  * once, in a task of the timer's resource, too, where stop would say IDLE, DONE or PENDING.
  * -EDEADLK: it would have to wait, in a task of the timer's resource, or for ever: it is stopped,
- * and the memory is baton's as after stop. -ENOMEM, -ECHILD likewise.
+ * and the memory is baton's as after stop. In the cases of thread.h, likewise.
  */
 int baton_timer_stop_wait(struct baton_timer *timer);
 
@@ -276,7 +276,7 @@ struct baton_timers_options {
 
 /*
  * Creates a wheel. `options` are copied; NULL: a thread, the defaults.
- * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit), -ECHILD.
+ * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit).
  */
 int baton_timers_create(const struct baton_timers_options *options, struct baton_timers **timers);
 
@@ -302,8 +302,7 @@ int baton_timers_default_destroy(void);
  * resources' queues are not concerned, but do not repeat. Waits for its thread.
  *
  * Thread safety: any thread; not a timer's function run inline by the wheel (-EDEADLK).
- * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way. -ENOMEM,
- * -ECHILD: a thread's first call.
+ * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way.
  */
 enum baton_timers_pending {
 	BATON_TIMERS_DROP = 0,
@@ -337,8 +336,7 @@ uint64_t baton_timers_next(struct baton_timers *timers);
  * saturates.
  *
  * Errors: -EBUSY: another such call is under way. -EDEADLK: it is this thread's own: a timer's
- * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed. -ENOMEM, -ECHILD: a thread's
- * first call.
+ * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed.
  */
 int64_t baton_timers_poll(struct baton_timers *timers);
 int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns);

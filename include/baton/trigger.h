@@ -84,7 +84,7 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
  * place in the resource's order of the first fire that it answers.
  * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EINVAL: the trigger
- * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN, -ENOMEM, -ECHILD as for
+ * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN as for
  * baton_submit; a later fire tries again. (Its task is in lane 0, which a bound can exempt.)
  */
 int baton_trigger_fire(struct baton_trigger *trigger);

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The one place that holds the version: the Makefile derives the soname and baton.pc from it. */
+/*
+ * The version: of the headers by the macros, of the library by the functions. This is the one place
+ * that holds it: the Makefile derives the soname and baton.pc from here. Until the first
+ * major version a new minor version may break programs; it then has another soname.
+ */
 #ifndef BATON_VERSION_H
 #define BATON_VERSION_H
 
 #define BATON_VERSION_MAJOR 0
-#define BATON_VERSION_MINOR 1
+#define BATON_VERSION_MINOR 2
 #define BATON_VERSION_PATCH 0
+
+/* To compare versions: `#if BATON_VERSION >= BATON_VERSION_OF(0, 2, 0)`. */
+#define BATON_VERSION_OF(major, minor, patch) (((major) << 16) | ((minor) << 8) | (patch))
+#define BATON_VERSION                                                                              \
+	BATON_VERSION_OF(BATON_VERSION_MAJOR, BATON_VERSION_MINOR, BATON_VERSION_PATCH)
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,6 +22,9 @@ extern "C" {
 
 /* The version of the library that is linked in, "major.minor.patch". */
 const char *baton_version(void);
+
+/* The same as a number that can be compared with BATON_VERSION. */
+int baton_version_number(void);
 
 #ifdef __cplusplus
 }

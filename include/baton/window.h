@@ -124,7 +124,7 @@ void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *w
 /*
  * Another limit. Raised, it lets waiting tasks start (within this call, if the resource is idle);
  * lowered below what is in flight, it lets none start until enough are complete.
- * Errors: -ENOMEM, -ECHILD: a thread's first call; nothing has changed.
+ * Errors: see thread.h.
  */
 int baton_window_set_limit(struct baton_window *window, uint32_t limit);
 
@@ -133,7 +133,7 @@ int baton_window_set_limit(struct baton_window *window, uint32_t limit);
  * flight are not concerned, nor those whose turn has come and that are about to be entered, nor
  * those that are still in the resource's queue. Happens under the baton: here, if the resource is
  * idle, else when its runner comes to it. Those without a future go to the config's `cancelled`.
- * Errors: as above.
+ * Errors: see thread.h.
  */
 int baton_window_cancel(struct baton_window *window);
 

@@ -44,3 +44,8 @@ BATON_EXPORT const char *baton_version(void)
 {
 	return VERSION_TEXT(BATON_VERSION_MAJOR, BATON_VERSION_MINOR, BATON_VERSION_PATCH);
 }
+
+BATON_EXPORT int baton_version_number(void)
+{
+	return BATON_VERSION;
+}

@@ -61,6 +61,16 @@ BATON_EXPORT const char *baton_resource_name(const struct baton_resource *resour
 	return resource->_name;
 }
 
+BATON_EXPORT bool baton_resource_is_closed(const struct baton_resource *resource)
+{
+	return baton__word_is_closed(baton__word_settled(resource));
+}
+
+BATON_EXPORT bool baton_resource_is_idle(const struct baton_resource *resource)
+{
+	return !baton__word_is_busy(baton__word_settled(resource));
+}
+
 /* An idle resource that must not run here: to its executor. The caller has captured it. */
 static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
 {

@@ -193,6 +193,6 @@ void baton__driven_init(struct baton__driven *driven, void (*signal)(struct bato
 		.alone = alone,
 	};
 
-	*driven =
-		(struct baton__driven){.executor = {&ops}, .signal = signal, .end = &driven->list};
+	*driven = (struct baton__driven){
+		.executor = BATON_EXECUTOR_INIT(&ops), .signal = signal, .end = &driven->list};
 }

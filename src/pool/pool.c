@@ -234,7 +234,7 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 		return NULL;
 	pool = (struct baton_pool *)(void *)block;
 	memset(block, 0, size);
-	pool->executor._ops = &operations;
+	baton_executor_init(&pool->executor, &operations);
 	pool->worker_count = count;
 	pool->workers = (struct baton__worker *)(void *)(block + workers_at);
 	pool->mate_count = mates;

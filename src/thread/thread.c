@@ -9,6 +9,8 @@
  */
 #include "thread/thread.h"
 
+#include <baton/thread.h>
+
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/node.h"
@@ -158,6 +160,11 @@ int baton__thread_attach(void)
 	thread->session++;
 	baton__self = thread;
 	return 0;
+}
+
+BATON_EXPORT int baton_thread_attach(void)
+{
+	return baton__thread_attach();
 }
 
 struct baton__thread *baton__thread_first(void)

@@ -4,6 +4,8 @@
  */
 #include "scenario.h"
 
+#include <baton/thread.h>
+
 #define POSTS 3
 
 struct calls {
@@ -195,5 +197,22 @@ SCENARIO(call, with_limit_0)
 	USE(baton_future_unref(future));
 	INSIST(baton_call(&resource, count_up, &count, &value), value == &resource);
 	EXPECT(value == &count && atomic_load(&count) == 3);
+	resource_end(&resource);
+}
+
+/* A thread that has a record needs no memory for one later. */
+static void *attach_and_await(void *resource)
+{
+	INSIST(baton_thread_attach(), true);
+	EXPECT(TRY(baton_thread_attach()) == 0);
+	EXPECT(TRY(baton_resource_await(resource, NULL)) == 0);
+	return NULL;
+}
+
+SCENARIO(call, attach)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+
+	elsewhere(attach_and_await, &resource);
 	resource_end(&resource);
 }

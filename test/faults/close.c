@@ -86,8 +86,10 @@ SCENARIO(close, twice)
 {
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 
-	EXPECT(*USE(baton_version()));
+	EXPECT(*USE(baton_version()) && USE(baton_version_number()) == BATON_VERSION);
+	EXPECT(USE(baton_resource_is_idle(&resource)) && !USE(baton_resource_is_closed(&resource)));
 	EXPECT(TRY(baton_resource_close(&resource)) == 0);
+	EXPECT(USE(baton_resource_is_closed(&resource)));
 	EXPECT(TRY(baton_resource_close(&resource)) == -EALREADY);
 	resource_end(&resource);
 }

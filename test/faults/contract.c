@@ -53,6 +53,7 @@ static const struct function {
 	{"baton_job_cancel", {0}},
 	{"baton_job_next", {0}},
 	{"baton_plain_job_init", {0}},
+	{"baton_executor_init", {0}},
 	{"baton_executor_schedule", {FIRST, ESHUTDOWN}}, /* whatever the executor says */
 	{"baton_manual_create", {FIRST}},
 	{"baton_manual_executor", {0}},
@@ -162,6 +163,8 @@ static const struct function {
 	{"baton_resource_close_then", {FIRST, EALREADY}},
 	{"baton_resource_cancel_pending", {FIRST}},
 	{"baton_resource_await", {WAIT}},
+	{"baton_resource_is_closed", {0}},
+	{"baton_resource_is_idle", {0}},
 	{"baton_current", {0}},
 	{"baton_held", {0}},
 	{"baton_assert_held", {0}},
@@ -181,6 +184,8 @@ static const struct function {
 	{"baton_task_init", {0}},
 	{"baton_set_result", {0}},
 	{"baton_cancel_requested", {0}},
+	/* baton/thread.h */
+	{"baton_thread_attach", {FIRST}},
 	/* baton/timer.h */
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},
@@ -220,6 +225,7 @@ static const struct function {
 	{"baton_undo_log_roll_back", {0}}, /* whatever a compensation says */
 	/* baton/version.h */
 	{"baton_version", {0}},
+	{"baton_version_number", {0}},
 	/* baton/window.h */
 	{"baton_window_init", {0}},
 	{"baton_window_deinit", {0}},

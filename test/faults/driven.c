@@ -231,3 +231,38 @@ SCENARIO(loop, gather)
 		resource_end(&resources[i]);
 	USE(baton_loop_destroy(loop));
 }
+
+/* ---- An executor of one's own: one job at a time ---- */
+
+struct own {
+	struct baton_executor executor;
+	struct baton_job *job;
+};
+
+static int keep_job(struct baton_executor *executor, struct baton_job *job)
+{
+	struct own *own = baton_container_of(executor, struct own, executor);
+
+	if (own->job)
+		return -EAGAIN;
+	own->job = job;
+	return 0;
+}
+
+SCENARIO(own, run)
+{
+	static const struct baton_executor_ops ops = {.schedule = keep_job};
+	struct own own = {.job = NULL};
+	const struct baton_resource_config config = {.quantum = 1, .executor = &own.executor};
+	struct baton_resource resource;
+	struct probe probe;
+
+	USE(baton_executor_init(&own.executor, &ops));
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	probe_init(&probe);
+	INSIST(baton_submit_later(&resource, &probe.task), probe_untouched(&probe) && !own.job);
+	EXPECT(own.job && !atomic_load(&probe.runs));
+	USE(baton_job_run(own.job));
+	EXPECT(atomic_load(&probe.runs) == 1);
+	resource_end(&resource);
+}

@@ -149,7 +149,8 @@ static inline void chain_begin(struct chain *chain, const struct sort *sort, siz
 	options.workers = 1;
 	options.stack_size = small_stack();
 	MUST(baton_pool_create(&options, &chain->pool) == 0);
-	chain->executor._ops = chain->sort->executor == KEEPS ? &keeps_ops : &refuses_ops;
+	baton_executor_init(&chain->executor,
+	                    chain->sort->executor == KEEPS ? &keeps_ops : &refuses_ops);
 	chain->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	chain->config.executor =
 		chain->sort->executor == POOL ? baton_pool_executor(chain->pool) : &chain->executor;

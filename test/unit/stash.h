@@ -49,7 +49,7 @@ static const struct baton_executor_ops stash_ops = {
 
 static inline void stash_init(struct stash *stash)
 {
-	const struct baton_executor executor = {&stash_ops};
+	const struct baton_executor executor = BATON_EXECUTOR_INIT(&stash_ops);
 
 	memset(stash, 0, sizeof(*stash));
 	stash->executor = executor;

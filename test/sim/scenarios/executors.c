@@ -54,7 +54,8 @@ void sim_shelf_init(struct sim_shelf *shelf, int status, uint32_t refuse)
 {
 	static const struct baton_executor_ops ops = {.schedule = schedule, .alone = alone};
 
-	*shelf = (struct sim_shelf){.executor = {&ops}, .status = status, .refuse = refuse};
+	*shelf = (struct sim_shelf){
+		.executor = BATON_EXECUTOR_INIT(&ops), .status = status, .refuse = refuse};
 }
 
 unsigned sim_shelf_run(struct sim_shelf *shelf)

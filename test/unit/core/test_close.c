@@ -55,6 +55,33 @@ Test(close, a_queued_resource_runs_what_it_has, .timeout = 10)
 	baton_resource_deinit(&resource);
 }
 
+Test(close, what_a_resource_says_of_itself_follows_its_way, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct stash stash;
+	struct step step;
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	steps_init(&step, 1, &journal, 0);
+	cr_assert(baton_resource_is_idle(&resource) && !baton_resource_is_closed(&resource));
+	occupy(&occupant, &resource);
+	cr_assert_not(baton_resource_is_idle(&resource), "a task runs");
+	release(&occupant);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	cr_assert_not(baton_resource_is_idle(&resource), "a task is queued");
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert(baton_resource_is_closed(&resource) && !baton_resource_is_idle(&resource));
+	stash_run(&stash);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert(baton_resource_is_closed(&resource) && baton_resource_is_idle(&resource));
+	baton_resource_deinit(&resource);
+}
+
 struct closer {
 	struct baton_task task;
 	struct baton_resource *resource;

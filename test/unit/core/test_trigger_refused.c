@@ -63,7 +63,7 @@ static int refuse_slowly(struct baton_executor *executor, struct baton_job *job)
 Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10)
 {
 	static const struct baton_executor_ops ops = {.schedule = refuse_slowly};
-	struct slow_refuser refuser = {.executor = {&ops}, .result = -1};
+	struct slow_refuser refuser = {.executor = BATON_EXECUTOR_INIT(&ops), .result = -1};
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_resource resource;
 	struct bell bell;

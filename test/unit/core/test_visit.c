@@ -80,7 +80,7 @@ static int place_end(struct baton_task *finaliser)
 static void place_init(struct place *place, bool holds)
 {
 	stash_init(&place->stash);
-	place->stash.executor._ops = &place_ops;
+	baton_executor_init(&place->stash.executor, &place_ops);
 	place->holds = holds;
 	atomic_init(&place->returned, 0);
 	atomic_init(&place->ended, 0);

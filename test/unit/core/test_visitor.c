@@ -74,7 +74,7 @@ static void scene_begin(struct scene *scene, struct waiter *helper, const struct
 	scene->config.executor = baton_manual_executor(scene->manual);
 	if (deadline) {
 		stash_init(&scene->stash);
-		scene->stash.executor._ops = &own_ops;
+		baton_executor_init(&scene->stash.executor, &own_ops);
 		scene->config.executor = &scene->stash.executor;
 	}
 	baton_resource_init(&scene->resource, NULL, NULL, &scene->config, NULL);

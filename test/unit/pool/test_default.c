@@ -211,4 +211,7 @@ Test(default_pool, belongs_to_the_version_that_the_header_says, .timeout = 5)
 	snprintf(expected, sizeof(expected), "%d.%d.%d", BATON_VERSION_MAJOR, BATON_VERSION_MINOR,
 	         BATON_VERSION_PATCH);
 	cr_assert_str_eq(baton_version(), expected);
+	cr_assert_eq(baton_version_number(), BATON_VERSION);
+	cr_assert_lt(BATON_VERSION_OF(0, 1, 255), BATON_VERSION);
+	cr_assert_lt(BATON_VERSION, BATON_VERSION_OF(0, 3, 0));
 }

@@ -5,6 +5,7 @@
 #include <baton/epoch.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
+#include <baton/thread.h>
 #include <baton/timer.h>
 #include <baton/window.h>
 
@@ -96,6 +97,7 @@ static int check(struct parent *parent)
 	CHECK(21, baton_quiesce(NULL, 0, NULL, NULL) == -ECHILD);
 	CHECK(22, baton_window_set_limit(&window, 1) == -ECHILD);
 	CHECK(23, baton_window_cancel(&window) == -ECHILD);
+	CHECK(24, baton_thread_attach() == -ECHILD);
 	return check_registry(parent);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the declarations of the other headers tell the compiler. A program may define the macros
+ * before it includes a header: empty, for a compiler that does not know the attributes.
+ */
+#ifndef BATON_ATTRIBUTES_H
+#define BATON_ATTRIBUTES_H
+
+/* No pointer argument may be NULL; with numbers: none of the arguments numbered so. */
+#ifndef BATON_NONNULL
+#define BATON_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
+#endif
+
+/* A call that ignores the result is wrong: nothing else says whether there is anything to give
+ * back. */
+#ifndef BATON_MUST_USE
+#define BATON_MUST_USE __attribute__((warn_unused_result))
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What holds for all calls of the library: the calling thread's record, fork, signal handlers.
+ * The other headers do not repeat it.
+ *
+ * Record. baton keeps a record of each thread that uses it. A thread's first call makes the record,
+ * or adopts that of a thread that has ended. A function that needs the record and can return an
+ * error returns -ENOMEM when there is no memory for it; the call has then done nothing, and may be
+ * repeated. A thread that has called baton_thread_attach() successfully never gets -ENOMEM for that
+ * reason. The record goes back when the thread ends.
+ *
+ * fork. The child of a process in which a pool existed or a task ran at the time of the fork has
+ * none of the threads, and half of each task that ran. There every function that would need them
+ * and can return an error returns -ECHILD and does nothing; no call hangs. A process that forks
+ * before its first use of baton (a daemon, say) is not concerned: its child may use baton.
+ *
+ * Signals. A signal handler must not call baton. The pool's threads and the threads of timer wheels
+ * block the signals that are for the program (pool.h).
+ */
+#ifndef BATON_THREAD_H
+#define BATON_THREAD_H
+
+#include <baton/attributes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Makes the calling thread's record, so that no later call of this thread has to: for a thread
+ * that cannot deal with -ENOMEM later, such as a thread of an executor of one's own before its
+ * first baton_job_run(). A thread that has a record may call it again.
+ *
+ * Thread safety: any thread, for itself. Blocking: never. Errors: -ENOMEM. -ECHILD.
+ */
+BATON_MUST_USE int baton_thread_attach(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
