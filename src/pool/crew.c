@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is which worker. A thread that sleeps inside a job leaves its place, queues and all,
- * vacant; when there is work that nobody is free for, a spare thread takes the place.
+ * Places and threads. A place is what a worker's number stands for: a run queue, a LIFO slot. A
+ * thread that sleeps inside a job leaves its place vacant, with its queues. When there is work and
+ * no free thread, a spare thread takes the place.
  *
- * pool->staff, four numbers in one word, so that they change, and are read, together:
- *   VACANT   places that nobody holds. Too high for a moment (added before a place becomes vacant,
- *            taken away after it was taken), never too low
+ * pool->staff holds four numbers in one word, so that they change, and are read, together:
+ *   VACANT places that no thread holds. The number may be too high for a moment (it grows before a
+ *            place becomes vacant, and falls after a place was taken), but is never too low
  *   AWAY     threads inside a job without a place
- *   COMING   spares that have been called, or started, and have not looked for a place yet
- *   RESTING  spares that sleep, without those for whom there is a call
+ *   COMING   spares that were called or started, and have not looked for a place yet
+ *   RESTING  spares that sleep and have not been called
  *
  * Invariants:
- * crew.holding: A place's queues, but for what thieves may do, are its holder's. Holding goes from
- *    one to the next by `holder`: a store of 0 by who leaves, a CAS from 0 by who takes
- *    ([crew.place]).
- * crew.spare: Work for which nobody is free while a place is vacant has a spare coming, unless none
- *    can be had. Who publishes work, and finds nobody idle, then looks at `staff`; who leaves a
- *    place looks for work after it has become vacant; who has looked for a place in vain looks for
- *    places, and work, again after it is not COMING any more; and again when it ends, since it may
- *    have been the one thread too many. All seq_cst ([crew.coming]): of a publisher and one who
- *    leaves, one sees the other; a publisher that relies on a spare that is COMING is seen by it,
- *    or the place by its second look, or the spare, now resting, by who leaves.
- * crew.not_ending: The pool does not end by shutdown while somebody is AWAY: a worker that could be
- *    the last looks at AWAY before it enters the idle set, and again afterwards; who is AWAY no
- *    more looks for sleepers afterwards. Both seq_cst ([crew.away]).
- * crew.calls: `calls` is the number of spares called and not yet up; RESTING plus that is the
- *    number of those in rest(). Who retires takes itself out of RESTING; if it cannot, its call is
- *    on its way.
- * crew.comes_back: A place that is vacant has a thread that comes back to it, the last one that
- *    held it, unless another takes it first: nothing in its queues is left over at the end. After
- *    shutdown_now, too, a spare comes to a place with jobs in its queues, empties them, and ends.
+ * crew.holding: The queues of a place belong to its holder, save what thieves may do. The place
+ *    passes from one holder to the next by `holder`: the leaver stores 0, the taker's CAS replaces
+ *    0 ([crew.place]).
+ * crew.spare: If there is work, no free thread and a vacant place, then a spare is COMING, unless
+ *    no further thread can be had. A publisher of work that finds no idle worker looks at `staff`.
+ *    A leaver looks for work after its place has become vacant. A spare that found no place looks
+ *    again for places and work after it has stopped COMING, and once more when it ends, since it
+ *    may have been the thread that was one too many. All of these are seq_cst ([crew.coming]): of
+ *    publisher and leaver, one sees the other. A publisher that relies on a COMING spare is seen by
+ *    that spare; or the spare's second look sees the place; or the leaver sees the spare, which
+ *    rests by then.
+ * crew.not_ending: A shutdown does not end the pool while a thread is AWAY. A worker that could be
+ *    the last one looks at AWAY before it enters the idle set, and again afterwards. A thread that
+ *    stops being AWAY looks for sleepers afterwards. Both are seq_cst ([crew.away]).
+ * crew.calls: `calls` is the number of spares that were called and are not up yet. RESTING plus
+ *    `calls` is the number of threads in rest(). A spare that retires takes itself out of RESTING;
+ *    if it cannot, a call for it is on its way.
+ * crew.comes_back: The last holder of a vacant place comes back to the place, unless another thread
+ *    takes it first. So no job is left in its queues when the pool ends. After shutdown_now, too,
+ *    a spare comes to a place with jobs in its queues, empties the queues, and ends.
  *
- * Progress: a thread stopped anywhere here keeps a place, or a call, from the others for that long;
- * the others' calls and places are their own.
+ * Progress: a thread that is stopped anywhere in here keeps one place, or one call, from the others
+ * for that long; other calls and places are not concerned.
  */
 #include "pool/crew.h"
 
@@ -71,10 +73,11 @@ bool baton__pool_may_end(const struct baton_pool *pool)
 	       field(pool, BATON__STAFF_AWAY) == 0;
 }
 
-/* Was that `staff`, with one more away than there are now, and does somebody wait for it? */
+/* `before`: `staff` before the caller came home. If the last thread that was AWAY has come home,
+ * and the pool shuts down, a worker must be woken to see that. */
 static void come_home(struct baton_pool *pool, uint64_t before)
 {
-	/* [crew.away] seq_cst: after the caller's change of `staff` */
+	/* [crew.away] seq_cst: after the caller has changed `staff` */
 	if (baton__staff(before, BATON__STAFF_AWAY) == 1 &&
 	    load_seq_cst(&pool->state) & BATON__POOL_SHUTDOWN)
 		(void)baton__idle_notify(&pool->idle);
@@ -118,14 +121,14 @@ static bool any_vacant(const struct baton_pool *pool)
 
 /* ---- Calling ---- */
 
-/* Counts one more thread, if there may be one. */
+/* Counts one more thread. False: the pool has as many as it may have. */
 static bool reserve_thread(struct baton_pool *pool)
 {
-	/* [crew.coming] seq_cst, and an RMW, which finds no old value: after our look who rests.
-	 * Who retires rests no more, is counted no more, then looks for work. */
+	/* [crew.coming] seq_cst, after our look at RESTING; an RMW, which reads the newest value. A
+	 * spare that retires leaves RESTING, then `threads`, then looks for work. */
 	uint32_t threads = add_seq_cst(&pool->threads, 0);
 
-	/* Ends: each failure is another thread that begins or ends. */
+	/* Ends: each failed CAS is another thread that begins or ends. */
 	do
 		if (threads >= pool->threads_max)
 			return false;
@@ -153,12 +156,12 @@ enum called { CALLED, NEEDLESS, MISSING };
  */
 static enum called call(struct baton_pool *pool, bool *reserved)
 {
-	/* [crew.coming] seq_cst: after the caller's publication of work, or the place */
+	/* [crew.coming] seq_cst: after the caller has published work, or a vacant place */
 	uint64_t staff = load_seq_cst(&pool->staff);
 	uint64_t next;
 	bool resting;
 
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because another thread's CAS has succeeded. */
 	do {
 		if (baton__staff(staff, BATON__STAFF_VACANT) == 0)
 			return NEEDLESS;
@@ -178,14 +181,14 @@ static enum called call(struct baton_pool *pool, bool *reserved)
 	return baton__spawn_spare(pool) ? MISSING : CALLED;
 }
 
-/* A spare that was COMING does not: those that relied on it must know. */
+/* A spare that was COMING could not be started: the threads that relied on it must be told. */
 void baton__crew_missing(struct baton_pool *pool)
 {
 	bool reserved = false;
 
 	baton__crew_add(&pool->crew_counts.failed);
 	unreserve_thread(pool);
-	/* crew.spare: before we look who rests */
+	/* crew.spare: before the look at RESTING */
 	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING);
 	if (call(pool, &reserved) == MISSING)
 		baton__thread_nudge_all();
@@ -193,7 +196,8 @@ void baton__crew_missing(struct baton_pool *pool)
 
 static enum called call_spare(struct baton_pool *pool)
 {
-	/* Ends: we have had to give a reserved thread back because others called, or came. */
+	/* Ends: a round is repeated only if other threads called or came while this one was
+	 * reserved. */
 	for (;;) {
 		bool reserved = false;
 		enum called called = call(pool, &reserved);
@@ -211,7 +215,8 @@ static enum called call_spare(struct baton_pool *pool)
 				baton__crew_missing(pool);
 			return called;
 		}
-		/* Others may have found no room beside it: crew.spare, we look again. */
+		/* Another caller may have found no room because of our reservation: crew.spare, so
+		 * look again. */
 		unreserve_thread(pool);
 	}
 }
@@ -270,7 +275,7 @@ void baton__crew_unblocks(struct baton__mate *mate)
 		return;
 	if (!mate->lasts)
 		baton__vacancy_short(mate->pool);
-	/* A spare that is coming for it finds none. */
+	/* A spare that is COMING for this place will find none. */
 	(void)sub_seq_cst(&mate->pool->staff, BATON__STAFF_VACANT + BATON__STAFF_AWAY);
 	worker->running = mate->running;
 	baton__worker_become(worker);
@@ -278,19 +283,19 @@ void baton__crew_unblocks(struct baton__mate *mate)
 
 /* ---- Spares ---- */
 
-/* crew.spare: who relied on us, or found no room beside us? */
+/* crew.spare: a publisher may have relied on this thread, or found no room because of it. */
 static void look_again(struct baton_pool *pool)
 {
 	if (any_vacant(pool) && baton__pool_has_work(pool))
 		(void)baton__pool_notify(pool);
 }
 
-/* Takes this mate, which rests, out of RESTING: true; false: there is a call for it. */
+/* Takes this mate, which rests, out of RESTING. False: there is a call for it. */
 static bool stop_resting(struct baton_pool *pool)
 {
 	uint64_t staff = load_relaxed(&pool->staff); /* validated by the CAS */
 
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because another thread's CAS has succeeded. */
 	do
 		if (!baton__staff(staff, BATON__STAFF_RESTING))
 			return false;
@@ -299,13 +304,13 @@ static bool stop_resting(struct baton_pool *pool)
 }
 
 /*
- * The calling thread ends. Who is still to be joined is joined by the next one that retires, or by
- * destroy: so of those that are not counted any more at most one has a mate's place.
+ * The calling thread ends. It is joined by the next thread that retires, or by destroy. So at most
+ * one thread that is no longer counted still occupies a mate.
  */
 static void retire(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
-	/* [crew.holder] release: our `thread`; acquire: that of the one before us */
+	/* [crew.holder] release: our `thread`; acquire: the `thread` of the mate before us */
 	uint32_t before = swap_acq_rel(&pool->retired, mate->index + 1);
 
 	if (before)
@@ -313,7 +318,7 @@ static void retire(struct baton__mate *mate)
 	baton__crew_add(&pool->crew_counts.retired);
 }
 
-/* Sleeps until there is a call: true; false: it has retired, or the pool has ended. */
+/* Sleeps until there is a call: true. False: this mate has retired, or the pool has ended. */
 static bool rest(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
@@ -334,7 +339,7 @@ static bool rest(struct baton__mate *mate)
 				return true;
 			continue;
 		}
-		/* crew.calls: if we cannot stop, a call is on its way. */
+		/* crew.calls: if this mate cannot stop resting, a call is on its way. */
 		if (calls & CALLS_END && stop_resting(pool))
 			return false;
 		if (baton__futex_wait(&watch, 1, deadline) != -ETIMEDOUT)
@@ -347,7 +352,8 @@ static bool rest(struct baton__mate *mate)
 	}
 }
 
-/* A place; NULL: the pool has ended, or this mate has retired. `as`: what it is counted as. */
+/* Finds a place. NULL: the pool has ended, or this mate has retired. `as`: COMING or AWAY, as which
+ * the mate is counted now. */
 static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 {
 	struct baton_pool *pool = mate->pool;
@@ -360,13 +366,13 @@ static struct baton__worker *find_place(struct baton__mate *mate, uint64_t as)
 
 		if (worker) {
 			(void)sub_seq_cst(&pool->staff, BATON__STAFF_VACANT + as);
-			(void)baton__pin(worker); /* elsewhere it works as well */
+			(void)baton__pin(worker); /* a thread that cannot be pinned works as well */
 			return worker;
 		}
 		if (as == BATON__STAFF_COMING && baton__vacancy_watch(pool, &watch))
 			continue;
-		/* [crew.coming], [crew.away] seq_cst: we do not come any more, are not away any
-		 * more; then we look again */
+		/* [crew.coming], [crew.away] seq_cst: this mate stops being COMING or AWAY, then
+		 * looks again */
 		staff = add_seq_cst(&pool->staff, BATON__STAFF_RESTING - as);
 		if (as == BATON__STAFF_AWAY)
 			come_home(pool, staff);
@@ -394,8 +400,8 @@ void baton__crew_serve(struct baton__mate *mate)
 
 void baton__crew_wake_all(struct baton_pool *pool)
 {
-	/* [crew.call] release: pairs with [crew.call] in rest; for good */
+	/* [crew.call] release: pairs with [crew.call] in rest. CALLS_END is final. */
 	(void)or_seq_cst(&pool->calls, CALLS_END);
 	baton__futex_wake(&pool->calls, INT_MAX);
-	baton__futex_wake(&pool->state, INT_MAX); /* who watches */
+	baton__futex_wake(&pool->state, INT_MAX); /* mates that watch vacancies */
 }
