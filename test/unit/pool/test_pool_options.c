@@ -2,6 +2,8 @@
 /* Creating pools: names, stacks, CPUs, the default one; and what happens when it fails. */
 #include "pool_support.h"
 
+#include <baton/blocking.h>
+
 #include <dlfcn.h>
 
 /* Thread creation that can be made to fail: the library's calls come here too. */
@@ -212,4 +214,56 @@ Test(pool_options, a_stack_is_rounded_up_to_whole_pages, .timeout = 10)
 		cr_assert_eq(run_once(&options, work_note_stack).result,
 		             least + (int)(rows[i].pages * page / 1024), "%zu more", rows[i].more);
 	}
+}
+
+static void work_block(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+
+	baton_blocking_begin();
+	gate_open(work->entered);
+	gate_pass(work->leave);
+	baton_blocking_end();
+	work_finish(work);
+}
+
+static void work_let_go(struct baton_plain_job *job)
+{
+	gate_open(work_of(job)->leave);
+	work_finish(work_of(job));
+}
+
+/* Or it would be taken to be on its way for ever, and no other would be called. */
+Test(pool_options, a_spare_that_could_not_be_created_is_tried_again, .timeout = 20)
+{
+	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0};
+	struct baton_pool_stats stats;
+	struct baton_pool *pool;
+	struct work works[3];
+	atomic_int done = 0;
+	sem_t entered;
+	sem_t leave[2];
+
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	gate_init(&entered);
+	for (int i = 0; i < 3; i++) {
+		work_init(&works[i], i < 2 ? work_block : work_let_go, pool, &done);
+		works[i].entered = &entered;
+		works[i].leave = &leave[i > 0];
+	}
+	gate_init(&leave[0]);
+	gate_init(&leave[1]);
+	atomic_store(&creations_left, 0);
+	cr_assert_eq(baton_pool_submit(pool, &works[0].job), 0);
+	gate_pass(&entered);
+	cr_assert_eq(baton_pool_submit(pool, &works[1].job), 0);
+	do
+		baton_pool_stats_read(pool, &stats);
+	while (!stats.spares_failed);
+	atomic_store(&creations_left, -1);
+	gate_open(&leave[0]);
+	gate_pass(&entered);
+	cr_assert_eq(baton_pool_submit(pool, &works[2].job), 0);
+	until_at_least(&done, 3);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
