@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The broker's beginning and end. The end is in the only order that works: no more connections
- * come; the I/O threads close theirs and end when the last one is freed; the sessions that are left
- * end; the pool ends when all tasks have run; only then is nobody left who could submit anything,
+ * The broker's start and shutdown. The shutdown has a fixed order: no more connections are
+ * accepted; the I/O threads close theirs and end when the last connection is freed; the remaining
+ * sessions end; the pool ends when all tasks have run. From then on no thread can submit anything,
  * and the rest is freed.
  */
 #include "broker.h"
@@ -56,7 +56,7 @@ static int start_timers(struct env *env)
 	return baton_timers_create(&timers, &env->timers);
 }
 
-/* The threads that are not loops. On an error nothing is left. */
+/* Starts the threads that are not loops. On an error nothing is left. */
 static int start_pools(struct env *env)
 {
 	struct baton_pool_options pool = BATON_POOL_OPTIONS_INIT;
@@ -106,7 +106,7 @@ int broker_init(struct broker *broker)
 	return status == 0 ? broker_load(broker) : status;
 }
 
-/* All the rest is done. Who holds stderr up must not hold us up. */
+/* Everything else is freed. A stderr that takes nothing must not delay the exit. */
 static void stop_slow_pool(struct env *env, int status)
 {
 	if (!log_stop())

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the broker's parts share: options, the pool, and the three resources of which there is one
- * (subscription tree, topic table, client ids).
+ * The broker as a whole. Each part is described in its own header; README.md has the files by
+ * folder.
  *
- * The way of a message, and who runs each step:
+ * The way of a message, and the thread that runs each step:
  *
  *   publisher's connection   its loop thread reads and decodes, finds the topic without a hop
- *     -> topic               whoever holds that topic's baton: order, acknowledge, fan out
+ *     -> topic               the thread that holds the topic's baton: order, acknowledge, fan out
  *     -> session             one per subscriber: packet id, in-flight window, queue
  *     -> connection          subscriber's loop thread: gathers, writes once per turn of the loop
  *
- * Each arrow is a submit by the step before it, in its own order, so the order of a topic is the
- * order at all its subscribers, and a publisher's order survives all hops.
- * Back to the publisher go PUBACK or PUBREC from the topic, before it fans out; what a subscriber
- * acknowledges goes from its connection to its session.
+ * Each arrow is a submit by the step before it. So the order of a topic is the order at all of its
+ * subscribers, and a publisher's order survives all hops. PUBACK or PUBREC goes back to the
+ * publisher from the topic, before the fan-out. A subscriber's acknowledgement goes from its
+ * connection to its session.
  *
  * The way of a SUBSCRIBE: connection -> subscription tree -> topic table -> (topics, session); see
- * request.h. Of a CONNECT: connection -> client ids -> session -> connection; see session.h.
+ * topic/request.h. The way of a CONNECT: connection -> client ids -> session -> connection; see
+ * session/session.h.
  */
 #ifndef BROKER_BROKER_H
 #define BROKER_BROKER_H
@@ -47,10 +48,10 @@ static inline struct broker *broker_of(const struct connection *connection)
 	return baton_container_of(connection->loop->net, struct broker, net);
 }
 
-/* Reads the files that the options name. Errors are logged; what could not be read stays. */
+/* Reads the files that the options name. Logs errors; keeps the old contents of a bad file. */
 int broker_load(struct broker *broker);
 
-/* Errors are logged, and whatever status it returns deinit has to follow. */
+/* init logs errors. deinit follows init, whatever init has returned. */
 int broker_init(struct broker *broker);
 void broker_deinit(struct broker *broker, int status);
 

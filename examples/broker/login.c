@@ -32,14 +32,14 @@ enum login_verdict {
 	LOGIN_GOOD,
 	LOGIN_BAD,
 	LOGIN_TOO_MANY,
-	LOGIN_UNCHECKED, /* nobody wants to know any more */
+	LOGIN_UNCHECKED, /* the connection closes, or the broker shuts down */
 };
 
 struct login {
 	struct turns_item item; /* first: an item is its login */
 	struct baton_plain_job job;
 	struct baton_task step;  /* of each hop in turn */
-	struct baton_task leave; /* once, at any time before the last hop */
+	struct baton_task leave; /* once, before the last hop */
 	struct logins *logins;
 	struct connection *connection; /* charged, until the verdict */
 	enum login_verdict verdict;
@@ -102,7 +102,7 @@ static void login_tell(struct connection *connection, const struct login *login)
 	case LOGIN_TOO_MANY:
 		login_refuse(connection, LOGIN_UNAVAILABLE, "more than --max-logins wait");
 		break;
-	case LOGIN_UNCHECKED: /* nobody is told that his password is wrong because of the end */
+	case LOGIN_UNCHECKED: /* a shutdown does not make a password wrong: no CONNACK */
 		connection->why = "the broker ends";
 		break;
 	}
@@ -119,7 +119,7 @@ static int login_run_told(struct baton_task *task)
 	connection->stranger.login = 0;
 	if (!connection->closing)
 		login_tell(connection, login);
-	/* Behind its `leave`, which this thread has submitted before, if at all. */
+	/* Behind `leave`: this thread has submitted it before, if at all. */
 	login_next(login, &login->logins->resource, login_run_end);
 	connection_release(connection, CONNECTION_REFERENCE);
 	return 0;
@@ -131,7 +131,7 @@ static void login_decide(struct login *login, enum login_verdict verdict)
 	login_next(login, &login->connection->resource, login_run_told);
 }
 
-/* ---- Under the baton of the logins, but for login_check() ---- */
+/* ---- Under the baton of the logins, except login_check() ---- */
 
 static void login_check(struct baton_plain_job *job);
 
@@ -163,7 +163,8 @@ static void login_check(struct baton_plain_job *job)
 	struct login *login = baton_container_of(job, struct login, job);
 	struct logins *logins = login->logins;
 
-	/* The thread's: this is long work, and I/O comes first. No matter if that is refused. */
+	/* The thread's priority: this work is long, and I/O comes first. A refusal does not
+	 * matter. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOGIN_NICE);
 	if (load_relaxed(&logins->env->ending)) /* a hint */
 		login->verdict = LOGIN_UNCHECKED;
@@ -186,7 +187,7 @@ static int login_run_enter(struct baton_task *task)
 	return 0;
 }
 
-/* One that does not wait has been taken, or has its verdict, already. */
+/* A log-in that does not wait was taken for the pool, or has its verdict, already. */
 static int login_run_leave(struct baton_task *task)
 {
 	struct login *login = baton_container_of(task, struct login, leave);
@@ -236,7 +237,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 	struct codec_connect connect;
 
 	if (options->password_file == NULL || codec_connect(frame, &connect) != 0)
-		return login_admit(connection); /* what is wrong with it is found by protocol.c */
+		return login_admit(connection); /* protocol.c finds what is wrong with it */
 	if (connect.user_name.bytes == NULL)
 		return options->anonymous
 		               ? login_admit(connection)
@@ -258,7 +259,7 @@ int logins_init(struct logins *logins, struct env *env, struct passwords *passwo
 void logins_deinit(struct logins *logins)
 {
 	baton_resource_close(&logins->resource);
-	/* Threads of the pool for slow things may still be at the last of its tasks. */
+	/* A thread of the pool for slow things may still run its last task. */
 	must(baton_resource_await(&logins->resource, NULL), "end of the logins");
 	baton_resource_deinit(&logins->resource);
 	turns_deinit(&logins->turns);

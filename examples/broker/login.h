@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way of a CONNECT before anything else looks at it, if it has a password:
+ * The way of a CONNECT with a password, before the protocol handles it:
  *
- *   connection -> logins            waits there for its address's turn
+ *   connection -> logins            waits there for the turn of its address
  *     -> pool for slow things       the password is checked
- *       -> logins                   the next one is begun
+ *       -> logins                   the next check begins
  *         -> connection             the verdict
- *           -> logins               frees the login, behind whatever the connection said of it
+ *           -> logins               frees the login, behind the connection's other submits
  *
- * Meanwhile the CONNECT stays where kept input is, and what follows it is read, but not handled: so
- * a client that has gone is noticed, and its password is not checked. Log-ins wait by the addresses
- * that they come from, which take turns (turns.h); --max-logins bounds how many wait. At most as
- * many are in the pool as it has threads.
+ * Meanwhile the CONNECT stays in the connection's kept input. What follows it is read, but not
+ * handled: so a client that has gone is noticed, and its password is not checked. Log-ins wait by
+ * the addresses that they come from, which take turns (turns.h); --max-logins bounds how many wait.
+ * At most as many log-ins are in the pool as the pool has threads.
  */
 #ifndef BROKER_LOGIN_H
 #define BROKER_LOGIN_H
@@ -38,19 +38,20 @@ struct logins {
 	unsigned int checking; /* in the pool */
 };
 
-/* -ENOMEM: nothing is left. deinit: no connection is left; the pools are. */
+/* init: -ENOMEM; then nothing is left. deinit: no connection is left; the pools still run. */
 int logins_init(struct logins *logins, struct env *env, struct passwords *passwords);
 void logins_deinit(struct logins *logins);
 
 /* The functions below are for the connection's loop thread. */
 
 /*
- * The connection's first packet, a CONNECT. 1: handle it; 0: later, it is read on by itself when
- * the password is known to be right; a negative errno: close the connection, which has an answer.
+ * Takes the connection's first packet, a CONNECT. 1: handle it; 0: keep it: the connection is read
+ * on when the password was found right; a negative errno: close the connection, which has its
+ * answer.
  */
 int login_begin(struct connection *connection, const struct codec_frame *frame);
 
-/* Its connection closes. */
+/* The connection of the log-in closes. */
 void login_leave(struct login *login);
 
 #endif

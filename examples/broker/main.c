@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the command line to the signal that ends the broker; see broker.h for all that lies between.
+ * From the command line to the signal that shuts the broker down.
  *
- * Signals come to the main thread alone: they are blocked before any other thread begins, and
- * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down;
- * a second one, until the last resource is freed, kills the process, after a line that says so.
- * A signal within half a second of the first belongs to the first: timeout(1), for one, signals a
- * child, and then the group that the child is in. Before the broker serves, and after its end,
+ * Signals come to the main thread alone: they are blocked before any other thread starts, and
+ * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down.
+ * A second one kills the process, after a line that says so, until the last resource is freed. A
+ * signal within half a second of the first belongs to the first: timeout(1), for one, signals a
+ * child and then the child's process group. Before the broker serves and after the shutdown,
  * signals wait.
  */
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct service {
 	struct broker *broker;
 };
 
-/* When the first signal came, in milliseconds; for a handler. Written once, before its time. */
+/* When the first signal came, in milliseconds. Written once, before the handler is installed. */
 static volatile long long signalled;
 
 static void signals_block(int how)
@@ -56,7 +56,7 @@ static long long milliseconds(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Says so first: from then on the next signal kills as well. The raised one waits for our end. */
+/* The signal that is raised here is pending until this handler returns, and then kills. */
 static void end_at_once(int number)
 {
 	static const char line[] = "broker: a signal during the shutdown: ended at once\n";
@@ -68,7 +68,7 @@ static void end_at_once(int number)
 	raise(number);
 }
 
-/* From here on a signal kills the process: libuv's loop does not run during the shutdown. */
+/* From here on a signal kills the process, since libuv's loop does not run in the shutdown. */
 static void signals_end_at_once(void)
 {
 	static const struct sigaction action = {.sa_handler = end_at_once};
@@ -83,7 +83,7 @@ static void service_end(uv_signal_t *handle, int number)
 	struct service *service = handle->data;
 
 	if (service->listeners.stopped)
-		return; /* two in one turn of the loop */
+		return; /* the second signal in one turn of the loop */
 	signals_end_at_once();
 	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "signal %d: the end", number);
 	listeners_stop(&service->listeners);
@@ -106,7 +106,7 @@ static int service_run(struct service *service)
 {
 	int status;
 
-	/* First, since who has read that we listen may send a signal. */
+	/* First: a process that has read "listening" may send a signal at once. */
 	service->interrupt.data = service;
 	service->terminate.data = service;
 	service->hang_up.data = service;
@@ -145,8 +145,8 @@ static void service_deinit(struct service *service)
 }
 
 /*
- * Streams that were closed when the broker began are /dev/null: else a client's socket would have
- * that number, and get the log.
+ * Opens /dev/null for each standard stream that is closed. Otherwise a client's socket would get
+ * the number of stderr, and receive the log.
  */
 static void open_streams(void)
 {

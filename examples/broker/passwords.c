@@ -14,7 +14,7 @@
 struct password {
 	struct slice user;
 	const char *hash;
-	char *line; /* both lie in it */
+	char *line; /* user and hash lie in it */
 };
 
 struct password_list {
@@ -43,7 +43,7 @@ static int compare_users(const void *a, const void *b)
 	return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-/* Without a `$` it is of DES, or, more likely, the password itself. */
+/* A hash without `$` is one of DES or, more likely, the password itself. */
 static bool hash_usable(const char *hash)
 {
 	const int verdict = crypt_checksalt(hash);
@@ -52,7 +52,7 @@ static bool hash_usable(const char *hash)
 	       verdict != CRYPT_SALT_INVALID && verdict != CRYPT_SALT_METHOD_DISABLED;
 }
 
-/* Takes the line over. NULL, or what is wrong with it. */
+/* Takes the line. Returns NULL, or what is wrong with the line. */
 static const char *list_add(struct password_list *list, char *line)
 {
 	char *colon = strchr(line, ':');
@@ -156,7 +156,7 @@ int passwords_load(struct passwords *passwords, const char *path)
 		must(baton_call(&passwords->resource, passwords_run_exchange, &exchange, NULL),
 		     "new passwords");
 	}
-	list_destroy(exchange.list); /* the old one, or the one that is no good */
+	list_destroy(exchange.list); /* the old list, or the new one if the file is bad */
 	return status;
 }
 
@@ -167,7 +167,7 @@ struct lookup {
 	char hash[PASSWORDS_HASH_SIZE];
 };
 
-/* The hash of a user that is not there is somebody else's: then nothing is faster without one. */
+/* An unknown user gets the hash of another one, so that the check takes as long. */
 static void *passwords_run_lookup(void *arg)
 {
 	struct lookup *lookup = arg;
@@ -185,7 +185,7 @@ static void *passwords_run_lookup(void *arg)
 	return NULL;
 }
 
-/* Takes the same time wherever they differ. */
+/* The time does not depend on where the hashes differ. */
 static bool hashes_equal(const char *a, const char *b)
 {
 	const size_t size = strlen(a);

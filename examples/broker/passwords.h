@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may connect. The password file has a line `user:hash` for each user, the hash as crypt(3)
- * writes it (`openssl passwd -6`, `mkpasswd`); empty lines and those that begin with # are skipped.
+ * The users that may connect. The password file has a line `user:hash` for each user, with the hash
+ * as crypt(3) writes it (`openssl passwd -6`, `mkpasswd`). Empty lines and lines that begin with #
+ * are skipped.
  *
- * The users are a resource: a look-up copies one hash out, and a reload puts another list in its
- * place. Nobody computes a hash under its baton, nor on a loop's thread: to be slow is what these
- * hashes are for. That happens in the pool for slow things (login.h).
+ * The list of users is a resource: a look-up copies one hash out, and a reload replaces the list. A
+ * hash is never computed under this baton, nor on a loop's thread, since these hashes are slow by
+ * design: the pool for slow things computes them (login.h).
  */
 #ifndef BROKER_PASSWORDS_H
 #define BROKER_PASSWORDS_H
@@ -29,10 +30,10 @@ struct passwords {
 void passwords_init(struct passwords *passwords, const struct baton_resource_config *config);
 void passwords_deinit(struct passwords *passwords);
 
-/* Reads the file and puts it in the place of the old one; logs errors and keeps the old one. */
+/* Reads the file and replaces the list. Logs errors, and then keeps the old list. */
 int passwords_load(struct passwords *passwords, const char *path);
 
-/* Is the password this user's? Takes its time. A user that is not there costs the same. */
+/* Is the password this user's? Slow. An unknown user takes as long as a known one. */
 bool passwords_check(struct passwords *passwords, struct slice user, const char *password);
 
 #endif

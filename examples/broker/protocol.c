@@ -17,7 +17,7 @@
 #include "topic/topic.h"
 #include "will.h"
 
-/* Puts a packet of the broker's own behind what the connection has to write already. */
+/* Appends a packet of the broker's own to the connection's output. */
 static int reply(struct connection *connection, const unsigned char *bytes, size_t size)
 {
 	struct packet *packet = packet_create_own(bytes, size);
@@ -56,7 +56,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 	if (status == -EPROTONOSUPPORT)
 		return refuse(connection, 1, "another version of MQTT");
 	if (status == -EPFNOSUPPORT) {
-		/* 3.1.2-1: whoever speaks another protocol would not understand a CONNACK. */
+		/* 3.1.2-1: a client of another protocol would not understand a CONNACK. */
 		connection->why = "another protocol than MQTT";
 		return -EPROTO;
 	}
@@ -64,7 +64,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 		return status;
 	if (connect.client_id.size == 0 && !connect.clean)
 		return refuse(connection, 2, "no client id, but a session to keep");
-	/* One and a half times the keep-alive, 3.1.2.10; 0: silence is all right. */
+	/* One and a half times the keep-alive, 3.1.2.10; 0: the client may be silent. */
 	connection->silence_max = (uint64_t)connect.keep_alive * 1500;
 	if (connect.will.topic.size > 0 && !names_own(connect.will.topic))
 		status = will_make(connection, &connect.will);
@@ -73,7 +73,7 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 	return status == 0 ? 1 : status;
 }
 
-/* The topic: looked up once, then found in the connection's own small table. */
+/* The topic of that name. The connection keeps the topics that it has looked up last. */
 static struct topic *find_topic(struct connection *connection, struct slice name)
 {
 	const uint64_t hash = hash_bytes(name.bytes, name.size, 0);
@@ -107,8 +107,8 @@ static int publish(struct connection *connection, const struct codec_publish *pu
 }
 
 /*
- * QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. What
- * goes no further is acknowledged, too (3.3.5).
+ * QoS 2 (4.3.3): the packet id is kept until PUBREL, so that the message is passed on once. A
+ * message that is not passed on is acknowledged, too (3.3.5).
  */
 static int handle_publish(struct connection *connection, const struct codec_frame *frame)
 {
@@ -125,7 +125,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 		if (status < 0)
 			return status;
 	}
-	/* What clients say on the broker's own topics goes no further. */
+	/* A client's message to one of the broker's own topics is not passed on. */
 	if (names_own(packet.topic))
 		return packet.qos == 0 ? 1
 		                       : reply_ack(connection,
@@ -137,7 +137,7 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	return status;
 }
 
-/* Nothing is left to do but to forget the packet id; to one that is unknown the same is said. */
+/* Forgets the packet id. An unknown packet id gets the same answer. */
 static int handle_pubrel(struct connection *connection, const struct codec_frame *frame)
 {
 	uint16_t packet_id;
@@ -155,7 +155,7 @@ static void protocol_acks(struct connection *connection)
 	connection->acks = NULL;
 }
 
-/* Acknowledgements are gathered; they go to the session when all that has come is handled. */
+/* Gathers the acknowledgement; the session gets all of a reading at once (protocol_acks). */
 static int handle_ack(struct connection *connection, const struct codec_frame *frame)
 {
 	struct session_acks *acks = connection->acks;
@@ -170,7 +170,8 @@ static int handle_ack(struct connection *connection, const struct codec_frame *f
 			return -ENOMEM;
 		acks->count = 0;
 		connection->acks = acks;
-		connection_charge(connection, SESSION_ACKS_COST); /* the session may be behind */
+		connection_charge(connection,
+		                  SESSION_ACKS_COST); /* until the session has handled them */
 	}
 	acks->acks[acks->count++] = (struct session_ack){packet_id, frame->type};
 	if (acks->count == SESSION_ACKS_MAX)
@@ -195,7 +196,7 @@ static int handle_filters(struct connection *connection, const struct codec_fram
 	return 1;
 }
 
-/* Who has nothing else to say is idle, and need not hold memory for a QoS 2 of long ago. */
+/* A client that pings is idle: the memory for QoS 2 packets of long ago is given back. */
 static int handle_ping(struct connection *connection, const struct codec_frame *frame)
 {
 	unsigned char bytes[CODEC_HEADER_MAX];
@@ -219,7 +220,7 @@ static int handle_disconnect(struct connection *connection, const struct codec_f
 
 /*
  * Handles one packet. 1: go on. Errors, after which the connection is closed: -EPROTO: it must not
- * send that; -ECONNRESET: it said good-bye, or was refused; -ENOMEM.
+ * send that; -ECONNRESET: it has sent DISCONNECT, or was refused; -ENOMEM.
  */
 static int protocol_handle(struct connection *connection, const struct codec_frame *frame)
 {
@@ -244,7 +245,7 @@ static int protocol_handle(struct connection *connection, const struct codec_fra
 	case CODEC_DISCONNECT:
 		return handle_disconnect(connection, frame);
 	default:
-		return -EPROTO; /* what only brokers send, and the reserved */
+		return -EPROTO; /* packets that only brokers send, and reserved types */
 	}
 }
 

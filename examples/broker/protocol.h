@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client's packets mean: the broker's half of MQTT 3.1.1. On the connection's loop thread.
+ * What a client's packets mean: the broker's half of MQTT 3.1.1. All of it runs on the connection's
+ * loop thread.
  */
 #ifndef BROKER_PROTOCOL_H
 #define BROKER_PROTOCOL_H
 
 #include "net/net.h"
 
-/* What the net calls for each connection. */
+/* The functions that the net calls for each connection. */
 extern const struct net_calls protocol_calls;
 
 #endif

@@ -25,7 +25,7 @@ struct survey_part {
 	struct baton_resource_stats sessions;
 };
 
-/* Puts a topic among the hottest, if it is one. */
+/* Enters a topic into the hottest, if it belongs there. */
 static void survey_rank(struct survey *survey, struct slice name, uint64_t tasks)
 {
 	const size_t size = name.size < SURVEY_NAME_SIZE ? name.size : SURVEY_NAME_SIZE - 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A survey gathers what the broker and baton have counted, while they go on counting:
+ * A survey gathers the counters of the broker and of baton, while both go on counting:
  *
  *   main -> each loop (its own counters; its connections' and their sessions')
- *     -> topic table (the topics', and which are the hottest)
+ *     -> topic table (the topics' counters, and which topics are the hottest)
  *       -> main, by uv_async
  *
- * The same struct is the task of the last hop. One survey at a time.
+ * The same struct is the task of the last hop. One survey runs at a time.
  */
 #ifndef BROKER_SURVEY_H
 #define BROKER_SURVEY_H
@@ -24,7 +24,7 @@
 
 #define SURVEY_HOTTEST 5
 #define SURVEY_NAME_SIZE 128    /* a longer topic name is cut */
-#define SURVEY_TOPICS_MAX 20000 /* no more are looked at: the table has other things to do */
+#define SURVEY_TOPICS_MAX 20000 /* so many are looked at: the table has other tasks */
 
 struct broker;
 
@@ -40,7 +40,7 @@ struct survey {
 	struct broker *broker;
 	uv_async_t *done;
 	struct survey_part *parts;
-	struct baton_group waiting; /* parts that have not come */
+	struct baton_group waiting; /* one member for each part that is not complete */
 	struct baton_continuation then;
 
 	/* The result. */
@@ -51,10 +51,10 @@ struct survey {
 	struct survey_topic hottest[SURVEY_HOTTEST]; /* the hottest first */
 };
 
-/* Begins; `done` is sent when the result is there. */
+/* Starts a survey; `done` is sent when the result is complete. */
 void survey_start(struct survey *survey, struct broker *broker, uv_async_t *done);
 
-/* After that, on the main thread: adds what needs no hop, and frees the parts. */
+/* After `done`, on the main thread: adds the counters that need no hop, and frees the parts. */
 void survey_finish(struct survey *survey);
 
 #endif

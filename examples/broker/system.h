@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * $SYS/broker/...: retained messages that say how the broker and baton are doing, every
- * --stats-interval seconds (a value that has not changed is not said again). A filter has to begin
- * with `$SYS`; `#` does not match them. Where mosquitto has a topic for the same thing, it has the
- * same name.
+ * $SYS/broker/...: retained messages with the figures of the broker and of baton, every
+ * --stats-interval seconds (a value that has not changed is not published again). A filter has to
+ * begin with `$SYS`; `#` does not match them. Where mosquitto has a topic for the same thing, it
+ * has the same name.
  *
  *   version uptime memory/resident connections/total bytes/{received,sent}
  *   clients/{connected,maximum,total,malformed,evicted}    total: sessions
@@ -30,7 +30,7 @@
 struct broker;
 struct topic_use;
 
-/* One topic and what it said last. */
+/* One topic and its last text. */
 struct system_topic {
 	struct topic_use *use;
 	char *said;
@@ -46,14 +46,14 @@ struct system {
 	uint64_t started; /* in the main loop's milliseconds */
 	uint64_t connected_max;
 	struct survey survey;
-	struct connection self; /* who publishes: no socket, no loop, and never ends */
+	struct connection self; /* the publisher: has no socket and no loop, and never ends */
 	struct system_topic topics[SYSTEM_TOPICS_MAX];
-	unsigned int at; /* the next one to say */
+	unsigned int at; /* the next topic to publish */
 };
 
 void system_start(struct system *system, uv_loop_t *uv, struct broker *broker);
 
-/* stop: gives its topics back. deinit: the broker has ended; closes the handles, for uv_run. */
+/* stop: gives the topics back. deinit: the broker has shut down; closes the handles, for uv_run. */
 void system_stop(struct system *system);
 void system_deinit(struct system *system);
 

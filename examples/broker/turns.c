@@ -21,7 +21,7 @@ struct turns_address {
 
 int turns_init(struct turns *turns, size_t most)
 {
-	const size_t all = most + 1; /* while it is decided which item has to go */
+	const size_t all = most + 1; /* until turns_add() has chosen the item that has to go */
 
 	*turns = (struct turns){.most = most, .buckets_count = 1};
 	while (turns->buckets_count < all)
@@ -63,7 +63,7 @@ static void rank_leave(struct turns *turns, struct turns_address *address)
 		address->rank_next->rank_previous = address->rank_previous;
 }
 
-/* First of its rank: the address that has grown last. */
+/* At the front of its rank: the address that has grown last. */
 static void rank_enter(struct turns *turns, struct turns_address *address)
 {
 	struct turns_address **rank = &turns->ranks[address->count];
@@ -75,7 +75,7 @@ static void rank_enter(struct turns *turns, struct turns_address *address)
 	*rank = address;
 }
 
-/* It has `count` items now: one more, or one less. */
+/* The address has `count` items now: one more, or one less. */
 static void address_count(struct turns *turns, struct turns_address *address, size_t count)
 {
 	rank_leave(turns, address);

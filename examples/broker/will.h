@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A will: the message that a client leaves in its CONNECT, to be published when its connection ends
- * in any way but by a DISCONNECT (MQTT 3.1.1, 3.1.2.5). It is made beforehand, so that there is
- * memory for it then, and charged to its connection like everything that this one publishes. On the
- * connection's loop thread.
+ * A will: the message that a client leaves in its CONNECT. The broker publishes the will when the
+ * connection ends without a DISCONNECT (MQTT 3.1.1, 3.1.2.5). The message is made when the CONNECT
+ * comes, so that there is memory for it at the end, and is charged to the connection like
+ * everything that the client publishes. All functions run on the connection's loop thread.
  */
 #ifndef BROKER_WILL_H
 #define BROKER_WILL_H
@@ -14,7 +14,7 @@ struct connection;
 /* Errors: -ENOMEM. */
 int will_make(struct connection *connection, const struct codec_publish *will);
 
-/* At most one of these does something, and that once. */
+/* The first call of either publishes or drops the will; later calls do nothing. */
 void will_publish(struct connection *connection);
 void will_forget(struct connection *connection);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes of names that strangers choose: client ids, topics, levels of filters. They depend on a
- * number that is drawn when the broker starts, on all of it in each step: else somebody could make
- * names of one hash, and long searches of them. (FNV would not do, with whatever seed: texts that
- * collide for one collide for all with the same last byte.)
+ * Hashes of names that clients choose: client ids, topics, levels of filters. Each step of a hash
+ * depends on all of a number that is drawn when the broker starts. Otherwise a client could make
+ * names of one hash, and so long searches. (FNV would not do, with any seed: texts that collide for
+ * one seed collide for all with the same last byte.)
  */
 #ifndef BROKER_HASH_H
 #define BROKER_HASH_H
@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Once, before the first hash. Where there is no randomness, names may be guessed. */
+/* Draws the number. Once, before the first hash. Without randomness names may be guessed. */
 void hash_begin(void);
 
-/* Hashes with different seeds have nothing to do with each other. Any thread. */
+/* Hashes with different seeds are independent. Any thread. */
 uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
 #endif

@@ -30,8 +30,8 @@ static struct {
 	struct baton_bound bound; /* on the lines that wait */
 	bool started;
 	int level;       /* atomic */
-	size_t lost;     /* atomic: since the last one that was written */
-	time_t second;   /* atomic: of these warnings */
+	size_t lost;     /* atomic: lines lost since the last one that was written */
+	time_t second;   /* atomic: the second in which `warnings` are counted */
 	size_t warnings; /* atomic */
 } log_state = {.level = LOG_LEVEL_WARNING};
 
@@ -85,7 +85,7 @@ static void log_write(const char *text, size_t size)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
-			return; /* nobody is left to be told */
+			return; /* there is no other place to log it */
 		text += written;
 		size -= (size_t)written;
 	}
@@ -104,7 +104,7 @@ static size_t line_begin(char *text, size_t size, enum log_level level)
 	                               now.tv_nsec / 1000000, level_names[level]);
 }
 
-/* Ends the line, and sees to it that it is one: a client id may have almost anything in it. */
+/* Ends the line. Makes it one printable line: a client id may hold almost any character. */
 static size_t line_end(char *text, size_t size, size_t used)
 {
 	if (used > size - 2)
@@ -132,7 +132,7 @@ static int log_run(struct baton_task *task)
 	return 0;
 }
 
-/* The bound has dropped it. Any thread. */
+/* The bound has dropped the line. Any thread. */
 static void log_lose(struct baton_task *task)
 {
 	add_relaxed(&log_state.lost, 1); /* a count; orders nothing */
@@ -151,7 +151,7 @@ static void log_submit(struct line *line)
 		log_run(&line->task);
 }
 
-/* Relaxed: who looks at the end of a second may count for the one before. */
+/* Relaxed: a thread at the end of a second may count its warning for the one before. */
 static bool log_too_many(void)
 {
 	struct timespec now;

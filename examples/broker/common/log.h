@@ -5,11 +5,11 @@
  *
  *	2031-05-04T12:30:00.123Z warning client "ann": stuck for 60 s, closed
  *
- * Whoever logs waits for nobody. A line is a task of a resource whose executor is the pool for slow
- * things, so a stderr that takes nothing (a pipe that nobody reads) holds up one thread that has
- * nothing else to do. At most LOG_LINES_MAX lines wait, by a bound of that resource, and at most
- * LOG_WARNINGS_MAX warnings a second are taken: clients can cause them. The rest are counted; the
- * next line has the count before it.
+ * A thread that logs never waits. A line is a task of a resource whose executor is the pool for
+ * slow things, so a stderr that takes nothing (a full pipe) holds up only one thread of that pool.
+ * At most LOG_LINES_MAX lines wait, by a bound of that resource. At most LOG_WARNINGS_MAX warnings
+ * a second are taken, since clients can cause them. Lines that are lost are counted; a line with
+ * the count stands before the next line.
  */
 #ifndef BROKER_LOG_H
 #define BROKER_LOG_H
@@ -36,19 +36,19 @@ int log_level_parse(const char *word);
 /* Takes the level from an option: a word or, with a '/' in it, a file. 0, or a negative errno. */
 int log_level_set(const char *option);
 
-/* Any thread. Is it worth gathering what a line of that level would say? */
+/* Any thread. Would a line of that level be written? */
 bool log_wants(enum log_level level);
 
-/* Any thread. One line; what is not printable in it is replaced. `client` may be empty. */
+/* Any thread. Logs one line; replaces unprintable characters. `client` may be empty. */
 void log_line(enum log_level level, struct slice client, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #define LOG_NOBODY ((struct slice){"", 0})
 
-/* Before that, and after stop, lines are written at once. stop: nobody else logs any more. */
+/* Before start, and after stop, lines are written at once. stop: no other thread logs any more. */
 void log_start(struct baton_pool *slow_pool);
 
-/* False: stderr does not take what is left, and a thread of the pool is stuck in it. */
+/* False: stderr does not take the remaining lines, and a thread of the pool is stuck in it. */
 bool log_stop(void);
 
 #endif

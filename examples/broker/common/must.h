@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What cannot fail unless this program is wrong, or the machine is out of memory for the few dozen
- * bytes of a change to a list: then it stops with one line. Messages and packets, whose size others
- * choose, are not allocated through here: for them "no memory" is an ordinary answer.
+ * Calls that fail only if this program is wrong, or if the machine lacks the few dozen bytes for a
+ * change to a list: the program then stops with one line. Messages and packets, whose size clients
+ * choose, are not allocated here: for them "no memory" is an ordinary answer.
  */
 #ifndef BROKER_MUST_H
 #define BROKER_MUST_H
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A submit to a resource that a reference of ours keeps open. */
+/* Stops the program if `status` is an error; `what` is the call. */
 static inline void must(int status, const char *what)
 {
 	if (status == 0)

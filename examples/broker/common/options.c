@@ -14,7 +14,7 @@
 #include "common/must.h"
 #include "mqtt/names.h"
 
-/* In parts: a longer string need not be supported by a compiler. */
+/* In parts, since a compiler need not support longer strings. */
 static const char usage_first[] =
 	"broker: an MQTT 3.1.1 broker, the example of the baton library\n"
 	"\n"
@@ -269,7 +269,7 @@ static void options_default(struct broker_options *options)
 	};
 }
 
-/* What no option says alone. */
+/* Checks options against each other. */
 static int options_check(struct broker_options *options)
 {
 	const char *wrong = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that a client has chosen, made fit for a terminal and for whatever reads the log line by
+ * Text that a client has chosen, made fit for a terminal and for programs that read the log line by
  * line. Pure.
  */
 #ifndef BROKER_PRINTABLE_H

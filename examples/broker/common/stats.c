@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums and prints what stats.h describes. The demo reads the lines "name value" by their name. */
+/* Sums and prints the counters of stats.h. The demo reads the lines "name value" by their name. */
 #include "common/stats.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the broker counts. Loop threads count messages in their own struct loop_stats; what baton
- * counted for a resource is added here when the resource ends, for each kind of resource together.
+ * What the broker counts. Loop threads count messages in their own struct loop_stats. The counters
+ * that baton keeps for a resource are added here when the resource ends, one sum for each kind of
+ * resource.
  */
 #ifndef BROKER_STATS_H
 #define BROKER_STATS_H
@@ -25,7 +26,7 @@ enum stats_kind {
 /* Written by one loop thread; read in its tasks, and by others when it has ended. */
 struct loop_stats {
 	uint64_t connections;
-	uint64_t connected; /* just now, with the broker's consent */
+	uint64_t connected; /* now, with an accepted CONNECT */
 	uint64_t messages_in;
 	uint64_t messages_out;
 	uint64_t bytes_in;  /* on the wire */
@@ -39,9 +40,9 @@ struct stats {
 	/* Any thread, through stats_count() and stats_uncount(). */
 	uint64_t dropped;          /* messages that a subscriber did not get */
 	uint64_t evicted;          /* stuck subscribers that were disconnected */
-	uint64_t retained;         /* these are there just now */
+	uint64_t retained;         /* messages that are retained now */
 	uint64_t retained_bytes;   /* and their memory, see retained.c */
-	uint64_t retained_refused; /* for which there was no room */
+	uint64_t retained_refused; /* messages for which there was no room */
 	uint64_t audience_bytes;   /* of all topics, see topic.h */
 	uint64_t sessions;
 	uint64_t subscriptions;
@@ -59,12 +60,12 @@ const char *stats_kind_name(int kind);
 /* Is this kind of resource counted, with or without --stats? */
 bool stats_kind_counted(int kind, bool all);
 
-/* The counters of a resource that goes on, and what loop threads counted, are added to a sum. */
+/* Add to a sum: the counters of a resource that still runs; the counters of a loop. */
 void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live);
 void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop);
 void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more);
 
-/* Prints the table. Nothing else may run by now. */
+/* Prints the table. No other thread counts any more. */
 void stats_print(const struct stats *stats, const struct loop_stats *loops,
                  const struct baton_pool_stats *pool);
 

@@ -41,7 +41,7 @@ static void trim_arm(struct trim *trim)
 	must(baton_timer_arm_after(&trim->timer, TRIM_PERIOD), "trim");
 }
 
-/* Free bytes of the heap stay free bytes: only what has come since the last time is of use. */
+/* Only growth since the last trim counts: what trim could not give back then, it cannot now. */
 static bool trim_worth(const struct trim *trim)
 {
 	return trim_resident() > trim->resident + TRIM_WORTH ||
@@ -59,7 +59,7 @@ static int trim_run(struct baton_timer *timer)
 		trim_arm(trim);
 		return 0;
 	}
-	/* Before the look: a later look answers a note that comes from here on. */
+	/* Before the look at the heap: a note that comes from here on arms the timer again. */
 	store_seq_cst(&trim->armed, false);
 	if (!trim_worth(trim))
 		return 0;
@@ -71,7 +71,7 @@ static int trim_run(struct baton_timer *timer)
 
 void trim_note(struct trim *trim)
 {
-	/* Relaxed: a thread that an old value stops here calls again with its next bytes. */
+	/* Relaxed: a thread that sees an old value here calls again with its next bytes. */
 	if (!load_relaxed(&trim->armed) && !swap_seq_cst(&trim->armed, true))
 		trim_arm(trim);
 }

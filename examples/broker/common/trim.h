@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that was needed once goes back to the system. malloc keeps what is freed in the middle of
- * its heap, so after a burst the process stays as large as the burst had made it; malloc_trim()
- * gives the memory back, but walks the whole heap and holds up threads that allocate meanwhile. So
- * it is called when the broker is quiet and there is memory to give back.
+ * Memory that a burst has taken goes back to the system. malloc keeps blocks that are freed in the
+ * middle of its heap, so the process stays as large as a burst has made it. malloc_trim() gives
+ * that memory back, but walks the whole heap and holds up threads that allocate meanwhile. So it is
+ * called when the broker is quiet and there is memory to give back.
  *
  * Code that may have caused a burst calls trim_note(). The call arms a timer, if it is not armed.
  * The timer looks each TRIM_PERIOD how much CPU time the process has had; when that was little, the
- * timer's task trims and does not arm it again. A broker that has nothing to do has no timer.
+ * timer's task trims and does not arm the timer again. A broker that has nothing to do has no
+ * timer.
  */
 #ifndef BROKER_TRIM_H
 #define BROKER_TRIM_H
@@ -33,8 +34,8 @@ struct trim {
 	bool armed; /* atomic */
 
 	/* Of the timer's task. */
-	uint64_t cpu;    /* time of the process, when it was looked at last */
-	size_t resident; /* bytes, and free ones, when the heap was trimmed last */
+	uint64_t cpu;    /* CPU time of the process at the last look */
+	size_t resident; /* bytes at the last trim; `unused`: free bytes of the heap then */
 	size_t unused;
 };
 
@@ -43,7 +44,7 @@ void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_tim
 /* Bytes of memory that the process has; 0: unknown. Any thread. */
 size_t trim_resident(void);
 
-/* Nobody calls trim_note() any more. Before the timers and the slow pool end. */
+/* No thread calls trim_note() any more. Before the timers and the slow pool end. */
 void trim_deinit(struct trim *trim);
 
 /* Any thread. */

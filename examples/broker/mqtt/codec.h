@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MQTT 3.1.1 on the wire. Pure: bytes in, packets out, and back; no memory, no sockets, no state.
- * What is decoded points into the bytes that were given. Everything that the standard forbids in a
- * packet a client may send is answered with -EPROTO.
+ * MQTT 3.1.1 on the wire. Pure: bytes in, packets out, and back; no memory, no sockets, no state. A
+ * decoded packet points into the bytes that were given. Anything that the standard forbids in a
+ * packet of a client is answered with -EPROTO.
  */
 #ifndef BROKER_CODEC_H
 #define BROKER_CODEC_H
@@ -39,9 +39,9 @@ struct codec_frame {
 };
 
 /*
- * Finds the first packet in the bytes. 1: there it is, its type and flags are a client's; 0: more
- * bytes are needed. Errors, said as soon as its header is there: -EPROTO; -EMSGSIZE: it would have
- * more than `size_max` bytes.
+ * Finds the first packet in the bytes. 1: the packet is complete, with the type and flags of a
+ * client's packet; 0: more bytes are needed. Errors, as soon as the header is complete: -EPROTO;
+ * -EMSGSIZE: the packet would have more than `size_max` bytes.
  */
 int codec_frame(const unsigned char *bytes, size_t size, size_t size_max,
                 struct codec_frame *frame);

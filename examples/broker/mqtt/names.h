@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Topic names and topic filters: what MQTT 3.1.1 (sections 1.5.3 and 4.7) allows, and which filter
- * matches which name. Pure functions of their arguments.
+ * Topic names and topic filters: which ones MQTT 3.1.1 (sections 1.5.3 and 4.7) allows, and which
+ * filter matches which name. Pure functions of their arguments.
  */
 #ifndef BROKER_NAMES_H
 #define BROKER_NAMES_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Some bytes of somebody else's memory. */
+/* Some bytes of memory that belongs to another object. */
 struct slice {
 	const char *bytes;
 	size_t size;

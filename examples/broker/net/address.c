@@ -38,7 +38,7 @@ uint64_t address_network(const struct sockaddr_storage *address)
 		memcpy(&host, &in6->s6_addr[12], sizeof(host));
 	else
 		host = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
-	return host; /* as a network of IPv6 it would be within ::/32, which nobody has */
+	return host; /* read as an IPv6 network it is in ::/32, which is never assigned */
 }
 
 void address_announce(int fd, bool tls)
@@ -83,7 +83,7 @@ static in_port_t *address_port(struct sockaddr *address)
 	                                      : &((struct sockaddr_in *)address)->sin_port;
 }
 
-/* The port of the first socket is for all of them. */
+/* All sockets get the port of the first one. */
 static void address_share_port(const struct addrinfo *first, int fd)
 {
 	struct sockaddr_storage address = {.ss_family = AF_INET};
@@ -94,7 +94,7 @@ static void address_share_port(const struct addrinfo *first, int fd)
 		*address_port(first->ai_addr) = *address_port((struct sockaddr *)&address);
 }
 
-/* A name may have an address twice: in two lines of /etc/hosts, say. */
+/* A name may have an address twice, for example by two lines of /etc/hosts. */
 static bool address_again(const struct addrinfo *first, const struct addrinfo *at)
 {
 	while (first != at && (first->ai_addrlen != at->ai_addrlen ||
@@ -103,7 +103,7 @@ static bool address_again(const struct addrinfo *first, const struct addrinfo *a
 	return first != at;
 }
 
-/* A name may have addresses of a kind that this machine does not speak. */
+/* A name may have addresses of a family that this machine lacks. */
 static bool address_missing(int status)
 {
 	return status == -EADDRNOTAVAIL || status == -EAFNOSUPPORT;

@@ -16,12 +16,12 @@
  */
 int address_listen(const char *host, unsigned int port, int *fds, size_t most);
 
-/* Can nobody but this machine reach what listens there? */
+/* Can only this machine reach what listens on this descriptor? */
 bool address_local(int fd);
 
 /*
- * The network that an address is of: somebody's who has it has all of it. All of an address of
- * IPv4, mapped into IPv6 as well; the first 64 bits of one of IPv6.
+ * The network that an address is in; one customer usually has all of a network. For IPv4, also
+ * mapped into IPv6, it is the whole address; for IPv6 the first 64 bits.
  */
 uint64_t address_network(const struct sockaddr_storage *address);
 

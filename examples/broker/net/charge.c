@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is charged to a connection: its back-pressure, and its lifetime; see connection.h. */
+/* The charges of a connection: its back-pressure, and its lifetime; see connection.h. */
 #include "common/atomic.h"
 #include "common/hop.h"
 #include "common/must.h"
@@ -7,23 +7,24 @@
 #include "net/loop.h"
 #include "net/message.h"
 
-/* Less than any message is charged with: references of sessions, logins and the like. */
+/* References of sessions, log-ins and the like; any message costs more than all of these. */
 #define CONNECTION_REFERENCES_MAX 64
 
 /*
- * In `charges`: the loop has stopped reading and wants to be told. Set by the loop thread, while
- * more than CONNECTION_CHARGES_LOW is charged; cleared by the one release that gets there, which
- * does not give its charge back but passes it on to the `resume` task.
+ * A bit of `charges`: the loop has stopped reading and waits to be told. The loop thread sets the
+ * bit while more than CONNECTION_CHARGES_LOW is charged. The release that comes down to
+ * CONNECTION_CHARGES_LOW clears the bit, and passes its charge on to the `resume` task instead of
+ * ending the charge.
  */
 #define CONNECTION_PAUSED ((uint64_t)1 << 63)
 
 void connection_charge(struct connection *connection, uint64_t cost)
 {
-	/* Relaxed: a count that keeps the connection alive; only its last release orders. */
+	/* Relaxed: this count keeps the connection alive; only the last release orders. */
 	uint64_t charges = add_relaxed(&connection->charges, cost) + cost;
 
-	/* Not twice: while it is paused `resume` may be on its way. Ends: each failure is another
-	 * thread's charge or release. */
+	/* A paused connection is not paused again: its `resume` may be on its way. The loop ends:
+	 * each failed CAS is another thread's charge or release. */
 	while (!connection->paused && charges >= CONNECTION_CHARGES_HIGH)
 		if (cas_relaxed(&connection->charges, &charges, charges | CONNECTION_PAUSED)) {
 			connection->loop->stats.pauses++;
@@ -43,16 +44,16 @@ void connection_pace(struct connection *connection)
 	if (load_relaxed(&connection->work) < CONNECTION_WORK_MAX)
 		return;
 	store_relaxed(&connection->work, 0);
-	/* `resume` is a task of this loop: others that are ready have their turn before it. */
+	/* `resume` is a task of this loop: tasks that are ready run before it. */
 	connection_charge(connection, CONNECTION_CHARGES_HIGH);
 	connection_release(connection, CONNECTION_CHARGES_HIGH);
 }
 
 bool connection_quiet(const struct connection *connection)
 {
-	/* Acquire: what the releases of others had submitted before is submitted. */
+	/* Acquire: all that other threads submitted before their releases is submitted. */
 	const uint64_t charges = load_acquire(&connection->charges);
-	/* A will that waits for the end is charged, and not on its way. */
+	/* The will is charged, too, but is not on its way. */
 	const size_t waits = connection->will != NULL ? connection->will->cost : 0;
 
 	return (charges & ~CONNECTION_PAUSED) - waits < CONNECTION_REFERENCES_MAX;
@@ -85,7 +86,7 @@ void connection_release(struct connection *connection, uint64_t cost)
 		         (left & ~CONNECTION_PAUSED) <= CONNECTION_CHARGES_LOW;
 		if (resume)
 			left = charges & ~CONNECTION_PAUSED;
-		/* Release: our use of it; acquire: everybody's, before it ends. */
+		/* Release: this thread's use; acquire: all uses, before the connection ends. */
 	} while (!cas_acq_rel(&connection->charges, &charges, left));
 	if (resume) {
 		connection->resume_cost = cost;

@@ -27,7 +27,7 @@ void connection_pause(struct connection *connection)
 
 void connection_read_on(struct connection *connection)
 {
-	connection->resumed = true; /* outside of tasks, at the end of this turn */
+	connection->resumed = true; /* handled outside of tasks, at the end of this turn */
 	connection_dirty(connection);
 }
 
@@ -68,7 +68,7 @@ uint64_t connection_network(const struct connection *connection)
 	int size = sizeof(address);
 
 	(void)uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size);
-	return address_network(&address); /* 0: it has gone already */
+	return address_network(&address); /* 0: the client has gone already */
 }
 
 static void connection_announce(struct connection *connection)
@@ -94,11 +94,11 @@ void connection_turn(struct connection *connection)
 	else if (!connection->closing && more && !connection->paused &&
 	         input_start(connection) != 0)
 		connection_close(connection);
-	/* Not if it was closed in this same turn: nobody would count it out again. */
+	/* A connection that has closed in this turn is not counted: its close came before. */
 	if (!connection->closing && connection->session != NULL && !connection->announced)
 		connection_announce(connection);
 	if (!connection->closing && connection->ousted) {
-		/* Its client may be the newcomer, and may have said DISCONNECT before that. */
+		/* Its client may be the newcomer, and may have sent a DISCONNECT before. */
 		input_last(connection);
 		/* Relaxed: the first reason came before the fire, and stays. */
 		connection_fail(connection, load_relaxed(&connection->kicked));
@@ -138,7 +138,7 @@ int connection_drained(struct baton_resource *resource)
 {
 	struct connection *connection = baton_resource_user(resource);
 
-	/* One that closes has no more turns. */
+	/* A connection that closes has no more turns. */
 	if (!connection->closing && connection->output_first != NULL)
 		connection_dirty(connection);
 	return 0;
@@ -171,7 +171,7 @@ static void connection_run_kick(struct baton_trigger *trigger, uint64_t fires)
 	(void)fires;
 	if (connection->closing)
 		return;            /* it may be freed before the end of this turn */
-	connection->ousted = true; /* outside of tasks, at the end of this turn */
+	connection->ousted = true; /* closed outside of tasks, at the end of this turn */
 	connection_dirty(connection);
 }
 
@@ -195,7 +195,7 @@ static int connection_finalise(struct baton_task *task)
 	return 0;
 }
 
-/* A task of the loop's resource: nothing is charged any more. */
+/* A task of the loop's resource: no charge is left. */
 static int connection_run_end(struct baton_task *task)
 {
 	struct connection *connection = baton_container_of(task, struct connection, end);
@@ -242,7 +242,7 @@ void connection_close(struct connection *connection)
 	if (connection->announced)
 		connection->loop->stats.connected--;
 	connection_log_end(connection);
-	output_flush(connection); /* last words, such as a CONNACK that refuses */
+	output_flush(connection); /* such as a CONNACK that refuses */
 	if (connection->tls != NULL && output_empty(connection)) {
 		tls_goodbye(connection->tls);
 		output_flush(connection);

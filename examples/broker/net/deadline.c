@@ -2,8 +2,9 @@
 /*
  * What a client must do in time: send a CONNECT, finish a packet that it began, be heard of (keep
  * alive), take some of what waits for it. One timer of the loop's wheel for each connection stands
- * at the earliest of these. It is armed anew in each turn in which something happened: mostly
- * later, which costs one atomic operation. Its run is a task of the connection, and looks again.
+ * at the earliest of these deadlines. Each turn of the loop in which something happened arms the
+ * timer again, mostly for later, which costs one atomic operation. The timer's run is a task of the
+ * connection and looks at the deadlines again.
  */
 #include "common/env.h"
 #include "common/must.h"
@@ -22,7 +23,7 @@ static const struct broker_options *options_of(const struct connection *connecti
 	return &connection->loop->env->options;
 }
 
-/* What it must do first, and by when. UINT64_MAX: nothing. */
+/* What the client must do first, and by when. UINT64_MAX: nothing. */
 static uint64_t deadline_next(const struct connection *connection, const char **what)
 {
 	const struct broker_options *options = options_of(connection);
@@ -34,7 +35,7 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 		*what = stuck;
 	}
 	if (connection->paused || connection->login != NULL)
-		return first; /* it is we who do not go on */
+		return first; /* the broker has paused it */
 	at = connection->opened + seconds(options->connect_timeout);
 	if (connection->session == NULL && at < first) {
 		first = at;
@@ -53,7 +54,7 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 	return first;
 }
 
-/* Is what is being written getting less? */
+/* Notes whether the socket has taken some of what is being written. */
 static void deadline_look(struct connection *connection, uint64_t now)
 {
 	const size_t left = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
@@ -101,7 +102,7 @@ void connection_watch(struct connection *connection)
 
 void connection_unwatch(struct connection *connection)
 {
-	/* A run that is queued is passed before the finaliser, behind it, frees the connection. */
+	/* A run that is queued comes before the finaliser, which frees the connection. */
 	(void)baton_timer_stop(&connection->deadline);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a connection reads. All connections of a loop read into one buffer, and packets are handled
- * where they lie in it; only the beginning of a packet whose end has not come yet, and what came
- * after a pause was called for, is copied and kept. A connection that has filled the buffer is read
- * on only after all have had their turn, and what was caused by that has been written.
+ * where they lie in the buffer. Copied and kept are only the beginning of a packet whose end has
+ * not come yet, and the bytes that came after a pause was called for. A connection that has filled
+ * the buffer is read on only after all other connections have had their turn, and after the output
+ * that its packets caused was written.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void input_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buff
 	*buffer = uv_buf_init((char *)connection->loop->input, (unsigned int)size);
 }
 
-/* A stranger gets memory for what has come, not for what it has announced. */
+/* A stranger gets memory for the bytes that have come, not for those that it has announced. */
 static size_t input_rounded(const struct connection *connection, size_t capacity)
 {
 	const size_t most = connection->loop->env->options.connect_max;
@@ -49,7 +50,7 @@ static size_t input_held(const struct connection *connection)
 	return connection->input_capacity + tls + connection->stranger.login;
 }
 
-/* Room for so many bytes. False: no memory, or it has been closed. */
+/* Makes room for so many bytes. False: no memory. */
 static bool input_reserve(struct connection *connection, size_t capacity)
 {
 	unsigned char *grown;
@@ -105,7 +106,7 @@ static void input_fail(struct connection *connection, int status)
 	connection_close(connection);
 }
 
-/* As codec_frame(). The first packet is a CONNECT, and of limited size, from its first byte on. */
+/* As codec_frame(); the first packet must be a CONNECT, and has a limit of its own. */
 static int input_frame(struct connection *connection, const unsigned char *bytes, size_t size,
                        struct codec_frame *frame)
 {
@@ -122,8 +123,8 @@ static int input_frame(struct connection *connection, const unsigned char *bytes
 }
 
 /*
- * Handles the packets in the bytes; returns how many bytes it used. `*needed`: the size of the
- * packet that the rest begins, 0 if that is not known.
+ * Handles the packets in the bytes; returns how many bytes were used. `*needed`: the size of the
+ * packet that the unused bytes begin; 0 if that is not known.
  */
 static size_t input_packets(struct connection *connection, const unsigned char *bytes, size_t size,
                             size_t *needed)
@@ -150,7 +151,7 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 			connection_pace(connection);
 	}
 	if (used > 0)
-		connection->seen = uv_now(&connection->loop->uv); /* half a packet says nothing */
+		connection->seen = uv_now(&connection->loop->uv); /* half a packet does not count */
 	if (connection->acks != NULL)
 		connection->loop->calls->acks(connection);
 	if (status < 0)
@@ -158,7 +159,7 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 	return used;
 }
 
-/* Handles these bytes, behind what was kept. False: no memory. */
+/* Handles the kept bytes, and then these. False: no memory. */
 static bool input_handle(struct connection *connection, const unsigned char *bytes, size_t size)
 {
 	const bool kept = connection->input_size > 0;
@@ -172,7 +173,7 @@ static bool input_handle(struct connection *connection, const unsigned char *byt
 	}
 	used = input_packets(connection, bytes, size, &needed);
 	if (connection->closing)
-		return true; /* the end frees what was kept */
+		return true; /* the close frees the kept bytes */
 	if (used > 0 || !kept)
 		connection->begun = uv_now(&connection->loop->uv);
 	if (used == size) {
@@ -189,8 +190,8 @@ static bool input_handle(struct connection *connection, const unsigned char *byt
 }
 
 /*
- * Handles what the stream has decrypted; all that was fed to it has been copied, so that the
- * buffer is free. Leaves the rest there when the connection is to be read no more for now.
+ * Handles what the TLS stream decrypts. The stream has copied the bytes that were fed to it, so the
+ * loop's buffer is free. When the connection is paused, the rest stays in the stream.
  */
 static bool input_decrypt(struct connection *connection)
 {
@@ -220,7 +221,7 @@ static bool input_take(struct connection *connection, const unsigned char *bytes
 	return tls_feed(connection->tls, bytes, size) && input_decrypt(connection);
 }
 
-/* A stranger has said so many bytes, which were handled as far as they can be. */
+/* A stranger has sent so many bytes, which were handled as far as possible. */
 static void input_strange(struct connection *connection, size_t size)
 {
 	connection->stranger.heard += size;
@@ -232,10 +233,12 @@ static void input_strange(struct connection *connection, size_t size)
 
 static void input_end(struct connection *connection, int status)
 {
-	/* What it has said behind its CONNECT may have its effect without an answer. */
+	/* Packets behind the CONNECT, such as a PUBLISH, are handled even if the client has
+	 * gone. */
 	if (status == UV_EOF && connection->login != NULL &&
 	    connection->input_size > connection->held) {
-		uv_read_stop((uv_stream_t *)&connection->tcp); /* it ends when this is handled */
+		uv_read_stop((uv_stream_t *)&connection
+		                     ->tcp); /* the connection ends when they are handled */
 		return;
 	}
 	if (status != UV_EOF && status != UV_ECONNRESET)

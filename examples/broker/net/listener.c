@@ -66,8 +66,7 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 		if (fd < 0)
 			continue; /* this client has gone already */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		/* Without a keep alive of MQTT's own nothing else would notice that a client is no
-		 * more. */
+		/* Finds a dead client that has no keep alive of MQTT's own. */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 		loop_accept(&net->loops[all->turn], fd, listener->tls);
 		all->turn = (all->turn + 1) % net->env->options.threads;
@@ -107,7 +106,7 @@ static int listener_start(struct listeners *all, uv_loop_t *uv, int fd, bool tls
 	return 0;
 }
 
-/* All addresses of the host. */
+/* Listens on all addresses of the host. */
 static int listeners_open(struct listeners *all, uv_loop_t *uv, unsigned int port, bool tls)
 {
 	const struct broker_options *options = &all->net->env->options;

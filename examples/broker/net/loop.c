@@ -41,8 +41,8 @@ static void loop_awake(uv_idle_t *idle)
 }
 
 /*
- * Only wakes the loop, and keeps it awake until loop_turn(): what clients have sent in time is read
- * before they are found to be late.
+ * Only wakes the loop, and keeps it awake until loop_turn(): so bytes that came in time are read
+ * before their client is found to be late.
  */
 static void loop_alarmed(uv_timer_t *timer)
 {
@@ -60,7 +60,7 @@ static void loop_expire(struct loop *loop)
 	baton_loop_run_gathered(loop->executor);
 }
 
-/* One that is too early, since deadlines have moved away, finds nothing, and costs one look. */
+/* An alarm that is too early, since deadlines have moved, finds nothing and costs one look. */
 static void loop_set_alarm(struct loop *loop)
 {
 	const uint64_t next = baton_timers_next(loop->timers), now = uv_now(&loop->uv);
@@ -83,8 +83,8 @@ static void loop_note_bytes(struct loop *loop)
 }
 
 /*
- * Before the loop sleeps: timers and finished writes come before this, and nothing else would wake
- * the loop for the connections that they have to do with.
+ * Runs before the loop sleeps. Timers and finished writes have run since loop_turn(); nothing else
+ * would wake the loop for their connections.
  */
 static void loop_prepare(uv_prepare_t *prepare)
 {
@@ -200,7 +200,7 @@ static void *loop_thread(void *arg)
 	return NULL;
 }
 
-/* libuv's part; the handles are closed by loop_end_if_idle(). */
+/* Makes libuv's part; loop_end_if_idle() closes the handles. */
 static int loop_init_uv(struct loop *loop)
 {
 	int status = uv_loop_init(&loop->uv);
@@ -229,7 +229,7 @@ static int loop_init_uv(struct loop *loop)
 	return 0;
 }
 
-/* The executor and the wheel. On an error nothing is left. */
+/* Makes the executor and the wheel. On an error nothing is left. */
 static int loop_init_baton(struct loop *loop)
 {
 	struct baton_timers_options timers = BATON_TIMERS_OPTIONS_INIT;

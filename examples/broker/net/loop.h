@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to it, the baton
- * wheel of its connections' timers, and the connections that it owns. One turn of the loop: libuv
- * reads what has come; then the tasks run that were submitted to this thread's resources; then each
- * connection that has something to write writes.
+ * An I/O thread: a libuv loop, the baton executor that brings other threads' tasks to the loop, the
+ * baton wheel of its connections' timers, and the connections that the loop owns. In one turn of
+ * the loop, libuv first reads what has come; then the tasks run that were submitted to this
+ * thread's resources; then each connection that has output writes it.
  */
 #ifndef BROKER_LOOP_H
 #define BROKER_LOOP_H
@@ -35,14 +35,14 @@ struct ssl_ctx_st;
 struct loop {
 	uv_loop_t uv;
 	uv_poll_t poll; /* of the executor's descriptor */
-	bool signalled; /* by that */
+	bool signalled; /* the descriptor has become readable */
 	uv_prepare_t prepare;
 	uv_check_t check;
 	struct baton_timers *timers; /* of the clients' deadlines: polled by this thread */
-	uv_timer_t alarm;            /* for these */
-	uint64_t alarm_at;           /* when it fires, in ns; BATON_NEVER: not at all */
-	uv_idle_t alarmed;           /* active when it has fired, until loop_turn() */
-	uv_timer_t finish;           /* while it stops */
+	uv_timer_t alarm;            /* wakes the loop for `timers` */
+	uint64_t alarm_at;           /* when the alarm fires, in ns; BATON_NEVER: not at all */
+	uv_idle_t alarmed;           /* active from the alarm to loop_turn() */
+	uv_timer_t finish;           /* looks at the connections while the loop stops */
 	struct env *env;
 	struct net *net;
 	const struct net_calls *calls; /* the net's */
@@ -52,10 +52,10 @@ struct loop {
 	struct baton_resource resource; /* the loop's own: accept, end of connections, stop */
 	struct baton_task stop;
 	bool stopping;
-	bool quiet;      /* while it stops: nothing that its clients sent is on its way */
-	bool quiet_seen; /* all loops were, the last time */
+	bool quiet;      /* the loop stops, and no message of its clients is on its way */
+	bool quiet_seen; /* at the last look all loops were quiet */
 	uint64_t stop_by;
-	struct ssl_ctx_st *tls; /* for new connections that speak it */
+	struct ssl_ctx_st *tls; /* for new TLS connections */
 	struct connection *connections;
 	struct connection *dirty;
 	struct strangers strangers;
@@ -70,18 +70,18 @@ struct loop {
 int loop_start(struct loop *loop, struct net *net);
 
 /*
- * Any thread: gives it an accepted descriptor; does it speak TLS? Errors: -ENOMEM; then the
- * descriptor is closed.
+ * Any thread: gives the loop an accepted descriptor; `tls`: the client speaks TLS. Takes the
+ * descriptor, and closes it on an error: -ENOMEM.
  */
 int loop_accept(struct loop *loop, int fd, bool tls);
 
-/* Any thread: from now on new connections use this certificate. Counted. */
+/* Any thread: new connections use this certificate from now on. Takes a reference of its own. */
 void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls);
 
 /*
- * Any thread, once, and for all loops: reads no more; lets what has come get to its subscribers on
- * all loops, and closes each connection when it has written that, or at --stop-timeout. The thread
- * ends when the last connection has.
+ * Any thread, once for each loop. The loop reads no more. When the messages that have come are with
+ * their subscribers on all loops, the loop closes each connection whose output is written, and at
+ * --stop-timeout all others. The thread ends with the last connection.
  */
 void loop_stop(struct loop *loop);
 void loop_join(struct loop *loop);
@@ -89,7 +89,7 @@ void loop_join(struct loop *loop);
 /* loop_stop.c: for loop.c, when a connection has gone. */
 void loop_end_if_idle(struct loop *loop);
 
-/* Frees the loop. Its thread and all others that might submit to it have ended. */
+/* Frees the loop. All threads that might submit to it have ended, its own included. */
 void loop_deinit(struct loop *loop);
 
 /* For connections: enter and leave the loop's list. */

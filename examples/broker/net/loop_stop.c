@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of an I/O thread; see loop_stop() in loop.h. */
+/* The shutdown of an I/O thread; see loop_stop() in loop.h. */
 #include "common/atomic.h"
 #include "common/env.h"
 #include "common/hop.h"
@@ -9,7 +9,7 @@
 
 #define LOOP_FINISH_MS 10
 
-/* Closes those that have nothing more to get. */
+/* Closes the connections that get nothing more. */
 static void loop_finish(uv_timer_t *timer)
 {
 	struct loop *loop = timer->data;
@@ -24,12 +24,13 @@ static void loop_finish(uv_timer_t *timer)
 		store_relaxed(&loop->env->late, true);
 	if (quiet && !loop->quiet) {
 		loop->quiet = true;
-		/* Release: what our clients sent has gone its way; read with acquire. */
+		/* Release: the messages of this loop's clients are with their subscribers; pairs
+		 * with the acquire below. */
 		add_release(&net->loops_quiet, 1);
 	}
 	quiet = load_acquire(&net->loops_quiet) >= net->loops_running;
 	/*
-	 * `quiet_seen`: one more turn, for what is not counted, such as what is retained.
+	 * `quiet_seen`: one more turn for messages that are not charged, such as retained ones.
 	 * Connections leave the list in a later turn.
 	 */
 	for (struct connection *connection = loop->connections; connection != NULL;
@@ -63,7 +64,8 @@ static int loop_run_stop(struct baton_task *task)
 		if (!connection->closing)
 			connection_pause(connection);
 	uv_timer_start(&loop->finish, loop_finish, LOOP_FINISH_MS, LOOP_FINISH_MS);
-	loop_finish(&loop->finish); /* also of a loop without connections: others wait for it */
+	/* A loop without connections, too, must become quiet: other loops wait for it. */
+	loop_finish(&loop->finish);
 	loop_end_if_idle(loop);
 	return 0;
 }

@@ -37,16 +37,16 @@ struct message *message_create(struct connection *publisher, const struct codec_
 
 void message_take(struct message *message, uint64_t counts)
 {
-	/* Relaxed: whoever takes more has some already. */
+	/* Relaxed: a caller that takes counts holds some already. */
 	add_relaxed(&message->counts, counts);
 }
 
 void message_release(struct message *message, uint64_t counts)
 {
-	/* Read now: once the counts are given back another thread may free the message. */
+	/* Read first: once the counts are given back, another thread may free the message. */
 	struct connection *publisher = message->publisher;
 	const size_t cost = message->cost;
-	/* Release: our use of it; acquire: everybody's, before we free it. */
+	/* Release: this thread's use of the message; acquire: all uses, before the free. */
 	const uint64_t left = sub_acq_rel(&message->counts, counts) - counts;
 
 	if (left % MESSAGE_HOP == 0)

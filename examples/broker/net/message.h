@@ -2,20 +2,21 @@
 /*
  * Messages and packets.
  *
- * A message is what a publisher sent: one allocation, which holds its bytes as the PUBLISH packet
- * of QoS 0 that most subscribers get, so that they all share it. It is itself the task that brings
- * it to its topic.
+ * A message is what a publisher sent. It is one allocation, which holds the bytes of the PUBLISH
+ * packet at QoS 0: most subscribers get exactly these bytes, and share them. The message is itself
+ * the task that brings it to its topic.
  *
- * A packet is one message on its way to one subscriber (or one packet of the broker's own, such as
- * an acknowledgement). It is itself the task for each of its hops: topic -> session -> connection.
+ * A packet is one message on its way to one subscriber, or a packet of the broker's own, such as an
+ * acknowledgement. The packet is itself the task for each of its hops: topic -> session ->
+ * connection.
  *
- * A message counts two things in one word: references, from packets and from the topic that
- * retains it, which keep its memory; and hops, its own to the topic and those of its packets. As
- * long as there are hops, what it costs is charged to its publisher's connection, which therefore
- * lives. When the last hop is over the publisher may send more. A packet's hop lasts until the
- * subscriber's socket has been offered it: so a packet that the broker itself has not got round to
- * is charged to its publisher, which is slowed down. A packet that the socket has not taken is the
- * subscriber's: a subscriber that does not read holds references, no hops, and delays no publisher.
+ * A message counts references and hops in one word. References, held by packets and by the topic
+ * that retains the message, keep its memory. Hops are the message's own way to its topic and the
+ * ways of its packets. While there are hops, the cost of the message is charged to the publisher's
+ * connection, which therefore lives. When the last hop ends, the publisher may send more. A
+ * packet's hop lasts until the packet was offered to the subscriber's socket: so the publisher pays
+ * for packets that the broker has not handled yet, and is slowed down. A packet that the socket has
+ * not taken holds a reference and no hop: a subscriber that does not read delays no publisher.
  */
 #ifndef BROKER_MESSAGE_H
 #define BROKER_MESSAGE_H
@@ -47,12 +48,12 @@ struct message {
 };
 
 /*
- * Copies; one reference and one hop, the caller's, who charges `cost` to the publisher, if there is
- * one. It is acknowledged to the publisher if it has a packet id. NULL: no memory.
+ * Copies `publish`. The caller gets one reference and one hop, and charges `cost` to the publisher,
+ * if there is one. A message with a packet id is acknowledged to its publisher. NULL: no memory.
  */
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish);
 
-/* `counts`: so many of MESSAGE_REFERENCE and MESSAGE_HOP. Any thread. */
+/* `counts`: a sum of MESSAGE_REFERENCE and MESSAGE_HOP. Any thread. */
 void message_take(struct message *message, uint64_t counts);
 void message_release(struct message *message, uint64_t counts);
 
@@ -67,7 +68,7 @@ struct packet {
 	};
 	struct message *message; /* NULL: a packet of the broker's own, all of it in head[] */
 	union {
-		uint64_t order; /* QoS 1 and 2: see inflight.h; else 0 */
+		uint64_t order; /* QoS 1 and 2: see session/inflight.h; else 0 */
 		uint64_t ask;   /* of a SUBACK on its way to a session, see delivery.c */
 	};
 	uint32_t size; /* on the wire */
@@ -87,18 +88,18 @@ struct packet {
  */
 struct packet *packet_create(struct message *message, uint8_t qos, bool retain, bool hop);
 
-/* For QoS 1 and 2, when it has its packet id. Before that it must not be sent. */
+/* Makes the bytes of a packet of QoS 1 or 2, once it has its packet id. */
 void packet_encode(struct packet *packet, bool duplicate);
 
 /* A packet of the broker's own. NULL: no memory. */
 struct packet *packet_create_own(const unsigned char *bytes, size_t size);
 
-/* The packet's way is over: it waits for its subscriber only. */
+/* Ends the packet's hop: the packet waits for nothing but its subscriber. */
 void packet_end_hop(struct packet *packet);
 
 /*
- * What it takes of memory, about; the message in full, though others may share it. The same from
- * its creation on.
+ * The packet's memory, about; the message counts in full, although packets share it. The result
+ * does not change while the packet lives.
  */
 size_t packet_memory(const struct packet *packet);
 

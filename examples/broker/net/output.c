@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a connection writes. The packets wait in a list; a turn of the loop writes as many as fit
- * into one vector, and again, until the socket takes no more. Then one uv_write holds the first few
- * buffers and tells when the socket has taken them. Packets leave the list when they are written;
- * with TLS, when they are encrypted, of which there is never more than OUTPUT_TLS ahead of the
+ * What a connection writes. The packets wait in a list. A turn of the loop writes as many packets
+ * as fit into one vector, and again, until the socket takes no more. Then one uv_write holds the
+ * first few buffers and reports when the socket has taken them. Packets leave the list when they
+ * are written; with TLS, when they are encrypted. At most OUTPUT_TLS encrypted bytes wait for the
  * socket.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ void output_push(struct connection *connection, struct packet *packet)
 }
 
 /*
- * The remaining packets have been offered to the socket: from here on no publisher waits for them.
+ * The remaining packets were offered to the socket: from here on no publisher is charged for them.
  */
 static void output_offered(struct connection *connection)
 {
@@ -72,7 +72,7 @@ void output_append(struct connection *connection, struct packet *packet)
 	output_push(connection, packet);
 }
 
-/* Skips `*skip` bytes of what is to be added; adds the rest, if any. */
+/* Adds the bytes to the vector, without the first `*skip` of them. */
 static unsigned int vector_add(uv_buf_t *buffer, const void *bytes, size_t size, size_t *skip)
 {
 	const size_t skipped = *skip < size ? *skip : size;
@@ -85,7 +85,7 @@ static unsigned int vector_add(uv_buf_t *buffer, const void *bytes, size_t size,
 	return 1;
 }
 
-/* The bytes from the first packet on, but for those already written. */
+/* Fills the vector from the first packet on, without the bytes already written. */
 static unsigned int vector_fill(const struct connection *connection, uv_buf_t *vector)
 {
 	size_t skip = connection->output_offset;
@@ -107,7 +107,7 @@ static unsigned int vector_fill(const struct connection *connection, uv_buf_t *v
 	return count;
 }
 
-/* Release: only the session's account needs it, which tolerates any delay. */
+/* Release: pairs with the acquire in connection_written(). */
 static void output_account(struct connection *connection, uint64_t written)
 {
 	store_release(&connection->written, written);
@@ -134,7 +134,7 @@ static void output_consume(struct connection *connection, size_t size)
 		}
 		cost += output_cost(packet);
 		if (packet->marker) {
-			output_account(connection, written); /* it will be looked at */
+			output_account(connection, written); /* the session looks at it now */
 			connection->loop->calls->drained(packet);
 		} else {
 			packet_destroy(packet);
@@ -146,9 +146,9 @@ static void output_consume(struct connection *connection, size_t size)
 }
 
 /*
- * The socket can be written no more. If the client has reset the connection, what it said before
- * may still be there to be read, a DISCONNECT that forbids its will for one: so the end is left to
- * the reading, which finds it behind all that.
+ * The socket can be written no more. If the client has reset the connection, its last packets may
+ * still wait to be read, for example a DISCONNECT that cancels its will. So the connection is not
+ * closed here: the reading finds the reset behind these packets.
  */
 static void output_fail(struct connection *connection, int status)
 {
@@ -169,7 +169,7 @@ static void output_written(uv_write_t *write, int status)
 	free(connection->spill);
 	connection->spill = NULL;
 	if (connection->closing)
-		return; /* it counts as an attempt, see output_drop() */
+		return; /* the write counts as an attempt, see output_drop() */
 	if (status < 0) {
 		output_fail(connection, status); /* likewise */
 		return;
@@ -182,9 +182,9 @@ static void output_written(uv_write_t *write, int status)
 }
 
 /*
- * The socket takes no more now: libuv shall write the first of these when it does. 0, or an error.
- * For more than OUTPUT_WAIT buffers libuv takes memory; when there is none, it (1.44) goes on
- * waiting for that write, and its loop never ends.
+ * The socket takes no more now: libuv writes the first of these buffers as soon as it does. 0, or
+ * an error. For more than OUTPUT_WAIT buffers libuv allocates memory; when there is none, libuv
+ * 1.44 waits for that write for ever, and its loop never ends.
  */
 static int output_wait(struct connection *connection, const uv_buf_t *vector, unsigned int count)
 {

@@ -6,7 +6,7 @@
 #include "net/connection.h"
 #include "net/loop.h"
 
-/* A stranger that speaks TLS has a handshake to say, and records around its CONNECT. */
+/* With TLS a handshake comes first, and the CONNECT lies in records. */
 #define STRANGER_TLS ((size_t)2 * TLS_RECORD_MAX)
 
 static size_t rank_of(size_t bytes)
@@ -58,7 +58,7 @@ static void stranger_set(struct connection *connection, size_t bytes)
 		rank_enter(&strangers->ranks[rank_of(bytes)], connection);
 }
 
-/* There is one. */
+/* There is at least one stranger. */
 static struct connection *strangers_largest(const struct strangers *strangers)
 {
 	size_t rank = STRANGERS_RANKS - 1;

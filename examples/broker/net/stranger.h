@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stranger is a connection that has not been let in: its CONNECT has not come to its end, or its
- * password is being checked. Strangers cost nothing but a connection each, so what they have sent
+ * A stranger is a connection that was not let in yet: its CONNECT has not come to its end, or its
+ * password is being checked. A stranger costs its sender almost nothing, so the memory of strangers
  * is bounded: for each by --max-connect, and for all together by --max-strangers, of which each
- * loop has its share. Beyond its share a loop disconnects the stranger that holds the most (of
- * several about as large the one that has grown last the longest ago): a stranger that sends a
- * CONNECT of an ordinary size is the last to be disconnected.
+ * loop has its share. A loop beyond its share disconnects the stranger that holds the most memory;
+ * of several of about that size it disconnects the one whose last growth is the oldest. So a
+ * stranger that sends a CONNECT of an ordinary size is the last to be disconnected.
  *
  * A stranger is charged for its memory, not for the bytes that it has announced: its input grows as
  * bytes come.
@@ -18,18 +18,18 @@
 
 struct connection;
 
-#define STRANGERS_RANKS 24 /* by powers of two; the last one is for all that is larger */
+#define STRANGERS_RANKS 24 /* by powers of two; the last rank has all larger ones */
 
-/* A loop's. */
+/* One for each loop. */
 struct strangers {
 	size_t bytes;
 	struct strangers_rank {
-		struct connection *first; /* it has come into this rank last */
+		struct connection *first; /* the one that entered this rank last */
 		struct connection *last;
 	} ranks[STRANGERS_RANKS];
 };
 
-/* In a connection. */
+/* One in each connection. */
 struct stranger {
 	size_t holds;
 	size_t heard; /* bytes that have come on its socket */
@@ -38,13 +38,13 @@ struct stranger {
 	struct connection *previous;
 };
 
-/* The connection, which is a stranger, holds so many bytes. False: it has been closed for that. */
+/* The stranger holds so many bytes now. False: it was closed for that. */
 bool stranger_hold(struct connection *connection, size_t bytes);
 
-/* It is no stranger any more, or is being closed. Once or more often. */
+/* The connection was let in, or is being closed. May be called again. */
 void stranger_forget(struct connection *connection);
 
-/* How many bytes may still come on its socket before it is let in. */
+/* How many more bytes may come on its socket before it is let in. */
 size_t stranger_room(const struct connection *connection);
 
 #endif

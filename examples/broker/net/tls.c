@@ -14,7 +14,7 @@
 
 #include "common/log.h"
 
-/* More than all that is ever encrypted ahead of the socket, and what one reading is answered by. */
+/* More than is ever encrypted ahead of the socket, and more than one reading is answered by. */
 #define TLS_OUTPUT_MAX ((size_t)16 * TLS_RECORD_MAX)
 
 #define TLS_KEPT_MAX 4096 /* bytes of memory that a stream keeps when nothing lies in it */
@@ -27,7 +27,7 @@ struct tls {
 	const char *reason;
 };
 
-/* The first error says what was wrong with the file, the later ones who gave up for it. */
+/* The first error names what is wrong with the file; later ones come from the callers. */
 static int tls_complain(const char *path, const char *what)
 {
 	const unsigned long error = ERR_peek_error();
@@ -40,7 +40,7 @@ static int tls_complain(const char *path, const char *what)
 	return -EINVAL;
 }
 
-/* OpenSSL would ask the terminal, also at SIGHUP. */
+/* Without this, OpenSSL would ask the terminal, also at SIGHUP. */
 static int tls_no_phrase(char *phrase, int size, int writing, void *path)
 {
 	(void)phrase;
@@ -60,7 +60,7 @@ int tls_load(const char *cert, const char *key, struct ssl_ctx_st **context)
 		return -ENOMEM;
 	SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
 	SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-	/* An idle connection holds no buffers; who closes without a goodbye has just closed. */
+	/* An idle connection holds no buffers. */
 	SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_default_passwd_cb(made, tls_no_phrase);
@@ -121,7 +121,7 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
-/* Nothing lies in it. What a burst made it take a BIO would keep, and clear each time. */
+/* The BIO is empty. It would keep the memory of a burst, and clear all of it each time. */
 static void bio_empty(BIO *bio)
 {
 	BUF_MEM *memory = NULL, *fresh = NULL;
@@ -146,7 +146,7 @@ static int tls_error(struct tls *tls, int result)
 
 	if (error == SSL_ERROR_SSL)
 		tls->reason = ERR_reason_error_string(ERR_peek_error());
-	ERR_clear_error(); /* the queue is the thread's, not the stream's */
+	ERR_clear_error(); /* the queue of errors is the thread's, not the stream's */
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
 		return -EAGAIN;
 	return error == SSL_ERROR_ZERO_RETURN ? -ECONNRESET : -EPROTO;
@@ -162,7 +162,7 @@ int tls_read(struct tls *tls, void *bytes, size_t size)
 	const unsigned char *output;
 	int result, error;
 
-	/* TLS has answers of its own (a new key for a new key), to who may not read them. */
+	/* TLS has answers of its own (a new key for a new key); the client may not read them. */
 	if (tls_output(tls, &output) > TLS_OUTPUT_MAX)
 		return -EPROTO;
 	result = SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);

@@ -25,7 +25,7 @@ static void *clients_malloc(size_t size)
 static void clients_free(void *memory, size_t size, bool others_read)
 {
 	(void)size;
-	(void)others_read; /* nobody */
+	(void)others_read; /* never: only this resource's tasks read the set */
 	free(memory);
 }
 
@@ -44,7 +44,7 @@ static bool clients_same(const void *a, const void *b)
 	                   ((const struct session *)b)->client_id);
 }
 
-/* It is no more in the set. */
+/* The session was taken out of the set. */
 static void clients_removed(struct clients *clients, struct session *session)
 {
 	session->registered = false;
@@ -57,14 +57,14 @@ static void clients_remove(struct clients *clients, struct session *session)
 	(void)ck_hs_remove(&clients->sessions,
 	                   CK_HS_HASH(&clients->sessions, clients_hash, session), session);
 	clients_removed(clients, session);
-	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it
-	 * costs to copy goes by the most that it has ever held. */
+	/* Tombstones lengthen the search for an id that is not there. The set does not shrink, so
+	 * the cost of a copy depends on the most that it has ever held. */
 	if (++clients->removed > CLIENTS_SIZE_FIRST + clients->count_max / 2 &&
 	    ck_hs_rebuild(&clients->sessions))
 		clients->removed = 0;
 }
 
-/* The id goes on with the session that it has. */
+/* The client goes on with the session that its id has. */
 static void clients_go_on(struct session *other, struct join *join)
 {
 	session_release(join->session);

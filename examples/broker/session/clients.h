@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Client ids: at most one session has each; who comes with one that is taken goes on with that
- * session, or ends it (MQTT 3.1.1, 3.1.2.4 and 3.1.4). One resource, and a hash set that is touched
- * by its tasks alone: a baton_registry would give each id one session, but here an id may pass to a
- * new session while the old one ends.
+ * Client ids: at most one session has each id. A client that comes with an id that is taken goes on
+ * with that session, or ends it (MQTT 3.1.1, 3.1.2.4 and 3.1.4). This is one resource, and a hash
+ * set that its tasks alone touch. A baton_registry would tie an id to one session; here an id
+ * passes to a new session while the old one ends.
  */
 #ifndef BROKER_CLIENTS_H
 #define BROKER_CLIENTS_H
@@ -21,7 +21,7 @@ struct join;
 struct request;
 struct session;
 
-/* Takes back all subscriptions of a session that ends: the layer above knows how. */
+/* Takes back all subscriptions of a session that ends; the layer above fills it. */
 struct unsubscriber {
 	/* The request that will do it, made beforehand; free() ends it. NULL: no memory. */
 	struct request *(*prepare)(struct unsubscriber *unsubscriber, struct session *session);
@@ -38,7 +38,7 @@ struct clients {
 	struct ck_hs sessions; /* by client id; touched under this resource's baton only */
 	size_t removed;        /* since the set was rebuilt */
 	size_t count_max;
-	size_t kept; /* of them, with clean session 0 */
+	size_t kept; /* sessions with clean session 0 */
 	uint64_t joins;
 };
 
@@ -49,16 +49,16 @@ void clients_deinit(struct clients *clients);
 /* Step 2 of a join, see session.h. */
 void clients_join(struct clients *clients, struct join *join);
 
-/* The session has ended. */
+/* The session has ended: its id is free, unless another session has it already. */
 void clients_forget(struct clients *clients, struct session *session);
 
 /*
- * The client has been away from its session since the join of that number, for too long: ends it,
- * unless the client is on its way back. False: no memory.
+ * The client has been away since the join of that number, for too long: ends the session, unless a
+ * newer join is on its way to it. False: no memory.
  */
 bool clients_expire(struct clients *clients, struct session *session, uint64_t number);
 
-/* The broker ends: ends all sessions, whose clients have gone. */
+/* The broker shuts down, and all connections have closed: ends all sessions. */
 void clients_end(struct clients *clients);
 
 #endif

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session sends, in which order, and how much at once. All under the session's baton.
+ * What a session sends, in which order, and how much at once. All of it runs under the session's
+ * baton.
  *
- * A message goes out at once if nothing waits before it, the window (--max-inflight) has room, and
- * so has the connection's output (--max-buffered; it counts memory, of which a message takes more
- * than its bytes on the wire, and only what the socket does not take). Else it waits in the queue,
- * QoS 0 too, so that all that comes stays in order. QoS 0 is dropped instead where it would only
- * make a slow client slower: when the output has no room, or the queue is full; and when the
- * client is away, unless --queue-qos0. QoS 1 and 2 are dropped when the queue is full (queue.h).
- * Retained messages come all at once to a new subscriber, and are not sent again: so a retained
+ * A message goes out at once if no message waits before it, the window (--max-inflight) has room,
+ * and the connection's output has room (--max-buffered). The output counts memory, of which a
+ * message takes more than its bytes on the wire, and counts only what the socket does not take.
+ * Otherwise the message waits in the queue. QoS 0 waits, too, so that all messages stay in order.
+ *
+ * QoS 0 is dropped where it would only make a slow client slower: when the output has no room, or
+ * the queue is full. It is also dropped when the client is away, unless --queue-qos0 is given. QoS
+ * 1 and 2 are dropped when the queue is full (queue.h).
+ *
+ * Retained messages come all at once to a new subscriber, and are not sent again. So a retained
  * message waits at QoS 0, too, and counts against the queue's bytes alone. A retained message also
- * waits for the SUBACK, which is sent behind it (topic.h): the message has the number of the
- * SUBSCRIBE (`due`), and goes out when the SUBACK of that number has come by.
+ * waits for the SUBACK, which is sent behind it (topic/topic.h): the message has the number of the
+ * SUBSCRIBE (`due`), and goes out when the SUBACK of that number has passed.
  *
- * The queue moves on when the client acknowledges. When it is the output that has no room, a marker
- * is put behind it: an empty packet, which comes back when everything before it has been written.
+ * The queue moves on when the client acknowledges. When the output has no room, a marker is put
+ * behind it: an empty packet, which comes back when everything before it was written.
  *
- * When a client has come back, what it has not acknowledged is put before the rest of the queue,
- * with the packet ids it had: so it is said again in order and within the same limits.
+ * When a client has come back, the messages that it has not acknowledged are put before the rest of
+ * the queue, with the packet ids they had: so they are sent again in order and within the same
+ * limits.
  *
- * Why not a baton_window: it limits tasks in flight by a count, and the table of packet ids, which
- * there must be for what is said again, is that count. As windowed tasks messages would be kept
- * twice from their sending to their acknowledgement, QoS 0 would need a way to wait in line without
- * a place, and what is said again one to the head of the line.
+ * Why not a baton_window: a window limits tasks in flight by a count, and the table of packet ids,
+ * which retransmission needs, has that count. As windowed tasks messages would be kept twice from
+ * their sending to their acknowledgement. QoS 0 would need a way to wait in line without a place,
+ * and a message that is sent again a way to the head of the line.
  */
 #include <stdlib.h>
 
@@ -35,7 +40,7 @@
 
 _Static_assert(OPTIONS_INFLIGHT_MAX <= INFLIGHT_MAX, "a session has a packet id for each");
 
-/* The log is told of the first one since the client has come. */
+/* Drops the message. The log is told of the first one since the client has come. */
 static void delivery_drop(struct session *session, struct packet *packet)
 {
 	if (!session->dropping)
@@ -61,25 +66,27 @@ static void delivery_send_ack(struct session *session, uint8_t type, uint16_t pa
 	struct packet *packet = packet_create_own(bytes, codec_put_ack(bytes, type, packet_id));
 
 	if (packet == NULL)
-		connection_kick(session->connection, KICK_NO_MEMORY); /* it will be said again */
+		connection_kick(
+			session->connection,
+			KICK_NO_MEMORY); /* the PUBREL is sent again to the next connection */
 	else
 		delivery_send(session, packet);
 }
 
 static void delivery_send_answer(struct session *session, struct packet *answer)
 {
-	answer->order = 0; /* it was a SUBACK's number */
+	answer->order = 0; /* the same word was the SUBACK's number */
 	delivery_send(session, answer);
 }
 
 /*
- * Has the connection's output room for it? A message that is larger than all of it goes alone. One
- * whose publisher waits for it always has, unless the socket takes no more: the broker has only not
- * got round to writing, and until then the publisher is charged.
+ * Has the connection's output room for the packet? A message that is larger than the whole output
+ * goes alone. A packet that is still charged to its publisher always has room, unless the socket
+ * takes no more: the loop has only not written yet.
  */
 static bool output_has_room(const struct session *session, const struct packet *packet)
 {
-	/* Never negative: what we gave it happens-before what it says it has written. */
+	/* Never negative: what was given to the connection happens-before what it has written. */
 	const uint64_t buffered = session->sent - connection_written(session->connection);
 
 	return buffered == 0 ||
@@ -87,7 +94,7 @@ static bool output_has_room(const struct session *session, const struct packet *
 	       (packet->hop && !connection_full(session->connection));
 }
 
-/* Has us told when all that has been sent so far is written. */
+/* Has the session told when all packets sent so far are written. */
 static void output_mark(struct session *session)
 {
 	struct packet *marker;
@@ -101,7 +108,7 @@ static void output_mark(struct session *session)
 	connection_send(session->connection, marker);
 }
 
-/* May this packet go out now? One that may and finds no room is dropped. */
+/* May this packet go out now? A QoS 0 packet that may, and finds no room, is dropped. */
 static bool delivery_may_send(struct session *session, const struct packet *packet)
 {
 	const bool again = packet->packet_id != 0;
@@ -118,7 +125,7 @@ static bool delivery_may_send(struct session *session, const struct packet *pack
 	return false;
 }
 
-/* The first time: it gets its packet id. A clean session says nothing twice and keeps nothing. */
+/* Gives the packet its packet id. A clean session sends no message again, and keeps none. */
 static void delivery_send_first(struct session *session, struct packet *packet)
 {
 	struct message *kept = session->clean ? NULL : packet->message;
@@ -149,7 +156,7 @@ static void delivery_send_message(struct session *session, struct packet *packet
 		if (entry != NULL && entry->message == packet->message)
 			delivery_send(session, packet);
 		else
-			packet_destroy(packet); /* acknowledged meanwhile, after all */
+			packet_destroy(packet); /* it was acknowledged meanwhile */
 	}
 }
 
@@ -183,7 +190,7 @@ static int session_run_deliver(struct baton_task *task)
 	else if (session->connection != NULL && session->epoch == packet->epoch)
 		delivery_send_answer(session, packet);
 	else
-		packet_destroy(packet); /* who has asked for it is gone */
+		packet_destroy(packet); /* the connection that asked for it is gone */
 	if (answered != 0) {
 		session->answered = answered;
 		delivery_go_on(session);
@@ -213,7 +220,7 @@ static int session_run_acknowledge(struct baton_task *task)
 			delivery_send_ack(session, CODEC_PUBREL, ack->packet_id);
 	}
 	delivery_go_on(session);
-	/* It has not left: that comes behind all that it has read. */
+	/* The connection has not left: its leave comes behind all that it has read. */
 	connection_release(session->connection, SESSION_ACKS_COST);
 	free(acks);
 	return 0;
@@ -241,7 +248,7 @@ void session_drained(struct packet *marker)
 	hop(&marker->session->resource, &marker->task, session_run_drained, "drained");
 }
 
-/* What is to be said again, before the rest of the queue. */
+/* Queues a message that is sent again, before the rest of the queue. */
 static void delivery_again(struct session *session, const struct inflight_entry *entry)
 {
 	const uint8_t qos = entry->state == INFLIGHT_AWAITS_PUBACK ? 1 : 2;
@@ -274,7 +281,7 @@ void delivery_begin(struct session *session)
 
 void delivery_pause(struct session *session)
 {
-	session->marked = false; /* it is gone with the output */
+	session->marked = false; /* the marker is gone with the output */
 	inflight_settle(&session->inflight, session->attempted);
 	queue_clear_again(&session->queue);
 }

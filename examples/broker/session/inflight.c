@@ -10,14 +10,14 @@
 #include "common/must.h"
 
 #define INFLIGHT_CAPACITY_FIRST 16
-#define INFLIGHT_ORDER_MASK (((uint64_t)1 << 44) - 1) /* years, at any rate */
+#define INFLIGHT_ORDER_MASK (((uint64_t)1 << 44) - 1) /* enough for years */
 
 static struct inflight_entry *inflight_slot(const struct inflight *inflight, uint16_t packet_id)
 {
 	return &inflight->entries[packet_id & (inflight->capacity - 1)];
 }
 
-/* Two that lie in different slots of one table do so in one of twice its size. */
+/* Ids in different slots of a table are in different slots of one of twice its size. */
 static void inflight_grow(struct inflight *inflight)
 {
 	struct inflight grown = *inflight;
@@ -40,7 +40,7 @@ struct inflight_entry *inflight_add(struct inflight *inflight, struct message *m
 
 	if (inflight->count * 2 >= inflight->capacity)
 		inflight_grow(inflight);
-	do { /* ends: half of the slots are free, and consecutive ids come by all of them */
+	do { /* ends: half of the slots are free, and consecutive ids reach all slots */
 		packet_id = (uint16_t)(packet_id == UINT16_MAX ? 1 : packet_id + 1);
 		entry = inflight_slot(inflight, packet_id);
 	} while (entry->state != INFLIGHT_FREE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of QoS 1 and 2 that are on their way to one client: sent, and not acknowledged to
- * the end. It gives them their packet ids, 1 and up, skipping those in use and those whose slot
- * another has. It belongs to a session and is touched only under its baton.
+ * The messages of QoS 1 and 2 on their way to one client: sent, and not acknowledged to the end.
+ * The table gives the messages their packet ids, from 1 up; it skips ids in use, and ids whose slot
+ * is taken by another id. It belongs to a session and is touched only under the session's baton.
  *
  *   QoS 1: AWAITS_PUBACK -> free
  *   QoS 2: AWAITS_PUBREC -> AWAITS_PUBCOMP -> free
@@ -27,12 +27,12 @@ enum inflight_state {
 
 /* 16 bytes, as windows are large and sessions many. */
 struct inflight_entry {
-	struct message *message; /* a reference, until the client has it; NULL: never sent again */
+	struct message *message; /* counted, until the client has it; NULL: never sent again */
 	uint64_t packet_id : 16;
 	uint64_t order : 44; /* of the last change of state */
 	uint64_t state : 2;
 	uint64_t retain : 1;
-	uint64_t attempted : 1; /* has begun to be written: the next time it is a duplicate */
+	uint64_t attempted : 1; /* its writing has begun: the next one is a duplicate */
 };
 
 struct inflight {
@@ -40,12 +40,12 @@ struct inflight {
 	size_t capacity;                /* a power of two, or 0 */
 	size_t count;
 	uint64_t order;
-	uint16_t packet_id; /* the last one given away */
+	uint16_t packet_id; /* the last one that was given to a message */
 };
 
 /*
  * A message is about to be sent at QoS 1 or 2: gives it a packet id, and the highest order. Takes
- * over a reference on `message`, which may be NULL. There are less than INFLIGHT_MAX.
+ * over a reference on `message`, which may be NULL. The table has less than INFLIGHT_MAX entries.
  */
 struct inflight_entry *inflight_add(struct inflight *inflight, struct message *message, uint8_t qos,
                                     bool retain);
@@ -65,12 +65,12 @@ int inflight_acknowledge(struct inflight *inflight, uint8_t type, uint16_t packe
 struct inflight_entry **inflight_sorted(const struct inflight *inflight);
 
 /*
- * The connection is gone. `attempted`: the order of the last packet that it had begun to write; for
- * those with a higher one it is as if they had not been sent to it.
+ * The connection is gone. `attempted`: the order of the last packet whose writing it had begun. The
+ * packets with a higher order count as not sent to it.
  */
 void inflight_settle(struct inflight *inflight, uint64_t attempted);
 
-/* Forgets everything; packet ids go on. */
+/* Drops all entries; the next packet id follows the last one. */
 void inflight_clear(struct inflight *inflight);
 
 #endif

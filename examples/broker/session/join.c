@@ -29,13 +29,13 @@ int join_start(struct clients *clients, struct connection *connection,
 	if (connect->client_id.size > 0) {
 		clients_join(clients, join);
 	} else {
-		join->number = 1; /* there is only this one */
+		join->number = 1; /* a session without an id has only this join */
 		session_join(join->session, join);
 	}
 	return 0;
 }
 
-/* On the connection's loop thread: the session is its own, and it may read on. */
+/* On the connection's loop thread: it has the session now, and reads on. */
 static int join_run_end(struct baton_task *task)
 {
 	struct join *join = baton_container_of(task, struct join, task);

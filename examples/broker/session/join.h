@@ -18,11 +18,11 @@ struct session;
 
 struct join {
 	struct baton_task task;
-	struct connection *connection; /* charged; the session's from joining on */
-	struct session *session;       /* counted; the connection's from joining on */
-	struct session *at;            /* where it is just now, counted */
+	struct connection *connection; /* charged; from step 4 on by the session */
+	struct session *session;       /* counted; from step 4 on by the connection */
+	struct session *at;            /* the session that the join visits now; counted */
 	uint64_t number;
-	bool present;        /* the session was there already */
+	bool present;        /* for the CONNACK: the session was there before */
 	uint8_t return_code; /* of a join that is denied */
 	const char *why;
 };
@@ -31,13 +31,13 @@ struct join {
 int join_start(struct clients *clients, struct connection *connection,
                const struct codec_connect *connect);
 
-/* For the session: it has the connection. Tells it so, and frees the join. */
+/* The session has the connection: tells the connection so, and frees the join. */
 void join_end(struct join *join);
 
-/* Somebody newer has come. Closes the connection and frees the join. */
+/* A newer join has come. Closes the connection and frees the join. */
 void join_refuse(struct join *join);
 
-/* The same, and before it a CONNACK with that return code. `why` is for the log; it stays. */
+/* The same, after a CONNACK with that return code. `why` is for the log, and is never freed. */
 void join_deny(struct join *join, uint8_t return_code, const char *why);
 
 #endif

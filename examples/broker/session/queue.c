@@ -27,7 +27,7 @@ static bool queue_reserve(struct queue *queue, struct env *env, size_t bytes)
 	return true;
 }
 
-/* Keeps a step more than it needs, as long as there is anything. */
+/* Gives back steps. A queue that is not empty keeps one step more than it needs. */
 static void queue_unreserve(struct queue *queue, struct env *env)
 {
 	const size_t needed = queue->bytes > 0 ? queue->bytes + QUEUE_STEP : 0;
@@ -66,7 +66,7 @@ void queue_add_again(struct queue *queue, struct packet *packet)
 	queue->again_end = &packet->next;
 }
 
-/* Takes the first one out of the list. */
+/* Takes the first packet out of the list. */
 static struct packet *queue_unlink(struct queue *queue)
 {
 	struct packet *packet = queue->first;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits in a session: first what is to be said again (it has a packet id), then what waits for
- * its turn, which alone is counted. Touched under the session's baton only; but all queues together
- * are limited, too (--max-queued-total): each takes its share in steps of QUEUE_STEP bytes, so that
- * the sum, which all sessions share, is not touched with each message.
+ * The messages that wait in a session: first those that are sent again (they have a packet id),
+ * then those that wait for their turn. Only the latter are counted. A queue is touched under its
+ * session's baton only. All queues together are limited, too (--max-queued-total): each queue
+ * reserves its share in steps of QUEUE_STEP bytes, so that the sum, which all sessions share, is
+ * not touched with each message.
  */
 #ifndef BROKER_QUEUE_H
 #define BROKER_QUEUE_H
@@ -19,24 +20,24 @@ struct packet;
 struct queue {
 	struct packet *first;
 	struct packet **end;
-	struct packet **again_end; /* behind what is to be said again */
-	size_t count;              /* but for what is retained, see delivery.c */
-	size_t bytes;              /* of memory; of all that waits for its turn */
-	size_t reserved;           /* of the bytes that all queues may have; not less than that */
+	struct packet **again_end; /* behind the messages that are sent again */
+	size_t count;              /* without retained messages, see delivery.c */
+	size_t bytes;              /* memory of all that wait for their turn */
+	size_t reserved;           /* of --max-queued-total; at least `bytes` */
 };
 
 void queue_init(struct queue *queue);
 
-/* Behind all others. False: there is no room, and the packet is the caller's. */
+/* Adds the packet at the end. False: there is no room, and the caller keeps the packet. */
 bool queue_add(struct queue *queue, struct env *env, struct packet *packet);
 
-/* Behind the others that are to be said again. */
+/* Adds a packet behind the others that are sent again. */
 void queue_add_again(struct queue *queue, struct packet *packet);
 
-/* The first one; there is one. */
+/* Takes the first packet of a queue that is not empty. */
 struct packet *queue_take(struct queue *queue, struct env *env);
 
-/* Drops what is to be said again; and all. */
+/* clear_again: drops the messages that are sent again; clear: drops all. */
 void queue_clear_again(struct queue *queue);
 void queue_clear(struct queue *queue, struct env *env);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The packet ids of the PUBLISH packets of QoS 2 that have come from a client and whose PUBREL has
- * not: a second PUBLISH with one of these is the same message once more (MQTT 3.1.1, 4.3.3).
+ * not come: a second PUBLISH with such an id is the same message again (MQTT 3.1.1, 4.3.3).
  */
 #ifndef BROKER_RECEIVED_H
 #define BROKER_RECEIVED_H
@@ -14,11 +14,11 @@ struct received {
 	size_t count;
 };
 
-/* 1: it is new; 0: it was there already; -ENOMEM. */
+/* 1: the id is new; 0: the id was there already; -ENOMEM. */
 int received_add(struct received *received, uint16_t packet_id);
 void received_remove(struct received *received, uint16_t packet_id);
 
-/* Gives back the memory if there are none; the same and forgets all. */
+/* trim: gives back the memory if there are no ids; clear: forgets all ids, and the same. */
 void received_trim(struct received *received);
 void received_clear(struct received *received);
 

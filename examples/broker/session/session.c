@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions: who has joined, and lifetime; see session.h. What they send: delivery.c. */
+/* Sessions: joins and lifetime; see session.h. What a session sends: delivery.c. */
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "session/clients.h"
 #include "session/join.h"
 
-/* Nobody will join it again. */
+/* The session ends: no client joins it again. */
 static void session_finish(struct session *session)
 {
 	struct request *request = session->end_request;
@@ -28,7 +28,7 @@ static void session_finish(struct session *session)
 	clients_forget(session->clients, session);
 	session->end_request = NULL;
 	session->clients->unsubscriber->submit(request);
-	trim_note(&session->env->trim); /* it may have had much */
+	trim_note(&session->env->trim); /* it may have held much memory */
 }
 
 static void session_go_away(struct session *session)
@@ -48,7 +48,7 @@ static int session_run_expiry(struct baton_timer *timer)
 	return 0;
 }
 
-/* Step 4 of a join, whose reference on the session and charge now are the connection's. */
+/* Step 4. The join's reference on the session and its charge become the connection's. */
 static void session_take(struct session *session, struct join *join)
 {
 	(void)baton_timer_disarm(&session->expiry);
@@ -148,7 +148,7 @@ static int session_finalise(struct baton_task *task)
 {
 	struct session *session = baton_container_of(task, struct session, finaliser);
 
-	if (!session->ended) /* nobody has joined it */
+	if (!session->ended) /* no client has joined it */
 		stats_uncount(&session->env->stats.sessions);
 	stats_add(&session->env->stats, STATS_SESSION, &session->stats);
 	free(session->end_request);
@@ -187,13 +187,14 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 
 void session_reference(struct session *session)
 {
-	/* Relaxed: whoever takes another reference holds one. */
+	/* Relaxed: a caller that takes a reference holds one already. */
 	add_relaxed(&session->references, 1);
 }
 
 void session_release(struct session *session)
 {
-	/* Release: our submits; acquire: everybody's, so that they all come before the close. */
+	/* Release: this thread's submits; acquire: all submits, so that they come before the
+	 * close. */
 	if (sub_acq_rel(&session->references, 1) == 1)
 		must(baton_resource_close_then(&session->resource, &session->finaliser),
 		     "close session");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session is the broker's side of one client: its subscriptions, what is on its way to it and not
- * acknowledged, what waits, and which packets of QoS 2 have come from it. It is a baton resource,
- * and has a life of its own: a connection (connection.h) joins it and leaves it again.
+ * A session is the broker's side of one client: its subscriptions, the messages on their way to the
+ * client that are not acknowledged, the messages that wait, and the packet ids of QoS 2 that have
+ * come from the client. A session is a baton resource and may outlive its connection
+ * (net/connection.h), which joins the session and leaves it again.
  *
  *            join                  leave
  *   AWAY ----------> JOINED ----------------------> AWAY            (clean session 0)
@@ -15,7 +16,7 @@
  *   ENDED           JOINED by the newcomer, or ENDED if the newcomer has a new session
  *
  * A session that is AWAY for longer than --session-expiry is ENDED, too: its timer asks the client
- * ids, which know whether a join is on its way to it.
+ * ids, which know whether a join is on its way to the session.
  *
  * A session is made with clean session 0 or 1 and stays so. `connection` is NULL in AWAY and ENDED,
  * `waiting` is the newcomer in LEAVING, `ended` says ENDED. All this changes under the session's
@@ -23,34 +24,34 @@
  *
  * The steps of a CONNECT (join.h), each one a task that submits the next:
  *
- *   1. connection: reads on no more; makes a session, in case it needs a new one.
- *   2. client ids (clients.h): numbers the join; enters the new session, or finds the one to go on
- *      with. An older session of that id that is not gone on with is taken out; the join visits it
- *      first, to end it. So of several clients with one id the joins come to each session in the
- *      order of their numbers, except one that had to wait elsewhere; that one is too late, and its
- *      connection closed.
- *   3. session: if it is JOINED, step 4 waits for the `leave` of the connection that it has. Before
- *      that leave its loop thread has submitted all that it has read, acknowledgements included,
- *      and the will: nothing of the old connection can come behind the new one's.
+ *   1. connection: reads no more; makes a session, in case the client needs a new one.
+ *   2. client ids (clients.h): numbers the join, and enters the new session or finds the session to
+ *      go on with. An older session of that id that ends is taken out, and the join visits it
+ *      first, to end it. So the joins of several clients with one id come to each session in the
+ *      order of their numbers. The exception is a join that had to wait elsewhere: it comes too
+ *      late, and its connection is closed.
+ *   3. session: if it is JOINED, step 4 waits for the `leave` of its connection. Before that leave,
+ *      the connection's loop thread has submitted all that it has read, acknowledgements included,
+ *      and the will: so nothing of the old connection can come behind the new connection's packets.
  *   4. session: has the new connection. It sends, in this order: the `joined`, which is the CONNACK
- *      and lets the connection read on; PUBREL for what the client had received; what it has not
- *      acknowledged, with DUP; what waits.
+ *      and lets the connection read on; PUBREL for messages that the client has received; with DUP,
+ *      the messages that the client has not acknowledged; the messages that wait.
  *
- * The end of a connection, on its loop thread: it writes and reads no more, publishes its will
- * unless there was a DISCONNECT, submits `leave`. A session with clean session 1 then ends:
- * it drops what it has (what comes later, too), has the client ids forget it, and sends a request
- * through tree and table, which takes its subscriptions back (request.h).
+ * At its end, a connection writes and reads no more, publishes its will unless there was a
+ * DISCONNECT, and submits `leave`, all on its loop thread. A session with clean session 1 then
+ * ends: it drops what it has and whatever comes later, has the client ids forget it, and sends a
+ * request through tree and table, which takes its subscriptions back (topic/request.h).
  *
- * Who owns what. The session holds a charge of the connection that it has, from step 3 to the
- * leave: so it can always submit to it. A session is counted: its connection, a join, the client
- * ids, each subscription (until the last reader has left it), each place in a topic's audience and
- * each telling on its way to a topic hold a reference. Only who holds one submits to the session's
- * resource. So when the last reference goes, nobody can submit any more, what was submitted still
- * runs, and then the resource's finaliser frees the session: a topic never touches a session that
- * is gone.
+ * Ownership. The session holds a charge of its connection from step 3 to the leave, and so can
+ * always submit to it. A session is counted: its connection, a join, the client ids, each
+ * subscription (until the last reader has left it), each place in a topic's audience and each
+ * telling on its way to a topic hold a reference. Only a holder of a reference submits to the
+ * session's resource. So when the last reference goes, no thread can submit any more; tasks that
+ * were submitted still run; then the resource's finaliser frees the session. A topic never touches
+ * a session that is gone.
  *
- * `received` belongs to the loop thread of the connection that has joined, `asks` likewise. They
- * pass from one to the next through `leave` and `joined`, and so need no hop.
+ * `received` and `asks` belong to the loop thread of the connection that has joined. They pass from
+ * one connection to the next through `leave` and `joined`, and so need no hop.
  */
 #ifndef BROKER_SESSION_H
 #define BROKER_SESSION_H
@@ -86,15 +87,15 @@ struct session {
 	/* Under the session's own baton. */
 	bool ended;
 	bool marked;                   /* a marker is in the connection's output, see delivery.c */
-	bool dropping;                 /* some message could not wait, and the log has been told */
+	bool dropping;                 /* a message was dropped, and the log has been told */
 	struct connection *connection; /* charged */
 	struct join *waiting;
-	uint64_t newest; /* the join with the highest number that has come by */
+	uint64_t newest; /* the highest number of a join that has come here */
 	uint64_t epoch;  /* the join by which `connection` came */
 	struct inflight inflight;
 	struct queue queue;
 	uint64_t sent;     /* memory of the messages given to the connection */
-	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has come by, see delivery.c */
+	uint64_t answered; /* the last SUBSCRIBE whose SUBACK has passed, see delivery.c */
 
 	/* The loop thread's of the connection. */
 	struct received received;
@@ -103,7 +104,7 @@ struct session {
 
 	/* Under the baton of the subscription tree, and of the client ids. */
 	struct subscription *subscriptions;
-	size_t filters; /* so many of them, and their memory */
+	size_t filters; /* the number of subscriptions, and their memory */
 	size_t filter_bytes;
 	bool registered;
 	uint64_t directed; /* the number of the last join that the client ids have sent here */
@@ -118,7 +119,7 @@ struct session {
 	char text[];
 };
 
-/* One reference, the caller's. NULL: no memory. */
+/* The caller gets one reference. NULL: no memory. */
 struct session *session_create(struct clients *clients, struct slice client_id, bool clean);
 
 /* Any thread. */
@@ -126,29 +127,29 @@ void session_reference(struct session *session);
 void session_release(struct session *session);
 
 /*
- * A join comes to a session: its own, or one that it has to end before. Any thread that holds a
+ * Sends the join to a session: its own, or one that it has to end first. Any thread that holds a
  * reference.
  */
 void session_join(struct session *session, struct join *join);
 
 /*
- * The connection has ended: takes its reference. `attempted`: as in inflight_settle().
- * On its loop thread.
+ * The connection has ended. Takes the connection's reference. `attempted`: as in
+ * inflight_settle(). On the connection's loop thread.
  */
 void session_leave(struct session *session, uint64_t attempted);
 
-/* Ends it, whose client is away. Once; any thread that holds a reference. */
+/* Ends a session whose client is away. Once; any thread that holds a reference. */
 void session_end(struct session *session);
 
 /*
  * delivery.c. Brings a packet to the session: a message for the client, or a packet of the broker's
- * own, which is for the connection of that epoch only.
+ * own, which goes to the connection of the packet's epoch only.
  */
 void session_deliver(struct session *session, struct packet *packet);
 
 /*
- * The client's PUBACK, PUBREC and PUBCOMP. Gives back the memory, and what its connection was
- * charged with for it and for the answers.
+ * Handles the client's PUBACK, PUBREC and PUBCOMP. Frees `acks`, and ends what the connection was
+ * charged for them and for their answers.
  */
 #define SESSION_ACKS_MAX 60
 #define SESSION_ACKS_COST (sizeof(struct session_acks) + SESSION_ACKS_MAX * sizeof(struct packet))
@@ -167,10 +168,13 @@ struct session_acks {
 
 void session_acknowledge(struct session *session, struct session_acks *acks);
 
-/* A marker has come to the front of the connection's output. Takes the packet. */
+/*
+ * A marker has come to the front of the connection's output. Takes the packet. On the loop thread
+ * of the connection, which holds a reference on the session.
+ */
 void session_drained(struct packet *marker);
 
-/* For session.c, under its baton: a connection has come; it has gone; the session has ended. */
+/* For session.c, under its baton. begin: a connection has come; pause: it has gone; end: ENDED. */
 void delivery_begin(struct session *session);
 void delivery_pause(struct session *session);
 void delivery_end(struct session *session);

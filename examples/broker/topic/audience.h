@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An audience: the sessions that get a topic's messages, each of them once, at the highest QoS of
+ * An audience: the sessions that get a topic's messages, each session once, at the highest QoS of
  * its subscriptions that match. Pure: it only compares the sessions' addresses.
  *
- * Adding costs the same however many are there (one client may have thousands of filters that match
- * a topic, one topic thousands of subscribers): a hash table beside the entries finds the session.
- * The table goes when the audience is sealed.
+ * The cost of adding does not depend on the number of sessions or filters (one client may have
+ * thousands of filters that match a topic, one topic thousands of subscribers): a hash table beside
+ * the entries finds the session. The table is freed when the audience is sealed.
  */
 #ifndef BROKER_AUDIENCE_H
 #define BROKER_AUDIENCE_H
@@ -25,21 +25,21 @@ struct audience {
 	struct audience_entry *entries;
 	size_t count;
 	size_t capacity;
-	uint32_t *slots; /* twice the capacity; an entry's index and 1, or 0 */
+	uint32_t *slots; /* twice the capacity; an entry's index plus 1, or 0 */
 };
 
-/* An audience of zeroes has nobody. */
+/* An audience of zeroes is empty. */
 
-/* A subscription of this session at this QoS. False: no memory; the audience stays as it was. */
+/* Adds a session at that QoS. False: no memory; the audience stays as it was. */
 bool audience_add(struct audience *audience, struct session *session, uint8_t qos);
 
-/* Nobody is added any more: gives back what only adding needs. */
+/* Frees the memory that only adding needs. No session is added any more. */
 void audience_seal(struct audience *audience);
 
-/* Nobody is in it any more. */
+/* Empties the audience. */
 void audience_clear(struct audience *audience);
 
-/* The memory that the audience takes, once sealed. */
+/* The memory of a sealed audience. */
 size_t audience_memory(const struct audience *audience);
 
 #endif

@@ -14,8 +14,8 @@
 #include "topic/table.h"
 
 /*
- * The session's subscription at this node; NULL: none. Looks no further than the shorter of the two
- * lists goes: one client may have 100,000 filters, one filter 100,000 clients.
+ * The session's subscription at this node; NULL: none. The search ends with the shorter of the two
+ * lists: one client may have 100,000 filters, one filter 100,000 clients.
  */
 static struct subscription *matcher_find(const struct session *session,
                                          const struct tree_node *node)
@@ -34,7 +34,7 @@ static struct subscription *matcher_find(const struct session *session,
 	return NULL;
 }
 
-/* In front of both lists. */
+/* Links the subscription at the front of both lists. */
 static void matcher_link(struct subscription *subscription, struct session *session,
                          struct tree_node *node)
 {
@@ -53,14 +53,14 @@ static void matcher_link(struct subscription *subscription, struct session *sess
 	store_release(&node->subscriptions, subscription);
 }
 
-/* `node_next` and what it leads to stay as they are, for who is reading there. */
+/* `node_next` and the list behind it stay as they are, for readers that are there. */
 static void matcher_unlink(struct subscription *subscription)
 {
 	struct subscription *next = subscription->node_next;
 
 	if (next != NULL)
 		next->node_link = subscription->node_link;
-	/* Release: the next one, for who has read this list only from here on. */
+	/* Release: the next subscription, for readers that come to it by this store. */
 	store_release(subscription->node_link, next);
 	if (subscription->session_next != NULL)
 		subscription->session_next->session_link = subscription->session_link;
@@ -68,8 +68,8 @@ static void matcher_unlink(struct subscription *subscription)
 }
 
 /*
- * The memory that a new subscription takes, about; nodes that it shares with other subscriptions
- * included.
+ * The memory that a new subscription takes, about. Nodes that it shares with other subscriptions
+ * are included.
  */
 static size_t matcher_memory(struct slice filter)
 {
@@ -77,7 +77,7 @@ static size_t matcher_memory(struct slice filter)
 	       names_levels(filter) * sizeof(struct tree_node);
 }
 
-/* NULL: it would be more than the client may have. */
+/* Adds a subscription. NULL: the client may have no more. */
 static struct subscription *matcher_add(struct matcher *matcher, struct session *session,
                                         struct slice filter, uint8_t qos)
 {
@@ -109,13 +109,13 @@ static void matcher_subscribe(struct matcher *matcher, struct request *request, 
 	if (filter->subscription == NULL)
 		filter->subscription = matcher_add(matcher, session, filter->name, filter->qos);
 	else
-		/* Relaxed: nothing hangs on it but itself. */
+		/* Relaxed: no other memory depends on it. */
 		store_relaxed(&filter->subscription->qos, filter->qos);
 	if (filter->subscription == NULL)
 		request_refuse(request, at);
 }
 
-/* Takes it out of the tree and of its session's list and puts it into the request's. */
+/* Moves the subscription from the tree and its session's list to the request's list. */
 static void matcher_remove(struct matcher *matcher, struct subscription *subscription,
                            struct request *request)
 {
@@ -151,7 +151,7 @@ static int matcher_run_apply(struct baton_task *task)
 			matcher_subscribe(matcher, request, i);
 	while (request->kind == REQUEST_END && request->session->subscriptions != NULL)
 		matcher_remove(matcher, request->session->subscriptions, request);
-	/* Release: what was taken out, for matcher_generation(). */
+	/* Release: the subscriptions are out of the tree; pairs with matcher_generation(). */
 	if (request->removed != NULL)
 		store_release(&matcher->generation, matcher->generation + 1);
 	table_apply(request->table, request);
@@ -165,7 +165,7 @@ void matcher_apply(struct matcher *matcher, struct request *request)
 
 uint64_t matcher_generation(const struct matcher *matcher)
 {
-	/* Acquire: a reader of this generation does not find what was taken out before it. */
+	/* Acquire: a reader of this generation finds no subscription that was taken out before. */
 	return load_acquire(&matcher->generation);
 }
 
@@ -185,10 +185,10 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 
 	if (node == NULL)
 		return;
-	/* Acquire: each subscription. Ends: none comes into the list behind its front. */
+	/* Acquire: each subscription. Ends: subscriptions are added only at the front. */
 	for (subscription = load_acquire(&node->subscriptions); subscription != NULL;
 	     subscription = load_acquire(&subscription->node_next)) {
-		/* Relaxed: the topic has been told of those that count, behind their store. */
+		/* Relaxed: for a subscription that counts, the telling came behind this store. */
 		const uint64_t pass = load_relaxed(&subscription->pass);
 
 		look->work++;
@@ -199,7 +199,7 @@ static void matcher_add_node(struct matcher_look *look, const struct tree_node *
 	}
 }
 
-/* As deep as the deepest filter (NAMES_LEVELS_MAX), and comes by each node at most once. */
+/* As deep as the deepest filter (NAMES_LEVELS_MAX); visits each node at most once. */
 static void matcher_walk(struct matcher_look *look, const struct tree_node *parent,
                          struct slice rest)
 {
@@ -235,7 +235,7 @@ int matcher_ask(const struct matcher *matcher, struct slice topic, uint64_t told
 	if (look.failed)
 		audience_clear(audience);
 	audience_seal(audience);
-	/* They are there: within this section a subscription holds each of them. */
+	/* The sessions live: within this section a subscription holds each of them. */
 	for (size_t i = 0; i < audience->count; i++)
 		session_reference(audience->entries[i].session);
 	baton_epoch_leave();

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A SUBSCRIBE, an UNSUBSCRIBE, or the end of a session, on its way: the same struct is the task of
+ * A SUBSCRIBE, an UNSUBSCRIBE, or the end of a session, on its way. The same struct is the task of
  * both hops.
  *
  *   connection -> subscription tree   enters or takes out the subscriptions
- *     -> topic table                  SUBSCRIBE: tells each topic that is concerned
+ *     -> topic table                  SUBSCRIBE: tells each topic that a filter matches
  *       -> session                    the acknowledgement, behind all that
  *
- * Requests of one client stay in order through both; so the table may touch a subscription of a
- * SUBSCRIBE even if a later request has taken it out of the tree. When the client sees a SUBACK
- * each topic has the news in its inbox, so it comes before whatever is published after that.
+ * Requests of one client stay in order through both hops. So the table may touch a subscription of
+ * a SUBSCRIBE even if a later request has taken it out of the tree. When the client sees a SUBACK,
+ * each topic has the telling in its inbox, before any message that is published after the SUBACK.
  *
- * There is one tree and one table for all, and a SUBSCRIBE to a filter with wildcards costs a pass
- * over all topics. So a request is charged to its connection until the table is done with it: who
- * asks for more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
+ * One tree and one table serve all clients, and a SUBSCRIBE to a filter with wildcards costs a pass
+ * over all topics. So a request is charged to its connection until the table is done with it: a
+ * client that asks for more than REQUEST_FILTERS_AHEAD filters at once is not read meanwhile.
  */
 #ifndef BROKER_REQUEST_H
 #define BROKER_REQUEST_H
@@ -42,7 +42,7 @@ enum request_kind {
 
 struct request_filter {
 	struct slice name;
-	struct subscription *subscription; /* put in by the tree, for the table */
+	struct subscription *subscription; /* the tree sets it for the table */
 	uint8_t qos;
 	bool accepted;
 };
@@ -56,7 +56,7 @@ struct request {
 	enum request_kind kind;
 	struct packet *answer; /* for the connection of this epoch */
 	uint64_t epoch;
-	struct subscription *removed; /* out of the tree; by session_next */
+	struct subscription *removed; /* taken out of the tree; linked by session_next */
 	uint64_t ask;                 /* SUBSCRIBE: its number in the session, from 1 up */
 	/* For the table. */
 	size_t step;
@@ -66,8 +66,8 @@ struct request {
 };
 
 /*
- * From a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters, on its loop thread,
- * charged. NULL: no memory.
+ * Makes a request from a connection's checked SUBSCRIBE or UNSUBSCRIBE with `count` filters, on its
+ * loop thread, and charges the connection. NULL: no memory.
  */
 struct request *request_create(struct table *table, struct connection *connection,
                                const struct codec_frame *frame, uint16_t packet_id, size_t count);
@@ -75,13 +75,13 @@ struct request *request_create(struct table *table, struct connection *connectio
 /* The request that ends all subscriptions of a session. NULL: no memory. */
 struct request *request_create_end(struct table *table, struct session *session);
 
-/* The first hop. Any thread that holds a reference on the session. */
+/* Submits the first hop. Any thread that holds a reference on the session. */
 void request_submit(struct request *request);
 
-/* For the tree: this filter of a SUBSCRIBE is not granted, after all. */
+/* For the tree: this filter of a SUBSCRIBE is refused. */
 void request_refuse(struct request *request, size_t at);
 
-/* For the table: sends the acknowledgement; frees. */
+/* For the table. answer: sends the acknowledgement; destroy: frees the request. */
 void request_answer(struct request *request);
 void request_destroy(struct request *request);
 

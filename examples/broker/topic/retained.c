@@ -14,8 +14,8 @@
 #include "topic/table.h"
 
 /*
- * The bytes that are counted for a retained message, its topic included. In steps: one digit more
- * costs nothing.
+ * The bytes that are counted for a retained message, its topic included. They go in steps, so that
+ * a text that grows by a digit costs the same.
  */
 static size_t retained_memory(const struct topic *topic, const struct message *message)
 {
@@ -40,8 +40,8 @@ static void retained_uncount(struct env *env, size_t messages, size_t bytes)
 }
 
 /*
- * Counts one message more if there is room for it. The broker's own messages are not counted, so
- * that they are kept whatever clients have retained.
+ * Counts one more message if there is room for it. The broker's own messages are not counted, so
+ * that they are kept however many messages clients have retained.
  */
 static bool retained_reserve(struct topic *topic, size_t bytes)
 {
@@ -60,7 +60,7 @@ static bool retained_reserve(struct topic *topic, size_t bytes)
 	return false;
 }
 
-/* The log is told of the 1st, 2nd, 4th, 8th ... */
+/* The log is told of the 1st, 2nd, 4th, 8th ... refusal. */
 static void retained_refuse(struct env *env)
 {
 	const uint64_t refused = add_relaxed(&env->stats.retained_refused, 1) + 1;
@@ -83,7 +83,7 @@ static void retained_forget(struct topic *topic)
 	topic->retained = NULL;
 }
 
-/* An old message is forgotten even if there is no room for the new one: it is true no more. */
+/* The old message is dropped even if there is no room for the new one: it is outdated. */
 static void retained_keep(struct topic *topic, struct message *message)
 {
 	retained_forget(topic);
@@ -107,7 +107,7 @@ void retained_publish(struct topic *topic, struct message *message)
 	} else if (topic->retained != NULL && topic->retained_use == NULL) {
 		topic->retained_use = must_alloc(sizeof(*topic->retained_use));
 		topic->retained_use->topic = topic;
-		/* The publisher's own use is given back behind this task, so there is one. */
+		/* The count is not 0: the publisher's own use is given back behind this task. */
 		baton_registry_ref(&topic->entry);
 	}
 }

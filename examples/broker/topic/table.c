@@ -15,7 +15,7 @@
 #include "topic/retained.h"
 #include "topic/topic.h"
 
-/* So many topics are looked at for requests before something else has its turn, a new topic say. */
+/* Requests look at so many topics before another task, such as a new topic, has its turn. */
 #define TABLE_LOOKS_MAX 5000
 
 struct topic_use *table_lookup(struct table *table, struct slice name)
@@ -52,9 +52,8 @@ static bool table_tell_one(struct baton_registry_entry *entry, void *arg)
 }
 
 /*
- * Tells each topic that the filter matches; returns how many topics it has looked at. At the
- * broker's end, when all connections have been told to close, there may be minutes of this to do,
- * for nobody.
+ * Tells each topic that the filter matches; returns how many topics it has looked at. In the
+ * broker's shutdown, when all connections close, it does nothing: it could take minutes, in vain.
  */
 static size_t table_tell(struct table *table, const struct request *request, size_t at)
 {
@@ -81,7 +80,7 @@ static size_t table_tell(struct table *table, const struct request *request, siz
 	return 1;
 }
 
-/* The next step of a request; false: it was the last. */
+/* Runs the next step of a request; false: it was the last. */
 static bool table_step(struct table *table, struct request *request, size_t *looks)
 {
 	if (request->step < request->count && request->kind == REQUEST_SUBSCRIBE) {
@@ -92,7 +91,7 @@ static bool table_step(struct table *table, struct request *request, size_t *loo
 	return false;
 }
 
-/* The subscriptions that it has taken out are found by nobody from now on. */
+/* Retires the subscriptions that the request has taken out: new readers do not find them. */
 static void table_end_request(struct table *table, struct request *request)
 {
 	const bool removed = request->removed != NULL;
@@ -108,7 +107,7 @@ static void table_end_request(struct table *table, struct request *request)
 	request_destroy(request);
 }
 
-/* The first request goes behind all others, with what its session has asked for after it. */
+/* Puts the first request, and the later ones of its session, behind all others. */
 static void table_put_off(struct table *table)
 {
 	const struct session *session = table->requests->session;
@@ -184,7 +183,7 @@ int table_init(struct table *table, struct env *env)
 	struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct topic), topic_init, topic_deinit, table);
 
-	/* Names come from strangers. Where there is no randomness, they may be guessed. */
+	/* Clients choose the names. Without randomness they could guess names that collide. */
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = (uintptr_t)table;
 	options.config = &env->config;
@@ -207,7 +206,7 @@ destroy_limbo:
 	return status;
 }
 
-/* The reference of what is retained is the last one: nobody else is left. */
+/* The last reference is that of the retained message: all other holders are gone. */
 static bool table_end_one(struct baton_registry_entry *entry, void *arg)
 {
 	(void)arg;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The topic table: name to topic, a baton_registry. A publisher finds its topic without a lock and
- * without a resource; connections keep what they have looked up. What makes topics, ends them, and
- * tells those that a SUBSCRIBE concerns of it (request.h), are tasks of the registry's resource: so
- * a pass over the topics stands between two topics' beginnings. A filter with wildcards
- * costs one pass over the topics; a message costs nothing here. A request of many such filters
- * takes several tasks, with new topics, and steps of other sessions' requests, in between.
+ * without a resource; connections keep the topics that they have looked up. Making a topic, ending
+ * it, and telling topics of a SUBSCRIBE (request.h) are tasks of the registry's resource: so no
+ * topic is made or ended during a pass over the topics. A filter with wildcards costs one pass over
+ * the topics; a message costs nothing here. A request with many such filters takes several tasks;
+ * new topics, and steps of other sessions' requests, run in between.
  */
 #ifndef BROKER_TABLE_H
 #define BROKER_TABLE_H
@@ -30,10 +30,10 @@ struct table {
 	struct unsubscriber unsubscriber; /* for the sessions */
 
 	/* Under its baton. */
-	uint64_t pass;             /* the last one, see topic.h */
+	uint64_t pass;             /* the number of the last pass, see topic.h */
 	struct baton_limbo *limbo; /* of subscriptions, see matcher.h */
 
-	/* Likewise; each session's in order. A task for the first one is under way. */
+	/* Likewise; each session's requests are in order. A task for the first one is under way. */
 	struct request *requests;
 	struct request **requests_end;
 };
@@ -41,12 +41,12 @@ struct table {
 /* Errors: -ENOMEM. */
 int table_init(struct table *table, struct env *env);
 
-/* Ends topics with a retained message, and sessions that they know. Nothing else may run by now. */
+/* Ends topics that have a retained message, and sessions that they know. Nothing else runs. */
 void table_deinit(struct table *table);
 
 /*
- * The topic of that name, and a use of it; topic_unuse() gives it back. A new one is made, for
- * which this waits its turn. NULL: no memory.
+ * Returns a use of the topic of that name; topic_unuse() gives it back. Makes the topic if there is
+ * none, and waits its turn for that. NULL: no memory.
  */
 struct topic_use *table_lookup(struct table *table, struct slice name);
 

@@ -25,8 +25,8 @@ static void topic_forget_audience(struct topic *topic)
 }
 
 /*
- * Finds the audience of the next message. A publisher may make other clients wait by many messages
- * to topics with large audiences: so the cost is charged to the publisher.
+ * Finds the audience of the next message. Messages to topics with large audiences make other
+ * clients wait: so the cost is charged to the publisher.
  */
 static int topic_ask(struct topic *topic, struct connection *publisher)
 {
@@ -55,11 +55,12 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	const size_t cost = count * sizeof(struct packet);
 	uint64_t spare = count;
 
-	/* The publisher pays for the copies too. Nobody reads the cost before the first submit. */
+	/* The publisher pays for the copies, too. No thread reads the cost before the first
+	 * submit. */
 	if (message->publisher != NULL)
 		connection_charge_more(message->publisher, cost);
 	message->cost += cost;
-	/* One atomic for all of them; what was too much is given back at the end. */
+	/* One atomic for all packets; the counts of packets that failed are given back below. */
 	message_take(message, spare * (MESSAGE_REFERENCE + MESSAGE_HOP));
 	for (size_t i = 0; i < count; i++) {
 		const struct audience_entry *entry = &topic->audience.entries[i];
@@ -77,7 +78,7 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 	message_release(message, (spare + 1) * (MESSAGE_REFERENCE + MESSAGE_HOP));
 }
 
-/* PUBACK or PUBREC: from here on the message is ours. */
+/* PUBACK or PUBREC: from here on the broker is responsible for the message. */
 static void topic_acknowledge(const struct message *message)
 {
 	const uint8_t type = message->publish.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
@@ -91,7 +92,7 @@ static void topic_acknowledge(const struct message *message)
 		connection_send(message->publisher, ack);
 }
 
-/* The message is accepted: from here on it reaches all who are subscribed now. */
+/* Accepts the message: it reaches all clients that are subscribed now. */
 static void topic_accept(struct topic *topic, struct message *message)
 {
 	if (message->publish.packet_id != 0)
@@ -99,7 +100,8 @@ static void topic_accept(struct topic *topic, struct message *message)
 	if (message->publish.retain)
 		retained_publish(topic, message);
 	if (topic_ask(topic, message->publisher) != 0)
-		stats_count(&topic->table->env->stats.dropped); /* no memory: nobody gets it */
+		stats_count(
+			&topic->table->env->stats.dropped); /* no memory: no subscriber gets it */
 	topic_fan_out(topic, message);
 	if (stats_read(&topic->table->env->stats.audience_bytes) > TOPIC_AUDIENCES_MAX)
 		topic_forget_audience(topic);
@@ -125,7 +127,7 @@ static int topic_run_unuse(struct baton_task *task)
 	struct topic *topic = use->topic;
 
 	free(use);
-	topic_forget_audience(topic); /* it may have been the last publisher's */
+	topic_forget_audience(topic); /* this may have been the last publisher's use */
 	must(baton_registry_unref(&topic->entry), "give back a topic");
 	return 0;
 }

@@ -14,14 +14,14 @@
 
 #define TREE_SIZE_FIRST 64
 
-/* ---- Memory for ck_hs: what it replaces while others read goes to the limbo ---- */
+/* ---- Memory for ck_hs: a map that it replaces goes to the limbo, since others may read it ---- */
 
 union tree_header {
 	struct baton_retired retired;
 	_Alignas(16) char size[16];
 };
 
-/* The tree that this thread changes just now: ck_hs does not say whose memory it gives back. */
+/* The tree that this thread changes now: ck_hs does not say whose memory it gives back. */
 static _Thread_local struct tree *tree_changing;
 
 static void *tree_malloc(size_t size)
@@ -59,12 +59,12 @@ static unsigned long tree_hash(const void *object, unsigned long seed)
 	return node->hash;
 }
 
-/* `first` is in the set, `second` is a key: a node of which only these are set. */
+/* `first` is in the set; `second` is a key, a node with hash, parent and level alone. */
 static bool tree_same(const void *first, const void *second)
 {
 	const struct tree_node *node = first, *key = second;
 
-	/* Acquire: the node, which tree_add() has published by the same word. */
+	/* Acquire: the node; pairs with the release in tree_add(). */
 	return load_acquire(&node->hash) == key->hash && node->parent == key->parent &&
 	       names_equal(node->level, key->level);
 }
@@ -108,16 +108,16 @@ bool tree_others(const struct tree_below *below)
 
 /* ---- Changes ---- */
 
-/* The children of the node's parent, for who changes the tree. */
+/* The children of the node's parent, for changes of the tree. */
 static struct tree_below *tree_beside(struct tree *tree, const struct tree_node *node)
 {
 	return node->above == NULL ? &tree->first : &node->above->below;
 }
 
-/* Tells readers of a parent's new child, or that it has gone: `child` is NULL. */
+/* Tells readers of a parent's new child; `child` is NULL: the child has gone. */
 static void tree_hang(struct tree_below *below, struct slice level, struct tree_node *child)
 {
-	/* Release: the node, for tree_one() and tree_rest(). */
+	/* Release: the node; pairs with tree_one() and tree_rest(). */
 	if (names_equal(level, (struct slice){"+", 1}))
 		store_release(&below->one, child);
 	else if (names_equal(level, (struct slice){"#", 1}))
@@ -140,9 +140,10 @@ static struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, s
 	node->level = (struct slice){node->text, level.size};
 	node->parent = parent;
 	node->above = parent;
-	/* Release: the node, for tree_same(). */
+	/* Release: the node; pairs with tree_same(). */
 	store_release(&node->hash, hash);
-	/* Before the node is in the set, also where that is not x86. */
+	/* The stores above come before the node is in the set, on processors other than x86,
+	 * too. */
 	ck_pr_fence_store();
 	tree_changing = tree;
 	must(ck_hs_put(&tree->nodes, hash, node) ? 0 : -ENOMEM, "add a filter");
@@ -170,8 +171,8 @@ void tree_prune(struct tree *tree, struct tree_node *node)
 		tree->removed++;
 		node = above;
 	}
-	/* Tombstones lengthen the search for what is not there. The set does not shrink, so what it
-	 * costs to copy goes by the most that it has ever held. */
+	/* Tombstones lengthen the search for a level that is not there. The set does not shrink, so
+	 * the cost of a copy depends on the most that it has ever held. */
 	if (tree->removed > TREE_SIZE_FIRST + tree->count_max / 2 && ck_hs_rebuild(&tree->nodes))
 		tree->removed = 0;
 	baton_limbo_poll(tree->limbo);

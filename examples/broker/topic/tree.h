@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The levels of topic filters, as a tree: each node is a level below its parent, and knows the
- * subscriptions whose filter ends there. All nodes lie in one hash set (Concurrency Kit's ck_hs)
- * whose key is (parent, level), so a node has no list of children; but it knows enough about its
+ * The levels of topic filters, as a tree: each node is a level below its parent, and has the
+ * subscriptions whose filter ends there. All nodes are in one hash set (Concurrency Kit's ck_hs)
+ * whose key is (parent, level), so a node has no list of children. A node knows enough about its
  * children (tree_below) that a reader looks for no child that does not exist.
  *
- * It is changed by one thread at a time, under the matcher's baton, and read meanwhile by any
- * thread in an epoch section (baton/epoch.h): a node is complete before it is in the set, and freed
- * when no section is left that may have found it. What a node's key says of its parent is the
- * parent's address; since a parent goes later than its children, and its memory is used again only
- * after the sections that have seen it, no reader takes a new node for an old one's child.
+ * One thread at a time changes the tree, under the matcher's baton. Any thread reads it meanwhile,
+ * in an epoch section (baton/epoch.h): a node is complete before it is in the set, and is freed
+ * when no section is left that may have found it. A node's key names its parent by the parent's
+ * address. A parent is removed later than its children, and its memory is used again only after all
+ * sections that have seen it: so no reader takes a new node for the parent of an old node's child.
  */
 #ifndef BROKER_TREE_H
 #define BROKER_TREE_H
@@ -30,7 +30,7 @@ struct subscription;
 struct tree_below {
 	struct tree_node *one;  /* the child `+`, or NULL */
 	struct tree_node *rest; /* the child `#`, or NULL */
-	size_t others;          /* so many further children */
+	size_t others;          /* the number of further children */
 };
 
 struct tree_node {
@@ -38,7 +38,7 @@ struct tree_node {
 	const struct tree_node *parent;
 	struct slice level;
 	struct subscription *subscriptions; /* atomic, see matcher.h */
-	struct tree_node *above;            /* the parent, for who changes the tree */
+	struct tree_node *above;            /* the parent, for changes of the tree */
 	struct tree_below below;
 	struct baton_retired retired;
 	char text[];
@@ -61,19 +61,19 @@ void tree_deinit(struct tree *tree);
 struct tree_node *tree_find(const struct tree *tree, const struct tree_node *parent,
                             struct slice level);
 
-/* The node of a whole filter, made if need be; with `add` false NULL where there is none. */
+/* The node of a whole filter. With `add` it is made if there is none; without, NULL. */
 struct tree_node *tree_of_filter(struct tree *tree, struct slice filter, bool add);
 
 /*
  * The children of the node (NULL: the first level). Any thread, in an epoch section. A child that
- * comes meanwhile may be missed; a child whose making happened before this call is not.
+ * is added meanwhile may be missed; a child whose adding happened before this call is found.
  */
 const struct tree_below *tree_below(const struct tree *tree, const struct tree_node *parent);
 struct tree_node *tree_one(const struct tree_below *below);
 struct tree_node *tree_rest(const struct tree_below *below);
 bool tree_others(const struct tree_below *below);
 
-/* Takes out the node and those above it, as far as nothing needs them. */
+/* Takes out the node and the nodes above it, up to one with subscriptions or children. */
 void tree_prune(struct tree *tree, struct tree_node *node);
 
 #endif
