@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 struct baton_extension {
-	struct baton_resource_stats *_stats;
+	struct baton_backlog _backlog;
 	struct baton_lanes *_lanes;
 	struct baton_bound *_bound;
 };

@@ -32,6 +32,9 @@
 extern "C" {
 #endif
 
+struct baton__backlog;
+struct baton_resource_stats;
+
 /* Settings that many resources share. Must outlive them and not change. */
 struct baton_resource_config {
 	/*
@@ -96,6 +99,12 @@ struct baton_resource_config {
 			false                                                                      \
 	}
 
+/* What a resource has beyond its one cache line begins with this. Zeroed in statistics. */
+struct baton_backlog {
+	const struct baton__backlog *_table;
+	struct baton_resource_stats *_stats;
+};
+
 /*
  * Counts of a resource's past and waiting tasks. In the caller's memory, zeroed, one per resource.
  * Read a copy made by baton_resource_stats_read(): some members are only set in the copy. The
@@ -104,6 +113,7 @@ struct baton_resource_config {
  * idle.
  */
 struct baton_resource_stats {
+	struct baton_backlog _backlog;
 	uint64_t submitted; /* tasks accepted; one whose submit is under way may count already */
 	uint64_t executed;  /* of these, run to the end of their function */
 	uint64_t cancelled; /* of these, never to run */

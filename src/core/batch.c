@@ -5,7 +5,7 @@
 #include "core/resource.h"
 
 #include "base/atomic.h"
-#include "core/backlog.h"
+#include "core/list.h"
 #include "core/barge.h"
 #include "core/cycle.h"
 #include "core/guard.h"

@@ -7,6 +7,9 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "core/extension.h"
+#include "core/labelled.h"
+#include "core/lane.h"
 #include "core/place.h"
 
 #include <errno.h>
@@ -222,8 +225,6 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 {
 	struct baton_bound *bound = baton__bound(resource);
 
-	if (!bound)
-		return;
 	if (task == bound->_at_once) {
 		bound->_at_once = NULL;
 		return;
@@ -236,10 +237,10 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 void baton__bound_look(struct baton_resource *resource)
 {
 	struct baton_bound *bound = baton__bound(resource);
-	const struct baton_bound_config *config = bound ? bound->_config : NULL;
+	const struct baton_bound_config *config = bound->_config;
 	struct amount waiting;
 
-	if (!bound || !(config->tasks_high || config->bytes_high))
+	if (!(config->tasks_high || config->bytes_high))
 		return;
 	/* Relaxed: _gone is ours, and what it counts was reserved before. */
 	waiting = amount_of(load_relaxed(&bound->_pushed) - load_relaxed(&bound->_gone));

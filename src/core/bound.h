@@ -24,8 +24,7 @@
 
 #include <baton/bound.h>
 
-#include "core/extension.h"
-#include "core/lane.h"
+#include "core/resource.h"
 #include "base/platform.h"
 
 #define BATON__BOUND_TASK ((uint64_t)1 << 40)

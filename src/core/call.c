@@ -7,9 +7,7 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/barge.h"
-#include "core/bound.h"
 #include "core/cycle.h"
-#include "core/extension.h"
 #include "core/guard.h"
 #include "thread/node.h"
 #include "core/stats.h"
@@ -245,14 +243,6 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_c
 	return end_call(&call, value);
 }
 
-/* One that is run by the drain, though it was captured with no submit. */
-static void count_captured(struct baton_resource *resource, const struct baton_task *task)
-{
-	if (baton__bound(resource))
-		baton__bound_captured(resource, task);
-	baton__stats_captured(resource, 1);
-}
-
 /* With drain hooks what runs at once is a batch, too: its end, which may fail, comes before the
  * release, and so before the wait. */
 static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton_call_fn fn,
@@ -270,7 +260,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	baton__index_forget(resource);
 	resource->_list = &call.task;
 	if (resource->_stats)
-		count_captured(resource, &call.task);
+		baton__backlog_captured(resource, &call.task);
 	baton__frame_push(&frame, resource);
 	baton__run_captured(&frame, resource, 0, 1);
 	return end_call(&call, value);

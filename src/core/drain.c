@@ -7,13 +7,10 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/bound.h"
-#include "core/extension.h"
 #include "base/futex.h"
 #include "core/guard.h"
 #include "core/hooks.h"
 #include "core/kick.h"
-#include "core/lane.h"
 #include "core/loan.h"
 #include "core/shelf.h"
 
@@ -53,8 +50,8 @@ void baton__take(struct baton_resource *resource)
 		                "only when its function has been entered");
 	if (resource->_stats)
 		count_taken(resource, count);
-	if (baton__lanes(resource)) {
-		baton__lanes_take(resource, oldest, must_look);
+	if (baton__backlog_sorts(resource)) {
+		baton__backlog(resource)->take(resource, oldest, must_look);
 		goto out;
 	}
 	baton__index_forget(resource);
@@ -71,7 +68,7 @@ out:
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
 	if (resource->_stats)
-		baton__bound_look(resource);
+		baton__backlog_look(resource);
 }
 
 /*
@@ -176,8 +173,8 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 		/* Who has suspended it finds nothing under way. */
 		if (batch && baton__batch_end(batch))
 			return BATON__MET;
-	} else if (budget->borrowed && baton__word_is_closed(word) && baton__only_marks(resource) &&
-	           baton__lanes_empty(resource)) {
+	} else if (budget->borrowed && baton__word_is_closed(word) &&
+	           baton__backlog_only_marks(resource)) {
 		/* A helper cannot release: on a closed resource the last marks stay. */
 		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
@@ -203,7 +200,7 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 	const struct baton_task *task = resource->_list;
 
 	/* A suspend mark goes first: after it there is another look. */
-	if (task && !baton__lanes(resource))
+	if (task && !baton__backlog_sorts(resource))
 		return !baton__kind_is(task, BATON__KIND_OVERTAKES) && baton__look(resource);
 	if (!baton__word_newest(word) && !baton__word_is_asking(word))
 		return false;
@@ -237,7 +234,7 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 			if (baton__word_newest(word))
 				baton__take(resource);
 			else if (BATON_UNLIKELY(resource->_stats != NULL) &&
-			         baton__lanes_next(resource))
+			         baton__backlog_next(resource))
 				continue;
 			else if (budget->borrowed)
 				break;
@@ -272,7 +269,7 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 			baton__batch_look(batch, budget);
 	}
 	if (BATON_UNLIKELY(resource->_stats != NULL))
-		baton__lanes_put_back(resource);
+		baton__backlog_put_back(resource);
 	/* Every way out with the baton held: B1. */
 	if (batch)
 		baton__batch_leave(frame);

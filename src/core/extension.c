@@ -5,14 +5,27 @@
 #include "core/extension.h"
 
 #include "base/atomic.h"
+#include "core/backlog.h"
 #include "core/bound.h"
-#include "core/resource.h"
+#include "core/lane.h"
 
-_Static_assert(sizeof(struct baton_extension) == 24, "part of the ABI");
+_Static_assert(sizeof(struct baton_extension) == 32, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
 _Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
 _Static_assert(sizeof(struct baton_lanes) == 112, "part of the ABI");
 _Static_assert(sizeof(struct baton_bound) == 64, "part of the ABI");
+
+#define LANES                                                                                      \
+	.take = baton__lanes_take, .keep = baton__lanes_keep, .next = baton__lanes_next,           \
+	.put_back = baton__lanes_put_back, .unlink = baton__lanes_unlink,                          \
+	.cancel = baton__lanes_cancel, .has = baton__lanes_has
+#define BOUND                                                                                      \
+	.reserve = baton__bound_reserve, .take_back = baton__bound_take_back,                      \
+	.captured = baton__bound_captured, .left = baton__bound_left, .look = baton__bound_look
+
+static const struct baton__backlog laned = {LANES};
+static const struct baton__backlog bounded = {BOUND};
+static const struct baton__backlog both = {LANES, BOUND};
 
 static bool drops_oldest(const struct baton_bound *bound)
 {
@@ -28,10 +41,8 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
 
 	BATON_REQUIRE_OF(word == BATON__NORMAL || word == BATON__SPECIAL, resource->_name,
 	                 "is in use: extend it before the first submit");
-	BATON_REQUIRE_OF(!baton__extension(resource), resource->_name,
+	BATON_REQUIRE_OF(!baton__backlog(resource), resource->_name,
 	                 "is extended already: lanes and bound are given in one call");
-	BATON_REQUIRE_OF(!((uintptr_t)extension & BATON__EXTENDED), resource->_name,
-	                 "was given an extension that is not aligned");
 	BATON_REQUIRE_OF(!lanes || (lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX),
 	                 resource->_name,
 	                 "was given lanes that are not initialised: baton_lanes_init before");
@@ -41,7 +52,8 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
 		!bound || lanes || !drops_oldest(bound), resource->_name,
 		"was given a bound that drops queued tasks, and no lanes: give it lanes, be "
 		"it one");
-	*extension = (struct baton_extension){resource->_stats, lanes, bound};
-	resource->_stats = (struct baton_resource_stats *)((uintptr_t)extension | BATON__EXTENDED);
+	*extension = (struct baton_extension){
+		{lanes ? bound ? &both : &laned : &bounded, resource->_stats}, lanes, bound};
+	resource->_stats = (struct baton_resource_stats *)(void *)extension;
 	baton__word_extend(resource);
 }

@@ -6,8 +6,7 @@
 #include "core/resource.h"
 
 #include "base/atomic.h"
-#include "core/extension.h"
-#include "core/lane.h"
+#include "core/backlog.h"
 #include "core/place.h"
 
 #include <errno.h>
@@ -144,24 +143,13 @@ void baton__resource_cancel(struct baton_job *job)
 {
 	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
 	struct baton__frame frame;
-	struct baton_task **link = &resource->_list;
 	bool touched;
 
 	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
-	while (*link) {
-		struct baton_task *task = *link;
-
-		if (baton__is_mark(task)) {
-			link = &task->_next;
-		} else {
-			*link = task->_next;
-			baton__cancel_task(resource, task);
-		}
-	}
-	baton__lanes_cancel(resource);
+	baton__backlog_cancel(resource);
 	/* Only what has been submitted since, and marks. */
 	baton__run_rest(&frame, resource);
 }

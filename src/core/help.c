@@ -8,9 +8,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/extension.h"
 #include "core/kick.h"
-#include "core/lane.h"
 #include "core/place.h"
 #include "core/shelf.h"
 
@@ -24,7 +22,7 @@ static struct baton_executor *executor_if_any(const struct baton_resource *resou
 /* Only marks are left, and they wait for a release that the job in the queue prevents. */
 static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
 {
-	if (!resource->_list || !baton__only_marks(resource) || !baton__lanes_empty(resource))
+	if (!resource->_list || !baton__backlog_only_marks(resource))
 		return false;
 	return baton__deferred_remove(&resource->_job) ||
 	       (executor && executor->_ops->withdraw &&
@@ -132,14 +130,8 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
 static void unlink_from(struct baton_resource *resource, struct baton_future *future)
 {
 	struct baton_task *before = NULL;
-	struct baton_task *task;
+	struct baton_task *task = baton__backlog_unlink(resource, future);
 
-	if (baton__lanes(resource)) {
-		baton__take(resource);
-		task = baton__lanes_unlink(resource, future);
-	} else {
-		task = baton__backlog_unlink(resource, future);
-	}
 	if (task) {
 		baton__cancel_task(resource, task);
 		return;

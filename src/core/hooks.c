@@ -15,7 +15,7 @@
 
 #include <baton/hooks.h>
 
-#include "core/extension.h"
+#include "core/stats.h"
 #include "base/futex.h"
 #include "core/kick.h"
 #include "thread/node.h"

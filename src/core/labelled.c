@@ -6,7 +6,7 @@
 
 #include "base/atomic.h"
 #include "core/call.h"
-#include "core/extension.h"
+#include "core/stats.h"
 #include "thread/node.h"
 #include "core/resource.h"
 

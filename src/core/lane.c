@@ -6,8 +6,8 @@
 #include "core/lane.h"
 
 #include "base/atomic.h"
-#include "core/backlog.h"
 #include "core/bound.h"
+#include "core/extension.h"
 #include "core/lane_list.h"
 #include "base/futex.h"
 #include "thread/node.h"
@@ -195,19 +195,7 @@ void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldes
 
 void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldest)
 {
-	struct baton_lanes *lanes = baton__lanes(resource);
-
-	if (lanes) {
-		lanes->_unsorted = oldest;
-	} else {
-		baton__index_forget(resource);
-		resource->_list = oldest;
-	}
-}
-
-void baton__lanes_give_back(struct baton_resource *resource)
-{
-	baton__lanes_keep(resource, NULL);
+	baton__lanes(resource)->_unsorted = oldest;
 }
 
 /* The lane that is to have the next turn: the highest, or one that has waited too long. */
@@ -264,8 +252,6 @@ bool baton__lanes_next(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
-	if (!lanes)
-		return false;
 	/* It has been entered, and may be anything by now. */
 	lanes->_picked = NULL;
 	if (BATON_UNLIKELY(lanes->_unsorted != NULL))
@@ -287,7 +273,7 @@ void baton__lanes_put_back(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 	struct baton_task *task = resource->_list;
-	struct baton_task *picked = lanes ? lanes->_picked : NULL;
+	struct baton_task *picked = lanes->_picked;
 	struct baton_lane *lane;
 
 	if (!picked)
@@ -306,24 +292,17 @@ void baton__lanes_put_back(struct baton_resource *resource)
 	baton__bound_sorted(resource, task);
 }
 
-bool baton__lanes_idle(const struct baton_resource *resource)
+enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource)
 {
 	const struct baton_lanes *lanes = baton__lanes(resource);
 
-	return !lanes || (!lanes->_busy && !lanes->_unsorted && !lanes->_marks);
-}
-
-bool baton__lanes_empty(const struct baton_resource *resource)
-{
-	const struct baton_lanes *lanes = baton__lanes(resource);
-
-	return !lanes || (!lanes->_busy && !lanes->_unsorted);
+	if (lanes->_busy || lanes->_unsorted)
+		return BATON__HAS_TASKS;
+	return lanes->_marks ? BATON__HAS_MARKS : BATON__HAS_NOTHING;
 }
 
 void baton__lanes_cancel(struct baton_resource *resource)
 {
-	if (!baton__lanes(resource))
-		return;
 	sort_unsorted(resource);
 	cancel_lanes(resource);
 }

@@ -14,13 +14,14 @@
  *    when the marks before them have gone: so no mark waits for what is sorted after that.
  * L4 Bit n of _busy: lane n has tasks.
  *
- * All of them do nothing, or find nothing, on a resource without lanes.
+ * These are functions of a table (core/backlog.h), for resources that have lanes.
  */
 #ifndef BATON_SRC_LANE_H
 #define BATON_SRC_LANE_H
 
 #include <baton/lane.h>
 
+#include "core/backlog.h"
 #include "core/extension.h"
 #include "core/labelled.h"
 #include "base/platform.h"
@@ -37,9 +38,8 @@ BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const stru
 /* Sorts what was taken from the inbox, oldest first; if `cancel`, cancel marks are obeyed. */
 void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldest, bool cancel);
 
-/* Keeps a chain that was accepted with the capture; and gives it back, nobody having seen it. */
+/* Keeps a chain that was accepted with the capture; NULL: gives it back, nobody having seen it. */
 void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldest);
-void baton__lanes_give_back(struct baton_resource *resource);
 
 /* Puts what is next into the empty _list, the inbox having been looked at. False: nothing is. */
 bool baton__lanes_next(struct baton_resource *resource);
@@ -47,9 +47,8 @@ bool baton__lanes_next(struct baton_resource *resource);
 /* Puts a picked task back, whose turn does not come in this stay after all. */
 void baton__lanes_put_back(struct baton_resource *resource);
 
-/* Are there no tasks of the user's but in _list? And nothing at all? */
-bool baton__lanes_empty(const struct baton_resource *resource);
-bool baton__lanes_idle(const struct baton_resource *resource);
+/* What is there besides the tasks in _list? */
+enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource);
 
 /* Cancels all tasks; marks stay. */
 void baton__lanes_cancel(struct baton_resource *resource);

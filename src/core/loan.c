@@ -6,8 +6,6 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/extension.h"
-#include "core/lane.h"
 #include "core/place.h"
 
 /*
@@ -52,7 +50,7 @@ static bool any_left(const struct baton_resource *resource)
 {
 	/* Relaxed: a hint. */
 	return resource->_list || baton__word_newest(baton__word(resource)) ||
-	       !baton__lanes_empty(resource);
+	       baton__backlog_has(resource) == BATON__HAS_TASKS;
 }
 
 /* `left`: the stay ended before the queue was empty. */

@@ -10,16 +10,12 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/barge.h"
-#include "core/bound.h"
 #include "core/cycle.h"
-#include "core/extension.h"
 #include "core/guard.h"
 #include "core/kick.h"
-#include "core/lane.h"
 #include "core/loan.h"
 #include "core/place.h"
 #include "core/run.h"
-#include "core/stats.h"
 
 #include <errno.h>
 
@@ -78,7 +74,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	struct baton__frame frame;
 	enum baton__handoff given;
 
-	baton__lanes_keep(resource, first);
+	baton__backlog_keep(resource, first);
 	given = baton__hand_off(resource);
 	if (given == BATON__GIVEN)
 		return 0;
@@ -90,7 +86,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	baton__frame_push(&frame, resource);
 	/* Nobody has seen them: they go back to the caller. */
 	if (given == BATON__REFUSED)
-		baton__lanes_give_back(resource);
+		baton__backlog_give_back(resource);
 	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
 	 * helper may have run some of ours, so all are accepted): there is only this thread, from
 	 * the bottom of its stack. */
@@ -110,42 +106,24 @@ static void run_here(struct baton_resource *resource, struct baton_task *first, 
 {
 	struct baton__frame frame;
 
-	if (baton__bound(resource) && !counted)
-		baton__bound_captured(resource, first);
 	if (resource->_stats)
-		baton__stats_captured(resource, counted ? 0 : count);
+		baton__backlog_captured(resource, counted ? NULL : first);
 	/* One runs at once; several go by their lanes. */
 	baton__index_forget(resource);
 	if (count == 1)
 		resource->_list = first;
 	else
-		baton__lanes_keep(resource, first);
+		baton__backlog_keep(resource, first);
 	baton__frame_push(&frame, resource);
 	baton__run_captured(&frame, resource, 0, count);
 }
 
-/* Counts the chain before it is pushed: 0, or as baton__bound_reserve. */
-static int count_in(struct baton_resource *resource, struct baton_task *first, uint32_t count,
-                    bool may_wait)
-{
-	int error = 0;
-
-	if (baton__bound(resource))
-		error = baton__bound_reserve(resource, first, may_wait);
-	if (!error)
-		baton__stats_pushed(resource, first, count);
-	return error;
-}
-
-/* Takes that back. */
+/* Takes back what was counted for a chain that is not accepted. Returns `error`. */
 static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
                         uint32_t count, bool counted, int error)
 {
-	if (!counted || !resource->_stats)
-		return error;
-	if (baton__bound(resource))
-		baton__bound_take_back(resource, first);
-	baton__stats_take_back(resource, first, count);
+	if (counted && resource->_stats)
+		baton__backlog_take_back(resource, first, count);
 	return error;
 }
 
@@ -170,7 +148,8 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (!counted &&
 		    (baton__word_is_busy(word) || count > 1 || !runs_here(resource, inline_ok) ||
 		     first->_run == baton__windowed_run)) {
-			error = count_in(resource, first, count, !(how & BATON__SUBMIT_NO_WAIT));
+			error = baton__backlog_reserve(resource, first, count,
+			                               !(how & BATON__SUBMIT_NO_WAIT));
 			if (error)
 				return error < 0 ? error : 0;
 			counted = true;

@@ -6,14 +6,12 @@
 #include "core/run.h"
 
 #include "base/atomic.h"
-#include "core/bound.h"
+#include "core/backlog.h"
 #include "core/call.h"
-#include "core/extension.h"
 #include "core/hooks.h"
 #include "core/kick.h"
 #include "core/labelled.h"
 #include "thread/node.h"
-#include "core/stats.h"
 
 #include <errno.h>
 
@@ -53,8 +51,7 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
 {
-	baton__bound_left(resource, task);
-	baton__stats_left(resource, task);
+	baton__backlog_left(resource, task);
 	baton__cancel_entered(resource, task);
 }
 
@@ -85,8 +82,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (BATON_UNLIKELY(task->_run == baton__windowed_run) && baton__windowed_keeps(task))
 		return;
 	if (special) {
-		baton__bound_left(resource, task);
-		baton__stats_left(resource, task);
+		baton__backlog_left(resource, task);
 	}
 	if (!baton__label_enter(task) ||
 	    (future && !baton__future_claim(future, baton__turn_visits(resource)))) {

@@ -15,7 +15,6 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/lane.h"
 #include "core/place.h"
 
 #include <errno.h>
@@ -63,7 +62,7 @@ static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);
 
-	if (resource->_list || baton__word_newest(word) || !baton__lanes_idle(resource))
+	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource))
 		return false;
 	return baton__word_release(resource, word); /* last touch */
 }

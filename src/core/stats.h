@@ -32,8 +32,22 @@
 #ifndef BATON_SRC_STATS_H
 #define BATON_SRC_STATS_H
 
-#include "core/extension.h"
 #include "core/resource.h"
+
+/* What the resource's last pointer, which is not NULL, points to begins with this. */
+BATON_INLINE const struct baton_backlog *baton__attached(const struct baton_resource *resource)
+{
+	return (const struct baton_backlog *)(const void *)resource->_stats;
+}
+
+/* The resource's statistics, or NULL. Not for the hot paths: they ask first whether _stats is
+ * NULL. */
+BATON_INLINE struct baton_resource_stats *baton__stats(const struct baton_resource *resource)
+{
+	if (!resource->_stats || !baton__attached(resource)->_table)
+		return resource->_stats;
+	return baton__attached(resource)->_stats;
+}
 
 /*
  * Counts a chain, oldest first, that is about to be pushed, or kept behind a first task. Called by

@@ -24,7 +24,7 @@
 #include <baton/window.h>
 
 #include "base/atomic.h"
-#include "core/backlog.h"
+#include "core/list.h"
 #include "core/kick.h"
 #include "core/resource.h"
 #include "module/detach.h"

@@ -617,7 +617,7 @@ proctype Canceller()
 				TOUCH;
 				if
 				:: state == seen ->
-					/* @src cancel.c:decide
+					/* @src cancel.c:baton__cancel_decide
 					 * cas_relaxed(&future->_state, &state, next) */
 					visiting = ((seen & VISITOR) -> 0 : visiting);
 					state = state | CANCELLING | VISITOR;

@@ -827,7 +827,7 @@ decide:
 		action = NOTHING;
 		if
 		:: (future[target] & BOUND) && (future[target] & STATE) == PENDING ->
-			/* @src cancel.c:decide cas_relaxed(&future->_state, &state, next) */
+			/* @src cancel.c:baton__cancel_decide cas_relaxed(&future->_state, &state, next) */
 			visiting = (future[target] & VISITOR -> 0 : 1);
 			future[target] = future[target] | CANCELLING | VISITOR;
 			if
@@ -875,7 +875,7 @@ borrow:
 unlink:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src help.c:unlink_from task = baton__backlog_unlink(resource, future) */
+		/* @src help.c:unlink_from struct baton_task *task = baton__backlog_unlink(resource, future) */
 		d_step {
 			task = list;
 			end = 0;

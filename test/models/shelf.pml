@@ -319,7 +319,7 @@ meet:
 		fi
 	}
 #ifndef BREAK_CANCELLED_STAYS
-	/* @src shelf.c:suspend_here
+	/* @src turn.c:baton__turn_unwant_shelf
 	 * sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED) */
 	turn = turn - WANTED;
 #endif
