@@ -112,7 +112,7 @@ struct baton_bound_config {
  */
 struct baton_bound {
 	const struct baton_bound_config *_config;
-	uint64_t _pushed; /* submitters add; tasks and bytes in one: see src/core/bound.h */
+	uint64_t _pushed; /* submitters add; tasks and bytes in one: see src/module/bound.h */
 	uint64_t _gone;   /* the same, entered or cancelled; the runner's */
 	uint64_t _sorted; /* in the lanes now; the runner's */
 	const struct baton_task *_at_once; /* captured, and never counted; the runner's */

@@ -4,7 +4,7 @@
  */
 #include "labelled.h"
 
-#include "core/bound.h"
+#include "module/bound.h"
 
 static struct baton_bound_config limits;
 static uint32_t most;

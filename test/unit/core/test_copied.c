@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics: each counter is read into the member that is named after it, and into no other. */
-#include "core/bound.h"
+#include "module/bound.h"
 #include "pool/pool.h"
 #include "timer/timer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* 0 is the default, and all-zero memory an idle resource. */
-#include "core/bound.h"
+#include "module/bound.h"
 #include "labels.h"
 #include "pool/pool.h"
 

@@ -22,7 +22,7 @@
 #include <baton/lane.h>
 
 #include "core/backlog.h"
-#include "core/extension.h"
+#include "module/extension.h"
 #include "core/labelled.h"
 #include "base/platform.h"
 

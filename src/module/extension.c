@@ -2,12 +2,12 @@
 /*
  * Giving a resource its extension.
  */
-#include "core/extension.h"
+#include "module/extension.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/bound.h"
-#include "core/lane.h"
+#include "module/bound.h"
+#include "module/lane.h"
 
 _Static_assert(sizeof(struct baton_extension) == 32, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");

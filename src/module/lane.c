@@ -3,12 +3,12 @@
  * Lanes: sorting what the runner takes, picking what is next, aging. Private to the holder; wait-
  * free. A pick is O(1), with aging O(lanes); sorting is O(1) a task.
  */
-#include "core/lane.h"
+#include "module/lane.h"
 
 #include "base/atomic.h"
-#include "core/bound.h"
-#include "core/extension.h"
-#include "core/lane_list.h"
+#include "module/bound.h"
+#include "module/extension.h"
+#include "module/lane_list.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/resource.h"

@@ -3,13 +3,13 @@
  * Bounds: reserving, dropping, watermarks. Reserving is lock-free: a retry is another submitter's
  * reservation, or the runner's progress. The runner's part is wait-free.
  */
-#include "core/bound.h"
+#include "module/bound.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "core/extension.h"
+#include "module/extension.h"
 #include "core/labelled.h"
-#include "core/lane.h"
+#include "module/lane.h"
 #include "core/place.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The lists of the lanes. See lane_list.h. */
-#include "core/lane_list.h"
+#include "module/lane_list.h"
 
 #include "base/atomic.h"
-#include "core/extension.h"
-#include "core/lane.h"
+#include "module/extension.h"
+#include "module/lane.h"
 
 #define IN_LANE ((uintptr_t)1) /* of a future's _value */
 
