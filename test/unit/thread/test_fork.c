@@ -5,6 +5,8 @@
  */
 #include "support.h"
 
+#include <baton/epoch.h>
+
 #include <sys/wait.h>
 
 /* Exit codes of a child: 0, or the number of the check that failed. */
@@ -97,6 +99,23 @@ Test(fork, with_no_pool_and_nothing_running_the_child_goes_on, .timeout = 10)
 	cr_assert_eq(inline_works(&resource), 0);
 	cr_assert_eq(in_child(inline_works, &resource), 0);
 	cr_assert_eq(inline_works(&resource), 0);
+}
+
+static int section_goes_on(void *arg)
+{
+	(void)arg;
+	CHECK(1, baton_epoch_inside());
+	baton_epoch_leave();
+	CHECK(2, !baton_epoch_inside());
+	return 0;
+}
+
+Test(fork, a_section_of_the_forking_thread_goes_on_in_the_child, .timeout = 10)
+{
+	cr_assert_eq(baton_epoch_enter(), 0);
+	cr_assert_eq(in_child(section_goes_on, NULL), 0);
+	cr_assert(baton_epoch_inside());
+	baton_epoch_leave();
 }
 
 /* A process with a pool, at rest. */

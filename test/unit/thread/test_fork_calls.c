@@ -72,8 +72,11 @@ static int check(struct parent *parent)
 	struct baton_timer timer = BATON_TIMER_INIT(NULL, &parent->resource, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct baton_window window = BATON_WINDOW_INIT(&parent->resource, 0);
+	struct baton_timers_options polled = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers = NULL;
 
+	polled.source = BATON_TIMERS_POLL;
+	CHECK(39, baton_timers_create(&polled, &timers) == -ECHILD && !timers);
 	CHECK(1, baton_try_call(&parent->resource, nothing, NULL, NULL) == -ECHILD);
 	CHECK(2, baton_future_cancel(&parent->queued) == -ECHILD);
 	CHECK(3, baton_resource_cancel_pending(&parent->resource) == -ECHILD);
