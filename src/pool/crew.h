@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's crew: which thread is which worker, and spare threads. A worker is a place
- * with queues; a mate is a thread, which holds a place, or rests, or is inside a job without one.
+ * The pool's crew: its threads, and the places that they hold. A worker is a place with queues. A
+ * mate is a thread: it holds a place, or rests, or is inside a job without a place. A spare is a
+ * mate that begins without a place.
  */
 #ifndef BATON_SRC_CREW_H
 #define BATON_SRC_CREW_H
@@ -18,7 +19,7 @@ struct baton_executor;
 struct baton_pool;
 struct baton__worker;
 
-/* As struct baton_pool_stats; any thread adds, all relaxed. */
+/* As in struct baton_pool_stats. Any thread adds; all accesses are relaxed. */
 struct baton__crew_counts {
 	uint64_t started;
 	uint64_t retired;
@@ -26,20 +27,21 @@ struct baton__crew_counts {
 	uint64_t failed;
 };
 
-/* One thread of the pool's: its own, but for `used`. */
+/* One thread of the pool. The members belong to that thread, except `used`. */
 struct baton__mate {
 	struct baton_pool *pool;
-	struct baton__worker *first; /* the place that it begins in; NULL: a spare */
-	struct baton__worker *left;  /* when it blocked; NULL: it had none then */
-	struct baton_job *running;   /* the worker's `running` then */
-	pthread_t thread;            /* read by who joins it */
+	struct baton__worker *first; /* the place in which the thread begins; NULL: a spare */
+	/* its place before it blocked; NULL: it had none */
+	struct baton__worker *left;
+	struct baton_job *running; /* `running` of the worker in `left` */
+	pthread_t thread;          /* read by the thread that joins this one */
 	uint32_t index;
-	uint32_t blocked; /* how often it has said so: they nest */
-	bool lasts;       /* what vacancy_begin was told then */
-	uint32_t used;    /* a thread has this; taken by CAS, given back by who joins the thread */
+	uint32_t blocked; /* calls of crew_blocks without their crew_unblocks */
+	bool lasts;       /* `lasts` of the outermost crew_blocks */
+	uint32_t used;    /* a thread has this mate: set by CAS, cleared by the thread that joins */
 };
 
-/* Fields of pool->staff, see crew.c. */
+/* Units of the fields of pool->staff, see crew.c. */
 #define BATON__STAFF_VACANT UINT64_C(1)
 #define BATON__STAFF_AWAY (UINT64_C(1) << 16)
 #define BATON__STAFF_COMING (UINT64_C(1) << 32)
@@ -50,40 +52,43 @@ BATON_INLINE uint32_t baton__staff(uint64_t staff, uint64_t unit)
 	return (uint32_t)(staff / unit & 0xFFFF);
 }
 
-/* The mate that the calling thread is, NULL if none. */
+/* The mate of the calling thread; NULL: the thread belongs to no pool. */
 struct baton__mate *baton__mate_current(void);
 
 BATON_INLINE void baton__crew_add(uint64_t *counter)
 {
-	(void)add_relaxed(counter, 1); /* nothing hangs on it */
+	(void)add_relaxed(counter, 1); /* a counter orders nothing */
 }
 
 /*
- * Called by the calling thread, this mate, around a sleep inside a job. `lasts`: see vacancy.h:
- * true for a wait, which has lasted before it sleeps; false for a bracket, which has only begun.
- * Nests; the outermost one counts.
+ * The calling thread, this mate, calls blocks before a sleep inside a job, and unblocks after the
+ * sleep. Calls nest; only the outermost pair has an effect. `lasts` (vacancy.h): true for a wait,
+ * which has gone on for a while before the thread sleeps; false for a bracket, which only begins.
  */
 void baton__crew_blocks(struct baton__mate *mate, bool lasts);
 void baton__crew_unblocks(struct baton__mate *mate);
 
 /*
- * There may be work, and some place is vacant; `busy`: no worker is free for the work. Sees to it
- * that a spare comes, or else that the threads that may help are nudged if all places are vacant.
- * As baton__pool_notify. Any thread; lock-free, but that it may start a thread.
+ * There may be work, and a place is vacant. `busy`: no worker is free for the work. Calls a spare
+ * if `busy`. If no spare comes, and all places are vacant, nudges the threads that sleep in waits.
+ * Returns what baton__pool_notify returns. Any thread; lock-free, except that it may start a
+ * thread.
  */
 int baton__crew_call(struct baton_pool *pool, bool busy);
 
-/* The pool's `alone`: do the threads of all places sleep inside jobs, and is no spare to be had?
- * Calls a spare, if there is one. As crew_call. */
+/* The pool's operation `alone`: do the threads of all places sleep inside jobs, while no spare can
+ * be had? If a spare can be had, this function calls that spare. Any thread, as
+ * baton__crew_call. */
 bool baton__crew_stuck(struct baton_executor *executor);
 
-/* What a mate's thread does until the pool ends, or it retires. */
+/* The main function of a mate's thread: returns when the pool has ended, or the mate has
+ * retired. */
 void baton__crew_serve(struct baton__mate *mate);
 
-/* A spare could not begin. */
+/* A spare that is COMING could not be started. */
 void baton__crew_missing(struct baton_pool *pool);
 
-/* Wakes all who rest: the state says that it is the end. */
+/* Wakes all mates that rest. Called after the state that ends the pool was set. */
 void baton__crew_wake_all(struct baton_pool *pool);
 
 #endif

@@ -26,7 +26,7 @@ static struct baton_pool *peek(void)
 	return load_acquire(&the_pool);
 }
 
-/* The calling thread has the turn, and there is no pool. */
+/* The calling thread has the turn, and there is no default pool. */
 static int create(struct baton_pool **pool)
 {
 	int error = baton_pool_create(NULL, pool);
@@ -71,7 +71,7 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 	pool = peek();
 	if (pool) {
 		baton__pool_end(pool);
-		/* Relaxed: it publishes nothing. */
+		/* Relaxed: the store publishes nothing. */
 		store_relaxed(&the_pool, NULL);
 		free(pool);
 	}

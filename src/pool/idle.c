@@ -1,40 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The idle set, in one word.
+ * The idle set. Its state is one word:
  *
- *   bits    | what                                    | law
- *   0..26   | tag                                     | bumped whenever what follows but the counts
- *           |                                         | changes
- *   27      | waking: the top is being woken          | set by notify; cleared by the pop of it
- *   28..39  | sleeping: workers in the stack          | with top, in the same CAS
- *   40..51  | searching: awake workers without work   | as below
- *   52..63  | top: index + 1 of the last to fall asleep, 0: none
+ *   bits    | what                                       | changed by
+ *   0..26   | tag: grows by 1 whenever another field     | enter, notify, pop
+ *           | than a count changes                       |
+ *   27      | waking: the top sleeper is being woken     | set by notify; cleared by its pop
+ *   28..39  | sleeping: the workers in the stack         | enter, pop: in the CAS that changes top
+ *   40..51  | searching: awake workers that look for     | enter, pop, try_search,
+ *           | work                                       | stop_searching
+ *   52..63  | top: index + 1 of the newest sleeper; 0:   | enter, pop
+ *           | none                                       |
  *
- * Transitions: enter: push, sleeping + 1, searching - 1 if it was; not while waking. notify: only
- * while searching is 0: waking; then, by anybody: pop, sleeping - 1, searching + 1.
- * try_search, stop_searching: searching +- 1.
+ * Transitions: enter: push, sleeping + 1, searching - 1 if the worker searched; not while waking.
+ * notify: waking, only while searching is 0. Then any thread: pop, sleeping - 1, searching + 1.
+ * try_search: searching + 1. stop_searching: searching - 1.
  *
  * Invariants:
- * idle.links: The stack's links are in the sleepers; a link is written by its worker before the CAS
- *    that pushes it, and does not change while it is in the stack.
- * idle.in_stack: A worker is in the stack from its CAS in enter until a CAS pops it (or wake_all,
- *    after which nobody counts). Its wake word is even, another number each time, from before until
- *    it is woken; odd from then on. It does not leave wait before it is popped.
- * idle.no_work_overlooked: No work is overlooked. Whoever makes work visible does so by a seq_cst
- *    write and then loads the word (notify). A worker that leaves the searching with nobody else
- *    searching (enter: LOOK; stop_searching: true) does so by a seq_cst CAS and then loads all
- *    queues, seq_cst. In the one order of these, either its loads come after the write, and it
- *    finds the work and notifies; or the load of the word comes after its CAS, and notify sees a
- *    sleeper or, again, a searching worker: with which it begins anew, and ends with the last to
- *    search, as their number is finite. A worker that is awake and not searching looks at the
- *    queues before it sleeps. Who finds a wake-up on its way completes it: the woken one is popped,
- *    and searches, later.
- * idle.one_wake: While somebody searches nobody is woken: a burst costs one wake-up at a time. A
- *    wake-up has three steps (waking, the wake word, the pop), each of which anybody can make: a
- *    notifier that is stopped between them delays nobody.
+ * idle.links: A sleeper's link names the sleeper below it in the stack. The worker writes its own
+ *    link before the CAS that pushes the worker. The link does not change while the worker is in
+ *    the stack.
+ * idle.in_stack: A worker is in the stack from its CAS in enter until a CAS pops it (after wake_all
+ *    the stack has no meaning). Its wake word is even from before the push until the worker is
+ *    woken, and odd from then on; each sleep has another even number. The worker does not leave
+ *    wait before its pop.
+ * idle.no_work_overlooked: No work is overlooked. A thread that publishes work does so by a seq_cst
+ *    write, and then loads the word (notify). When the last searching worker stops searching
+ *    (enter: LOOK; stop_searching: true), it does so by a seq_cst RMW, and then loads all queues,
+ *    seq_cst. In the single order of these operations there are two cases. First: the loads of the
+ *    queues come after the write; the worker finds the work, and notifies. Second: notify's load of
+ *    the word comes after the RMW, and shows a sleeper, which notify wakes; or a worker that has
+ *    begun to search since, for which the argument begins again; or neither. If neither, all
+ *    workers are awake, and a worker that does not search looks at the queues before it sleeps.
+ *    Searching workers are finitely many, so the argument ends with the last of them. A notify that
+ *    finds a wake-up on its way completes that wake-up: the woken worker searches after the write.
+ * idle.one_wake: No worker is woken while a worker searches: a burst costs one wake-up at a time. A
+ *    wake-up has three steps (waking, the wake word, the pop). Any thread can make each step, so a
+ *    notifier that is stopped between two steps delays no other thread.
  *
- * ABA: a CAS that stalls after its load would have to miss exactly 2^27 changes of the stack, each
- * with a system call; minutes.
+ * ABA: a CAS that stalls after its load succeeds wrongly only if the tag has grown by exactly 2^27
+ * meanwhile. One sleep of a worker adds 3, and costs a system call: 2^27 take a minute or more.
  */
 #include "pool/idle.h"
 
@@ -65,7 +70,7 @@ static uint32_t top(uint64_t word)
 	return (uint32_t)(word >> TOP_SHIFT);
 }
 
-/* The word with another top, and the tag bumped. */
+/* The word with another top, a tag that is 1 higher, and waking cleared. */
 static uint64_t with_top(uint64_t word, uint32_t index_plus_1)
 {
 	uint64_t counts = word & (FIELD * SLEEPING_ONE | FIELD * SEARCHING_ONE);
@@ -79,14 +84,14 @@ void baton__idle_init(struct baton__idle *idle, struct baton__sleeper *sleepers,
 	BATON_ASSERT(count <= BATON__IDLE_WORKERS_MAX);
 	idle->sleepers = sleepers;
 	idle->worker_count = (uint32_t)count;
-	store_relaxed(&idle->word, 0); /* before any other thread knows it */
+	store_relaxed(&idle->word, 0); /* no other thread knows the set yet */
 	for (size_t i = 0; i < count; i++) {
 		store_relaxed(&sleepers[i].wake, 1);
 		store_relaxed(&sleepers[i].next, 0);
 	}
 }
 
-/* Is it still the same wake-up, or the same stack? The counts may have changed. */
+/* Do both words show the same stack, and the same wake-up, if there is one? Counts may differ. */
 static bool same_stack(uint64_t word, uint64_t other)
 {
 	uint64_t counts = FIELD * SLEEPING_ONE | FIELD * SEARCHING_ONE;
@@ -94,34 +99,36 @@ static bool same_stack(uint64_t word, uint64_t other)
 	return (word & ~counts) == (other & ~counts);
 }
 
-/* The last step of the wake-up that `word` shows, unless it has been made. */
+/* The last step of the wake-up that `word` shows, unless another thread has made it. */
 static void pop_woken(struct baton__idle *idle, uint64_t word)
 {
 	struct baton__sleeper *sleeper = &idle->sleepers[top(word) - 1];
 	uint64_t found = word;
 	uint64_t popped;
 
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
 	do {
 		if (!same_stack(found, word))
 			return;
-		/* Relaxed: while it is in the stack the link does not change, and its push released
-		 * it ([idle.link]); the CAS confirms that it is. */
+		/* Relaxed: the push has released the link ([idle.link]), which does not change
+		 * while the sleeper is in the stack. The CAS confirms that the sleeper still is. */
 		popped = with_top(found, load_relaxed(&sleeper->next)) - SLEEPING_ONE +
 		         SEARCHING_ONE;
-		/* [idle.link] acquire: the link of the next pop, see enter */
+		/* [idle.link] acquire: the link that the next pop reads; pairs with [idle.link] in
+		 * enter */
 	} while (!cas_seq_cst(&idle->word, &found, popped));
 }
 
-/* The steps of the wake-up that `word` shows. Any thread; harmless if it is over. */
+/* Makes the remaining steps of the wake-up that `word` shows. Any thread; no effect if the wake-up
+ * is over. */
 static void wake_top(struct baton__idle *idle, uint64_t word)
 {
 	struct baton__sleeper *sleeper = &idle->sleepers[top(word) - 1];
-	/* [idle.number] acquire: the number of this sleep, not of one before; pairs with
+	/* [idle.number] acquire: the number of this sleep, not of an earlier one; pairs with
 	 * [idle.number] in enter. */
 	uint32_t wake = load_acquire(&sleeper->wake);
 
-	/* The number belongs to this wake-up if that is still on its way. */
+	/* If the wake-up is still on its way, the number loaded above belongs to it. */
 	if (!same_stack(load_seq_cst(&idle->word), word))
 		return;
 	/* [idle.woken] release: what was done before the wake-up; pairs with [idle.woken] in
@@ -134,10 +141,10 @@ static void wake_top(struct baton__idle *idle, uint64_t word)
 
 bool baton__idle_notify(struct baton__idle *idle)
 {
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
 	for (;;) {
-		/* [idle.work] seq_cst: after the caller's write; else both sides could see
-		 * nothing. */
+		/* [idle.work] seq_cst: after the caller's write. Otherwise caller and worker could
+		 * miss each other: idle.no_work_overlooked. */
 		uint64_t word = load_seq_cst(&idle->word);
 		uint64_t waking = with_top(word, top(word)) | WAKING;
 
@@ -171,12 +178,12 @@ bool baton__idle_try_search(struct baton__idle *idle)
 {
 	uint64_t word = load_relaxed(&idle->word); /* validated by the CAS */
 
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
 	do {
 		if (searching(word) && 2 * (searching(word) + 1) > idle->worker_count)
 			return false;
-		/* [idle.work] seq_cst: one of the transitions that idle.no_work_overlooked
-		 * counts. */
+		/* [idle.work] seq_cst: idle.no_work_overlooked needs this transition in the single
+		 * order. */
 	} while (!cas_seq_cst(&idle->word, &word, word + SEARCHING_ONE));
 	return true;
 }
@@ -196,11 +203,11 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
 	struct baton__sleeper *sleeper = &idle->sleepers[worker];
 	uint64_t pushed;
 
-	/* Another even number: see idle.in_stack. [idle.ending] seq_cst: before the caller's last
-	 * look at the state: either it sees the end, or wake_all's 1 comes after this.
-	 * [idle.number] release: before the push; pairs with [idle.number] in wake_top. */
+	/* The next even number: idle.in_stack. [idle.ending] seq_cst: before the caller's last look
+	 * at the state. Either the caller sees the end, or wake_all makes the number odd after this
+	 * store. [idle.number] release: before the push; pairs with [idle.number] in wake_top. */
 	store_seq_cst(&sleeper->wake, (load_relaxed(&sleeper->wake) | 1) + 1);
-	/* Lock-free: a CAS fails only because another thread's has succeeded. */
+	/* Lock-free: a CAS fails only because the CAS of another thread has succeeded. */
 	for (;;) {
 		uint64_t word = load_seq_cst(&idle->word);
 
@@ -230,7 +237,7 @@ void baton__idle_wait(struct baton__idle *idle, size_t worker)
 	/* Ended by notify or wake_all. [idle.woken] acquire: what was done before the wake-up. */
 	while (!((watch.value = load_acquire(wake)) & 1))
 		(void)baton__futex_wait(&watch, 1, NULL);
-	/* Whoever woke us may have been stopped before the pop. */
+	/* The thread that woke this worker may have been stopped before the pop. */
 	word = load_seq_cst(&idle->word);
 	if (word & WAKING && top(word) == worker + 1)
 		pop_woken(idle, word);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The idle set: which workers sleep, how many search. Knows no queues.
+ * The idle set: which workers sleep, and how many search for jobs. It knows no queues.
  *
  *                                      | from
- *   notify, wake_all, asleep           | any thread, beside everything
+ *   notify, wake_all, asleep, all_busy | any thread, beside each other and all below
  *   try_search, stop_searching,        | a worker, for itself
  *   enter, wait                        |
  *   init                               | before all others
@@ -19,61 +19,65 @@
 
 #define BATON__IDLE_WORKERS_MAX 4094
 
-/* One worker's place. */
+/* One worker's part of the idle set. */
 struct baton__sleeper {
-	uint32_t wake BATON_CACHE_ALIGNED; /* futex word: even until it is woken */
-	uint32_t next;                     /* below it in the stack: index + 1, 0: none */
+	/* futex word: even until woken, then odd */
+	uint32_t wake BATON_CACHE_ALIGNED;
+	uint32_t next; /* the sleeper below in the stack: index + 1; 0: none */
 };
 
 struct baton__idle {
-	uint64_t word BATON_CACHE_ALIGNED; /* see idle.c */
-	struct baton__sleeper *sleepers;   /* one per worker; immutable, like the count */
+	uint64_t word BATON_CACHE_ALIGNED; /* stack and counts, see idle.c */
+	struct baton__sleeper *sleepers;   /* one per worker; immutable, as the count is */
 	uint32_t worker_count;
 };
 
 enum baton__idle_entered {
-	BATON__IDLE_ENTERED, /* asleep; somebody searches, and will look at the queues */
-	BATON__IDLE_LOOK,    /* asleep, and nobody searches: look at all queues before wait */
-	BATON__IDLE_ALONE    /* not asleep: all the others are */
+	/* in the stack; a searching worker will look at the queues */
+	BATON__IDLE_ENTERED,
+	BATON__IDLE_LOOK, /* in the stack; no worker searches: look at all queues before wait */
+	BATON__IDLE_ALONE /* not in the stack: all other workers are */
 };
 
 void baton__idle_init(struct baton__idle *idle, struct baton__sleeper *sleepers, size_t count);
 
 /*
- * There may be work: wakes one worker, as a searching one, unless one is searching already. True if
- * it has woken one.
- * Ordering: call it after the work was published by a sequentially consistent write.
+ * There may be work: wakes one worker, which then searches, unless a worker searches already. True:
+ * a worker was woken.
+ * Ordering: call this after the work was published by a sequentially consistent write.
  * Progress: lock-free; at most one wake-up is on its way.
  */
 bool baton__idle_notify(struct baton__idle *idle);
 
-/* Wakes everybody, without counting: the end. State that says so must be set before, seq_cst. */
+/* Wakes all workers without changing the counts: the pool ends. The caller has set the state that
+ * says so before, seq_cst. */
 void baton__idle_wake_all(struct baton__idle *idle);
 
-/* Begins to search, if fewer than half of the workers (at least one) do. */
+/* The worker begins to search; one worker always may. False: more than half of the workers would
+ * search then. */
 bool baton__idle_try_search(struct baton__idle *idle);
 
 /*
- * Ends to search, having found work. True: it was the last to search, and must now look at the
- * queues and notify if there is more.
+ * The worker stops searching: it has found work. True: no other worker searches; the caller must
+ * look at the queues, and notify if they hold more.
  */
 bool baton__idle_stop_searching(struct baton__idle *idle);
 
 /*
- * Puts the worker among the sleeping, and ends its search if it was searching. `alone`: do not if
- * all the others sleep, but say so; to one that is searching this holds until it stops, since
- * nobody is woken meanwhile.
+ * Puts the worker into the stack of sleepers, and ends its search if it was `searching`. `alone`:
+ * if all other workers are in the stack, change nothing and return ALONE. For a searching worker
+ * this answer holds until the worker stops searching, since no worker is woken meanwhile.
  */
 enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t worker, bool searching,
                                            bool alone);
 
-/* Sleeps until woken; if by notify, the worker is searching then. No time-outs. */
+/* Sleeps until the worker is woken. A worker that notify has woken is searching. No time-outs. */
 void baton__idle_wait(struct baton__idle *idle, size_t worker);
 
-/* Does nobody sleep or search: is every worker in a job, or about to look at its queues? */
+/* Does no worker sleep or search? Then each is in a job, or about to look at its queues. A hint. */
 bool baton__idle_all_busy(const struct baton__idle *idle);
 
-/* How many sleep, at some moment. */
+/* The number of sleepers at some moment. */
 size_t baton__idle_asleep(const struct baton__idle *idle);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a worker goes to sleep, what it learns from that, and how the last one awake ends
- * the pool. The invariants are worker.c's and pool.c's.
+ * How a worker goes to sleep, what it learns from the sleep, and how the last worker awake ends the
+ * pool. Invariants: see idle.c, worker.c and pool.c.
  */
 #include "pool/worker.h"
 
@@ -13,33 +13,37 @@
 
 bool baton__worker_is_ending(const struct baton_pool *pool)
 {
-	/* [pool.state] acquire: pairs with [pool.state] in set_state. */
+	/* [pool.state] acquire: pairs with [pool.state] in set_state */
 	return load_acquire(&pool->state) & (BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
-/* The last one awake after a shutdown, with nothing in its hands: ends the pool if all has run. */
+/* Called after a shutdown by the last worker awake, which holds no job and is counted as searching.
+ * Ends the pool if all jobs have run. */
 static void try_end(struct baton_pool *pool)
 {
 	if (!baton__pool_set_state(pool, BATON__POOL_ENDING))
 		return;
-	/* All others sleep, and nobody wakes them while we search: worker.has_nothing, so what
-	 * there is is in the injection queue, or in hands from which it comes there
-	 * (pool.in_hands), and at the moment when it closes there is nothing. */
+	/* All other workers sleep, and no thread wakes them while this worker searches. Sleeping
+	 * workers hold no jobs (worker.has_nothing). So a job that is left is in the injection
+	 * queue, or in the hands of a thread that will put it there (pool.in_hands). If the
+	 * injection queue closes, no job is left. */
 	if (!baton__pool_in_hands(pool) && baton__injection_close_if_empty(&pool->injection)) {
 		(void)baton__pool_set_state(pool, BATON__POOL_ENDED);
 		baton__idle_wake_all(&pool->idle);
 		baton__crew_wake_all(pool);
 	} else {
-		/* Clears the bit, which nobody else sets or clears. [pool.hands] seq_cst: who has
-		 * not withdrawn because of it is asleep for those whom we tell of the jobs now. */
+		/* Clears ENDING; no other thread sets or clears it. [pool.hands] seq_cst: a waiter
+		 * that saw ENDING, and so did not withdraw, became a sleeper before. This worker
+		 * runs the jobs that are left, or announces them to the sleepers. */
 		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
 	}
 }
 
 /*
- * How long to look around after a job: long, if that would have saved this sleep; else less. Mostly
- * the next job comes later, and then looking burns the time of a submitter on the same CPU; and who
- * has burnt time is let in late by the kernel when he is woken: milliseconds.
+ * Learns how long to look around after a job. If looking for the longest time would have saved this
+ * sleep, the worker looks for that long next time; otherwise for half as long as before. Usually
+ * the next job comes later, and looking takes the CPU from a submitter. A thread that has used up
+ * much CPU time also gets its CPU late when it is woken: after milliseconds.
  */
 static void learn(struct baton__worker *worker, uint64_t slept_ns)
 {
@@ -50,7 +54,7 @@ static void learn(struct baton__worker *worker, uint64_t slept_ns)
 	worker->fresh = true;
 }
 
-/* Sleeps until there may be work; then the worker is searching. Or finds the end. */
+/* Sleeps until there may be work, and is then searching; or returns because the pool ends. */
 void baton__worker_park(struct baton__worker *worker)
 {
 	struct baton_pool *pool = worker->pool;
@@ -61,27 +65,29 @@ void baton__worker_park(struct baton__worker *worker)
 	uint32_t state;
 
 	if (entered == BATON__IDLE_ALONE) {
-		/* Without being counted as searching, others could be woken: search first. */
+		/* Only while this worker is counted as searching no other worker is woken. If it is
+		 * not, it searches first. */
 		if (worker->searching)
 			try_end(pool);
 		return;
 	}
 	worker->searching = false;
-	/* [idle.ending] seq_cst: after our 0 in the wake word. [pool.last] seq_cst: after we have
-	 * entered; shutdown sets the state, then looks for sleepers: either it finds us, or we see
-	 * it. */
+	/* [idle.ending] seq_cst: after the even number in the wake word. [pool.last] seq_cst: after
+	 * this worker has entered. A shutdown sets the state, then looks for sleepers: either it
+	 * finds this worker, or this worker sees the state. */
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;
-	/* idle.no_work_overlooked. Not if it could end before: then another one is awake, and the
-	 * last one ends it. */
+	/* idle.no_work_overlooked. The pool may also have become ready to end after the first look:
+	 * another worker must find that out. If it was ready at the first look, another worker is
+	 * awake, and the last one awake ends the pool. */
 	if (entered == BATON__IDLE_LOOK &&
 	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
-		(void)baton__idle_notify(&pool->idle); /* wakes anyone, perhaps this one */
+		(void)baton__idle_notify(&pool->idle); /* wakes any sleeper, perhaps this worker */
 	baton__worker_count(&worker->counts.parked, 1);
 	since = baton__now_ns();
 	baton__idle_wait(&pool->idle, worker->index);
 	learn(worker, baton__now_ns() - since);
 	baton__worker_count(&worker->counts.woken, 1);
-	worker->searching = true; /* or the end: then it does not matter */
+	worker->searching = true; /* if the pool ends, the value does not matter */
 }

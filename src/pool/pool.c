@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool: creation, the executor's operations, the end.
+ * The pool: creation, the executor's operations, shutting down.
  *
  * Invariants:
- * pool.create: baton_pool_create returns when every thread has said how it started.
- * pool.stuck: If the threads of all workers sleep inside jobs, and there is a job, a spare is
+ * pool.create: baton_pool_create returns after every thread has said how it started.
+ * pool.stuck: If the threads of all workers sleep inside jobs, and there is a job, then a spare is
  *    coming (crew.c, crew.spare), or the sleeping threads have been nudged since and look whether
- *    they can help: a worker's place becomes vacant, then it looks for jobs; who publishes a job
- *    then looks for vacant places. Both seq_cst ([pool.vacant]): one of them sees the other.
- * pool.taken: A job that schedule has taken is run by a worker, or is in shutdown_now's list, or
- *    has been withdrawn, once.
- * pool.outside: A thread from outside says so while it is inside a call (thread.h, thread.touch):
- *    its job may have run, and another thread may be in destroy, before it has looked for sleepers.
- * pool.in_hands: The injection queue is not closed while a thread from outside has jobs in its
- *    hands that it will put back there: that thread counts itself in `hands`, then looks at the
- *    state; who closes sets ENDING or STOP, then looks at the count. Both seq_cst ([pool.hands]):
- *    the first touches no queue, or the second waits.
+ *    they can help. A thread that leaves a worker's place vacant looks for jobs afterwards. A
+ *    thread that publishes a job looks for vacant places afterwards. Both are seq_cst
+ *    ([pool.vacant]): one of the two sees the other.
+ * pool.taken: A job that schedule has taken is, once, run by a worker, or put into the list of
+ *    shutdown_now, or withdrawn.
+ * pool.outside: A thread from outside says so (thread.h, thread.touch) while it is inside a call of
+ *    the pool. Before it has looked for sleepers, its job may have run, and another thread may be
+ *    in destroy: destroy waits for it.
+ * pool.in_hands: The injection queue is not closed while a thread from outside holds jobs that it
+ *    will put back there. That thread counts itself in `hands`, then looks at the state. A thread
+ *    that closes the queue sets ENDING or STOP, then looks at `hands`. Both are seq_cst
+ *    ([pool.hands]): the first touches no queue, or the second waits or gives up.
  */
 #include "pool/pool.h"
 
@@ -32,7 +34,7 @@
 
 _Static_assert(BATON_POOL_WORKERS_MAX <= BATON__IDLE_WORKERS_MAX, "fields of the idle word");
 
-/* CPU numbers beyond this are not believed. */
+/* Higher CPU numbers are refused. */
 #define CPUS_MAX 65536
 #define SPARE_KEEP_NS (UINT64_C(10) * 1000000000U)
 
@@ -41,7 +43,7 @@ static struct baton_pool *pool_of(struct baton_executor *executor)
 	return (struct baton_pool *)executor; /* its first member */
 }
 
-/* The worker of this pool that the calling thread is, or NULL. */
+/* The worker of this pool that the calling thread is; NULL: none. */
 static struct baton__worker *own_worker(const struct baton_pool *pool)
 {
 	struct baton__worker *worker = baton__worker_current();
@@ -49,7 +51,8 @@ static struct baton__worker *own_worker(const struct baton_pool *pool)
 	return worker && worker->pool == pool ? worker : NULL;
 }
 
-/* The same of its thread, which may be inside a job without being a worker any more. */
+/* The mate of this pool that the calling thread is; NULL: none. A mate inside a job may have lost
+ * its place, and is then no worker. */
 static struct baton__mate *own_mate(const struct baton_pool *pool)
 {
 	struct baton__mate *mate = baton__mate_current();
@@ -71,16 +74,16 @@ static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
 	return status;
 }
 
-/* As an executor's schedule; `refusing`: the states in which it refuses. */
+/* The executor's schedule. `refusing`: the states in which the pool refuses the job. */
 static int schedule_unless(struct baton_pool *pool, struct baton_job *job, uint32_t refusing)
 {
 	struct baton__worker *worker;
 
 	if (BATON_UNLIKELY(baton__forked()))
 		return -ECHILD;
-	/* [pool.state] acquire: pairs with [pool.state] in set_state. A push that misses a change
-	 * by a hair is found by the thread that makes it: shutdown_now closes the injection queue,
-	 * workers run their own. */
+	/* [pool.state] acquire: pairs with [pool.state] in set_state. A push may just miss a change
+	 * of the state. Then the thread that makes the change takes care of the job: shutdown_now
+	 * closes the injection queue, and workers run the jobs in their own queues. */
 	if (load_acquire(&pool->state) & refusing)
 		return -ESHUTDOWN;
 	worker = own_worker(pool);
@@ -140,7 +143,8 @@ int baton__pool_notify(struct baton_pool *pool)
 {
 	bool busy = !baton__idle_notify(&pool->idle) && baton__idle_all_busy(&pool->idle);
 
-	/* [pool.vacant], [crew.coming] seq_cst: after the job was published, seq_cst too. */
+	/* [pool.vacant], [crew.coming] seq_cst: after the job was published, which is seq_cst,
+	 * too. */
 	if (BATON_UNLIKELY(baton__staff(load_seq_cst(&pool->staff), BATON__STAFF_VACANT)))
 		return baton__crew_call(pool, busy);
 	return busy;
@@ -150,7 +154,7 @@ bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
 {
 	uint32_t state = load_relaxed(&pool->state); /* validated by the CAS */
 
-	/* Bounded: each bit is set once. */
+	/* Lock-free: a CAS fails only because another thread has changed the state. */
 	do {
 		if ((state & bits) == bits)
 			return false;
@@ -161,13 +165,13 @@ bool baton__pool_set_state(struct baton_pool *pool, uint32_t bits)
 	return true;
 }
 
-/* Waits until *word is 0. Ended by the threads that count it down, or by the deadline. */
+/* Waits until *word is 0. Ended by the threads that count the word down, or by the deadline. */
 static int await_zero(const uint32_t *word, const struct timespec *deadline)
 {
 	struct baton__futex_watch watch = {word, 0};
 
-	/* [pool.started], [pool.ended] acquire: what the threads did; pair with [pool.started],
-	 * [pool.ended] in worker.c. */
+	/* [pool.started], [pool.ended] acquire: what the threads did; pair with [pool.started] in
+	 * start and [pool.ended] in end, spawn.c. */
 	while ((watch.value = load_acquire(word)) != 0)
 		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
 			return load_acquire(word) ? -ETIMEDOUT : 0;
@@ -198,7 +202,7 @@ static size_t spares_of(const struct baton_pool_options *options)
 	return options->spares_max ? options->spares_max : BATON_POOL_SPARES;
 }
 
-/* What the options say of threads that come later. */
+/* Copies the options that concern threads, which may start later. */
 static void keep_options(struct baton_pool *pool, const struct baton_pool_options *options)
 {
 	const char *name = options->name ? options->name : "baton";
@@ -214,11 +218,11 @@ static void keep_options(struct baton_pool *pool, const struct baton_pool_option
 	}
 }
 
-/* One block: pool, workers, their places in the idle set, threads, and their CPUs. */
+/* Allocates one block: the pool, its workers, sleepers, mates, and CPU numbers. */
 static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count)
 {
 	size_t spares = spares_of(options);
-	/* One that has retired keeps its place until the next one does. */
+	/* A retired thread keeps its mate until the next thread retires: one more. */
 	size_t mates = count + spares + (spares > 0);
 	size_t workers_at = sizeof(struct baton_pool);
 	size_t sleepers_at = workers_at + count * sizeof(struct baton__worker);
@@ -310,13 +314,13 @@ BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_j
 	return status < 0 ? status : 0;
 }
 
-/* ---- The end ---- */
+/* ---- Shutting down ---- */
 
 static bool begin_shutdown(struct baton_pool *pool)
 {
 	bool first = baton__pool_set_state(pool, BATON__POOL_SHUTDOWN);
 
-	/* [pool.last] If all sleep, one must find out that this is the end. */
+	/* [pool.last] If all workers sleep, one of them must find out that the pool ends. */
 	if (first)
 		(void)baton__idle_notify(&pool->idle);
 	return first;
@@ -350,8 +354,8 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	}
 	baton__idle_wake_all(&pool->idle);
 	baton__crew_wake_all(pool);
-	/* Ends: pushes that had begun before STOP end; a consumer clears the slot that it holds;
-	 * who withdraws puts back what it holds (pool.in_hands). */
+	/* Ends: a push that began before STOP finishes; a consumer clears the slot that it has
+	 * claimed; a thread that withdraws puts back the jobs that it holds (pool.in_hands). */
 	while (baton__pool_in_hands(pool) || !baton__injection_close_if_empty(&pool->injection)) {
 		size_t before = list.count;
 
@@ -380,11 +384,11 @@ BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
 
 void baton__pool_end(struct baton_pool *pool)
 {
-	/* without pool.outside: it is this thread that would wait for itself */
+	/* Without thread_enter (pool.outside): this thread would wait for itself. */
 	(void)begin_shutdown(pool);
 	(void)await_zero(&pool->live, NULL);
 	baton__thread_await_outside(pool);   /* pool.outside */
-	(void)await_zero(&pool->live, NULL); /* one from outside may have started a spare */
+	(void)await_zero(&pool->live, NULL); /* a thread from outside may have started a spare */
 	baton__join(pool);
 	baton__fork_pools_add(-1);
 }

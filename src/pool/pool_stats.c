@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the pool has counted. Each counter is exact, though not of one moment.
+ * Reads the pool's counters. Each value is exact, but the values are not of one moment.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 		return -EINVAL;
 	counts = &pool->workers[worker].counts;
 	*stats = (struct baton_pool_stats){0};
-	/* Relaxed: counters; who has waited for a job sees what happened before. */
+	/* Relaxed: counters. A thread that has waited for a job sees what was counted before. */
 	stats->executed = load_relaxed(&counts->executed);
 	stats->stolen = load_relaxed(&counts->stolen);
 	stats->parked = load_relaxed(&counts->parked);
@@ -43,7 +43,8 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 		sum.lifo_hits += one.lifo_hits;
 		sum.injection_batches += one.injection_batches;
 	}
-	/* Fewer: some of its threads have ended, or not begun, while others wait inside jobs. */
+	/* `threads` may be smaller: some workers' threads have ended or not begun, while other
+	 * threads wait inside jobs. */
 	sum.spares = threads > pool->worker_count ? threads - pool->worker_count : 0;
 	sum.spares_started = load_relaxed(&crew->started);
 	sum.spares_retired = load_relaxed(&crew->retired);

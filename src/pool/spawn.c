@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's threads: stack size, affinity, name, start, end.
+ * Starts the pool's threads, with stack size, affinity and name, and joins them.
  */
 #include "pool/spawn.h"
 
@@ -19,7 +19,7 @@
 #include "thread/thread.h"
 #include "pool/worker.h"
 
-/* A worker's own frames need some KiB; musl would take less, glibc this on x86 too. */
+/* A worker's frames need some KiB. glibc refuses less than this on x86; musl would accept less. */
 #define STACK_MIN ((size_t)16 * 1024)
 
 static int set_stack_size(pthread_attr_t *attributes, size_t size)
@@ -34,7 +34,7 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size)
 	return size < STACK_MIN ? -EINVAL : -pthread_attr_setstacksize(attributes, size);
 }
 
-/* By the thread itself: musl has no affinity among a thread's attributes. */
+/* Called by the thread that is pinned: musl has no affinity in pthread_attr_t. */
 static int set_cpu(int cpu)
 {
 	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
@@ -57,17 +57,17 @@ int baton__pin(const struct baton__worker *worker)
 	return pool->cpus ? set_cpu(pool->cpus[worker->index % pool->cpu_count]) : 0;
 }
 
-/* The creator may be pinned; its workers are not, unless the options say so. */
+/* The creating thread may be pinned. Its pool's threads are not, unless the options say so. */
 static void set_process_cpus(void)
 {
 	cpu_set_t set;
 
-	/* Fails beyond 1,024 CPUs: then the thread keeps the creator's. */
+	/* Fails beyond 1,024 CPUs; the thread then keeps its creator's affinity. */
 	if (!sched_getaffinity(getpid(), sizeof(set), &set))
 		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/* A worker without a CPU of its own, and a spare, run where the process may. */
+/* A spare, and a worker without a CPU of its own, runs where the process may run. */
 static int set_affinity(const struct baton__mate *mate)
 {
 	if (mate->first && mate->pool->cpus)
@@ -81,10 +81,10 @@ static void set_thread_name(const struct baton__mate *mate)
 	char name[BATON__POOL_NAME_MAX + sizeof("-4294967295")];
 
 	(void)snprintf(name, sizeof(name), "%s-%u", mate->pool->name, mate->index);
-	(void)pthread_setname_np(pthread_self(), name); /* without a name it works as well */
+	(void)pthread_setname_np(pthread_self(), name); /* a thread without a name works as well */
 }
 
-/* Tells the creator how the thread has started; nobody waits for a spare. */
+/* Prepares the thread, and tells the creator how it has started; no thread waits for a spare. */
 static int start(struct baton__mate *mate)
 {
 	struct baton_pool *pool = mate->pool;
@@ -93,7 +93,8 @@ static int start(struct baton__mate *mate)
 	if (!error)
 		error = baton__thread_attach();
 	if (!error)
-		/* Relaxed: nudge_for reads it of a thread that sleeps, long after this. */
+		/* Relaxed: nudge_for reads `member` of a thread that sleeps, long after this
+		 * store. */
 		store_relaxed(&baton__self->member, &pool->executor);
 	if (!mate->first) {
 		if (error)
@@ -104,13 +105,14 @@ static int start(struct baton__mate *mate)
 	}
 	if (error)
 		store_relaxed(&pool->start_error, error); /* published by `starting` */
-	/* [pool.started] release: start_error; pairs with [pool.started] in pool.c. */
+	/* [pool.started] release: start_error; pairs with [pool.started] in await_zero, pool.c. */
 	if (sub_acq_rel(&pool->starting, 1) == 1)
 		baton__futex_wake(&pool->starting, INT_MAX);
 	return error;
 }
 
-/* [pool.ended] release: all that this thread did; pairs with [pool.ended] in pool.c. Last touch. */
+/* Last touch of the pool. [pool.ended] release: all that this thread did; pairs with [pool.ended]
+ * in await_zero, pool.c. */
 static void end(uint32_t *live)
 {
 	if (sub_acq_rel(live, 1) == 1)
@@ -123,7 +125,7 @@ static void *mate_main(void *argument)
 	uint32_t *live = &mate->pool->live;
 
 	baton__signals_open();
-	/* published by `live`, [pool.ended], or `retired`, [crew.holder] */
+	/* Published by `live`, [pool.ended], or by `retired`, [crew.holder]. */
 	mate->thread = pthread_self();
 	set_thread_name(mate);
 	if (!start(mate))
@@ -133,15 +135,15 @@ static void *mate_main(void *argument)
 	return NULL;
 }
 
-/* A free place for a thread. */
+/* Takes a mate that no thread has; NULL: there is none. */
 static struct baton__mate *claim_mate(struct baton_pool *pool)
 {
 	for (size_t i = 0; i < pool->mate_count; i++) {
 		struct baton__mate *mate = &pool->mates[i];
 		uint32_t used = load_relaxed(&mate->used);
 
-		/* [crew.mate] acquire: the last thread is gone; pairs with [crew.mate] in
-		 * join_mate */
+		/* [crew.mate] acquire: the mate's last thread is gone; pairs with [crew.mate] in
+		 * baton__join_mate */
 		if (used || !cas_acquire(&mate->used, &used, 1))
 			continue;
 		mate->pool = pool;
@@ -154,17 +156,17 @@ static struct baton__mate *claim_mate(struct baton_pool *pool)
 	return NULL;
 }
 
-/* Starts the mate's thread; on an error its place is free again. */
+/* Starts the mate's thread; on an error the mate is free again. */
 static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 {
 	struct baton_pool *pool = mate->pool;
 	pthread_t thread;
 	int error;
 
-	(void)add_relaxed(&pool->live, 1); /* seen by whoever sees it start */
+	(void)add_relaxed(&pool->live, 1); /* the start of the thread publishes it */
 	error = -pthread_create(&thread, attributes, mate_main, mate);
 	if (error) {
-		/* [crew.mate] release: as in join_mate */
+		/* [crew.mate] release: as in baton__join_mate */
 		store_release(&mate->used, 0);
 		end(&pool->live);
 	}
@@ -226,10 +228,10 @@ int baton__spawn_spare(struct baton_pool *pool)
 		return -EAGAIN; /* those that have retired are not joined yet */
 	error = -pthread_attr_init(&attributes);
 	if (error) {
-		store_release(&mate->used, 0); /* [crew.mate] release: as in join_mate */
+		store_release(&mate->used, 0); /* [crew.mate] release: as in baton__join_mate */
 		return error;
 	}
-	error = set_stack_size(&attributes, pool->stack_size); /* as before: valid */
+	error = set_stack_size(&attributes, pool->stack_size); /* valid, as in baton__spawn */
 	baton__signals_block(&before);
 	error = start_thread(mate, &attributes);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -240,14 +242,14 @@ int baton__spawn_spare(struct baton_pool *pool)
 void baton__join_mate(struct baton__mate *mate)
 {
 	(void)pthread_join(mate->thread, NULL);
-	/* [crew.mate] release: it is gone; pairs with [crew.mate] in claim_mate */
+	/* [crew.mate] release: the thread is gone; pairs with [crew.mate] in claim_mate */
 	store_release(&mate->used, 0);
 }
 
 void baton__join(struct baton_pool *pool)
 {
 	for (size_t i = 0; i < pool->mate_count; i++)
-		/* Relaxed: `live` has been awaited. */
+		/* Relaxed: the caller has waited for `live`. */
 		if (load_relaxed(&pool->mates[i].used))
 			baton__join_mate(&pool->mates[i]);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's threads.
+ * Starting and joining the pool's threads, and the signals that the library's threads block.
  */
 #ifndef BATON_SRC_SPAWN_H
 #define BATON_SRC_SPAWN_H
@@ -11,28 +11,30 @@ struct baton_pool;
 struct baton__mate;
 struct baton__worker;
 
-/* Starts one thread per worker. On an error some of them may run. */
+/* Starts one thread for each worker. On an error some of these threads may run. */
 int baton__spawn(struct baton_pool *pool);
 
-/* Starts a spare thread. Any thread. On an error it is not COMING; see crew.c. */
+/* Starts a spare thread, which the caller has counted as COMING (crew.c). Any thread. On an error
+ * the caller takes that back: baton__crew_missing. */
 int baton__spawn_spare(struct baton_pool *pool);
 
 /*
- * Signals are for the program's own threads. block: blocks signals in the calling thread, and in
- * the threads that it starts, which inherit the mask; `before`: the mask before. open: opens, in a
- * thread of the library, the signals that a thread brings upon itself: the program may have a
- * handler for these that reports a crash.
+ * Signals are for the program's own threads. block: blocks all signals in the calling thread, and
+ * so in the threads that it starts, which inherit the mask; `before`: the mask until now. open:
+ * called in a thread of the library, unblocks the signals that a thread brings upon itself, since
+ * the program may have a handler for these that reports a crash.
  */
 void baton__signals_block(sigset_t *before);
 void baton__signals_open(void);
 
 /*
- * The calling thread becomes this worker: it runs on the worker's CPU, if the pool's are pinned.
- * -EINVAL: this process may not use that CPU.
+ * Pins the calling thread, which becomes this worker, to the worker's CPU, if the pool has CPUs.
+ * -EINVAL: this process may not use that CPU. -ENOMEM.
  */
 int baton__pin(const struct baton__worker *worker);
 
-/* Waits for a thread that ends, and frees its place; for all, which have ended. */
+/* join_mate: waits for a thread that ends, and frees its mate. join: the same for all mates that
+ * have a thread; all of these have ended. */
 void baton__join_mate(struct baton__mate *mate);
 void baton__join(struct baton_pool *pool);
 

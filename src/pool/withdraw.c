@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes one job out of the pool's queues, for a waiter that goes on in its place. Rare,
- * and dear: everything that can be reached is taken, and all but the job put back, by a worker into
- * its run queue, by others into the injection queue.
+ * Takes one job out of the pool's queues, for a waiter that runs the rest of the resource itself.
+ * Rare and expensive: the caller takes all jobs that it can reach, and puts all but the one back. A
+ * worker puts them into its own run queue, another thread into the injection queue.
  */
 #include "pool/pool.h"
 
@@ -12,7 +12,8 @@
 #include "thread/thread.h"
 #include "pool/worker.h"
 
-/* False: the pool is about to end, and a thread from outside could not put the jobs back. */
+/* Counts the calling thread, from outside, in `hands`. False: the pool is about to end, and the
+ * thread could not put jobs back. */
 static bool take_in_hand(struct baton_pool *pool)
 {
 	/* [pool.hands] seq_cst: counted before the look at the state; pairs with [pool.hands] in
@@ -31,8 +32,8 @@ bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
 	struct baton__joblist list = BATON__JOBLIST_INIT;
 	bool found = false;
 
-	/* ENDING is no answer for good: if there is a job after all, the worker that has set it
-	 * comes to the job, or tells the sleepers of it. */
+	/* ENDING may be cleared again: if there is a job, the worker that has set ENDING runs the
+	 * job, or announces it to the sleepers. */
 	if (!worker && !take_in_hand(pool))
 		return false;
 	baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
@@ -52,8 +53,8 @@ bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
 	}
 	if (baton__pool_notify(pool))
 		baton__thread_nudge_all();
-	/* [pool.hands] release: they are back; pairs with [pool.hands] in in_hands. Last touch of
-	 * the pool. */
+	/* Last touch of the pool. [pool.hands] release: the jobs are back; pairs with [pool.hands]
+	 * in in_hands. */
 	if (!worker)
 		(void)sub_seq_cst(&pool->hands, 1);
 	return found;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's loop: its own queues, the injection queue, the other workers' queues; then
- * it looks around for a while, then it sleeps.
+ * The worker's loop. A worker takes jobs from its own queues, then from the injection queue, then
+ * from the queues of other workers. A worker that finds no job looks around for a while, then
+ * sleeps.
  *
  * Invariants:
- * worker.looks: Whoever puts jobs where others can take them looks for sleepers afterwards
- *    (idle.no_work_overlooked in idle.c): one who submits, a worker that has moved jobs into its
- *    own queue, the last to end its search. The one exception: see baton__worker_schedule.
- * worker.leaves: A worker leaves its loop only with its own queues empty, and only it fills them;
- *    or within a job, and then it stays what it is, for the next thread to go on with (crew.c).
- * worker.has_nothing: A worker that sleeps in the idle set has nothing: not in its queues, not in
- *    its hands.
+ * worker.looks: A thread that puts jobs where other threads can take them looks for sleepers
+ *    afterwards (idle.no_work_overlooked, idle.c): a submitter, a worker that has moved jobs into
+ *    its own queue, the last worker that stops searching. The one exception is in
+ *    baton__worker_schedule.
+ * worker.leaves: A worker leaves its loop only when its own queues are empty; no other thread fills
+ *    them. Or its thread leaves inside a job; then the queues stay with the place, for its next
+ *    holder (crew.c).
+ * worker.has_nothing: A worker that sleeps in the idle set holds no job, and its queues are empty.
  */
 #include "pool/worker.h"
 
@@ -22,43 +24,44 @@
 #include "pool/pool.h"
 #include "thread/thread.h"
 
-/* Jobs from the LIFO slot in a row, as tokio. */
+/* At most so many jobs in a row come from the LIFO slot, as in tokio. */
 #define LIFO_MAX 3
 #ifndef BATON_WORKER_SHARE_MIN /* tests make these small */
-/* After at most so many jobs the injection queue comes first, as in tokio and Go; see tune. */
+/* After at most so many jobs the next job comes from the injection queue, as in tokio and Go; see
+ * tune. */
 #define BATON_WORKER_INJECTION_TICK 61
-/* Jobs fetched from the injection queue at a time. */
+/* At least so many jobs are fetched from the injection queue at a time. */
 #define BATON_WORKER_SHARE_MIN 4
-/* Others' LIFO slots are left alone for the first looks: their owners, whose caches are warm,
- * mostly come to them in that time. */
+/* Thieves leave the LIFO slots alone for their first looks: the owners, whose caches are warm,
+ * mostly take these jobs within that time. */
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 8
-/* The shortest time between two evenings-out of the run queues. */
+/* The shortest time between two calls of even_out. */
 #define BATON_WORKER_EVEN_NS 20000
 #endif
 #define SHARE_MAX 64
-/* How long a job from outside waits for a worker that has jobs of its own, about. */
+/* About how long a job from outside waits for a worker that has jobs of its own. */
 #define INJECTION_NS 10000
 #define LOOK_PAUSES 256
-/* Queues whose lengths differ by less than this part are left alone. */
+/* even_out leaves queues alone whose lengths differ by less than this part. */
 #define EVEN_PART 4
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
 static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
 
-/* Takes the job in the worker's LIFO slot; any thread. */
+/* Takes the job in the worker's LIFO slot; NULL: there is none. Any thread. */
 static struct baton_job *take_lifo(struct baton__worker *worker)
 {
-	/* [idle.work] seq_cst: who takes may be about to sleep, and has said so before.
-	 * The swap decides. */
+	/* [idle.work] seq_cst: the caller may be about to sleep, and has changed the idle set
+	 * before. A hint: the swap decides. */
 	if (!load_seq_cst(&worker->lifo))
 		return NULL;
 	/* [worker.lifo] acquire: the job; pairs with [worker.lifo] in schedule. */
 	return swap_acquire(&worker->lifo, NULL);
 }
 
-/* Puts a job last in the own run queue; if full, half goes to the injection queue. For
- * worker.looks. */
+/* Puts a job last in the worker's own run queue. If the queue is full, its older half and the job
+ * go to the injection queue. The caller notifies (worker.looks). */
 static void push_back(struct baton__worker *worker, struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
@@ -67,13 +70,13 @@ static void push_back(struct baton__worker *worker, struct baton_job *job)
 		return;
 	baton__runqueue_overflow(&worker->queue, &list);
 	baton__joblist_append(&list, job);
-	/* Closed, by shutdown_now: this worker runs them itself before it ends. */
+	/* shutdown_now has closed the queue: this worker runs the jobs before it ends. */
 	if (baton__injection_push_list(&worker->pool->injection, &list))
 		baton__joblist_join(&worker->kept, &list);
 }
 
-/* There is work, and this worker is about to enter a job: wakes another, or, if all are in jobs,
- * those who sleep in waits and may help. */
+/* There is work, and this worker is about to enter a job: wakes another worker. If all workers are
+ * in jobs, nudges the threads that sleep in waits and may help. */
 static void announce(struct baton_pool *pool)
 {
 	if (baton__pool_notify(pool))
@@ -81,8 +84,8 @@ static void announce(struct baton_pool *pool)
 }
 
 /*
- * Has got a job from elsewhere, and maybe put more into its own run queue (`more`). worker.looks:
- * others who searched while those were on their way have not seen them.
+ * The worker has got a job from elsewhere. `more`: it may also have put jobs into its own run
+ * queue. Workers that searched while these jobs were on their way have missed them (worker.looks).
  */
 static void got_work(struct baton__worker *worker, bool more)
 {
@@ -96,7 +99,8 @@ static void got_work(struct baton__worker *worker, bool more)
 		announce(pool);
 }
 
-/* Takes about `share` jobs from the injection queue: returns one, the others go last in its own. */
+/* Takes about `share` jobs from the injection queue. Returns the oldest; the rest goes last into
+ * the worker's own run queue. */
 static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
@@ -108,9 +112,10 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	if (!first)
 		return NULL;
 	baton__worker_count(&worker->counts.injection_batches, 1);
-	/* Also what the fetch itself has moved within the queue, which another may have missed. */
+	/* Also jobs that the fetch has moved within the injection queue: another worker may have
+	 * missed them. */
 	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
-	/* Bounded by what was fetched. */
+	/* Bounded by the number of fetched jobs. */
 	while (list.count)
 		push_back(worker, baton__joblist_pop(&list));
 	got_work(worker, more);
@@ -127,7 +132,7 @@ static struct baton_job *fetch_share(struct baton__worker *worker)
 	return fetch(worker, share < SHARE_MAX ? share : SHARE_MAX);
 }
 
-/* xorshift64: whom to steal from first. */
+/* xorshift64: chooses the worker to steal from first. */
 static uint64_t next_random(struct baton__worker *worker)
 {
 	worker->random ^= worker->random << 13;
@@ -136,7 +141,8 @@ static uint64_t next_random(struct baton__worker *worker)
 	return worker->random;
 }
 
-/* Tries all other workers once, beginning anywhere. The worker's own queue is empty. */
+/* Tries to steal from each other worker once, beginning with a random one. The caller's own queue
+ * is empty. */
 static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 {
 	struct baton_pool *pool = worker->pool;
@@ -164,16 +170,17 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 }
 
 /*
- * Evens out the run queues of this worker and of any other worker. Thieves do that only when they
- * are idle: while no worker is, a worker's single job runs as often as all the jobs of another
- * worker together. A clearly longer queue gives half of the difference.
+ * Evens out the run queues of this worker and of a random other worker: a clearly longer queue of
+ * the other worker gives half of the difference. Thieves do that only while they are idle. While no
+ * worker is idle, the only job of one worker would run as often as all the jobs of another worker
+ * together.
  */
 static void even_out(struct baton__worker *worker)
 {
 	struct baton_pool *pool = worker->pool;
 	struct baton__worker *other = &pool->workers[next_random(worker) % pool->worker_count];
 	size_t own = baton__runqueue_length(&worker->queue);
-	/* The other worker is in a job; this one has put its last job back. */
+	/* The other worker is in a job, which counts; this worker has put its last job back. */
 	size_t others = baton__runqueue_length(&other->queue) + 1;
 	size_t moved = 0;
 
@@ -188,13 +195,14 @@ static void even_out(struct baton__worker *worker)
 		push_back(worker, job);
 	}
 	baton__worker_count(&worker->counts.stolen, moved);
-	/* worker.looks: a worker that looked for jobs while these were on their way has not seen
+	/* worker.looks: a worker that searched while these jobs were on their way has missed
 	 * them. */
 	if (moved)
 		announce(pool);
 }
 
-/* Searching: looks at all queues, again and again, for up to some tens of microseconds. */
+/* Looks at all queues, again and again, for up to some tens of microseconds. The worker is
+ * searching. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
 	uint32_t looks = worker->fresh ? BATON_WORKER_LOOKS : worker->looks;
@@ -215,12 +223,12 @@ static struct baton_job *look_around(struct baton__worker *worker)
 	return NULL;
 }
 
-/* A job from elsewhere; NULL: the pool has ended. The worker's own queues are empty. */
+/* Waits for a job from elsewhere. NULL: the pool has ended. The worker's own queues are empty. */
 static struct baton_job *find(struct baton__worker *worker)
 {
 	struct baton_pool *pool = worker->pool;
 
-	/* Ended by whoever makes a job, or ends the pool. */
+	/* Ended by a thread that publishes a job, or ends the pool. */
 	while (!baton__worker_is_ending(pool)) {
 		struct baton_job *job = fetch_share(worker);
 
@@ -262,9 +270,10 @@ static struct baton_job *next_own(struct baton__worker *worker)
 }
 
 /*
- * How many jobs until the injection queue comes first again: as many as the last ones took
- * INJECTION_NS; at least every second one is the worker's own. The time asleep counts, too: then it
- * is looked at earlier. Source: tokio's self-tuned global queue interval.
+ * Sets the number of jobs until the next one comes from the injection queue: as many as would take
+ * INJECTION_NS at the speed of the last ones. At least every second job is the worker's own. Time
+ * asleep counts, too, and makes the number smaller. Source: tokio's self-tuned global queue
+ * interval.
  */
 static void tune(struct baton__worker *worker)
 {
@@ -293,7 +302,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		job = next_own(worker);
 	if (!job)
 		job = find(worker);
-	if (BATON_UNLIKELY(worker->unannounced)) { /* see schedule */
+	if (BATON_UNLIKELY(worker->unannounced)) { /* see baton__worker_schedule */
 		worker->unannounced = false;
 		if (job && !baton__runqueue_is_empty(&worker->queue))
 			announce(worker->pool);
@@ -320,11 +329,11 @@ bool baton__worker_loop(struct baton__worker *worker)
 
 	current = worker;
 	worker->tuned_ns = baton__now_ns();
-	/* Ended by shutdown or shutdown_now, see find. */
+	/* Ended by shutdown or shutdown_now: see find. */
 	while ((job = next_job(worker))) {
-		/* A plain job's memory may be reused while it runs. */
+		/* Not a plain job: its memory may be reused while it runs. */
 		worker->running = baton__job_is_resource(job) ? job : NULL;
-		/* Before it runs: who sees the job done sees it counted. */
+		/* Before the run: a thread that sees the job done sees it counted. */
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;
 		baton_job_run(job);
@@ -353,9 +362,10 @@ struct baton__worker *baton__worker_current(void)
 int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 {
 	if (job == worker->running && job == baton__self->leaving) {
-		/* A resource whose quantum is over: behind the others. Its runner is on its way
-		 * back to our loop, where it is taken next if it is alone: nobody need be woken for
-		 * it. If something comes in between, next_job and worker_blocks announce it. */
+		/* A resource whose quantum is over goes behind the other jobs. Its runner returns
+		 * to this worker's loop, and takes the resource next if it is the only job: no
+		 * worker need be woken for it. If another job comes in between, next_job or
+		 * worker_blocks announces it. */
 		push_back(worker, job);
 		if (baton__runqueue_length(&worker->queue) == 1 && !load_relaxed(&worker->lifo)) {
 			worker->unannounced = true;
@@ -388,7 +398,7 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 {
 	struct baton_job *job;
 
-	/* Ends: the pool is stopped, so little is put there any more. */
+	/* Ends: once the pool is stopped the worker puts little there. */
 	while ((job = baton__runqueue_take(&worker->queue)))
 		baton__joblist_append(list, job);
 	job = take_lifo(worker);
@@ -398,6 +408,6 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 
 bool baton__worker_has_work(const struct baton__worker *worker)
 {
-	/* [idle.work] seq_cst: pairs with schedule. */
+	/* [idle.work] seq_cst: pairs with [idle.work] in baton__worker_schedule. */
 	return load_seq_cst(&worker->lifo) || !baton__runqueue_is_empty(&worker->queue);
 }
