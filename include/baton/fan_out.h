@@ -46,6 +46,8 @@ typedef int (*baton_fan_out_fn)(struct baton_resource *resource, void *arg, size
 
 /* When an item fails, those that have not started do not run. */
 #define BATON_FAN_OUT_CANCEL_ON_FAILURE 1U
+/* When an item is done, those that have not started do not run: the first answer is enough. */
+#define BATON_FAN_OUT_CANCEL_ON_SUCCESS 4U
 /* Runs nothing on the submitting thread: as baton_submit_later. */
 #define BATON_FAN_OUT_LATER 2U
 
@@ -73,8 +75,8 @@ struct baton_fan_out;
  * from running: its item has failed with that error.
  *
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
- * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX.
- * -ENOMEM.
+ * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX,
+ * an unknown flag, or both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS. -ENOMEM.
  */
 int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
                          const struct baton_fan_out_options *options,
@@ -101,6 +103,9 @@ struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
  * The status of the first item that failed, in the order in which they did, and its index through
  * `*index` (may be NULL; untouched if there is none); 0: none has. Being cancelled counts as
  * failing, with -ECANCELED. Final when the fan-out is over.
+ *
+ * With BATON_FAN_OUT_CANCEL_ON_SUCCESS: as soon as an item is done, 0, and the index of the item
+ * that was done first; else as above.
  */
 int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
 

@@ -42,6 +42,7 @@ struct baton_fan_out {
 	uint32_t left; /* FO1 */
 	uint32_t failed;
 	uint32_t cancelled;
+	uint32_t done; /* CANCEL_ON_SUCCESS: index and 1 of the first that is done; 0: none */
 	struct item items[];
 };
 
@@ -66,10 +67,10 @@ BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 		free(fan_out);
 }
 
-/* Is it cancelled, or has an item failed and that is the same? */
+/* Is it cancelled, or has the outcome of an item ended it, and that is the same? */
 static bool stopped(struct baton_fan_out *fan_out)
 {
-	/* [FO3] acquire: `first` has the failure; pairs with [FO3] in failed */
+	/* [fan_out.stop] acquire: `first` or `done`; pairs with [fan_out.stop] in stop */
 	return load_acquire(&fan_out->stop) ||
 	       baton_future_state(&fan_out->promise) == BATON_CANCELLED;
 }
@@ -99,13 +100,31 @@ static void record(struct baton_fan_out *fan_out, const struct item *item, int s
 	(void)cas_relaxed(&fan_out->first, &none, index << 32 | (uint32_t)status);
 }
 
+/* Nothing further is to start: an item is recorded that is the reason. */
+static void stop(struct baton_fan_out *fan_out)
+{
+	/* [fan_out.stop] release: `first` or `done`; pairs with [fan_out.stop] in stopped */
+	store_release(&fan_out->stop, 1);
+}
+
 /* It is recorded before others are cancelled because of it, and record that. */
 static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
 {
 	record(fan_out, item, status);
 	if (fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_FAILURE)
-		/* [FO3] release: `first`; pairs with [FO3] in stopped */
-		store_release(&fan_out->stop, 1);
+		stop(fan_out);
+}
+
+/* The same for one that is done. */
+static void succeeded(struct baton_fan_out *fan_out, const struct item *item)
+{
+	uint32_t none = 0;
+
+	if (!(fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_SUCCESS))
+		return;
+	/* Relaxed: as in record. */
+	if (cas_relaxed(&fan_out->done, &none, (uint32_t)(item - fan_out->items) + 1))
+		stop(fan_out);
 }
 
 /* An item's future is complete: see FO1. */
@@ -126,6 +145,8 @@ static void item_over(struct baton_continuation *continuation)
 		(void)add_relaxed(continuation->_target && !cancelled ? &fan_out->failed
 		                                                      : &fan_out->cancelled,
 		                  1);
+	} else {
+		succeeded(fan_out, item);
 	}
 	count_down(fan_out, 1);
 }
@@ -163,6 +184,7 @@ static void *run_here(void *argument)
 {
 	struct here *here = argument;
 	struct item *item = here->item;
+	struct baton_fan_out *fan_out = (struct baton_fan_out *)item->continuation._subject;
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
 	uint32_t untouched = BATON__FUTURE_CHAINED;
 	int status;
@@ -170,7 +192,15 @@ static void *run_here(void *argument)
 	/* So that who waits for it in the function learns that it holds the resource. Relaxed: who
 	 * has the fan-out knows the resources as they were before. */
 	store_relaxed(&item->future._resource, resource);
-	status = call_fn((struct baton_fan_out *)item->continuation._subject, item);
+	/* Again: an item that this resource has run before is seen under its baton only. */
+	if (stopped(fan_out)) {
+		baton__future_finish(&item->future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     baton__turn_visits(resource));
+		return NULL;
+	}
+	status = call_fn(fan_out, item);
+	if (!status)
+		succeeded(fan_out, item);
 	/* [F1] release: all that the function did; pairs with [F1] in baton__future_final */
 	if (!status && cas_release(&item->future._state, &untouched, BATON__FUTURE_DONE))
 		here->over++;
@@ -233,6 +263,13 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	baton__future_finish(&item->future, BATON__FUTURE_FAILED, error, NULL, NULL);
 }
 
+static bool flags_valid(uint32_t flags)
+{
+	const uint32_t one_of = BATON_FAN_OUT_CANCEL_ON_FAILURE | BATON_FAN_OUT_CANCEL_ON_SUCCESS;
+
+	return !(flags & ~(one_of | BATON_FAN_OUT_LATER)) && (flags & one_of) != one_of;
+}
+
 BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
                                       const struct baton_fan_out_options *options,
                                       struct baton_fan_out **result)
@@ -241,7 +278,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	struct here here = {NULL, 0};
 	int error;
 
-	if (count > BATON_FAN_OUT_MAX)
+	if (count > BATON_FAN_OUT_MAX || !flags_valid(options->flags))
 		return -EINVAL;
 	error = baton__thread_attach();
 	if (error)
@@ -285,7 +322,13 @@ BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_
 {
 	/* Relaxed: who has seen the end has all of it by [FO1] and the promise. */
 	uint64_t first = load_relaxed(&fan_out->first);
+	uint32_t done = load_relaxed(&fan_out->done);
 
+	if (done) {
+		if (index)
+			*index = done - 1;
+		return 0;
+	}
 	if (first && index)
 		*index = (size_t)(first >> 32);
 	return (int32_t)(uint32_t)first;

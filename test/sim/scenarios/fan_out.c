@@ -268,3 +268,28 @@ SIM_SCENARIO(fan_out_refused, "a resource that is closed meanwhile is one failur
 	sim_note_over(&stage.notes[0]);
 	end();
 }
+
+static void submit_for_the_first(void *argument)
+{
+	size_t index = 3;
+
+	(void)argument;
+	flags = BATON_FAN_OUT_CANCEL_ON_SUCCESS;
+	submit_it(3, &fan_out);
+	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
+	over(3);
+	sim_require(baton_fan_out_status(fan_out, &index) == 0);
+	/* The third is behind the first in the same resource. */
+	sim_require(index < 2 && ran[index] == 1 && !ran[2]);
+	baton_fan_out_unref(fan_out);
+}
+
+SIM_SCENARIO(fan_out_first, "two may be done first; one of them is, and the third does not run",
+             .bound = 1)
+{
+	begin(1);
+	sim_start(submit_for_the_first, NULL);
+	sim_drive(stage.manual);
+	sim_note_over(&stage.notes[0]);
+	end();
+}

@@ -198,6 +198,57 @@ Test(fan_out, a_refusal_is_a_failure_that_cancels_too, .timeout = 10)
 	fan_end(&fan);
 }
 
+Test(fan_out, the_first_that_is_done_cancels_the_rest, .timeout = 10)
+{
+	struct occupant occupant;
+	struct fan fan;
+	size_t index = 99;
+
+	fan_init(&fan);
+	fan.failing = 1;
+	occupy(&occupant, &fan.resources[0]);
+	cr_assert_eq(fan_submit(&fan, BATON_FAN_OUT_CANCEL_ON_SUCCESS), 0);
+	cr_assert_eq(fan.journal.count, 2U, "1 fails, 2 is done");
+	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), 0);
+	cr_assert_eq(index, 2U);
+	release(&occupant);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(fan.journal.count, 2U);
+	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_DONE);
+	expect_counts(&fan, 1, 1, RESOURCES - 2);
+	fan_end(&fan);
+}
+
+Test(fan_out, fails_where_the_first_success_does_not_come, .timeout = 10)
+{
+	struct fan fan;
+	size_t index = 99;
+
+	fan_init(&fan);
+	for (int i = 0; i < RESOURCES; i++)
+		cr_assert_eq(baton_resource_close(&fan.resources[i]), 0);
+	cr_assert_eq(fan_submit(&fan, BATON_FAN_OUT_CANCEL_ON_SUCCESS), 0);
+	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), -EPIPE);
+	cr_assert_eq(index, 0U);
+	expect_counts(&fan, 0, RESOURCES, 0);
+	fan_end(&fan);
+}
+
+Test(fan_out, flags_that_contradict_or_are_unknown_are_refused, .timeout = 10)
+{
+	static const uint32_t bad[] = {
+		BATON_FAN_OUT_CANCEL_ON_FAILURE | BATON_FAN_OUT_CANCEL_ON_SUCCESS, 8};
+	struct fan fan;
+
+	fan_init(&fan);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		cr_assert_eq(fan_submit(&fan, bad[i]), -EINVAL);
+	cr_assert_eq(fan.journal.count, 0U);
+	cr_assert_null(fan.fan_out);
+	for (int i = 0; i < RESOURCES; i++)
+		resource_end(&fan.resources[i]);
+}
+
 Test(fan_out, its_function_may_cancel_the_rest, .timeout = 10)
 {
 	struct fan fan;
