@@ -168,6 +168,15 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
                           const struct timespec *deadline);
 
 /*
+ * As baton_future_wait_all; but a wait that times out cancels the futures that are not complete, as
+ * baton_future_cancel() does: tasks that have not started will not run, running ones are told. It
+ * does not wait for these: their memory is the caller's when another wait, without a deadline, has
+ * returned. Other errors cancel nothing.
+ */
+int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count,
+                                    const struct timespec *deadline);
+
+/*
  * Cancels. A task that has not started will not run: that is decided, and said, at once; the future
  * completes as cancelled when the task has been unlinked, by the resource's runner, or by this call
  * if it can take the baton of a queued resource. Until then the memory is baton's. A running task

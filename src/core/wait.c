@@ -257,6 +257,18 @@ BATON_EXPORT int baton_future_wait_all(struct baton_future *const *futures, size
 	return baton__deadline_valid(deadline) ? wait_some(&wait) : -EINVAL;
 }
 
+BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count,
+                                                 const struct timespec *deadline)
+{
+	int error = baton_future_wait_all(futures, count, deadline);
+
+	/* -EALREADY and -EINPROGRESS: complete meanwhile; told. This thread has a record. */
+	if (error == -ETIMEDOUT)
+		for (size_t i = 0; i < count; i++)
+			(void)baton_future_cancel(futures[i]);
+	return error;
+}
+
 BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 {
 	return baton_future_wait_any(&future, 1, deadline, NULL);

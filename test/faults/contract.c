@@ -90,6 +90,7 @@ static const struct function {
 	{"baton_future_wait", {WAIT}},
 	{"baton_future_wait_any", {WAIT}},
 	{"baton_future_wait_all", {WAIT}},
+	{"baton_future_wait_all_or_cancel", {WAIT}},
 	{"baton_future_cancel", {FIRST, EINPROGRESS, EALREADY, EINVAL}},
 	{"baton_future_complete", {EALREADY, EINVAL}},
 	{"baton_continuation_task", {0}},

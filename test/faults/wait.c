@@ -150,6 +150,11 @@ SCENARIO(wait, deadlines)
 	status = TRY(baton_future_wait_all(promises.pointers, PROMISES, &deadline));
 	EXPECT(timed_out(status, &deadline, started_ns));
 	EXPECT(USE(baton_future_state(&promises.futures[1])) == BATON_PENDING);
+	deadline = *in_ms(SHORT_MS);
+	status = TRY(baton_future_wait_all_or_cancel(promises.pointers, PROMISES, &deadline));
+	EXPECT(timed_out(status, &deadline, started_ns));
+	EXPECT(USE(baton_future_state(&promises.futures[1])) ==
+	       (status == -ETIMEDOUT ? BATON_CANCELLED : BATON_PENDING));
 }
 
 static void *await_in_vain(void *arg)

@@ -139,6 +139,7 @@ void submits_a_task()
 void calls_and_awaits()
 {
 	baton_future *result = nullptr;
+	baton_future *const nothing[] = {nullptr};
 	void *value = nullptr;
 
 	EXPECT(baton_call(&resource, add_one, &counted.value, &value) == 0);
@@ -150,6 +151,7 @@ void calls_and_awaits()
 		baton_future_unref(result);
 	}
 	EXPECT(counted.value == 3);
+	EXPECT(baton_future_wait_all_or_cancel(nothing, 0, nullptr) == 0);
 	EXPECT(baton_resource_user(&resource) == &counted);
 }
 

@@ -196,3 +196,26 @@ SIM_SCENARIO(cancel_pending_mode, "limit 0: nor does it run inline after a mark"
 	sim_note_over(&notes[0]);
 	sim_stage_end(&stage);
 }
+
+static void wait_a_little_for_both(void *argument)
+{
+	struct baton_future *futures[] = {&notes[0].future, &notes[1].future};
+	struct timespec deadline = sim_in(2000);
+	int status = baton_future_wait_all_or_cancel(futures, 2, &deadline);
+
+	(void)argument;
+	sim_require(status == 0 || status == -ETIMEDOUT);
+	/* No deadline: what was cancelled is unlinked, what ran is complete. */
+	sim_require(baton_future_wait_all_or_cancel(futures, 2, NULL) == 0);
+	sim_note_over(&notes[0]);
+	sim_note_over(&notes[1]);
+}
+
+SIM_SCENARIO(cancel_wait_all, "a wait for two that times out: each runs, or is cancelled",
+             .bound = 2)
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_start(wait_a_little_for_both, NULL);
+	sim_drive(stage.manual);
+	sim_stage_end(&stage);
+}

@@ -326,3 +326,29 @@ Test(cancel, each_future_of_a_queued_batch_is_bound, .timeout = 10)
 	cr_assert_eq(journal.count, 0);
 	resource_end(&resource);
 }
+
+Test(cancel, a_wait_for_all_that_times_out_cancels_the_rest, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_future done = BATON_PROMISE_INIT, queued = BATON_FUTURE_INIT;
+	struct baton_future *futures[] = {&done, &queued};
+	const struct timespec past = {0, 0};
+	struct journal journal = {0};
+	struct occupant occupant;
+	struct step step;
+
+	step_init(&step, &journal, 0, &queued);
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(baton_future_complete(&done, 0, NULL), 0);
+	cr_assert_eq(baton_future_wait_all(futures, 2, &past), -ETIMEDOUT);
+	cr_assert_eq(baton_future_cancel(&done), -EALREADY);
+	cr_assert_eq(baton_future_wait_all_or_cancel(futures, 2, &past), -ETIMEDOUT);
+	cr_assert_eq(baton_future_cancel(&queued), -EALREADY, "that is decided");
+	release(&occupant);
+	cr_assert_eq(baton_future_wait_all_or_cancel(futures, 2, NULL), 0);
+	cr_assert_eq(baton_future_state(&done), BATON_DONE);
+	cr_assert_eq(baton_future_state(&queued), BATON_CANCELLED);
+	cr_assert_eq(journal.count, 0U);
+	resource_end(&resource);
+}
