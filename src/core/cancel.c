@@ -44,8 +44,9 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
 			return -EALREADY;
 		if (!*resource && base == BATON__FUTURE_PENDING) {
-			/* [F5] Not if it was unbound by a detach meanwhile: then it runs, which we
-			 * see after that. Relaxed: ordered by the load of the resource. */
+			/* A detach may have unbound the future meanwhile. Its task then runs, and
+			 * this load finds RUNNING. Relaxed: ordered by the load of the resource,
+			 * future.bound in future.h. */
 			if (load_relaxed(&future->_state) == state)
 				return -EINVAL;
 			continue;

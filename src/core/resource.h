@@ -197,10 +197,9 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 		return true;
 	if (!baton__future_fresh(future))
 		return false;
-	/* [F5] release: the resource's words, for a visitor that never saw them initialised;
-	 * pairs with [F5] in baton__future_resource. [N6] before the task is queued, and the look
-	 * for sleepers after that; pairs with [N6] in help_one */
-	store_release(&future->_resource, resource);
+	/* [N6] before the task is queued, and the look for sleepers after that; pairs with [N6] in
+	 * help_one */
+	baton__future_bind(future, resource);
 	return true;
 }
 

@@ -84,10 +84,22 @@ struct baton__counted {
 	uint32_t references;
 };
 
-/* The resource to which the future's task was submitted, NULL if none. */
+/*
+ * Binds the future to the resource of its task; NULL: unbinds it. From then on other threads look
+ * at that resource.
+ */
+BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_resource *resource)
+{
+	/* [future.bound] release: the words of the resource, which a visitor may see here for the
+	 * first time; of a future that a detach unbinds, the claim. Pairs with [future.bound] in
+	 * baton__future_resource */
+	store_release(&future->_resource, resource);
+}
+
+/* The resource to which the future is bound. NULL: none. */
 BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *future)
 {
-	/* [F5] acquire: pairs with [F5] in baton__ready */
+	/* [future.bound] acquire: pairs with [future.bound] in baton__future_bind */
 	return load_acquire(&future->_resource);
 }
 

@@ -42,10 +42,11 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 
 	frame->future = NULL;
 	frame->value = BATON__DETACHED;
-	/* It waits for the resource no more: a waiter does not help it, and may hold it.
-	 * [F5] release: after the claim; pairs with [F5] in decide, cancel.c */
+	/* The future no longer depends on the resource: a waiter does not help the resource, and
+	 * may hold it. A canceller that finds the future unbound must see that its task was
+	 * claimed: future.bound in future.h. */
 	if (future)
-		store_release(&future->_resource, NULL);
+		baton__future_bind(future, NULL);
 	if (flags & BATON_DETACH_HOLD)
 		state |= BATON__TOKEN_HOLD;
 	if (flags & BATON_DETACH_COUNTED || token->_window) {
@@ -69,8 +70,7 @@ static void unbind(struct baton__frame *frame, struct baton_detached *token)
 	store_relaxed(&token->_state, 0);
 	if (token->_window)
 		baton__window_undetached(token->_window, token);
-	/* [F5] release: as in bind; pairs with [F5] in decide, cancel.c */
-	store_release(&token->_future->_resource, resource);
+	baton__future_bind(token->_future, resource);
 	frame->future = token->_future;
 	frame->value = NULL;
 }

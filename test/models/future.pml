@@ -696,7 +696,7 @@ proctype Runner()
 	bool counted, claimed, chained, spare, acted;
 
 #ifdef REFUSED
-	/* @src resource.h:baton__ready store_release(&future->_resource, resource) */
+	/* @src future.h:baton__future_bind store_release(&future->_resource, resource) */
 	resource = 1;
 	/* It is closed. */
 	/* @src resource.c:baton__unready store_relaxed(&future->_resource, NULL) */

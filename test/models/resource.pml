@@ -238,7 +238,7 @@ bind:
 			:: else
 			fi;
 			/* @src resource.h:baton__ready
-			 * store_release(&future->_resource, resource) */
+			 * baton__future_bind(future, resource) */
 			future[mine] = future[mine] | BOUND;
 			calls++
 		:: else

@@ -82,7 +82,8 @@ static void init_and_submit(void *argument)
 	submit_task(NULL);
 }
 
-SIM_SCENARIO(edge_ready, "[F5] who waits visits a resource that it has never seen initialised")
+SIM_SCENARIO(edge_ready,
+             "[future.bound] a waiter visits a resource that it has never seen initialised")
 {
 	baton_future_init(&future);
 	baton_task_init(&task, write_data, &future);
