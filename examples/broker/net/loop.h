@@ -47,8 +47,9 @@ struct loop {
 	struct net *net;
 	const struct net_calls *calls; /* the net's */
 	struct baton_loop *executor;
-	struct baton_resource_config config;            /* of what runs on this thread alone */
-	struct baton_resource_config connection_config; /* the same, with connection_drained() */
+	struct baton_resource_config config; /* of what runs on this thread alone */
+	struct baton_resource_config
+		connection_config;      /* `config`, with the hook connection_drained() */
 	struct baton_resource resource; /* the loop's own: accept, end of connections, stop */
 	struct baton_task stop;
 	bool stopping;

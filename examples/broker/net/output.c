@@ -113,7 +113,7 @@ static void output_account(struct connection *connection, uint64_t written)
 	store_release(&connection->written, written);
 }
 
-/* So many bytes are written. */
+/* Takes written bytes out of the list, and destroys the packets that are written in full. */
 static void output_consume(struct connection *connection, size_t size)
 {
 	uint64_t written = connection->written;
@@ -171,7 +171,7 @@ static void output_written(uv_write_t *write, int status)
 	if (connection->closing)
 		return; /* the write counts as an attempt, see output_drop() */
 	if (status < 0) {
-		output_fail(connection, status); /* likewise */
+		output_fail(connection, status); /* this one, too */
 		return;
 	}
 	connection->writing = 0;

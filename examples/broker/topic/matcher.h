@@ -32,7 +32,7 @@ struct subscription {
 	struct subscription *node_next; /* atomic */
 	struct subscription *session_next;
 	struct subscription **node_link;    /* the pointer to it, for changes of the tree */
-	struct subscription **session_link; /* likewise */
+	struct subscription **session_link; /* the same in the session's list */
 	struct tree_node *node;
 	struct session *session; /* counted */
 	size_t memory;           /* its share of --max-filter-bytes */

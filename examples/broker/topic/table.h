@@ -33,7 +33,8 @@ struct table {
 	uint64_t pass;             /* the number of the last pass, see topic.h */
 	struct baton_limbo *limbo; /* of subscriptions, see matcher.h */
 
-	/* Likewise; each session's requests are in order. A task for the first one is under way. */
+	/* Under its baton, too: each session's requests in order. A task for the first one is
+	 * under way. */
 	struct request *requests;
 	struct request **requests_end;
 };

@@ -98,7 +98,7 @@ struct tree_node *tree_one(const struct tree_below *below)
 
 struct tree_node *tree_rest(const struct tree_below *below)
 {
-	return load_acquire(&below->rest); /* likewise */
+	return load_acquire(&below->rest); /* the node, too */
 }
 
 bool tree_others(const struct tree_below *below)
