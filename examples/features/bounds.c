@@ -47,9 +47,14 @@ static void *flood(void *arg)
 	struct session *session = arg;
 
 	for (int i = 0; i < 8; i++) {
-		if (baton_post_labelled(&session->resource, &publishes, publish, arg) == -EAGAIN)
+		if (baton_post_with(&session->resource,
+		                    &(struct baton_call_options){.fn = publish,
+		                                                 .arg = arg,
+		                                                 .label = &publishes}) == -EAGAIN)
 			session->refused++;
-		(void)baton_post_labelled(&session->resource, &control, acknowledge, arg);
+		(void)baton_post_with(&session->resource,
+		                      &(struct baton_call_options){
+					      .fn = acknowledge, .arg = arg, .label = &control});
 	}
 	return NULL;
 }

@@ -30,7 +30,8 @@ static int deliver(struct baton_resource *resource, void *message, size_t index)
 int main(void)
 {
 	static char message[] = "hello";
-	struct baton_fan_out_options options = {deliver, message, BATON_FAN_OUT_LATER};
+	struct baton_fan_out_options options = {
+		.fn = deliver, .arg = message, .flags = BATON_FAN_OUT_LATER};
 	struct baton_resource *resources[SESSIONS];
 	struct baton_fan_out_stats counts;
 	struct baton_fan_out *fan_out;

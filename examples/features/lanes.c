@@ -36,9 +36,13 @@ static void *deliver(void *none)
 
 	(void)none;
 	for (int i = 0; i < PUBLISHES; i++)
-		failed |= baton_post_labelled(&session, &low, publish, texts[i]);
+		failed |= baton_post_with(&session, &(struct baton_call_options){.fn = publish,
+		                                                                 .arg = texts[i],
+		                                                                 .label = &low});
 	for (int i = 0; i < 4; i++)
-		failed |= baton_post_labelled(&session, &high, ping, NULL);
+		failed |= baton_post_with(
+			&session,
+			&(struct baton_call_options){.fn = ping, .arg = NULL, .label = &high});
 	return failed ? NULL : order;
 }
 

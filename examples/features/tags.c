@@ -37,8 +37,12 @@ static void *disconnect(void *arg)
 	const struct baton_label stays = {.tag = &scene->stays->tag, .hold = true};
 
 	for (int i = 0; i < 1000; i++) {
-		scene->failed |= baton_post_labelled(&topics[0], &gone, deliver, scene->gone);
-		scene->failed |= baton_post_labelled(&topics[0], &stays, deliver, scene->stays);
+		scene->failed |= baton_post_with(
+			&topics[0], &(struct baton_call_options){
+					    .fn = deliver, .arg = scene->gone, .label = &gone});
+		scene->failed |= baton_post_with(
+			&topics[0], &(struct baton_call_options){
+					    .fn = deliver, .arg = scene->stays, .label = &stays});
 	}
 	baton_tag_cancel(&scene->gone->tag);
 	return NULL;
@@ -50,7 +54,9 @@ static void *keep_busy(void *arg)
 	struct scene *scene = arg;
 	const struct baton_label gone = {.tag = &scene->gone->tag, .hold = true};
 
-	scene->failed |= baton_post_labelled(&topics[1], &gone, deliver, scene->gone);
+	scene->failed |= baton_post_with(
+		&topics[1],
+		&(struct baton_call_options){.fn = deliver, .arg = scene->gone, .label = &gone});
 	scene->failed |= baton_call(&topics[0], disconnect, scene, NULL);
 	return NULL;
 }

@@ -10,9 +10,9 @@
  * window; a task in its window is not dropped as the oldest. A mark (await, close_then,
  * cancel_pending) is no task.
  *
- * A task without a label is a task of lane 0: the runs of timers and triggers, the items of
- * fan-outs, posts. A timer that does not repeat is lost when its run is refused. Where such tasks
- * must not be lost and the bound counts tasks, put the bulk into a lower lane and exempt lane 0.
+ * A task without a label is a task of lane 0. A timer that does not repeat is lost when its run is
+ * refused. Where such tasks must not be lost and the bound counts tasks, put the bulk into a lower
+ * lane and exempt lane 0.
  *
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
  * makes none. A resource without a bound pays nothing.

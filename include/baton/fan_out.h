@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include <baton/future.h>
+#include <baton/labelled.h>
 #include <baton/resource.h>
 
 #ifdef __cplusplus
@@ -55,6 +56,8 @@ struct baton_fan_out_options {
 	baton_fan_out_fn fn;
 	void *arg;
 	uint32_t flags;
+	/* Of each item; NULL: none. Stamped during the submit; the lane below BATON_LANES_MAX. */
+	const struct baton_label *label;
 };
 
 /* At most so many items. */
@@ -76,7 +79,7 @@ struct baton_fan_out;
  *
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
  * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX,
- * an unknown flag, or both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS. -ENOMEM.
+ * an unknown flag, both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS, or the label's lane. -ENOMEM.
  */
 int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
                          const struct baton_fan_out_options *options,

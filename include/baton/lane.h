@@ -5,9 +5,9 @@
  * that is submitted behind 100,000 queued publishes runs after the one that is running.
  *
  * Within a lane tasks run in the order of their submits (a batch's too); so law L2 holds per lane.
- * A task without a label is in lane 0, the highest; see baton/labelled.h. So are the runs of timers
- * and triggers, the items of fan-outs, windowed tasks, posts, calls. The inbox stays one word: only
- * the runner sorts, and a submit costs what it did.
+ * A task without a label is in lane 0, the highest. Tasks of every sort may have a label; see
+ * baton/labelled.h. The inbox stays one word: only the runner sorts, and a submit costs what it
+ * did.
  *
  * baton_resource_await waits for what was accepted before it, in whatever lane: if the lower lanes
  * starve (no aging), so does it. When several wait, it may wait for some later tasks, too: those

@@ -250,8 +250,8 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * post_or: as post, for an `arg` that somebody must give back. If the post is accepted and then
  * cancelled (cancel_pending, a bound that drops, the shutdown of its executor, a failing
  * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. It is
- * called as config->cancelled is. A labelled post has the same as a member of its label
- * (labelled.h). A cancelled post without such a function only counts in the statistics.
+ * called as config->cancelled is. A labelled post has the same as an option (baton_post_with,
+ * labelled.h). A cancelled post without such a function only counts in the statistics.
  * Errors: as for baton_submit, and -ENOMEM. No function has been called, `arg` is the caller's, and
  * *future is untouched.
  */

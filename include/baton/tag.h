@@ -6,7 +6,7 @@
  *
  *                           | may run beside      | from
  *   cancel, held            | everything but init | any thread, also inside tasks
- *   labelled_set, _hold_tag | everything but init | who owns the labelled task
+ *   stamp_set, _hold_tag    | everything but init | who owns the stamped task
  *
  * Cancelling bumps the tag's generation, which a stamp remembers: a runner that comes to a task
  * whose stamp is of an older generation completes it as cancelled instead of entering it.
@@ -52,7 +52,7 @@ void baton_tag_init(struct baton_tag *tag);
 void baton_tag_cancel(struct baton_tag *tag);
 
 /*
- * How many tasks that were stamped by baton_labelled_hold_tag have neither been entered nor
+ * How many tasks that were stamped by baton_stamp_hold_tag have neither been entered nor
  * cancelled. 0, and nobody stamps any more: the tag's memory is the caller's again.
  *
  * Thread safety: any thread. Blocking: never. Ordering: what the library did with the tag

@@ -57,7 +57,11 @@ struct baton_task_type {
 	 * of this type have no futures.
 	 */
 	int32_t future;
-	int32_t _label;
+	/*
+	 * Where a task of this type carries a label: the place of a member `struct baton_stamp`
+	 * (baton/labelled.h). 0: tasks of this type carry none.
+	 */
+	int32_t stamp;
 	int32_t _cancelled;
 	uint32_t _flags;
 	uint64_t _reserved[4];

@@ -48,6 +48,7 @@
 #include <stdint.h>
 
 #include <baton/future.h>
+#include <baton/labelled.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -112,6 +113,7 @@ struct baton_timer {
 	baton_timer_fn _fn;
 	struct baton_future *_gone;
 	baton_timer_dropped_fn _dropped;
+	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
 };
 
 /*
@@ -121,7 +123,7 @@ struct baton_timer {
 #define BATON_TIMER_INIT(timers, resource, fn)                                                     \
 	{                                                                                          \
 		{NULL, NULL, NULL}, 0, {NULL, NULL}, NULL, 0, 0, (timers), (resource), (fn), NULL, \
-			NULL                                                                       \
+			NULL, BATON_STAMP_INIT                                                     \
 	}
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                       struct baton_resource *resource, baton_timer_fn fn);

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include <baton/future.h>
+#include <baton/labelled.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -59,12 +60,13 @@ struct baton_trigger {
 	struct baton_resource *_resource;
 	baton_trigger_fn _fn;
 	baton_trigger_cancelled_fn _cancelled;
+	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
 };
 
 /* A trigger that runs `fn` on `resource`, which must outlive it; `cancelled` may be NULL. */
 #define BATON_TRIGGER_INIT(resource, fn, cancelled)                                                \
 	{                                                                                          \
-		{NULL, NULL, NULL}, 0, (resource), (fn), (cancelled)                               \
+		{NULL, NULL, NULL}, 0, (resource), (fn), (cancelled), BATON_STAMP_INIT             \
 	}
 
 /* The same at run time; also to start a stopped one again, when its memory is the caller's. */
@@ -84,8 +86,8 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
  * place in the resource's order of the first fire that it answers.
  * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EINVAL: the trigger
- * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN as for
- * baton_submit; a later fire tries again. (Its task is in lane 0, which a bound can exempt.)
+ * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN as for baton_submit; a later fire
+ * tries again. (Its lane, which a bound can exempt, is that of its stamp, or 0.)
  */
 int baton_trigger_fire(struct baton_trigger *trigger);
 

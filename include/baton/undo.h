@@ -51,6 +51,7 @@ typedef int (*baton_undo_fn)(struct baton_undo *undo);
 struct baton_undo {
 	struct baton_undo *_older;
 	baton_undo_fn _fn;
+	void (*_forget)(struct baton_undo *undo);
 };
 
 struct baton_undo_log {

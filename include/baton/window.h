@@ -3,8 +3,8 @@
  * Windows: at most so many of a resource's tasks in flight, that is: started and not yet complete
  * (MQTT's receive maximum; requests on a connection). The others wait their turn in the window,
  * and start, in order, when one in flight completes; tasks of the resource that have nothing to do
- * with the window pass them. A windowed task is not labelled: it is in lane 0 (baton/lane.h), and
- * when its turn has come it goes before what is in any lane.
+ * with the window pass them. A windowed task may have a label (baton/labelled.h); when its turn in
+ * the window has come it goes before what is in any lane.
  *
  *	struct publish {
  *		struct baton_windowed windowed; // .task is submitted, .token completes
@@ -38,10 +38,9 @@
  * reached the window or after its turn had come. (A cancel_pending does not reach what waits in a
  * window: call both.) A closed resource still runs what waits in its windows.
  *
- * A windowed task has no label (labelled.h): it is in lane 0, and without bytes or a tag. What
- * waits in the window is in no lane; a bound counts it (bound.h), and where there is none whoever
- * submits looks at waiting(). A disconnect is baton_window_cancel(), and the completion of what is
- * in flight.
+ * What waits in the window is in no lane, in the order in which its lanes have let it come; a bound
+ * counts it (bound.h), and where there is none whoever submits looks at waiting(). A disconnect is
+ * a tag, or baton_window_cancel(), and the completion of what is in flight.
  *
  * Lifetime: a window lives at least as long as its resource is used. An await on a closed resource,
  * and its finaliser, wait until nothing is in flight or waiting in any window (so complete, or let
@@ -64,6 +63,7 @@
 
 #include <baton/detach.h>
 #include <baton/future.h>
+#include <baton/labelled.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -105,11 +105,15 @@ void baton_window_deinit(struct baton_window *window);
  * back by returning (though drain hooks may hold its completion back for longer). Ownership: as of
  * any task; and the token's, see detach.h: without a future the memory is the caller's again when
  * the function is entered, and after a detach: when complete() has returned 0. Then it may be
- * submitted again as it is (a future: made fresh).
+ * submitted again as it is (a future: made fresh). `stamp` and `cancelled` may be set after init:
+ * the task's label, and who is told instead of the config's `cancelled` (labelled.h).
  */
 struct baton_windowed {
 	struct baton_task task;
 	struct baton_detached token;
+	struct baton_stamp stamp;
+	baton_task_cancelled_fn cancelled;
+	struct baton_future *_future;
 	struct baton_window *_window;
 	baton_task_fn _fn;
 	struct baton_task **_link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions instead of tasks: call (run and return the value), post and async (library's memory).
+ * Calls: run a function under the baton, and return its value.
  */
 #include "core/call.h"
 
@@ -8,9 +8,8 @@
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/cycle.h"
-#include "core/guard.h"
+#include "core/label.h"
 #include "thread/node.h"
-#include "core/stats.h"
 
 #include <errno.h>
 
@@ -20,25 +19,9 @@ struct call {
 	struct baton_future future;
 	baton_call_fn fn;
 	void *arg;
+	struct baton_stamp stamp;       /* these two only with a label */
+	struct baton_future *future_at; /* `future` */
 };
-
-struct post {
-	struct baton_task task;
-	baton_call_fn fn;
-	baton_post_cancelled_fn cancelled; /* NULL: nobody is told */
-	void *arg;
-};
-
-struct async {
-	struct baton__counted counted;
-	struct baton_task task;
-	baton_call_fn fn;
-	void *arg;
-};
-
-_Static_assert(sizeof(struct post) <= BATON__NODE_SMALL_SIZE, "fits a node of one cache line");
-_Static_assert(sizeof(struct async) <= BATON__NODE_BODY_SIZE, "fits a node");
-_Static_assert(offsetof(struct async, counted) == 0, "unref frees the node by its future");
 
 static int call_run(struct baton_task *task)
 {
@@ -48,108 +31,27 @@ static int call_run(struct baton_task *task)
 	return 0;
 }
 
-static int post_run(struct baton_task *task)
-{
-	struct post *post = baton_container_of(task, struct post, task);
-	baton_call_fn fn = post->fn;
-	void *arg = post->arg;
-
-	baton__node_free(post);
-	(void)fn(arg);
-	return 0;
-}
-
-static void post_cancelled(struct baton_task *task)
-{
-	struct post *post = baton_container_of(task, struct post, task);
-	baton_post_cancelled_fn cancelled = post->cancelled;
-	void *arg = post->arg;
-
-	baton__node_free(post);
-	if (cancelled)
-		cancelled(arg);
-}
-
-static const struct baton_task_type post_type = {
-	.run = post_run,
-	.cancelled = post_cancelled,
+static const struct baton_task_type labelled_type = {
+	.run = call_run,
+	.future = BATON_TASK_PLACE(struct call, task, future_at),
+	.stamp = BATON_TASK_PLACE(struct call, task, stamp),
 };
 
-static int async_run(struct baton_task *task)
+static void call_init(struct call *call, const struct baton_label *label)
 {
-	struct async *async = baton_container_of(task, struct async, task);
-
-	baton_set_result(async->fn(async->arg));
-	return 0;
+	baton_task_init(&call->task, call_run, &call->future);
+	if (BATON_LIKELY(!label))
+		return;
+	call->future_at = &call->future;
+	baton_stamp_set(&call->stamp, label);
+	baton_task_init_typed(&call->task, &labelled_type);
 }
 
-/* The function of a call that baton__stats_call has counted has returned. */
-static void count_executed(const struct baton_resource *resource)
-{
-	struct baton_resource_stats *stats = baton__stats(resource);
-
-	if (stats)
-		baton__count(&stats->executed, 1);
-}
-
-/*
- * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: it is
- * not idle.
- *
- * Many resources do not fit the caches, and then the processor should get as far ahead as it can
- * while it waits for this one's line, to the next call's. What ends that are stores: so the short
- * paths keep little across fn that would have to be saved first.
- */
-BATON_INLINE bool call_in_mode(struct baton_resource *resource, uintptr_t word, uintptr_t mode,
-                               baton_call_fn fn, void *arg, void **value)
-{
-	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
-	void *result;
-
-	if (!baton__word_capture(resource, word, mode))
-		return false;
-	baton__frame_enter(self, &frame, resource);
-	BATON_GUARD(guard, resource);
-	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
-	 * config->failed. */
-	if (mode != BATON__NORMAL)
-		baton__stats_call(resource);
-	result = fn(arg);
-	guard = NULL;
-	if (value)
-		*value = result;
-	if (mode != BATON__NORMAL)
-		count_executed(resource);
-	if (BATON_LIKELY(baton__word_release_at_once(resource, mode)))
-		baton__frame_exit(self, &frame);
-	else
-		baton__run_on(1, 1);
-	return true;
-}
-
-/* With statistics or an extension; or just initialised, and then NORMAL from now on. */
-static BATON_NOINLINE bool call_special(struct baton_resource *resource, baton_call_fn fn,
+BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
 	return baton__capture_limit(resource) && !baton__hooked(resource) &&
-	       call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
-}
-
-/* Captures an idle resource and runs fn at once. False: it is not idle. */
-BATON_INLINE bool call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                               void **value)
-{
-	uintptr_t word = baton__word(resource);
-
-	if (BATON_LIKELY(word == BATON__NORMAL))
-		return call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value);
-	return word == BATON__SPECIAL && call_special(resource, fn, arg, value);
-}
-
-bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg)
-{
-	return call_at_once(resource, fn, arg, NULL);
+	       baton__call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
 }
 
 /* The wait can never end: the call is withdrawn, which ends it. */
@@ -193,21 +95,14 @@ static bool must_wait_on(struct baton_future *future)
  * its task stays where it is, in the inbox of a resource whose holder sleeps: so it is no part of
  * this stack.
  */
-static int call_counted(struct baton_resource *resource, struct async *async, baton_call_fn fn,
-                        void *arg, void **value)
+static int call_counted(struct baton_resource *resource, struct baton__async *async, void **value)
 {
 	struct baton_future *future = &async->counted.future;
 	int error;
 
-	*async = (struct async){.counted = {.references = 1}, .fn = fn, .arg = arg};
-	/* unshared: not submitted yet */
-	future->_state = BATON__FUTURE_COUNTED;
-	baton_task_init(&async->task, async_run, future);
-	error = baton__submit(resource, &async->task, 0);
-	if (error) {
-		baton__node_free(async);
+	error = baton__async_submit(resource, async);
+	if (error)
 		return error;
-	}
 	/* Ended by the task's end, once it has been entered. */
 	do
 		error = baton__wait_for_call(future, BATON__ABORT_UNLESS_RUNNING);
@@ -222,24 +117,28 @@ static int call_counted(struct baton_resource *resource, struct async *async, ba
 	return error;
 }
 
-static BATON_NOINLINE int call_and_wait(struct baton_resource *resource, baton_call_fn fn,
-                                        void *arg, void **value)
+static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
+                                        const struct baton_call_options *options, void **value)
 {
-	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
+	struct call call = {.future = BATON_FUTURE_INIT, .fn = options->fn, .arg = options->arg};
 	int error;
 
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	if (baton__self->top) {
-		struct async *async = baton__node_alloc(sizeof(*async));
+		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
-		if (async)
-			return call_counted(resource, async, fn, arg, value);
+		if (async) {
+			baton__async_init(async, options->fn, options->arg, options->label);
+			return call_counted(resource, async, value);
+		}
 	}
-	baton_task_init(&call.task, call_run, &call.future);
+	call_init(&call, options->label);
 	error = baton__submit(resource, &call.task, 0);
-	if (error)
+	if (error) {
+		baton__entry_dropped(&call.task);
 		return error;
+	}
 	return end_call(&call, value);
 }
 
@@ -255,7 +154,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	if (!baton__capture_limit(resource) ||
 	    !baton__word_capture(resource, BATON__SPECIAL, BATON__SPECIAL))
 		return -EAGAIN;
-	baton_task_init(&call.task, call_run, &call.future);
+	call_init(&call, NULL);
 	BATON_ASSERT(baton__ready(resource, &call.task));
 	baton__index_forget(resource);
 	resource->_list = &call.task;
@@ -267,8 +166,8 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 }
 
 /* Not at once: this thread's first call, or the resource is busy. */
-static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                    void **value)
+static BATON_NOINLINE int call_slow(struct baton_resource *resource,
+                                    const struct baton_call_options *options, void **value)
 {
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = baton__thread_attach();
@@ -277,18 +176,24 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource, baton_call_
 			return error;
 	}
 	baton__stand_back(resource);
-	if (call_at_once(resource, fn, arg, value))
+	if (baton__call_at_once(resource, options->fn, options->arg, value))
 		return 0;
-	return call_and_wait(resource, fn, arg, value);
+	return call_and_wait(resource, options, value);
 }
 
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
 	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE) &&
-	    BATON_LIKELY(call_at_once(resource, fn, arg, value)))
+	    BATON_LIKELY(baton__call_at_once(resource, fn, arg, value)))
 		return 0;
-	return call_slow(resource, fn, arg, value);
+	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
+}
+
+BATON_EXPORT int baton_call_with(struct baton_resource *resource,
+                                 const struct baton_call_options *options, void **value)
+{
+	return baton__label_valid(options->label) ? call_slow(resource, options, value) : -EINVAL;
 }
 
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
@@ -300,82 +205,11 @@ BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn f
 		if (error)
 			return error;
 	}
-	if (BATON_LIKELY(call_at_once(resource, fn, arg, value)))
+	if (BATON_LIKELY(baton__call_at_once(resource, fn, arg, value)))
 		return 0;
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
-}
-
-BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
-                      baton_post_cancelled_fn cancelled, void *arg)
-{
-	struct post *post;
-	int error = 0;
-
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
-		error = baton__thread_attach();
-	if (error)
-		return error;
-	/* Run at once it needs no node. */
-	if (baton__self->depth < BATON_NESTING_MAX && call_at_once(resource, fn, arg, NULL))
-		return 0;
-	post = baton__node_alloc(sizeof(*post));
-	if (!post)
-		return -ENOMEM;
-	baton_task_init_typed(&post->task, &post_type);
-	post->fn = fn;
-	post->cancelled = cancelled;
-	post->arg = arg;
-	error = baton__submit_busy(resource, &post->task);
-	if (error)
-		baton__node_free(post);
-	return error;
-}
-
-BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
-{
-	return post(resource, fn, NULL, arg);
-}
-
-BATON_EXPORT int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
-                               baton_post_cancelled_fn cancelled, void *arg)
-{
-	return post(resource, fn, cancelled, arg);
-}
-
-BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                             struct baton_future **future)
-{
-	struct async *async;
-	int error = 0;
-
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
-		error = baton__thread_attach();
-	if (error)
-		return error;
-	async = baton__node_alloc(sizeof(*async));
-	if (!async)
-		return -ENOMEM;
-	async->counted = (struct baton__counted){.references = 1};
-	if (baton__self->depth < BATON_NESTING_MAX &&
-	    call_at_once(resource, fn, arg, &async->counted.future._value)) {
-		/* unshared: nobody else has seen it yet */
-		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
-		*future = &async->counted.future;
-		return 0;
-	}
-	/* unshared: not submitted yet */
-	async->counted.future._state = BATON__FUTURE_COUNTED;
-	async->fn = fn;
-	async->arg = arg;
-	baton_task_init(&async->task, async_run, &async->counted.future);
-	error = baton_submit(resource, &async->task);
-	if (error)
-		baton__node_free(async);
-	else
-		*future = &async->counted.future;
-	return error;
 }

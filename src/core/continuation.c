@@ -2,6 +2,7 @@
 /*
  * The two kinds of continuation: a task for a resource, a job for an executor.
  */
+#include "core/label.h"
 #include "core/place.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ static void fire_task(struct baton_continuation *continuation)
 	 * fresh: the future is not ours to complete. */
 	if (!error || error == -ECANCELED || error == -EINVAL)
 		return;
+	baton__entry_dropped(task);
 	if (future)
 		/* Unbound, it has no visitor. */
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);

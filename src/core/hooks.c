@@ -17,7 +17,7 @@
 
 #include "core/stats.h"
 #include "base/futex.h"
-#include "core/kick.h"
+#include "core/label.h"
 #include "thread/node.h"
 #include "core/run.h"
 
@@ -207,8 +207,7 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 	}
 	if (stats)
 		baton__count(&stats->cancelled, 1);
-	if (task->_run == baton__windowed_run)
-		baton__windowed_drop(task);
+	baton__entry_dropped(task);
 	baton__future_finish(future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kicks: functions that run under the baton although they are no tasks; and their
- * companions: visitors that take the baton over, and windowed tasks.
+ * companions: visitors that take the baton over.
  */
 #ifndef BATON_SRC_KICK_H
 #define BATON_SRC_KICK_H
@@ -25,14 +25,5 @@ void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 
 /* A visitor that has pushed something: if the runner has left to the visitors, it goes on here. */
 void baton__visit_look(struct baton_resource *resource);
-
-/*
- * Windowed tasks (module/window.c defines these), recognised by their run function. keeps: under
- * the baton: true: its window is full and has taken the task. drop: it is cancelled instead of
- * being run.
- */
-int baton__windowed_run(struct baton_task *task);
-bool baton__windowed_keeps(struct baton_task *task);
-void baton__windowed_drop(struct baton_task *task);
 
 #endif

@@ -48,6 +48,9 @@ struct baton__frame;
 /* A mark that comes after all others that wait for the same release. */
 #define BATON__KIND_LAST 0x40U
 
+/* A task that a bound counts though it captures the resource: it may be kept. */
+#define BATON__KIND_RESERVES 0x100U
+
 /* What a runner has to do after an entry came to its turn. */
 enum baton__met {
 	BATON__MET,      /* go on with the next entry */
@@ -57,6 +60,13 @@ enum baton__met {
 
 struct baton__kind {
 	struct baton_task_type type;
+	/*
+	 * A task, unlinked, has come to its turn: true: it is kept elsewhere, and still waits.
+	 * NULL: it is to be entered. The holder.
+	 */
+	bool (*keep)(struct baton_task *task);
+	/* A task will not be entered: gives back what it has taken. Before it is told. */
+	void (*drop)(struct baton_task *task);
 	/* A mark, unlinked, has come to its turn. The holder. Never BATON__MET_LAST. */
 	enum baton__met (*meet)(struct baton__frame *frame, struct baton_resource *resource,
 	                        struct baton_task *mark);

@@ -144,10 +144,10 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		if (baton__word_is_closed(word))
 			return not_accepted(resource, newest ? baton__reversed(newest) : first,
 			                    count, counted, -EPIPE);
-		/* Once, and not for one that runs at once; a windowed one may have to wait. */
+		/* Once, and not for one that runs at once, unless its kind may keep it. */
 		if (!counted &&
 		    (baton__word_is_busy(word) || count > 1 || !runs_here(resource, inline_ok) ||
-		     first->_run == baton__windowed_run)) {
+		     baton__kind_is(first, BATON__KIND_RESERVES))) {
 			error = baton__backlog_reserve(resource, first, count,
 			                               !(how & BATON__SUBMIT_NO_WAIT));
 			if (error)

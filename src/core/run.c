@@ -7,46 +7,47 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/call.h"
 #include "core/hooks.h"
-#include "core/kick.h"
-#include "core/labelled.h"
+#include "core/label.h"
 #include "thread/node.h"
 
 #include <errno.h>
 
+/* Who is told that the task is cancelled; NULL: nobody. */
+static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,
+                                            const struct baton_task *task)
+{
+	const struct baton_task_type *type = baton__of_kind(task) ? baton__type(task) : NULL;
+	baton_task_cancelled_fn cancelled = type ? type->cancelled : NULL;
+
+	if (!cancelled && type && type->_cancelled)
+		cancelled = *(baton_task_cancelled_fn *)baton__member(task, type->_cancelled);
+	if (!cancelled && resource->_config)
+		cancelled = resource->_config->cancelled;
+	return cancelled;
+}
+
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)
 {
-	struct baton_labelled *labelled = baton__label(task);
+	baton_task_cancelled_fn cancelled = cancelled_of(resource, task);
 
-	if (labelled)
-		baton__label_let_go(labelled);
-	if (baton__of_kind(task) && baton__type(task)->cancelled)
-		baton__type(task)->cancelled(task);
-	else if (baton__function(task) == baton__post_labelled_run)
-		baton__post_labelled_cancelled(task);
-	else if (resource->_config && resource->_config->cancelled)
-		resource->_config->cancelled(task);
+	if (cancelled)
+		cancelled(task);
 }
 
 void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
-	struct baton_labelled *labelled = baton__label(task);
 	struct baton_future *future = baton__task_future(task);
 
 	if (stats)
 		baton__count(&stats->cancelled, 1);
-	if (BATON_UNLIKELY(task->_run == baton__windowed_run))
-		baton__windowed_drop(task);
-	if (!future) {
+	baton__entry_dropped(task);
+	if (future)
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     baton__turn_visits(resource));
+	else
 		baton__tell_cancelled(resource, task);
-		return;
-	}
-	if (labelled)
-		baton__label_let_go(labelled);
-	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-	                     baton__turn_visits(resource));
 }
 
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task)
@@ -76,15 +77,17 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	const bool special = resource->_stats != NULL;
 	struct baton_future *future = baton__task_future(task);
 	const bool told = future != NULL;
+	baton_task_fn run = baton__of_kind(task) ? baton__type(task)->run : task->_run;
 	struct baton_resource_stats *stats;
 	int status;
 
-	if (BATON_UNLIKELY(task->_run == baton__windowed_run) && baton__windowed_keeps(task))
+	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
+	    baton__kind(task)->keep(task))
 		return;
 	if (special) {
 		baton__backlog_left(resource, task);
 	}
-	if (!baton__label_enter(task) ||
+	if (!baton__stamp_enter(task) ||
 	    (future && !baton__future_claim(future, baton__turn_visits(resource)))) {
 		baton__cancel_entered(resource, task);
 		return;
@@ -92,7 +95,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (batch && !baton__batch_enter(batch, task))
 		return;
 	frame->future = future;
-	status = baton__function(task)(task); /* last touch of the task */
+	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
 		baton__task_failed(frame, task, status, told);
 	/* NULL: it was detached, and may be complete, and gone. */
@@ -116,11 +119,6 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_resource *r
 	int status;
 
 	if (baton__of_kind(task)) {
-		baton__run_watched(frame, resource, task, NULL);
-		return;
-	}
-	if (BATON_UNLIKELY(fn == baton__labelled_run) ||
-	    BATON_UNLIKELY(fn == baton__windowed_run)) {
 		baton__run_watched(frame, resource, task, NULL);
 		return;
 	}

@@ -9,7 +9,7 @@
 
 struct baton__batch;
 
-/* A task of a resource with statistics, an extension or hooks; or a labelled or windowed one. */
+/* A task of a resource with statistics, an extension or hooks; or a task of a kind. */
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);
 

@@ -84,6 +84,7 @@ static void dropped(struct baton_task *task)
 static const struct baton_task_type trigger_type = {
 	.run = run,
 	.cancelled = dropped,
+	.stamp = BATON_TASK_PLACE(struct baton_trigger, _task, stamp),
 };
 
 /* The submit of our node was refused. */

@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "module/extension.h"
-#include "core/labelled.h"
+#include "core/label.h"
 #include "module/lane.h"
 #include "core/place.h"
 
@@ -75,12 +75,12 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 static uint64_t weight_of(const struct baton_resource *resource, const struct baton_task *task)
 {
 	const struct baton_extension *extension = baton__extension(resource);
-	const struct baton_labelled *labelled = baton__label(task);
+	const struct baton_stamp *stamp = baton__stamp(task);
 	unsigned lane = baton__lane_of(extension->_lanes, task);
 
 	if (extension->_bound->_config->exempt >> lane & 1)
 		return 0;
-	return BATON__BOUND_TASK + (labelled ? labelled->_bytes : 0);
+	return BATON__BOUND_TASK + (stamp ? stamp->_bytes : 0);
 }
 
 /* Unpacked: a chain may be more than a weight can hold. */
@@ -134,14 +134,12 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 static void drop(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
-	struct baton_labelled *labelled = baton__label(task);
 
+	baton__entry_dropped(task);
 	if (!future) {
 		baton__tell_refused(resource, task);
 		return;
 	}
-	if (labelled)
-		baton__label_let_go(labelled);
 	/* A cancel that got there first has completed it: the same. */
 	if (baton__unready(resource, task, 0) == 0)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);

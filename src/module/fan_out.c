@@ -21,6 +21,7 @@
 #include <baton/fan_out.h>
 
 #include "base/atomic.h"
+#include "core/label.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,10 +33,18 @@ struct item {
 	struct baton_continuation continuation;
 };
 
+/* With a label. */
+struct labelled_item {
+	struct item item;
+	struct baton_stamp stamp;
+	struct baton_future *future; /* the item's */
+};
+
 struct baton_fan_out {
 	struct baton_future promise;
 	struct baton_fan_out_options options;
 	size_t count;
+	size_t stride;  /* from one item to the next */
 	uint64_t first; /* index << 32 | status of the first that failed; 0: none */
 	uint32_t stop;  /* what has not started is not to run */
 	uint32_t references;
@@ -47,6 +56,16 @@ struct baton_fan_out {
 };
 
 _Static_assert(BATON_FAN_OUT_MAX < INT32_MAX + 1LL, "an index and 1 fit 32 bits");
+
+static struct item *item_at(struct baton_fan_out *fan_out, size_t index)
+{
+	return (struct item *)(void *)((char *)fan_out->items + index * fan_out->stride);
+}
+
+static size_t index_of(const struct baton_fan_out *fan_out, const struct item *item)
+{
+	return (size_t)((char *)item - (char *)fan_out->items) / fan_out->stride;
+}
 
 BATON_EXPORT struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out)
 {
@@ -93,7 +112,7 @@ static void count_down(struct baton_fan_out *fan_out, uint32_t over)
 /* What became of the first that is not done. */
 static void record(struct baton_fan_out *fan_out, const struct item *item, int status)
 {
-	uint64_t index = (uint64_t)(item - fan_out->items);
+	uint64_t index = index_of(fan_out, item);
 	uint64_t none = 0;
 
 	/* Relaxed: published by the countdown. */
@@ -154,8 +173,7 @@ static void item_over(struct baton_continuation *continuation)
 static int call_fn(struct baton_fan_out *fan_out, struct item *item)
 {
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
-	int status = fan_out->options.fn(resource, fan_out->options.arg,
-	                                 (size_t)(item - fan_out->items));
+	int status = fan_out->options.fn(resource, fan_out->options.arg, index_of(fan_out, item));
 
 	if (status)
 		failed(fan_out, item, status);
@@ -193,7 +211,8 @@ static void *run_here(void *argument)
 	 * has the fan-out knows the resources as they were before. */
 	store_relaxed(&item->future._resource, resource);
 	/* Again: an item that this resource has run before is seen under its baton only. */
-	if (stopped(fan_out)) {
+	if (stopped(fan_out) || !baton__stamp_enter(&item->task)) {
+		baton__entry_dropped(&item->task);
 		baton__future_finish(&item->future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     baton__turn_visits(resource));
 		return NULL;
@@ -211,23 +230,41 @@ static void *run_here(void *argument)
 	return NULL;
 }
 
+static const struct baton_task_type labelled_type = {
+	.run = run_item,
+	.future = BATON_TASK_PLACE(struct labelled_item, item.task, future),
+	.stamp = BATON_TASK_PLACE(struct labelled_item, item.task, stamp),
+};
+
+static void give_label(struct item *item, const struct baton_label *label)
+{
+	struct labelled_item *labelled = (struct labelled_item *)item;
+
+	baton_stamp_set(&labelled->stamp, label);
+	labelled->future = &item->future;
+	baton_task_init_typed(&item->task, &labelled_type);
+}
+
 static struct baton_fan_out *create(struct baton_resource *const *resources, size_t count,
                                     const struct baton_fan_out_options *options)
 {
-	struct baton_fan_out *fan_out =
-		calloc(1, sizeof(*fan_out) + count * sizeof(fan_out->items[0]));
+	const size_t stride = options->label ? sizeof(struct labelled_item) : sizeof(struct item);
+	struct baton_fan_out *fan_out = calloc(1, sizeof(*fan_out) + count * stride);
 
 	if (!fan_out)
 		return NULL;
 	baton_promise_init(&fan_out->promise);
 	fan_out->options = *options;
 	fan_out->count = count;
+	fan_out->stride = stride;
 	fan_out->references = 1; /* the countdown's */
 	fan_out->left = (uint32_t)count + 1;
 	for (size_t i = 0; i < count; i++) {
-		struct item *item = &fan_out->items[i];
+		struct item *item = item_at(fan_out, i);
 
 		baton_task_init(&item->task, run_item, &item->future);
+		if (options->label)
+			give_label(item, options->label);
 		item->continuation =
 			(struct baton_continuation){NULL, item_over, resources[i], fan_out};
 		/* unshared, both: nobody else has seen it yet */
@@ -246,6 +283,7 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	int error;
 
 	if (stopped(fan_out)) {
+		baton__entry_dropped(&item->task);
 		baton__future_finish(&item->future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 		                     NULL);
 		return;
@@ -259,6 +297,7 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	                            : BATON__SUBMIT_NO_WAIT);
 	if (!error)
 		return;
+	baton__entry_dropped(&item->task);
 	failed(fan_out, item, error);
 	baton__future_finish(&item->future, BATON__FUTURE_FAILED, error, NULL, NULL);
 }
@@ -278,7 +317,8 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 	struct here here = {NULL, 0};
 	int error;
 
-	if (count > BATON_FAN_OUT_MAX || !flags_valid(options->flags))
+	if (count > BATON_FAN_OUT_MAX || !flags_valid(options->flags) ||
+	    (options->label && options->label->lane >= BATON_LANES_MAX))
 		return -EINVAL;
 	error = baton__thread_attach();
 	if (error)
@@ -291,7 +331,7 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 		*result = fan_out;
 	}
 	for (size_t i = 0; i < count; i++) {
-		here.item = &fan_out->items[i];
+		here.item = item_at(fan_out, i);
 		begin(fan_out, &here);
 	}
 	count_down(fan_out, here.over + 1); /* last touch, but for the caller's reference */
@@ -304,7 +344,7 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 	 * wait helps with that item's resource, which is why it is not the promise that is waited
 	 * for. */
 	for (size_t i = fan_out->count; i > 0; i--) {
-		int error = baton_future_wait(&fan_out->items[i - 1].future, deadline);
+		int error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
 
 		if (error)
 			return error;
@@ -337,7 +377,8 @@ BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_
 BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index)
 {
 	BATON_REQUIRE(index < fan_out->count, "there is no such item");
-	return baton_future_status(&fan_out->items[index].future);
+	return baton_future_status(
+		&item_at((struct baton_fan_out *)(uintptr_t)fan_out, index)->future);
 }
 
 BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,

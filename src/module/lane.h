@@ -23,14 +23,14 @@
 
 #include "core/backlog.h"
 #include "module/extension.h"
-#include "core/labelled.h"
+#include "core/label.h"
 #include "base/platform.h"
 
 /* The lane in which the resource has the task. */
 BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const struct baton_task *task)
 {
-	const struct baton_labelled *labelled = baton__label(task);
-	unsigned lane = labelled ? labelled->_lane : 0;
+	const struct baton_stamp *stamp = baton__stamp(task);
+	unsigned lane = stamp ? stamp->_lane : 0;
 
 	return lanes && lane >= lanes->_count ? lanes->_count - 1 : lane;
 }

@@ -49,7 +49,7 @@ BATON_EXPORT void baton_undo_log_push(struct baton_undo_log *log, struct baton_u
                                       baton_undo_fn fn)
 {
 	require_usable(log, __func__);
-	*undo = (struct baton_undo){log->_newest, fn};
+	*undo = (struct baton_undo){log->_newest, fn, NULL};
 	log->_newest = undo;
 }
 
@@ -63,6 +63,11 @@ static int run_call(struct baton_undo *undo)
 	return fn(arg);
 }
 
+static void forget_call(struct baton_undo *undo)
+{
+	baton__node_free(baton_container_of(undo, struct call, undo));
+}
+
 BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg)
 {
 	struct call *call;
@@ -74,6 +79,7 @@ BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_
 	call->fn = fn;
 	call->arg = arg;
 	baton_undo_log_push(log, &call->undo, run_call);
+	call->undo._forget = forget_call;
 	return 0;
 }
 
@@ -107,8 +113,8 @@ static void forget(struct baton_undo_log *log)
 	while (undo) {
 		struct baton_undo *older = undo->_older;
 
-		if (undo->_fn == run_call)
-			baton__node_free(baton_container_of(undo, struct call, undo));
+		if (undo->_forget)
+			undo->_forget(undo);
 		undo = older;
 	}
 }

@@ -57,18 +57,6 @@ BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 	                 "has yet to look at the window: close and await it first");
 }
 
-BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
-                                      baton_task_fn fn, struct baton_future *future)
-{
-	*windowed = (struct baton_windowed){
-		.task = BATON_TASK_INIT(baton__windowed_run, future),
-		.token = BATON_DETACHED_INIT,
-		._window = window,
-		._fn = fn,
-	};
-	windowed->token._window = window;
-}
-
 /* ---- Room ---- */
 
 static bool room(struct baton_window *window)
@@ -123,13 +111,14 @@ static void look_for_end(struct baton_window *window)
 /* Takes the task into the list. False: the task has been cancelled. */
 static bool keep(struct baton_window *window, struct baton_task *task)
 {
+	struct baton_future *future = baton__task_future(task);
 	bool first = !window->_first;
 
 	if (!baton__window_list_append(window, task))
 		return false;
 	/* BL2: it waits elsewhere now. */
-	if (task->_future)
-		store_relaxed(&task->_future->_value, NULL);
+	if (future)
+		store_relaxed(&future->_value, NULL);
 	if (!first)
 		return true;
 	/* X4 */
@@ -217,7 +206,7 @@ static int withdraw_run(struct baton_task *mark)
 
 /* ---- Tasks ---- */
 
-bool baton__windowed_keeps(struct baton_task *task)
+static bool keeps(struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
@@ -235,15 +224,12 @@ bool baton__windowed_keeps(struct baton_task *task)
 	return false;
 }
 
-int baton__windowed_run(struct baton_task *task)
+static int run(struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
 	int status;
 
-	/* On the short paths nobody has asked before. */
-	if (baton__windowed_keeps(task))
-		return 0;
 	windowed->_admitted = false;
 	window->_entered = windowed;
 	status = windowed->_fn(task);
@@ -255,7 +241,7 @@ int baton__windowed_run(struct baton_task *task)
 	return status;
 }
 
-void baton__windowed_drop(struct baton_task *task)
+static void drop(struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 
@@ -263,6 +249,32 @@ void baton__windowed_drop(struct baton_task *task)
 		return;
 	windowed->_admitted = false;
 	baton__window_finished(windowed->_window);
+}
+
+static const struct baton__kind windowed_kind = {
+	.type =
+		{
+			.run = run,
+			.future = BATON_TASK_PLACE(struct baton_windowed, task, _future),
+			.stamp = BATON_TASK_PLACE(struct baton_windowed, task, stamp),
+			._cancelled = BATON_TASK_PLACE(struct baton_windowed, task, cancelled),
+			._flags = BATON__KIND_OWN | BATON__KIND_RESERVES,
+		},
+	.keep = keeps,
+	.drop = drop,
+};
+
+BATON_EXPORT void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
+                                      baton_task_fn fn, struct baton_future *future)
+{
+	*windowed = (struct baton_windowed){
+		.token = BATON_DETACHED_INIT,
+		._window = window,
+		._fn = fn,
+		._future = future,
+	};
+	baton__kind_set(&windowed->task, &windowed_kind);
+	windowed->token._window = window;
 }
 
 bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
@@ -317,7 +329,7 @@ BATON_EXPORT int baton_window_cancel(struct baton_window *window)
 BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 {
 	struct baton_window *window = windowed->_window;
-	struct baton_future *future = windowed->task._future;
+	struct baton_future *future = windowed->_future;
 	struct baton_resource *visited;
 	uint32_t generation;
 	int error = baton__thread_attach();

@@ -12,13 +12,13 @@ static bool release_place(struct baton_windowed *windowed)
 
 	/* Relaxed: a canceller that comes later only learns that it sends no mark; a mark that is
 	 * on its way comes through the inbox. */
-	return !windowed->task._future || cas_relaxed(&windowed->_place, &expected, 0);
+	return !windowed->_future || cas_relaxed(&windowed->_place, &expected, 0);
 }
 
 /* False: the task has been cancelled, and no mark comes: it does not go into the list. */
 static bool take_place(struct baton_windowed *windowed)
 {
-	if (!windowed->task._future)
+	if (!windowed->_future)
 		return true;
 	/* [window.withdrawn] acquire: a canceller that finds no IN_LIST has made the future
 	 * CANCELLING before; pairs with [window.withdrawn] in ask. */

@@ -29,6 +29,7 @@
 #include <baton/window.h>
 
 #include "base/atomic.h"
+#include "core/kind.h"
 #include "future/future.h"
 
 BATON_INLINE struct baton_windowed *baton__windowed_of(struct baton_task *task)
@@ -40,8 +41,10 @@ BATON_INLINE struct baton_windowed *baton__windowed_of(struct baton_task *task)
 BATON_INLINE bool baton__withdrawn(const struct baton_task *task)
 {
 	/* Relaxed: if not now, then it is found when it is claimed. */
-	return task->_future && (load_relaxed(&task->_future->_state) & BATON__FUTURE_STATE) ==
-	                                BATON__FUTURE_CANCELLING;
+	const struct baton_future *future = baton__task_future(task);
+
+	return future &&
+	       (load_relaxed(&future->_state) & BATON__FUTURE_STATE) == BATON__FUTURE_CANCELLING;
 }
 
 /* Puts the task behind all others. False: the task is cancelled, and is to be completed so. */

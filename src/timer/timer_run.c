@@ -192,6 +192,7 @@ void baton__timer_cancelled(struct baton_task *task)
 const struct baton_task_type baton__timer_type = {
 	.run = run,
 	.cancelled = baton__timer_cancelled,
+	.stamp = BATON_TASK_PLACE(struct baton_timer, _task, stamp),
 };
 
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error)

@@ -58,7 +58,7 @@ static void run_baton(enum kind kind, double *values)
 		baton_future_init(&items[i].future);
 		baton_labelled_init(&items[i].labelled, item_run,
 		                    kind == FUTURES ? &items[i].future : NULL);
-		baton_labelled_set_tag(&items[i].labelled, &tag);
+		baton_stamp_set_tag(&items[i].labelled.stamp, &tag);
 		if (baton_submit(&resource, &items[i].labelled.task))
 			abort();
 	}

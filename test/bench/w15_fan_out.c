@@ -96,7 +96,7 @@ static void must(int error)
 
 static void by_fan_out(void)
 {
-	struct baton_fan_out_options options = {visit_item, NULL, 0};
+	struct baton_fan_out_options options = {.fn = visit_item, .arg = NULL};
 	struct baton_fan_out *fan_out;
 
 	must(baton_fan_out_submit(pointers, RESOURCES, &options, &fan_out));

@@ -130,8 +130,8 @@ static void run(const void *setup, double *values)
 		abort();
 	for (unsigned i = 0; i <= 2 * TASKS; i++) {
 		baton_labelled_init(&tasks[i], task_run, NULL);
-		baton_labelled_set_lane(&tasks[i], i % 4);
-		baton_labelled_set_bytes(&tasks[i], 100);
+		baton_stamp_set_lane(&tasks[i].stamp, i % 4);
+		baton_stamp_set_bytes(&tasks[i].stamp, 100);
 	}
 	(void)pthread_mutex_init(&target.mutex, NULL);
 	config.capture_limit = 0;

@@ -91,7 +91,7 @@ static struct baton_task *lists_pop(void)
 static void submit(struct baton_labelled *labelled, unsigned lane)
 {
 	baton_labelled_init(labelled, lane ? pile_run : control_run, NULL);
-	baton_labelled_set_lane(labelled, lane);
+	baton_stamp_set_lane(&labelled->stamp, lane);
 	if (pile.kind == LISTS)
 		lists_push(&labelled->task, lane ? 1 : 0);
 	else if (baton_submit(&pile.resource, &labelled->task))

@@ -99,7 +99,7 @@ SCENARIO(compose, fan_out)
 	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL)};
 	struct baton_resource *pointers[] = {&resources[0], &resources[1]};
 	atomic_int count = 0;
-	struct baton_fan_out_options options = {count_item, &count, 0};
+	struct baton_fan_out_options options = {.fn = count_item, .arg = &count};
 	struct baton_fan_out *fan_out = NULL;
 	struct baton_fan_out_stats counts;
 	struct occupant occupant;

@@ -112,11 +112,14 @@ static const struct function {
 	{"baton_batch_flush", {EBUSY}}, /* or a hook's status */
 	/* baton/labelled.h */
 	{"baton_labelled_init", {0}},
-	{"baton_labelled_set_lane", {0}},
-	{"baton_labelled_set_bytes", {0}},
-	{"baton_labelled_set_tag", {0}},
-	{"baton_labelled_hold_tag", {0}},
-	{"baton_post_labelled", {SUBMIT}},
+	{"baton_stamp_set", {0}},
+	{"baton_stamp_set_lane", {0}},
+	{"baton_stamp_set_bytes", {0}},
+	{"baton_stamp_set_tag", {0}},
+	{"baton_stamp_hold_tag", {0}},
+	{"baton_post_with", {SUBMIT}},
+	{"baton_async_with", {SUBMIT}},
+	{"baton_call_with", {FIRST, EPIPE, ESHUTDOWN, ECANCELED, EINVAL, BOUNDED}},
 	/* baton/lane.h */
 	{"baton_lanes_init", {0}},
 	{"baton_lanes_waiting", {0}},

@@ -37,7 +37,9 @@ static void *post_three(void *arg)
 	struct baton_label label = {.tag = &extended->tag, .bytes = 10, .lane = 1, .hold = true};
 
 	for (uint64_t i = 0; i < 2; i++)
-		INSIST(baton_post_labelled(&extended->resource, &label, count_one, extended),
+		INSIST(baton_post_with(&extended->resource,
+		                       &(struct baton_call_options){
+					       .fn = count_one, .arg = extended, .label = &label}),
 		       USE(baton_tag_held(&extended->tag)) == i);
 	EXPECT(TRY(baton_submit(&extended->resource, &extended->labelled.task)) == -EAGAIN);
 	USE(baton_tag_cancel(&extended->tag));
@@ -49,7 +51,9 @@ static void *post_one(void *arg)
 	struct extended *extended = arg;
 	struct baton_label label = {.tag = &extended->tag};
 
-	INSIST(baton_post_labelled(&extended->resource, &label, count_one, extended),
+	INSIST(baton_post_with(&extended->resource, &(struct baton_call_options){.fn = count_one,
+	                                                                         .arg = extended,
+	                                                                         .label = &label}),
 	       !extended->ran);
 	return NULL;
 }
@@ -80,11 +84,11 @@ SCENARIO(extended, posts_behind_a_bound)
 	USE(baton_bound_init(&bound, &limits));
 	USE(baton_resource_extend(&extended.resource, &extension, &lanes, &bound));
 	USE(baton_labelled_init(&extended.labelled, count_task, NULL));
-	USE(baton_labelled_set_lane(&extended.labelled, 1));
-	USE(baton_labelled_set_bytes(&extended.labelled, 1));
-	USE(baton_labelled_set_tag(&extended.labelled, NULL));
-	USE(baton_labelled_hold_tag(&extended.labelled, &extended.tag));
-	USE(baton_labelled_set_tag(&extended.labelled, NULL));
+	USE(baton_stamp_set_lane(&extended.labelled.stamp, 1));
+	USE(baton_stamp_set_bytes(&extended.labelled.stamp, 1));
+	USE(baton_stamp_set_tag(&extended.labelled.stamp, NULL));
+	USE(baton_stamp_hold_tag(&extended.labelled.stamp, &extended.tag));
+	USE(baton_stamp_set_tag(&extended.labelled.stamp, NULL));
 	INSIST(baton_call(&extended.resource, post_three, &extended, NULL), !extended.ran);
 	EXPECT(extended.ran == 0);
 	EXPECT(USE(baton_tag_held(&extended.tag)) == 0);

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define CELL_SIZE 384
+#define CELL_SIZE 448
 #define CELL_CACHE_MAX 64
 
 /* One thread's free cells. */

@@ -195,7 +195,7 @@ static void stamp(struct item *item, uint32_t index)
 {
 	item->tag = (int16_t)index;
 	item->tag_done = relaxed(&tags[index].done);
-	baton_labelled_set_tag(&item->labelled, &tags[index].tag);
+	baton_stamp_set_tag(&item->labelled.stamp, &tags[index].tag);
 	item->tag_begun = relaxed(&tags[index].begun);
 }
 
@@ -205,8 +205,8 @@ void item_label(struct item *item)
 	uint64_t *random = &actor_self()->random;
 	unsigned lane = random_below(random, MOD_LANES);
 
-	baton_labelled_set_lane(&item->labelled, lane);
-	baton_labelled_set_bytes(&item->labelled, random_below(random, 64));
+	baton_stamp_set_lane(&item->labelled.stamp, lane);
+	baton_stamp_set_bytes(&item->labelled.stamp, random_below(random, 64));
 	/* A lane that there is not is the lowest. */
 	if (ground->lane_count)
 		item->key = (uint8_t)(lane < ground->lane_count ? lane : ground->lane_count - 1);
@@ -271,7 +271,7 @@ static int submit_all(struct ground *ground, struct item *const *items, size_t c
 			if (items[i]->runs || items[i]->magic != ITEM_MAGIC)
 				report(NULL, NULL, "L3: a refused task has run");
 			if (items[i]->own_tag)
-				baton_labelled_set_tag(&items[i]->labelled, NULL);
+				baton_stamp_set_tag(&items[i]->labelled.stamp, NULL);
 			item_unref(items[i]);
 		}
 		return error;
@@ -336,7 +336,11 @@ void item_post_labelled(struct ground *ground)
 	label.bytes = random_below(random, 64);
 	label.tag = &tags[random_below(random, MOD_TAGS)].tag;
 	label.hold = random_one_in(random, 2);
-	mod_expect(ground, baton_post_labelled(&ground->resource, &label, posted, ground), "post");
+	mod_expect(ground,
+	           baton_post_with(&ground->resource,
+	                           &(struct baton_call_options){
+					   .fn = posted, .arg = ground, .label = &label}),
+	           "post");
 }
 
 /* A tag of this thread's: its memory goes as soon as it is said to be held no more. */
@@ -354,7 +358,7 @@ void item_hold_tag(struct ground *ground)
 		item_label(item);
 		item->tag = -1;
 		item->own_tag = true;
-		baton_labelled_hold_tag(&item->labelled, tag);
+		baton_stamp_hold_tag(&item->labelled.stamp, tag);
 		(void)item_submit(item);
 	}
 	if (random_one_in(random, 2))

@@ -50,7 +50,7 @@ struct item {
 	atomic_bool tried;
 };
 
-_Static_assert(sizeof(struct item) <= 384, "a cell");
+_Static_assert(sizeof(struct item) <= 448, "a cell");
 
 struct item *item_new(struct ground *ground, enum item_kind kind, bool has_future);
 void item_label(struct item *item);

@@ -67,7 +67,8 @@ void many_fan_out(uint64_t *random)
 {
 	struct baton_resource *resources[ITEMS_MAX];
 	struct many *many = cell_take();
-	struct baton_fan_out_options options = {item, many, random_below(random, 4)};
+	struct baton_fan_out_options options = {
+		.fn = item, .arg = many, .flags = random_below(random, 4)};
 	struct timespec deadline = deed_deadline();
 	size_t count = random_below(random, ITEMS_MAX + 1);
 	struct baton_fan_out *fan_out;

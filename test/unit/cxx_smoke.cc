@@ -104,6 +104,7 @@ constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", 
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
+[[maybe_unused]] constexpr baton_stamp stamp_plain = BATON_STAMP_INIT;
 constexpr baton_resource_config later()
 {
 	baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -187,7 +188,7 @@ void composes()
 	baton_task failing = BATON_TASK_INIT(fail_and_undo, &undone);
 	baton_resource *both[] = {&own, &own};
 	int visits = 0;
-	baton_fan_out_options options = {visit, &visits, 0};
+	baton_fan_out_options options = {visit, &visits, 0, nullptr};
 	baton_fan_out *fan_out = nullptr;
 
 	EXPECT(baton_trigger_fire(&trigger) == 0);

@@ -128,10 +128,10 @@ static int submit_labelled(struct scene *scene)
 	int error;
 
 	baton_labelled_init(&scene->labelled, count_run, NULL);
-	baton_labelled_hold_tag(&scene->labelled, &scene->tag);
+	baton_stamp_hold_tag(&scene->labelled.stamp, &scene->tag);
 	error = baton_submit(&scene->resource, &scene->labelled.task);
 	if (error) /* refused, it keeps its stamp */
-		baton_labelled_set_tag(&scene->labelled, NULL);
+		baton_stamp_set_tag(&scene->labelled.stamp, NULL);
 	return error;
 }
 
@@ -149,10 +149,11 @@ static int submit_post(struct scene *scene)
 
 static int submit_labelled_post(struct scene *scene)
 {
-	const struct baton_label label = {
-		.tag = &scene->tag, .hold = true, .cancelled = count_post};
+	const struct baton_label label = {.tag = &scene->tag, .hold = true};
+	const struct baton_call_options options = {
+		.fn = count_call, .arg = &told, .cancelled = count_post, .label = &label};
 
-	return baton_post_labelled(&scene->resource, &label, count_call, &told);
+	return baton_post_with(&scene->resource, &options);
 }
 
 /* Nobody has asked to be told: the counters alone know. */
@@ -248,7 +249,7 @@ static int count_item(struct baton_resource *resource, void *arg, size_t index)
 
 static int submit_fan_out(struct scene *scene)
 {
-	const struct baton_fan_out_options options = {count_item, NULL, 0};
+	const struct baton_fan_out_options options = {.fn = count_item, .arg = NULL};
 	struct baton_resource *const resources[] = {&scene->resource};
 
 	return baton_fan_out_submit(resources, 1, &options, &scene->fan_out);

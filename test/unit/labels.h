@@ -91,7 +91,7 @@ static inline void mark_step_init(struct mark_step *step, struct scene *scene, i
 	if (future)
 		baton_future_init(future);
 	baton_labelled_init(&step->labelled, mark_step_run, future);
-	baton_labelled_set_lane(&step->labelled, lane);
+	baton_stamp_set_lane(&step->labelled.stamp, lane);
 	step->journal = &scene->journal;
 	step->cancelled = &scene->cancelled;
 	step->number = number;
@@ -101,7 +101,7 @@ static inline void mark_step_init_bytes(struct mark_step *step, struct scene *sc
                                         unsigned lane, uint32_t bytes)
 {
 	mark_step_init(step, scene, number, lane, NULL);
-	baton_labelled_set_bytes(&step->labelled, bytes);
+	baton_stamp_set_bytes(&step->labelled.stamp, bytes);
 }
 
 static inline struct baton_bound_stats scene_counts(const struct scene *scene)

@@ -77,7 +77,7 @@ static atomic_int told; /* tasks without a future that were cancelled */
 
 static inline void cancelled(struct baton_task *task)
 {
-	MUST(task->_future == NULL);
+	MUST(baton_container_of(task, struct baton_windowed, task)->_future == NULL);
 	atomic_fetch_add(&told, 1);
 }
 

@@ -49,7 +49,7 @@ static int no_item(struct baton_resource *mine, void *arg, size_t index)
 
 static void fan_out(void)
 {
-	struct baton_fan_out_options options = {no_item, NULL, 0};
+	struct baton_fan_out_options options = {.fn = no_item};
 	struct baton_fan_out *all;
 
 	if (baton_fan_out_submit(pointers, ITEMS, &options, &all))

@@ -194,7 +194,7 @@ static int deliver(struct baton_resource *resource, void *arg, size_t index)
 static void fan_out(void)
 {
 	struct baton_resource *resources[] = {&both[0].resource, &both[1].resource};
-	struct baton_fan_out_options options = {deliver, NULL, sim_pick(4)};
+	struct baton_fan_out_options options = {.fn = deliver, .arg = NULL, .flags = sim_pick(4)};
 	struct timespec deadline = sim_in(20000);
 	struct baton_fan_out *fan_out;
 	bool told = sim_pick(2);
@@ -230,7 +230,9 @@ static void labelled_post(void)
 
 	label.lane = (uint8_t)sim_pick(2);
 	label.bytes = 7;
-	(void)baton_post_labelled(&both[sim_pick(2)].resource, &label, sim_nothing, NULL);
+	(void)baton_post_with(
+		&both[sim_pick(2)].resource,
+		&(struct baton_call_options){.fn = sim_nothing, .arg = NULL, .label = &label});
 }
 
 void sim_more_act(void)

@@ -39,7 +39,7 @@ static void begin(unsigned queued)
 
 static void submit_it(unsigned count, struct baton_fan_out **result)
 {
-	struct baton_fan_out_options options = {visit, ran, flags};
+	struct baton_fan_out_options options = {.fn = visit, .arg = ran, .flags = flags};
 
 	sim_require(baton_fan_out_submit(resources, count, &options, result) == 0);
 }
@@ -185,7 +185,7 @@ static void look_at_item(void *argument)
 SIM_SCENARIO(fan_out_item, "who sees an item over sees what it did; a waiter beside the submitter",
              .bound = 1)
 {
-	struct baton_fan_out_options options = {make_known, ran, 0};
+	struct baton_fan_out_options options = {.fn = make_known, .arg = ran};
 
 	begin(0);
 	sim_start(look_at_item, NULL);

@@ -23,7 +23,7 @@ SIM_UNSEEN static void enter_piece(struct sim_piece *piece)
 	for (int i = 0; i < SIM_LABELLED_MAX; i++) {
 		const struct sim_piece *other = &sim_scene.pieces[i];
 
-		if (other != piece && other->labelled._lane == piece->labelled._lane &&
+		if (other != piece && other->labelled.stamp._lane == piece->labelled.stamp._lane &&
 		    waits(other) && other->ended && other->ended < piece->began)
 			sim_fail("order: a task runs before an earlier one of its lane");
 	}
@@ -97,7 +97,7 @@ struct sim_piece *sim_piece_init(unsigned index, unsigned lane, bool with_future
 	*piece = (struct sim_piece){.own_future = with_future};
 	baton_future_init(&piece->future);
 	baton_labelled_init(&piece->labelled, run_piece, with_future ? &piece->future : NULL);
-	baton_labelled_set_lane(&piece->labelled, lane);
+	baton_stamp_set_lane(&piece->labelled.stamp, lane);
 	return piece;
 }
 

@@ -116,7 +116,7 @@ Test(spans, endless_aging_gives_no_turn, .timeout = 10)
 			steps[step].journal = &journal;
 			steps[step].number = step ? step : STEPS;
 			baton_labelled_init(&steps[step].labelled, laned_step_run, NULL);
-			baton_labelled_set_lane(&steps[step].labelled, step == 0);
+			baton_stamp_set_lane(&steps[step].labelled.stamp, step == 0);
 			cr_assert_eq(baton_submit(&resource, &steps[step].labelled.task), 0);
 		}
 		release(&occupant);

@@ -217,7 +217,7 @@ static void no_such_lane(void)
 	struct baton_labelled labelled;
 
 	baton_labelled_init(&labelled, idle_run, NULL);
-	baton_labelled_set_lane(&labelled, BATON_LANES_MAX);
+	baton_stamp_set_lane(&labelled.stamp, BATON_LANES_MAX);
 }
 
 static void strange_bound(void)
@@ -313,7 +313,7 @@ static const struct mistake mistakes[] = {
 	{finaliser_with_future,
          "baton_resource_close_then: \"topic/7\" was given a finaliser with"},
 	{too_many_lanes, "baton_lanes_init: a resource has 1 to 32 lanes"},
-	{no_such_lane, "baton_labelled_set_lane: there are lanes 0 to 31"},
+	{no_such_lane, "baton_stamp_set_lane: there are lanes 0 to 31"},
 	{strange_bound, "baton_bound_init: the config contradicts itself"},
 	{extended_twice, "baton_resource_extend: \"topic/7\" is extended already"},
 	{dropping_without_lanes, "baton_resource_extend: \"topic/7\" was given a bound that drops"},

@@ -9,7 +9,7 @@ static void queue(struct scene *scene, struct mark_step *steps, int first, int c
 {
 	for (int i = 0; i < count; i++) {
 		mark_step_init(&steps[i], scene, first + i, 0, NULL);
-		baton_labelled_set_tag(&steps[i].labelled, tag);
+		baton_stamp_set_tag(&steps[i].labelled.stamp, tag);
 		MUST(mark_step_submit(&steps[i], scene) == 0);
 	}
 }
@@ -49,7 +49,7 @@ Test(tag, a_future_is_cancelled_and_has_never_been_running, .timeout = 10)
 	scene_begin(scene, 0, false);
 	occupy(&scene->occupant, &scene->resource);
 	mark_step_init(&step, scene, 0, 0, &future);
-	baton_labelled_set_tag(&step.labelled, &tag);
+	baton_stamp_set_tag(&step.labelled.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&step, scene), 0);
 	baton_tag_cancel(&tag);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING, "it is the runner who completes");
@@ -74,7 +74,7 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i == 1 ? &future : NULL);
 		if (i != 3)
-			baton_labelled_set_tag(&steps[i].labelled, &tag);
+			baton_stamp_set_tag(&steps[i].labelled.stamp, &tag);
 	}
 	baton_tag_cancel(&tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), 0);
@@ -84,10 +84,10 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	cr_assert(JOURNAL_IS(&scene->journal, 3));
 	cr_assert(JOURNAL_IS(&scene->cancelled, 0, 2));
 	/* Stamped anew it runs. */
-	baton_labelled_set_tag(&steps[0].labelled, &tag);
+	baton_stamp_set_tag(&steps[0].labelled.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), 0);
 	baton_tag_cancel(&tag);
-	baton_labelled_set_tag(&steps[2].labelled, NULL);
+	baton_stamp_set_tag(&steps[2].labelled.stamp, NULL);
 	cr_assert_eq(mark_step_submit(&steps[2], scene), 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 3, 0, 2));
 	resource_end(&scene->resource);
@@ -108,24 +108,39 @@ Test(tag, posts_are_cancelled_and_their_nodes_go_home, .timeout = 10)
 	int ran = 0;
 
 	scene_begin(scene, 2, false);
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             0);
 	cr_assert_eq(ran, 1);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 10; i++)
-		cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+		cr_assert_eq(baton_post_with(&scene->resource,
+		                             &(struct baton_call_options){
+						     .fn = add_one, .arg = &ran, .label = &label}),
+		             0);
 	cr_assert_eq(baton_tag_held(&tag), 10);
 	baton_tag_cancel(&tag);
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             0);
 	label.lane = BATON_LANES_MAX;
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EINVAL);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             -EINVAL);
 	release(&scene->occupant);
 	cr_assert_eq(ran, 2);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	cr_assert_eq(scene->stats.cancelled, 10);
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
 	label.lane = 0;
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EPIPE);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             -EPIPE);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	scene_end(scene);
 }
@@ -140,11 +155,14 @@ Test(tag, a_post_that_does_not_hold_its_tag_is_cancelled_too, .timeout = 10)
 
 	scene_begin(scene, 2, false);
 	mark_step_init(&step, scene, 0, 0, NULL);
-	baton_labelled_hold_tag(&step.labelled, NULL);
+	baton_stamp_hold_tag(&step.labelled.stamp, NULL);
 	occupy(&scene->occupant, &scene->resource);
 	cr_assert_eq(mark_step_submit(&step, scene), 0);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+		cr_assert_eq(baton_post_with(&scene->resource,
+		                             &(struct baton_call_options){
+						     .fn = add_one, .arg = &ran, .label = &label}),
+		             0);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	baton_tag_cancel(&tag);
 	release(&scene->occupant);
@@ -165,7 +183,7 @@ Test(tag, held_is_let_go_once_however_a_task_ends, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 5; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i == 3 ? NULL : &futures[i]);
-		baton_labelled_hold_tag(&steps[i].labelled, &tag);
+		baton_stamp_hold_tag(&steps[i].labelled.stamp, &tag);
 		if (i < 4)
 			cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 		if (i == 3)
@@ -181,11 +199,11 @@ Test(tag, held_is_let_go_once_however_a_task_ends, .timeout = 10)
 	/* Refused it keeps its stamp, until that is taken away; stamped again it holds once. */
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
 	mark_step_init(&steps[0], scene, 5, 0, NULL);
-	baton_labelled_hold_tag(&steps[0].labelled, &tag);
-	baton_labelled_hold_tag(&steps[0].labelled, &tag);
+	baton_stamp_hold_tag(&steps[0].labelled.stamp, &tag);
+	baton_stamp_hold_tag(&steps[0].labelled.stamp, &tag);
 	cr_assert_eq(mark_step_submit(&steps[0], scene), -EPIPE);
 	cr_assert_eq(baton_tag_held(&tag), 1);
-	baton_labelled_set_tag(&steps[0].labelled, NULL);
+	baton_stamp_set_tag(&steps[0].labelled.stamp, NULL);
 	cr_assert_eq(baton_tag_held(&tag), 0);
 	scene_end(scene);
 }
@@ -200,7 +218,7 @@ Test(tag, a_continuation_that_is_refused_lets_go, .timeout = 10)
 
 	scene_begin(scene, 0, false);
 	mark_step_init(&step, scene, 7, 0, NULL);
-	baton_labelled_hold_tag(&step.labelled, &tag);
+	baton_stamp_hold_tag(&step.labelled.stamp, &tag);
 	baton_continuation_task(&continuation, &scene->resource, &step.labelled.task);
 	baton_future_then(&promise, &continuation);
 	cr_assert_eq(baton_resource_close(&scene->resource), 0);
@@ -234,7 +252,10 @@ Test(tag, cancels_from_several_threads_beside_runners_leave_nothing_behind, .tim
 	for (int i = 0; i < 2; i++)
 		threads[i] = thread_start(storm_main, &tag);
 	for (int i = 0; i < 2000; i++)
-		cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+		cr_assert_eq(baton_post_with(&scene->resource,
+		                             &(struct baton_call_options){
+						     .fn = add_one, .arg = &ran, .label = &label}),
+		             0);
 	for (int i = 0; i < 2; i++)
 		thread_join(threads[i]);
 	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);

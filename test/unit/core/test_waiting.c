@@ -198,7 +198,7 @@ static void in_lanes(struct scene *scene)
 	baton_resource_extend(&scene->resource, &scene->extension, &scene->lanes, NULL);
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 2; i++) {
-		baton_labelled_set_lane(&scene->labelled[i], 1);
+		baton_stamp_set_lane(&scene->labelled[i].stamp, 1);
 		cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[i].task), 0);
 		cr_assert_eq(baton_submit(&scene->resource, &scene->tasks[i]), 0);
 	}

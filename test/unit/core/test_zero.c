@@ -173,9 +173,9 @@ Test(zero, is_all_that_a_new_label_says, .timeout = 5)
 
 	memset(&labelled, 0xff, sizeof(labelled));
 	baton_labelled_init(&labelled, mark_step_run, NULL);
-	cr_assert_eq(labelled._lane, 0);
-	cr_assert_eq(labelled._bytes, 0);
-	cr_assert_null(labelled._tag);
-	cr_assert_not(labelled._holds);
-	cr_assert_null(labelled.task._future);
+	cr_assert_eq(labelled.stamp._lane, 0);
+	cr_assert_eq(labelled.stamp._bytes, 0);
+	cr_assert_null(labelled.stamp._tag);
+	cr_assert_not(labelled.stamp._holds);
+	cr_assert_null(labelled._future);
 }

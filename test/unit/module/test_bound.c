@@ -125,7 +125,7 @@ Test(bound, the_newest_is_complete_before_its_submit_returns, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i < 2 ? &futures[i] : NULL);
-		baton_labelled_hold_tag(&steps[i].labelled, &tag);
+		baton_stamp_hold_tag(&steps[i].labelled.stamp, &tag);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING);
@@ -250,14 +250,26 @@ Test(bound, the_bytes_of_a_labelled_post_count, .timeout = 10)
 	scene->limits.bytes_max = 100;
 	scene_begin(scene, 0, true);
 	occupy(&scene->occupant, &scene->resource);
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             0);
 	cr_assert_eq(scene_counts(scene).bytes, 60);
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EAGAIN);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             -EAGAIN);
 	label.bytes = 40;
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), 0);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             0);
 	cr_assert_eq(scene_counts(scene).bytes, 100);
 	label.bytes = 1;
-	cr_assert_eq(baton_post_labelled(&scene->resource, &label, add_one, &ran), -EAGAIN);
+	cr_assert_eq(baton_post_with(&scene->resource,
+	                             &(struct baton_call_options){
+					     .fn = add_one, .arg = &ran, .label = &label}),
+	             -EAGAIN);
 	release(&scene->occupant);
 	cr_assert_eq(ran, 2);
 	cr_assert_eq(scene_counts(scene).bytes, 0);

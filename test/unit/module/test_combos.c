@@ -292,8 +292,8 @@ Test(combos, a_fan_out_over_full_closed_and_suspended_resources, .timeout = 10)
 	struct baton_resource *resources[] = {&suspended, &dropping.client.resource,
 	                                      &full.client.resource, &closed};
 	struct baton_suspension suspensions[3] = {BATON_SUSPENSION_INIT};
-	struct baton_fan_out_options options = {always_fails, NULL,
-	                                        BATON_FAN_OUT_CANCEL_ON_FAILURE};
+	struct baton_fan_out_options options = {
+		.fn = always_fails, .arg = NULL, .flags = BATON_FAN_OUT_CANCEL_ON_FAILURE};
 	struct baton_fan_out_stats counts;
 	struct baton_fan_out *fan_out;
 	int calls = 0;

@@ -38,7 +38,8 @@ static void look(void *arg)
 static void fan_out(struct fan *fan, struct ledger *ledger, struct baton_resource *other)
 {
 	struct baton_resource *resources[] = {&ledger->resource, other};
-	struct baton_fan_out_options options = {deliver, fan, BATON_FAN_OUT_CANCEL_ON_FAILURE};
+	struct baton_fan_out_options options = {
+		.fn = deliver, .arg = fan, .flags = BATON_FAN_OUT_CANCEL_ON_FAILURE};
 
 	*fan = (struct fan){.ledger = ledger, .at_end = 1};
 	ledger->on_end = look;
@@ -284,8 +285,8 @@ Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
 
 	bounded_ledger_init(&bounded);
 	baton_labelled_init(&labelled, nothing, &future);
-	baton_labelled_set_lane(&labelled, 1);
-	baton_labelled_hold_tag(&labelled, &tag);
+	baton_stamp_set_lane(&labelled.stamp, 1);
+	baton_stamp_hold_tag(&labelled.stamp, &tag);
 	baton_tag_cancel(&tag);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
@@ -309,8 +310,8 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	entries_init(entries, 3, &bounded.ledger);
 	entries[2].task._future = NULL;
 	baton_labelled_init(&labelled, nothing, &future);
-	baton_labelled_set_lane(&labelled, 1);
-	baton_labelled_hold_tag(&labelled, &tag);
+	baton_stamp_set_lane(&labelled.stamp, 1);
+	baton_stamp_hold_tag(&labelled.stamp, &tag);
 	label.tag = &tag;
 	label.hold = true;
 	bounded.ledger.begin_status = -EIO;
@@ -321,7 +322,10 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &entries[1].task), 0);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &entries[2].task), 0);
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
-	cr_assert_eq(baton_post_labelled(&bounded.ledger.resource, &label, NULL, NULL), 0);
+	cr_assert_eq(baton_post_with(&bounded.ledger.resource,
+	                             &(struct baton_call_options){
+					     .fn = NULL, .arg = NULL, .label = &label}),
+	             0);
 	cr_assert_eq(baton_tag_held(&tag), 2);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_future_status(&entries[1].future), -EIO);

@@ -44,7 +44,7 @@ static void fan_init(struct fan *fan)
 
 static int fan_submit(struct fan *fan, uint32_t flags)
 {
-	struct baton_fan_out_options options = {visit, fan, flags};
+	struct baton_fan_out_options options = {.fn = visit, .arg = fan, .flags = flags};
 
 	return baton_fan_out_submit(fan->pointers, RESOURCES, &options, &fan->fan_out);
 }
@@ -89,7 +89,7 @@ Test(fan_out, on_idle_resources_it_is_over_when_submit_returns, .timeout = 10)
 
 Test(fan_out, of_nothing_is_over_at_once, .timeout = 10)
 {
-	struct baton_fan_out_options options = {visit, NULL, 0};
+	struct baton_fan_out_options options = {.fn = visit, .arg = NULL};
 	struct baton_fan_out *fan_out;
 
 	cr_assert_eq(baton_fan_out_submit(NULL, 0, &options, &fan_out), 0);
@@ -321,7 +321,7 @@ Test(fan_out, later_nothing_runs_here, .timeout = 10)
 
 Test(fan_out, it_may_be_dropped_before_it_is_over, .timeout = 10)
 {
-	struct baton_fan_out_options options = {visit, NULL, 0};
+	struct baton_fan_out_options options = {.fn = visit, .arg = NULL};
 	struct occupant occupant;
 	struct fan fan;
 

@@ -47,7 +47,7 @@ static void many_end(struct many *many)
 static void *submit_inside(void *arg)
 {
 	struct many *many = arg;
-	struct baton_fan_out_options options = {count_run, many, 0};
+	struct baton_fan_out_options options = {.fn = count_run, .arg = many};
 	struct baton_fan_out *fan_out = NULL;
 
 	MUST(baton_fan_out_submit(many->pointers, many->count, &options, &fan_out) == 0);
@@ -97,7 +97,8 @@ struct wait_inside {
 static int wait_inside_run(struct baton_task *task)
 {
 	struct wait_inside *inside = baton_container_of(task, struct wait_inside, task);
-	struct baton_fan_out_options options = {count_run, inside->many, BATON_FAN_OUT_LATER};
+	struct baton_fan_out_options options = {
+		.fn = count_run, .arg = inside->many, .flags = BATON_FAN_OUT_LATER};
 	struct baton_fan_out *fan_out;
 
 	(void)pthread_barrier_wait(inside->all_in); /* no worker is free from here on */
@@ -161,7 +162,7 @@ static int do_nothing(struct baton_resource *resource, void *arg, size_t index)
 static void *wait_for_oneself(void *arg)
 {
 	struct held *held = arg;
-	struct baton_fan_out_options options = {do_nothing, NULL, 0};
+	struct baton_fan_out_options options = {.fn = do_nothing, .arg = NULL};
 	struct baton_fan_out *fan_out;
 
 	MUST(baton_fan_out_submit(&held->resource, 1, &options, &fan_out) == 0);
@@ -194,7 +195,7 @@ struct crowd {
 static void *fan_out_often(void *arg)
 {
 	struct crowd *crowd = arg;
-	struct baton_fan_out_options options = {count_run, crowd->many, 0};
+	struct baton_fan_out_options options = {.fn = count_run, .arg = crowd->many};
 
 	for (int i = 0; i < crowd->rounds; i++) {
 		struct baton_fan_out_stats counts;

@@ -26,7 +26,7 @@ static int no_item(struct baton_resource *resource, void *arg, size_t index)
 static void fans_out(struct baton_resource *open, struct baton_resource *closed)
 {
 	struct baton_resource *resources[] = {open, closed, open};
-	struct baton_fan_out_options options = {no_item, NULL, 0};
+	struct baton_fan_out_options options = {.fn = no_item};
 	struct baton_fan_out *all;
 
 	MUST(baton_fan_out_submit(resources, 3, &options, NULL) == 0);
@@ -47,11 +47,15 @@ static void is_refused(struct baton_resource *open, struct baton_resource *close
 	(void)open;
 	MUST(baton_post(closed, count, &counter) == -EPIPE);
 	MUST(baton_post_or(closed, count, NULL, &counter) == -EPIPE);
-	MUST(baton_post_labelled(closed, &label, count, &counter) == -EPIPE);
+	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count,
+	                                                          .arg = &counter,
+	                                                          .label = &label}) == -EPIPE);
 	MUST(baton_async(closed, count, &counter, &future) == -EPIPE);
 	MUST(baton_call(closed, count, &counter, NULL) == -EPIPE);
 	label.lane = BATON_LANES_MAX;
-	MUST(baton_post_labelled(open, &label, count, &counter) == -EINVAL);
+	MUST(baton_post_with(open, &(struct baton_call_options){.fn = count,
+	                                                        .arg = &counter,
+	                                                        .label = &label}) == -EINVAL);
 	MUST(counter == 0);
 }
 

@@ -78,7 +78,7 @@ Test(lane, what_arrives_meanwhile_is_looked_at_before_the_next, .timeout = 10)
 	occupy(&scene->occupant, &scene->resource);
 	mark_step_init(&urgent.step, scene, 10, 1, NULL);
 	baton_labelled_init(&urgent.step.labelled, urgent_run, NULL);
-	baton_labelled_set_lane(&urgent.step.labelled, 1);
+	baton_stamp_set_lane(&urgent.step.labelled.stamp, 1);
 	mark_step_init(&next, scene, 11, 0, NULL);
 	cr_assert_eq(mark_step_submit(&urgent.step, scene), 0);
 	for (int i = 0; i < 3; i++) {
@@ -157,7 +157,7 @@ Test(lane, without_a_turn_for_some_time_it_gets_one, .timeout = 10)
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, NULL);
 		baton_labelled_init(&steps[i].labelled, slow_step_run, NULL);
-		baton_labelled_set_lane(&steps[i].labelled, i == 0);
+		baton_stamp_set_lane(&steps[i].labelled.stamp, i == 0);
 		cr_assert_eq(mark_step_submit(&steps[i], scene), 0);
 	}
 	release(&scene->occupant);

@@ -161,7 +161,7 @@ static bool group_h(struct stage *stage)
 static bool fan_out_h(struct stage *stage)
 {
 	struct baton_resource *resources[] = {&stage->resource, &stage->resource};
-	struct baton_fan_out_options options = {no_item, NULL, 0};
+	struct baton_fan_out_options options = {.fn = no_item, .arg = NULL};
 
 	return baton_fan_out_submit(resources, 2, &options, &stage->fan_out) == 0 &&
 	       baton_fan_out_item_status(stage->fan_out, 1) == -EAGAIN &&
@@ -184,7 +184,7 @@ static bool suspend_h(struct stage *stage)
 
 static bool tag_h(struct stage *stage)
 {
-	baton_labelled_hold_tag(&stage->labelled, &stage->tag);
+	baton_stamp_hold_tag(&stage->labelled.stamp, &stage->tag);
 	if (baton_submit(&stage->resource, &stage->labelled.task))
 		return false;
 	baton_tag_cancel(&stage->tag);

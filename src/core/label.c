@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Labels: the setters of a stamp; and labelled tasks, which are a task type like a user's.
+ */
+#include "core/label.h"
+
+#include "base/atomic.h"
+
+_Static_assert(sizeof(struct baton_stamp) == 24, "part of the ABI");
+_Static_assert(sizeof(struct baton_labelled) == 72, "part of the ABI");
+
+BATON_EXPORT void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane)
+{
+	BATON_REQUIRE(lane < BATON_LANES_MAX, "there are lanes 0 to 31");
+	stamp->_lane = (uint8_t)lane;
+}
+
+BATON_EXPORT void baton_stamp_set_bytes(struct baton_stamp *stamp, uint32_t bytes)
+{
+	stamp->_bytes = bytes;
+}
+
+BATON_EXPORT void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag)
+{
+	baton__stamp_let_go(stamp);
+	stamp->_tag = tag;
+	if (tag)
+		stamp->_generation = baton__tag_generation(tag);
+}
+
+BATON_EXPORT void baton_stamp_hold_tag(struct baton_stamp *stamp, struct baton_tag *tag)
+{
+	baton_stamp_set_tag(stamp, tag);
+	if (!tag)
+		return;
+	baton__tag_hold(tag);
+	stamp->_holds = true;
+}
+
+BATON_EXPORT void baton_stamp_set(struct baton_stamp *stamp, const struct baton_label *label)
+{
+	baton_stamp_set_lane(stamp, label->lane);
+	baton_stamp_set_bytes(stamp, label->bytes);
+	if (label->hold)
+		baton_stamp_hold_tag(stamp, label->tag);
+	else
+		baton_stamp_set_tag(stamp, label->tag);
+}
+
+static int run(struct baton_task *task)
+{
+	return baton_container_of(task, struct baton_labelled, task)->_fn(task);
+}
+
+static const struct baton_task_type labelled_type = {
+	.run = run,
+	.future = BATON_TASK_PLACE(struct baton_labelled, task, _future),
+	.stamp = BATON_TASK_PLACE(struct baton_labelled, task, stamp),
+	._cancelled = BATON_TASK_PLACE(struct baton_labelled, task, cancelled),
+};
+
+BATON_EXPORT void baton_labelled_init(struct baton_labelled *labelled, baton_task_fn fn,
+                                      struct baton_future *future)
+{
+	*labelled = (struct baton_labelled){._fn = fn, ._future = future};
+	baton_task_init_typed(&labelled->task, &labelled_type);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions instead of tasks, in the library's memory: post and async.
+ */
+#include "core/call.h"
+
+#include "base/atomic.h"
+#include "core/label.h"
+#include "thread/node.h"
+
+#include <errno.h>
+
+struct post {
+	struct baton_task task;
+	baton_call_fn fn;
+	baton_post_cancelled_fn cancelled; /* NULL: nobody is told */
+	void *arg;
+	struct baton_stamp stamp; /* only with a label */
+};
+
+_Static_assert(offsetof(struct post, stamp) <= BATON__NODE_SMALL_SIZE, "fits a node of one line");
+_Static_assert(sizeof(struct post) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(sizeof(struct baton__async) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(offsetof(struct baton__async, counted) == 0, "unref frees the node by its future");
+
+/* ---- Posts ---- */
+
+static int post_run(struct baton_task *task)
+{
+	struct post *post = baton_container_of(task, struct post, task);
+	baton_call_fn fn = post->fn;
+	void *arg = post->arg;
+
+	baton__node_free(post);
+	(void)fn(arg);
+	return 0;
+}
+
+static void post_cancelled(struct baton_task *task)
+{
+	struct post *post = baton_container_of(task, struct post, task);
+	baton_post_cancelled_fn cancelled = post->cancelled;
+	void *arg = post->arg;
+
+	baton__node_free(post);
+	if (cancelled)
+		cancelled(arg);
+}
+
+static const struct baton_task_type post_type = {
+	.run = post_run,
+	.cancelled = post_cancelled,
+};
+
+static const struct baton_task_type labelled_post_type = {
+	.run = post_run,
+	.cancelled = post_cancelled,
+	.stamp = BATON_TASK_PLACE(struct post, task, stamp),
+};
+
+BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
+                      baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
+{
+	struct post *post;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+		error = baton__thread_attach();
+	if (error)
+		return error;
+	/* Run at once it needs no node, nor a stamp: it is stamped and entered in one. */
+	if (baton__self->depth < BATON_NESTING_MAX && baton__call_at_once(resource, fn, arg, NULL))
+		return 0;
+	/* The stamp is not there without a label: so the node is one cache line. */
+	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
+	if (!post)
+		return -ENOMEM;
+	baton_task_init_typed(&post->task, label ? &labelled_post_type : &post_type);
+	post->fn = fn;
+	post->cancelled = cancelled;
+	post->arg = arg;
+	if (label) {
+		post->stamp = (struct baton_stamp)BATON_STAMP_INIT;
+		baton_stamp_set(&post->stamp, label);
+	}
+	error = baton__submit_busy(resource, &post->task);
+	if (error) {
+		if (label)
+			baton__stamp_let_go(&post->stamp);
+		baton__node_free(post);
+	}
+	return error;
+}
+
+BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	return post(resource, fn, NULL, arg, NULL);
+}
+
+BATON_EXPORT int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
+                               baton_post_cancelled_fn cancelled, void *arg)
+{
+	return post(resource, fn, cancelled, arg, NULL);
+}
+
+BATON_EXPORT int baton_post_with(struct baton_resource *resource,
+                                 const struct baton_call_options *options)
+{
+	if (!baton__label_valid(options->label))
+		return -EINVAL;
+	return post(resource, options->fn, options->cancelled, options->arg, options->label);
+}
+
+/* ---- Asyncs ---- */
+
+static int async_run(struct baton_task *task)
+{
+	struct baton__async *async = baton_container_of(task, struct baton__async, task);
+
+	baton_set_result(async->fn(async->arg));
+	return 0;
+}
+
+static const struct baton_task_type labelled_async_type = {
+	.run = async_run,
+	.future = BATON_TASK_PLACE(struct baton__async, task, future),
+	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
+};
+
+void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
+                       const struct baton_label *label)
+{
+	async->counted = (struct baton__counted){.references = 1};
+	/* unshared: not submitted yet */
+	async->counted.future._state = BATON__FUTURE_COUNTED;
+	async->fn = fn;
+	async->arg = arg;
+	baton_task_init(&async->task, async_run, &async->counted.future);
+	if (BATON_LIKELY(!label))
+		return;
+	async->stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	baton_stamp_set(&async->stamp, label);
+	async->future = &async->counted.future;
+	baton_task_init_typed(&async->task, &labelled_async_type);
+}
+
+int baton__async_submit(struct baton_resource *resource, struct baton__async *async)
+{
+	int error = baton_submit(resource, &async->task);
+
+	if (error) {
+		baton__entry_dropped(&async->task);
+		baton__node_free(async);
+	}
+	return error;
+}
+
+BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                       const struct baton_label *label, struct baton_future **future)
+{
+	struct baton__async *async;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+		error = baton__thread_attach();
+	if (error)
+		return error;
+	async = baton__node_alloc(sizeof(*async));
+	if (!async)
+		return -ENOMEM;
+	async->counted = (struct baton__counted){.references = 1};
+	if (baton__self->depth < BATON_NESTING_MAX &&
+	    baton__call_at_once(resource, fn, arg, &async->counted.future._value)) {
+		/* unshared: nobody else has seen it yet */
+		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
+		*future = &async->counted.future;
+		return 0;
+	}
+	baton__async_init(async, fn, arg, label);
+	error = baton__async_submit(resource, async);
+	if (!error)
+		*future = &async->counted.future;
+	return error;
+}
+
+BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                             struct baton_future **future)
+{
+	return async(resource, fn, arg, NULL, future);
+}
+
+BATON_EXPORT int baton_async_with(struct baton_resource *resource,
+                                  const struct baton_call_options *options,
+                                  struct baton_future **future)
+{
+	if (!baton__label_valid(options->label))
+		return -EINVAL;
+	return async(resource, options->fn, options->arg, options->label, future);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A label does the same for every sort of task: a table of sorts, each with lane, bytes and tag.
+ */
+#include "stash.h"
+#include "timer_support.h"
+
+#include <baton/bound.h>
+#include <baton/extension.h>
+#include <baton/fan_out.h>
+#include <baton/lane.h>
+#include <baton/trigger.h>
+#include <baton/window.h>
+
+#define BYTES 100
+
+struct typed {
+	struct baton_task task;
+	struct baton_stamp stamp;
+};
+
+struct scene {
+	struct stash stash;
+	struct baton_resource_config config;
+	struct baton_resource resource;
+	struct baton_extension extension;
+	struct baton_lane array[2];
+	struct baton_lanes lanes;
+	struct baton_bound_config limits;
+	struct baton_bound bound;
+	struct baton_tag tag;
+	struct baton_timers *timers;
+	struct baton_window window;
+	/* One of each sort. */
+	struct baton_labelled labelled;
+	struct typed typed;
+	struct baton_windowed windowed;
+	struct baton_trigger trigger;
+	struct baton_timer timer;
+	struct baton_future *future;
+	struct baton_fan_out *fan_out;
+	pthread_t caller;
+	bool calling;
+	int called; /* what the call returned */
+};
+
+static char journal[8];
+static size_t ran;
+static int cancelled;
+
+static void note(char what)
+{
+	MUST(ran < sizeof(journal) - 1);
+	journal[ran++] = what;
+}
+
+static int run(struct baton_task *task)
+{
+	(void)task;
+	note('x');
+	return 0;
+}
+
+static int run_plain(struct baton_task *task)
+{
+	(void)task;
+	note('p');
+	return 0;
+}
+
+static void *call(void *arg)
+{
+	(void)arg;
+	note('x');
+	return NULL;
+}
+
+static void fired(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+	note('x');
+}
+
+static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+	cancelled++;
+}
+
+static int expired(struct baton_timer *timer)
+{
+	(void)timer;
+	note('x');
+	return 0;
+}
+
+static void timer_dropped(struct baton_timer *timer, int error)
+{
+	(void)timer;
+	cancelled += error == -ECANCELED;
+}
+
+static int item(struct baton_resource *resource, void *arg, size_t index)
+{
+	(void)resource;
+	(void)arg;
+	(void)index;
+	note('x');
+	return 0;
+}
+
+static void task_cancelled(struct baton_task *task)
+{
+	(void)task;
+	cancelled++;
+}
+
+static void post_cancelled(void *arg)
+{
+	(void)arg;
+	cancelled++;
+}
+
+/* ---- The sorts: each submits one entry with the label ---- */
+
+static void submit_labelled(struct scene *scene, const struct baton_label *label)
+{
+	baton_labelled_init(&scene->labelled, run, NULL);
+	baton_stamp_set(&scene->labelled.stamp, label);
+	scene->labelled.cancelled = task_cancelled;
+	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled.task), 0);
+}
+
+static void submit_typed(struct scene *scene, const struct baton_label *label)
+{
+	static const struct baton_task_type type = {
+		.run = run,
+		.cancelled = task_cancelled,
+		.stamp = BATON_TASK_PLACE(struct typed, task, stamp),
+	};
+
+	baton_task_init_typed(&scene->typed.task, &type);
+	scene->typed.stamp = (struct baton_stamp)BATON_STAMP_INIT;
+	baton_stamp_set(&scene->typed.stamp, label);
+	cr_assert_eq(baton_submit(&scene->resource, &scene->typed.task), 0);
+}
+
+static void submit_windowed(struct scene *scene, const struct baton_label *label)
+{
+	baton_windowed_init(&scene->windowed, &scene->window, run, NULL);
+	baton_stamp_set(&scene->windowed.stamp, label);
+	scene->windowed.cancelled = task_cancelled;
+	cr_assert_eq(baton_submit(&scene->resource, &scene->windowed.task), 0);
+}
+
+static void fire_trigger(struct scene *scene, const struct baton_label *label)
+{
+	baton_trigger_init(&scene->trigger, &scene->resource, fired, trigger_cancelled);
+	baton_stamp_set(&scene->trigger.stamp, label);
+	cr_assert_eq(baton_trigger_fire(&scene->trigger), 0);
+}
+
+static void expire_timer(struct scene *scene, const struct baton_label *label)
+{
+	baton_timer_init(&scene->timer, scene->timers, &scene->resource, expired);
+	baton_timer_set_dropped(&scene->timer, timer_dropped);
+	baton_stamp_set(&scene->timer.stamp, label);
+	cr_assert_eq(baton_timer_arm_after(&scene->timer, 1), 0);
+	(void)baton_timers_advance(scene->timers, 1 << 20);
+}
+
+static void submit_fan_out(struct scene *scene, const struct baton_label *label)
+{
+	const struct baton_fan_out_options options = {.fn = item, .label = label};
+	struct baton_resource *const resources[] = {&scene->resource};
+
+	cr_assert_eq(baton_fan_out_submit(resources, 1, &options, &scene->fan_out), 0);
+}
+
+static void post(struct scene *scene, const struct baton_label *label)
+{
+	const struct baton_call_options options = {
+		.fn = call, .cancelled = post_cancelled, .label = label};
+
+	cr_assert_eq(baton_post_with(&scene->resource, &options), 0);
+}
+
+static void async(struct scene *scene, const struct baton_label *label)
+{
+	const struct baton_call_options options = {.fn = call, .label = label};
+
+	cr_assert_eq(baton_async_with(&scene->resource, &options, &scene->future), 0);
+}
+
+static const struct baton_label *callers_label;
+
+static void *call_and_wait(void *arg)
+{
+	struct scene *scene = arg;
+	const struct baton_call_options options = {.fn = call, .label = callers_label};
+
+	scene->called = baton_call_with(&scene->resource, &options, NULL);
+	return NULL;
+}
+
+static uint64_t bytes_waiting(const struct scene *scene)
+{
+	struct baton_bound_stats stats;
+
+	baton_bound_stats_read(&scene->bound, &stats);
+	return stats.bytes;
+}
+
+/* On a thread of its own, which waits; returns when the call is queued. */
+static void call_elsewhere(struct scene *scene, const struct baton_label *label)
+{
+	callers_label = label;
+	scene->calling = true;
+	MUST(pthread_create(&scene->caller, NULL, call_and_wait, scene) == 0);
+	/* Ended by the caller's submit. */
+	while (atomic_load(&scene->stash.count) == 0 || bytes_waiting(scene) == 0)
+		(void)sched_yield();
+}
+
+static const struct {
+	const char *name;
+	void (*submit)(struct scene *scene, const struct baton_label *label);
+} sorts[] = {
+	{"labelled", submit_labelled},
+	{"typed", submit_typed},
+	{"windowed", submit_windowed},
+	{"trigger", fire_trigger},
+	{"timer", expire_timer},
+	{"fan-out", submit_fan_out},
+	{"post", post},
+	{"async", async},
+	{"call", call_elsewhere},
+};
+
+#define SORTS (sizeof(sorts) / sizeof(sorts[0]))
+
+/* ---- The scene ---- */
+
+static void scene_init(struct scene *scene)
+{
+	memset(scene, 0, sizeof(*scene));
+	memset(journal, 0, sizeof(journal));
+	ran = 0;
+	cancelled = 0;
+	stash_init(&scene->stash);
+	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	scene->config.executor = &scene->stash.executor;
+	scene->config.capture_limit = 0;
+	baton_resource_init(&scene->resource, NULL, NULL, &scene->config, NULL);
+	baton_lanes_init(&scene->lanes, scene->array, 2, 0, 0);
+	scene->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
+	baton_bound_init(&scene->bound, &scene->limits);
+	baton_resource_extend(&scene->resource, &scene->extension, &scene->lanes, &scene->bound);
+	baton_window_init(&scene->window, &scene->resource, 1);
+	scene->timers = virtual_timers();
+}
+
+static void scene_end(struct scene *scene)
+{
+	if (scene->calling)
+		MUST(pthread_join(scene->caller, NULL) == 0);
+	if (scene->future)
+		baton_future_unref(scene->future);
+	if (scene->fan_out)
+		baton_fan_out_unref(scene->fan_out);
+	stash_run(&scene->stash);
+	cr_assert_eq(baton_tag_held(&scene->tag), 0);
+	(void)baton_timers_destroy(scene->timers);
+	resource_end(&scene->resource);
+	baton_window_deinit(&scene->window);
+}
+
+Test(label, says_the_lane_and_the_bytes_of_every_sort, .timeout = 10)
+{
+	const struct baton_label label = {.lane = 1, .bytes = BYTES};
+
+	for (size_t i = 0; i < SORTS; i++) {
+		struct scene scene;
+		struct baton_task plain;
+
+		scene_init(&scene);
+		baton_task_init(&plain, run_plain, NULL);
+		sorts[i].submit(&scene, &label);
+		cr_assert_eq(baton_submit(&scene.resource, &plain), 0);
+		cr_expect_eq(bytes_waiting(&scene), BYTES, "%s", sorts[i].name);
+		stash_run(&scene.stash);
+		cr_expect_str_eq(journal, "px", "%s", sorts[i].name);
+		cr_expect_eq(bytes_waiting(&scene), 0, "%s", sorts[i].name);
+		scene_end(&scene);
+	}
+}
+
+Test(label, says_the_tag_of_every_sort, .timeout = 10)
+{
+	for (size_t i = 0; i < SORTS; i++) {
+		struct scene scene;
+		const struct baton_label label = {.tag = &scene.tag, .bytes = BYTES, .hold = true};
+
+		scene_init(&scene);
+		sorts[i].submit(&scene, &label);
+		cr_expect_eq(baton_tag_held(&scene.tag), 1, "%s", sorts[i].name);
+		baton_tag_cancel(&scene.tag);
+		stash_run(&scene.stash);
+		cr_expect_eq(ran, 0, "%s", sorts[i].name);
+		if (scene.future)
+			cr_expect_eq(baton_future_state(scene.future), BATON_CANCELLED);
+		else if (scene.fan_out)
+			cr_expect_eq(baton_fan_out_status(scene.fan_out, NULL), -ECANCELED);
+		else if (!scene.calling)
+			cr_expect_eq(cancelled, 1, "%s", sorts[i].name);
+		scene_end(&scene);
+		if (scene.calling)
+			cr_expect_eq(scene.called, -ECANCELED);
+	}
+}
+
+Test(label, of_a_refused_submit_lets_its_tag_go, .timeout = 10)
+{
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_tag tag = BATON_TAG_INIT;
+	const struct baton_label label = {.tag = &tag, .hold = true};
+	const struct baton_call_options options = {.fn = call, .label = &label};
+	const struct baton_fan_out_options fan_out = {.fn = item, .label = &label};
+	struct baton_resource *const resources[] = {&closed};
+	struct baton_future *future = NULL;
+
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	cr_expect_eq(baton_post_with(&closed, &options), -EPIPE);
+	cr_expect_eq(baton_async_with(&closed, &options, &future), -EPIPE);
+	cr_expect_eq(baton_call_with(&closed, &options, NULL), -EPIPE);
+	cr_expect_eq(baton_fan_out_submit(resources, 1, &fan_out, NULL), 0);
+	cr_expect_eq(baton_tag_held(&tag), 0);
+	resource_end(&closed);
+}
+
+Test(label, with_no_such_lane_is_refused, .timeout = 5)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	const struct baton_label label = {.lane = BATON_LANES_MAX};
+	const struct baton_call_options options = {.fn = call, .label = &label};
+	const struct baton_fan_out_options fan_out = {.fn = item, .label = &label};
+	struct baton_resource *const resources[] = {&resource};
+	struct baton_future *future = NULL;
+
+	ran = 0;
+	cr_expect_eq(baton_post_with(&resource, &options), -EINVAL);
+	cr_expect_eq(baton_async_with(&resource, &options, &future), -EINVAL);
+	cr_expect_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
+	cr_expect_eq(baton_fan_out_submit(resources, 1, &fan_out, NULL), -EINVAL);
+	cr_expect_eq(ran, 0);
+	resource_end(&resource);
+}
