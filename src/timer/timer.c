@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arming and stopping: one CAS on the timer's word; and where the wheel has to know of it, as its
- * holder if there is none, else through its inbox.
+ * Arming: one CAS on the timer's word. If the wheel must know of the arm, the thread changes the
+ * wheel as its holder, or, if another thread holds the wheel, posts the timer to the wheel's inbox.
  */
 #include "timer/timer.h"
 
@@ -35,7 +35,7 @@ static uint64_t armed(uint64_t word, const struct baton__arming *arming)
 	       baton__timer_deadline_bits(arming->deadline) | arming->set;
 }
 
-/* timer.deadline: does the wheel look at the timer early enough as it is? */
+/* Does the wheel, as it is, look at the timer early enough for `next` (timer.deadline)? */
 static bool in_time(uint64_t word, uint64_t next)
 {
 	return word & BATON__TIMER_POSTED ||
@@ -45,10 +45,9 @@ static bool in_time(uint64_t word, uint64_t next)
 
 void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, uint64_t posted)
 {
-	/* [timer.armed] acquire: what the arming thread has said; pairs with [timer.armed] in
-	 * arm */
+	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm */
 	uint64_t word = load_acquire(&timer->_word);
-	bool before = word & BATON__TIMER_PLACED; /* only the holder changes it */
+	bool before = word & BATON__TIMER_PLACED; /* only the holder changes PLACED */
 	bool linked = before;
 	bool wanted;
 	uint64_t next;
@@ -64,9 +63,9 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 			baton__timers_place(timers, timer, baton__timer_deadline(word));
 			next |= BATON__TIMER_PLACED;
 		}
-		/* [timer.touched] release: we touch it no more, if it is not placed; pairs with
-		 * [timer.touched] in decide. [timer.armed] acquire: as above, for the one who finds
-		 * it due */
+		/* [timer.touched] release: the holder's last touch, if the timer is not placed;
+		 * pairs with [timer.touched] in decide. [timer.armed] acquire: as above, for the
+		 * driver that finds the timer due */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__timers_count(&timers->stats.armed, linked);
 	baton__timers_count(&timers->stats.cancelled, before && !wanted);
@@ -76,14 +75,15 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer)
 {
 	baton__timers_hold(timers);
-	/* Who posted it before has had it applied by the holder before us. */
+	/* If the timer was POSTED before, the last holder has applied it. */
 	if ((load_relaxed(&timer->_word) & (BATON__TIMER_ARMED | BATON__TIMER_PLACED)) ==
 	    BATON__TIMER_PLACED)
 		baton__timer_apply(timers, timer, 0);
 	baton__timers_release(timers, 0);
 }
 
-/* Places the timer, which is not linked, with what arms it. False: the word has changed. */
+/* Places the timer, which is not linked, and arms it by a CAS from `word` to `next`. False: the
+ * word has changed. */
 static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, uint64_t word,
                        uint64_t next)
 {
@@ -99,12 +99,12 @@ static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, u
 	return true;
 }
 
-/* The wheel was closed before the timer was pushed. */
+/* Disarms a timer that could not be pushed, because the wheel is closed. */
 static int unpost(struct baton_timer *timer)
 {
 	uint64_t word = load_relaxed(&timer->_word);
 
-	/* Ends: as in apply. [timer.touched] release: our last touch; pairs with [timer.touched] in
+	/* Ends: as in apply. [timer.touched] release: the last touch; pairs with [timer.touched] in
 	 * decide */
 	while (!cas_release(
 		&timer->_word, &word,
@@ -120,8 +120,8 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 	bool held = false;
 	int error = -EBUSY;
 
-	/* Ends: each failure is another thread's arm or stop, or the run's or the wheel's progress:
-	 * lock-free. */
+	/* Lock-free: each failure is another thread's arm or stop, or progress of the run or the
+	 * wheel. */
 	while (!refused(word, arming)) {
 		uint64_t next = armed(word, arming);
 		bool post = !in_time(word, next);
@@ -129,11 +129,12 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 		if (post && !held) {
 			held = baton__timers_hold_at_once(timers);
 			if (held) {
-				/* timer.links: only from now on does nobody else link it. */
+				/* timer.links: from here on no other thread links the timer. */
 				word = load_relaxed(&timer->_word);
 				continue;
 			}
-			/* Relaxed: a hint. Refused before it touches a run that is queued. */
+			/* Relaxed: a hint. A closed wheel refuses before the arm affects a queued
+			 * run. */
 			if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
 				return -ESHUTDOWN;
 		}
@@ -164,7 +165,7 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 	return error;
 }
 
-/* An arm of the user's. `repeat`: REPEAT or 0. */
+/* Arms the timer for the user. `repeat`: REPEAT or 0. */
 static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 {
 	struct baton__arming arming = {
@@ -182,10 +183,10 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 		return -ECHILD;
 	if (BATON_UNLIKELY(!timer->_resource || !timer->_fn))
 		return -EINVAL;
-	/* The submit of the run finds a close that comes later. */
+	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
-	/* The short path: placed well already, as a keep-alive timer mostly is.
+	/* The short path: the timer is placed well already, as a keep-alive timer mostly is.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
 	 * point. */
 	if (in_time(word, next) && !refused(word, &arming) &&
@@ -212,7 +213,7 @@ BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay
 	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns), 0);
 }
 
-/* The value of _repeat: the manner and the period. A period that does not fit is for ever. */
+/* The value of _repeat: `how` and the period. A period that does not fit is for ever. */
 static uint64_t repeat_of(uint64_t period, uint64_t how)
 {
 	const uint64_t for_ever = UINT64_MAX >> BATON__REPEAT_SHIFT;

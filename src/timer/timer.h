@@ -1,49 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timer's word, and its wheel: who may change what.
+ * A timer's word, and the wheel's: their bits, and which thread may change them.
  *
- * timer->_word: the deadline, 55 bits, and below it flags. The 55 bits are nanoseconds up to 2^54
- * (208 days); beyond that they are 2^54 plus units of 1,024 ns, rounded up, and all ones for ever.
+ * timer->_word: the deadline in 55 bits, and flags below. Deadlines up to 2^54 ns (208 days) are
+ * nanoseconds. Later deadlines are 2^54 plus units of 1,024 ns, rounded up; all ones are for ever.
  * So a later deadline is a greater number. The flags:
- *   ARMED    a run is wanted at the deadline. Set by arm; cleared by stop, and by the holder of the
- *            wheel when the deadline has passed (then DUE), or the wheel ends
- *   DUE      it has expired, and its function is yet to be entered. Cleared then, or by
- *            stop or arm: then the run that is queued is passed without effect
- *   POSTED   in the wheel's inbox, or about to be pushed there by who has set it; cleared by the
- *            holder. The holder does then what the word says, so nobody posts it twice
- *   PLACED   linked in a slot; set and cleared by the holder alone
- *   TASK     its task is with the resource, or about to be submitted; set by the holder (the
- *            driver, or a run that another run follows at once), cleared by the run, or when it
- *            was refused or cancelled
- *   RUNNING  the function is running, or what follows it is under way
- *   REPEAT   armed again after the run, as _repeat says; cleared by stop and by a plain arm
- *   GONE     stop_then waits for the last of TASK and RUNNING; arm is refused
- *   DONE     it has run since it was last armed
- * Whoever finds none of POSTED, PLACED, TASK and RUNNING has the timer's memory for himself.
+ *   ARMED    A run is wanted at the deadline. Set by arm. Cleared by stop; by the wheel's holder,
+ *            when the deadline has passed (then DUE is set) or the wheel is closed.
+ *   DUE      The timer has expired, and its function has not been entered. Cleared when it is
+ *            entered. Cleared by stop and arm: then the run that is queued has no effect.
+ *   POSTED   The timer is in the wheel's inbox, or the thread that has set POSTED is about to push
+ *            it there. Cleared by the holder, which then does what the word says: so no thread
+ *            posts a timer twice.
+ *   PLACED   The timer is linked in a slot. Set and cleared by the holder alone.
+ *   TASK     The timer's task is with the resource, or about to be submitted. Set by the holder
+ *            (the driver, or a run that another run follows at once). Cleared by the run, or when
+ *            the task was refused or cancelled.
+ *   RUNNING  The function runs, or the end of the run is under way.
+ *   REPEAT   The timer is armed again after the run, as _repeat says. Cleared by stop, and by an
+ *            arm without repetition.
+ *   GONE     stop_then waits until TASK and RUNNING are cleared; arm is refused.
+ *   DONE     The timer has run since it was last armed.
+ * A thread that finds POSTED, PLACED, TASK and RUNNING clear has the timer's memory to itself.
  *
  * Invariants:
- * timer.deadline: A placed timer's slot is looked at no later than the deadline in the word says,
- *    or it is POSTED: so a deadline that does not come nearer needs nothing but the word.
- * timer.links: Links are changed by the wheel's holder, and before the CAS that clears PLACED or
- *    POSTED, which is its last touch of a timer without TASK.
- * timer.one_task: At most one task of a timer is queued: TASK is set before the submit, and while
- *    it is set an expiry only makes the queued run valid (again).
- * timer.running: RUNNING is kept until a repeated timer has been posted, and, if stopped meanwhile,
- *    removed: who finds it cleared finds no thread of ours at the timer.
- * timer.handed: `handing` names the timer from before TASK is visible until its resource has
- *    accepted the task; or, when it has refused or dropped it, until the driver is past the timer,
- *    save for telling the user. It is set by the driver, at most one thread.
+ * timer.deadline: The slot of a PLACED timer is looked at no later than the deadline in the word,
+ *    or the timer is POSTED. So an arm for the same or a later deadline changes only the word.
+ * timer.links: Only the wheel's holder changes links. It does so before the CAS that clears PLACED
+ *    or POSTED, which is its last touch of a timer without TASK.
+ * timer.one_task: At most one task of a timer is queued. TASK is set before the submit; while TASK
+ *    is set, an expiry only makes the queued run valid, again if need be.
+ * timer.running: RUNNING is kept until a repeated timer has been armed again, and, if it was
+ *    stopped meanwhile, has been removed from the wheel. A thread that finds RUNNING clear finds no
+ *    thread of the library at the timer.
+ * timer.handed: `handing` names the timer from before TASK is visible until the resource has
+ *    accepted the task. If the resource refuses or drops the task, `handing` names the timer until
+ *    the driver touches the timer no more, except to call `dropped`. Only the driver sets
+ *    `handing`.
  *
- * timers->word: the wheel's holder and its inbox, like a resource's:
- *   HELD     somebody changes the wheel; nobody runs anything of the user's meanwhile
- *   CLOSED   no more arms; set by the holder, for good
- *   INBOX    the last timer pushed, linked by _posted; only while HELD
+ * timers->word: the wheel's holder and the wheel's inbox, like a resource's word:
+ *   HELD     A thread changes the wheel. It runs no function of the user meanwhile.
+ *   CLOSED   Arms are refused. Set by the holder, for good.
+ *   INBOX    The timer pushed last; timers are linked by _posted. NULL unless HELD.
  *
- * Linearisation points: arm: its CAS on the timer's word (refused: the failed push). stop, disarm:
- * their CAS on the timer's word. Close: the release that sets CLOSED. Expiry: the CAS ARMED -> DUE.
- * Progress: arm and disarm are lock-free; who wants to hold the wheel waits for its holder.
- * ABA: on the timer's word a recurring value has the same meaning (timer.deadline); the inbox is
- * taken whole.
+ * Linearisation points: arm: its CAS on the timer's word (refused by a closed wheel: the failed
+ * push). stop, disarm: their CAS on the timer's word. Close: the release that sets CLOSED. Expiry:
+ * the CAS that turns ARMED into DUE.
+ * Progress: arm and disarm are lock-free. A thread in baton__timers_hold waits for the holder.
+ * ABA: a value of the timer's word that comes back has the same meaning (timer.deadline). The inbox
+ * is taken whole.
  */
 #ifndef BATON_SRC_TIMER_H
 #define BATON_SRC_TIMER_H
@@ -76,7 +81,7 @@
 #define BATON__TIMER_LINKED (BATON__TIMER_POSTED | BATON__TIMER_PLACED)
 #define BATON__TIMER_BUSY (BATON__TIMER_TASK | BATON__TIMER_RUNNING)
 
-/* timer->_repeat: how, and above that the period. */
+/* timer->_repeat: one of these, and above it the period. */
 #define BATON__REPEAT_SKIP 0U
 #define BATON__REPEAT_CATCH_UP 1U
 #define BATON__REPEAT_DELAY 2U
@@ -90,39 +95,42 @@
 struct baton__thread;
 
 struct baton_timers {
-	/* What arms touch. */
+	/* Touched by arms. */
 	uintptr_t word BATON_CACHE_ALIGNED;
-	uint32_t released; /* a futex word: bumped for those who sleep until they may hold */
-	uint32_t sleepers; /* how many */
-	/* From here on the holder's. */
-	uint64_t sleep_until
-		BATON_CACHE_ALIGNED; /* tick: an earlier one is worth an alarm; 0: none */
-	bool alarming;               /* to be woken after the release */
-	uint32_t alarm;              /* futex word of the thread; bumped by the holder */
-	unsigned shift;              /* a tick is 2^shift ns; constant */
+	uint32_t released; /* futex word: bumped for threads that sleep in hold */
+	uint32_t sleepers; /* the number of these threads */
+	/* The members from here on belong to the holder. */
+	/* Tick of the driver's next look: an earlier one needs an alarm; 0: none does. */
+	uint64_t sleep_until BATON_CACHE_ALIGNED;
+	bool alarming;  /* the driver is to be woken after the release */
+	uint32_t alarm; /* futex word of the wheel's thread; bumped by the holder */
+	unsigned shift; /* a tick is 2^shift ns; constant */
 	struct baton_timers_stats stats;
 	struct baton__wheel wheel;
-	/* The driver's. */
-	struct baton__thread *driver BATON_CACHE_ALIGNED; /* by CAS from NULL, by itself to NULL */
-	struct baton_timer *handing;                      /* timer.handed */
+	/* The driver's: set by CAS from NULL, and cleared, by the driver itself. */
+	struct baton__thread *driver BATON_CACHE_ALIGNED;
+	struct baton_timer *handing; /* timer.handed */
 	uint64_t virtual_now;
 	pthread_t thread;
-	/* Constant, and the count of those who need all this: the owner, and each TASK. */
+	/* Constant, except `references`: the owner has one, and each TASK. */
 	struct baton_timers_options config BATON_CACHE_ALIGNED;
-	bool is_default; /* timers_thread.c's: baton_timers_destroy refuses it */
+	bool is_default; /* set by timers_thread.c; baton_timers_destroy refuses it */
 	uint32_t references;
 };
 
 /* ---- The holder: timers.c ---- */
 
-/* Waits until the calling thread holds the wheel. hold_at_once: if nobody does, and it is open. */
+/* hold: waits until the calling thread holds the wheel. hold_at_once: true if no thread held the
+ * open wheel, and the calling thread holds it now. */
 void baton__timers_hold(struct baton_timers *timers);
 bool baton__timers_hold_at_once(struct baton_timers *timers);
 
-/* Does what the inbox asks for, and lets go; wakes who is to be woken. `flags`: CLOSED or 0. */
+/* Applies the timers in the inbox, and releases the wheel; wakes the driver, and a thread that
+ * sleeps in hold, if need be. `flags`: CLOSED or 0. The holder. */
 void baton__timers_release(struct baton_timers *timers, uintptr_t flags);
 
-/* Pushes the timer, which its caller has made POSTED. False: the wheel is closed. */
+/* Pushes the timer, which the caller has made POSTED, or applies it at once. False: the wheel is
+ * closed. */
 bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer);
 
 /* Places the timer, which is not linked, for this deadline. The holder. */
@@ -133,10 +141,10 @@ void baton__timers_unref(struct baton_timers *timers);
 /* Closes the wheel, if it is not closed, and gives up the owner's reference. */
 int baton__timers_end(struct baton_timers *timers);
 
-/* The wheel of the timer; NULL and *error, if the default one could not be created. */
+/* The wheel of the timer; NULL and *error: the default wheel could not be created. */
 struct baton_timers *baton__timers_of(const struct baton_timer *timer, int *error);
 
-/* The default one; NULL while there is none. */
+/* The default wheel; NULL: there is none. */
 struct baton_timers *baton__timers_default_peek(void);
 
 /* The deadline as the word holds it, without flags. */
@@ -165,26 +173,29 @@ BATON_INLINE uint64_t baton__timer_deadline(uint64_t word)
 	return BATON__TIMER_EXACT + ((bits - BATON__TIMER_EXACT) << BATON__TIMER_UNIT_BITS);
 }
 
-/* A counter that the holder writes. */
+/* Adds to a counter that only the holder writes. */
 BATON_INLINE void baton__timers_count(uint64_t *counter, uint64_t more)
 {
-	/* Handed on with the wheel; readers see some recent value. */
+	/* Relaxed: the counter passes from holder to holder with the wheel; readers see a recent
+	 * value. */
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
 /* ---- The driver: timers_drive.c ---- */
 
-/* Becomes the driver: 0, -EDEADLK: it is, -EBUSY: another one is; -ENOMEM, -ECHILD. And no more. */
+/* begin: the calling thread becomes the driver. -EDEADLK: it is the driver already. -EBUSY: another
+ * thread is. -ENOMEM, -ECHILD: thread.h. end: it is the driver no more. */
 int baton__timers_drive_begin(struct baton_timers *timers);
 void baton__timers_drive_end(struct baton_timers *timers);
 
-/* Submits what has expired by `now`; how many. The driver. */
+/* Submits the runs of the timers that have expired by `now`; returns how many. The driver. */
 int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now);
 
 /*
- * Expires the timer once more, whose function has just returned on this thread, and submits its
- * run: behind what waits in the resource, which this thread holds. 0; -ESHUTDOWN: the wheel is
- * closed; -EBUSY: not now, arm the timer instead; or what else has refused the run, for good.
+ * Expires once more a timer whose function has just returned on this thread, and submits its run.
+ * The thread holds the resource, so the run is queued behind the tasks that wait there. 0;
+ * -ESHUTDOWN: the wheel is closed; -EBUSY: not possible now, arm the timer instead; another error:
+ * the resource has refused the run for good.
  */
 int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *timer,
                             uint64_t deadline);
@@ -198,29 +209,30 @@ void baton__timers_thread_stop(struct baton_timers *timers);
 
 /* ---- The timer: timer.c ---- */
 
-/* Why and how a timer is armed: bits of its word. */
+/* How a timer is armed, and under which conditions: bits of its word. */
 struct baton__arming {
 	uint64_t deadline;
 	uint64_t set;
 	uint64_t clear;
-	uint64_t needed; /* not done, -EBUSY, unless all of these are there */
-	uint64_t barred; /* nor if one of these is */
+	uint64_t needed; /* the arm is refused, -EBUSY, unless all of these are set */
+	uint64_t barred; /* and if one of these is set */
 };
 
 int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
                      const struct baton__arming *arming);
 
 /*
- * Links the timer as its word says: armed: for its deadline, else not at all. `posted`: POSTED, for
- * one out of the inbox; or 0: one that is POSTED is left to that. The holder; its last touch.
+ * Links the timer for its deadline if its word says ARMED, and unlinks it otherwise. `posted`:
+ * POSTED, for a timer out of the inbox; 0: a timer that is POSTED is left to the inbox. The holder;
+ * last touch of the timer.
  */
 void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, uint64_t posted);
 
-/* The same for a timer that is stopped, by who does not hold the wheel: he does then, for a
- * moment. */
+/* Removes a stopped timer from the wheel: holds the wheel for a moment. Not for the holder. */
 void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer);
 
-/* The type of the task; what becomes of one that is cancelled instead of run, or refused. */
+/* The type of a timer's task; what becomes of a task that is cancelled, or refused, instead of
+ * run. */
 extern const struct baton_task_type baton__timer_type;
 void baton__timer_cancelled(struct baton_task *task);
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run of an expired timer, as a task of its resource: enter, the function, then maybe arm
- * again, and leave. And what becomes of a task that is cancelled or refused instead.
+ * The run of an expired timer, as a task of its resource: enter, the function, arm again if the
+ * timer is repeated, leave. And what happens instead to a task that is cancelled or refused.
  */
 #include "timer/timer.h"
 
@@ -11,20 +11,21 @@
 
 #include <errno.h>
 
-/* Who waits for the end of this timer, whose GONE the caller is about to clear; or NULL. */
+/* The promise of stop_then, if `cleared` (flags that the caller is about to clear) has GONE; or
+ * NULL. */
 static struct baton_future *gone_of(struct baton_timer *timer, uint64_t cleared)
 {
 	if (!(cleared & BATON__TIMER_GONE))
 		return NULL;
-	/* [timer.gone] acquire: `gone`; pairs with [timer.gone] in stop_then. The flag that was
-	 * seen is still set. */
+	/* [timer.gone] acquire: `gone`; pairs with [timer.gone] in stop_then. GONE, which the
+	 * caller has seen, is still set. */
 	(void)load_acquire(&timer->_word);
 	return timer->_gone;
 }
 
 /*
- * The function to call when the timer will not run; NULL: none. For a caller that has not left the
- * timer yet: after the leave, another thread that has stopped the timer may free it.
+ * The function to call if the timer will not run; NULL: none. Call this before leaving the timer:
+ * after that, another thread that has stopped the timer may free it.
  */
 static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
                                          const struct baton_timer *timer)
@@ -32,7 +33,8 @@ static baton_timer_dropped_fn dropped_of(const struct baton_timers *timers,
 	return timer->_dropped ? timer->_dropped : timers->config.dropped;
 }
 
-/* The task has come to its turn: true: the timer is RUNNING. False: passed, and left. */
+/* The task's turn has come. True: the timer is RUNNING; call its function, then leave. False: the
+ * run has no effect; last touch of the timer. */
 static bool enter(struct baton_timer *timer)
 {
 	uint64_t word = load_relaxed(&timer->_word);
@@ -43,14 +45,15 @@ static bool enter(struct baton_timer *timer)
 	do {
 		BATON_ASSERT(word & BATON__TIMER_TASK);
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
-		/* RUNNING already: we are the driver, whose submit a bound has refused or dropped
-		 * beside the function, which sees to GONE and the repetition at its end. */
+		/* RUNNING already: the caller is the driver, whose submit a bound has refused or
+		 * dropped while the function runs. The run sees to GONE and to the repetition at
+		 * its end. */
 		if (!(word & BATON__TIMER_RUNNING))
 			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
 			                               : next & ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [timer.armed] acquire: what who armed it did; pairs with [timer.armed] in arm.
-		 * [timer.touched] release: the last touch of one that is passed; pairs with
+		/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in
+		 * arm. [timer.touched] release: the last touch of a run without effect; pairs with
 		 * [timer.touched] in decide. Linearisation point of the run. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	if (next & ~word & BATON__TIMER_RUNNING)
@@ -60,21 +63,21 @@ static bool enter(struct baton_timer *timer)
 	return false;
 }
 
-/* When the next one of a repeated timer is due, of which one was due at `deadline`. */
+/* The deadline of a repeated timer's next run; `deadline`: that of the last one. */
 static uint64_t next_deadline(const struct baton_timers *timers, struct baton_timer *timer,
                               uint64_t deadline)
 {
-	/* Relaxed: published by the arm; of two at once, the pieces may be of both. */
+	/* Relaxed: published by the arm. Of two arms at once the values may be mixed. */
 	uint64_t repeat = load_relaxed(&timer->_repeat);
 	uint64_t scheduled = load_relaxed(&timer->_scheduled);
 	uint64_t period = repeat >> BATON__REPEAT_SHIFT;
 	uint64_t now = baton_timers_now(timers);
 
 	if (period == UINT64_MAX >> BATON__REPEAT_SHIFT)
-		period = UINT64_MAX; /* for ever, as repeat_of says */
+		period = UINT64_MAX; /* for ever, see repeat_of */
 	if ((repeat & BATON__REPEAT_HOW) == BATON__REPEAT_DELAY)
 		return baton__time_after(now, period);
-	/* The word's is rounded up: it would drift. */
+	/* Not from the word's deadline, which is rounded up: the runs would drift. */
 	if (scheduled > deadline || (deadline - scheduled) >> BATON__TIMER_UNIT_BITS)
 		scheduled = deadline;
 	scheduled = baton__time_after(scheduled, period);
@@ -84,13 +87,14 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 	return scheduled;
 }
 
-/* Not to be armed again by its own run: armed by somebody, or to run again, or stopped. */
+/* With one of these flags a run does not arm its timer again: another thread has armed it, another
+ * run is due, or stop_then waits. */
 #define BARS_AGAIN (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE)
 
 /*
- * Arms a repeated timer that is RUNNING, unless somebody has armed or stopped it. `after_run`: its
- * function has returned, and the next run may follow at once where it is overdue: the wheel would
- * make it wait for a tick.
+ * Arms a repeated timer that is RUNNING, unless another thread has armed or stopped it.
+ * `after_run`: its function has returned; a next run that is overdue may then follow at once, since
+ * in the wheel it would wait for a tick.
  */
 static int again(struct baton_timers *timers, struct baton_timer *timer, bool after_run)
 {
@@ -116,7 +120,7 @@ static int again(struct baton_timers *timers, struct baton_timer *timer, bool af
 	return baton__timer_arm(timers, timer, &arming) == -ESHUTDOWN ? -ESHUTDOWN : 0;
 }
 
-/* The run is over: no more touch of the timer, unless `error` is to be told to the user. */
+/* Ends the run: the last touch of the timer, unless `dropped` must be told of `error`. */
 static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64_t done, int error)
 {
 	uint64_t word = load_relaxed(&timer->_word);
@@ -126,14 +130,15 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 
 	/* Ends: as in enter. */
 	do {
-		/* The next run was due already, but a bound refused it beside the function: that
-		 * one is left out. Ends: armed, or somebody else has armed or stopped it. */
+		/* A bound has refused the next run, which was due already, beside the function:
+		 * that run is left out. Ends: the timer is armed, or another thread has armed or
+		 * stopped it. */
 		while (error != -ESHUTDOWN && word & BATON__TIMER_REPEAT && !(word & BARS_AGAIN)) {
 			if (again(timers, timer, false))
 				error = -ESHUTDOWN;
 			word = load_relaxed(&timer->_word);
 		}
-		/* timer.running: stopped after we had armed it again. */
+		/* timer.running: the timer was stopped after this run had armed it again. */
 		while (!(word & BATON__TIMER_ARMED) && word & BATON__TIMER_LINKED) {
 			baton__timer_remove(timers, timer);
 			word = load_relaxed(&timer->_word);
@@ -144,11 +149,12 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		if (!(word & BATON__TIMER_TASK))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [timer.touched] release: our last touch; pairs with [timer.touched] in decide */
+		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	/* We are the driver, which was about to hand over this one: it was dropped, or has run.
-	 * [timer.handing] release: our last touch; pairs with [timer.handing] in await_handed.
-	 * Relaxed: our own, or not what we look for. */
+	/* If the caller is the driver, which was handing over this timer, the task has run at once,
+	 * or was dropped. [timer.handing] release: the last touch; pairs with [timer.handing] in
+	 * await_handed. Relaxed: this thread has stored both values, or they differ from those
+	 * looked for. */
 	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
 		store_release(&timers->handing, NULL);
 	if (gone)
@@ -163,7 +169,8 @@ static int run(struct baton_task *task)
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
-	/* Relaxed: with the baton, and TASK, nobody else sets it. */
+	/* Relaxed: this thread holds the baton, and the timer has TASK: no other thread sets
+	 * RUNNING. */
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
 		error = again(timers, timer, true);
@@ -179,7 +186,7 @@ void baton__timer_cancelled(struct baton_task *task)
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
-	/* As a run whose function does nothing. */
+	/* A cancelled task is a run without the function. */
 	if (enter(timer)) {
 		bool once = !(load_relaxed(&timer->_word) & BATON__TIMER_REPEAT);
 
@@ -210,9 +217,10 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		if (!(word & BATON__TIMER_RUNNING))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
-		/* [timer.touched] release: our last touch; pairs with [timer.touched] in decide */
+		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	/* [timer.handing] release: it is over; pairs with [timer.handing] in await_handed */
+	/* [timer.handing] release: the timer is handed over; pairs with [timer.handing] in
+	 * await_handed */
 	store_release(&timers->handing, NULL);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stopping: decided by one CAS on the timer's word; then the memory is seen to.
+ * Stopping: one CAS on the timer's word decides. What follows sees to the timer's memory.
  */
 #include "timer/timer.h"
 
@@ -13,7 +13,7 @@
 #include <sched.h>
 
 #define STOPPED (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_REPEAT)
-/* Wanted, or in the wheel. */
+/* A run is wanted, or the timer is in the wheel. */
 #define AT_WORK (STOPPED | BATON__TIMER_LINKED)
 
 static enum baton_timer_state state_of(uint64_t word)
@@ -33,24 +33,23 @@ BATON_EXPORT enum baton_timer_state baton_timer_state(const struct baton_timer *
 	return state_of(load_acquire(&timer->_word));
 }
 
-/* Stops it: the word as it was. */
+/* Stops the timer; returns the word as it was. */
 static uint64_t decide(struct baton_timer *timer)
 {
-	/* Ends: each failure is another thread's arm or stop, or the run's or the wheel's
-	 * progress. */
+	/* Ends: each failure is another thread's arm or stop, or progress of the run or the
+	 * wheel. */
 	for (;;) {
-		/* [timer.touched] acquire: the touches of who has left it; pairs with
-		 * [timer.touched] in apply, expire, leave, unpost */
+		/* [timer.touched] acquire: the touches of threads that have left the timer; pairs
+		 * with [timer.touched] in apply, expire, leave, unpost */
 		uint64_t word = load_acquire(&timer->_word);
 
-		/* [timer.touched] acquire: as above, should the same word have come back.
-		 * Linearisation point. */
+		/* [timer.touched] acquire: as in decide */
 		if (!(word & STOPPED) || cas_acquire(&timer->_word, &word, word & ~STOPPED))
 			return word;
 	}
 }
 
-/* The same for the wheel's holder, who unlinks it besides. */
+/* As decide, for the wheel's holder, which also unlinks the timer. */
 static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *timer)
 {
 	/* [timer.touched] acquire: as above */
@@ -61,21 +60,20 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 		baton__timers_count(&timers->stats.cancelled, 1);
 		baton__timers_count(&timers->stats.pending, (uint64_t)-1);
 	}
-	/* Ends: as above. [timer.touched] acquire: as above. Linearisation point. */
+	/* Ends, and [timer.touched] acquire: as in decide. Linearisation point. */
 	while (!cas_acquire(&timer->_word, &word, word & ~(STOPPED | BATON__TIMER_PLACED)))
 		;
 	return word;
 }
 
-/* The driver is on its way to the resource that this thread holds: it will not run it. Or the
- * resource has not taken the task: it is about to let go of the timer. */
+/* Waits while the driver hands over this timer. This thread holds the resource: the driver does not
+ * run the task, but pushes it, or, if the resource refuses it, lets go of the timer. */
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
-	/* Ends with the driver, which pushes the task to a busy resource.
-	 * [timer.handing] acquire: the push, for a close that follows; pairs with [timer.handing]
-	 * in hand */
+	/* Ends with the driver's push to the busy resource. [timer.handing] acquire: the push, for
+	 * a close that follows; pairs with [timer.handing] in hand */
 	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
-		/* Relaxed: itself or not. */
+		/* Relaxed: is this thread the driver? */
 		if (load_relaxed(&timers->driver) == baton__self)
 			return;
 		if (i < 100)
@@ -85,15 +83,16 @@ static void await_handed(struct baton_timers *timers, const struct baton_timer *
 	}
 }
 
-/* Stops and unlinks: the word as it was found. */
+/* Stops the timer, and removes it from the wheel; returns the word as it was. */
 static uint64_t stop(struct baton_timer *timer)
 {
 	int error = 0;
 	struct baton_timers *timers = NULL;
-	/* Relaxed: a hint; looked at again. */
+	/* Relaxed: a hint; decide and decide_held look again. */
 	uint64_t word = load_relaxed(&timer->_word);
 
-	/* None of these: the default wheel may not exist yet. */
+	/* Without these flags there is no need for a wheel, and the default wheel may not exist
+	 * yet. */
 	if (word & (BATON__TIMER_LINKED | BATON__TIMER_BUSY))
 		timers = baton__timers_of(timer, &error);
 	if (word & BATON__TIMER_LINKED && timers && baton__timers_hold_at_once(timers)) {
@@ -106,8 +105,8 @@ static uint64_t stop(struct baton_timer *timer)
 		if (timers && word & BATON__TIMER_LINKED)
 			baton__timer_remove(timers, timer);
 	}
-	/* RUNNING, though we hold the resource: in our own function, or with the driver, because a
-	 * bound has dropped the task. */
+	/* This thread holds the resource, and the timer is busy: this is the timer's own function,
+	 * or the task is queued, or the driver is handing it over. */
 	if (timers && word & BATON__TIMER_BUSY &&
 	    baton__thread_holds(baton__self, timer->_resource))
 		await_handed(timers, timer);
@@ -133,10 +132,10 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
 	              "somebody waits for this timer already: once at a time");
 	timer->_gone = gone;
-	/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in leave */
+	/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in gone_of */
 	while (word & (BATON__TIMER_BUSY | AT_WORK)) {
 		if (word & AT_WORK) {
-			/* Armed since, by its own function, say. */
+			/* The timer was armed since, for example by its own function. */
 			state = state_of(stop(timer));
 			word = load_relaxed(&timer->_word);
 			continue;
@@ -157,8 +156,9 @@ static int await_end(struct baton_timer *timer)
 
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
-	/* Ends: with the driver, which submits the task, and the resource's runner, which comes to
-	 * it. [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
+	/* Ends with the driver, which submits the task, and with the resource's runner, which comes
+	 * to the task. [timer.touched] acquire: the run is over; pairs with [timer.touched] in
+	 * leave */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
 		error = baton_resource_await(resource, NULL);
 		if (error)
@@ -172,14 +172,16 @@ BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
 {
 	int error;
 
-	/* Ends: again only where it was armed since, by the function that was waited for, say. */
+	/* Ends: a round is repeated only if the timer was armed since, for example by the function
+	 * that was waited for. */
 	do {
 		if (stop(timer) & BATON__TIMER_BUSY) {
 			error = await_end(timer);
 			if (error)
 				return error;
 		}
-		/* Relaxed: the run's end was acquired; else the stop found it idle. */
+		/* Relaxed: await_end has acquired the end of the run, or stop found the timer
+		 * idle. */
 	} while (load_relaxed(&timer->_word) & (BATON__TIMER_BUSY | AT_WORK));
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wheel's holder and inbox; creating, closing, counting.
+ * The wheel: its holder and its inbox; creating, closing, counters.
  */
 #include "timer/timer.h"
 
@@ -19,7 +19,7 @@
 #define BATON_TIMERS_YIELDS 200
 #endif
 
-#define SHIFT_MIN 10U /* 1,024 ns: not finer than any deadline in the words */
+#define SHIFT_MIN 10U /* 1,024 ns: no finer than the deadlines in the words */
 #define SHIFT_MAX 40U
 
 /* ---- Holding ---- */
@@ -47,7 +47,7 @@ bool baton__timers_hold_at_once(struct baton_timers *timers)
 static BATON_NOINLINE void sleep_until_held(struct baton_timers *timers)
 {
 	(void)add_seq_cst(&timers->sleepers, 1);
-	/* Ended by a holder that lets go, and sees that somebody sleeps. */
+	/* Ended by a holder that releases the wheel, and sees that a thread sleeps. */
 	for (;;) {
 		/* [wheel.sleepers] acquire: before the look at the wheel; pairs with
 		 * [wheel.sleepers] in release */
@@ -74,13 +74,13 @@ void baton__timers_hold(struct baton_timers *timers)
 	sleep_until_held(timers);
 }
 
-/* Applies what lies in the inbox. */
+/* Applies the timers in the inbox. */
 static void drain(struct baton_timers *timers, uintptr_t *word)
 {
 	uintptr_t flags = *word & ~BATON__TIMERS_INBOX;
 	struct baton_timer *timer;
 
-	/* [timer.posted] acquire: the timers' links; pairs with [timer.posted] in post. Ends: a
+	/* [timer.posted] acquire: the timers' links; pairs with [timer.posted] in post. Ends: each
 	 * failure is a post. */
 	while (!cas_acquire(&timers->word, word, flags))
 		;
@@ -99,7 +99,7 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 	uintptr_t word = load_relaxed(&timers->word);
 	bool alarming = false;
 
-	/* Ends: each turn is posts by others, which made progress. */
+	/* Ends: each round is a post by another thread, which has made progress. */
 	do {
 		if (word & BATON__TIMERS_INBOX)
 			drain(timers, &word);
@@ -110,7 +110,7 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 		 * [wheel.sleepers] in try_hold. Last touch of the wheel itself. */
 	} while (!cas_seq_cst(&timers->word, &word, flags | (word & BATON__TIMERS_CLOSED)));
 	if (load_seq_cst(&timers->sleepers)) {
-		/* [wheel.sleepers] release: it is free; pairs with [wheel.sleepers] in
+		/* [wheel.sleepers] release: the wheel is free; pairs with [wheel.sleepers] in
 		 * sleep_until_held */
 		(void)add_seq_cst(&timers->released, 1);
 		baton__futex_wake(&timers->released, 1);
@@ -127,7 +127,7 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 {
 	uintptr_t word = load_relaxed(&timers->word);
 
-	/* Ends: each failure is another post, or the holder's progress: lock-free. */
+	/* Lock-free: each failure is another post, or the holder's progress. */
 	for (;;) {
 		if (word & BATON__TIMERS_CLOSED)
 			return false;
@@ -140,8 +140,8 @@ bool baton__timers_post(struct baton_timers *timers, struct baton_timer *timer)
 			return true;
 		}
 		timer->_posted = (struct baton_timer *)(word & BATON__TIMERS_INBOX);
-		/* [timer.posted] release: its link; pairs with [timer.posted] in drain. Last touch
-		 * of both. */
+		/* [timer.posted] release: the timer's link; pairs with [timer.posted] in drain.
+		 * Last touch of timer and wheel. */
 		if (cas_release(&timers->word, &word,
 		                (uintptr_t)timer | (word & ~BATON__TIMERS_INBOX)))
 			return true;
@@ -154,8 +154,9 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	uint64_t tick = (deadline >> timers->shift) + (part != 0);
 	uint64_t look;
 
-	/* A deadline that has passed is met by an advance of 0 too; but within an advance by the
-	 * next tick, so that an advance ends. Relaxed: either place will do. */
+	/* A virtual wheel: a timer whose deadline has passed is due at once, so that an advance of
+	 * 0 runs it. During an advance the timer is placed for the next tick instead, so that the
+	 * advance ends. Relaxed: either place will do. */
 	if (timers->config.source == BATON_TIMERS_VIRTUAL && tick <= timers->wheel.tick &&
 	    !load_relaxed(&timers->driver)) {
 		baton__wheel_place_due(&timers->wheel, &timer->_link);
@@ -164,7 +165,7 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	look = baton__wheel_place(&timers->wheel, &timer->_link, tick);
 	if (look >= timers->sleep_until)
 		return;
-	/* Once: a further one only for a time that is earlier still. */
+	/* One alarm is enough, until a timer is placed for an earlier time still. */
 	timers->sleep_until = look;
 	timers->alarming = true;
 	baton__timers_count(&timers->stats.wakes, 1);
@@ -203,7 +204,7 @@ BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
 	new->shift = new->shift > SHIFT_MAX ? SHIFT_MAX : new->shift;
 	if (options->source == BATON_TIMERS_VIRTUAL)
 		new->shift = 0; /* a tick is a nanosecond: deadlines are exact */
-	new->references = 1;    /* unshared: nobody has seen it yet */
+	new->references = 1;    /* unshared: no other thread knows the wheel yet */
 	baton__wheel_init(&new->wheel, baton_timers_now(new) >> new->shift);
 	error = options->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
 	if (error)
@@ -218,11 +219,11 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	bool thread = timers->config.source == BATON_TIMERS_THREAD;
 	int error;
 
-	/* The thread's is its own for life. */
+	/* The wheel's thread is the driver as long as it lives. */
 	if (thread && load_relaxed(&timers->driver) == baton__self)
 		return -EDEADLK;
 	error = thread ? baton__thread_attach() : baton__timers_drive_begin(timers);
-	/* Closed, it has a driver no more: none but who closes it. */
+	/* Only a thread that closes the wheel drives a closed wheel. */
 	if (error == -EBUSY && load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
 		return -EALREADY;
 	if (error)
@@ -237,7 +238,7 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 			baton__timers_thread_stop(timers);
 	}
 	if (!error && thread)
-		/* The thread has ended, and nobody else drives. */
+		/* The wheel's thread has ended, and no other thread drives: this does not fail. */
 		(void)baton__timers_drive_begin(timers);
 	if (!error)
 		baton__timers_sweep(timers, pending);
@@ -248,8 +249,8 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 
 void baton__timers_unref(struct baton_timers *timers)
 {
-	/* [wheel.reference] release: our touches; acquire: the others', before the free; pairs with
-	 * [wheel.reference] in the same of another thread, which hand counts */
+	/* [wheel.reference] release: this thread's touches; acquire: those of other threads, before
+	 * the free; pairs with [wheel.reference] here */
 	if (sub_acq_rel(&timers->references, 1) == 1)
 		free(timers);
 }
@@ -260,9 +261,10 @@ int baton__timers_end(struct baton_timers *timers)
 
 	if (error && error != -EALREADY)
 		return error;
-	/* Misuse: an arm or stop is under way; it would touch freed memory. A run may be: it has a
-	 * reference, and may hold the wheel. [wheel.reference] acquire: it does not any more; pairs
-	 * with [wheel.reference] in unref */
+	/* With one reference left no run is under way: a run has a reference, and may hold the
+	 * wheel. If a thread holds the wheel then, or sleeps, it arms or stops a timer, and would
+	 * touch freed memory: misuse. [wheel.reference] acquire: the runs have left; pairs with
+	 * [wheel.reference] in unref */
 	if (load_acquire(&timers->references) == 1) {
 		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||
 		    BATON_UNLIKELY(load_relaxed(&timers->sleepers)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver: looks at what is due, and submits what has expired, one after the other, holding
- * nothing while it does. At most one thread at a time: the wheel's own, or who polls or advances
- * it.
+ * The driver looks at the timers that are due, and submits the runs of those that have expired, one
+ * after the other; it does not hold the wheel while it submits. At most one thread at a time is the
+ * driver: the wheel's own, or a thread that polls, advances or closes the wheel.
  */
 #include "timer/timer.h"
 
@@ -16,7 +16,7 @@
 #include <errno.h>
 
 #ifndef BATON_TIMERS_LOOKS    /* tests make it small */
-#define BATON_TIMERS_LOOKS 64 /* in one hold: others may want to stop a timer */
+#define BATON_TIMERS_LOOKS 64 /* in one hold: other threads may want to stop timers */
 #endif
 
 int baton__timers_drive_begin(struct baton_timers *timers)
@@ -26,7 +26,7 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 
 	if (error)
 		return error;
-	/* [wheel.driver] acquire: what the driver before did; pairs with [wheel.driver] in
+	/* [wheel.driver] acquire: what the last driver did; pairs with [wheel.driver] in
 	 * drive_end */
 	if (cas_acquire(&timers->driver, &nobody, baton__self))
 		return 0;
@@ -35,21 +35,21 @@ int baton__timers_drive_begin(struct baton_timers *timers)
 
 void baton__timers_drive_end(struct baton_timers *timers)
 {
-	/* [wheel.driver] release: as above */
+	/* [wheel.driver] release: what this driver did; pairs with [wheel.driver] in drive_begin */
 	store_release(&timers->driver, NULL);
 }
 
 enum when { IN_TIME, AT_ONCE, NEVER };
 
 /*
- * A timer that is looked at. Its deadline has passed, or it does not count: true: it has TASK, and
- * is the caller's to submit, or with NEVER to give back. Else it has gone its way: to a later slot,
- * into the inbox's care, it was stopped, or its task is queued already.
+ * Looks at a linked timer, and unlinks it. `when`: with IN_TIME a timer expires only if its
+ * deadline has passed; otherwise every armed timer does. True: the timer has TASK; the caller
+ * submits the task, or, with NEVER, gives it back. False: the timer was armed for later and is in a
+ * later slot, or is POSTED, or was stopped, or its task is queued already.
  */
 static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum when when)
 {
-	/* [timer.armed] acquire: what the arming thread has said; pairs with [timer.armed] in
-	 * arm */
+	/* [timer.armed] acquire: what the arming thread did; pairs with [timer.armed] in arm */
 	uint64_t word = load_acquire(&timer->_word);
 	uint64_t expired;
 	uint64_t next;
@@ -64,7 +64,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 		if (expired && when == IN_TIME && deadline > timers->wheel.tick << timers->shift) {
 			baton__timers_place(timers, timer, deadline);
 			baton__timers_count(&timers->stats.moved, 1);
-			store_relaxed(&timers->handing, NULL); /* armed later just now */
+			store_relaxed(&timers->handing, NULL); /* armed for later just now */
 			return false;
 		}
 		if (expired) {
@@ -77,7 +77,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 			store_relaxed(&timers->handing, timer);
 		}
 		/* [timer.handing] release: `handing`; pairs with [timer.handing] in await_handed.
-		 * [timer.touched] release: our last touch, without TASK; pairs with [timer.touched]
+		 * [timer.touched] release: the last touch without TASK; pairs with [timer.touched]
 		 * in decide. [timer.armed] acquire: as above. Linearisation point of the expiry. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	baton__timers_count(&timers->stats.pending, (uint64_t)-1);
@@ -89,18 +89,19 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 	baton__timers_count(when == NEVER ? &timers->stats.dropped : &timers->stats.fired, 1);
 	if (!(word & BATON__TIMER_TASK))
 		return true;
-	/* timer.one_task: the run that is queued is valid again. */
+	/* timer.one_task: the queued run is valid again. */
 	store_relaxed(&timers->handing, NULL);
 	return false;
 }
 
-/* Submits the run of a timer with TASK, which is the caller's to submit, stopped or not. */
+/* Submits the run of a timer for which the caller has set TASK, whether the timer was stopped since
+ * or not. */
 static int submit_run(struct baton_timers *timers, struct baton_timer *timer)
 {
 	struct baton_resource *resource = timer->_resource;
 
-	/* Relaxed: the caller has a reference, as the driver or as a run; taken back with
-	 * [wheel.reference]. */
+	/* Relaxed: the caller has a reference, as the driver or as a run. [wheel.reference]: given
+	 * back by the run. */
 	(void)add_relaxed(&timers->references, 1);
 	baton_task_init_typed(&timer->_task, &baton__timer_type);
 	return baton__submit(resource, &timer->_task,
@@ -119,11 +120,14 @@ static void hand(struct baton_timers *timers, struct baton_timer *timer)
 		store_release(&timers->handing, NULL);
 		return;
 	}
-	(void)add_relaxed(&timers->stats.refused, 1); /* also by runs, see run_again */
-	/* A bound is reached now, and will not be for ever. Relaxed: looked at again. */
+	/* The counter is not the holder's: runs count, too, in run_again. */
+	(void)add_relaxed(&timers->stats.refused, 1);
+	/* -EAGAIN: a bound is reached for now. Of a repeated timer only this run is left out.
+	 * Relaxed: enter looks again. */
 	if (error == -EAGAIN && load_relaxed(&timer->_word) & BATON__TIMER_REPEAT) {
 		baton__timer_cancelled(&timer->_task);
-		/* [timer.handing] as above, where it was passed */
+		/* [timer.handing] release: as above, if the run had no effect, and leave was not
+		 * called */
 		store_release(&timers->handing, NULL);
 		return;
 	}
@@ -141,7 +145,7 @@ static void count_late(struct baton_timers *timers, uint64_t deadline)
 	baton__timers_count(&timers->stats.late[bucket], 1);
 }
 
-/* Cleared from a timer whose run cannot be submitted, beside its function. */
+/* Clears flags of a timer whose next run could not be submitted; the timer is RUNNING. */
 static void take_back(struct baton_timer *timer, uint64_t cleared)
 {
 	uint64_t word = load_relaxed(&timer->_word);
@@ -163,8 +167,8 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 
 	baton__timers_hold(timers);
 	/* Ends: each failure is another thread's arm or stop. [timer.armed] acquire: what the
-	 * arming thread has said; pairs with [timer.armed] in arm. [timer.touched] release: as a
-	 * run of its own; pairs with [timer.touched] in decide. Linearisation point of the
+	 * arming thread did; pairs with [timer.armed] in arm. [timer.touched] release: this run's
+	 * touches until now; pairs with [timer.touched] in decide. Linearisation point of the
 	 * expiry. */
 	do
 		if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
@@ -183,10 +187,10 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 	if (!error)
 		return 0;
 	(void)add_relaxed(&timers->stats.refused, 1);
-	/* As in hand: a bound is reached now, and will not be for ever. */
+	/* As in hand: -EAGAIN does not end the repetition. */
 	take_back(timer, BATON__TIMER_TASK | BATON__TIMER_DUE |
 	                         (error == -EAGAIN ? 0 : BATON__TIMER_REPEAT));
-	baton__timers_unref(timers); /* the run that called has one more */
+	baton__timers_unref(timers); /* not the last reference: the calling run has one */
 	return error == -EAGAIN ? 0 : error;
 }
 
@@ -195,13 +199,13 @@ int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
 	struct baton_timer_link *link;
 	int64_t count = 0;
 
-	/* Ends: what is armed meanwhile is looked at after `now`, or as it comes nearer once a
-	 * level. */
+	/* Ends: a timer that is armed meanwhile is placed after the wheel's tick, which goes up to
+	 * `now`; a timer that is placed again without an arm comes to a lower level. */
 	do {
 		struct baton_timer *found = NULL;
 
 		baton__timers_hold(timers);
-		timers->sleep_until = 0; /* we look ourselves */
+		timers->sleep_until = 0; /* no alarms: the driver looks itself */
 		for (unsigned looks = 0; looks < BATON_TIMERS_LOOKS && !found; looks++) {
 			struct baton_timer *timer;
 
@@ -212,7 +216,7 @@ int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
 			if (expire(timers, timer, IN_TIME))
 				found = timer;
 		}
-		if (found) /* relaxed: TASK keeps it; arms may change it */
+		if (found) /* relaxed: TASK keeps the timer; an arm may change the deadline */
 			count_late(timers, baton__timer_deadline(load_relaxed(&found->_word)));
 		baton__timers_release(timers, 0);
 		if (found) {
@@ -225,14 +229,14 @@ int64_t baton__timers_fire(struct baton_timers *timers, uint64_t now)
 
 void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending pending)
 {
-	/* Ends: the wheel is closed, and each turn takes one timer out of it. */
+	/* Ends: the wheel is closed, and each round takes one timer out of it. */
 	for (;;) {
 		struct baton_timer_link *link;
 		struct baton_timer *timer;
 		bool expired;
 
 		baton__timers_hold(timers);
-		/* What is armed for ever, too: its tick is past the clock's end. */
+		/* UINT64_MAX: timers that are armed for ever are found, too. */
 		link = baton__wheel_look(&timers->wheel, UINT64_MAX);
 		timer = link ? baton_container_of(link, struct baton_timer, _link) : NULL;
 		expired = link &&
@@ -246,13 +250,13 @@ void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending 
 			hand(timers, timer);
 			continue;
 		}
-		/* Relaxed: as in hand; refused gives it back. */
+		/* Relaxed: as in submit_run; baton__timer_refused gives the reference back. */
 		(void)add_relaxed(&timers->references, 1);
 		baton__timer_refused(timers, timer, -ESHUTDOWN);
 	}
 }
 
-/* Is the calling thread to drive a wheel of this sort? */
+/* The calling thread becomes the driver of a wheel with this source. An error: it does not. */
 static int begin(struct baton_timers *timers, enum baton_timers_source source)
 {
 	int error;
@@ -262,7 +266,7 @@ static int begin(struct baton_timers *timers, enum baton_timers_source source)
 	error = baton__timers_drive_begin(timers);
 	if (error)
 		return error;
-	/* Relaxed: closed by a driver, whom we have followed. */
+	/* Relaxed: a driver has closed the wheel; [wheel.driver] orders this load after that. */
 	if (!(load_relaxed(&timers->word) & BATON__TIMERS_CLOSED))
 		return 0;
 	baton__timers_drive_end(timers);
@@ -292,15 +296,16 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 		baton__timers_drive_end(timers);
 		return 0;
 	}
-	/* Ends: a turn looks at all that is to be looked at by `next`, and arms come after that. */
+	/* Ends: a round looks at all timers that are due by `next`; timers that are armed meanwhile
+	 * are looked at later than `next`. */
 	while ((next = baton_timers_next(timers)) <= time_ns && next != BATON_NEVER) {
 		if (next > baton_timers_now(timers))
 			store_relaxed(&timers->virtual_now, next);
 		count += baton__timers_fire(timers, next);
 	}
 	store_relaxed(&timers->virtual_now, time_ns);
-	/* The wheel follows the clock, so that timers are placed well when they are armed; but the
-	 * wheel never moves to the timers that are armed for ever. */
+	/* The wheel's tick follows the clock, so that timers are placed well when they are armed.
+	 * But the tick never reaches the timers that are armed for ever. */
 	count += baton__timers_fire(timers, time_ns == UINT64_MAX ? time_ns - 1 : time_ns);
 	baton__timers_drive_end(timers);
 	return count;

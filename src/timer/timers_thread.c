@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wheel's own thread, which sleeps until the next deadline or an earlier one's alarm; and the
- * process-wide wheel, created on first need, destroyed only on request.
+ * The wheel's own thread, which sleeps until the next deadline, or until an arm for an earlier
+ * deadline wakes it. And the process-wide wheel, created on first use, destroyed only on request.
  */
 #include "timer/timer.h"
 
@@ -18,14 +18,14 @@
 
 #define NS_PER_S 1000000000U
 
-/* State of a wheel's thread, in `starting`: a futex word. */
+/* How a wheel's thread starts. */
 struct start {
 	struct baton_timers *timers;
-	uint32_t state; /* 0: starting, 1: it runs, 2: it has ended with the error */
+	uint32_t state; /* futex word. 0: starting, 1: running, 2: failed with `error` */
 	int error;
 };
 
-/* Sleeps until something is due. False: the wheel is closed. */
+/* Sleeps until a timer may be due. False: the wheel is closed. */
 static bool rest(struct baton_timers *timers)
 {
 	struct baton__futex_watch watch = {&timers->alarm, 0};
@@ -36,8 +36,8 @@ static bool rest(struct baton_timers *timers)
 	baton__timers_hold(timers);
 	closed = load_relaxed(&timers->word) & BATON__TIMERS_CLOSED;
 	tick = baton__wheel_next(&timers->wheel);
-	/* From the release on who arms something earlier changes the word that we sleep on.
-	 * [wheel.closed] acquire: pairs with [wheel.closed] in place, thread_stop */
+	/* After the release, an arm for an earlier tick changes `alarm`, the word that this thread
+	 * sleeps on. [wheel.closed] acquire: pairs with [wheel.closed] in place, thread_stop */
 	timers->sleep_until = tick;
 	watch.value = load_acquire(&timers->alarm);
 	baton__timers_count(&timers->stats.rounds, 1);
@@ -63,12 +63,12 @@ static void *timers_main(void *argument)
 
 	(void)snprintf(name, sizeof(name), "%s",
 	               timers->config.name ? timers->config.name : "baton-timers");
-	(void)pthread_setname_np(pthread_self(), name); /* without a name it works as well */
+	(void)pthread_setname_np(pthread_self(), name); /* a thread without a name works as well */
 	baton__signals_open();
 	error = baton__timers_drive_begin(timers);
 	start->error = error;
-	/* [wheel.thread_error] release: the error; pairs with [wheel.thread_error] in start. The
-	 * last touch but for the wake. */
+	/* [wheel.thread_error] release: the error; pairs with [wheel.thread_error] in thread_start.
+	 * Last touch of `start`, except for the wake. */
 	store_release(&start->state, error ? 2 : 1);
 	baton__futex_wake(&start->state, INT_MAX);
 	if (error)
@@ -95,8 +95,8 @@ int baton__timers_thread_start(struct baton_timers *timers)
 	if (!error) {
 		struct baton__futex_watch watch = {&start.state, 0};
 
-		/* [wheel.thread_error] acquire: the error; pairs with [wheel.thread_error] above.
-		 * Ended by the thread. */
+		/* [wheel.thread_error] acquire: the error; pairs with [wheel.thread_error] in
+		 * timers_main. Ended by the thread. */
 		while (!load_acquire(&start.state))
 			(void)baton__futex_wait(&watch, 1, NULL);
 		error = start.error;
@@ -111,7 +111,7 @@ int baton__timers_thread_start(struct baton_timers *timers)
 void baton__timers_thread_stop(struct baton_timers *timers)
 {
 	baton__timers_hold(timers);
-	/* [wheel.closed] release: it is closed; pairs with [wheel.closed] in rest */
+	/* [wheel.closed] release: the wheel is closed; pairs with [wheel.closed] in rest */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 	baton__timers_release(timers, 0);
 	baton__futex_wake(&timers->alarm, 1);
@@ -121,7 +121,7 @@ void baton__timers_thread_stop(struct baton_timers *timers)
 
 /* ---- The default wheel ---- */
 
-/* From NULL to the wheel and back, by a thread that has the turn (sole.h). */
+/* A thread that has the turn (sole.h) changes this from NULL to the wheel and back. */
 static struct baton_timers *the_timers;
 static uint32_t turn;
 
@@ -132,7 +132,7 @@ struct baton_timers *baton__timers_default_peek(void)
 	return load_acquire(&the_timers);
 }
 
-/* The calling thread has the turn, and there is no wheel. */
+/* The calling thread has the turn, and there is no default wheel. */
 static int create_default(struct baton_timers **timers)
 {
 	int error = baton_timers_create(NULL, timers);
@@ -176,12 +176,12 @@ BATON_EXPORT int baton_timers_default_destroy(void)
 	timers = baton__timers_default_peek();
 	if (timers) {
 		error = baton_timers_close(timers, BATON_TIMERS_DROP);
-		/* A run finds its wheel here. A closed wheel gets no new ones. Relaxed: the last
-		 * unref, below, acquires what the runs did. */
+		/* A run finds its wheel in `the_timers`, and a closed wheel gets no new runs.
+		 * Relaxed: the last unref, below, acquires what the runs did. */
 		if ((!error || error == -EALREADY) && load_relaxed(&timers->references) > 1)
 			error = -EBUSY;
 		if (!error || error == -EALREADY) {
-			/* Relaxed: it publishes nothing. */
+			/* Relaxed: the store publishes nothing. */
 			store_relaxed(&the_timers, NULL);
 			error = baton__timers_end(timers);
 		}

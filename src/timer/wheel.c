@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timing wheel's slots: place, look. Both O(1): a level's slots have one word of bits.
+ * The timing wheel's slots: place and look. Both are O(1): each level has one word with a bit for
+ * each slot.
  */
 #include "timer/wheel.h"
 
@@ -29,7 +30,7 @@ static void list_append(struct baton_timer_link *list, struct baton_timer_link *
 	list->_prev = entry;
 }
 
-/* All of `from`, which is not empty, to `to`, which is. */
+/* Moves all entries of `from`, which is not empty, to `to`, which is. */
 static void list_move(struct baton_timer_link *to, struct baton_timer_link *from)
 {
 	*to = *from;
@@ -49,7 +50,7 @@ void baton__wheel_init(struct baton__wheel *wheel, uint64_t tick)
 	}
 }
 
-/* The first tick of a slot of this level, in the current turn of the level. */
+/* The first tick of a slot of this level, in the level's current turn. */
 static uint64_t slot_start(const struct baton__wheel *wheel, unsigned level, uint64_t slot)
 {
 	unsigned shift = SLOT_BITS * level;
@@ -78,11 +79,12 @@ void baton__wheel_place_due(struct baton__wheel *wheel, struct baton_timer_link 
 	list_append(&wheel->due, entry);
 }
 
-/* The next occupied slot: its level, and `*slot`; BATON__WHEEL_LEVELS: none. */
+/* Finds the next slot with entries: returns its level, and its number in `*slot`.
+ * BATON__WHEEL_LEVELS: there is none. */
 static unsigned next_slot(struct baton__wheel *wheel, uint64_t *slot)
 {
 	for (unsigned level = 0; level < BATON__WHEEL_LEVELS; level++) {
-		/* wheel.bit: a bit without entries goes when it is met. */
+		/* wheel.bit: the bit of an empty slot is cleared when it is met. */
 		while (wheel->occupied[level]) {
 			*slot = (uint64_t)__builtin_ctzll(wheel->occupied[level]);
 			if (!list_empty(&wheel->slots[level][*slot]))
@@ -118,7 +120,7 @@ struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t 
 	if (level < BATON__WHEEL_LEVELS)
 		start = slot_start(wheel, level, slot);
 	if (level == BATON__WHEEL_LEVELS || start > tick) {
-		/* Slots of no level are passed over: none begins by then. */
+		/* No slot that has entries begins by `tick`: none is passed over. */
 		if (tick > wheel->tick)
 			wheel->tick = tick;
 		return NULL;

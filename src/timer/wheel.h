@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timing wheel's slots. Times are ticks here, entries are links; nothing is atomic:
- * the holder of the wheel (timers.h) alone touches it.
+ * The timing wheel's slots. Times are ticks, entries are links. Nothing is atomic: only the holder
+ * of the wheel (timer.h) touches it.
  *
- * A level has 64 slots; one of level n is 64^n ticks wide. An entry lies on the level of the
- * highest six bits in which its tick differs from the wheel's: so the levels never wrap around, the
- * first slot of the lowest level that has any is the next one, and eleven levels hold every tick of
- * 64 bits.
+ * A level has 64 slots; a slot of level n is 64^n ticks wide. An entry lies on the level of the
+ * highest six bits in which the entry's tick differs from the wheel's tick. So a level never wraps
+ * around, and eleven levels hold every tick of 64 bits. The next slot is the first one of the
+ * lowest level that has any.
  *
  * Invariants:
- * wheel.slot: Every entry of a slot is to be looked at when the wheel comes to the slot's first
- *    tick, which is after the wheel's tick, and not after the entry's.
- * wheel.bit: An occupied slot's bit is set; a set bit's slot may be empty.
+ * wheel.slot: The entries of a slot are looked at when the wheel comes to the slot's first tick.
+ *    That tick is after the wheel's tick, and not after the tick of any entry of the slot.
+ * wheel.bit: The bit of an occupied slot is set. A slot whose bit is set may be empty.
  * wheel.out: An entry that lies in no slot has _next NULL.
  * wheel.tick: The wheel's tick moves on only while `due` is empty: ticks are looked at in order.
  *
@@ -41,11 +41,12 @@ struct baton__wheel {
 
 void baton__wheel_init(struct baton__wheel *wheel, uint64_t tick);
 
-/* Puts the entry where it is looked at no later than at `tick`, but after now; returns when. */
+/* Puts the entry into a slot that is looked at after the wheel's tick, and no later than `tick`
+ * (or, if that has passed, at the next tick). Returns the tick of that look. */
 uint64_t baton__wheel_place(struct baton__wheel *wheel, struct baton_timer_link *entry,
                             uint64_t tick);
 
-/* Puts the entry where the next look finds it, without another tick. */
+/* Puts the entry into `due`: the next look finds it, at the wheel's tick. */
 void baton__wheel_place_due(struct baton__wheel *wheel, struct baton_timer_link *entry);
 
 BATON_INLINE void baton__wheel_unlink(struct baton_timer_link *entry)
@@ -55,12 +56,12 @@ BATON_INLINE void baton__wheel_unlink(struct baton_timer_link *entry)
 	entry->_next = NULL;
 }
 
-/* The tick of the next look, maybe of an empty slot that was not empty; UINT64_MAX: none. */
+/* The tick of the next look, maybe at a slot that has become empty; UINT64_MAX: no entries. */
 uint64_t baton__wheel_next(struct baton__wheel *wheel);
 
 /*
- * Moves on to the next slot that is not empty, or to `tick` if that comes first. An entry to be
- * looked at, linked still, or NULL: there is none until then.
+ * Moves the wheel's tick on to the next slot with entries, or to `tick` if that comes first.
+ * Returns an entry to be looked at, which is still linked; NULL: none by `tick`.
  */
 struct baton_timer_link *baton__wheel_look(struct baton__wheel *wheel, uint64_t tick);
 
