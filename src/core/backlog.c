@@ -3,6 +3,9 @@
  * The backlog where the resource is not plain: what is counted, and what a module's table does.
  */
 #include "core/backlog.h"
+#include "core/drain.h"
+#include "core/run.h"
+#include "core/stats.h"
 
 int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *first,
                            uint32_t count, bool may_wait)

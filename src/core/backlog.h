@@ -14,6 +14,7 @@
 #define BATON_SRC_BACKLOG_H
 
 #include "core/list.h"
+#include "core/marks.h"
 #include "core/resource.h"
 #include "core/stats.h"
 

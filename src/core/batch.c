@@ -10,6 +10,8 @@
 #include "core/cycle.h"
 #include "core/guard.h"
 #include "core/loan.h"
+#include "core/frame.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

@@ -10,6 +10,10 @@
 #include "core/cycle.h"
 #include "core/label.h"
 #include "thread/node.h"
+#include "core/cancel.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

@@ -9,6 +9,8 @@
 #include <baton/labelled.h>
 
 #include "core/guard.h"
+#include "core/frame.h"
+#include "core/submit.h"
 #include "core/resource.h"
 #include "core/stats.h"
 

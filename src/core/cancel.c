@@ -3,9 +3,11 @@
  * Cancelling one task: the decision is one CAS on the future's word against the runner's claim; the
  * unlinking is the runner's, or ours if the resource is queued.
  */
-#include "core/resource.h"
+#include "core/cancel.h"
 
 #include "base/atomic.h"
+#include "core/help.h"
+#include "core/place.h"
 
 #include <errno.h>
 

@@ -20,4 +20,8 @@ BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 	return baton__word_is_closed(baton__word(resource));
 }
 
+/* Puts a mark that is to be looked at before the next task into the inbox of a busy resource.
+ * False: it is idle. */
+bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
+
 #endif

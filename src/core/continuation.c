@@ -4,6 +4,7 @@
  */
 #include "core/label.h"
 #include "core/place.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

@@ -2,6 +2,8 @@
 /*
  * The runner's part: take the inbox, run its tasks in order, obey marks, release, or hand off.
  */
+#include "core/drain.h"
+
 #include "core/marks.h"
 #include "core/run.h"
 
@@ -13,6 +15,7 @@
 #include "core/kick.h"
 #include "core/loan.h"
 #include "core/shelf.h"
+#include "core/stats.h"
 
 static void count_taken(const struct baton_resource *resource, uint64_t count)
 {

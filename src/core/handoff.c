@@ -3,11 +3,15 @@
  * The end of a runner's stay: hand off to the executor, go on where nobody takes the resource, and
  * start again on the executor's thread.
  */
-#include "core/resource.h"
+#include "core/handoff.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/place.h"
+#include "core/drain.h"
+#include "core/frame.h"
+#include "core/marks.h"
+#include "core/stats.h"
 
 #include <errno.h>
 

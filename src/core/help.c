@@ -4,13 +4,18 @@
  * own; a canceller borrows it to unlink one task. The job stays in its queue meanwhile, as a
  * reference that keeps the resource from being released. And the end of a visit.
  */
-#include "core/resource.h"
+#include "core/help.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/kick.h"
 #include "core/place.h"
 #include "core/shelf.h"
+#include "core/drain.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/run.h"
+#include "core/stats.h"
 
 static struct baton_executor *executor_if_any(const struct baton_resource *resource)
 {

@@ -20,6 +20,7 @@
 #include "core/label.h"
 #include "thread/node.h"
 #include "core/run.h"
+#include "core/drain.h"
 
 #include <errno.h>
 #include <limits.h>

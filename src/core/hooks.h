@@ -23,6 +23,7 @@
 #define BATON_SRC_HOOKS_H
 
 #include "core/resource.h"
+#include "core/drain.h"
 
 enum baton__batch_phase { BATON__BATCH_NONE, BATON__BATCH_OPEN, BATON__BATCH_REFUSED };
 

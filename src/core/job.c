@@ -5,6 +5,7 @@
 #include "core/place.h"
 
 #include "base/atomic.h"
+#include "core/handoff.h"
 
 static struct baton_plain_job *plain(struct baton_job *job)
 {

@@ -23,7 +23,4 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark);
  */
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 
-/* A visitor that has pushed something: if the runner has left to the visitors, it goes on here. */
-void baton__visit_look(struct baton_resource *resource);
-
 #endif

@@ -9,6 +9,7 @@
 #include "core/backlog.h"
 #include "core/marks.h"
 #include "core/shelf.h"
+#include "core/drain.h"
 
 /* Its address in a future's _value: no entry is before the task (BL2). */
 static struct baton_task nothing;

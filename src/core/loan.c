@@ -7,6 +7,10 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/place.h"
+#include "core/drain.h"
+#include "core/frame.h"
+#include "core/help.h"
+#include "core/stats.h"
 
 /*
  * No task waits, and the resource has neither statistics nor an extension such as lanes: the chain

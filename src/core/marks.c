@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "thread/node.h"
 #include "core/place.h"
+#include "core/run.h"
 
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list)

@@ -8,6 +8,24 @@
 
 #include "core/resource.h"
 
+/* A mark that a thread waits for. */
+struct baton__awaiter {
+	struct baton__counted counted;
+	struct baton_task task;
+};
+
+/* Has the list no tasks of the user's? The holder. */
+BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
+{
+	for (const struct baton_task *task = resource->_list; task; task = task->_next)
+		if (!baton__is_mark(task))
+			return false;
+	return true;
+}
+
+/* Fires what was waiting for the release: awaits, then the finaliser. Without the frame. */
+void baton__after(struct baton_task *after);
+
 /*
  * Cancel marks, whose memory is a node's body; those of struct baton__awaiter, for an open resource
  * and for a closed one; a finaliser of the user's.

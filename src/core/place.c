@@ -7,6 +7,10 @@
 #include "core/place.h"
 
 #include "base/atomic.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/help.h"
+#include "core/run.h"
 
 /* ---- Jobs that no executor would take ---- */
 

@@ -41,6 +41,16 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
 	return depth < BATON_NESTING_MAX || depth >= BATON__DEPTH_NONE ? BATON__HERE : BATON__LATER;
 }
 
+/* Runs the jobs that no executor would take (place.h), when the outermost frame has gone. */
+void baton__deferred_run(struct baton__thread *self);
+
+/* On the way out of a call, with nothing held, visited or still to be fired. */
+BATON_INLINE void baton__deferred_check(struct baton__thread *self)
+{
+	if (BATON_UNLIKELY(self->deferred) && !self->top && !self->visits)
+		baton__deferred_run(self);
+}
+
 /*
  * The calling thread's list of jobs that run when its stack is unwound. push: appends the job of a
  * held resource, which becomes queued: helpers may borrow the baton meanwhile. append: appends any

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "core/label.h"
 #include "thread/node.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

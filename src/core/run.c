@@ -10,8 +10,11 @@
 #include "core/hooks.h"
 #include "core/label.h"
 #include "thread/node.h"
+#include "core/stats.h"
 
 #include <errno.h>
+
+const char baton__detached;
 
 /* Who is told that the task is cancelled; NULL: nobody. */
 static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,

@@ -9,6 +9,14 @@
 
 struct baton__batch;
 
+/* A frame's `value` when the running task is detached: what its function returns is ignored. */
+extern const char baton__detached;
+#define BATON__DETACHED ((void *)(uintptr_t)&baton__detached)
+
+/* Completes one unlinked task as cancelled. The holder. tell: one without a future. */
+void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
+
 /* A task of a resource with statistics, an extension or hooks; or a task of a kind. */
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);

@@ -16,6 +16,8 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/place.h"
+#include "core/frame.h"
+#include "core/help.h"
 
 #include <errno.h>
 

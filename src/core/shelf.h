@@ -6,6 +6,7 @@
 #define BATON_SRC_SHELF_H
 
 #include "core/resource.h"
+#include "core/marks.h"
 
 /*
  * By the holder, in a task of the resource (perhaps not the innermost one of this thread): when

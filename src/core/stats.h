@@ -34,6 +34,12 @@
 
 #include "core/resource.h"
 
+BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
+{
+	/* The runner's alone, handed on with the baton; readers see some recent value. */
+	store_relaxed(counter, load_relaxed(counter) + more);
+}
+
 /* What the resource's last pointer, which is not NULL, points to begins with this. */
 BATON_INLINE const struct baton_backlog *baton__attached(const struct baton_resource *resource)
 {

@@ -30,6 +30,7 @@
 #include <baton/trigger.h>
 
 #include "base/atomic.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

@@ -26,6 +26,9 @@
 #include "core/wait.h"
 
 #include "base/atomic.h"
+#include "core/drain.h"
+#include "core/help.h"
+#include "core/place.h"
 
 #include <errno.h>
 

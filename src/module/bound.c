@@ -11,6 +11,7 @@
 #include "core/label.h"
 #include "module/lane.h"
 #include "core/place.h"
+#include "core/submit.h"
 
 #include <errno.h>
 

@@ -8,6 +8,8 @@
 #include "base/atomic.h"
 #include "core/resource.h"
 #include "core/shelf.h"
+#include "core/help.h"
+#include "core/run.h"
 
 #include <errno.h>
 

@@ -22,6 +22,7 @@
 
 #include "base/atomic.h"
 #include "core/label.h"
+#include "core/submit.h"
 
 #include <errno.h>
 #include <stdlib.h>

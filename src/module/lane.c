@@ -12,6 +12,7 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/resource.h"
+#include "core/run.h"
 
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
                                    uint32_t count, uint32_t aging_turns, uint64_t aging_ns)

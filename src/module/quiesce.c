@@ -11,6 +11,8 @@
 
 #include "base/futex.h"
 #include "core/resource.h"
+#include "core/frame.h"
+#include "core/place.h"
 
 #include <errno.h>
 

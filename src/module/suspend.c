@@ -17,6 +17,9 @@
 #include "thread/node.h"
 #include "core/shelf.h"
 #include "core/wait.h"
+#include "core/close.h"
+#include "core/marks.h"
+#include "core/place.h"
 
 #include <errno.h>
 

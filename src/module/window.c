@@ -29,6 +29,9 @@
 #include "core/resource.h"
 #include "module/detach.h"
 #include "module/window_list.h"
+#include "core/cancel.h"
+#include "core/help.h"
+#include "core/run.h"
 
 #include <errno.h>
 

@@ -10,6 +10,7 @@
 #include "base/futex.h"
 #include "core/resource.h"
 #include "thread/thread.h"
+#include "core/submit.h"
 
 #include <baton/resource.h>
 

@@ -699,7 +699,7 @@ proctype Runner()
 	/* @src future.h:baton__future_bind store_release(&future->_resource, resource) */
 	resource = 1;
 	/* It is closed. */
-	/* @src resource.c:baton__unready store_relaxed(&future->_resource, NULL) */
+	/* @src submit.c:baton__unready store_relaxed(&future->_resource, NULL) */
 	resource = 0;
 	/* @src future.c:baton__future_settle uint32_t state = load_relaxed(&future->_state) */
 	atomic { TOUCH; seen = state }
@@ -752,7 +752,7 @@ proctype Runner()
 	refused = true;
 	if
 	:: claimed ->
-		/* @src resource.c:baton__unready
+		/* @src submit.c:baton__unready
 		 * baton__future_finish(future, BATON__FUTURE_CANCELLED */
 		claimed = false;
 		finish(CANCELLED);

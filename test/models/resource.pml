@@ -227,7 +227,7 @@ bind:
 	atomic {
 		if
 		:: HAS_FUTURE(mine) ->
-			/* @src resource.c:baton__submit
+			/* @src submit.c:baton__submit
 			 * baton__word_is_closed(baton__word(resource)) */
 			if
 			:: (word & MODE) == CLOSED ->
@@ -237,7 +237,7 @@ bind:
 				goto script
 			:: else
 			fi;
-			/* @src resource.h:baton__ready
+			/* @src submit.h:baton__ready
 			 * baton__future_bind(future, resource) */
 			future[mine] = future[mine] | BOUND;
 			calls++
@@ -251,7 +251,7 @@ submit:
 	}
 	atomic {
 #else
-		/* @src resource.c:baton__submit_chain word = baton__word(resource) */
+		/* @src submit.c:baton__submit_chain word = baton__word(resource) */
 		seen = word;
 #endif
 		if
@@ -345,7 +345,7 @@ lend_push:
 
 	/* Refused: `task` is unbound, its future settled. */
 unready:
-	/* @src resource.c:baton__unready store_relaxed(&future->_resource, NULL) */
+	/* @src submit.c:baton__unready store_relaxed(&future->_resource, NULL) */
 	future[task] = future[task] & ~BOUND;
 settle:
 	atomic {

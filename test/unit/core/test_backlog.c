@@ -4,6 +4,7 @@
  * module here keeps the newest task in front, and counts what waits.
  */
 #include "core/backlog.h"
+#include "core/run.h"
 
 #include "stash.h"
 

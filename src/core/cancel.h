@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancelling one task by its future.
+ */
+#ifndef BATON_SRC_CANCEL_H
+#define BATON_SRC_CANCEL_H
+
+#include "core/resource.h"
+
+/*
+ * The two steps of baton_future_cancel() for a task's future. decide: makes the future CANCELLING;
+ * returns what baton_future_cancel() returns. If decide returns 0 and sets *resource, the caller is
+ * the future's visitor, and then calls unlink, which unlinks the task if the resource is queued, or
+ * baton__leave().
+ */
+int baton__cancel_decide(struct baton_future *future, struct baton_resource **resource,
+                         uint32_t *generation);
+void baton__cancel_unlink(struct baton_future *future, struct baton_resource *resource,
+                          uint32_t generation);
+
+/* Unlinks the task of a future that is being cancelled, if its resource is queued. */
+void baton__cancel_visit(struct baton_future *future);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submitting: capture what is idle, push to what is busy.
+ *
+ * Budget: two atomic read-modify-writes for an idle resource (capture, release), one for a busy
+ * one.
+ */
+#include "core/submit.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/barge.h"
+#include "core/cycle.h"
+#include "core/guard.h"
+#include "core/kick.h"
+#include "core/loan.h"
+#include "core/place.h"
+#include "core/run.h"
+#include "core/drain.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/help.h"
+
+#include <errno.h>
+
+#include <ck_backoff.h> /* for the retries of a contended push */
+
+/* Turns of an empty loop: from about 50 ns to about 2 us, then from the beginning. */
+#define BACKOFF_MIN 64U
+#define BACKOFF_MAX 4096U
+
+/* An idle resource that must not run here: to its executor. The caller has captured it. */
+static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
+{
+	struct baton__budget budget = {.tasks = 0};
+	struct baton__frame frame;
+	enum baton__handoff given;
+
+	baton__backlog_keep(resource, first);
+	given = baton__hand_off(resource);
+	if (given == BATON__GIVEN)
+		return 0;
+	if (inline_ok) {
+		/* Only too deep: nobody minds this thread, but its stack must be unwound first. */
+		baton__deferred_push(resource);
+		return 0;
+	}
+	baton__frame_push(&frame, resource);
+	/* Nobody has seen them: they go back to the caller. */
+	if (given == BATON__REFUSED)
+		baton__backlog_give_back(resource);
+	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
+	 * helper may have run some of ours, so all are accepted): there is only this thread, from
+	 * the bottom of its stack. */
+	baton__stay(&frame, resource, &budget);
+	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
+}
+
+/* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
+BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
+{
+	return inline_ok && baton__place(resource) == BATON__HERE;
+}
+
+/* Captured: the chain runs here, as far as the limits go. */
+static void run_here(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                     bool counted)
+{
+	struct baton__frame frame;
+
+	if (resource->_stats)
+		baton__backlog_captured(resource, counted ? NULL : first);
+	/* One runs at once; several go by their lanes. */
+	baton__index_forget(resource);
+	if (count == 1)
+		resource->_list = first;
+	else
+		baton__backlog_keep(resource, first);
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, count);
+}
+
+/* Takes back what was counted for a chain that is not accepted. Returns `error`. */
+static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
+                        uint32_t count, bool counted, int error)
+{
+	if (counted && resource->_stats)
+		baton__backlog_take_back(resource, first, count);
+	return error;
+}
+
+int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
+                        unsigned how)
+{
+	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
+	ck_backoff_t backoff = BACKOFF_MIN;
+	struct baton_task *newest = NULL;
+	bool counted = !resource->_stats;
+	uintptr_t word;
+	int error;
+
+	/* Ends: each failed CAS means that another thread has submitted, taken, released or
+	 * closed: lock-free. */
+	for (;;) {
+		word = baton__word(resource);
+		if (baton__word_is_closed(word))
+			return not_accepted(resource, newest ? baton__reversed(newest) : first,
+			                    count, counted, -EPIPE);
+		/* Once, and not for one that runs at once, unless its kind may keep it. */
+		if (!counted &&
+		    (baton__word_is_busy(word) || count > 1 || !runs_here(resource, inline_ok) ||
+		     baton__kind_is(first, BATON__KIND_RESERVES))) {
+			error = baton__backlog_reserve(resource, first, count,
+			                               !(how & BATON__SUBMIT_NO_WAIT));
+			if (error)
+				return error < 0 ? error : 0;
+			counted = true;
+		}
+		if (baton__word_is_busy(word)) {
+			struct baton_task *oldest = first;
+
+			if (inline_ok && !newest && baton__loan_due(resource) &&
+			    baton__loan_submit(resource, first, count))
+				return 0;
+			if (!newest)
+				newest = baton__reversed(first);
+			if (baton__word_push(resource, &word, newest, oldest))
+				return 0;
+			oldest->_next = NULL;
+			if (backoff > BACKOFF_MAX)
+				backoff = BACKOFF_MIN;
+			ck_backoff_eb(&backoff);
+			continue;
+		}
+		if (newest) {
+			first = baton__reversed(newest);
+			newest = NULL;
+		}
+		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
+		if (!baton__word_capture(resource, word, baton__mode(resource)))
+			continue;
+		if (runs_here(resource, inline_ok)) {
+			run_here(resource, first, count, counted);
+			return 0;
+		}
+		error = start_later(resource, first, inline_ok && baton__capture_limit(resource));
+		return error ? not_accepted(resource, first, count, counted, error) : 0;
+	}
+}
+
+int baton__unready(struct baton_resource *resource, struct baton_task *task, int error)
+{
+	struct baton_future *future = baton__task_future(task);
+	uint32_t state;
+	bool spare;
+
+	if (!future)
+		return error;
+	/* Relaxed: before the CAS in settle. */
+	store_relaxed(&future->_resource, NULL);
+	state = baton__future_settle(future, baton__turn_visits(resource), &spare);
+	if (spare)
+		baton__visit_end(resource);
+	if (state != BATON__FUTURE_CANCELLING)
+		return error;
+	/* Unbound, it has no visitor. */
+	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	return -ECANCELED; /* last touch of the future */
+}
+
+BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_task *task,
+                                 unsigned how)
+{
+	const bool waited_for = baton__task_future(task) != NULL;
+	int error = 0;
+
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+		error = baton__thread_attach();
+		if (error)
+			return error;
+	}
+	/* Looked at before the future is bound, so that a cancel does not meet a refused task, save
+	 * one that races the close itself. */
+	if (baton__word_is_closed(baton__word(resource)))
+		return -EPIPE;
+	if (!baton__ready(resource, task))
+		return -EINVAL;
+	task->_next = NULL;
+	error = baton__submit_chain(resource, task, 1, how);
+	if (error) {
+		error = baton__unready(resource, task, error);
+		baton__loan_forget(resource);
+		return error;
+	}
+	if (waited_for)
+		baton__cycle_bound();
+	return 0;
+}
+
+/* A task with a future, or of a kind. */
+static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
+                                             struct baton_task *task)
+{
+	struct baton__frame frame;
+
+	baton__stand_back(resource);
+	if (baton__word(resource) != BATON__NORMAL || baton__self->depth >= BATON_NESTING_MAX ||
+	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
+		return baton__submit(resource, task, 0);
+	baton__frame_push(&frame, resource);
+	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
+		baton__run_captured(&frame, resource, 0, 0);
+		return -EINVAL;
+	}
+	BATON_GUARD(guard, resource);
+	baton__run_task(&frame, resource, task, NULL);
+	guard = NULL;
+	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
+		baton__frame_exit(baton__self, &frame);
+	else
+		baton__run_captured(&frame, resource, 1, 1);
+	return 0;
+}
+
+BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
+{
+	struct baton__frame *frame = baton__self->top;
+
+	frame->value = NULL;
+	frame->after = NULL;
+	frame->batch = NULL;
+	baton__run_captured(frame, frame->resource, ran, own);
+}
+
+BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
+{
+	uintptr_t word;
+
+	baton__stand_back(resource);
+	word = baton__word(resource);
+	/* What is SPECIAL may be bounded. */
+	if (baton__word_is_plainly_busy(word) && !baton__loan_due(resource) &&
+	    baton__word_push(resource, &word, task, task))
+		return 0;
+	return baton__submit(resource, task, 0);
+}
+
+/*
+ * The short path: no future, no kind, and the resource is idle. What it does not do is done in the
+ * others.
+ */
+BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__frame frame;
+
+	if (task->_future)
+		return submit_with_future(resource, task);
+	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
+		return baton__submit(resource, task, 0);
+	if (baton__word(resource) != BATON__NORMAL)
+		return baton__submit_busy(resource, task);
+	if (BATON_UNLIKELY(!baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL)))
+		return baton__submit(resource, task, 0);
+	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
+	(void)task->_run(task); /* last touch of the task */
+	guard = NULL;
+	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
+		baton__frame_exit(self, &frame);
+	else
+		baton__run_on(1, 1);
+	return 0;
+}
+
+BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
+{
+	return baton__submit(resource, task, BATON__SUBMIT_LATER);
+}
