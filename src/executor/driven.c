@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue of an executor that one thread drives.
+ * The executor that one thread drives: its queue, and the executor's operations.
  */
 #include "executor/driven.h"
 
@@ -11,23 +11,25 @@
 
 #define CLOSED ((uintptr_t)1)
 
-/* 1: there was none in the inbox; 0: there was; -ESHUTDOWN. Any thread. */
+/* Pushes a job. 1: the inbox was empty; 0: it was not; -ESHUTDOWN: it is closed. Any thread. */
 static int push(struct baton__driven *driven, struct baton_job *job)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
 
-	/* Ends: each failure is another push, or the owner taking all. */
+	/* Lock-free: a CAS fails only because another thread has pushed, or the owner has taken the
+	 * inbox. */
 	do {
 		if (word == CLOSED)
 			return -ESHUTDOWN;
 		job->_next = (struct baton_job *)word;
-		/* [driven.job] release: the job; pairs with [driven.job] in take. seq_cst: before
-		 * our load of `asleep` in notify, see thread.asleep. */
+		/* [driven.job] release: the job; pairs with [driven.job] in take. thread.asleep
+		 * (thread.h) seq_cst: before the load of `asleep` in notify. */
 	} while (!cas_seq_cst(&driven->inbox, &word, (uintptr_t)job));
 	return word == 0;
 }
 
-/* Puts the inbox behind the list and leaves it empty, or closed; closed it stays. */
+/* Appends the jobs of the inbox to the list, in order, and stores `left` (0 or CLOSED) in the
+ * inbox. A closed inbox stays closed. */
 static void take(struct baton__driven *driven, uintptr_t left)
 {
 	uintptr_t word = load_relaxed(&driven->inbox);
@@ -35,9 +37,9 @@ static void take(struct baton__driven *driven, uintptr_t left)
 	struct baton_job *oldest = NULL;
 	struct baton_job **end = driven->end;
 
-	/* Ends: each failure is a push.
-	 * [driven.job] acquire: the jobs; pairs with [driven.job] in push. seq_cst: after our store
-	 * of `asleep` in wait.c, see thread.asleep. */
+	/* Lock-free: a CAS fails only because another thread has pushed. [driven.job] acquire: the
+	 * jobs; pairs with [driven.job] in push. thread.asleep (thread.h) seq_cst: after the
+	 * owner's store of `asleep`. */
 	do {
 		if (word == CLOSED)
 			return;
@@ -84,7 +86,7 @@ const struct baton_job *baton__driven_last(const struct baton__driven *driven)
 	return driven->list ? baton_container_of(driven->end, struct baton_job, _next) : NULL;
 }
 
-/* A record is adopted by another thread when its own has ended: hence the session. */
+/* The session tells the owner from a later thread that has adopted its record. */
 bool baton__driven_owned(const struct baton__driven *driven)
 {
 	return load_relaxed(&driven->owner) == baton__self &&
@@ -97,9 +99,10 @@ int baton__driven_adopt(struct baton__driven *driven)
 
 	if (error)
 		return error;
-	/* Relaxed: compared by who finds its own record to be the owner's; published with it. */
+	/* Relaxed: only a thread that finds its own record in `owner` compares the session. `owner`
+	 * publishes it. */
 	store_relaxed(&driven->session, baton__self->session);
-	/* [driven.owner] release: our record; pairs with [driven.owner] in notify */
+	/* [driven.owner] release: the owner's record; pairs with [driven.owner] in notify */
 	store_release(&driven->owner, baton__self);
 	return 0;
 }
@@ -108,7 +111,7 @@ void baton__driven_close(struct baton__driven *driven)
 {
 	driven->gathering = false;
 	take(driven, CLOSED);
-	/* Who has pushed may still be in schedule(). */
+	/* A thread that has pushed may still be in schedule(). */
 	baton__thread_await_outside(driven);
 }
 
@@ -117,7 +120,8 @@ static struct baton__driven *driven_of(struct baton_executor *executor)
 	return baton_container_of(executor, struct baton__driven, executor);
 }
 
-/* A job is queued, or back with work left: the owner may be asleep. Any thread. */
+/* Called after a job was queued, or was given back with work left: the owner may be asleep. Any
+ * thread. */
 static void notify(struct baton__driven *driven)
 {
 	/* [driven.owner] acquire: the owner's record; pairs with [driven.owner] in adopt */
@@ -127,7 +131,7 @@ static void notify(struct baton__driven *driven)
 		(void)baton__thread_nudge(owner);
 }
 
-/* The owner's own job: nobody else has to be told. */
+/* Appends a job of the owner's to the list; no other thread has to be told. */
 static void gather(struct baton__driven *driven, struct baton_job *job)
 {
 	job->_next = NULL;
@@ -153,7 +157,7 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 	if (status >= 0)
 		notify(driven);
 	baton__thread_leave();
-	/* The owner may be busy for long: a sleeping waiter helps, if it may. */
+	/* 1: the owner may be busy for long, so a sleeping waiter may help. */
 	return status < 0 ? status : 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop executor: an eventfd tells a thread in an event loop that there are jobs.
+ * The loop executor: an eventfd tells a thread in an event loop that jobs wait.
  */
 #include "executor/driven.h"
 #include "core/resource.h"
@@ -15,7 +15,7 @@ struct baton_loop {
 	int fd;
 };
 
-/* The descriptor becomes readable; EAGAIN (2^64 - 2 unread signals) means that it is. */
+/* Makes the descriptor readable. EAGAIN (2^64 - 2 unread signals): it is readable already. */
 static void signal_fd(struct baton_loop *loop)
 {
 	uint64_t one = 1;
@@ -24,7 +24,8 @@ static void signal_fd(struct baton_loop *loop)
 		;
 }
 
-/* Only for the first job since the owner took all: it does so after it has cleared the signal. */
+/* Called for the first job since the owner took the inbox. The owner clears the signal before it
+ * takes the inbox: no signal is lost. */
 static void signal_driven(struct baton__driven *driven)
 {
 	signal_fd(baton_container_of(driven, struct baton_loop, driven));
@@ -63,7 +64,8 @@ BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 	return baton__driven_adopt(&loop->driven);
 }
 
-/* Jobs that these schedule are for the next call, so that the loop sees its sockets. */
+/* Runs the jobs in the list, at most `jobs_max` (0: all). Jobs that they schedule are for the next
+ * call, so that the loop looks at its sockets in between. */
 static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 {
 	const struct baton_job *last = baton__driven_last(&loop->driven);
@@ -71,8 +73,9 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 	size_t count = 0;
 
 	loop->driven.gathering = false;
-	/* Ends: with the last one that was listed, or, if a nested drive has run that, with those
-	 * that it has taken; what comes later goes to the inbox. */
+	/* Ends with the job that was last in the list. If a nested drive has run that job, ends
+	 * when the list is empty: the drive may have appended the inbox to the list, and later jobs
+	 * go to the inbox. */
 	while (more && (jobs_max == 0 || count < jobs_max)) {
 		struct baton_job *job = baton__driven_pop_listed(&loop->driven);
 
@@ -93,7 +96,7 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 
 	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
-	/* EAGAIN: no signal; then what a nested drive has left is in the list. */
+	/* EAGAIN: no signal; then the list may hold jobs that a nested drive has left. */
 	while (read(loop->fd, &signals, sizeof(signals)) < 0 && errno == EINTR)
 		;
 	baton__driven_take(&loop->driven);

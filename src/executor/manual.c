@@ -48,7 +48,7 @@ BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
 {
 	size_t count = 0;
 
-	/* Ends when the jobs stop scheduling more. */
+	/* Ends when the jobs schedule no more jobs. */
 	while (baton_manual_run_one(manual))
 		count++;
 	return count;
@@ -60,7 +60,7 @@ BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 
 	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
 	baton__driven_close(&manual->driven);
-	/* One by one: what one of them calls back may still drive the others. */
+	/* One by one: a function that a cancelled job calls may drive the others. */
 	while ((job = baton__driven_pop(&manual->driven)))
 		baton_job_cancel(job);
 	free(manual);
