@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one door through which our protocols touch shared memory. The compiler's __atomic
- * builtins on plain words, the memory order in the name. Not <stdatomic.h>, since the public
- * structs carry no _Atomic (they must compile as C++); not ck_pr, whose inline assembly
- * ThreadSanitizer does not see. A controlled scheduler replaces this file to make every access a
- * scheduling point.
+ * The one door to shared memory: every access to a shared word goes through this file. The
+ * operations are the compiler's __atomic builtins on plain words, with the memory order in the
+ * name. The file does not use <stdatomic.h>, since the public structs carry no _Atomic (they must
+ * compile as C++), nor ck_pr, whose inline assembly ThreadSanitizer does not see. A controlled
+ * scheduler replaces this file, to make each access a scheduling point.
  *
- * cas_*: `expected` points to the value; on failure it is overwritten with the one found (read
- * relaxed). add, sub, or, and return the value before.
+ * cas_*: true: the word had the value in `*expected`, and has the new one. False: `*expected` is
+ * the value found, read relaxed. swap, add, sub and or return the value before.
  */
 #ifndef BATON_SRC_ATOMIC_H
 #define BATON_SRC_ATOMIC_H
 
 /*
- * Instrumented builds (counting, a controlled scheduler) name a header of their own, which defines
- * cas_with_order and all of the names below.
+ * An instrumented build (counting, a controlled scheduler) names a header of its own, which defines
+ * cas_with_order and all the names below.
  */
 #ifdef BATON_ATOMIC_BACKEND
 #include BATON_ATOMIC_BACKEND

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many CPUs this process may use: sched_getaffinity, and the quota of its cgroup,
- * version 2 (cpu.max) or 1 (cpu.cfs_quota_us). In a container the latter often says 2 where the
- * former says 64; 64 workers would then be stopped most of the time, batons in hand.
+ * How many CPUs this process may use: the smaller of sched_getaffinity's answer and the quota of
+ * the process's cgroup, version 2 (cpu.max) or 1 (cpu.cfs_quota_us). In a container, affinity often
+ * says 64 where the quota says 2. Of 64 workers most would then be stopped most of the time,
+ * holding batons.
  */
 #include "base/cpus.h"
 
@@ -18,18 +19,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel refuses sets that are too small; no kernel has more CPUs than this. */
+/* The kernel refuses a set that is too small. No kernel has more than CPUS_MAX CPUs. */
 #define CPUS_FIRST 1024
 #define CPUS_MAX (1 << 20)
 
 /* Where a hierarchy with the cpu controller is mounted. */
 struct mount {
 	char *point;
-	char *top; /* the cgroup that is seen at the mount point */
+	char *top; /* the cgroup that is visible at the mount point */
 	bool is_v2;
 };
 
-/* The formatted text, malloc'ed; NULL if there is no memory. */
+/* The formatted text, malloc'ed; NULL: no memory. */
 __attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
 {
 	va_list arguments;
@@ -56,7 +57,7 @@ static bool has_word(const char *words, const char *name)
 	return false;
 }
 
-/* The n-th (from 0) of the line's words, malloc'ed; NULL if there is none. */
+/* The n-th (from 0) word of the line, malloc'ed; NULL: there is none, or no memory. */
 static char *nth_word(const char *line, int n)
 {
 	line += strspn(line, " ");
@@ -67,8 +68,8 @@ static char *nth_word(const char *line, int n)
 	return *line ? strndup(line, strcspn(line, " \n")) : NULL;
 }
 
-/* One line of mountinfo: ids, device, root, mount point, options, ..., " - ", type, source,
- * options. True: `mount` holds what was found, which is the caller's. */
+/* Parses a line of mountinfo: ids, device, root, mount point, options, ..., " - ", type, source,
+ * options. True: `mount` is filled; the caller frees its strings. */
 static bool parse_mount(const char *line, struct mount *mount)
 {
 	const char *rest = strstr(line, " - ");
@@ -91,7 +92,7 @@ static bool parse_mount(const char *line, struct mount *mount)
 	return false;
 }
 
-/* The process's cgroup in the mount's hierarchy, malloc'ed, or NULL. */
+/* The process's cgroup in the hierarchy of that version, malloc'ed; NULL: not found. */
 static char *own_cgroup(const char *root, bool is_v2)
 {
 	char *name = text("%s/proc/self/cgroup", root);
@@ -119,7 +120,7 @@ static char *own_cgroup(const char *root, bool is_v2)
 	return found;
 }
 
-/* Reads up to two numbers; returns how many. "max" is none. */
+/* Reads up to two numbers; returns how many there are. The word "max" is no number. */
 static int read_numbers(const char *name, long long *first, long long *second)
 {
 	FILE *file = name ? fopen(name, "re") : NULL;
@@ -132,7 +133,7 @@ static int read_numbers(const char *name, long long *first, long long *second)
 	return count;
 }
 
-/* The quota of one cgroup, given its directory; 0: none. */
+/* The quota of the cgroup with this directory; 0: none. */
 static size_t quota_of(const char *directory, bool is_v2)
 {
 	char *name = text(is_v2 ? "%s/cpu.max" : "%s/cpu.cfs_quota_us", directory);
@@ -162,7 +163,7 @@ static size_t smaller_quota(size_t one, size_t other)
 	return one < other ? one : other;
 }
 
-/* The smallest quota on the way from the process's cgroup up to the mount point. */
+/* The smallest quota on the way from the process's cgroup up to the mount point; 0: none. */
 static size_t quota_in(const char *root, const struct mount *mount)
 {
 	char *cgroup = own_cgroup(root, mount->is_v2);
@@ -230,7 +231,7 @@ size_t baton__cpus_allowed(void)
 
 		if (!set)
 			return 1;
-		/* The process's, not that of the calling thread, which may be pinned. */
+		/* The affinity of the process, since the calling thread may be pinned. */
 		if (!sched_getaffinity(getpid(), size, set))
 			count = CPU_COUNT_S(size, set);
 		else
@@ -252,12 +253,12 @@ size_t baton__cpus_available(const char *root)
 
 size_t baton__cpus_known(void)
 {
-	static uint32_t known; /* 0: not yet */
+	static uint32_t known; /* 0: not known yet */
 	uint32_t cpus = load_relaxed(&known);
 
 	if (!cpus) {
 		cpus = (uint32_t)baton__cpus_available("");
-		/* Relaxed: nothing hangs on it, and every thread finds the same. */
+		/* Relaxed: the number publishes nothing, and every thread finds the same. */
 		store_relaxed(&known, cpus);
 	}
 	return cpus;

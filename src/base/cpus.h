@@ -8,20 +8,21 @@
 #include <stddef.h>
 
 /*
- * The number of CPUs that this process may run on, or its quota below `root`, whichever is smaller;
- * at least 1.
+ * The number of CPUs that this process may run on, or its quota below `root` if that is smaller; at
+ * least 1.
  */
 size_t baton__cpus_available(const char *root);
 
-/* The same for root "", as it was at the first call: cheap from the second on. */
+/* baton__cpus_available(""), read once: later calls return the number of the first call, and are
+ * cheap. */
 size_t baton__cpus_known(void);
 
-/* The CPUs that the calling thread may run on; at least 1. */
+/* The number of CPUs that the process (its first thread) may run on; at least 1. */
 size_t baton__cpus_allowed(void);
 
 /*
- * The quota of the cgroup of this process and of those above it, in CPUs, rounded up; 0: none.
- * `root` comes before the absolute path of every file that is read: "" for the real ones.
+ * The smallest CPU quota of this process's cgroup and the cgroups above, in CPUs, rounded up; 0:
+ * none. `root` is put before the absolute path of each file that is read: "" for the real files.
  */
 size_t baton__cpus_quota(const char *root);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * futex(2) and futex_waitv(2). The numbers are spelled out where older kernel headers lack them.
+ * futex(2) and futex_waitv(2), and times. SYS_futex_waitv is defined here for older kernel headers.
  */
 #include "base/futex.h"
 
@@ -31,7 +31,7 @@ struct waiter {
 
 static long wait_one(const uint32_t *word, uint32_t value, const struct timespec *deadline)
 {
-	/* WAIT_BITSET takes an absolute deadline; WAIT would take a span. */
+	/* WAIT_BITSET takes an absolute deadline; WAIT would take a duration. */
 	return syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value, deadline,
 	               NULL, FUTEX_BITSET_MATCH_ANY);
 }
@@ -85,13 +85,13 @@ int baton__futex_wait(const struct baton__futex_watch *watches, size_t count,
 		return -ETIMEDOUT;
 	if (errno == EAGAIN || errno == EINTR)
 		return 0;
-	/* ENOSYS or, from a seccomp filter, EPERM. */
+	/* ENOSYS, or EPERM from a seccomp filter. */
 	return wait_slice(watches[0].word, watches[0].value, deadline);
 }
 
 void baton__futex_wake(const uint32_t *word, int count)
 {
-	/* EFAULT when the word's memory has been unmapped meanwhile: nobody sleeps there. */
+	/* EFAULT: the word's memory was unmapped meanwhile, so no thread sleeps there. */
 	(void)syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way out of a failed assertion: the only place where the library prints or ends the process.
+ * What a failed assertion does (the only place where the library prints or ends the process), and
+ * the library's version.
  */
 #include "base/platform.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compiler, assertions, the cache line. What everything else may rely on.
+ * What every file may rely on: the compiler, assertions, the cache line.
  */
 #ifndef BATON_SRC_PLATFORM_H
 #define BATON_SRC_PLATFORM_H
@@ -11,7 +11,7 @@
 
 #include <ck_pr.h> /* ck_pr_stall: the CPU's spin hint; Concurrency Kit has it for every CPU */
 
-/* States share a word with task pointers: three low bits are free where pointers are 8 bytes. */
+/* States share a word with task pointers: with pointers of 8 bytes three low bits are free. */
 _Static_assert(sizeof(void *) == 8, "baton needs 64-bit pointers");
 
 #define BATON_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -21,19 +21,19 @@ _Static_assert(sizeof(void *) == 8, "baton needs 64-bit pointers");
 #define BATON_INLINE static inline __attribute__((always_inline))
 #define BATON_EXPORT __attribute__((visibility("default")))
 
-/* Words written by different threads are kept this far apart. */
+/* Words that different threads write are kept this far apart. */
 #define BATON_CACHE_LINE 64
 #define BATON_CACHE_ALIGNED __attribute__((aligned(BATON_CACHE_LINE)))
 
 /*
- * Called by a failed assertion; the default prints one line to stderr, and abort() follows. Not
- * public API: a program may define its own by replacing the pointer before its first call.
+ * Called by a failed assertion, before abort(). The default prints one line to stderr. Not public
+ * API: a program may store a function of its own here before its first call.
  */
 extern void (*baton_assert_hook)(const char *what, const char *file, int line);
 
 _Noreturn BATON_COLD void baton__assert_fail(const char *what, const char *file, int line);
 
-/* The library's own invariants. On in every build, cheap, one condition each. */
+/* For the library's own invariants. On in every build, cheap, one condition each. */
 #define BATON_ASSERT(condition)                                                                    \
 	(BATON_LIKELY(condition)                                                                   \
 	         ? (void)0                                                                         \
@@ -44,8 +44,8 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 
 /*
  * For mistakes of the caller. The message is in the caller's words: the public function, the name
- * of the object concerned (_OF; may be NULL), the mistake and its repair. REQUIRE stands in the
- * public function itself, and takes the function's name; MISUSE stands elsewhere.
+ * of the object concerned (only with _OF; may be NULL), the mistake, its repair. REQUIRE is for the
+ * public function itself, whose name it takes; MISUSE is for other functions.
  */
 #define BATON_MISUSE_OF(function, name, what)                                                      \
 	baton__misuse(function, (name) ? (name) : "(no name)", what, __FILE__, __LINE__)
@@ -55,7 +55,8 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 #define BATON_REQUIRE(condition, what)                                                             \
 	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
-/* A value that the compiler makes here, and does not keep in a register across what precedes. */
+/* Returns `value`. The compiler computes it here, and keeps it in no register across the code
+ * before. */
 BATON_INLINE uintptr_t baton__fresh(uintptr_t value)
 {
 	__asm__ volatile("" : "+r"(value));

@@ -24,7 +24,7 @@ void baton__sole_begin(uint32_t *turn)
 	for (;;) {
 		struct baton__futex_watch watch = {turn, self};
 
-		/* [sole.turn] acquire: what the thread before us made or ended; pairs with
+		/* [sole.turn] acquire: what the last thread with the turn made or ended; pairs with
 		 * [sole.turn] in baton__sole_end */
 		if (found != self && cas_acquire(turn, &found, self))
 			return;
@@ -36,7 +36,8 @@ void baton__sole_begin(uint32_t *turn)
 
 void baton__sole_end(uint32_t *turn)
 {
-	/* [sole.turn] release: what we made or ended; pairs with [sole.turn] in begin */
+	/* [sole.turn] release: what this thread made or ended; pairs with [sole.turn] in
+	 * baton__sole_begin */
 	store_release(turn, 0);
 	baton__futex_wake(turn, INT_MAX);
 }
