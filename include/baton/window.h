@@ -38,7 +38,7 @@
  * reached the window or after its turn had come. (A cancel_pending does not reach what waits in a
  * window: call both.) A closed resource still runs what waits in its windows.
  *
- * What waits in the window is in no lane, in the order in which its lanes have let it come; a bound
+ * What waits in the window is in no lane of the resource (see baton_window_set_lanes); a bound
  * counts it (bound.h), and where there is none whoever submits looks at waiting(). A disconnect is
  * a tag, or baton_window_cancel(), and the completion of what is in flight.
  *
@@ -73,6 +73,11 @@ extern "C" {
 
 struct baton_windowed;
 
+/* One lane of a window, in the caller's memory. */
+struct baton_window_lane {
+	struct baton_task *_last;
+};
+
 struct baton_window {
 	struct baton_resource *_resource;
 	struct baton_task *_first;
@@ -85,15 +90,27 @@ struct baton_window {
 	uint32_t _word;
 	uint32_t _waiting;
 	bool _visiting;
+	uint32_t _lane_count;
+	struct baton_window_lane *_lanes;
 };
 
 /* `limit`: how many may be in flight; 0: none starts until it is raised. */
 #define BATON_WINDOW_INIT(resource, limit)                                                         \
 	{                                                                                          \
-		(resource), NULL, NULL, NULL, {NULL, NULL, NULL}, (limit), 0, 0, 0, 0, false       \
+		(resource), NULL, NULL, NULL, {NULL, NULL, NULL}, (limit), 0, 0, 0, 0, false, 0,   \
+			NULL                                                                       \
 	}
 void baton_window_init(struct baton_window *window, struct baton_resource *resource,
                        uint32_t limit);
+
+/*
+ * Those that wait in the window start by their lanes (labelled.h): of the highest lane first, in
+ * order within a lane. `lanes`: an array of `count` lanes, which lives as long as the window;
+ * zeroed here. A lane that the window does not have means its lowest. Without this call they start
+ * in the order in which they came. By the owner, before the first submit.
+ */
+void baton_window_set_lanes(struct baton_window *window, struct baton_window_lane *lanes,
+                            uint32_t count);
 
 /* Asserts that nothing is in flight or waiting. */
 void baton_window_deinit(struct baton_window *window);

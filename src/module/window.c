@@ -48,6 +48,18 @@ BATON_EXPORT void baton_window_init(struct baton_window *window, struct baton_re
 	*window = (struct baton_window)BATON_WINDOW_INIT(resource, limit);
 }
 
+BATON_EXPORT void baton_window_set_lanes(struct baton_window *window,
+                                         struct baton_window_lane *lanes, uint32_t count)
+{
+	BATON_REQUIRE_OF(
+		count > 0 && count <= BATON_LANES_MAX && !window->_first, window->_resource->_name,
+		"has a window with 1 to 32 lanes, which it is given before the first submit");
+	for (uint32_t i = 0; i < count; i++)
+		lanes[i]._last = NULL;
+	window->_lanes = lanes;
+	window->_lane_count = count;
+}
+
 BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 {
 	BATON_REQUIRE_OF(!window->_first, window->_resource->_name,

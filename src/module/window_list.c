@@ -2,6 +2,8 @@
 /* The list of the tasks that wait in a window. See window_list.h. */
 #include "module/window_list.h"
 
+#include "core/label.h"
+
 #define IN_LIST 1U
 #define ASKED 2U
 
@@ -26,16 +28,47 @@ static bool take_place(struct baton_windowed *windowed)
 	return !baton__withdrawn(&windowed->task) || !release_place(windowed);
 }
 
+/* The lane in which the task waits. It does not change while the task waits. */
+static uint32_t lane_of(const struct baton_window *window, const struct baton_task *task)
+{
+	const uint32_t lane = baton__stamp(task)->_lane;
+
+	if (!window->_lanes)
+		return 0;
+	return lane < window->_lane_count ? lane : window->_lane_count - 1;
+}
+
+/* The last task of that lane; NULL: it has none. */
+static struct baton_task **last_of(struct baton_window *window, uint32_t lane)
+{
+	return window->_lanes ? &window->_lanes[lane]._last : &window->_last;
+}
+
+/* What is to lead to a new task of that lane: behind the last of it, or of those above. */
+static struct baton_task **link_of(struct baton_window *window, uint32_t lane)
+{
+	for (uint32_t i = lane + 1; i > 0; i--) {
+		struct baton_task *last = *last_of(window, i - 1);
+
+		if (last)
+			return &last->_next;
+	}
+	return &window->_first;
+}
+
 bool baton__window_list_append(struct baton_window *window, struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
+	const uint32_t lane = lane_of(window, task);
 
 	if (!take_place(windowed))
 		return false;
-	windowed->_link = window->_first ? &window->_last->_next : &window->_first;
+	windowed->_link = link_of(window, lane);
+	task->_next = *windowed->_link;
+	if (task->_next)
+		baton__windowed_of(task->_next)->_link = &task->_next;
 	*windowed->_link = task;
-	task->_next = NULL;
-	window->_last = task;
+	*last_of(window, lane) = task;
 	store_relaxed(&window->_waiting, window->_waiting + 1);
 	return true;
 }
@@ -44,13 +77,16 @@ static void take_out(struct baton_window *window, struct baton_task *task)
 {
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_task **link = windowed->_link;
+	struct baton_task *before =
+		link == &window->_first ? NULL : baton_container_of(link, struct baton_task, _next);
+	const uint32_t lane = lane_of(window, task);
 
 	windowed->_link = NULL;
 	*link = task->_next;
 	if (task->_next)
 		baton__windowed_of(task->_next)->_link = link;
-	else if (link != &window->_first)
-		window->_last = baton_container_of(link, struct baton_task, _next);
+	if (*last_of(window, lane) == task)
+		*last_of(window, lane) = before && lane_of(window, before) == lane ? before : NULL;
 	store_relaxed(&window->_waiting, window->_waiting - 1);
 }
 

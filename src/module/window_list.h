@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tasks that wait in a window: a list, from which one task is unlinked in a time that does not
- * depend on the others.
+ * The tasks that wait in a window: a list, ordered by lanes if the window has lanes. One task is
+ * linked and unlinked in a time that does not depend on the others.
  *
  * A task in the list that is cancelled by baton_windowed_cancel() is unlinked by a mark of its own,
  * the task's _withdrawal. The _place of a windowed task with a future decides whether the canceller
@@ -47,7 +47,10 @@ BATON_INLINE bool baton__withdrawn(const struct baton_task *task)
 	       (load_relaxed(&future->_state) & BATON__FUTURE_STATE) == BATON__FUTURE_CANCELLING;
 }
 
-/* Puts the task behind all others. False: the task is cancelled, and is to be completed so. */
+/*
+ * Puts the task behind all others of its lane and of those above. False: the task is cancelled, and
+ * is to be completed so.
+ */
 bool baton__window_list_append(struct baton_window *window, struct baton_task *task);
 
 /* Takes the first task out of the list. NULL: the task's mark completes it (X6). */

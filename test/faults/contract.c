@@ -232,6 +232,7 @@ static const struct function {
 	{"baton_version_number", {0}},
 	/* baton/window.h */
 	{"baton_window_init", {0}},
+	{"baton_window_set_lanes", {0}},
 	{"baton_window_deinit", {0}},
 	{"baton_windowed_init", {0}},
 	{"baton_window_set_limit", {FIRST}},

@@ -21,6 +21,7 @@ struct session {
 };
 
 struct publish {
+	struct baton_task task;
 	struct baton_labelled labelled;
 	struct baton_windowed windowed;
 	struct baton_detached token;
@@ -55,6 +56,7 @@ extern int fd;
 extern void *message;
 
 int publish_run(struct baton_task *task);
+void publish_free(struct baton_task *task);
 int keep_alive_expired(struct baton_timer *timer);
 int transaction_begin(struct baton_resource *resource);
 int transaction_commit(struct baton_resource *resource);

@@ -357,3 +357,46 @@ Test(label, with_no_such_lane_is_refused, .timeout = 5)
 	cr_expect_eq(ran, 0);
 	resource_end(&resource);
 }
+
+/* ---- A window whose tasks have lanes and bytes ---- */
+
+struct packet {
+	struct baton_windowed windowed;
+	char name;
+};
+
+static int send(struct baton_task *task)
+{
+	struct packet *packet = baton_container_of(task, struct packet, windowed.task);
+
+	note(packet->name);
+	return baton_detach(&packet->windowed.token, 0);
+}
+
+Test(label, says_in_which_order_what_waits_in_a_window_starts, .timeout = 5)
+{
+	static const struct baton_label labels[] = {{.lane = 1}, {.lane = 1}, {.lane = 1},
+	                                            {.lane = 0}, {.lane = 7}, {.lane = 0}};
+	struct baton_resource session = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_window window = BATON_WINDOW_INIT(&session, 1);
+	struct baton_window_lane lanes[3];
+	struct packet packets[6];
+	static const char order[] = "adfbce";
+
+	memset(journal, 0, sizeof(journal));
+	ran = 0;
+	baton_window_set_lanes(&window, lanes, 3);
+	for (int i = 0; i < 6; i++) {
+		packets[i].name = (char)('a' + i);
+		baton_windowed_init(&packets[i].windowed, &window, send, NULL);
+		baton_stamp_set(&packets[i].windowed.stamp, &labels[i]);
+		cr_assert_eq(baton_submit(&session, &packets[i].windowed.task), 0);
+	}
+	for (int i = 0; i < 6; i++)
+		cr_assert_eq(
+			baton_detached_complete(&packets[order[i] - 'a'].windowed.token, 0, NULL),
+			0);
+	cr_expect_str_eq(journal, order);
+	resource_end(&session);
+	baton_window_deinit(&window);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Labels compose: a session with a receive maximum (a window), priorities in it, and a bound on the
+ * bytes that wait. An urgent message overtakes the bulk that waits for a PUBACK; what does not fit
+ * is refused; and one tag cancels what a client has left behind.
+ */
+#include "../check.h"
+
+#include <baton.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#define MESSAGES 8
+
+struct message {
+	struct baton_windowed windowed;
+	const char *text;
+};
+
+static const struct baton_bound_config config = {.bytes_max = 1000};
+static struct baton_bound bound = BATON_BOUND_INIT(&config);
+static struct baton_extension extension;
+static struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL, NULL);
+static struct baton_window window = BATON_WINDOW_INIT(&session, 1);
+static struct baton_window_lane lanes[2];
+static struct baton_tag client = BATON_TAG_INIT;
+static int sent;
+static int freed;
+
+static int publish(struct baton_task *task)
+{
+	struct message *message = baton_container_of(task, struct message, windowed.task);
+
+	printf("-> %s\n", message->text);
+	sent++;
+	return baton_detach(&message->windowed.token, 0);
+}
+
+static void give_back(struct baton_task *task)
+{
+	(void)task;
+	freed++;
+}
+
+static int submit(struct message *message, const struct baton_label *label, const char *text)
+{
+	message->text = text;
+	baton_windowed_init(&message->windowed, &window, publish, NULL);
+	message->windowed.cancelled = give_back;
+	baton_stamp_set(&message->windowed.stamp, label);
+	return baton_submit(&session, &message->windowed.task);
+}
+
+int main(void)
+{
+	static struct message messages[MESSAGES];
+	const struct baton_label bulk = {.lane = 1, .bytes = 400, .tag = &client};
+	const struct baton_label urgent = {.lane = 0, .bytes = 10};
+
+	baton_resource_extend(&session, &extension, NULL, &bound);
+	baton_window_set_lanes(&window, lanes, 2);
+
+	CHECK(submit(&messages[0], &bulk, "bulk, at once") == 0);
+	CHECK(submit(&messages[1], &bulk, "bulk") == 0);
+	CHECK(submit(&messages[2], &bulk, "bulk, cancelled") == 0);
+	CHECK(submit(&messages[3], &bulk, "too much") == -EAGAIN);
+	CHECK(submit(&messages[4], &urgent, "urgent") == 0);
+	CHECK(sent == 1 && baton_window_waiting(&window) == 3);
+
+	/* Each PUBACK lets the next one go: the urgent one first. */
+	CHECK(baton_detached_complete(&messages[0].windowed.token, 0, NULL) == 0);
+	CHECK(baton_detached_complete(&messages[4].windowed.token, 0, NULL) == 0);
+	CHECK(sent == 3);
+
+	/* The client is gone: what has not begun completes as cancelled. */
+	baton_tag_cancel(&client);
+	CHECK(baton_detached_complete(&messages[1].windowed.token, 0, NULL) == 0);
+	CHECK(sent == 3 && freed == 1);
+	CHECK(baton_resource_close(&session) == 0 && baton_resource_await(&session, NULL) == 0);
+	baton_window_deinit(&window);
+	puts("one was refused, one cancelled, none is left");
+	return 0;
+}
