@@ -62,89 +62,125 @@ BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_o
 	return inline_ok && baton__place(resource) == BATON__HERE;
 }
 
+/* A chain of tasks on its way to acceptance. */
+struct chain {
+	struct baton_task *first;  /* the oldest; while `newest` is NULL, linked oldest first */
+	struct baton_task *newest; /* linked newest first, for a push; or NULL */
+	uint32_t count;
+	bool counted; /* it has been reserved; or this resource counts nothing */
+};
+
 /* Captured: the chain runs here, as far as the limits go. */
-static void run_here(struct baton_resource *resource, struct baton_task *first, uint32_t count,
-                     bool counted)
+static void run_here(struct baton_resource *resource, const struct chain *chain)
 {
 	struct baton__frame frame;
 
 	if (resource->_stats)
-		baton__backlog_captured(resource, counted ? NULL : first);
+		baton__backlog_captured(resource, chain->counted ? NULL : chain->first);
 	/* One runs at once; several go by their lanes. */
 	baton__index_forget(resource);
-	if (count == 1)
-		resource->_list = first;
+	if (chain->count == 1)
+		resource->_list = chain->first;
 	else
-		baton__backlog_keep(resource, first);
+		baton__backlog_keep(resource, chain->first);
 	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, count);
+	baton__run_captured(&frame, resource, 0, chain->count);
+}
+
+/* Puts the chain in order again, oldest first. */
+BATON_INLINE void turn_back(struct chain *chain)
+{
+	if (!chain->newest)
+		return;
+	chain->first = baton__reversed(chain->newest);
+	chain->newest = NULL;
 }
 
 /* Takes back what was counted for a chain that is not accepted. Returns `error`. */
-static int not_accepted(struct baton_resource *resource, const struct baton_task *first,
-                        uint32_t count, bool counted, int error)
+static int not_accepted(struct baton_resource *resource, struct chain *chain, int error)
 {
-	if (counted && resource->_stats)
-		baton__backlog_take_back(resource, first, count);
+	turn_back(chain);
+	if (chain->counted && resource->_stats)
+		baton__backlog_take_back(resource, chain->first, chain->count);
 	return error;
+}
+
+/*
+ * Is the chain to be reserved now? A chain is reserved once. A task that runs at once needs no
+ * reservation, unless its kind may keep it.
+ */
+BATON_INLINE bool must_reserve(const struct baton_resource *resource, const struct chain *chain,
+                               uintptr_t word, bool inline_ok)
+{
+	return !chain->counted &&
+	       (baton__word_is_busy(word) || chain->count > 1 || !runs_here(resource, inline_ok) ||
+	        baton__kind_is(chain->first, BATON__KIND_RESERVES));
+}
+
+/* Adds the chain to a busy resource: by a loan, or by a push. False: the word has changed. */
+BATON_INLINE bool add_to_busy(struct baton_resource *resource, struct chain *chain, uintptr_t word,
+                              bool inline_ok)
+{
+	struct baton_task *oldest = chain->first;
+
+	if (inline_ok && !chain->newest && baton__loan_due(resource) &&
+	    baton__loan_submit(resource, chain->first, chain->count))
+		return true;
+	if (!chain->newest)
+		chain->newest = baton__reversed(chain->first);
+	if (baton__word_push(resource, &word, chain->newest, oldest))
+		return true;
+	oldest->_next = NULL;
+	return false;
+}
+
+/* Captured: the chain runs here or on the executor. 0; or an error: the chain is the caller's. */
+static int start(struct baton_resource *resource, struct chain *chain, bool inline_ok)
+{
+	int error;
+
+	if (runs_here(resource, inline_ok)) {
+		run_here(resource, chain);
+		return 0;
+	}
+	error = start_later(resource, chain->first, inline_ok && baton__capture_limit(resource));
+	return error ? not_accepted(resource, chain, error) : 0;
 }
 
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         unsigned how)
 {
 	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
+	struct chain chain = {first, NULL, count, !resource->_stats};
 	ck_backoff_t backoff = BACKOFF_MIN;
-	struct baton_task *newest = NULL;
-	bool counted = !resource->_stats;
-	uintptr_t word;
-	int error;
 
 	/* Ends: each failed CAS means that another thread has submitted, taken, released or
 	 * closed: lock-free. */
 	for (;;) {
-		word = baton__word(resource);
+		uintptr_t word = baton__word(resource);
+
 		if (baton__word_is_closed(word))
-			return not_accepted(resource, newest ? baton__reversed(newest) : first,
-			                    count, counted, -EPIPE);
-		/* Once, and not for one that runs at once, unless its kind may keep it. */
-		if (!counted &&
-		    (baton__word_is_busy(word) || count > 1 || !runs_here(resource, inline_ok) ||
-		     baton__kind_is(first, BATON__KIND_RESERVES))) {
-			error = baton__backlog_reserve(resource, first, count,
-			                               !(how & BATON__SUBMIT_NO_WAIT));
+			return not_accepted(resource, &chain, -EPIPE);
+		if (must_reserve(resource, &chain, word, inline_ok)) {
+			int error = baton__backlog_reserve(resource, first, count,
+			                                   !(how & BATON__SUBMIT_NO_WAIT));
+
 			if (error)
 				return error < 0 ? error : 0;
-			counted = true;
+			chain.counted = true;
 		}
 		if (baton__word_is_busy(word)) {
-			struct baton_task *oldest = first;
-
-			if (inline_ok && !newest && baton__loan_due(resource) &&
-			    baton__loan_submit(resource, first, count))
+			if (add_to_busy(resource, &chain, word, inline_ok))
 				return 0;
-			if (!newest)
-				newest = baton__reversed(first);
-			if (baton__word_push(resource, &word, newest, oldest))
-				return 0;
-			oldest->_next = NULL;
 			if (backoff > BACKOFF_MAX)
 				backoff = BACKOFF_MIN;
 			ck_backoff_eb(&backoff);
 			continue;
 		}
-		if (newest) {
-			first = baton__reversed(newest);
-			newest = NULL;
-		}
+		turn_back(&chain);
 		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
-		if (!baton__word_capture(resource, word, baton__mode(resource)))
-			continue;
-		if (runs_here(resource, inline_ok)) {
-			run_here(resource, first, count, counted);
-			return 0;
-		}
-		error = start_later(resource, first, inline_ok && baton__capture_limit(resource));
-		return error ? not_accepted(resource, first, count, counted, error) : 0;
+		if (baton__word_capture(resource, word, baton__mode(resource)))
+			return start(resource, &chain, inline_ok);
 	}
 }
 
