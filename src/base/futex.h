@@ -8,12 +8,12 @@
 #ifndef BATON_SRC_FUTEX_H
 #define BATON_SRC_FUTEX_H
 
+#include "base/platform.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-
-#include "base/platform.h"
 
 /* A word to sleep on, and the value that the word must still have. */
 struct baton__futex_watch {

@@ -5,11 +5,11 @@
 #ifndef BATON_SRC_PLATFORM_H
 #define BATON_SRC_PLATFORM_H
 
+#include <ck_pr.h> /* ck_pr_stall: the CPU's spin hint; Concurrency Kit has it for every CPU */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <ck_pr.h> /* ck_pr_stall: the CPU's spin hint; Concurrency Kit has it for every CPU */
 
 /* States share a word with task pointers: with pointers of 8 bytes three low bits are free. */
 _Static_assert(sizeof(void *) == 8, "baton needs 64-bit pointers");

@@ -7,12 +7,12 @@
 #ifndef BATON_SRC_DRIVEN_H
 #define BATON_SRC_DRIVEN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include <baton/executor.h>
 
 #include "thread/thread.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The message for a call by a thread other than the owner. */
 #define BATON__NOT_OWNER "another thread owns this executor: call it on the thread that drives it"

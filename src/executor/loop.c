@@ -3,6 +3,7 @@
  * The loop executor: an eventfd tells a thread in an event loop that jobs wait.
  */
 #include "executor/driven.h"
+
 #include "core/resource.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
  * The manual executor: runs nothing until its owner says so.
  */
 #include "executor/driven.h"
+
 #include "core/resource.h"
 
 #include <errno.h>

@@ -38,17 +38,17 @@
  */
 #include "pool/crew.h"
 
-#include <errno.h>
-#include <limits.h>
-
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "thread/thread.h"
 #include "pool/idle.h"
 #include "pool/pool.h"
 #include "pool/spawn.h"
-#include "thread/thread.h"
 #include "pool/vacancy.h"
 #include "pool/worker.h"
+
+#include <errno.h>
+#include <limits.h>
 
 /* In pool->calls: the pool has ended. */
 #define CALLS_END 0x80000000U

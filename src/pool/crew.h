@@ -7,13 +7,13 @@
 #ifndef BATON_SRC_CREW_H
 #define BATON_SRC_CREW_H
 
+#include "base/atomic.h"
+#include "base/platform.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/atomic.h"
-#include "base/platform.h"
 
 struct baton_executor;
 struct baton_pool;

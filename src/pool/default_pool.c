@@ -5,17 +5,17 @@
  * A thread that has the turn (sole.h) changes `the_pool` from NULL to the pool and back. `the_pool`
  * points to the pool until the pool's last thread has ended: tasks find the pool until then.
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include <baton/pool.h>
 
 #include "base/atomic.h"
-#include "core/executor.h"
 #include "base/platform.h"
-#include "pool/pool.h"
 #include "base/sole.h"
 #include "thread/thread.h"
+#include "core/executor.h"
+#include "pool/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 static struct baton_pool *the_pool;
 static uint32_t turn;

@@ -43,10 +43,10 @@
  */
 #include "pool/idle.h"
 
-#include <limits.h>
-
 #include "base/atomic.h"
 #include "base/futex.h"
+
+#include <limits.h>
 
 #define FIELD UINT64_C(0xFFF)
 #define TAG_MASK ((UINT64_C(1) << 27) - 1)

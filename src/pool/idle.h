@@ -11,11 +11,11 @@
 #ifndef BATON_SRC_IDLE_H
 #define BATON_SRC_IDLE_H
 
+#include "base/platform.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/platform.h"
 
 #define BATON__IDLE_WORKERS_MAX 4094
 

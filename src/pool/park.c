@@ -7,8 +7,8 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "pool/idle.h"
 #include "queue/injection.h"
+#include "pool/idle.h"
 #include "pool/pool.h"
 
 bool baton__worker_is_ending(const struct baton_pool *pool)

@@ -21,16 +21,16 @@
  */
 #include "pool/pool.h"
 
+#include "base/atomic.h"
+#include "base/cpus.h"
+#include "base/futex.h"
+#include "thread/thread.h"
+#include "pool/spawn.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/cpus.h"
-#include "base/futex.h"
-#include "pool/spawn.h"
-#include "thread/thread.h"
 
 _Static_assert(BATON_POOL_WORKERS_MAX <= BATON__IDLE_WORKERS_MAX, "fields of the idle word");
 

@@ -5,18 +5,18 @@
 #ifndef BATON_SRC_POOL_H
 #define BATON_SRC_POOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <baton/pool.h>
 
 #include "base/atomic.h"
+#include "base/platform.h"
+#include "queue/injection.h"
 #include "pool/crew.h"
 #include "pool/idle.h"
-#include "queue/injection.h"
-#include "base/platform.h"
 #include "pool/worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * The bits of `state`. Any thread sets them; none but ENDING is cleared.

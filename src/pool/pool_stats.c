@@ -2,10 +2,10 @@
 /*
  * Reads the pool's counters. Each value is exact, but the values are not of one moment.
  */
-#include <errno.h>
-
 #include "base/atomic.h"
 #include "pool/pool.h"
+
+#include <errno.h>
 
 BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
                                               struct baton_pool_stats *stats)

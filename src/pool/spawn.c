@@ -4,6 +4,13 @@
  */
 #include "pool/spawn.h"
 
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "thread/thread.h"
+#include "pool/crew.h"
+#include "pool/pool.h"
+#include "pool/worker.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -11,13 +18,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include "base/atomic.h"
-#include "pool/crew.h"
-#include "base/futex.h"
-#include "pool/pool.h"
-#include "thread/thread.h"
-#include "pool/worker.h"
 
 /* A worker's frames need some KiB. glibc refuses less than this on x86; musl would accept less. */
 #define STACK_MIN ((size_t)16 * 1024)

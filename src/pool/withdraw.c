@@ -7,9 +7,9 @@
 #include "pool/pool.h"
 
 #include "base/atomic.h"
+#include "thread/thread.h"
 #include "queue/injection.h"
 #include "queue/joblist.h"
-#include "thread/thread.h"
 #include "pool/worker.h"
 
 /* Counts the calling thread, from outside, in `hands`. False: the pool is about to end, and the

@@ -17,12 +17,12 @@
 #include "pool/worker.h"
 
 #include "base/atomic.h"
-#include "core/executor.h"
 #include "base/futex.h"
-#include "pool/idle.h"
-#include "queue/injection.h"
-#include "pool/pool.h"
 #include "thread/thread.h"
+#include "queue/injection.h"
+#include "core/executor.h"
+#include "pool/idle.h"
+#include "pool/pool.h"
 
 /* At most so many jobs in a row come from the LIFO slot, as in tokio. */
 #define LIFO_MAX 3

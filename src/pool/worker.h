@@ -5,14 +5,14 @@
 #ifndef BATON_SRC_WORKER_H
 #define BATON_SRC_WORKER_H
 
+#include "base/atomic.h"
+#include "base/platform.h"
+#include "queue/joblist.h"
+#include "queue/runqueue.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/atomic.h"
-#include "queue/joblist.h"
-#include "base/platform.h"
-#include "queue/runqueue.h"
 
 struct baton_pool;
 

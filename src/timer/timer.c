@@ -6,9 +6,9 @@
 #include "timer/timer.h"
 
 #include "base/atomic.h"
-#include "core/close.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "core/close.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -53,16 +53,16 @@
 #ifndef BATON_SRC_TIMER_H
 #define BATON_SRC_TIMER_H
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <baton/task_type.h>
 #include <baton/timer.h>
 
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "timer/wheel.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define BATON__TIMER_ARMED ((uint64_t)1)
 #define BATON__TIMER_DUE ((uint64_t)2)

@@ -4,10 +4,10 @@
  */
 #include "timer/timer.h"
 
+#include <baton/resource.h>
+
 #include "base/atomic.h"
 #include "thread/thread.h"
-
-#include <baton/resource.h>
 
 #include <errno.h>
 #include <sched.h>

@@ -6,13 +6,13 @@
  */
 #include "timer/timer.h"
 
+#include <baton/resource.h>
+
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "core/resource.h"
 #include "thread/thread.h"
+#include "core/resource.h"
 #include "core/submit.h"
-
-#include <baton/resource.h>
 
 #include <errno.h>
 

@@ -8,8 +8,8 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "base/sole.h"
-#include "pool/spawn.h"
 #include "thread/thread.h"
+#include "pool/spawn.h"
 
 #include <errno.h>
 #include <limits.h>

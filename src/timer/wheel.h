@@ -21,13 +21,13 @@
 #ifndef BATON_SRC_WHEEL_H
 #define BATON_SRC_WHEEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <baton/timer.h>
 
 #include "base/platform.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define BATON__WHEEL_LEVELS 11
 #define BATON__WHEEL_SLOTS 64
