@@ -74,6 +74,36 @@ SIM_SCENARIO(window_cancel, "cancel beside a completion: each is complete once, 
 	sim_window_end(sim_started_parcels);
 }
 
+static struct baton_tag tag;
+
+static void cancel_tag(void *argument)
+{
+	(void)argument;
+	baton_tag_cancel(&tag);
+}
+
+SIM_SCENARIO(window_tag,
+             "a label in a window: its tag is cancelled beside a completion, and let go",
+             .bound = 2)
+{
+	const struct baton_label label = {.tag = &tag, .hold = true};
+
+	sim_window_begin(1, 3, NULL);
+	sim_calm(true);
+	baton_tag_init(&tag);
+	baton_stamp_set(&sim_parcels[0].windowed.stamp, &label);
+	baton_stamp_set(&sim_parcels[1].windowed.stamp, &label);
+	submit_2(NULL);
+	sim_calm(false);
+	sim_start(cancel_tag, NULL);
+	sim_start(acknowledge_0, NULL);
+	acknowledge_if_started(1);
+	is_over(1);
+	sim_join_all();
+	sim_require(baton_tag_held(&tag) == 0);
+	sim_window_end(sim_started_parcels);
+}
+
 static void cancel_1(void *argument)
 {
 	int *result = argument;
