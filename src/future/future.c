@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futures: completion in one CAS, so that memory can be given back at once; waiting is in wait.c,
- * cancelling a task in cancel.c, since both need the resource.
+ * Futures. Completion is one CAS, so that a waiter may give the memory back at once. Waiting
+ * (wait.c) and cancelling a task (cancel.c) need the resource, and so belong to the core.
  */
 #include "future/future.h"
 
@@ -25,12 +25,12 @@ BATON_EXPORT void baton_promise_init(struct baton_future *future)
 
 BATON_EXPORT enum baton_future_state baton_future_state(const struct baton_future *future)
 {
-	/* [F1] acquire: what the task did; pairs with [F1] in finish */
+	/* [future.final] acquire: what the task did; pairs with [future.final] in publish */
 	uint32_t state = load_acquire(&future->_state);
 
 	switch (state & BATON__FUTURE_STATE) {
 	case BATON__FUTURE_RUNNING:
-		/* A promise is claimed for the few instructions of its completion. */
+		/* A promise is claimed only during its completion. */
 		return state & BATON__FUTURE_PROMISE ? BATON_PENDING : BATON_RUNNING;
 	case BATON__FUTURE_DONE:
 		return BATON_DONE;
@@ -53,7 +53,7 @@ BATON_EXPORT void *baton_future_value(const struct baton_future *future)
 	return baton__future_final(future) ? future->_value : NULL;
 }
 
-/* Counts the visitor, if there is one, before the CAS that clears its bit; undoes a miscount. */
+/* Called before the CAS that clears VISITOR: counts the visitor, or undoes that if it has left. */
 static void count_visitor(uint32_t state, uint32_t *visits, bool *counted)
 {
 	bool visitor = state & BATON__FUTURE_VISITOR;
@@ -62,8 +62,9 @@ static void count_visitor(uint32_t state, uint32_t *visits, bool *counted)
 		return;
 	BATON_ASSERT(visits);
 	*counted = visitor;
-	/* Relaxed: the visitor subtracts after it has seen its bit cleared by our CAS [F2], and the
-	 * release for good is ours too, or comes to others with the baton. */
+	/* Relaxed: the visitor subtracts after it has seen its bit cleared by our CAS
+	 * ([future.counted]). The release for good is made by this thread, or by a thread that gets
+	 * the baton from it. */
 	if (visitor)
 		(void)add_relaxed(visits, BATON__VISIT);
 	else
@@ -76,8 +77,8 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 	uint32_t next;
 	bool counted = false;
 
-	/* Ends: each failure is a flag set by a waiter, canceller or then(), each at most once per
-	 * call, or a visitor coming or going. */
+	/* Ends: each failure is a flag, set once per call by a waiter, a canceller or then(), or a
+	 * visitor that comes or leaves. */
 	do {
 		uint32_t base = state & BATON__FUTURE_STATE;
 
@@ -87,19 +88,21 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 			next = (next & ~BATON__FUTURE_STATE) | BATON__FUTURE_RUNNING;
 		else if (!counted)
 			return false;
-		/* [F2] release: the visit is counted; pairs with [F2] in leave.
-		 * [F7] acquire: what an uncounted visitor did; pairs with [F7] in leave */
+		/* [future.counted] release: the visit is counted; pairs with [future.counted] in
+		 * leave.
+		 * [future.visitor] acquire: what an uncounted visitor did; pairs with
+		 * [future.visitor] in leave */
 	} while (!cas_acq_rel(&future->_state, &state, next));
 	return (next & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING;
 }
 
-/* Appends what then() has linked since the last look, in order of registration. */
+/* Appends the continuations linked since the last look to a list, in order of registration. */
 static void take_continuations(struct baton_future *future, struct baton_continuation **last)
 {
 	struct baton_continuation *newest;
 	struct baton_continuation *oldest = NULL;
 
-	/* [F3] acquire: the nodes; pairs with [F3] in then */
+	/* [future.continuation] acquire: the nodes; pairs with [future.continuation] in then */
 	newest = swap_acquire(&future->_continuations, NULL);
 	while (newest) {
 		struct baton_continuation *next = newest->_next;
@@ -114,17 +117,18 @@ static void take_continuations(struct baton_future *future, struct baton_continu
 }
 
 /*
- * A loop that fires continuations. A continuation may complete futures that have continuations, and
- * so on without end (a chain of tasks for closed resources). The running loop fires those, too,
- * before the rest of its own, unless a function of the user's has been called meanwhile. Such a
- * function always has a frame, and may wait for the futures that it completes.
+ * A loop that fires continuations. A continuation may complete futures that have continuations in
+ * their turn, without end (a chain of tasks for closed resources). The running loop fires those,
+ * too, before the rest of its own: a nested loop would need stack for each (L7). If a function of
+ * the user's runs in between, a new loop begins: the function may wait for the futures that it
+ * completes. Such a function always has a frame.
  */
 struct firing {
 	const struct baton__frame *top; /* the thread's innermost frame when the loop began */
 	struct baton_continuation *next;
 };
 
-/* Not in the thread's record: a thread that had no memory for a record has none. */
+/* Not in the thread's record: a thread for which there was no memory has no record. */
 static __thread struct firing *firing __attribute__((tls_model("initial-exec")));
 
 static BATON_NOINLINE void fire(struct baton_continuation *continuation)
@@ -135,7 +139,7 @@ static BATON_NOINLINE void fire(struct baton_continuation *continuation)
 	if (outer && outer->top == mine.top) {
 		struct baton_continuation **end = &mine.next;
 
-		/* Each is walked over once for the completion that has brought it. */
+		/* Bounded: each node is passed once, by the completion that has brought it. */
 		while (*end)
 			end = &(*end)->_next;
 		*end = outer->next;
@@ -151,7 +155,7 @@ static BATON_NOINLINE void fire(struct baton_continuation *continuation)
 	firing = outer;
 }
 
-/* Makes it final: the state before that. Its continuations are appended to `*continuations`. */
+/* Makes the future final, and returns the state before. Appends its continuations to a list. */
 BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int status, void *value,
                               uint32_t *visits, struct baton_continuation **continuations)
 {
@@ -159,8 +163,8 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 	bool counted = false;
 
 	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
-	/* Relaxed: published by [F1]. A canceller may look for its task by the value (backlog.h),
-	 * although it is the submitter, refused, that completes. */
+	/* Relaxed: [future.final] publishes the value. Atomic: while a refused submitter completes
+	 * the future, a canceller may read the value to find its task (backlog.h). */
 	store_relaxed(&future->_value, value);
 	future->_status = status;
 	/* Ends: as in claim. */
@@ -170,7 +174,8 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 		count_visitor(found, visits, &counted);
 		if (found & BATON__FUTURE_CHAINED) {
 			next = found & ~BATON__FUTURE_CHAINED;
-			/* [F4] acquire: the list's head; pairs with [F4] in then */
+			/* [future.chained] acquire: the list's head; pairs with [future.chained] in
+			 * then */
 			if (cas_acquire(&future->_state, &found, next)) {
 				take_continuations(future, continuations);
 				found = next;
@@ -178,10 +183,14 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 			continue;
 		}
 		next = state | (found & (BATON__FUTURE_PROMISE | BATON__FUTURE_COUNTED));
-		/* [F1] release: value, status, and all that the task did; pairs with [F1] in
-		 * baton__future_final. [F2] release: the visit is counted; pairs with [F2] in
-		 * leave. [F6] acquire: the others' use is over; pairs with [F6] in unref.
-		 * [F7] acquire: what an uncounted visitor did; pairs with [F7] in leave.
+		/* [future.final] release: value, status, and all that the task did; pairs with
+		 * [future.final] in baton__future_final.
+		 * [future.counted] release: the visit is counted; pairs with [future.counted] in
+		 * leave.
+		 * [future.reference] acquire: other threads' use, where this one frees the future;
+		 * pairs with [future.reference] in unref.
+		 * [future.visitor] acquire: what an uncounted visitor did; pairs with
+		 * [future.visitor] in leave.
 		 * Linearisation point, and the last touch unless DROPPED. */
 		if (cas_acq_rel(&future->_state, &found, next))
 			return found;
@@ -220,9 +229,11 @@ bool baton__future_publish(struct baton_future *future, uint32_t state, int stat
 
 struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation)
 {
-	/* Ends: each failure is a flag set once, a visitor, or the runner's progress. */
+	/* Ends: each failure is a flag set once, a visitor that comes or leaves, or progress of the
+	 * runner. */
 	for (;;) {
-		/* [F8] acquire: before the look at the resource; pairs with [F8] in settle */
+		/* [future.unbound] acquire: before the look at the resource; pairs with
+		 * [future.unbound] in settle */
 		uint32_t state = load_acquire(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
 		struct baton_resource *resource = baton__future_resource(future);
@@ -235,15 +246,16 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 			if (!load_relaxed(&baton__self->asleep))
 				return NULL;
 			baton__thread_obstructed(future);
-			/* [N5] release: we sleep, and for whose leaving; pairs with [N5] in leave.
-			 * Also when the bit is set: it puts us before the leaving, which a
-			 * mere load would not. If it fails the visitor may have left. */
+			/* [future.wanted] release: our `asleep` and `obstacle`; pairs with
+			 * [future.wanted] in leave. An RMW even where WANTED is set: it comes
+			 * before leave's RMW, which a load would not say. If it fails, the visitor
+			 * may have left. */
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_WANTED))
 				return NULL;
 			continue;
 		}
-		/* Succeeds only if no submit was refused since: it is that resource. Relaxed: the
-		 * bit itself orders nothing. */
+		/* Succeeds only if no submit was refused since the look: the future is still bound
+		 * to `resource`. Relaxed: the bit orders nothing. */
 		if (cas_relaxed(&future->_state, &state, state | BATON__FUTURE_VISITOR)) {
 			*generation = baton__future_generation(state);
 			return resource;
@@ -255,19 +267,22 @@ bool baton__future_leave(struct baton_future *future, uint32_t generation)
 {
 	uint32_t state = load_relaxed(&future->_state);
 
-	/* Ends: as in visit. A bit of another generation is another's: F4. */
+	/* Ends: as in visit. A bit of another generation is not ours (future.generation). */
 	while (state & BATON__FUTURE_VISITOR && baton__future_generation(state) == generation) {
-		/* [F7] release: our touches of the resource; pairs with [F7] in claim, finish,
-		 * settle. [N5] acquire: who found us in its way; pairs with [N5] in visit */
+		/* [future.visitor] release: our touches of the resource; pairs with
+		 * [future.visitor] in claim, publish, settle.
+		 * [future.wanted] acquire: `obstacle` of the threads that want us to leave; pairs
+		 * with [future.wanted] in visit */
 		if (cas_acq_rel(&future->_state, &state,
 		                state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED))) {
-			/* Last touch: its address is only compared. */
+			/* The CAS was the last touch: the address is only compared. */
 			if (state & BATON__FUTURE_WANTED)
 				baton__thread_nudge_obstructed(future);
 			return false;
 		}
 	}
-	/* [F2] acquire: the visit was counted before; pairs with [F2] in claim, finish, settle */
+	/* [future.counted] acquire: the visit was counted before; pairs with [future.counted] in
+	 * claim, publish, settle */
 	(void)load_acquire(&future->_state);
 	return true;
 }
@@ -278,11 +293,14 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 	uint32_t next;
 	bool counted = false;
 
-	/* Ends: as in visit. Once counted it stays so: we do not hold the baton, and the runner may
-	 * have left because of this count. WANTED goes too: that visitor will nudge nobody.
-	 * [F8] release: the resource is unbound; pairs with [F8] in visit, cancel, announce.
-	 * [F2] release: the visit is counted; pairs with [F2] in leave. [F7] acquire: as in claim;
-	 * pairs with [F7] in leave */
+	/* Ends: as in visit. The count is not taken back here, unlike in count_visitor: this thread
+	 * does not hold the baton, and the runner may have left because of the count. WANTED is
+	 * cleared, too: the visitor will nudge no thread.
+	 * [future.unbound] release: the resource is unbound; pairs with [future.unbound] in visit,
+	 * and with the loads of decide (cancel.c) and announce (wait.c).
+	 * [future.counted] release: the visit is counted; pairs with [future.counted] in leave.
+	 * [future.visitor] acquire: what an uncounted visitor did; pairs with [future.visitor] in
+	 * leave */
 	do {
 		if (state & BATON__FUTURE_VISITOR && !counted) {
 			(void)add_relaxed(visits, BATON__VISIT);
@@ -290,14 +308,14 @@ uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, boo
 		}
 		next = state & ~(BATON__FUTURE_VISITOR | BATON__FUTURE_WANTED);
 	} while (!cas_acq_rel(&future->_state, &state, next + BATON__FUTURE_GENERATION));
-	/* Who sleeps for this resource would not be nudged for the next one. */
+	/* A waiter that sleeps for this resource would not be nudged for the next one. */
 	if (state & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
 	*spare = counted && !(state & BATON__FUTURE_VISITOR);
 	return state & BATON__FUTURE_STATE;
 }
 
-/* Claims a promise for the few instructions until it is finished. */
+/* Claims a promise. The caller finishes it at once. */
 static int claim_promise(struct baton_future *future)
 {
 	uint32_t state = load_relaxed(&future->_state);
@@ -338,16 +356,18 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 	uint32_t state;
 
 	continuation->_next = load_relaxed(&future->_continuations);
-	/* Ends: each failure is another then(), or the completer taking the list.
-	 * [F3] release: the node; pairs with [F3] in take_continuations */
+	/* Ends: each failure is another then(), or the completer that takes the list.
+	 * [future.continuation] release: the node; pairs with [future.continuation] in
+	 * take_continuations */
 	while (!cas_release(&future->_continuations, &continuation->_next, continuation))
 		baton__pause();
-	/* [F1] acquire: if it is complete we fire ourselves; pairs with [F1] in finish */
+	/* [future.final] acquire: of a complete future, this thread fires the continuation; pairs
+	 * with [future.final] in publish */
 	state = load_acquire(&future->_state);
 	while (!(state & BATON__FUTURE_FINAL)) {
-		/* [F4] release: the list has a node; pairs with [F4] in finish. A CAS also when the
-		 * bit is set already: it puts our node before the clearing of the bit, after which
-		 * the completer takes the list; a mere load would not. */
+		/* [future.chained] release: the list has a node; pairs with [future.chained] in
+		 * publish. A CAS even where the bit is set: it comes before the CAS that clears the
+		 * bit, after which the completer takes the list. A load would not say that. */
 		if (!(state & BATON__FUTURE_CHAINED)) {
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_CHAINED))
 				return;
@@ -355,7 +375,7 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 			return;
 		}
 		if (state & BATON__FUTURE_FINAL)
-			/* [F1] acquire, as above: the failed CAS read relaxed */
+			/* [future.final] acquire: the failed CAS read relaxed */
 			state = load_acquire(&future->_state);
 	}
 	take_continuations(future, &mine);
@@ -370,7 +390,7 @@ BATON_EXPORT struct baton_future *baton_future_ref(struct baton_future *future)
 	struct baton__counted *counted = (struct baton__counted *)(void *)future;
 
 	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
-	/* Relaxed: the caller has a reference, so nobody frees it meanwhile. */
+	/* Relaxed: the caller has a reference, so no thread frees the future meanwhile. */
 	(void)add_relaxed(&counted->references, 1);
 	return future;
 }
@@ -380,13 +400,17 @@ BATON_EXPORT void baton_future_unref(struct baton_future *future)
 	struct baton__counted *counted = (struct baton__counted *)(void *)future;
 
 	BATON_REQUIRE(load_relaxed(&future->_state) & BATON__FUTURE_COUNTED, NOT_COUNTED);
-	/* [F6] acquire: the others' use of it is over; pairs with [F6] below, in their unref */
+	/* [future.reference] acquire: the use by threads that have dropped theirs; pairs with
+	 * [future.reference] below */
 	if (load_acquire(&counted->references) != 1 &&
-	    /* [F6] release: so is ours; acquire: as above. Pairs with [F6] above and in finish */
+	    /* [future.reference] release: this thread's use; acquire: the use by the threads
+	     * before; pairs with [future.reference] above and in publish */
 	    sub_acq_rel(&counted->references, 1) != 1)
 		return;
-	/* [F6] release: our use; pairs with [F6] in finish. [F1] acquire: the completer's last
-	 * touch was the store that we see; pairs with [F1] in finish. */
+	/* [future.reference] release: all use from outside; pairs with [future.reference] in
+	 * publish.
+	 * [future.final] acquire: the completer's touches, of which that CAS was the last; pairs
+	 * with [future.final] in publish */
 	if (baton__future_final(future) ||
 	    or_acq_rel(&future->_state, BATON__FUTURE_DROPPED) & BATON__FUTURE_FINAL)
 		baton__node_free(counted);

@@ -1,47 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The future's state word, claim and completion, continuations, visitors.
+ * The future's state word: claim and completion, continuations, visitors.
  *
- * The state word (futex word), low to high:
- *   STATE    3 bits  PENDING -> RUNNING -> DONE | FAILED      claim, finish: the runner
- *                    PENDING -> CANCELLING -> CANCELLED       any thread; then the runner
- *                    PENDING -> CANCELLED                     the runner, cancelling what is queued
- *                    the last three have the FINAL bit and are never left
- *   SLEEPERS         set by a waiter before it sleeps; never cleared: completion wakes all, a
- *                    refused submit too
- *   CHAINED          set by then() after linking; cleared by the completer before it takes the list
- *   VISITOR          set by the one thread (helper, canceller) that may touch the future's resource
- *                    although it is not in a call on it; whoever clears it knows who counts: the
- *                    visitor on leaving, or the runner, which then adds the visit to the resource's
- *                    count; only while PENDING or CANCELLING
- *   PROMISE, COUNTED constant after init: has no task; lives in a struct baton__counted
- *   DROPPED  the last reference from outside is gone (COUNTED only): the completer frees it
- *   STOP             the running task has been asked to stop
- *   WANTED   a thread that is about to sleep found a visitor in its way; cleared with VISITOR by
- *                    that, which then nudges the thread (thread.h, T5); or by settle, which need
- *                    not: who sleeps is woken, or looks again (doze)
- *   GENERATION       the 21 bits above: counts refused submits, modulo 2^21, so that who has looked
- *                    at the resource that the future was bound to then neither becomes its visitor
- *                    nor takes a later visitor's bit for its own
+ * Bits, low to high (a futex word):
+ *   STATE      3 bits. DONE, FAILED and CANCELLED have the bit FINAL.
+ *              PENDING -> RUNNING             claim: the runner; claim_promise: any thread
+ *              RUNNING -> DONE, FAILED        finish: the runner. A promise: CANCELLED, too
+ *              PENDING -> CANCELLING          baton__cancel_decide (cancel.c): any thread
+ *              CANCELLING -> CANCELLED        finish: the runner, or a refused submitter
+ *              PENDING -> any final state     finish: a task that is not entered; a fan-out
+ *   SLEEPERS   A waiter sleeps, or is about to. Set by the waiter (wait.c), cleared by completion.
+ *              Completion and a refused submit wake all sleepers.
+ *   CHAINED    A continuation is in the list. Set by then() after it has linked the node, cleared
+ *              by the completer before it takes the list.
+ *   VISITOR    One thread, a helper or a canceller, may touch the future's resource although it is
+ *              in no call on that resource. Set while PENDING or CANCELLING: visit, cancel_decide.
+ *              Cleared by the visitor (leave), or by the runner or a refused submitter (claim,
+ *              finish, settle), which then adds the visit to the count in the resource's turn.
+ *   PROMISE    The future has no task. Constant after init.
+ *   COUNTED    The future is the first member of a struct baton__counted. Constant after init.
+ *   STOP       A canceller has asked the task to stop.
+ *   DROPPED    The last reference from outside is gone (COUNTED only): the completer frees the
+ *              future.
+ *   WANTED     A thread that is about to sleep has found VISITOR set. Cleared together with VISITOR
+ *              by leave, which then nudges that thread (thread.obstacle, thread.h), and by settle.
+ *              settle needs no nudge: it wakes the sleepers, and a thread that does not sleep yet
+ *              looks again (doze, wait.c). claim leaves WANTED: completion wakes the thread.
+ *   GENERATION 21 bits: the number of refused submits, modulo 2^21. See future.generation.
  *
  * Invariants:
- * F1 One thread makes the state final, once: every transition out of PENDING, CANCELLING and
- *    RUNNING is a CAS, and only the runner (a promise: the claimer; a detached task: who has
- *    decided its token, see detach.h) leaves CANCELLING and RUNNING.
- * F2 The store that makes it final ([F1]) is the completer's last touch of a future that was not
- *    DROPPED. The value, the status and the list are dealt with before.
- * F3 While the VISITOR bit is set, and until its count is taken back, the resource is there: its
- *    task or the count keeps it from being released for good (resource.h, R6). A task that is still
- *    being submitted does not, but then its submit is under way, and nobody may give the resource
- *    back. Refused, it leaves a count, but that may come after the release: hence await's condition
- *    (baton/resource.h). Anything else would have the submitter wait for the visitor (L4).
- * F4 A visitor clears no VISITOR bit of another generation: that visit is to another resource, and
- *    its own has been counted by settle. Within one generation the visits are to one resource: a
- *    visitor that claim has counted and the next one may leave in each other's place.
+ * future.once: One thread makes the state final, once. Each transition out of PENDING, CANCELLING
+ *    and RUNNING is a CAS. Only the runner leaves CANCELLING and RUNNING; of a promise, the thread
+ *    that has claimed it; of a detached task, the thread that has decided its token (detach.h); of
+ *    a refused task, its submitter.
+ * future.last_touch: The CAS that makes the state final ([future.final]) is the completer's last
+ *    touch of a future that is not DROPPED. Before that CAS the completer stores value and status,
+ *    and takes the list of continuations.
+ * future.visit: While VISITOR is set, and then until the count of the visit is taken back, the
+ *    resource exists: its task, or the count, keeps it from being released for good
+ *    (resource.visits, resource.h). While the submit is under way neither does, but then nobody
+ *    may give the resource back. A refused submit may leave a count after the release: hence the
+ *    condition of baton_resource_await() (baton/resource.h). Without it the submitter would have
+ *    to wait for the visitor (L4).
+ * future.generation: leave clears no VISITOR bit of another generation. That bit is of a visit to
+ *    another resource, and settle has counted the leaver's visit. Visits of one generation are to
+ *    one resource: a visitor that claim has counted, and the next visitor, may leave in each
+ *    other's place.
  *
- * Linearisation point of completion: the CAS to a final state in finish(). No ABA: the word's
- * states only advance, and its flags are compared together with them. The generation comes back
- * after 2^21 refused submits: who looks, or visits, through exactly so many is deceived.
+ * Linearisation point of completion: the CAS to a final state in publish(). ABA: STATE only
+ * advances, and the flags are compared together with it. A generation comes back after 2^21 refused
+ * submits: a thread that looks, or visits, across exactly as many is deceived.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -72,12 +80,13 @@
 #define BATON__FUTURE_WANTED 0x400U
 #define BATON__FUTURE_GENERATION 0x800U
 
-/* One visit, in the resource's turn word. */
+/* One visit, in the turn of a resource. */
 #define BATON__VISIT 0x20U
 
 /*
- * A future from the library; lies at the start of a node's body (node.h). The references are those
- * from outside; the runner's is the state itself: who is second of "final" and "dropped" frees it.
+ * A future that the library has allocated; the body of a node begins with it (node.h). `references`
+ * counts those from outside; the completer's reference is the state. Of the thread that makes the
+ * state final and the thread that sets DROPPED, the one that comes second frees the future.
  */
 struct baton__counted {
 	struct baton_future future;
@@ -91,7 +100,7 @@ struct baton__counted {
 BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_resource *resource)
 {
 	/* [future.bound] release: the words of the resource, which a visitor may see here for the
-	 * first time; of a future that a detach unbinds, the claim. Pairs with [future.bound] in
+	 * first time; where a detach unbinds the future, the claim. Pairs with [future.bound] in
 	 * baton__future_resource */
 	store_release(&future->_resource, resource);
 }
@@ -105,17 +114,17 @@ BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *
 
 BATON_INLINE bool baton__future_final(const struct baton_future *future)
 {
-	/* [F1] acquire: what the task did; pairs with [F1] in finish */
+	/* [future.final] acquire: what the task did; pairs with [future.final] in publish */
 	return load_acquire(&future->_state) & BATON__FUTURE_FINAL;
 }
 
-/* What a visitor remembers of the state, see F4. */
+/* What a visitor remembers of the state (future.generation). */
 BATON_INLINE uint32_t baton__future_generation(uint32_t state)
 {
 	return state / BATON__FUTURE_GENERATION;
 }
 
-/* Is it fresh, so that a task can be submitted with it? The submitter's thread. */
+/* Can a task be submitted with the future? Called by the submitter. */
 BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 {
 	uint32_t state = load_relaxed(&future->_state);
@@ -125,45 +134,49 @@ BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 }
 
 /*
- * The runner enters the task: true. False: it was cancelled, and is now to be finished so. In both
- * cases a visitor is counted in `*visits`, the turn word of the resource that the caller holds.
+ * The runner claims the future, then enters the task: true. False: the task was cancelled, and the
+ * caller finishes the future as CANCELLED. In both cases a visitor is counted in `*visits`, the
+ * turn of the resource that the caller holds.
  */
 bool baton__future_claim(struct baton_future *future, uint32_t *visits);
 
 /*
- * Completes: wakes sleepers, fires continuations, frees what was dropped. `state` is one of
- * the final ones. `visits` as above; NULL if the state is RUNNING or it is a promise's.
+ * Completes the future: makes it final, wakes its sleepers, fires its continuations, and frees it
+ * if it was dropped. `state`: a final state. `visits`: as for claim; NULL where no visitor can be.
  */
 void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
                           uint32_t *visits);
 
 /*
- * The same in halves, for who gathers wakes (L5). publish: makes a RUNNING future final, after
- * which its memory may be gone, and appends its continuations to `*continuations`. True: the
- * sleepers of its state word are to be woken. fire: after all wakes; where continuations are being
- * fired already, further up on this stack and with no function of the user's in between, they are
- * only put in front of those.
+ * finish in two halves, for a caller that gathers wakes (L5).
+ * publish makes a RUNNING future final, and appends its continuations to `*continuations`. The
+ * future's memory may be gone afterwards. True: the caller wakes the sleepers of the state word.
+ * fire fires the continuations; call it after all wakes. If a caller of fire already fires
+ * continuations, with no function of the user's in between, fire only puts the new ones in front of
+ * those.
  */
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
                            struct baton_continuation **continuations);
 void baton__future_fire(struct baton_continuation *continuation);
 
 /*
- * Becomes the visitor: the task's resource, which may now be touched until leave, and in
- * *generation what leave wants to know. NULL: there is a visitor, whose leaving nudges who found it
- * and is about to sleep, or there is nothing to visit: not submitted, entered, complete.
- * leave: true: the visit had been counted in the resource's turn word and must be taken back there.
+ * visit: the caller becomes the future's visitor. Returns the task's resource, which the caller may
+ * touch until leave, and in `*generation` an argument of leave. NULL: the task is not submitted
+ * yet, or is entered or complete; or there is a visitor. When that visitor leaves, it nudges a
+ * caller that was about to sleep.
+ * leave: true: the visit was counted in the resource's turn, and the caller takes the count back.
  */
 struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation);
 bool baton__future_leave(struct baton_future *future, uint32_t generation);
 
 /*
- * The task was not accepted, and its future has been unbound: counts and clears a visitor. Returns
- * the state found; *spare: a visit was counted for a visitor that had left, and is to be ended.
+ * After a task was refused and its future unbound: counts a visitor in `*visits`, and clears its
+ * bit. Returns the state found. `*spare`: the visitor left before its bit was cleared, and the
+ * caller ends the visit that was counted.
  */
 uint32_t baton__future_settle(struct baton_future *future, uint32_t *visits, bool *spare);
 
-/* Cancels a promise: 0, -EALREADY; -EINVAL if it is a task's. */
+/* Cancels a promise: 0 or -EALREADY; -EINVAL: the future is a task's. */
 int baton__promise_cancel(struct baton_future *future);
 
 #endif
