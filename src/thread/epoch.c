@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections and limbos on one ck_epoch for the whole process: a thread needs one record,
- * however many structures it reads.
+ * Sections and limbos on one ck_epoch for the whole process: a thread needs one record, however
+ * many structures it reads.
  *
- * ck_epoch's own accesses are inline assembly, which orders them for the CPU and the compiler, but
- * tells ThreadSanitizer and the explorer nothing. So what a section did is also handed to the
- * reclaimer by a word of ours, `left` ([Z1]): a plain store on x86.
+ * ck_epoch orders its accesses by inline assembly, which says nothing to ThreadSanitizer and the
+ * explorer. So a word of ours, `left`, orders what a section did before the reclaimer, too
+ * ([epoch.left]): a plain store on x86.
  *
- * Z1 A limbo's record is active only inside retire: it never holds up an epoch for long.
- * Z2 Records of threads never have pending entries, so a thread that exits leaves no garbage.
+ * Invariants:
+ * epoch.limbo: A limbo's record is active only inside retire: a limbo does not hold up an epoch for
+ *    long.
+ * epoch.no_garbage: The records of threads have no pending entries: a thread that exits leaves no
+ *    garbage.
  */
 #include <errno.h>
 #include <sched.h>
@@ -30,12 +33,12 @@ struct baton_limbo {
 	ck_epoch_record_t *record;
 };
 
-/* As ck_epoch_init() would leave it, but for the epoch, which begins at any number. */
+/* As ck_epoch_init() leaves it, but for the number at which the epoch begins. */
 static ck_epoch_t epoch = {.epoch = 1, .records = CK_STACK_INITIALIZER};
 
 /*
- * Records are never freed: ck_epoch cannot unlink them. Taken from those that ended limbos have
- * given back, else new. NULL: no memory.
+ * Takes a record that a destroyed limbo has given back, or allocates a record. Records are never
+ * freed: ck_epoch cannot unlink them. NULL: no memory.
  */
 static ck_epoch_record_t *take_record(void)
 {
@@ -61,7 +64,8 @@ static BATON_COLD int first_section(void)
 
 BATON_EXPORT int baton_epoch_enter(void)
 {
-	/* The depth: in a child of fork that baton cannot serve, a thread may have its record. */
+	/* A look at the depth, too: in a fork's child that baton cannot serve, the thread may have
+	 * its record. */
 	if (BATON_UNLIKELY(!baton__self->epoch || baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = first_section();
 
@@ -78,7 +82,8 @@ BATON_EXPORT void baton_epoch_leave(void)
 
 	BATON_REQUIRE(self->epoch && self->epoch->active,
 	              "this thread is in no section: enter before, on the same thread");
-	/* [Z1] release: what this section has read is read; pairs with [Z1] in readers_left */
+	/* [epoch.left] release: the reads of this section; pairs with [epoch.left] in
+	 * readers_left */
 	store_release(&self->left, load_relaxed(&self->left) + 1);
 	(void)ck_epoch_end(self->epoch, NULL);
 }
@@ -111,20 +116,21 @@ BATON_EXPORT void baton_limbo_retire(struct baton_limbo *limbo, struct baton_ret
 {
 	ck_epoch_entry_t *entry = (ck_epoch_entry_t *)(void *)retired;
 
-	/* In a section: its fence puts the look at the epoch behind the caller's taking out, and
-	 * while we are in it the epoch goes on by one at most. Outside, who is stopped between the
-	 * look and the push might put it among the entries of an epoch long past. */
+	/* In a section of the limbo's own. The fence at its beginning orders the caller's unlinking
+	 * of the object before ck_epoch_call's load of the epoch. Inside a section the epoch
+	 * advances by one at most. Outside, a thread that is stopped between that load and the push
+	 * could push the entry into the list of an epoch long past. */
 	ck_epoch_begin(limbo->record, NULL);
 	ck_epoch_call(limbo->record, entry, (ck_epoch_cb_t *)reclaim);
 	(void)ck_epoch_end(limbo->record, NULL);
 }
 
-/* ck_epoch has seen that they have left; now all that they did before happens-before us. */
+/* Everything that the sections did, which ck_epoch has seen end, happens-before the return. */
 static void readers_left(void)
 {
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
-		/* [Z1] acquire: the sections' reads; pairs with [Z1] in leave. An RMW, since only
-		 * ck_epoch's fences say that a load would find the newest value. */
+		/* [epoch.left] acquire: the reads of the sections; pairs with [epoch.left] in
+		 * leave. An RMW: that a load finds the newest value, only ck_epoch's fences say. */
 		(void)or_acq_rel(&thread->left, 0);
 }
 
@@ -152,7 +158,7 @@ BATON_EXPORT void baton_limbo_destroy(struct baton_limbo *limbo)
 {
 	BATON_REQUIRE(!baton_epoch_inside(),
 	              "this thread is in a section, and would wait for itself: leave it first");
-	/* Ended by the threads that are in sections: those are short. */
+	/* Ended by the threads that are in sections. Sections are short. */
 	while (baton_limbo_poll(limbo))
 		(void)sched_yield();
 	ck_epoch_unregister(limbo->record);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The node caches. Source: the message-passing free lists of snmalloc and mimalloc: free from
- * elsewhere is one CAS per batch onto the owner's list, which is taken whole (no ABA). What the
- * caches cannot hold goes back to the slabs (slab.h) of the cache that the node is from.
+ * The node caches. A thread that frees nodes of another thread pushes them in batches, one CAS
+ * each, onto the list `returned` of the cache that the nodes are from. The owner takes that list
+ * whole (no ABA). Nodes that the cache cannot hold go to its slabs (slab.h).
+ *
+ * Source: the message-passing free lists of snmalloc and mimalloc.
  */
 #include "thread/node.h"
 
@@ -11,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Nodes kept per cache, each in its own and in the returned list; nodes sent home at once. */
+/* The nodes kept in each of a cache's two lists, `nodes` and `returned`; the nodes of a parcel. */
 #ifndef BATON_NODE_CACHE_MAX /* tests make these small */
 #define BATON_NODE_CACHE_MAX 1024U
 #define BATON_NODE_PARCEL_MAX 32U
@@ -29,7 +31,7 @@ _Static_assert(sizeof(struct baton__node) == BATON__NODE_HEADER_SIZE, "what slab
 
 #if BATON_NODE_SLABS
 
-/* A list of nodes; `*count`: how many. */
+/* Returns a list of `*count` nodes. NULL: no memory. */
 static struct baton__node *obtain(struct baton__node_cache *cache, uint32_t *count)
 {
 	return (struct baton__node *)(void *)baton__slabs_take(&cache->slabs, count);
@@ -42,7 +44,7 @@ static void hand_back(struct baton__node_cache *home, struct baton__node *first,
 	                  (struct baton__piece *)(void *)last);
 }
 
-#else /* each from malloc, so that a tool sees what is done with a freed one */
+#else /* each node from malloc, so that a memory checker sees the use of a freed node */
 
 static struct baton__node *obtain(struct baton__node_cache *cache, uint32_t *count)
 {
@@ -71,7 +73,7 @@ static void hand_back(struct baton__node_cache *home, struct baton__node *first,
 
 /* ---- The caches ---- */
 
-/* Another record's address is anywhere. */
+/* As unsigned numbers: a cache of another record may have a lower address. */
 BATON_INLINE bool is_own(const struct baton__thread *self, const struct baton__node_cache *cache)
 {
 	return (uintptr_t)cache - (uintptr_t)self->caches < sizeof(self->caches);
@@ -91,13 +93,14 @@ static struct baton__node *take_returned(struct baton__node_cache *cache, uint32
 	/* [node.return] acquire: the nodes as their last users left them; pairs with [node.return]
 	 * in send_home */
 	node = swap_acquire(&cache->returned, NULL);
-	/* About: a sender that has linked but not yet counted makes the next count too high. */
+	/* Not exact: a sender may have linked its nodes, and will count them after this. Then the
+	 * next count is too high. */
 	*count = load_relaxed(&cache->returned_count);
 	store_relaxed(&cache->returned_count, 0);
 	return node;
 }
 
-/* Bounded by the caches' bound, and the parcels under way when it was reached. */
+/* Bounded by CACHE_MAX, and by the parcels that were under way when the list reached it. */
 static void hand_back_list(struct baton__node_cache *cache, struct baton__node *first)
 {
 	struct baton__node *last = first;
@@ -109,10 +112,8 @@ static void hand_back_list(struct baton__node_cache *cache, struct baton__node *
 	hand_back(cache, first, last);
 }
 
-/*
- * Empties a cache. `self`: the cache is the calling thread's own; the nodes that it keeps to itself
- * go, too.
- */
+/* Empties the list `returned` of a cache. `self`: the cache is the calling thread's: empties the
+ * list `nodes`, too. */
 static void empty(struct baton__node_cache *cache, bool self)
 {
 	uint32_t count;
@@ -137,7 +138,7 @@ static void give_back(struct baton__thread *self, struct baton__node_cache *home
 
 	hand_back(home, first, last);
 	sparse = baton__slabs_sparse(&home->slabs);
-	/* A hint; the next thread that gives back mends a wrong one. */
+	/* A hint: the next thread that gives nodes back corrects a wrong value. */
 	if (load_relaxed(&home->sparse) != sparse)
 		store_relaxed(&home->sparse, sparse);
 	if (sparse)
@@ -153,7 +154,7 @@ static BATON_NOINLINE bool refill(struct baton__node_cache *cache)
 		cache->nodes = obtain(cache, &count);
 		if (!cache->nodes)
 			return false;
-		/* The first may be new; if there are more, all have been this cache's. */
+		/* A list of one may be a new node. The nodes of a longer list have this home. */
 		cache->nodes->home = cache;
 	}
 	cache->count = count;
@@ -177,7 +178,7 @@ void *baton__node_alloc(size_t size)
 static void send_home(struct baton__thread *self, struct baton__node_cache *home,
                       struct baton__node *first, struct baton__node *last, uint32_t count)
 {
-	/* The count may be too high; not if there is nothing. */
+	/* The count may be too high: the list is not full if it is empty. */
 	if (load_relaxed(&home->sparse) ||
 	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
 	     load_relaxed(&home->returned))) {
@@ -185,8 +186,8 @@ static void send_home(struct baton__thread *self, struct baton__node_cache *home
 		return;
 	}
 	last->next = load_relaxed(&home->returned);
-	/* Ends: each failure is another thread's batch arriving, or a thread's taking all.
-	 * [node.return] release: we are done with the nodes; pairs with [node.return] in
+	/* Ends: each failure is another thread that has pushed a batch, or has taken all.
+	 * [node.return] release: our use of the nodes; pairs with [node.return] in
 	 * take_returned */
 	while (!cas_release(&home->returned, &last->next, first))
 		baton__pause();
@@ -217,10 +218,10 @@ void baton__node_forked(struct baton__thread *self)
 		baton__slabs_forked(&self->caches[i].slabs);
 }
 
-/* Nodes of other threads, and those of its own that the thread has no room for. */
+/* Frees a node of another thread, or a node for which the thread's own cache has no room. */
 static BATON_NOINLINE void free_elsewhere(struct baton__thread *self, struct baton__node *node)
 {
-	/* A thread without a record has nowhere to collect. */
+	/* A thread without a record cannot collect a parcel. */
 	if (self->depth >= BATON__DEPTH_NONE) {
 		send_home(self, node->home, node, node, 1);
 		return;

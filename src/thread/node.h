@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for the library's own tasks and futures: two sizes, a cache of each per thread. Any thread
- * may free a node; it goes home, in batches, to the cache of the thread that allocated it, so that
- * a producer and its runner do not wander through ever new memory. Caches are bounded: what exceeds
- * them goes back to the slabs of the cache that the node is from (slab.h), and from there to the
- * system.
+ * Memory for the library's own tasks and futures. Nodes have two sizes; each thread has a cache of
+ * each size. Any thread may free a node. The node goes home, in a batch, to the cache of the thread
+ * that has allocated it: so a producer and its runner use the same memory again. Caches are
+ * bounded: other nodes go to the slabs of their home (slab.h), and from there to the system.
  */
 #ifndef BATON_SRC_NODE_H
 #define BATON_SRC_NODE_H
@@ -19,10 +18,10 @@
 struct baton__thread;
 struct baton__node;
 
-/* Bytes of a node that are not its body's. */
+/* The bytes of a node before its body. */
 #define BATON__NODE_HEADER_SIZE 16
 
-/* The largest bodies: of a node of one cache line (a post's), and of any node. */
+/* The largest bodies: of a small node, which is one cache line (a post's), and of any node. */
 #define BATON__NODE_SMALL_SIZE 48
 #define BATON__NODE_BODY_SIZE 112
 
@@ -34,10 +33,8 @@ struct baton__node;
 #define BATON__NODE_ASAN 0
 #endif
 
-/*
- * 0: each node is an allocation of its own. Slabs would hide the use of a freed node from a memory
- * checker.
- */
+/* 0: each node is an allocation of its own. Slabs hide the use of a freed node from a memory
+ * checker. */
 #ifndef BATON_NODE_SLABS
 #if defined(__SANITIZE_ADDRESS__) || BATON__NODE_ASAN
 #define BATON_NODE_SLABS 0
@@ -46,13 +43,13 @@ struct baton__node;
 #endif
 #endif
 
-/* A thread's free nodes of one size. Part of a record, so never freed. */
+/* A thread's free nodes of one size. Part of a thread's record, so never freed. */
 struct baton__node_cache {
 	struct baton__node *nodes; /* free nodes, owner only */
-	uint32_t count;            /* of these, about; CACHE_MAX: it takes no more */
+	uint32_t count;            /* of `nodes`, not exact; at CACHE_MAX the list is full */
 	struct baton__node *returned BATON_CACHE_ALIGNED; /* any thread pushes, or takes all */
-	uint32_t returned_count;                          /* of these, about */
-	uint32_t sparse;           /* nodes go straight to the slabs: see give_back */
+	uint32_t returned_count;                          /* of `returned`, not exact */
+	uint32_t sparse;           /* not 0: nodes go straight to the slabs, see give_back */
 	struct baton__slabs slabs; /* where the nodes are from */
 };
 
@@ -66,19 +63,19 @@ struct baton__node_cache {
 	}
 
 /*
- * A node's body of at least `size` bytes, at most BODY_SIZE, aligned to 16 bytes. NULL: no memory.
- * The calling thread must be attached (thread.h).
+ * Returns the body of a node: at least `size` bytes (at most BODY_SIZE), aligned to 16. NULL: no
+ * memory. The calling thread must be attached (thread.h).
  */
 void *baton__node_alloc(size_t size);
 void baton__node_free(void *body);
 
 /*
- * The thread gives its record back: sends home what it has collected, and gives back what keeps
- * many slabs from being unmapped. The record's own thread only.
+ * For a thread that gives its record back: sends its parcel home, and empties the caches whose
+ * slabs are sparse. Called by the record's thread.
  */
 void baton__node_flush(struct baton__thread *thread);
 
-/* In a fork's child: the caches of a record; the threads that gave nodes back are not here. */
+/* In a fork's child: repairs the slabs of a record, which a lost thread may have been changing. */
 void baton__node_forked(struct baton__thread *thread);
 
 #endif

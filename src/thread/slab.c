@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs. Pieces that come back are filed: each goes to its slab's own list, and the header counts
- * them. The filing thread holds the file alone, but no thread waits for it: a thread that finds the
- * file held leaves its pieces on the pile, and the holder looks at the pile before it lets go.
- * (A submitter does the same with a busy resource.)
+ * Slabs. Pieces that are given back are filed: each goes to its slab's own list, and the slab's
+ * header counts the pieces there. One thread at a time holds the file, but no thread waits for it:
+ * a thread that finds the file held leaves its pieces on the pile, and the holder looks at the pile
+ * before it lets go. (A submitter does the same with a busy resource.)
  *
- * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread files.
+ * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread holds
+ * the file.
  *	0 -> HELD, p -> p|HELD	take_filed: the owner looks for pieces
  *	p -> q|HELD		give: q before p; a giver that finds HELD clear files
  *	p|HELD -> q|HELD	give: q before p; the holder will find q
@@ -14,7 +15,7 @@
  *	p|HELD -> p		let_go, after FILED_MAX pieces: the next giver or the owner goes on
  * ABA: no thread takes single pieces off the pile; the holder takes all.
  *
- * Source: per-page free lists as in mimalloc; the pile is this library's inbox again.
+ * Source: mimalloc's free lists per page. The pile works as a resource's inbox does.
  */
 #include "thread/slab.h"
 
@@ -48,8 +49,8 @@ static void *map(size_t size, int flags)
 }
 
 /*
- * `flags`: MAP_POPULATE where all of it will be used soon: one fault instead of one per page. The
- * kernel puts mappings of one size one below the other, so the first guess is mostly aligned.
+ * `flags`: MAP_POPULATE for a slab that will all be used soon: one fault instead of one per page.
+ * The kernel puts mappings of one size one below the other, so the first mapping is mostly aligned.
  */
 static struct baton__slab *map_slab(int flags)
 {
@@ -62,7 +63,8 @@ static struct baton__slab *map_slab(int flags)
 		if (!memory)
 			return NULL;
 		before = -(uintptr_t)memory % BATON_SLAB_SIZE;
-		/* What cannot be cut off stays, untouched: addresses, not memory. */
+		/* If a part cannot be unmapped, it stays, untouched: it costs addresses, no
+		 * memory. */
 		if (before)
 			(void)munmap(memory, before);
 		memory += before;
@@ -75,14 +77,14 @@ static struct baton__slab *map_slab(int flags)
 
 static bool unmap_slab(struct baton__slab *slab)
 {
-	/* A hole in a larger mapping makes two of it, of which there are only so many. */
+	/* Fails if the process has too many mappings: a hole makes two of one. */
 	if (munmap(slab, BATON_SLAB_SIZE))
 		return false;
 	(void)sub_relaxed(&mapped, 1);
 	return true;
 }
 
-/* ---- The holder's ---- */
+/* ---- Called by the holder of the file ---- */
 
 static void list(struct baton__slabs *slabs, struct baton__slab *slab)
 {
@@ -103,7 +105,7 @@ static void unlist(struct baton__slabs *slabs, struct baton__slab *slab)
 		slab->next->previous = slab->previous;
 }
 
-/* The first piece's place is the header's. */
+/* Are all pieces of the slab filed? The header lies in the place of the first piece. */
 static bool is_full(const struct baton__slabs *slabs, const struct baton__slab *slab)
 {
 	return slab->free_count == BATON_SLAB_SIZE / slabs->piece_size - 1;
@@ -132,7 +134,7 @@ static void file_piece(struct baton__slabs *slabs, struct baton__piece *piece)
 	slabs->spares++;
 }
 
-/* Files at most `*room` pieces, and subtracts how many. */
+/* Files at most `*room` pieces, and subtracts their number from `*room`. */
 static void file(struct baton__slabs *slabs, uint32_t *room)
 {
 	struct baton__piece *piece = slabs->unfiled;
@@ -153,13 +155,15 @@ static void file(struct baton__slabs *slabs, uint32_t *room)
 	store_relaxed(&slabs->filed, slabs->filed + before - *room);
 }
 
-/* Files what has come meanwhile, too, while there is room: the next holder goes on. */
+/* Lets the file go. Before that, files pieces that have come meanwhile, while there is room; the
+ * next holder files the rest. */
 static void let_go(struct baton__slabs *slabs, uint32_t *room)
 {
 	uintptr_t seen = load_relaxed(&slabs->pile);
 
-	/* Ends: without room, each failure is another thread's giving; no other keeps the holder.
-	 * [slab.hold] release: the file as we leave it; pairs with [slab.hold] in
+	/* Ends: a round files pieces while there is room, or fails because another thread has given
+	 * pieces.
+	 * [slab.hold] release: the file as this thread leaves it; pairs with [slab.hold] in
 	 * baton__slabs_give and take_filed */
 	for (;;) {
 		if (*room && (slabs->unfiled || seen != HELD)) {
@@ -179,10 +183,11 @@ void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
 	uintptr_t seen = load_relaxed(&slabs->pile);
 	uint32_t room = BATON_SLAB_FILED_MAX;
 
-	/* Ends: each failure is another thread's giving, or the holder's taking all.
-	 * [slab.give] release: we are done with the pieces; pairs with [slab.give] in file.
+	/* Ends: each failure is another thread that has given pieces, or the holder that has taken
+	 * all or lets go.
+	 * [slab.give] release: our use of the pieces; pairs with [slab.give] in file.
 	 * [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
-	 * let_go. The last touch of the pieces for a thread that finds the file held. */
+	 * let_go. If the file is held, the last touch of the pieces. */
 	do {
 		last->next = (struct baton__piece *)(seen & ~HELD);
 	} while (!cas_acq_rel(&slabs->pile, &seen, (uintptr_t)first | HELD));
@@ -190,7 +195,7 @@ void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
 		let_go(slabs, &room);
 }
 
-/* All the filed pieces of one slab; NULL: there are none, or another thread is filing. */
+/* Takes the filed pieces of one slab. NULL: there are none, or another thread holds the file. */
 static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *count)
 {
 	struct baton__piece *pieces = NULL;
@@ -199,7 +204,7 @@ static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *cou
 	struct baton__slab *slab;
 
 	/* [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
-	 * let_go. A CAS that fails has met a giver, which files. */
+	 * let_go. If the CAS fails, a giver was first, and holds the file. */
 	if (seen & HELD || !cas_acquire(&slabs->pile, &seen, seen | HELD))
 		return NULL;
 	if (seen || slabs->unfiled)
@@ -225,7 +230,7 @@ static bool map_newest(struct baton__slabs *slabs)
 
 	if (!slab)
 		return false;
-	/* The era changes in a fork's child alone, before this thread gets there. */
+	/* The era changes only in a fork's child, before its thread comes here. */
 	*slab = (struct baton__slab){.era = slabs->era};
 	slabs->next_cut = (char *)slab + slabs->piece_size;
 	slabs->cut_end = (char *)slab + BATON_SLAB_SIZE;
@@ -254,7 +259,7 @@ struct baton__piece *baton__slabs_take(struct baton__slabs *slabs, uint32_t *cou
 
 bool baton__slabs_sparse(const struct baton__slabs *slabs)
 {
-	/* Counters: the guess needs no order. */
+	/* Relaxed: counters, for a guess. */
 	uint32_t count = load_relaxed(&slabs->mapped) - load_relaxed(&slabs->unmapped);
 	uint64_t out = load_relaxed(&slabs->taken) - load_relaxed(&slabs->filed);
 

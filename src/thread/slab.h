@@ -5,14 +5,14 @@
  * pieces back. A slab whose pieces are all back is unmapped, save for SLAB_SPARES of them.
  *
  * Invariants:
- * slab.filed   The thread that holds the file (bit HELD of `pile`) has `unfiled`, `listed`,
- *              `spares` and the headers of all slabs to itself.
- * slab.cut     `next_cut` and `cut_end` are the owner's: the rest of the newest slab, from which no
- *              piece has been taken yet. A slab with such a rest is never full of filed pieces, so
- *              it is not unmapped.
- * slab.listed  A slab is in the list `listed` while at least one of its pieces is in its own list.
- * slab.era     A piece whose slab is of an older era than the file is left where it is: a fork
- *              has interrupted the thread that held the file, and the lists may be half changed.
+ * slab.filed: Only the thread that holds the file (bit HELD of `pile`) touches `unfiled`,
+ *    `listed`, `spares` and the headers of the slabs.
+ * slab.cut: `next_cut` and `cut_end` are the owner's. They bound the rest of the newest slab, from
+ *    which no piece has been taken yet. A slab with such a rest is never full of filed pieces, so
+ *    it is not unmapped.
+ * slab.listed: A slab is in `listed` while its own list holds at least one piece.
+ * slab.era: A piece whose slab has an older era than the file stays where it is: a fork has
+ *    interrupted the thread that held the file, and the lists may be half changed.
  */
 #ifndef BATON_SRC_SLAB_H
 #define BATON_SRC_SLAB_H
@@ -32,7 +32,7 @@
 /* A file with at most this many slabs is never sparse. */
 #define BATON_SLAB_FEW 8U
 
-/* A piece that nobody uses. All else of the piece belongs to its last user. */
+/* A free piece. The bytes behind `next` are as the last user left them. */
 struct baton__piece {
 	struct baton__piece *next;
 };
@@ -41,47 +41,47 @@ struct baton__piece {
 struct baton__slab {
 	struct baton__slab *next; /* slab.listed */
 	struct baton__slab *previous;
-	struct baton__piece *free; /* pieces that have been filed here */
+	struct baton__piece *free; /* the slab's own list: filed pieces */
 	uint32_t free_count;
 	uint32_t era; /* slab.era */
 };
 
-/* The slabs of one owner. All zero but `piece_size`: there are none. */
+/* The slabs of one owner. Initial value: all zero but `piece_size`. */
 struct baton__slabs {
 	char *next_cut; /* slab.cut */
 	char *cut_end;
-	uint64_t taken;      /* pieces, ever; the owner's */
-	uint32_t mapped;     /* slabs, ever; the owner's */
+	uint64_t taken;      /* number of pieces, ever; the owner's */
+	uint32_t mapped;     /* number of slabs, ever; the owner's */
 	uint32_t piece_size; /* constant: at least the header's size, divides SLAB_SIZE */
-	uintptr_t pile BATON_CACHE_ALIGNED; /* pieces given and not yet taken in, and HELD */
+	uintptr_t pile BATON_CACHE_ALIGNED; /* pieces given and not yet taken off, HELD */
 	struct baton__piece *unfiled;       /* pieces taken from the pile that are not filed yet */
 	struct baton__slab *listed;
-	uint64_t filed;    /* pieces, ever; the holder's */
-	uint32_t unmapped; /* slabs, ever; the holder's */
-	uint32_t spares;   /* slabs in the list whose pieces are all there */
+	uint64_t filed;    /* number of pieces, ever; the holder's */
+	uint32_t unmapped; /* number of slabs, ever; the holder's */
+	uint32_t spares;   /* slabs in `listed` whose pieces are all filed */
 	uint32_t era;      /* slab.era */
 };
 
 /*
- * Takes pieces: a list, and how many they are. A piece that has never been used is a list of one.
- * NULL: no memory. The owner only. Progress: waits for nobody.
+ * Takes a list of `*count` pieces: one piece that was never used, or the filed pieces of a slab.
+ * NULL: no memory. Called by the owner. Progress: waits for no thread.
  */
 struct baton__piece *baton__slabs_take(struct baton__slabs *slabs, uint32_t *count);
 
-/* Gives back the list from `first` to `last`. Any thread. Progress: waits for nobody. */
+/* Gives back the list from `first` to `last`. Any thread. Progress: waits for no thread. */
 void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
                        struct baton__piece *last);
 
 /*
- * Are there many slabs, and at most one piece in eight is out? Any thread; a guess while others
- * take or give.
+ * Are there more than SLAB_FEW slabs, and less than one piece in eight in use? Any thread; a guess
+ * while another thread takes or gives.
  */
 bool baton__slabs_sparse(const struct baton__slabs *slabs);
 
-/* In a fork's child: forgets what a thread that is not here any more had begun to file. */
+/* In a fork's child: forgets the slabs of a file that a thread held in the parent (slab.era). */
 void baton__slabs_forked(struct baton__slabs *slabs);
 
-/* How many slabs there are in the whole process. */
+/* The number of slabs that are mapped in the process. */
 uint32_t baton__slabs_mapped(void);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of threads: taken at a thread's first use of baton, given back at its exit, adopted by a
- * later thread together with the nodes cached in them; and what becomes of them in a fork's child.
+ * Records of threads. A thread takes a record when it first uses baton, and gives it back at its
+ * exit. A later thread adopts the record, with the nodes cached in it.
  *
- * The registry is a push-only list, so walking it needs no protection. A record is claimed by one
- * CAS on `used`: no list of free records, hence no ABA. Finding one is linear in the largest number
- * of threads that ever used baton at once, and happens once per thread.
+ * The registry is a list to which records are only ever pushed, so walking it needs no protection.
+ * A thread claims a record by one CAS on `used`. There is no list of free records, hence no ABA.
+ * The search for a free record is linear in the largest number of threads that used baton at once;
+ * each thread searches once.
  */
 #include "thread/thread.h"
 
@@ -30,9 +31,9 @@ __thread struct baton__thread *baton__self = &nobody;
 static struct baton__thread *registry;
 static uint32_t pools;
 static uint32_t forked;
-static uint32_t sleepers; /* threads whose `asleep` is set, or about to be */
+static uint32_t sleepers; /* threads whose `asleep` is set, or is about to be */
 
-static uint32_t exit_key; /* plus 1; 0: there is none yet */
+static uint32_t exit_key; /* the key plus 1; 0: there is no key yet */
 static uint32_t watches_forks;
 
 static void on_thread_exit(void *record)
@@ -41,7 +42,7 @@ static void on_thread_exit(void *record)
 	baton__thread_detach();
 }
 
-/* In the child only the forking thread exists; nobody runs beside this. */
+/* In a fork's child only the forking thread exists: no thread runs beside this function. */
 static void on_fork_in_child(void)
 {
 	bool lost = load_relaxed(&pools) != 0;
@@ -53,42 +54,43 @@ static void on_fork_in_child(void)
 		baton__node_forked(thread);
 		if (thread == baton__self)
 			continue;
-		/* Its thread is not here: it neither sleeps nor is anywhere. */
+		/* The record's thread is not in the child. */
 		store_relaxed(&thread->asleep, 0);
 		store_relaxed(&thread->inside, NULL);
 		if (thread->epoch)
-			thread->epoch->active = 0; /* nor reads it anything */
+			thread->epoch->active = 0; /* nor is it in a section */
 	}
 	store_relaxed(&sleepers, 0);
-	/* Once: a child may fork again (the depth would come round to 0), and the handler may
-	 * have been registered twice. */
+	/* Once: a child may fork again, and the handler may have been registered twice. More
+	 * additions would bring the depth round to 0. */
 	if (!lost || load_relaxed(&forked))
 		return;
 	store_relaxed(&forked, 1);
-	/* Frames on this very stack are still popped by the functions that pushed them. */
+	/* An addition, since the functions that pushed frames on this stack will still pop them. */
 	if (baton__self != &nobody)
 		baton__self->depth += BATON__DEPTH_NONE;
 }
 
 /*
- * What all threads need; what there is no memory (or no key) for is tried again by the next thread
- * that attaches. Nobody waits for another: of two threads at it at once one takes its key back, and
- * the handler may be there twice.
+ * Sets up what all threads need: the key and the fork handler. What fails for want of memory or of
+ * keys is tried again by the next thread that attaches. No thread waits for another: if two threads
+ * set up at once, one deletes its key again, and the handler may be registered twice.
  */
 static int set_up(void)
 {
 	uint32_t none = 0;
 	pthread_key_t key;
 
-	/* [T3] acquire: the key is there; pairs with [T3] below. */
+	/* [thread.key] acquire: the key; pairs with [thread.key] below */
 	if (!load_acquire(&exit_key)) {
 		if (pthread_key_create(&key, on_thread_exit))
 			return -ENOMEM;
-		/* [T3] release: the key; pairs with [T3] above and in set_at_exit. */
+		/* [thread.key] release: the key; pairs with [thread.key] above and in
+		 * set_at_exit */
 		if (!cas_release(&exit_key, &none, (uint32_t)key + 1))
 			(void)pthread_key_delete(key);
 	}
-	if (!load_relaxed(&watches_forks)) { /* at worst once more */
+	if (!load_relaxed(&watches_forks)) { /* at worst registered twice */
 		if (pthread_atfork(NULL, NULL, on_fork_in_child))
 			return -ENOMEM;
 		store_relaxed(&watches_forks, 1);
@@ -96,10 +98,10 @@ static int set_up(void)
 	return 0;
 }
 
-/* Has on_thread_exit called for this record; NULL: not any more. */
+/* Has on_thread_exit called for the record when the thread exits. NULL: has it called no more. */
 static int set_at_exit(struct baton__thread *thread)
 {
-	/* [T3] acquire: the key; pairs with [T3] in set_up */
+	/* [thread.key] acquire: the key; pairs with [thread.key] in set_up */
 	return pthread_setspecific((pthread_key_t)(load_acquire(&exit_key) - 1), thread);
 }
 
@@ -107,11 +109,13 @@ static struct baton__thread *adopt(void)
 {
 	struct baton__thread *thread;
 
-	/* [T1] acquire: the record's list is complete; pairs with [T1] in create */
+	/* [thread.record] acquire: the records as create has filled them; pairs with
+	 * [thread.record] in create */
 	for (thread = load_acquire(&registry); thread; thread = thread->next) {
 		uint32_t used = load_relaxed(&thread->used);
 
-		/* [T2] acquire: what the last owner left; pairs with [T2] in detach */
+		/* [thread.owner] acquire: the record as its last thread left it; pairs with
+		 * [thread.owner] in detach */
 		if (!used && cas_acquire(&thread->used, &used, 1))
 			return thread;
 	}
@@ -131,8 +135,9 @@ static struct baton__thread *create(void)
 		.caches = BATON__NODE_CACHES_INIT,
 	};
 	thread->next = load_relaxed(&registry);
-	/* Ends: each failure means that another thread has linked a record of its own.
-	 * [T1] release: publishes the record; pairs with [T1] in adopt and nudge_all */
+	/* Ends: each failure means that another thread has linked its record.
+	 * [thread.record] release: publishes the record; pairs with [thread.record] in adopt, and
+	 * wherever a thread walks the registry */
 	while (!cas_release(&registry, &thread->next, thread))
 		baton__pause();
 	return thread;
@@ -171,8 +176,9 @@ struct baton__thread *baton__thread_first(void)
 {
 	struct baton__thread *first = load_relaxed(&registry);
 
-	/* A CAS that changes nothing, since it finds the newest. Ends: as in create.
-	 * [T1] acquire: as in adopt; pairs with [T1] in create */
+	/* A CAS that changes nothing: it finds the newest record, a load may not. Ends: as in
+	 * create.
+	 * [thread.record] acquire: as in adopt; pairs with [thread.record] in create */
 	while (!cas_acquire(&registry, &first, first))
 		baton__pause();
 	return first;
@@ -188,8 +194,8 @@ void baton__thread_detach(void)
 		BATON_MISUSE("pthread_exit",
 		             "the thread ends inside a task (or was cancelled there): return from "
 		             "the task first");
-	/* Else nothing would ever be reclaimed again, and a thread that adopts the record would be
-	 * inside. */
+	/* Otherwise nothing would ever be reclaimed again, and a thread that adopts the record
+	 * would be inside the section. */
 	if (BATON_UNLIKELY(thread->epoch && thread->epoch->active) && !baton__forked())
 		BATON_MISUSE("baton_epoch_enter",
 		             "the thread ends inside the section: call baton_epoch_leave first");
@@ -197,31 +203,33 @@ void baton__thread_detach(void)
 	store_relaxed(&thread->member, NULL);
 	baton__self = &nobody;
 	(void)set_at_exit(NULL);
-	/* [T2] release: the record is as we left it; pairs with [T2] in adopt */
+	/* [thread.owner] release: the record as this thread leaves it; pairs with [thread.owner] in
+	 * adopt */
 	store_release(&thread->used, 0);
 }
 
 bool baton__forked(void)
 {
-	/* Written before this process had a second thread. */
+	/* Relaxed: written before this process had a second thread. */
 	return load_relaxed(&forked) != 0;
 }
 
 void baton__fork_pools_add(int delta)
 {
-	/* A counter; read in a fork's child, after everything. */
+	/* Relaxed: a counter, read only in a fork's child. */
 	(void)add_relaxed(&pools, (uint32_t)delta);
 }
 
 bool baton__thread_nudge(struct baton__thread *thread)
 {
-	/* [N1] seq_cst: our load of `asleep` after our publication of work, against the sleeper's
-	 * store of `asleep` before its look for work. Weaker, both could miss the other, and the
-	 * sleeper would never learn of the work. */
+	/* [thread.asleep] seq_cst: this thread publishes work, then loads `asleep`. The sleeper
+	 * stores `asleep`, then looks for work. If either were weaker, both could miss the other,
+	 * and the sleeper would never learn of the work. Pairs with [thread.asleep] in sleeps */
 	if (!load_seq_cst(&thread->asleep))
 		return false;
-	/* [N3] release: the work is there; pairs with [N3] in sleeps.
-	 * [N4] seq_cst: before our second look at `asleep`; pairs with [N4] in wakes. */
+	/* [thread.nudged] release: the work; pairs with [thread.nudged] in sleeps.
+	 * [thread.nudge] seq_cst: before the second look at `asleep`; pairs with [thread.nudge] in
+	 * wakes */
 	(void)add_seq_cst(&thread->nudge, 1);
 	baton__futex_wake(&thread->nudge, 1);
 	return load_seq_cst(&thread->asleep);
@@ -229,7 +237,8 @@ bool baton__thread_nudge(struct baton__thread *thread)
 
 bool baton__thread_any_asleep(void)
 {
-	/* [N1] seq_cst: as in nudge; the sleeper counts itself before its look for work. */
+	/* [thread.asleep] seq_cst: as in nudge. A sleeper counts itself before it looks for
+	 * work. */
 	return load_seq_cst(&sleepers) != 0;
 }
 
@@ -237,13 +246,13 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [T1] acquire: as in adopt; pairs with [T1] in create. A record linked later belongs to a
-	 * thread that looks for work after our publication. */
+	/* [thread.record] acquire: as in adopt; pairs with [thread.record] in create. A record that
+	 * is linked later belongs to a thread that looks for work after our publication. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
 		const void *awaiting;
 
-		/* Not ourselves: who looks around before its sleep is awake. */
+		/* This thread may have `asleep` set, too: it looks for work before it sleeps. */
 		if (thread == baton__self || !load_seq_cst(&thread->asleep))
 			continue;
 		/* Relaxed: `awaiting` is written before `asleep`. */
@@ -252,8 +261,9 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 			continue;
 		if (member && load_relaxed(&thread->member) != member)
 			continue;
-		/* Who waits for several may be unable to help: nudged in passing. And a thread may
-		 * have gone on to another wait, and taken the nudge for that. */
+		/* The walk goes on after a thread that waits for several resources: it may be
+		 * unable to help. And after a thread that waits for something else by now: it may
+		 * have taken the nudge for that wait. */
 		if (baton__thread_nudge(thread) && awaiting &&
 		    load_relaxed(&thread->awaiting) == awaiting)
 			return;
@@ -265,7 +275,7 @@ void baton__thread_obstructed(const void *future)
 	struct baton__thread *self = baton__self;
 	const void *obstacle = load_relaxed(&self->obstacle);
 
-	/* Published by WANTED, see [N5]. */
+	/* Relaxed: WANTED publishes it (future.wanted, future.c). */
 	store_relaxed(&self->obstacle, !obstacle || obstacle == future ? future : self);
 }
 
@@ -273,10 +283,11 @@ void baton__thread_nudge_obstructed(const void *future)
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
+	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create */
 	for (struct baton__thread *thread = load_acquire(&registry); thread;
 	     thread = thread->next) {
-		/* Relaxed: another value is of a sleep that begins now, and looks after us. */
+		/* Relaxed: a newer value is stored by a thread that begins another sleep, and will
+		 * look again. */
 		const void *obstacle = load_relaxed(&thread->obstacle);
 
 		if (thread != baton__self && (obstacle == future || obstacle == thread))
@@ -288,9 +299,9 @@ void baton__thread_nudge_all(void)
 {
 	if (!baton__thread_any_asleep())
 		return;
-	/* [T1] acquire: as in nudge_for; pairs with [T1] in create */
+	/* [thread.record] acquire: as in nudge_for; pairs with [thread.record] in create */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
-		/* Who waits for nothing that could be helped is left asleep. */
+		/* A thread that can help no resource is left asleep. */
 		if (thread != baton__self && load_relaxed(&thread->awaiting) != thread)
 			(void)baton__thread_nudge(thread);
 }
@@ -298,12 +309,14 @@ void baton__thread_nudge_all(void)
 uint32_t baton__thread_sleeps(const void *resource)
 {
 	struct baton__thread *self = baton__self;
-	/* [N3] acquire: what the nudge was about; pairs with [N3] in nudge */
+	/* [thread.nudged] acquire: the work that the nudge is about; pairs with [thread.nudged] in
+	 * nudge */
 	uint32_t nudge = load_acquire(&self->nudge);
 
 	store_relaxed(&self->awaiting, resource);
 	store_relaxed(&self->obstacle, NULL);
-	/* [N1] seq_cst: before our look for work; pairs with [N1] in any_asleep, nudge */
+	/* [thread.asleep] seq_cst: before the look for work; pairs with [thread.asleep] in nudge
+	 * and any_asleep */
 	(void)add_seq_cst(&sleepers, 1);
 	store_seq_cst(&self->asleep, 1);
 	return nudge;
@@ -313,18 +326,21 @@ bool baton__thread_wakes(uint32_t nudge)
 {
 	struct baton__thread *self = baton__self;
 
-	/* [N4] seq_cst: before our second look at `nudge`; pairs with [N4] in nudge */
+	/* [thread.nudge] seq_cst: before the second look at `nudge`; pairs with [thread.nudge] in
+	 * nudge */
 	store_seq_cst(&self->asleep, 0);
-	(void)sub_relaxed(&sleepers, 1); /* too high is harmless */
+	(void)sub_relaxed(&sleepers, 1); /* late: too high is harmless */
 	return load_seq_cst(&self->nudge) != nudge;
 }
 
 void baton__thread_await_outside(const void *object)
 {
-	/* [T1] acquire: as in adopt; pairs with [T1] in create. One linked later is not inside. */
+	/* [thread.record] acquire: as in adopt; pairs with [thread.record] in create. A thread
+	 * whose record is linked later is not inside. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
-		/* Ended by that thread, which is at most a system call, or a finaliser, away.
-		 * [N2] acquire: its last touch is over; pairs with [N2] in leave */
+		/* Ended by `thread`, after a system call or a finaliser at most.
+		 * [thread.inside] acquire: its last touch; pairs with [thread.inside] in enter and
+		 * leave */
 		while (thread != baton__self && load_acquire(&thread->inside) == object)
 			(void)sched_yield();
 }

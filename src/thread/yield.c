@@ -8,8 +8,8 @@
  * some milliseconds. The kernel takes the rest of the waiter's own slice away, too, so that the
  * waiter comes back late, while a thread that sleeps is let in at once when it is woken. So a row
  * of yields ends with a yield that took long, unless the program itself had most of the CPU time.
- * The thread then does not yield again for YIELDS_REST times as long. Yields to strangers cost a
- * thread one part in YIELDS_REST of its time at most.
+ * The thread then does not yield again for YIELDS_REST times as long. So yields to other programs
+ * cost a thread at most one part in YIELDS_REST of its time.
  *
  * Invariant: yields.rest: `yields_from_ns` of a thread's record is that thread's own.
  */
@@ -44,7 +44,7 @@ bool baton__yields_begin(struct baton__yields *yields)
 	return true;
 }
 
-/* Has this process had three quarters of the CPU time that it may have, since the row began? */
+/* Since the row began, has this process had three quarters of the CPU time that it may have? */
 static bool own_threads_ran(const struct baton__yields *yields)
 {
 	uint64_t elapsed_ns = yields->last_ns - yields->begun_ns;
