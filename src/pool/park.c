@@ -42,8 +42,8 @@ static void try_end(struct baton_pool *pool)
 /*
  * Learns how long to look around after a job. If looking for the longest time would have saved this
  * sleep, the worker looks for that long next time; otherwise for half as long as before. Usually
- * the next job comes later, and looking takes the CPU from a submitter. A thread that has used up
- * much CPU time also gets its CPU late when it is woken: after milliseconds.
+ * the next job comes later, and looking takes the CPU from a submitter. And when a thread is woken
+ * that has used much CPU time, the kernel runs that thread late: after milliseconds.
  */
 static void learn(struct baton__worker *worker, uint64_t slept_ns)
 {
@@ -65,8 +65,8 @@ void baton__worker_park(struct baton__worker *worker)
 	uint32_t state;
 
 	if (entered == BATON__IDLE_ALONE) {
-		/* Only while this worker is counted as searching no other worker is woken. If it is
-		 * not, it searches first. */
+		/* While try_end runs no other worker may be woken: this worker must be counted as
+		 * searching. If it is not, it looks for jobs again first. */
 		if (worker->searching)
 			try_end(pool);
 		return;

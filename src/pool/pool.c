@@ -12,8 +12,8 @@
  * pool.taken: A job that schedule has taken is, once, run by a worker, or put into the list of
  *    shutdown_now, or withdrawn.
  * pool.outside: A thread from outside says so (thread.h, thread.touch) while it is inside a call of
- *    the pool. Before it has looked for sleepers, its job may have run, and another thread may be
- *    in destroy: destroy waits for it.
+ *    the pool. Before that thread has looked for sleepers, its job may have run, and another thread
+ *    may destroy the pool: destroy waits for the threads inside.
  * pool.in_hands: The injection queue is not closed while a thread from outside holds jobs that it
  *    will put back there. That thread counts itself in `hands`, then looks at the state. A thread
  *    that closes the queue sets ENDING or STOP, then looks at `hands`. Both are seq_cst

@@ -48,7 +48,7 @@ struct baton_pool {
 	bool is_default; /* set by default_pool.c; baton_pool_destroy refuses it */
 	/* The members above are immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
-	uint64_t staff; /* how many threads and places are where; see crew.c */
+	uint64_t staff; /* counts of places and threads; see crew.c */
 	/* threads from outside that withdraw a job now: pool.in_hands, pool.c */
 	uint32_t hands;
 	uint32_t starting;   /* threads that have not said how they started; futex word */

@@ -57,12 +57,13 @@ int baton__pin(const struct baton__worker *worker)
 	return pool->cpus ? set_cpu(pool->cpus[worker->index % pool->cpu_count]) : 0;
 }
 
-/* The creating thread may be pinned. Its pool's threads are not, unless the options say so. */
+/* Gives the calling thread the affinity of the process's first thread. Without this, the threads of
+ * a pool would inherit the affinity of the creating thread, which may be pinned. */
 static void set_process_cpus(void)
 {
 	cpu_set_t set;
 
-	/* Fails beyond 1,024 CPUs; the thread then keeps its creator's affinity. */
+	/* Fails beyond 1,024 CPUs; the calling thread then keeps its creator's affinity. */
 	if (!sched_getaffinity(getpid(), sizeof(set), &set))
 		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
@@ -163,7 +164,7 @@ static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 	pthread_t thread;
 	int error;
 
-	(void)add_relaxed(&pool->live, 1); /* the start of the thread publishes it */
+	(void)add_relaxed(&pool->live, 1); /* pthread_create publishes the count */
 	error = -pthread_create(&thread, attributes, mate_main, mate);
 	if (error) {
 		/* [crew.mate] release: as in baton__join_mate */

@@ -3,13 +3,13 @@
  * How long a worker's place stands vacant before a spare takes it.
  *
  * A thread that sleeps in a wait inside a job has waited for a while already: its place is taken at
- * once. A thread that opens a bracket (blocking.h) leaves its place, too, but is often back within
- * some microseconds. A spare that took the place in that time would cost a wake-up, and the thread
- * that is back would have to go on elsewhere: together some ten times the cost of the blocking
- * call. So such a place is not taken before it has been vacant for VACANCY_NS; a spare that is
- * called earlier stays COMING (crew.c) and watches. As long as there are new brackets the spare
- * goes on watching, and no thread has to call that spare again. The spare's sleeps double up to
- * VACANCY_SPAN_MAX_NS, so that many short brackets cost one wake-up in that time.
+ * once. A thread that opens a bracket (blocking.h) leaves its place, too, but often comes back
+ * within some microseconds. If a spare took the place in that time, the spare's wake-up, and the
+ * thread's way to another place, would cost some ten times as much as the blocking call. So such a
+ * place is not taken before it has been vacant for VACANCY_NS. A spare that is called earlier stays
+ * COMING (crew.c) and watches. The spare goes on watching as long as new brackets begin, and no
+ * thread has to call that spare again. The spare's sleeps double up to VACANCY_SPAN_MAX_NS, so that
+ * many short brackets cost one wake-up in that time.
  *
  * Where brackets last, waiting for VACANCY_NS is only a delay. So a spare that has seen a bracket
  * last for VACANCY_NS puts its pool in haste: spares take places at once, until HASTE threads have

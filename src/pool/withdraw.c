@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Takes one job out of the pool's queues, for a waiter that runs the rest of the resource itself.
- * Rare and expensive: the caller takes all jobs that it can reach, and puts all but the one back. A
- * worker puts them into its own run queue, another thread into the injection queue.
+ * Rare and expensive: the caller takes all jobs that it can reach, and puts the other jobs back: a
+ * worker into its own run queue, any other thread into the injection queue.
  */
 #include "pool/pool.h"
 

@@ -171,9 +171,9 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 
 /*
  * Evens out the run queues of this worker and of a random other worker: a clearly longer queue of
- * the other worker gives half of the difference. Thieves do that only while they are idle. While no
- * worker is idle, the only job of one worker would run as often as all the jobs of another worker
- * together.
+ * the other worker gives half of the difference. Only idle workers steal. So while no worker is
+ * idle, and without this function, the only job of one worker would run as often as all the jobs of
+ * another worker together.
  */
 static void even_out(struct baton__worker *worker)
 {

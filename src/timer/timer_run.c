@@ -87,12 +87,12 @@ static uint64_t next_deadline(const struct baton_timers *timers, struct baton_ti
 	return scheduled;
 }
 
-/* With one of these flags a run does not arm its timer again: another thread has armed it, another
+/* With one of these flags a run does not arm its timer again: the timer is armed already, another
  * run is due, or stop_then waits. */
 #define BARS_AGAIN (BATON__TIMER_ARMED | BATON__TIMER_DUE | BATON__TIMER_GONE)
 
 /*
- * Arms a repeated timer that is RUNNING, unless another thread has armed or stopped it.
+ * Arms a repeated timer that is RUNNING, unless the timer was armed or stopped meanwhile.
  * `after_run`: its function has returned; a next run that is overdue may then follow at once, since
  * in the wheel it would wait for a tick.
  */
@@ -131,8 +131,7 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 	/* Ends: as in enter. */
 	do {
 		/* A bound has refused the next run, which was due already, beside the function:
-		 * that run is left out. Ends: the timer is armed, or another thread has armed or
-		 * stopped it. */
+		 * that run is left out. Ends: the timer is armed, or was stopped meanwhile. */
 		while (error != -ESHUTDOWN && word & BATON__TIMER_REPEAT && !(word & BARS_AGAIN)) {
 			if (again(timers, timer, false))
 				error = -ESHUTDOWN;

@@ -40,10 +40,11 @@ static uint64_t decide(struct baton_timer *timer)
 	 * wheel. */
 	for (;;) {
 		/* [timer.touched] acquire: the touches of threads that have left the timer; pairs
-		 * with [timer.touched] in apply, expire, leave, unpost */
+		 * with [timer.touched] in apply, expire, enter, leave, refused, unpost */
 		uint64_t word = load_acquire(&timer->_word);
 
-		/* [timer.touched] acquire: as in decide */
+		/* [timer.touched] acquire: as above, in case the word has changed and come back.
+		 * Linearisation point. */
 		if (!(word & STOPPED) || cas_acquire(&timer->_word, &word, word & ~STOPPED))
 			return word;
 	}
@@ -52,7 +53,7 @@ static uint64_t decide(struct baton_timer *timer)
 /* As decide, for the wheel's holder, which also unlinks the timer. */
 static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *timer)
 {
-	/* [timer.touched] acquire: as above */
+	/* [timer.touched] acquire: as in decide */
 	uint64_t word = load_acquire(&timer->_word);
 
 	if (word & BATON__TIMER_PLACED) {
@@ -70,8 +71,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
  * run the task, but pushes it, or, if the resource refuses it, lets go of the timer. */
 static void await_handed(struct baton_timers *timers, const struct baton_timer *timer)
 {
-	/* Ends with the driver's push to the busy resource. [timer.handing] acquire: the push, for
-	 * a close that follows; pairs with [timer.handing] in hand */
+	/* Ends with the driver's push to the busy resource, or its refusal. [timer.handing]
+	 * acquire: the push, for a close that follows; pairs with [timer.handing] in hand */
 	for (unsigned i = 0; load_acquire(&timers->handing) == timer; i++) {
 		/* Relaxed: is this thread the driver? */
 		if (load_relaxed(&timers->driver) == baton__self)

@@ -19,7 +19,7 @@
 #define BATON_TIMERS_YIELDS 200
 #endif
 
-#define SHIFT_MIN 10U /* 1,024 ns: no finer than the deadlines in the words */
+#define SHIFT_MIN 10U /* 1,024 ns: the largest unit of a deadline in a word */
 #define SHIFT_MAX 40U
 
 /* ---- Holding ---- */
