@@ -28,6 +28,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <baton/resource.h>
 #include <baton/tag.h>
@@ -119,6 +120,7 @@ struct baton_call_options {
 	void *arg;
 	const struct baton_label *label;   /* NULL: none */
 	baton_post_cancelled_fn cancelled; /* a post's, as in baton_post_or; or NULL */
+	const struct timespec *deadline;   /* a call's, see there; NULL: none */
 	uint64_t _reserved[4];
 };
 
@@ -127,7 +129,12 @@ struct baton_call_options {
  * be held is not counted if the function is run at once. A call whose tag is cancelled before its
  * function is entered returns -ECANCELED.
  *
- * Errors: as there; -EINVAL: the lane.
+ * A call whose deadline passes before its function is entered is withdrawn: it returns -ETIMEDOUT,
+ * and the function will not run. A function that has been entered is waited for, since it may use
+ * the caller's memory. An idle resource runs the function at once, whatever the deadline. As in all
+ * waits with a deadline, the caller does not help (baton_future_wait()).
+ *
+ * Errors: as there; -EINVAL: the lane, or a malformed deadline.
  */
 int baton_post_with(struct baton_resource *resource, const struct baton_call_options *options);
 int baton_async_with(struct baton_resource *resource, const struct baton_call_options *options,

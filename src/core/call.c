@@ -5,6 +5,7 @@
 #include "core/call.h"
 
 #include "base/atomic.h"
+#include "base/futex.h"
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/cycle.h"
@@ -68,7 +69,7 @@ static int withdraw(struct call *call)
 	 * queued. */
 	do {
 		baton__cancel_visit(&call->future);
-		error = baton__wait_for_call(&call->future, BATON__ABORT_NEVER);
+		error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
 	} while (error && !baton__future_final(&call->future));
 	return baton_future_status(&call->future) ? -EDEADLK : 0;
 }
@@ -76,7 +77,7 @@ static int withdraw(struct call *call)
 /* It has been submitted: waits for it. */
 static int end_call(struct call *call, void **value)
 {
-	int error = baton__wait_for_call(&call->future, BATON__ABORT_NEVER);
+	int error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
 
 	error = error ? withdraw(call) : call->future._status;
 	if (!error && value)
@@ -97,9 +98,10 @@ static bool must_wait_on(struct baton_future *future)
 /*
  * A call of a thread that holds batons may be refused when it closes a cycle (cycle.h), and then
  * its task stays where it is, in the inbox of a resource whose holder sleeps: so it is no part of
- * this stack.
+ * this stack. Nor is the task of a call with a deadline, which is withdrawn when that has passed.
  */
-static int call_counted(struct baton_resource *resource, struct baton__async *async, void **value)
+static int call_counted(struct baton_resource *resource, struct baton__async *async,
+                        const struct timespec *deadline, void **value)
 {
 	struct baton_future *future = &async->counted.future;
 	int error;
@@ -107,12 +109,15 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	error = baton__async_submit(resource, async);
 	if (error)
 		return error;
-	/* Ended by the task's end, once it has been entered. */
-	do
-		error = baton__wait_for_call(future, BATON__ABORT_UNLESS_RUNNING);
-	while (error && !baton__forked() && must_wait_on(future));
-	if (error && !baton__forked())
-		error = baton_future_status(future) ? -EDEADLK : 0;
+	/* Ended by the task's end, once it has been entered: then the deadline counts no more. */
+	do {
+		error = baton__wait_for_call(future, deadline, BATON__ABORT_UNLESS_RUNNING);
+		deadline = NULL;
+	} while (error && !baton__forked() && must_wait_on(future));
+	if (error && !baton__forked() && !baton_future_status(future))
+		error = 0;
+	else if (error && error != -ETIMEDOUT && !baton__forked())
+		error = -EDEADLK;
 	else if (!error)
 		error = future->_status;
 	if (!error && value)
@@ -129,13 +134,15 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
-	if (baton__self->top) {
+	if (baton__self->top || options->deadline) {
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
 			baton__async_init(async, options->fn, options->arg, options->label);
-			return call_counted(resource, async, value);
+			return call_counted(resource, async, options->deadline, value);
 		}
+		if (options->deadline)
+			return -ENOMEM;
 	}
 	call_init(&call, options->label);
 	error = baton__submit(resource, &call.task, 0);
@@ -197,7 +204,9 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
-	return baton__label_valid(options->label) ? call_slow(resource, options, value) : -EINVAL;
+	if (!baton__label_valid(options->label) || !baton__deadline_valid(options->deadline))
+		return -EINVAL;
+	return call_slow(resource, options, value);
 }
 
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,

@@ -64,7 +64,8 @@ BATON_INLINE void baton__cycle_bound(void)
 }
 
 /* A wait without a deadline; wait.c. */
-int baton__wait_for_call(struct baton_future *future, enum baton__abort abort);
+int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
+                         enum baton__abort abort);
 
 /* Notes that this thread waits for a resource that it holds itself: -EDEADLK. NULL: for none. */
 int baton__cycle_of_one(const struct baton_resource *resource);

@@ -219,9 +219,11 @@ static int wait_some(struct baton__wait *wait)
 	return status == 1 ? 0 : status;
 }
 
-int baton__wait_for_call(struct baton_future *future, enum baton__abort abort)
+int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
+                         enum baton__abort abort)
 {
-	struct baton__wait wait = {.futures = &future, .count = 1, .abort = abort};
+	struct baton__wait wait = {
+		.futures = &future, .count = 1, .deadline = deadline, .abort = abort};
 
 	return wait_some(&wait);
 }

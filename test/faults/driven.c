@@ -4,6 +4,8 @@
  */
 #include "job.h"
 
+#include <baton/labelled.h>
+
 #include <poll.h>
 
 #define TASKS 3
@@ -249,9 +251,19 @@ static int keep_job(struct baton_executor *executor, struct baton_job *job)
 	return 0;
 }
 
+static void *count_call(void *called)
+{
+	++*(int *)called;
+	return NULL;
+}
+
 SCENARIO(own, run)
 {
 	static const struct baton_executor_ops ops = {.schedule = keep_job};
+	struct timespec deadline;
+	int called = 0, status;
+	const struct baton_call_options options = {
+		.fn = count_call, .arg = &called, .deadline = &deadline};
 	struct own own = {.job = NULL};
 	const struct baton_resource_config config = {.quantum = 1, .executor = &own.executor};
 	struct baton_resource resource;
@@ -262,7 +274,12 @@ SCENARIO(own, run)
 	probe_init(&probe);
 	INSIST(baton_submit_later(&resource, &probe.task), probe_untouched(&probe) && !own.job);
 	EXPECT(own.job && !atomic_load(&probe.runs));
+	/* Behind it, and withdrawn: nobody runs the job. */
+	deadline = *in_ms(SHORT_MS);
+	status = TRY(baton_call_with(&resource, &options, NULL));
+	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
 	USE(baton_job_run(own.job));
+	EXPECT(!called);
 	EXPECT(atomic_load(&probe.runs) == 1);
 	resource_end(&resource);
 }

@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include <baton/labelled.h>
+
 static struct sim_stage stage;
 static struct sim_note *const notes = stage.notes;
 static struct sim_topic *const topic = &stage.topic;
@@ -217,5 +219,37 @@ SIM_SCENARIO(cancel_wait_all, "a wait for two that times out: each runs, or is c
 	sim_stage_init(&stage, 10, 64, 2);
 	sim_start(wait_a_little_for_both, NULL);
 	sim_drive(stage.manual);
+	sim_stage_end(&stage);
+}
+
+static unsigned called, called_at_return; /* plain: under the baton, then by who has waited */
+static int call_status;
+
+static void *count_call(void *argument)
+{
+	called++;
+	return argument;
+}
+
+static void call_in_time(void *argument)
+{
+	struct timespec deadline = sim_in(2000);
+	struct baton_call_options options = {
+		.fn = count_call, .arg = argument, .deadline = &deadline};
+
+	call_status = baton_call_with(&stage.topic.resource, &options, NULL);
+	sim_require(call_status == 0 || call_status == -ETIMEDOUT);
+	called_at_return = called;
+	sim_require(called_at_return == (call_status == 0));
+}
+
+SIM_SCENARIO(cancel_call, "a call with a deadline runs before it returns, or never", .bound = 2)
+{
+	called = 0;
+	sim_stage_init(&stage, 10, 64, 1);
+	sim_start(call_in_time, NULL);
+	sim_drive(stage.manual);
+	sim_require(called == called_at_return);
+	sim_note_over(&notes[0]);
 	sim_stage_end(&stage);
 }

@@ -5,6 +5,8 @@
  */
 #include "support.h"
 
+#include <baton/labelled.h>
+
 #include <signal.h>
 
 static void *increment(void *arg)
@@ -341,4 +343,24 @@ Test(call, the_last_set_result_of_the_innermost_task_counts, .timeout = 10)
 	cr_assert_eq(baton_submit(&a, &none.task), 0, "without a future it is ignored");
 	resource_end(&a);
 	resource_end(&b);
+}
+
+Test(call, withdrawn_at_its_deadline_it_never_runs, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	const struct timespec past = {0, 0}, malformed = {0, 1000000000};
+	int counter = 0;
+	struct baton_call_options options = {.fn = increment, .arg = &counter, .deadline = &past};
+	struct occupant occupant;
+	void *value = &occupant;
+
+	cr_assert_eq(baton_call_with(&resource, &options, NULL), 0, "idle: at once");
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_call_with(&resource, &options, &value), -ETIMEDOUT);
+	cr_assert_eq(value, &occupant);
+	release(&occupant);
+	resource_end(&resource);
+	cr_assert_eq(counter, 1);
+	options.deadline = &malformed;
+	cr_assert_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
 }
