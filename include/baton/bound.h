@@ -99,12 +99,16 @@ struct baton_bound_config {
 	void (*low)(struct baton_resource *resource, void *arg);
 	void *arg;
 	uint64_t wait_ns; /* WAIT: the longest wait; 0, BATON_NEVER: without end */
+	uint64_t _reserved[4];
 };
 
 /* No limit, REFUSE, nothing exempt, no watermarks. */
 #define BATON_BOUND_CONFIG_INIT                                                                    \
 	{                                                                                          \
-		0, 0, 0, 0, BATON_BOUND_REFUSE, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0                 \
+		0, 0, 0, 0, BATON_BOUND_REFUSE, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0,                \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 /*

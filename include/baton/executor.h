@@ -107,6 +107,7 @@ struct baton_executor_ops {
 	 * baton_future_wait(). Any thread; must not block.
 	 */
 	bool (*alone)(struct baton_executor *executor);
+	void (*_reserved[4])(void);
 };
 
 /*

@@ -5,7 +5,7 @@
  *
  *	static int deliver(struct baton_resource *session, void *message, size_t index);
  *
- *	struct baton_fan_out_options options = {deliver, message, BATON_FAN_OUT_CANCEL_ON_FAILURE};
+ *	struct baton_fan_out_options options = {.fn = deliver, .arg = message};
  *	struct baton_fan_out *fan_out;
  *	int error = baton_fan_out_submit(sessions, count, &options, &fan_out);
  *	if (!error) {
@@ -58,6 +58,7 @@ struct baton_fan_out_options {
 	uint32_t flags;
 	/* Of each item; NULL: none. Stamped during the submit; the lane below BATON_LANES_MAX. */
 	const struct baton_label *label;
+	uint64_t _reserved[4];
 };
 
 /* At most so many items. */

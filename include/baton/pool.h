@@ -55,11 +55,15 @@ struct baton_pool_options {
 	size_t spares_max;
 	/* A spare that has been idle for so long ends; 0: ten seconds. */
 	uint64_t spare_keep_ns;
+	uint64_t _reserved[4];
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \
 	{                                                                                          \
-		0, NULL, 0, NULL, 0, 0, 0                                                          \
+		0, NULL, 0, NULL, 0, 0, 0,                                                         \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 #define BATON_POOL_WORKERS_MAX 4094
 #define BATON_POOL_SPARES 64

@@ -94,11 +94,15 @@ struct baton_registry_options {
 	const struct baton_resource_config *object_config;
 	const struct baton_resource_config *config;
 	struct baton_resource_stats *stats;
+	uint64_t _reserved[4];
 };
 
 #define BATON_REGISTRY_OPTIONS_INIT(object_size, init, deinit, arg)                                \
 	{                                                                                          \
-		(object_size), (init), (deinit), (arg), 0, NULL, NULL, NULL                        \
+		(object_size), (init), (deinit), (arg), 0, NULL, NULL, NULL,                       \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 /*

@@ -35,6 +35,17 @@ extern "C" {
 struct baton__backlog;
 struct baton_resource_stats;
 
+/*
+ * Growth, of this struct and of all others whose name ends in _config, _options or _ops: they are
+ * initialised by their macro or by designated initialisers, and a member that is 0, or not named,
+ * has its default. A later version may take a new member from `_reserved`, which must be zero; it
+ * does not change the size of the struct, nor the place or the default of a member that exists. So
+ * a program that was compiled against an older header of the same soname goes on as it was.
+ *
+ * A config is shared, and read as long as a resource uses it; options are read during the call
+ * that they are given to.
+ */
+
 /* Settings that many resources share. Must outlive them and not change. */
 struct baton_resource_config {
 	/*
@@ -89,6 +100,7 @@ struct baton_resource_config {
 	uint64_t batch_ns;     /* a batch ends after so long, looked at between tasks; 0: none */
 	uint32_t batch_max;    /* and after so many tasks; 0: when the runner's stay is over */
 	bool hold_completions; /* until batch_end has succeeded */
+	uint64_t _reserved[4];
 };
 
 #define BATON_CAPTURE_LIMIT 10
@@ -96,7 +108,10 @@ struct baton_resource_config {
 #define BATON_RESOURCE_CONFIG_INIT                                                                 \
 	{                                                                                          \
 		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0,      \
-			false                                                                      \
+			false,                                                                     \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 /* What a resource has beyond its one cache line begins with this. Zeroed in statistics. */

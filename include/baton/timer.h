@@ -268,12 +268,16 @@ struct baton_timers_options {
 	void *arg;
 	/* The thread's name; NULL: "baton-timers". At most 15 characters are used. */
 	const char *name;
+	uint64_t _reserved[4];
 };
 
 #define BATON_TIMERS_RESOLUTION ((uint64_t)1 << 20) /* about a millisecond */
 #define BATON_TIMERS_OPTIONS_INIT                                                                  \
 	{                                                                                          \
-		BATON_TIMERS_THREAD, BATON_TIMERS_SUBMIT_DEFAULT, 0, NULL, NULL, NULL, NULL        \
+		BATON_TIMERS_THREAD, BATON_TIMERS_SUBMIT_DEFAULT, 0, NULL, NULL, NULL, NULL,       \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
 /*

@@ -188,7 +188,7 @@ void composes()
 	baton_task failing = BATON_TASK_INIT(fail_and_undo, &undone);
 	baton_resource *both[] = {&own, &own};
 	int visits = 0;
-	baton_fan_out_options options = {visit, &visits, 0, nullptr};
+	baton_fan_out_options options = {visit, &visits, 0, nullptr, {}};
 	baton_fan_out *fan_out = nullptr;
 
 	EXPECT(baton_trigger_fire(&trigger) == 0);
