@@ -19,7 +19,7 @@
 
 struct baton__driven {
 	struct baton_executor executor; /* driven_of finds the struct from it */
-	/* called when the inbox is no longer empty; or NULL */
+	/* the inbox is no longer empty; or NULL */
 	void (*signal)(struct baton__driven *driven);
 	uintptr_t inbox;        /* the newest job, CLOSED, or 0 */
 	struct baton_job *list; /* the oldest job; the owner's, as the next two */

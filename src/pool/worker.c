@@ -27,8 +27,7 @@
 /* At most so many jobs in a row come from the LIFO slot, as in tokio. */
 #define LIFO_MAX 3
 #ifndef BATON_WORKER_SHARE_MIN /* tests make these small */
-/* After at most so many jobs the next job comes from the injection queue, as in tokio and Go; see
- * tune. */
+/* At most so many jobs between two from the injection queue, as in tokio and Go; see tune. */
 #define BATON_WORKER_INJECTION_TICK 61
 /* At least so many jobs are fetched from the injection queue at a time. */
 #define BATON_WORKER_SHARE_MIN 4
@@ -99,8 +98,7 @@ static void got_work(struct baton__worker *worker, bool more)
 		announce(pool);
 }
 
-/* Takes about `share` jobs from the injection queue. Returns the oldest; the rest goes last into
- * the worker's own run queue. */
+/* Takes about `share` jobs from the injection queue: returns the oldest, queues the others. */
 static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
@@ -112,8 +110,7 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	if (!first)
 		return NULL;
 	baton__worker_count(&worker->counts.injection_batches, 1);
-	/* Also jobs that the fetch has moved within the injection queue: another worker may have
-	 * missed them. */
+	/* The fetch may also have moved jobs within the queue, which other workers have missed. */
 	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
 	/* Bounded by the number of fetched jobs. */
 	while (list.count)
@@ -141,8 +138,7 @@ static uint64_t next_random(struct baton__worker *worker)
 	return worker->random;
 }
 
-/* Tries to steal from each other worker once, beginning with a random one. The caller's own queue
- * is empty. */
+/* Tries to steal from each other worker once, from a random one on. The own queue is empty. */
 static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 {
 	struct baton_pool *pool = worker->pool;
@@ -195,14 +191,12 @@ static void even_out(struct baton__worker *worker)
 		push_back(worker, job);
 	}
 	baton__worker_count(&worker->counts.stolen, moved);
-	/* worker.looks: a worker that searched while these jobs were on their way has missed
-	 * them. */
+	/* worker.looks: workers that searched meanwhile have missed these jobs. */
 	if (moved)
 		announce(pool);
 }
 
-/* Looks at all queues, again and again, for up to some tens of microseconds. The worker is
- * searching. */
+/* Searching: looks at all queues, again and again, for up to some tens of microseconds. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
 	uint32_t looks = worker->fresh ? BATON_WORKER_LOOKS : worker->looks;
