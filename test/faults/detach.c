@@ -163,6 +163,7 @@ struct message {
 struct session {
 	struct baton_resource resource;
 	struct baton_window window;
+	struct baton_window_lane lanes[2];
 	struct message messages[MESSAGES];
 	uint32_t limit;
 };
@@ -181,6 +182,7 @@ static void session_init(struct session *session, uint32_t limit)
 {
 	USE(baton_resource_init(&session->resource, NULL, NULL, NULL, NULL));
 	USE(baton_window_init(&session->window, &session->resource, limit));
+	USE(baton_window_set_lanes(&session->window, session->lanes, 2));
 	for (int i = 0; i < MESSAGES; i++) {
 		struct message *message = &session->messages[i];
 

@@ -58,6 +58,25 @@ static void *post_one(void *arg)
 	return NULL;
 }
 
+/* With a label: each of the calls, on a resource of its own. */
+SCENARIO(extended, calls_with_labels)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	const struct baton_label label = {.lane = 1, .bytes = 10};
+	struct extended extended = {.ran = 0};
+	const struct baton_call_options options = {
+		.fn = count_one, .arg = &extended, .label = &label};
+	struct baton_stamp stamp = BATON_STAMP_INIT;
+	struct baton_future *future = NULL;
+
+	USE(baton_stamp_set(&stamp, &label));
+	INSIST(baton_call_with(&resource, &options, NULL), !extended.ran);
+	INSIST(baton_async_with(&resource, &options, &future), extended.ran == 1);
+	EXPECT(extended.ran == 2);
+	baton_future_unref(future);
+	resource_end(&resource);
+}
+
 /* By a thread that is new. */
 SCENARIO(extended, first_post)
 {
