@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of an example: condition and call are evaluated in every build (with assert they are not).
+ * Checks of an example. Unlike assert, CHECK evaluates its condition in every build.
  */
 #ifndef BATON_EXAMPLES_CHECK_H
 #define BATON_EXAMPLES_CHECK_H

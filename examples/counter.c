@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smallest thing: several threads count on one resource. The counter is a plain integer; that
- * its tasks never overlap is all the protection it needs. Half of the increments are calls (the
- * thread goes on when it is done), half are posts (the thread goes on at once).
+ * The smallest program: several threads count on one resource. The counter is a plain integer, and
+ * needs no other protection: the tasks of its resource never overlap. Half of the increments are
+ * calls (the thread goes on when the increment is done), half are posts (the thread goes on at
+ * once).
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state of a topic's subscriptions, as a broker with durable subscribers keeps it. The topic is
- * a resource: its events and who is interested in them. Each subscription is a resource: what waits
- * for its client, what is in flight, whether the client is there.
+ * a resource: its events, and how many subscriptions are interested in each. Each subscription is a
+ * resource: the events that wait for its client, those in flight, and whether the client is there.
  *
- *   publish      topic: append the event, offer it to each subscription    (asyncs, wait_all)
- *   take         subscription: the next event goes in flight               (task and future)
- *   acknowledge  subscription: it is done; then topic: one interest less   (may be cancelled)
- *   disconnect   subscription: roll back, what is in flight waits again; later: connect
- *   leave, join  topic: no more offers; then subscription: give up what waits
- *   remove       topic: "may this event be removed?" yes, once nobody is interested in it any more
+ *   publish      topic: append the event, offer it to each subscription     (asyncs, wait_all)
+ *   take         subscription: the next event goes in flight                (task and future)
+ *   acknowledge  subscription: the event is done; topic: one interest less  (may be cancelled)
+ *   disconnect   subscription: the events in flight wait again; later: connect
+ *   leave, join  topic: no more offers; then subscription: give up the events that wait
+ *   remove       topic: remove the oldest event if no subscription is interested in it
  *
- * Threads do all this at once. At the end every event that a subscription was offered was given up,
- * or acknowledged once, or waits for it and counts as interest. Exit status 1 if a rule is broken.
+ * Threads do all this at once. At the end each event offered to a subscription was given up, or was
+ * acknowledged once, or waits and counts as interest. Exit status 1 if a rule is broken.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ struct subscription {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
 	bool connected;
-	uint32_t waiting[EVENTS]; /* from `first` to `end`; what is in flight is before `first` */
+	uint32_t waiting[EVENTS]; /* from `first` to `end`; events in flight are before `first` */
 	size_t first, end;
 	uint32_t inflight[WINDOW];
 	size_t inflight_count;
@@ -52,7 +52,7 @@ static struct topic {
 	struct event {
 		uint32_t interested;
 		bool removed;
-	} events[EVENTS]; /* the first `removed` of `published` are gone */
+	} events[EVENTS]; /* `published`, of which the first `removed` are removed */
 	size_t published, removed;
 	struct subscription *subscribers[CLIENTS];
 	size_t subscriber_count;
@@ -121,7 +121,7 @@ static void *lose_interest(void *arg)
 	return NULL;
 }
 
-/* May the oldest event be removed? Then it is. */
+/* Removes the oldest event, and returns it. NULL: a subscription is still interested in it. */
 static void *remove_oldest(void *arg)
 {
 	(void)arg;
@@ -167,7 +167,7 @@ static void *leave(void *arg)
 	while (topic.subscribers[i] != subscription)
 		i++;
 	topic.subscribers[i] = topic.subscribers[--topic.subscriber_count];
-	/* Behind all that it was offered. */
+	/* Runs after all offers to the subscription. */
 	check(baton_post(&subscription->resource, give_up, subscription), "give up");
 	return NULL;
 }
@@ -192,7 +192,7 @@ static void *disconnect(void *arg)
 	return NULL;
 }
 
-/* The future's value: the event, or NULL where nothing waits. */
+/* The future's value: the event. NULL: no event can be taken now. */
 static int take_run(struct baton_task *task)
 {
 	struct operation *operation = baton_container_of(task, struct operation, task);
@@ -246,7 +246,7 @@ static void *publisher_thread(void *arg)
 	return arg;
 }
 
-/* Submits the operation and waits for its outcome; `regret`: tries to cancel it in between. */
+/* Submits the operation and waits for its outcome. `regret`: tries to cancel it before the wait. */
 static void client_do(struct operation *operation, struct subscription *self, baton_task_fn run,
                       bool regret)
 {
@@ -266,7 +266,7 @@ static void client_do(struct operation *operation, struct subscription *self, ba
 	     "what was cancelled did not run, and the other way round");
 }
 
-/* Takes up to `count` events; returns how many it got. */
+/* Takes up to `count` events, and returns their number. */
 static size_t client_take(struct subscription *self, uint32_t *events, size_t count)
 {
 	struct operation operation;
@@ -282,7 +282,7 @@ static size_t client_take(struct subscription *self, uint32_t *events, size_t co
 	return count;
 }
 
-/* One acknowledgement in ten is taken back, if it is not too late, and given again. */
+/* Acknowledges the event. Cancels one acknowledgement in ten, if possible, and submits another. */
 static void client_acknowledge(struct subscription *self, uint32_t event)
 {
 	struct operation operation = {.event = event};
@@ -367,7 +367,7 @@ static void verify(void)
 	rule(interested == waiting, "topic and subscriptions agree on who is interested");
 }
 
-/* Nobody submits any more but the topic's tasks to subscriptions, and theirs to the topic. */
+/* Only tasks submit now: the topic's tasks to subscriptions, and subscriptions' to the topic. */
 static void await_all(void)
 {
 	check(baton_resource_await(&topic.resource, NULL), "await");

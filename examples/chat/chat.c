@@ -17,14 +17,12 @@ struct chat_room {
 	struct chat_client *clients;
 };
 
-/*
- * A line that is said in a room: one task of the room, one delivery for each client that hears it.
- */
+/* A line said in a room: one task of the room, then one delivery for each client in the room. */
 struct chat_line {
 	struct baton_task task; /* of the room */
 	struct chat_room *room;
 	const struct chat_client *from; /* only compared */
-	unsigned references;            /* deliveries, and the room while it has it */
+	unsigned references;            /* of the deliveries, and of the room's task */
 	size_t length;
 	char text[];
 };
@@ -35,7 +33,7 @@ struct delivery {
 	struct chat_line *line;
 };
 
-/* Names are found, and rooms made, one at a time. */
+/* Its tasks find and make rooms. */
 static struct baton_resource directory = BATON_RESOURCE_INIT(NULL, "directory", NULL, NULL);
 static struct chat_room rooms[ROOMS_MAX];
 static size_t room_count;
@@ -65,7 +63,7 @@ static void line_unref(struct chat_line *line)
 
 /* ---- Rooms ---- */
 
-/* A task of the directory: the room of this name; NULL: there are too many. */
+/* A task of the directory: finds or makes the room of this name. NULL: there are too many rooms. */
 static void *find_room(void *name)
 {
 	for (size_t i = 0; i < room_count; i++)
@@ -78,7 +76,7 @@ static void *find_room(void *name)
 	return &rooms[room_count++];
 }
 
-/* Tasks of the room. */
+/* enter and leave are tasks of the room. */
 static void *enter(void *arg)
 {
 	struct chat_client *client = arg;
@@ -96,8 +94,8 @@ static int leave(struct baton_task *task)
 	while (*link != client)
 		link = &(*link)->next;
 	*link = client->next;
-	/* From now on nobody delivers to the client, which ends when the deliveries under way have
-	 * run. */
+	/* No task delivers to the client any more. Its finaliser runs after the deliveries under
+	 * way. */
 	CHECK(baton_resource_close_then(&client->resource, &client->ends) == 0);
 	return 0;
 }
@@ -114,13 +112,13 @@ static int deliver(struct baton_task *task)
 		line_unref(line);
 		return 0;
 	}
-	/* After this task nothing runs here until the rest is written. */
+	/* After this task the client runs no other until the rest is written. */
 	client->writing = line;
 	CHECK(baton_resource_suspend(&client->resource, &client->blocked) == 0);
 	return 0;
 }
 
-/* False: too much waits for that client. */
+/* False: too many lines wait for the client. */
 static bool submit_line(struct chat_client *client, struct chat_line *line)
 {
 	struct delivery *delivery = malloc(sizeof(*delivery));
@@ -138,7 +136,7 @@ static bool submit_line(struct chat_client *client, struct chat_line *line)
 	return false;
 }
 
-/* A client that has missed something is told, as soon as there is room for it. */
+/* Tells the client how many lines it has missed. False: too many lines wait for it. */
 static bool tell_missed(struct chat_client *client)
 {
 	char text[64];

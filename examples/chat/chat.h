@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat server in three files: this one and chat.c are about rooms and clients, and know baton but
- * no sockets; epoll.c and uv.c are the two event loops that it runs on, each with several threads.
+ * A chat server. chat.h and chat.c are about rooms and clients: they know baton but no sockets.
+ * epoll.c and uv.c are two event loops, of which each makes a program with several threads.
  *
- * A client's first line names its room; every further line goes to the other clients in that room.
+ * A client's first line names its room. Each further line goes to the other clients in that room.
  *
- *   room a resource: each line said in the room is one task, run by the thread that has read the
- *            line, or, if the room is busy, by the room's runner
- *   client   a resource whose tasks write, on its own loop's thread alone (capture limit 0, the
- *            loop's executor). While its socket takes nothing it is suspended, so lines wait in
- *            the resource; its bound refuses lines beyond the limit, and the room counts the lines
- *            that are missed
+ *   room     A resource. Each line said in the room is a task. The thread that has read the line
+ *            runs the task; if the room is busy, the room's runner does.
+ *   client   A resource whose tasks write to the socket, on the thread of the client's loop alone
+ *            (capture limit 0, the loop's executor). While the socket is full the resource is
+ *            suspended, and lines wait in it. Its bound refuses lines beyond the limit, and the
+ *            room counts those lines.
  */
 #ifndef CHAT_H
 #define CHAT_H
@@ -23,13 +23,13 @@
 #include <stddef.h>
 
 #define CHAT_LINE_MAX 512
-#define CHAT_LINES_WAITING 100 /* for one client that does not read */
+#define CHAT_LINES_WAITING 100 /* for a client that does not read */
 #define CHAT_THREADS 2
 
 struct chat_line;
 struct chat_room;
 
-/* Embedded in the event loop's own struct of a connection. Its fields are chat.c's. */
+/* Embedded in the event loop's struct of a connection. Only chat.c touches the fields. */
 struct chat_client {
 	struct baton_resource resource;
 	struct baton_extension extension;
@@ -37,18 +37,18 @@ struct chat_client {
 	struct baton_suspension blocked; /* while `writing` */
 	struct baton_task leaves;        /* a task of the room */
 	struct baton_task ends;          /* the finaliser */
-	/* The loop's thread. */
+	/* Touched by the loop's thread. */
 	struct chat_room *room;
 	struct chat_line *writing; /* the socket is full in the middle of this line */
 	size_t length;             /* of the line that is being read */
 	bool gone;
 	char line[CHAT_LINE_MAX];
-	/* The room's. */
+	/* Touched by the room's tasks. */
 	struct chat_client *next;
 	unsigned missed;
 };
 
-/* The settings of the clients of one loop. To be called before its first client. */
+/* Sets what the clients of one loop share. Call it before the loop's first client. */
 void chat_config_init(struct baton_resource_config *config, struct baton_executor *executor);
 
 /* ---- On the loop's thread ---- */
@@ -58,32 +58,32 @@ void chat_client_init(struct chat_client *client, const struct baton_resource_co
 /* Bytes have been read. */
 void chat_read(struct chat_client *client, const char *bytes, size_t length);
 
-/* The rest that chat_write could not write at once has been written. */
+/* The rest of the text that chat_write could not write at once is written now. */
 void chat_written(struct chat_client *client);
 
-/* The connection is over: nothing is written any more. chat_client_free follows. */
+/* The connection is closed: nothing more is written. chat_client_free follows. */
 void chat_closed(struct chat_client *client);
 
 /* ---- Defined by the loop, called on its thread ---- */
 
-/* Writes. True: all of it is written. False: chat_written will be called; until then `text` stays
- * where it is. */
+/* Writes the text. True: all of it is written. False: the loop calls chat_written later, and `text`
+ * stays where it is until then. */
 bool chat_write(struct chat_client *client, const char *text, size_t length);
 
 void chat_client_free(struct chat_client *client);
 
 /* ---- On the main thread ---- */
 
-/* A listening socket of 127.0.0.1; another one of the same port: each loop has its own, and the
- * kernel spreads the clients over them. */
+/* Returns a listening socket of 127.0.0.1; beside: another socket of the same port. Each loop has a
+ * socket of its own, and the kernel spreads the clients over the sockets. */
 int chat_listen(unsigned short port);
 int chat_listen_beside(int listening);
 
-/* Prints the port, waits for SIGINT or SIGTERM, which are blocked from `chat_begin` on. */
+/* begin blocks SIGINT and SIGTERM. wait_for_signal prints the port, and waits for one of them. */
 void chat_begin(void);
 void chat_wait_for_signal(int listening);
 
-/* When all clients have gone. */
+/* Closes the rooms. Call it when all clients are gone. */
 void chat_end(void);
 
 #endif

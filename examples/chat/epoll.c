@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chat server on epoll: each thread has an epoll instance, a listening socket, and a loop
- * executor, whose descriptor is watched like the sockets.
+ * The chat server on epoll. Each thread has an epoll instance, a listening socket, and a loop
+ * executor. epoll watches the executor's descriptor beside the sockets.
  *
- *	epoll [PORT]	127.0.0.1; prints the port; ends with SIGTERM
+ *	epoll [PORT]	on 127.0.0.1; prints the port; SIGTERM ends it
  */
 #include "chat.h"
 
@@ -19,8 +19,8 @@ struct connection;
 
 struct loop {
 	struct baton_loop *jobs;
-	struct baton_resource_config config; /* of its clients, and of `control` */
-	struct baton_resource control;       /* what other threads want of it */
+	struct baton_resource_config config; /* of the clients and `control` */
+	struct baton_resource control;       /* runs other threads' tasks */
 	pthread_t thread;
 	int epoll;
 	int listening;
@@ -69,7 +69,7 @@ static void connection_close(struct connection *connection)
 {
 	if (connection->fd < 0)
 		return;
-	CHECK(close(connection->fd) == 0); /* which ends its watch */
+	CHECK(close(connection->fd) == 0); /* also ends the watch */
 	connection->fd = -1;
 	chat_closed(&connection->client);
 }
@@ -84,7 +84,7 @@ void chat_client_free(struct chat_client *client)
 	free(connection);
 }
 
-/* How much the socket has taken. An error shows when it is read. */
+/* Returns how much the socket has taken. An error shows when the socket is read. */
 static size_t write_some(const struct connection *connection, const char *text, size_t length)
 {
 	ssize_t written = send(connection->fd, text, length, MSG_NOSIGNAL);
@@ -138,11 +138,11 @@ static void connection_event(struct connection *connection, uint32_t events)
 static void turn(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	bool others = false; /* threads have scheduled something here */
+	bool others = false; /* have other threads scheduled jobs here? */
 	int count = epoll_wait(loop->epoll, events, EVENTS_MAX, -1);
 
 	CHECK(count >= 0 || errno == EINTR);
-	/* A job that this thread schedules from here on needs no wake-up: it runs below. */
+	/* From here on, a job that this thread schedules needs no wake-up: the job runs below. */
 	baton_loop_gather(loop->jobs);
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr == loop)
@@ -168,7 +168,7 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-/* A task of `control`: on the loop's thread. */
+/* A task of `control`. Runs on the loop's thread. */
 static void *stop(void *arg)
 {
 	struct loop *loop = arg;

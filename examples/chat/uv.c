@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chat server on libuv: each thread has a uv loop, a listening socket, and a loop executor,
- * whose descriptor the uv loop polls.
+ * The chat server on libuv. Each thread has a uv loop, a listening socket, and a loop executor. The
+ * uv loop polls the executor's descriptor.
  *
- *	uv [PORT]	127.0.0.1; prints the port; ends with SIGTERM
+ *	uv [PORT]	on 127.0.0.1; prints the port; SIGTERM ends it
  */
 #include "chat.h"
 
@@ -12,13 +12,13 @@
 
 struct loop {
 	struct baton_loop *jobs;
-	struct baton_resource_config config; /* of its clients, and of `control` */
-	struct baton_resource control;       /* what other threads want of it */
+	struct baton_resource_config config; /* of the clients and `control` */
+	struct baton_resource control;       /* runs other threads' tasks */
 	pthread_t thread;
 	uv_loop_t uv;
 	uv_tcp_t listening;
-	uv_poll_t scheduled; /* other threads have scheduled something here */
-	uv_prepare_t before; /* the poll */
+	uv_poll_t scheduled; /* other threads have scheduled jobs here */
+	uv_prepare_t before; /* before the poll */
 	uv_check_t after;
 	unsigned connections;
 	bool stopping;
@@ -41,7 +41,7 @@ static void on_scheduled(uv_poll_t *poll, int status, int events)
 	(void)baton_loop_run(((struct loop *)poll->loop->data)->jobs, 0);
 }
 
-/* A job that the loop's own callbacks schedule needs no wake-up: it runs after the callbacks. */
+/* A job that the loop's callbacks schedule needs no wake-up: the job runs after the callbacks. */
 static void on_before(uv_prepare_t *before)
 {
 	baton_loop_gather(((struct loop *)before->loop->data)->jobs);
@@ -52,7 +52,7 @@ static void on_after(uv_check_t *after)
 	(void)baton_loop_run_gathered(((struct loop *)after->loop->data)->jobs);
 }
 
-/* Without these uv_run returns. */
+/* Closes the last handles, so that uv_run returns, when the loop stops and has no connections. */
 static void let_go(struct loop *loop)
 {
 	if (!loop->stopping || loop->connections)
@@ -89,7 +89,7 @@ static void on_written(uv_write_t *rest, int status)
 {
 	struct connection *connection = rest->handle->data;
 
-	(void)status; /* an error shows when it is read */
+	(void)status; /* an error shows when the socket is read */
 	if (!uv_is_closing((uv_handle_t *)&connection->socket))
 		chat_written(&connection->client);
 }
@@ -168,7 +168,7 @@ static void close_connection(uv_handle_t *handle, void *unused)
 		connection_close(handle->data);
 }
 
-/* A task of `control`: on the loop's thread. */
+/* A task of `control`. Runs on the loop's thread. */
 static void *stop(void *arg)
 {
 	struct loop *loop = arg;

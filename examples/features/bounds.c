@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounds: at most five publishes wait in a session. A sixth is refused, and the reader of the
- * socket has been told to stop at four; acknowledgements (lane 0) are exempt.
+ * Bounds. At most five publishes wait in a session. When four wait, the reader of the socket is
+ * told to stop; a sixth publish is refused. Acknowledgements (lane 0) are exempt.
  */
 #include <baton.h>
 
@@ -12,8 +12,8 @@ struct session {
 	struct baton_resource resource;
 	int refused;
 	int acknowledged;
-	int stopped; /* how often the reader was told to stop, and to go on */
-	int resumed;
+	int stopped; /* how often the reader was told to stop */
+	int resumed; /* how often the reader was told to go on */
 };
 
 static void stop_reading(struct baton_resource *resource, void *arg)
@@ -39,7 +39,7 @@ static void *acknowledge(void *session)
 	return NULL;
 }
 
-/* The session is busy with this, and so what is submitted waits. */
+/* The session is busy with this task, so the tasks submitted here wait. */
 static void *flood(void *arg)
 {
 	const struct baton_label publishes = {.bytes = 100, .lane = 1};

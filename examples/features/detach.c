@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request that is answered later: the task sends it and returns; its future completes when the
- * answer comes, or fails when none comes in time. Meanwhile the connection goes on.
+ * A request that is answered later. The task sends the request and returns. Its future completes
+ * when the answer comes, or fails when no answer comes in time. The connection runs other tasks
+ * meanwhile.
  */
 #include "../check.h"
 
@@ -25,7 +26,7 @@ static int request_run(struct baton_task *task)
 	int error =
 		baton_detach_within(&request->token, 0, 20 * BATON_MILLISECOND, &request->deadline);
 
-	/* Here it would be written to the socket. */
+	/* Here a real program writes the request to the socket. */
 	return error; /* ignored, unless the detach has failed */
 }
 
@@ -46,11 +47,11 @@ int main(void)
 	request_send(&answered);
 	CHECK(baton_future_state(&answered.future) == BATON_RUNNING);
 
-	/* The answer comes: on whatever thread reads the socket. */
+	/* The answer comes, on the thread that reads the socket. */
 	CHECK(baton_detached_complete(&answered.token, 0, "hello") == 0);
 	printf("answered: %s\n", (const char *)baton_future_value(&answered.future));
 
-	/* The other one's never does. */
+	/* The answer to `lost` never comes. */
 	CHECK(baton_future_wait(&lost.future, NULL) == 0);
 	CHECK(baton_future_status(&lost.future) == -ETIMEDOUT);
 	CHECK(baton_detached_complete(&lost.token, 0, NULL) == -EALREADY);

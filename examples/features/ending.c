@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a program in which much is under way: publishers, topics that submit to sessions,
- * sessions with a window, a keep-alive timer and a trigger, a pool, a wheel. From the source to the
- * mouth: each step waits for what the step before it may still have submitted. Nothing is lost, and
- * everything that was counted at the beginning is counted at the end.
+ * How to shut down a program with much under way: publishers, topics that submit to sessions,
+ * sessions with a window, a keep-alive timer and a trigger, a pool, a wheel. The steps go from the
+ * source to the mouth: each step waits for the tasks that the step before may have submitted. No
+ * message is lost: each is sent, or cancelled at the end.
  */
 #include "../check.h"
 
@@ -54,7 +54,7 @@ static int deliver(struct baton_task *task)
 	return baton_timer_arm_after(&session->keep_alive, 60 * BATON_SECOND);
 }
 
-/* A delivery that has no future was cancelled; the config says to whom it goes. */
+/* Called for a cancelled delivery, which has no future: config.cancelled. */
 static void deliver_cancelled(struct baton_task *task)
 {
 	struct delivery *delivery = baton_container_of(task, struct delivery, windowed.task);
@@ -63,7 +63,7 @@ static void deliver_cancelled(struct baton_task *task)
 	free(delivery);
 }
 
-/* The client acknowledges what it has, now and then: half of what is in flight. */
+/* Plays the client, which acknowledges about half of the messages in flight. */
 static void flush(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct session *session = baton_container_of(trigger, struct session, flush);
@@ -122,15 +122,17 @@ static void begin(void)
 	}
 }
 
-/* A task of the session, behind all that the topics have sent it. */
+/* A task of the session. Runs after all deliveries that the topics have submitted. */
 static void *say_goodbye(void *arg)
 {
 	struct session *session = arg;
 
-	/* Inside a task of their own resource both are final: what may be queued does nothing. */
+	/* Inside a task of their resource both calls are final: a run that is queued does
+	 * nothing. */
 	(void)baton_timer_stop(&session->keep_alive);
 	(void)baton_trigger_stop(&session->flush);
-	/* What waits for a place is cancelled; then, what is in flight will not be acknowledged. */
+	/* Deliveries that wait for a place are cancelled. Those in flight will not be
+	 * acknowledged. */
 	CHECK(baton_window_cancel(&session->window) == 0);
 	while (session->unacknowledged != NULL) {
 		struct delivery *delivery = session->unacknowledged;
@@ -160,19 +162,19 @@ int main(void)
 	for (int i = 0; i < PUBLISHERS; i++)
 		CHECK(pthread_create(&publishers[i], NULL, publisher, NULL) == 0);
 
-	/* 1. Nothing comes in any more: who submits from outside has ended. */
+	/* 1. The threads that submit from outside end. */
 	for (int i = 0; i < PUBLISHERS; i++)
 		CHECK(pthread_join(publishers[i], NULL) == 0);
-	/* 2. The topics are through: the sessions have all that they will get. */
+	/* 2. The topics run their last tasks. Then the sessions have all that they will get. */
 	for (int i = 0; i < TOPICS; i++) {
 		CHECK(baton_resource_close(&topics[i]) == 0);
 		CHECK(baton_resource_await(&topics[i], NULL) == 0);
 		baton_resource_deinit(&topics[i]);
 	}
-	/* 3. Each session stops its timers and triggers, empties its window, closes. */
+	/* 3. Each session stops its timer and its trigger, empties its window, and closes. */
 	for (int i = 0; i < SESSIONS; i++)
 		end_session(&sessions[i]);
-	/* 4. Nobody is left to arm a timer: the wheel. 5. Nor to hand work off: the pool. */
+	/* 4. No task arms a timer any more: the wheel. 5. No thread hands work off: the pool. */
 	CHECK(baton_timers_destroy(wheel) == 0);
 	CHECK(baton_pool_destroy(pool) == 0);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message goes to all sessions that subscribe: one allocation, one future. A session that is gone
- * does not keep the others from getting it.
+ * A message goes to all sessions that subscribe: one allocation, one future. The other sessions get
+ * the message although one session is closed.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tree of topics is walked, each topic under its own baton; tasks add tasks as they go. The group
- * says when all of it is over, and what went wrong first.
+ * A walk through a tree of topics, each visited under its own baton. Each visit submits further
+ * visits. The group says when all visits are over, and which error was the first.
  */
 #include <stdio.h>
 

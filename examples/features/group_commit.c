@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Group commit with SQLite: threads insert rows, each row by a task of its own; the transaction
- * belongs to the batch. A future completes when its row is safe, and many rows share one commit.
+ * Group commit with SQLite. Threads insert rows, each row by a task of its own. A transaction spans
+ * a batch of tasks, so many rows share one commit. The future of a row completes when the row is
+ * committed.
  *
- *	group_commit [FILE]             inserts 1,000 rows; how many commits has it taken?
- *	group_commit --until-killed FILE   inserts for ever, and prints what is acknowledged
- *	group_commit --check FILE       is each row there whose number is on standard input?
+ *	group_commit [FILE]                inserts 1,000 rows, and prints the number of commits
+ *	group_commit --until-killed FILE   inserts for ever, and prints the committed rows
+ *	group_commit --check FILE          are all rows there whose numbers are on standard input?
  */
 #include <baton.h>
 #include <baton/hooks.h>
@@ -27,7 +28,7 @@ struct store {
 	unsigned commits;
 };
 
-/* ---- The hooks: one transaction around whatever is queued ---- */
+/* ---- The hooks: one transaction around a batch ---- */
 
 static int execute(struct baton_resource *resource, const char *sql)
 {
@@ -52,7 +53,7 @@ static int end(struct baton_resource *resource)
 	return status;
 }
 
-/* All tasks on the pool's threads; a quantum is the most that one transaction has. */
+/* All tasks run on the pool's threads. A transaction has at most `quantum` rows. */
 static const struct baton_resource_config config = {
 	.capture_limit = 0,
 	.quantum = 256,
@@ -91,7 +92,7 @@ static void must(bool condition, const char *what)
 	exit(1);
 }
 
-/* Submits a window of rows and waits for all of them; then they are acknowledged. */
+/* Submits `count` rows and waits until all are committed. `say`: prints their numbers. */
 static void insert_rows(struct row *rows, sqlite3_int64 first, unsigned count, bool say)
 {
 	char line[32];
@@ -107,7 +108,7 @@ static void insert_rows(struct row *rows, sqlite3_int64 first, unsigned count, b
 		must(baton_future_status(&rows[i].future) == 0, "insert");
 		if (!say)
 			continue;
-		/* One write, so that lines of several threads do not mix. */
+		/* One write per line, so that lines of several threads do not mix. */
 		(void)snprintf(line, sizeof(line), "%lld\n", (long long)rows[i].number);
 		must(write(STDOUT_FILENO, line, strlen(line)) == (ssize_t)strlen(line), "write");
 	}
@@ -163,7 +164,7 @@ static int check(void)
 
 static void run(void *(*body)(void *))
 {
-	/* A killed run's rows stay: each run begins above. */
+	/* The rows of a run that was killed stay: each run begins above them. */
 	sqlite3_int64 above = query("SELECT ifnull(max(number), 0) FROM rows WHERE ? = 0", 0);
 	sqlite3_int64 first[THREADS];
 	pthread_t threads[THREADS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Labels compose: a session with a receive maximum (a window), priorities in it, and a bound on the
- * bytes that wait. An urgent message overtakes the bulk that waits for a PUBACK; what does not fit
- * is refused; and one tag cancels what a client has left behind.
+ * Labels compose: a session with a receive maximum (a window), priorities among the messages that
+ * wait, and a bound on their bytes. An urgent message overtakes bulk messages that wait for a
+ * PUBACK. A message beyond the bound is refused. One tag cancels all messages of a client that is
+ * gone.
  */
 #include "../check.h"
 
@@ -68,12 +69,12 @@ int main(void)
 	CHECK(submit(&messages[4], &urgent, "urgent") == 0);
 	CHECK(sent == 1 && baton_window_waiting(&window) == 3);
 
-	/* Each PUBACK lets the next one go: the urgent one first. */
+	/* Each PUBACK lets the next message go, the urgent message first. */
 	CHECK(baton_detached_complete(&messages[0].windowed.token, 0, NULL) == 0);
 	CHECK(baton_detached_complete(&messages[4].windowed.token, 0, NULL) == 0);
 	CHECK(sent == 3);
 
-	/* The client is gone: what has not begun completes as cancelled. */
+	/* The client is gone: messages that have not been sent are cancelled. */
 	baton_tag_cancel(&client);
 	CHECK(baton_detached_complete(&messages[1].windowed.token, 0, NULL) == 0);
 	CHECK(sent == 3 && freed == 1);

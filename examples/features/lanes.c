@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: while a topic delivers, publishes pile up behind it, and then the client's PINGREQ comes.
- * It is the next to run. And with aging the publishes are not starved by a flood of pings.
+ * Lanes. While a session is busy, publishes wait in it, and then the client's PINGREQs come. The
+ * pings run next. Aging keeps a flood of pings from starving the publishes: after three pings one
+ * publish runs.
  */
 #include <baton.h>
 
@@ -26,7 +27,7 @@ static void *ping(void *none)
 	return NULL;
 }
 
-/* The session is busy with this: what is submitted meanwhile waits, sorted by its lane. */
+/* The session is busy with this task: the tasks submitted here wait, sorted by lane. */
 static void *deliver(void *none)
 {
 	const struct baton_label low = {.lane = 1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chat rooms by name: a room is there as long as somebody is in it. Whoever enters asks the
- * registry for the room, which is made if need be, and holds a reference while inside; what is said
- * is a task of the room. The last one to leave ends it: its resource closes, what was said is still
- * written down, then its memory goes. Nobody ever says anything to a room that is gone.
+ * Chat rooms by name. A room exists while a guest is in it. A guest that enters asks the registry
+ * for the room, which makes the room if need be, and holds a reference while inside. Each sentence
+ * is a task of the room. When the last guest leaves, the room's resource closes, its tasks run, and
+ * then the room is freed. No guest can speak to a room that is gone.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 
 struct room {
 	struct baton_registry_entry entry; /* first of all */
-	unsigned long said;                /* under the room's baton */
+	unsigned long said;                /* touched by the room's tasks */
 };
 
 static unsigned long opened, closed, written;
 
-/* Under the baton of the registry's resource; nobody else sees the room yet. */
+/* A task of the registry's resource. No other thread sees the room yet. */
 static int room_open(struct baton_registry_entry *entry, void *arg)
 {
 	(void)entry;
@@ -31,7 +31,7 @@ static int room_open(struct baton_registry_entry *entry, void *arg)
 	return 0;
 }
 
-/* Everybody has left, and everything said has been written down. On any thread. */
+/* All guests have left, and all tasks of the room have run. Runs on any thread. */
 static void room_close(struct baton_registry_entry *entry, void *arg)
 {
 	(void)arg;
@@ -56,7 +56,7 @@ static void *guest(void *arg)
 
 		if (baton_registry_acquire(rooms, names[i % ROOMS], lengths[i % ROOMS], &room))
 			abort();
-		if (baton_post(&room->resource, say, room)) /* safe while we are inside */
+		if (baton_post(&room->resource, say, room)) /* safe: the guest has a reference */
 			abort();
 		if (baton_registry_unref(room))
 			abort();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A consistent snapshot of several resources: money moves from account to account all the time,
- * half of a transfer in a task of the one, half in a task of the other. Whoever adds up balances
- * one by one finds too much or too little; who quiesces all accounts finds them between two tasks,
- * each at the same moment, and may look, or change them, at leisure.
+ * A consistent snapshot of several resources. Money moves from account to account all the time: a
+ * transfer is a task of one account, then a task of another. A thread that adds up the balances one
+ * by one finds too much or too little. A thread that quiesces all accounts finds no task running in
+ * any of them: it may read and change them until it ends that.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void *give(void *arg)
 	return NULL;
 }
 
-/* Given first, then taken: never may more be seen taken than was given. */
+/* Gives first, then takes: a snapshot never has more taken than given. */
 static void *transfer(void *done)
 {
 	for (int i = 0; i < TRANSFERS; i++) {
@@ -67,7 +67,7 @@ int main(void)
 			return 1;
 		for (int i = 0; i < ACCOUNTS; i++)
 			open += accounts[i].in - accounts[i].out; /* no task runs: plain reads */
-		wrong += open != 0 && open != 1; /* at most the one transfer under way */
+		wrong += open != 0 && open != 1; /* one transfer may be half done */
 		if (baton_quiesce_end(held, ACCOUNTS))
 			return 1;
 	}

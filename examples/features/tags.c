@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tags: a client has work queued in two topics, and disconnects. One call cancels all of it; each
- * topic's runner throws away what it comes to, and nobody walks a list.
+ * Tags. A client has tasks queued in two topics, and disconnects. One call cancels all these tasks.
+ * The call walks no list: each topic's runner drops the cancelled tasks when it reaches them.
  */
 #include <baton.h>
 
@@ -29,7 +29,7 @@ struct scene {
 	int failed;
 };
 
-/* Runs in topic 0, so that this one is busy. */
+/* A task of topic 0: keeps that topic busy. */
 static void *disconnect(void *arg)
 {
 	struct scene *scene = arg;
@@ -48,7 +48,7 @@ static void *disconnect(void *arg)
 	return NULL;
 }
 
-/* Runs in topic 1, and so keeps that one busy, too. */
+/* A task of topic 1: keeps that topic busy, too. */
 static void *keep_busy(void *arg)
 {
 	struct scene *scene = arg;
@@ -74,7 +74,7 @@ int main(void)
 			return 1;
 	printf("1001 tasks of a client that went: %d ran; 1000 of one that stayed: %d ran\n",
 	       gone.deliveries, stays.deliveries);
-	/* Nobody holds the tags any more: the clients' memory may go. */
+	/* No task holds the tags any more: the clients may be freed. */
 	if (baton_tag_held(&gone.tag) || baton_tag_held(&stays.tag))
 		return 1;
 	return gone.deliveries != 0 || stays.deliveries != 1000;

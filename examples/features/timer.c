@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers: a session that is closed when its client has been silent for a while, and that pings it
- * at a fixed rate. Both run as tasks of the session's resource, so they need no lock; each packet
- * only moves a deadline. On a virtual clock, so that a minute passes at once.
+ * Timers. A session pings its client at a fixed rate, and is closed when the client has been silent
+ * for a while. Both timers run as tasks of the session's resource, so they need no lock. Each
+ * packet only moves a deadline. The clock is virtual, so a minute passes at once.
  */
 #include <baton.h>
 
@@ -26,7 +26,7 @@ static int client_is_silent(struct baton_timer *timer)
 {
 	struct session *session = baton_container_of(timer, struct session, keep_alive);
 
-	/* In a task of the session: the other timer will not run after this. */
+	/* Called in a task of the session, so `ping` will not run after this. */
 	(void)baton_timer_stop(&session->ping);
 	session->closed = 1;
 	return 0;
@@ -35,7 +35,8 @@ static int client_is_silent(struct baton_timer *timer)
 int main(void)
 {
 	struct session session = {.resource = BATON_RESOURCE_INIT(&session, "session", NULL, NULL)};
-	struct baton_timers *timers; /* NULL instead: the default wheel, the real clock */
+	struct baton_timers
+		*timers; /* a NULL wheel would be the default wheel, on the real clock */
 
 	if (baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                        &timers))
@@ -45,7 +46,7 @@ int main(void)
 	if (baton_timer_arm_every(&session.ping, 10 * BATON_SECOND, 10 * BATON_SECOND,
 	                          BATON_TIMER_SKIP))
 		return 1;
-	/* A packet each second for a minute, and then none. */
+	/* A packet comes each second for a minute, and then none. */
 	for (int i = 0; i < 60; i++) {
 		if (baton_timer_arm_after(&session.keep_alive, 15 * BATON_SECOND))
 			return 1;
@@ -54,7 +55,7 @@ int main(void)
 	printf("after a minute: %d pings, closed: %d\n", session.pings, session.closed);
 	(void)baton_timers_advance(timers, 60 * BATON_SECOND);
 	printf("after another one: %d pings, closed: %d\n", session.pings, session.closed);
-	/* Silent from 59 s on: closed at 74 s, after the ping at 70 s. */
+	/* Silent after 59 s: the session is closed at 74 s, after the ping at 70 s. */
 	if (session.pings != 7 || !session.closed)
 		return 1;
 	return baton_timers_destroy(timers) ? 1 : 0;

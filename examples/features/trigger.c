@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log that is flushed when something was written: however many writers ask for it meanwhile, one
- * flush is pending at most, and none of them waits.
+ * A log that is flushed after writes. However many writers ask for a flush, at most one flush is
+ * pending, and no writer waits.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define WRITES 500
 
 static struct baton_resource journal = BATON_RESOURCE_INIT(NULL, "journal", NULL, NULL);
-static uint64_t flushes, writes; /* under the journal's baton */
+static uint64_t flushes, writes; /* touched by the journal's tasks */
 
 static void flush(struct baton_trigger *trigger, uint64_t fires)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Task types: publishes and acknowledgements of one session are freed by the functions of their own
+ * Task types. The publishes and the acknowledgements of a session are freed by functions of their
  * types, whether they run or are cancelled.
  */
 #include "../check.h"
@@ -88,7 +88,7 @@ int main(void)
 	submit_both(&session, 1);
 	CHECK(published == 1 && acknowledged == 1);
 
-	/* The client is gone before its next messages have run. */
+	/* The client is gone before its next messages run. */
 	CHECK(baton_resource_suspend(&session, &suspension) == 0);
 	submit_both(&session, 2);
 	CHECK(baton_resource_cancel_pending(&session) == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Money is moved between the accounts of a bank: a transfer that cannot be completed leaves no
- * trace, and nobody ever sees one half of it.
+ * Money moves between the accounts of a bank. A transfer that cannot be completed leaves no trace,
+ * and no other task ever sees half of a transfer.
  */
 #include <errno.h>
 #include <stdio.h>

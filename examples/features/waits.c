@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits inside tasks: a pool of one worker whose jobs block all the time, and two tasks that wait
- * for each other, one of which is told.
+ * Waits inside tasks. First, a pool of one worker whose jobs block. Then, two tasks that wait for
+ * each other: the wait of one of them returns -EDEADLK.
  */
 #include <baton.h>
 
@@ -17,7 +17,7 @@ static struct baton_resource a = BATON_RESOURCE_INIT(NULL, "accounts", NULL, NUL
 static struct baton_resource b = BATON_RESOURCE_INIT(NULL, "audit", NULL, NULL);
 static struct baton_future both_hold = BATON_PROMISE_INIT;
 
-/* It must block, so it says so: meanwhile a spare thread is the worker. */
+/* The job must block, and says so: meanwhile a spare thread takes the worker's place. */
 static void fetch(struct baton_plain_job *job)
 {
 	static unsigned entered;
@@ -39,7 +39,7 @@ static void *nothing(void *argument)
 static void *audit(void *argument)
 {
 	(void)baton_future_complete(&both_hold, 0, NULL);
-	/* "accounts" is held by the other one, who waits for us. */
+	/* The other thread holds "accounts", and waits for "audit", which this thread holds. */
 	*(int *)argument = baton_call(&a, nothing, NULL, NULL);
 	return NULL;
 }
@@ -49,7 +49,7 @@ static int status[2];
 static struct baton_plain_job auditor = BATON_PLAIN_JOB_INIT(audit_job, NULL);
 static struct baton_future audited = BATON_PROMISE_INIT;
 
-/* The thread that was refused: what is on the cycle? */
+/* Called by the thread whose wait was refused: prints the names of the resources on the cycle. */
 static void print_cycle(void)
 {
 	struct baton_deadlock_link cycle[BATON_DEADLOCK_MAX];
@@ -70,7 +70,7 @@ static void audit_job(struct baton_plain_job *job)
 
 static void *book(void *pool)
 {
-	/* Now that we hold "accounts". */
+	/* This thread holds "accounts" now. */
 	if (baton_pool_submit(pool, &auditor))
 		return NULL;
 	(void)baton_future_wait(&both_hold, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Acknowledgements with a receive maximum: of ten messages to a client at most three are in flight;
- * each PUBACK lets the next one go. When the client goes, those that wait are cancelled.
+ * Acknowledgements with a receive maximum. Of ten messages to a client at most three are in flight.
+ * Each PUBACK lets the next message go. When the client is gone, the messages that wait are
+ * cancelled.
  */
 #include "../check.h"
 
@@ -51,7 +52,7 @@ int main(void)
 	for (int i = 0; i < 5; i++)
 		puback(&messages[i]);
 
-	/* Disconnected: 5, 6, 7 were sent and will not be acknowledged; 8, 9 wait no more. */
+	/* The client is gone. Messages 5, 6, 7 will not be acknowledged; 8 and 9 are cancelled. */
 	CHECK(baton_window_cancel(&window) == 0);
 	for (int i = 5; i < 8; i++)
 		CHECK(baton_detached_complete(&messages[i].windowed.token, -1, NULL) == 0);
