@@ -166,18 +166,14 @@ static bool too_many_kicks(struct baton__budget *budget)
  */
 static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
                                            struct baton_resource *resource,
-                                           struct baton__budget *budget, struct baton__batch *batch)
+                                           struct baton__budget *budget)
 {
 	struct baton_task *mark = resource->_list;
 	const struct baton__kind *kind = baton__kind(mark);
 	uintptr_t word = baton__word(resource);
 
-	if (kind->type._flags & BATON__KIND_OVERTAKES) {
-		/* Who has suspended it finds nothing under way. */
-		if (batch && baton__batch_end(batch))
-			return BATON__MET;
-	} else if (budget->borrowed && baton__word_is_closed(word) &&
-	           baton__backlog_only_marks(resource)) {
+	if (budget->borrowed && !(kind->type._flags & BATON__KIND_OVERTAKES) &&
+	    baton__word_is_closed(word) && baton__backlog_only_marks(resource)) {
 		/* A helper cannot release: on a closed resource the last marks stay. */
 		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
@@ -211,75 +207,126 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 	return true;
 }
 
-/* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
-BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
-                        struct baton__budget *budget, struct baton__batch *batch)
-{
-	/*
-	 * Ends: the budget counts tasks and kicks; other marks end with the inbox, each of them a
-	 * caller's. A task is entered in the same turn in which needless() was asked, with nothing
-	 * between the two that could complete a future (L9): whatever could goes to the next turn.
-	 */
-	while (!needless(budget, resource)) {
-		struct baton_task *task = resource->_list;
-		uintptr_t word = baton__word(resource);
+/* What the runner does next. */
+enum step {
+	RUN,     /* the first task of _list, for which the budget has been charged */
+	FIRE,    /* awaits that were postponed: more work follows */
+	MEET,    /* the mark that is first in _list */
+	SUSPEND, /* the same, a mark that overtakes: its owner finds nothing under way */
+	TAKE,    /* the inbox */
+	AGAIN,   /* the look, or the backlog, has brought an entry: ask again */
+	LEAVE,   /* the baton goes to the shelf */
+	RELEASE, /* nothing is left */
+	END,     /* the stay is over, and the baton is still held */
+};
 
-		if (BATON_UNLIKELY(baton__word_must_look(word))) {
-			if (batch && baton__shelving(resource) && baton__batch_end(batch))
-				continue;
-			if (baton__shelf_leave(frame, resource))
-				return true;
-			if (attend(resource, word))
-				continue;
-			task = resource->_list; /* leaving or not, it puts marks back */
-		}
-		if (!task) {
-			if (baton__word_newest(word))
-				baton__take(resource);
-			else if (BATON_UNLIKELY(resource->_stats != NULL) &&
-			         baton__backlog_next(resource))
-				continue;
-			else if (budget->borrowed)
-				break;
-			else if (batch && baton__batch_end(batch))
-				continue; /* meanwhile something may have come */
-			else if (release(frame, resource, word))
-				return true;
-			continue;
-		}
-		if (BATON_UNLIKELY(baton__is_mark(task))) {
-			switch (meet(frame, resource, budget, batch)) {
-			case BATON__MET:
-				continue;
-			case BATON__MET_LEFT:
-				return true;
-			case BATON__MET_LAST:
-				break;
-			}
-			break;
-		}
-		if (BATON_UNLIKELY(frame->after != NULL) && batch && baton__batch_end(batch))
-			continue; /* meanwhile a cancel mark may have come */
-		if (BATON_UNLIKELY(frame->after != NULL)) {
-			baton__fire_awaits(frame, resource);
-			continue;
-		}
-		if (spent(budget))
-			break;
-		resource->_list = task->_next;
-		baton__run_task(frame, resource, task, batch);
-		if (batch)
-			baton__batch_look(batch, budget);
+/* Steps before which an open batch is ended: nothing of it may be under way. */
+BATON_INLINE bool ends_batch(enum step step)
+{
+	return step == FIRE || step == SUSPEND || step == LEAVE || step == RELEASE;
+}
+
+/*
+ * `*word`: the look on which the answer rests; a release needs it, since an entry may be pushed
+ * meanwhile.
+ *
+ * A task is entered in the step in which needless() was asked, with nothing between the two that
+ * could complete a future (L9): whatever could answers AGAIN, or is a step of its own.
+ */
+BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_resource *resource,
+                                 struct baton__budget *budget, uintptr_t *word)
+{
+	struct baton_task *task = resource->_list;
+
+	if (needless(budget, resource))
+		return END;
+	*word = baton__word(resource);
+	if (BATON_UNLIKELY(baton__word_must_look(*word))) {
+		if (baton__shelving(resource))
+			return LEAVE;
+		if (attend(resource, *word))
+			return AGAIN;
 	}
+	if (!task) {
+		if (baton__word_newest(*word))
+			return TAKE;
+		if (BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_next(resource))
+			return AGAIN;
+		return budget->borrowed ? END : RELEASE;
+	}
+	if (BATON_UNLIKELY(baton__is_mark(task)))
+		return baton__kind_is(task, BATON__KIND_OVERTAKES) ? SUSPEND : MEET;
+	if (BATON_UNLIKELY(frame->after != NULL))
+		return FIRE;
+	return spent(budget) ? END : RUN;
+}
+
+/* The stay is over, and the baton is held. True: it has been shelved. */
+static bool end_drain(struct baton__frame *frame, struct baton_resource *resource)
+{
 	if (BATON_UNLIKELY(resource->_stats != NULL))
 		baton__backlog_put_back(resource);
 	/* Every way out with the baton held: B1. */
-	if (batch)
-		baton__batch_leave(frame);
+	baton__batch_leave(frame);
 	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
 	if (frame->after)
 		baton__fire_awaits(frame, resource);
 	return baton__shelf_leave(frame, resource);
+}
+
+/* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
+BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
+                        struct baton__budget *budget, struct baton__batch *batch)
+{
+	struct baton_task *task;
+	uintptr_t word;
+
+	/* Ends: the budget counts tasks and kicks; other marks end with the inbox, each of them a
+	 * caller's. */
+	for (;;) {
+		enum step step = next_step(frame, resource, budget, &word);
+
+		if (batch && ends_batch(step) && baton__batch_end(batch))
+			continue; /* meanwhile an entry may have come */
+		switch (step) {
+		case RUN:
+			task = resource->_list;
+			resource->_list = task->_next;
+			baton__run_task(frame, resource, task, batch);
+			if (batch)
+				baton__batch_look(batch, budget);
+			break;
+		case FIRE:
+			baton__fire_awaits(frame, resource);
+			break;
+		case MEET:
+		case SUSPEND:
+			switch (meet(frame, resource, budget)) {
+			case BATON__MET:
+				break;
+			case BATON__MET_LEFT:
+				return true;
+			case BATON__MET_LAST:
+				return end_drain(frame, resource);
+			}
+			break;
+		case TAKE:
+			baton__take(resource);
+			break;
+		case AGAIN:
+			break;
+		case LEAVE:
+			if (baton__shelf_leave(frame, resource))
+				return true;
+			break;
+		case RELEASE:
+			if (release(frame, resource, word))
+				return true;
+			break;
+		case END:
+			return end_drain(frame, resource);
+		}
+	}
 }
 
 static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,

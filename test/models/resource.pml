@@ -381,7 +381,7 @@ settle:
 drain:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src drain.c:drain uintptr_t word = baton__word(resource) */
+		/* @src drain.c:next_step *word = baton__word(resource) */
 		seen = word;
 		task = list;
 		if

@@ -189,7 +189,7 @@ ran:
 drain:
 	atomic {
 		assert(holder == _pid);
-		/* @src drain.c:drain uintptr_t word = baton__word(resource) */
+		/* @src drain.c:next_step *word = baton__word(resource) */
 		seen = word;
 		if
 		/* @src drain.c:drain if (baton__shelf_leave(frame, resource)) */
@@ -235,7 +235,7 @@ release:
 end_drain:
 	atomic {
 		ending = true;
-		/* @src drain.c:drain return baton__shelf_leave(frame, resource) */
+		/* @src drain.c:end_drain return baton__shelf_leave(frame, resource) */
 		if
 		:: turn & SHELF -> goto leave
 		:: else -> goto spent
