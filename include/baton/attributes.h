@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the declarations of the other headers tell the compiler. A program may define the macros
- * before it includes a header: empty, for a compiler that does not know the attributes.
+ * What the declarations of the other headers tell the compiler. A program may define the macro
+ * before it includes a header: empty, for a compiler that does not know the attribute.
  */
 #ifndef BATON_ATTRIBUTES_H
 #define BATON_ATTRIBUTES_H
-
-/* No pointer argument may be NULL; with numbers: none of the arguments numbered so. */
-#ifndef BATON_NONNULL
-#define BATON_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
-#endif
 
 /* A call that ignores the result is wrong: nothing else says whether there is anything to give
  * back. */

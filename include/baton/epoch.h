@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <baton/attributes.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,7 +37,7 @@ extern "C" {
  * Progress: wait-free, one atomic read-modify-write; a thread's first one allocates.
  * Errors: -ENOMEM, -ECHILD: see thread.h.
  */
-int baton_epoch_enter(void);
+BATON_MUST_USE int baton_epoch_enter(void);
 void baton_epoch_leave(void);
 
 /* Is the calling thread in a section? */
@@ -52,7 +54,7 @@ typedef void (*baton_reclaim_fn)(struct baton_retired *retired);
 struct baton_limbo;
 
 /* Errors: -ENOMEM. */
-int baton_limbo_create(struct baton_limbo **limbo);
+BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo);
 
 /*
  * Has `reclaim` called, by a later poll of this limbo, when no section is left that began before

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -154,7 +156,7 @@ static inline int baton_executor_schedule(struct baton_executor *executor, struc
 struct baton_manual;
 
 /* Errors: -ENOMEM. */
-int baton_manual_create(struct baton_manual **manual);
+BATON_MUST_USE int baton_manual_create(struct baton_manual **manual);
 struct baton_executor *baton_manual_executor(struct baton_manual *manual);
 
 /* Runs the oldest job: true; false if there is none. */
@@ -180,7 +182,7 @@ void baton_manual_destroy(struct baton_manual *manual);
 struct baton_loop;
 
 /* Errors: -ENOMEM, -EMFILE, -ENFILE. */
-int baton_loop_create(struct baton_loop **loop);
+BATON_MUST_USE int baton_loop_create(struct baton_loop **loop);
 struct baton_executor *baton_loop_executor(struct baton_loop *loop);
 int baton_loop_fd(const struct baton_loop *loop);
 

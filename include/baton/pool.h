@@ -33,6 +33,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/executor.h>
 
 #ifdef __cplusplus
@@ -75,7 +76,8 @@ struct baton_pool_options {
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
  * small, no such CPU).
  */
-int baton_pool_create(const struct baton_pool_options *options, struct baton_pool **pool);
+BATON_MUST_USE int baton_pool_create(const struct baton_pool_options *options,
+                                     struct baton_pool **pool);
 
 /*
  * The process-wide pool, created on first use with default options; it is never torn down by

@@ -43,6 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/epoch.h>
 #include <baton/resource.h>
 #include <baton/task.h>
@@ -110,8 +111,8 @@ struct baton_registry_options {
  * Errors: -EINVAL: an object smaller than an entry; a `config` with capture limit 0 (a release must
  * always find somebody who runs its task). -ENOMEM.
  */
-int baton_registry_create(const struct baton_registry_options *options,
-                          struct baton_registry **registry);
+BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *options,
+                                         struct baton_registry **registry);
 
 /*
  * Waits until every object has ended, frees. All references have been given back (asserted). Not
@@ -129,8 +130,8 @@ int baton_registry_destroy(struct baton_registry *registry);
  * Errors: -ENOENT: there is none, or it has been removed, or its last reference is gone: a dead one
  * is never returned. -ENAMETOOLONG.
  */
-int baton_registry_find(struct baton_registry *registry, const void *name, size_t length,
-                        struct baton_registry_entry **entry);
+BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const void *name,
+                                       size_t length, struct baton_registry_entry **entry);
 
 /*
  * The same, but makes the object if there is none. At most one object has a name at a time, save
@@ -141,8 +142,8 @@ int baton_registry_find(struct baton_registry *registry, const void *name, size_
  * not wait does it in a task of baton_registry_resource(), where it never does. Errors: as find,
  * without -ENOENT; and -ENOMEM, what init returns, and what baton_call() does.
  */
-int baton_registry_acquire(struct baton_registry *registry, const void *name, size_t length,
-                           struct baton_registry_entry **entry);
+BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
+                                          size_t length, struct baton_registry_entry **entry);
 
 /* One more reference, by who holds one. Any thread. Blocking: never. */
 void baton_registry_ref(struct baton_registry_entry *entry);

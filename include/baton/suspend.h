@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/resource.h>
 
@@ -110,8 +111,9 @@ int baton_resource_resume_later(struct baton_suspension *suspension);
  * Errors: quiesce: all is undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them. -EPIPE: one
  * is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
  */
-int baton_quiesce(struct baton_resource *const *resources, size_t count,
-                  struct baton_suspension *suspensions, const struct timespec *deadline);
+BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
+                                 struct baton_suspension *suspensions,
+                                 const struct timespec *deadline);
 int baton_quiesce_end(struct baton_suspension *suspensions, size_t count);
 
 #ifdef __cplusplus

@@ -47,6 +47,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
@@ -284,7 +285,8 @@ struct baton_timers_options {
  * Creates a wheel. `options` are copied; NULL: a thread, the defaults.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit).
  */
-int baton_timers_create(const struct baton_timers_options *options, struct baton_timers **timers);
+BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *options,
+                                       struct baton_timers **timers);
 
 /*
  * The process-wide wheel, with a thread, created on first use and never torn down by itself. Arming
