@@ -88,10 +88,12 @@ static void kick(struct baton_window *window, uint32_t flags)
 	/* [X1] seq_cst: after room was made; pairs with [X1] in keep, kick_run */
 	uint32_t word = load_seq_cst(&window->_word);
 
-	/* Ends: each failure is another one that kicks, or the kick's arrival. */
+	/* Ends: each failure is another one that kicks, or the kick's arrival.
+	 * [window.cancel] release: what the caller did before it cancels; pairs with
+	 * [window.cancel] in kick_run. So the CAS is made although CANCEL may be set already. */
 	do {
-		/* The kick that is on its way sees what we did. */
-		if (word == IDLE || (word & (KICKED | flags)) == (KICKED | flags))
+		/* The kick that is on its way sees the room that the caller has made. */
+		if (word == IDLE || (word & KICKED && !flags))
 			return;
 	} while (!cas_seq_cst(&window->_word, &word, word | KICKED | flags));
 	if (word & KICKED)
@@ -195,7 +197,9 @@ static int kick_run(struct baton_task *mark)
 {
 	struct baton_window *window = baton_container_of(mark, struct baton_window, _kick);
 	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick. From here on the kick
-	 * may be sent again. */
+	 * may be sent again.
+	 * [window.cancel] acquire: what each caller that cancels did before; pairs with
+	 * [window.cancel] in kick */
 	uint32_t word = swap_seq_cst(&window->_word, WAITING);
 
 	if (word & CANCEL)

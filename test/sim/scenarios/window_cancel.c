@@ -340,6 +340,45 @@ SIM_SCENARIO(window_close_cancel, "closed with a limit of 0: what waits is cance
 	sim_window_finalised(0);
 }
 
+/* ---- Two callers at once ---- */
+
+static unsigned said[2];
+static uint32_t asked;
+
+static void say_and_cancel(void *argument)
+{
+	*(unsigned *)argument = 1;
+	cancel_waiting(NULL);
+	(void)add_relaxed(&asked, 1); /* orders nothing */
+}
+
+static int holds_until_asked(struct baton_task *task)
+{
+	(void)task;
+	sim_start(say_and_cancel, &said[0]);
+	sim_start(say_and_cancel, &said[1]);
+	while (load_relaxed(&asked) < 2)
+		sim_yield();
+	return 0;
+}
+
+SIM_SCENARIO(window_cancel_twice,
+             "the tasks are cancelled after what each of two callers did before its call",
+             .bound = 2)
+{
+	struct baton_task task = BATON_TASK_INIT(holds_until_asked, NULL);
+
+	sim_window_begin(0, 1, NULL);
+	sim_calm(true);
+	sim_require(sim_parcel_submit(0) == 0);
+	sim_calm(false);
+	/* This thread runs the kick, too. */
+	sim_require(baton_submit(&sim_window_topic.resource, &task) == 0);
+	sim_require(baton_future_state(&sim_parcels[0].future) == BATON_CANCELLED);
+	sim_require(said[0] && said[1]);
+	sim_window_end(0);
+}
+
 /* ---- With an executor ---- */
 
 SIM_SCENARIO(window_cancel_queued,
