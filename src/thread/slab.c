@@ -7,12 +7,12 @@
  *
  * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread holds
  * the file.
- *	0 -> HELD, p -> p|HELD	take_filed: the owner looks for pieces
+ *	0 -> HELD, p -> p|HELD	hold: the owner looks for pieces; or let_go goes on
  *	p -> q|HELD		give: q before p; a giver that finds HELD clear files
  *	p|HELD -> q|HELD	give: q before p; the holder will find q
  *	p|HELD -> HELD		file: the holder takes the pile
- *	HELD -> 0		let_go
- *	p|HELD -> p		let_go, after FILED_MAX pieces: the next giver or the owner goes on
+ *	HELD -> 0		release_hold
+ *	p|HELD -> p		release_hold, after FILED_MAX pieces: let_go says who goes on
  * ABA: no thread takes single pieces off the pile; the holder takes all.
  *
  * Source: mimalloc's free lists per page. The pile works as a resource's inbox does.
@@ -155,23 +155,56 @@ static void file(struct baton__slabs *slabs, uint32_t *room)
 	store_relaxed(&slabs->filed, slabs->filed + before - *room);
 }
 
-/* Lets the file go. Before that, files pieces that have come meanwhile, while there is room; the
- * next holder files the rest. */
-static void let_go(struct baton__slabs *slabs, uint32_t *room)
+/* False: another thread holds the file, or did so a moment ago. */
+static bool hold(struct baton__slabs *slabs)
+{
+	uintptr_t seen = load_relaxed(&slabs->pile);
+
+	/* [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
+	 * release_hold. A CAS that fails has met another thread that has taken the file. */
+	return !(seen & HELD) && cas_acquire(&slabs->pile, &seen, seen | HELD);
+}
+
+/*
+ * Files what has come meanwhile, too, at most `*room` pieces. True: pieces that are not filed are
+ * left.
+ */
+static bool release_hold(struct baton__slabs *slabs, uint32_t *room)
 {
 	uintptr_t seen = load_relaxed(&slabs->pile);
 
 	/* Ends: a round files pieces while there is room, or fails because another thread has given
-	 * pieces.
-	 * [slab.hold] release: the file as this thread leaves it; pairs with [slab.hold] in
-	 * baton__slabs_give and take_filed */
+	 * pieces. */
 	for (;;) {
-		if (*room && (slabs->unfiled || seen != HELD)) {
+		bool rest = slabs->unfiled || seen != HELD;
+
+		if (*room && rest) {
 			file(slabs, room);
 			seen = load_relaxed(&slabs->pile);
-		} else if (cas_release(&slabs->pile, &seen, seen & ~HELD)) {
-			return;
+			continue;
 		}
+		/* [slab.hold] release: the file as this thread leaves it; pairs with [slab.hold]
+		 * in baton__slabs_give and hold */
+		if (cas_release(&slabs->pile, &seen, seen & ~HELD))
+			return rest;
+	}
+}
+
+/*
+ * Lets go of the file. A holder that leaves pieces gives other threads the chance to hold the file
+ * next. When no thread takes the chance the holder goes on itself: otherwise the pieces would keep
+ * their slabs mapped until some thread gives again.
+ */
+static void let_go(struct baton__slabs *slabs, uint32_t room)
+{
+	/* Ends: each turn files FILED_MAX pieces, and each thread that gives a piece between two
+	 * turns holds the file, and ends this loop. */
+	while (release_hold(slabs, &room)) {
+		for (uint32_t i = 0; i < BATON_SLAB_PAUSES; i++)
+			baton__pause();
+		if (!hold(slabs))
+			return;
+		room = BATON_SLAB_FILED_MAX;
 	}
 }
 
@@ -181,33 +214,29 @@ void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
                        struct baton__piece *last)
 {
 	uintptr_t seen = load_relaxed(&slabs->pile);
-	uint32_t room = BATON_SLAB_FILED_MAX;
 
 	/* Ends: each failure is another thread that has given pieces, or the holder that has taken
 	 * all or lets go.
 	 * [slab.give] release: our use of the pieces; pairs with [slab.give] in file.
 	 * [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
-	 * let_go. If the file is held, the last touch of the pieces. */
+	 * release_hold. If the file is held, the last touch of the pieces. */
 	do {
 		last->next = (struct baton__piece *)(seen & ~HELD);
 	} while (!cas_acq_rel(&slabs->pile, &seen, (uintptr_t)first | HELD));
 	if (!(seen & HELD))
-		let_go(slabs, &room);
+		let_go(slabs, BATON_SLAB_FILED_MAX);
 }
 
 /* Takes the filed pieces of one slab. NULL: there are none, or another thread holds the file. */
 static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *count)
 {
 	struct baton__piece *pieces = NULL;
-	uintptr_t seen = load_relaxed(&slabs->pile);
 	uint32_t room = BATON_SLAB_FILED_MAX;
 	struct baton__slab *slab;
 
-	/* [slab.hold] acquire: the file as the last holder left it; pairs with [slab.hold] in
-	 * let_go. If the CAS fails, a giver was first, and holds the file. */
-	if (seen & HELD || !cas_acquire(&slabs->pile, &seen, seen | HELD))
+	if (!hold(slabs))
 		return NULL;
-	if (seen || slabs->unfiled)
+	if (slabs->unfiled || load_relaxed(&slabs->pile) != HELD)
 		file(slabs, &room);
 	slab = slabs->listed;
 	if (slab) {
@@ -220,7 +249,7 @@ static struct baton__piece *take_filed(struct baton__slabs *slabs, uint32_t *cou
 		slab->free_count = 0;
 		unlist(slabs, slab);
 	}
-	let_go(slabs, &room);
+	let_go(slabs, room);
 	return pieces;
 }
 

@@ -13,6 +13,9 @@
  * slab.listed: A slab is in `listed` while its own list holds at least one piece.
  * slab.era: A piece whose slab has an older era than the file stays where it is: a fork has
  *    interrupted the thread that held the file, and the lists may be half changed.
+ * slab.rest: When no thread gives or takes pieces any more, all given pieces are filed. A holder
+ *    files FILED_MAX pieces at a time, lets the file go, and goes on unless another thread has
+ *    taken the file within PAUSES pauses.
  */
 #ifndef BATON_SRC_SLAB_H
 #define BATON_SRC_SLAB_H
@@ -27,6 +30,7 @@
 #define BATON_SLAB_SIZE 65536U
 #define BATON_SLAB_SPARES 2U
 #define BATON_SLAB_FILED_MAX 1024U
+#define BATON_SLAB_PAUSES 16U
 #endif
 
 /* A file with at most this many slabs is never sparse. */
@@ -68,7 +72,10 @@ struct baton__slabs {
  */
 struct baton__piece *baton__slabs_take(struct baton__slabs *slabs, uint32_t *count);
 
-/* Gives back the list from `first` to `last`. Any thread. Progress: waits for no thread. */
+/*
+ * Gives back the list from `first` to `last`. Any thread. Progress: waits for no thread; but the
+ * last thread that gives files all pieces that have piled up while another thread was stopped.
+ */
 void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
                        struct baton__piece *last);
 

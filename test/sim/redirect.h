@@ -76,6 +76,7 @@ void sim_spin(void);
 #define BATON_SLAB_SIZE 512U /* three pieces */
 #define BATON_SLAB_SPARES 1U
 #define BATON_SLAB_FILED_MAX 3U
+#define BATON_SLAB_PAUSES 1U
 #define BATON_NODE_CACHE_MAX 2
 #define BATON_NODE_PARCEL_MAX 2
 #define BATON_WORKER_INJECTION_TICK 3
