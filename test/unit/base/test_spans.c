@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Spans and deadlines that reach beyond the end of time: they are without an end, never at once. */
 #include "ledger.h"
-#include "stash.h"
+#include "fixture.h"
 #include "timer_support.h"
 
 #include <baton.h>
@@ -20,49 +20,35 @@ static const struct timespec last = {(time_t)((UINT64_C(1) << (8 * sizeof(time_t
 Test(spans, an_endless_capture_limit_cuts_no_stay, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS; i++) {
-		struct baton_resource_stats stats = {0};
-		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-		struct baton_resource resource;
-		struct occupant occupant;
-		struct journal journal = {0};
 		struct step steps[STEPS];
-		struct stash stash;
 
-		stash_init(&stash);
-		config.executor = &stash.executor;
-		config.capture_limit_ns = endless[i];
-		baton_resource_init(&resource, NULL, NULL, &config, &stats);
-		steps_init(steps, STEPS, &journal, 0);
-		occupy(&occupant, &resource);
+		fix.config.capture_limit_ns = endless[i];
+		fix.counted = true;
+		fixture_stash();
+		steps_init(steps, STEPS, &fix.journal, 0);
+		occupy(&fix.occupant, &fix.resource);
 		for (int step = 0; step < STEPS; step++)
-			cr_assert_eq(baton_submit(&resource, &steps[step].task), 0);
-		release(&occupant);
-		cr_assert_eq(stats.handoffs, 0);
-		cr_assert(journal_counts_up(&journal, 0, STEPS));
-		resource_end(&resource);
+			cr_assert_eq(baton_submit(&fix.resource, &steps[step].task), 0);
+		release(&fix.occupant);
+		cr_assert_eq(fix.stats.handoffs, 0);
+		cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
+		fixture_end();
 	}
 }
 
 Test(spans, an_endless_quantum_cuts_no_stay, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS; i++) {
-		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-		struct baton_resource resource;
-		struct baton_manual *manual = NULL;
-		struct journal journal = {0};
 		struct step steps[STEPS];
 
-		cr_assert_eq(baton_manual_create(&manual), 0);
-		config.executor = baton_manual_executor(manual);
-		config.quantum_ns = endless[i];
-		baton_resource_init(&resource, NULL, NULL, &config, NULL);
-		steps_init(steps, STEPS, &journal, 0);
+		fix.config.quantum_ns = endless[i];
+		fixture_manual();
+		steps_init(steps, STEPS, &fix.journal, 0);
 		for (int step = 0; step < STEPS; step++)
-			cr_assert_eq(baton_submit_later(&resource, &steps[step].task), 0);
-		cr_assert(baton_manual_run_one(manual));
-		cr_assert(journal_counts_up(&journal, 0, STEPS));
-		resource_end(&resource);
-		baton_manual_destroy(manual);
+			cr_assert_eq(baton_submit_later(&fix.resource, &steps[step].task), 0);
+		cr_assert(baton_manual_run_one(fix.manual));
+		cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
+		fixture_end();
 	}
 }
 

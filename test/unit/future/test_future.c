@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A future's states, value and status; promises; references; futures on the stack. */
-#include "support.h"
+#include "fixture.h"
 
 struct outcome {
 	struct baton_task task;
@@ -34,13 +34,12 @@ Test(future, a_fresh_one_is_pending_without_status_or_value, .timeout = 10)
 
 Test(future, it_is_running_inside_its_task_and_done_after_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	int value = 0;
 	struct outcome outcome = {
 		BATON_TASK_INIT(outcome_run, &future), &future, &value, 0, BATON_DONE, 0};
 
-	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
 	cr_assert_eq(outcome.seen, BATON_RUNNING);
 	cr_assert_eq(outcome.seen_status, -EAGAIN);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
@@ -48,38 +47,36 @@ Test(future, it_is_running_inside_its_task_and_done_after_it, .timeout = 10)
 	cr_assert_eq(baton_future_status(&future), 0);
 	cr_assert_eq(baton_future_value(&future), &value);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(future, without_set_result_the_value_is_null, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct outcome outcome = {
 		BATON_TASK_INIT(outcome_run, &future), &future, NULL, 0, BATON_DONE, 0};
 
-	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	cr_assert_null(baton_future_value(&future));
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(future, a_status_other_than_0_means_failed_with_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct outcome outcome = {
 		BATON_TASK_INIT(outcome_run, &future), &future, NULL, -EIO, BATON_DONE, 0};
 
-	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&future), -EIO);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0, "the wait itself did not fail");
 	baton_future_init(&future);
 	outcome.status = 42;
-	cr_assert_eq(baton_submit(&resource, &outcome.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &outcome.task), 0);
 	cr_assert_eq(baton_future_status(&future), 42);
-	resource_end(&resource);
+	fixture_end();
 }
 
 struct watched {
@@ -108,10 +105,9 @@ static void *watched_main(void *arg)
 
 Test(future, another_thread_sees_it_running_and_then_done, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct watched watched = {.task = BATON_TASK_INIT(watched_run, &future),
-	                          .resource = &resource};
+	                          .resource = &fix.resource};
 	pthread_t thread;
 
 	gate_init(&watched.entered);
@@ -124,7 +120,7 @@ Test(future, another_thread_sees_it_running_and_then_done, .timeout = 10)
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
 	thread_join(thread);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* What a task did is visible to whoever polls its future complete: the counter is a plain one. */
@@ -144,26 +140,20 @@ static int publish(struct baton_task *task)
 
 Test(future, what_the_task_did_is_visible_after_poll, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-
-	config.capture_limit = 0;
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_pool(1);
 	for (int i = 0; i < scaled(3000); i++) {
 		struct published published;
 
 		memset(&published, 0, sizeof(published));
 		baton_future_init(&published.future);
 		baton_task_init(&published.task, publish, &published.future);
-		cr_assert_eq(baton_submit(&resource, &published.task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &published.task), 0);
 		while (baton_future_state(&published.future) < BATON_DONE)
 			sched_yield();
 		cr_assert_eq(published.plain, 0xFEED);
 	} /* and its memory is used again at once */
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 Test(future, thousands_on_the_stack_are_waited_for_and_forgotten, .timeout = 10)
@@ -229,22 +219,18 @@ Test(future, a_cancelled_promise_cannot_be_fulfilled, .timeout = 10)
 
 Test(future, a_tasks_future_cannot_be_fulfilled_by_hand, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step step;
 
-	step_init(&step, &journal, 1, &future);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
 	cr_assert_eq(baton_future_complete(&future, 0, NULL), -EINVAL);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_future_complete(&future, 0, NULL), -EINVAL);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
-	release(&occupant);
-	cr_assert_eq(journal.count, 1);
+	release(&fix.occupant);
+	cr_assert_eq(fix.journal.count, 1);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 enum { RIVALS = 4, RACES = 2000 };
@@ -336,23 +322,21 @@ static void *unref_main(void *arg)
 
 Test(future, a_reference_keeps_it_after_the_others_are_gone, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future *future = NULL;
-	struct occupant occupant;
 	pthread_t threads[4];
 	int value = 0;
 
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_async(&resource, returns_arg, &value, &future), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_async(&fix.resource, returns_arg, &value, &future), 0);
 	for (int i = 0; i < 4; i++)
 		threads[i] = thread_start(unref_main, baton_future_ref(future));
-	release(&occupant);
+	release(&fix.occupant);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(thread_join(threads[i]), &value);
 	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	cr_assert_eq(baton_future_value(future), &value);
 	baton_future_unref(future);
-	resource_end(&resource);
+	fixture_end();
 }
 
 static void *sets_flag(void *arg)
@@ -363,15 +347,13 @@ static void *sets_flag(void *arg)
 
 Test(future, dropping_the_last_reference_does_not_cancel, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future *future = NULL;
-	struct occupant occupant;
 	int flag = 0;
 
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_async(&resource, sets_flag, &flag, &future), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_async(&fix.resource, sets_flag, &flag, &future), 0);
 	baton_future_unref(future);
-	release(&occupant);
-	resource_end(&resource);
+	release(&fix.occupant);
+	fixture_end();
 	cr_assert_eq(flag, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Continuations: what happens when a future is complete, in which order, and if it is refused. */
-#include "stash.h"
+#include "fixture.h"
 
 struct relay {
 	struct baton_continuation continuation;
@@ -19,83 +19,71 @@ static void relay_task(struct relay *relay, struct baton_resource *resource,
 
 Test(then, before_completion_it_waits_and_after_it_fires_at_once, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct journal journal = {0};
 	struct relay relays[2];
 
-	relay_task(&relays[0], &resource, &journal, 0);
-	relay_task(&relays[1], &resource, &journal, 1);
+	relay_task(&relays[0], &fix.resource, &fix.journal, 0);
+	relay_task(&relays[1], &fix.resource, &fix.journal, 1);
 	baton_future_then(&promise, &relays[0].continuation);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_future_state(&relays[0].future), BATON_PENDING);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
-	cr_assert_eq(journal.count, 1);
+	cr_assert_eq(fix.journal.count, 1);
 	baton_future_then(&promise, &relays[1].continuation);
-	cr_assert(journal_counts_up(&journal, 0, 2));
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
 	cr_assert_eq(baton_future_state(&relays[0].future), BATON_DONE);
 	cr_assert_eq(baton_future_state(&relays[1].future), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(then, several_fire_in_the_order_of_registration, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct journal journal = {0};
 	struct relay relays[20];
 
 	for (int i = 0; i < 20; i++) {
-		relay_task(&relays[i], &resource, &journal, i);
+		relay_task(&relays[i], &fix.resource, &fix.journal, i);
 		baton_future_then(&promise, &relays[i].continuation);
 	}
 	cr_assert_eq(baton_future_complete(&promise, -EIO, NULL), 0);
-	cr_assert(journal_counts_up(&journal, 0, 20));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 20));
+	fixture_end();
 }
 
 Test(then, they_fire_on_failure_and_on_cancel_too, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future first = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct relay relay;
-	struct step step;
 
-	step_init(&step, &journal, 0, &first);
-	relay_task(&relay, &resource, &journal, 1);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &first);
+	relay_task(&relay, &fix.resource, &fix.journal, 1);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	baton_future_then(&first, &relay.continuation);
 	cr_assert_eq(baton_future_cancel(&first), 0);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(baton_future_state(&first), BATON_CANCELLED);
-	cr_assert(journal_counts_up(&journal, 1, 1));
+	cr_assert(journal_counts_up(&fix.journal, 1, 1));
 }
 
 Test(then, a_continuation_may_go_to_the_same_resource, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future first = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[2];
 	struct relay relay;
 
-	step_init(&steps[0], &journal, 0, &first);
-	step_init(&steps[1], &journal, 1, NULL);
-	relay_task(&relay, &resource, &journal, 2);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &first);
+	step_init(&fix.steps[1], &fix.journal, 1, NULL);
+	relay_task(&relay, &fix.resource, &fix.journal, 2);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	baton_future_then(&first, &relay.continuation);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait(&relay.future, NULL), 0);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 0, 3), "submitted last, so it runs last");
+	fixture_end();
+	cr_assert(journal_counts_up(&fix.journal, 0, 3), "submitted last, so it runs last");
 }
 
 Test(then, a_task_that_its_resource_refuses_is_cancelled, .timeout = 10)
@@ -148,27 +136,23 @@ Test(then, a_refused_task_without_future_is_told_to_the_config, .timeout = 10)
 
 Test(then, a_task_whose_future_is_bound_elsewhere_leaves_it_alone, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_continuation continuation;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[2];
 
 	for (int i = 0; i < 2; i++)
-		step_init(&steps[i], &journal, i, &future);
-	occupy(&occupant, &other);
-	cr_assert_eq(baton_submit(&other, &steps[0].task), 0);
-	baton_continuation_task(&continuation, &resource, &steps[1].task);
+		step_init(&fix.steps[i], &fix.journal, i, &future);
+	occupy(&fix.occupant, &other);
+	cr_assert_eq(baton_submit(&other, &fix.steps[0].task), 0);
+	baton_continuation_task(&continuation, &fix.resource, &fix.steps[1].task);
 	baton_future_then(&promise, &continuation);
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 	resource_end(&other);
 }
 
@@ -255,7 +239,6 @@ static void *race_main(void *arg)
 
 Test(then, registered_while_it_completes_it_fires_once, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct race *races = calloc(RACES, sizeof(*races));
 	pthread_t thread;
 
@@ -265,7 +248,7 @@ Test(then, registered_while_it_completes_it_fires_once, .timeout = 10)
 		baton_task_init(&races[i].tasks[0], first_fires, NULL);
 		baton_task_init(&races[i].tasks[1], second_fires, NULL);
 		for (int j = 0; j < 2; j++)
-			baton_continuation_task(&races[i].continuations[j], &resource,
+			baton_continuation_task(&races[i].continuations[j], &fix.resource,
 			                        &races[i].tasks[j]);
 	}
 	thread = thread_start(race_main, races);
@@ -277,7 +260,7 @@ Test(then, registered_while_it_completes_it_fires_once, .timeout = 10)
 		baton_future_then(&races[i].promise, &races[i].continuations[1]);
 	}
 	thread_join(thread);
-	resource_end(&resource);
+	fixture_end();
 	for (int i = 0; i < scaled(RACES); i++) {
 		cr_assert_eq(races[i].fired[0], 1);
 		cr_assert_eq(races[i].fired[1], 1);

@@ -3,7 +3,7 @@
  * fork: the child of a process with a pool or a running task is refused clearly and never hangs
  * (its alarm would end it); a process that forks before its first use is not concerned.
  */
-#include "support.h"
+#include "fixture.h"
 
 #include <baton/epoch.h>
 
@@ -94,11 +94,9 @@ static int inline_works(void *arg)
 
 Test(fork, with_no_pool_and_nothing_running_the_child_goes_on, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	cr_assert_eq(inline_works(&resource), 0);
-	cr_assert_eq(in_child(inline_works, &resource), 0);
-	cr_assert_eq(inline_works(&resource), 0);
+	cr_assert_eq(inline_works(&fix.resource), 0);
+	cr_assert_eq(in_child(inline_works, &fix.resource), 0);
+	cr_assert_eq(inline_works(&fix.resource), 0);
 }
 
 static int section_goes_on(void *arg)

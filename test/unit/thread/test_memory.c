@@ -3,6 +3,7 @@
  * Library nodes: a burst, short-lived threads and nodes freed by other threads leave bounded
  * memory. Measured as the heap's bytes in use and the slabs' size; under a sanitizer it only runs.
  */
+#include "fixture.h"
 #include "heap.h"
 
 #include "thread/node.h"
@@ -32,24 +33,19 @@ static void burst(struct baton_resource *resource, int posts, uint64_t *counter)
 
 static void bursts(uint32_t capture_limit)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	uint64_t counter = 0;
 	size_t before;
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = capture_limit;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	burst(&resource, 1000, &counter);
+	fix.config.capture_limit = capture_limit;
+	fixture_pool(1);
+	burst(&fix.resource, 1000, &counter);
 	before = heap_in_use();
 	for (int i = 0; i < 2; i++) {
-		burst(&resource, scaled(1000000), &counter);
+		burst(&fix.resource, scaled(1000000), &counter);
 		cr_assert(grown_less(before, 8 * MIB));
 	}
 	cr_assert_eq(counter, (uint64_t)(1000 + 2 * scaled(1000000)));
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 Test(memory, a_burst_of_a_million_posts_is_given_back, .timeout = 20)
@@ -64,22 +60,19 @@ Test(memory, a_burst_that_a_worker_frees_is_given_back, .timeout = 20)
 
 Test(memory, cancelled_posts_are_given_back, .timeout = 20)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	uint64_t counter = 0;
 	size_t before = heap_in_use();
 
 	for (int i = 0; i < 3; i++) {
-		struct occupant occupant;
-
-		occupy(&occupant, &resource);
+		occupy(&fix.occupant, &fix.resource);
 		for (int j = 0; j < scaled(100000); j++)
-			cr_assert_eq(baton_post(&resource, count, &counter), 0);
-		cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-		release(&occupant);
+			cr_assert_eq(baton_post(&fix.resource, count, &counter), 0);
+		cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+		release(&fix.occupant);
 	}
 	cr_assert(grown_less(before, MIB));
 	cr_assert_eq(counter, 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 struct brief {
@@ -111,23 +104,18 @@ static void brief_threads(struct baton_resource *resource, int threads, uint64_t
 
 Test(memory, ten_thousand_short_lived_threads_leave_what_a_few_do, .timeout = 20)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	uint64_t counter = 0;
 	size_t before;
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	brief_threads(&resource, scaled(500), &counter);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	fixture_pool(1);
+	brief_threads(&fix.resource, scaled(500), &counter);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	before = heap_in_use();
-	brief_threads(&resource, scaled(10000), &counter);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	brief_threads(&fix.resource, scaled(10000), &counter);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert(grown_less(before, 1 * MIB));
 	cr_assert_eq(counter, (uint64_t)(scaled(10000) + scaled(500)) * 21);
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 /* The thread is gone when its nodes are freed: its cache outlives it, and the next adopts it. */
@@ -142,28 +130,22 @@ static void *leaves_posts(void *arg)
 
 Test(memory, nodes_of_a_thread_that_has_gone_are_used_again, .timeout = 20)
 {
-	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	uint64_t counter = 0;
-	struct brief brief = {&resource, &counter, NULL};
+	struct brief brief = {&fix.resource, &counter, NULL};
 	size_t before = 0;
 	int rounds = scaled(2000);
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_manual();
 	for (int i = 0; i < rounds; i++) {
 		thread_join(thread_start(leaves_posts, &brief));
-		(void)baton_manual_run_until_idle(manual);
+		(void)baton_manual_run_until_idle(fix.manual);
 		if (i == rounds / 10)
 			before = heap_in_use();
 	}
 	cr_assert(grown_less(before, MIB));
 	cr_assert_eq(counter, (uint64_t)rounds * 500);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	fixture_end();
 }
 
 /* One thread allocates for ever, another one drops for ever. */
@@ -195,34 +177,29 @@ static void *pipeline_drop(void *arg)
 
 Test(memory, nodes_freed_by_another_thread_come_home, .timeout = 20)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct pipeline pipeline = {.resource = &resource, .total = scaled(300000)};
+	struct pipeline pipeline = {.resource = &fix.resource, .total = scaled(300000)};
 	size_t before = 0;
 	pthread_t thread;
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_pool(1);
 	thread = thread_start(pipeline_drop, &pipeline);
 	for (int i = 0; i < pipeline.total; i++) {
 		struct baton_future *future = NULL;
 
 		while (atomic_load(&pipeline.ring[i % RING]))
 			sched_yield();
-		cr_assert_eq(baton_async(&resource, count, &pipeline.counter, &future), 0);
+		cr_assert_eq(baton_async(&fix.resource, count, &pipeline.counter, &future), 0);
 		atomic_store(&pipeline.ring[i % RING], future);
 		atomic_store(&pipeline.tail, i + 1);
 		if (i == pipeline.total / 10)
 			before = heap_in_use();
 	}
 	thread_join(thread);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert(grown_less(before, MIB));
 	cr_assert_eq(pipeline.errors, 0);
 	cr_assert_eq(pipeline.counter, (uint64_t)pipeline.total);
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 /* Or the cache would seem full after so many nodes, and hold none any more. */
@@ -254,36 +231,27 @@ Test(memory, a_cache_counts_the_nodes_that_it_has, .timeout = 10)
 
 Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 {
-	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step steps[3];
 	uint64_t counter = 0;
 	size_t before = 0;
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_manual();
 	for (int i = 0; i < 100; i++) {
 		struct baton_future future = BATON_FUTURE_INIT;
-		struct baton_task *batch[1] = {&steps[2].task};
+		struct baton_task *batch[1] = {&fix.steps[2].task};
 
-		journal.count = 0;
-		steps_init(steps, 3, &journal, 0);
-		step_init(&steps[0], &journal, 0, &future);
-		cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-		cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-		cr_assert_eq(baton_submit_batch(&resource, batch, 1), 0);
-		(void)baton_manual_run_until_idle(manual);
+		fix.journal.count = 0;
+		step_init(&fix.steps[0], &fix.journal, 0, &future);
+		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+		cr_assert_eq(baton_submit_batch(&fix.resource, batch, 1), 0);
+		(void)baton_manual_run_until_idle(fix.manual);
 		cr_assert_eq(baton_future_wait(&future, NULL), 0);
-		cr_assert_eq(baton_call(&resource, count, &counter, NULL), 0);
+		cr_assert_eq(baton_call(&fix.resource, count, &counter, NULL), 0);
 		if (i == 0)
 			before = heap_in_use();
 	}
 	cr_assert_eq(heap_in_use(), before);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	fixture_end();
 }
 
 Test(memory, a_name_costs_its_object_and_a_slot_of_the_set, .timeout = 20)
