@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A detached task's deadline: it passes, or the token is completed; one of the two. */
-#include "support.h"
+#include "fixture.h"
 
 #include <baton/detach.h>
 
@@ -48,117 +48,107 @@ static struct baton_timers *virtual_wheel(void)
 
 Test(deadline, when_it_passes_the_future_fails, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(baton_timers_advance(timers, BATON_SECOND - BATON_MILLISECOND), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_MILLISECOND), 1);
 	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), -EALREADY);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, a_completion_disarms_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
 	struct request *request = malloc(sizeof(*request));
 
 	for (int i = 0; i < 3; i++) {
 		request_init(request, timers, BATON_SECOND);
-		cr_assert_eq(baton_submit(&resource, &request->task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &request->task), 0);
 		cr_assert_eq(baton_detached_complete(&request->token, 0, request), 0);
 		cr_assert_eq(baton_future_state(&request->future), BATON_DONE, "at once");
 		cr_assert_eq(baton_future_value(&request->future), request);
 	}
 	free(request);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 0);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, a_held_resource_goes_on_when_it_passes, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
-	struct journal journal = {0};
 	struct request request;
-	struct step step;
 
 	request_init(&request, timers, BATON_SECOND);
 	request.flags = BATON_DETACH_HOLD;
-	step_init(&step, &journal, 1, NULL);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 0);
+	step_init(&fix.steps[0], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, it_passes_although_the_resource_is_closed, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
 	struct timespec soon = deadline_in_ms(20);
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
 	request.flags = BATON_DETACH_COUNTED;
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &soon), -ETIMEDOUT);
 	cr_assert_eq(baton_timers_advance(timers, 2 * BATON_SECOND), 1);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert_eq(baton_future_status(&request.future), -ETIMEDOUT);
-	baton_resource_deinit(&resource);
+	baton_resource_deinit(&fix.resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, one_that_cannot_be_armed_leaves_the_task_as_it_was, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
-	struct journal journal = {0};
 	struct request request;
-	struct step step;
 
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
 	request_init(&request, timers, BATON_SECOND);
 	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
-	step_init(&step, &journal, 1, NULL);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(request.detached, -ESHUTDOWN);
 	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&request.future), 5);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 1, "nothing is held");
-	resource_end(&resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 1, "nothing is held");
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, a_wheel_that_ends_leaves_the_token_to_its_completer, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
 	struct request request;
 
 	request_init(&request, timers, BATON_SECOND);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
@@ -173,7 +163,6 @@ static void *completes_main(void *arg)
 
 Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_timers *timers = virtual_wheel();
 	int rounds = scaled(1000);
 
@@ -184,7 +173,7 @@ Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
 		intptr_t result;
 
 		request_init(request, timers, BATON_MICROSECOND);
-		cr_assert_eq(baton_submit(&resource, &request->task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &request->task), 0);
 		completer = thread_start(completes_main, request);
 		cr_assert_geq(baton_timers_advance(timers, BATON_MILLISECOND), 0);
 		cr_assert_eq(baton_future_wait(&request->future, NULL), 0);
@@ -199,24 +188,23 @@ Test(deadline, beside_a_completion_one_of_the_two_wins, .timeout = 30)
 		memset(request, 0xEE, sizeof(*request));
 		free(request);
 	}
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(deadline, real_ones_pass_on_their_own, .timeout = 20)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct request requests[8];
 	uint64_t begin = now_ns();
 
 	for (int i = 0; i < 8; i++) {
 		request_init(&requests[i], NULL, (uint64_t)i * 2 * BATON_MILLISECOND);
-		cr_assert_eq(baton_submit(&resource, &requests[i].task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &requests[i].task), 0);
 	}
 	for (int i = 0; i < 8; i++) {
 		cr_assert_eq(baton_future_wait(&requests[i].future, NULL), 0);
 		cr_assert_eq(baton_future_status(&requests[i].future), -ETIMEDOUT);
 		cr_assert_geq(now_ns() - begin, (uint64_t)i * 2 * BATON_MILLISECOND);
 	}
-	resource_end(&resource);
+	fixture_end();
 }

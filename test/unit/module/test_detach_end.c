@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens and their resource: its end, and a queue that is held. */
+#include "fixture.h"
 #include "detach_support.h"
 
 /* ---- The resource's end ---- */
@@ -21,22 +22,21 @@ Test(detach_end, an_uncounted_token_outlives_its_resource, .timeout = 10)
 
 Test(detach_end, await_on_a_closed_resource_waits_for_a_counted_one, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct timespec soon = deadline_in_ms(20);
 	struct request request;
 	pthread_t completer;
 
 	request_init(&request, true);
 	request.flags = BATON_DETACH_COUNTED;
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0, "open: no");
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, &soon), -ETIMEDOUT);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0, "open: no");
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &soon), -ETIMEDOUT);
 	completer = thread_start(completes_main, &request);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
 	thread_join(completer);
-	baton_resource_deinit(&resource);
+	baton_resource_deinit(&fix.resource);
 }
 
 struct session {
@@ -80,41 +80,33 @@ Test(detach_end, the_finaliser_waits_for_a_counted_one, .timeout = 10)
 
 Test(detach_end, a_held_resource_runs_nothing_until_then, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct request request;
-	struct step steps[3];
 
 	request_init(&request, true);
 	request.flags = BATON_DETACH_HOLD;
-	steps_init(steps, 3, &journal, 0);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
 	cr_assert_eq(request.detached, 0);
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	cr_assert_eq(journal.count, 0);
+	steps_submit(0, 3);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_RUNNING);
 	cr_assert_eq(baton_detached_complete(&request.token, 0, NULL), 0);
 	cr_assert_eq(baton_future_state(&request.future), BATON_DONE);
-	cr_assert(journal_counts_up(&journal, 0, 3));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 3));
+	fixture_end();
 }
 
 Test(detach_end, a_hold_that_is_over_at_once_holds_nothing, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct request request;
-	struct step step;
 
 	request_init(&request, false);
 	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
 	request.by_itself = true;
-	step_init(&step, &journal, 1, NULL);
-	cr_assert_eq(baton_submit(&resource, &request.task), 0);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
+	step_init(&fix.steps[0], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 }
 
 Test(detach_end, a_held_resource_that_is_closed_ends_after_the_token, .timeout = 10)

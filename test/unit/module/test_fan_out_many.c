@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fan-outs in tasks, of many items, with helping waiters, beside others' work. */
-#include "support.h"
+#include "fixture.h"
 
 #include <baton/fan_out.h>
 
@@ -173,12 +173,11 @@ static void *wait_for_oneself(void *arg)
 
 Test(fan_out_many, a_wait_for_a_resource_that_one_holds_is_refused, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct held held = {&resource, 0};
+	struct held held = {&fix.resource, 0};
 
-	cr_assert_eq(baton_call(&resource, wait_for_oneself, &held, NULL), 0);
+	cr_assert_eq(baton_call(&fix.resource, wait_for_oneself, &held, NULL), 0);
 	cr_assert_eq(held.error, -EDEADLK);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* ---- Several threads fan out over the same resources ---- */

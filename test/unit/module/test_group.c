@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups: who waits is woken at zero, and not before; notifications; statuses; reuse. */
-#include "support.h"
+#include "fixture.h"
 
 #include <signal.h>
 
@@ -111,40 +111,36 @@ static void relays_init(struct relay *relays, int count, struct baton_resource *
 
 Test(group, several_are_notified_in_order_and_at_zero_at_once, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_group group = BATON_GROUP_INIT;
-	struct journal journal = {0};
 	struct relay relays[4];
 
-	relays_init(relays, 4, &resource, &journal);
+	relays_init(relays, 4, &fix.resource, &fix.journal);
 	baton_group_enter(&group);
 	for (int i = 0; i < 3; i++)
 		baton_group_notify(&group, &relays[i].continuation);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(fix.journal.count, 0);
 	baton_group_leave(&group);
-	cr_assert(journal_counts_up(&journal, 0, 3));
+	cr_assert(journal_counts_up(&fix.journal, 0, 3));
 	baton_group_notify(&group, &relays[3].continuation);
-	cr_assert(journal_counts_up(&journal, 0, 4));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 4));
+	fixture_end();
 }
 
 Test(group, a_round_notifies_only_its_own, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_group group = BATON_GROUP_INIT;
-	struct journal journal = {0};
 	struct relay relays[5];
 
-	relays_init(relays, 5, &resource, &journal);
+	relays_init(relays, 5, &fix.resource, &fix.journal);
 	for (int i = 0; i < 5; i++) {
 		baton_group_enter(&group);
 		baton_group_notify(&group, &relays[i].continuation);
-		cr_assert_eq(journal.count, (size_t)i);
+		cr_assert_eq(fix.journal.count, (size_t)i);
 		baton_group_leave(&group);
-		cr_assert_eq(journal.count, (size_t)i + 1);
+		cr_assert_eq(fix.journal.count, (size_t)i + 1);
 	}
-	cr_assert(journal_counts_up(&journal, 0, 5));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 5));
+	fixture_end();
 }
 
 struct owner {
@@ -172,7 +168,6 @@ static void *leave_group(void *arg)
 
 Test(group, who_is_notified_may_free_it, .timeout = 30)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	const int rounds = scaled(2000);
 	sem_t freed;
 
@@ -185,7 +180,7 @@ Test(group, who_is_notified_may_free_it, .timeout = 30)
 		baton_group_init(&owner->group);
 		owner->freed = &freed;
 		baton_task_init(&owner->task, free_owner, NULL);
-		baton_continuation_task(&owner->continuation, &resource, &owner->task);
+		baton_continuation_task(&owner->continuation, &fix.resource, &owner->task);
 		baton_group_enter_many(&owner->group, 2);
 		baton_group_notify(&owner->group, &owner->continuation);
 		thread = thread_start(leave_group, &owner->group);
@@ -193,7 +188,7 @@ Test(group, who_is_notified_may_free_it, .timeout = 30)
 		gate_pass(&freed);
 		thread_join(thread);
 	}
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* ---- With tasks ---- */

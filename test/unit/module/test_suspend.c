@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Suspending and resuming a resource; quiescing several. */
-#include "stash.h"
+#include "fixture.h"
 
 #include <baton/suspend.h>
 
@@ -200,118 +200,85 @@ Test(suspend, a_task_suspends_its_own_resource_after_itself, .timeout = 10)
 
 Test(suspend, a_queued_resource_is_suspended_by_the_waiter_itself, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 2, &journal, 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	fixture_stash();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
 	/* Its job is popped meanwhile, or given back: both lead to the executor. */
 	for (int round = 0; round < 2; round++) {
-		cr_assert_eq(journal.count, (size_t)round);
+		cr_assert_eq(fix.journal.count, (size_t)round);
 		if (round == 0)
-			stash_run(&stash);
-		cr_assert_eq(journal.count, (size_t)round);
+			stash_run(&fix.stash);
+		cr_assert_eq(fix.journal.count, (size_t)round);
 		cr_assert_eq(baton_resource_resume(&suspension), 0);
-		stash_run(&stash);
-		cr_assert_eq(journal.count, (size_t)round + 1);
+		stash_run(&fix.stash);
+		cr_assert_eq(fix.journal.count, (size_t)round + 1);
 		if (round == 1)
 			break;
-		cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
-		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[1].task), 0);
+		cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 		cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
 	}
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	fixture_end();
 }
 
 Test(suspend, withdrawn_from_a_queued_resource_it_leaves_no_mark, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step step;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	fixture_stash();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(resource._list, &step.task);
-	cr_assert_null(step.task._next);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert_eq(fix.resource._list, &fix.steps[0].task);
+	cr_assert_null(fix.steps[0].task._next);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 Test(suspend, with_limit_0_the_backlog_runs_on_the_executor, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step step;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_stash();
 	/* With nothing queued it does not even go there. */
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(atomic_load(&stash.count), 0);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(atomic_load(&fix.stash.count), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(journal.count, 0);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 0);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 Test(suspend, the_backlog_runs_up_to_the_capture_limit_then_on_the_executor, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[5];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	config.capture_limit = 2;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 5, &journal, 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	for (int i = 0; i < 4; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	fix.config.capture_limit = 2;
+	fixture_stash();
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	steps_submit(0, 4);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(journal.count, 2);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 4));
+	cr_assert_eq(fix.journal.count, 2);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 4));
 	/* _later: none of it here. */
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[4].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[4].task), 0);
 	cr_assert_eq(baton_resource_resume_later(&suspension), 0);
-	cr_assert_eq(journal.count, 4);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 5));
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 4);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 5));
+	fixture_end();
 }
 
 Test(suspend, what_no_executor_takes_runs_where_it_is_resumed, .timeout = 10)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A suspended resource beside await, call, close, cancels, helpers, and an executor that ends. */
 #include "ledger.h"
-#include "stash.h"
+#include "fixture.h"
 
 #include <baton/suspend.h>
 
@@ -9,15 +9,14 @@
 
 Test(suspend_others, await_waits_for_the_resume, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct timespec deadline = deadline_in_ms(10);
 
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_resource_await(&resource, &deadline), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	resource_end(&resource);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	fixture_end();
 }
 
 /* The first batch ends, which suspends the resource, after the runner has met an await. */
@@ -102,13 +101,12 @@ static void *caller_main(void *arg)
 /* It sleeps: it does not spin on what nobody runs. */
 Test(suspend_others, call_sleeps_until_the_resume, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct caller caller = {.resource = &resource, .result = 1};
+	struct caller caller = {.resource = &fix.resource, .result = 1};
 	pthread_t thread;
 
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_try_call(&resource, caller_fn, &caller, NULL), -EAGAIN);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_try_call(&fix.resource, caller_fn, &caller, NULL), -EAGAIN);
 	thread = thread_start(caller_main, &caller);
 	until_at_least(&caller.tid, 1);
 	until_asleep(atomic_load(&caller.tid));
@@ -117,120 +115,99 @@ Test(suspend_others, call_sleeps_until_the_resume, .timeout = 10)
 	thread_join(thread);
 	cr_assert_eq(caller.result, 0);
 	cr_assert_eq(caller.ran, 1);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(suspend_others, a_closed_resource_runs_what_it_has_accepted_then_its_finaliser, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct journal journal = {0};
 	struct step steps[2], finaliser;
 
-	steps_init(steps, 2, &journal, 0);
-	step_init(&finaliser, &journal, 1, NULL);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), -EPIPE);
-	cr_assert_eq(journal.count, 0);
+	steps_init(steps, 2, &fix.journal, 0);
+	step_init(&finaliser, &fix.journal, 1, NULL);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &steps[0].task), 0);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finaliser.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &steps[1].task), -EPIPE);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	baton_resource_deinit(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	baton_resource_deinit(&fix.resource);
 }
 
 Test(suspend_others, a_closed_resource_without_tasks_is_released_by_the_resume, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	baton_resource_deinit(&resource);
+	baton_resource_deinit(&fix.resource);
 }
 
 Test(suspend_others, cancels_are_decided_at_once_and_obeyed_at_the_resume, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct baton_suspension second = BATON_SUSPENSION_INIT;
 	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
-	struct journal journal = {0};
-	struct step steps[3];
 
 	for (int i = 0; i < 3; i++)
-		step_init(&steps[i], &journal, i - 2, &futures[i]);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+		step_init(&fix.steps[i], &fix.journal, i - 2, &futures[i]);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	cr_assert_eq(baton_future_cancel(&futures[0]), 0);
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_PENDING);
 	/* Not what is no task: the second suspension stays. */
-	cr_assert_eq(baton_resource_suspend(&resource, &second), 0);
-	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[2].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &second), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[2].task), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_CANCELLED);
 	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
 	cr_assert_eq(baton_future_state(&futures[2]), BATON_PENDING);
 	cr_assert(baton_suspension_is_effective(&second));
 	cr_assert_eq(baton_resource_resume(&second), 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 Test(suspend_others, a_shutdown_of_the_executor_leaves_it_suspended, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[2];
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 2, &journal, 0);
-	occupy_later(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	gate_open(&occupant.leave);
+	fixture_pool(1);
+	occupy_later(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	gate_open(&fix.occupant.leave);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	resource_end(&fix.resource);
 }
 
 Test(suspend_others, a_cancelled_job_s_marks_stay, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&steps[0], &journal, -1, &future);
-	step_init(&steps[1], &journal, 0, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	baton_job_cancel(atomic_load(&stash.jobs[0]));
+	fixture_stash();
+	step_init(&fix.steps[0], &fix.journal, -1, &future);
+	step_init(&fix.steps[1], &fix.journal, 0, NULL);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	baton_job_cancel(atomic_load(&fix.stash.jobs[0]));
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	cr_assert(baton_suspension_is_effective(&suspension));
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 /* ---- The shelf itself: short paths ---- */
@@ -291,11 +268,10 @@ static void shelf_each_way(struct baton_resource *resource)
 Test(shelf, a_task_leaves_it_to_nobody_whichever_way_it_came, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource counted = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
 
-	shelf_each_way(&resource);
-	resource_end(&resource);
+	shelf_each_way(&fix.resource);
+	fixture_end();
 	shelf_each_way(&counted);
 	resource_end(&counted);
 	cr_assert_eq(resource_counts(&stats).submitted, stats.executed);
@@ -311,12 +287,10 @@ static void *unshelve_here(void *arg)
 
 Test(shelf, unshelved_in_the_same_task_it_is_as_if_it_had_not_been, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	cr_assert_eq(baton_call(&resource, unshelve_here, &resource, NULL), 0);
-	cr_assert_eq(resource._word, BATON__NORMAL);
-	cr_assert_eq(resource._job._turn, 0);
-	resource_end(&resource);
+	cr_assert_eq(baton_call(&fix.resource, unshelve_here, &fix.resource, NULL), 0);
+	cr_assert_eq(fix.resource._word, BATON__NORMAL);
+	cr_assert_eq(fix.resource._job._turn, 0);
+	fixture_end();
 }
 
 static void *shelve_outer(void *arg)

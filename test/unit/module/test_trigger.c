@@ -1,65 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /* Triggers: pending at most once, once more if fired while running; and their end. */
+#include "fixture.h"
 #include "bell.h"
 
 Test(trigger, on_an_idle_resource_it_runs_inside_the_fire, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell bell;
 
-	bell_init(&bell, &resource);
+	bell_init(&bell, &fix.resource);
 	for (int i = 1; i <= 3; i++) {
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 		cr_assert_eq(bell.runs, i);
 		cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	}
 	cr_assert_eq(bell.fires, 3);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(trigger, a_thousand_fires_at_a_busy_resource_are_one_run, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	occupy(&occupant, &resource);
+	bell_init(&bell, &fix.resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	for (int i = 1; i < 1000; i++)
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert(baton_trigger_is_pending(&bell.trigger));
-	release(&occupant);
-	resource_end(&resource);
+	release(&fix.occupant);
+	fixture_end();
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.fires, 1000);
 }
 
 Test(trigger, one_fire_is_pending_until_its_run, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	occupy(&occupant, &resource);
+	bell_init(&bell, &fix.resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_not(baton_trigger_is_pending(&bell.trigger));
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert(baton_trigger_is_pending(&bell.trigger));
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_not(baton_trigger_is_pending(&bell.trigger));
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(trigger, fired_while_it_runs_it_runs_exactly_once_more, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell bell;
 
-	bell_init(&bell, &resource);
+	bell_init(&bell, &fix.resource);
 	bell.again = 4;
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(bell.runs, 2);
 	cr_assert_eq(bell.fires, 5);
 	for (int i = 0; i < 4; i++)
@@ -68,30 +63,24 @@ Test(trigger, fired_while_it_runs_it_runs_exactly_once_more, .timeout = 10)
 
 Test(trigger, it_has_the_place_of_the_fire_that_submitted_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[2];
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	steps_init(steps, 2, &journal, 0);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
+	bell_init(&bell, &fix.resource);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	release(&occupant);
-	resource_end(&resource);
+	release(&fix.occupant);
+	fixture_end();
 	cr_assert_eq(bell.runs, 1);
-	cr_assert(journal_counts_up(&journal, 0, 2));
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
 }
 
 Test(trigger, without_a_function_or_a_resource_it_is_refused, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_trigger triggers[3] = {
-		BATON_TRIGGER_INIT(&resource, NULL, NULL),
+		BATON_TRIGGER_INIT(&fix.resource, NULL, NULL),
 		BATON_TRIGGER_INIT(NULL, bell_run, NULL),
 	};
 
@@ -99,7 +88,7 @@ Test(trigger, without_a_function_or_a_resource_it_is_refused, .timeout = 10)
 		cr_assert_eq(baton_trigger_fire(&triggers[i]), -EINVAL);
 		cr_assert_not(baton_trigger_is_pending(&triggers[i]));
 	}
-	resource_end(&resource);
+	fixture_end();
 }
 
 static void *resubmit(void *arg)
@@ -112,12 +101,11 @@ static void *resubmit(void *arg)
 
 Test(trigger, deep_in_nested_tasks_it_waits_for_its_turn, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	cr_assert_eq(baton_call(&resource, resubmit, &bell, NULL), 0);
-	resource_end(&resource);
+	bell_init(&bell, &fix.resource);
+	cr_assert_eq(baton_call(&fix.resource, resubmit, &bell, NULL), 0);
+	fixture_end();
 	cr_assert_eq(bell.results[3], 0);
 	cr_assert_eq(bell.runs, 1);
 }
@@ -126,26 +114,24 @@ Test(trigger, deep_in_nested_tasks_it_waits_for_its_turn, .timeout = 10)
 
 Test(trigger, stopped_it_does_not_run_and_refuses, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	struct bell bell;
 
-	bell_init(&bell, &resource);
+	bell_init(&bell, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert(baton_trigger_stop(&bell.trigger));
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ECANCELED);
 	cr_assert(baton_trigger_stop(&bell.trigger), "the task is still queued");
-	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert_not(baton_trigger_stop(&bell.trigger));
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.cancelled, 0, "who stops it knows");
-	baton_trigger_init(&bell.trigger, &resource, bell_run, NULL);
+	baton_trigger_init(&bell.trigger, &fix.resource, bell_run, NULL);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(bell.runs, 2);
-	resource_end(&resource);
+	fixture_end();
 }
 
 static void free_itself(struct baton_trigger *trigger, uint64_t fires)
@@ -159,13 +145,12 @@ static void free_itself(struct baton_trigger *trigger, uint64_t fires)
 
 Test(trigger, its_function_may_end_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell *bell = malloc(sizeof(*bell));
 
 	MUST(bell);
-	baton_trigger_init(&bell->trigger, &resource, free_itself, NULL);
+	baton_trigger_init(&bell->trigger, &fix.resource, free_itself, NULL);
 	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 static void *free_bell(void *bell)
@@ -176,18 +161,16 @@ static void *free_bell(void *bell)
 
 Test(trigger, a_later_task_may_end_a_stopped_one, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell *bell = malloc(sizeof(*bell));
-	struct occupant occupant;
 
 	MUST(bell);
-	bell_init(bell, &resource);
-	occupy(&occupant, &resource);
+	bell_init(bell, &fix.resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell->trigger), 0);
 	cr_assert(baton_trigger_stop(&bell->trigger));
-	cr_assert_eq(baton_post(&resource, free_bell, bell), 0);
-	release(&occupant);
-	resource_end(&resource);
+	cr_assert_eq(baton_post(&fix.resource, free_bell, bell), 0);
+	release(&fix.occupant);
+	fixture_end();
 }
 
 /* ---- Many threads ---- */

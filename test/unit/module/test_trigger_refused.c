@@ -3,45 +3,39 @@
 #include "thread/thread.h"
 
 #include "bell.h"
-#include "stash.h"
+#include "fixture.h"
 
 Test(trigger_refused, refused_by_a_closed_resource_it_is_not_stuck, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	cr_assert_eq(baton_resource_close(&resource), 0);
+	bell_init(&bell, &fix.resource);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(baton_trigger_fire(&bell.trigger), -EPIPE);
 		cr_assert(!baton_trigger_is_pending(&bell.trigger));
 	}
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(bell.runs, 0);
 	cr_assert_eq(bell.cancelled, 0, "who is refused knows it already");
 }
 
 Test(trigger_refused, refused_by_its_executor_it_is_tried_again, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct stash stash;
 	struct bell bell;
 
-	stash_init(&stash);
-	config.capture_limit = 0;
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	bell_init(&bell, &resource);
-	atomic_store(&stash.answer, -ESHUTDOWN);
+	fix.config.capture_limit = 0;
+	fixture_stash();
+	bell_init(&bell, &fix.resource);
+	atomic_store(&fix.stash.answer, -ESHUTDOWN);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ESHUTDOWN);
-	atomic_store(&stash.answer, 0);
+	atomic_store(&fix.stash.answer, 0);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	stash_run(&stash);
+	stash_run(&fix.stash);
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.fires, 2);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* The executor refuses only after somebody else has fired, too. */
@@ -84,38 +78,34 @@ Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10
 
 Test(trigger_refused, cancelled_with_its_resource_it_can_be_fired_again, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	struct bell bell;
 
-	bell_init(&bell, &resource);
-	occupy(&occupant, &resource);
+	bell_init(&bell, &fix.resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert_eq(bell.runs, 0);
 	cr_assert_eq(bell.cancelled, 2);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
 	cr_assert_eq(bell.runs, 1);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(trigger_refused, it_may_be_fired_where_its_cancel_is_told, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	struct bell bell;
 
-	bell_init(&bell, &resource);
+	bell_init(&bell, &fix.resource);
 	bell.refire = true;
 	bell.results[0] = -1;
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-	release(&occupant);
-	resource_end(&resource);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	release(&fix.occupant);
+	fixture_end();
 	cr_assert_eq(bell.cancelled, 1);
 	cr_assert_eq(bell.results[0], 0);
 	cr_assert_eq(bell.runs, 1);
@@ -123,43 +113,37 @@ Test(trigger_refused, it_may_be_fired_where_its_cancel_is_told, .timeout = 10)
 
 Test(trigger_refused, a_job_that_is_cancelled_sets_it_free, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct baton_manual *manual;
 	struct bell bell;
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.capture_limit = 0;
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	bell_init(&bell, &resource);
+	fix.config.capture_limit = 0;
+	fixture_manual();
+	bell_init(&bell, &fix.resource);
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), 0);
-	baton_manual_destroy(manual);
+	baton_manual_destroy(fix.manual);
 	cr_assert_eq(bell.cancelled, 1);
 	cr_assert_eq(bell.runs, 0);
 	cr_assert(!baton_trigger_is_pending(&bell.trigger));
-	resource_end(&resource);
+	resource_end(&fix.resource);
 }
 
 /* ---- Continuations ---- */
 
 Test(trigger_refused, a_future_fires_it_and_a_refusal_is_told, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future promises[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
 	struct baton_continuation continuations[2];
 	struct bell bell;
 
-	bell_init(&bell, &resource);
+	bell_init(&bell, &fix.resource);
 	for (int i = 0; i < 2; i++) {
 		baton_continuation_trigger(&continuations[i], &bell.trigger);
 		baton_future_then(&promises[i], &continuations[i]);
 	}
 	cr_assert_eq(baton_future_complete(&promises[0], 0, NULL), 0);
 	cr_assert_eq(bell.runs, 1);
-	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_eq(baton_future_complete(&promises[1], 0, NULL), 0);
 	cr_assert_eq(bell.runs, 1);
 	cr_assert_eq(bell.cancelled, 1);
-	resource_end(&resource);
+	fixture_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Undo logs: in reverse order, before the next task, once; savepoints; what cannot be undone. */
-#include "support.h"
+#include "fixture.h"
 
 #include <signal.h>
 
@@ -59,51 +59,44 @@ static void attempt_init(struct attempt *attempt, struct journal *journal, int s
 
 Test(undo, what_succeeds_is_not_undone, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct attempt attempt;
 
-	attempt_init(&attempt, &journal, 0);
-	cr_assert_eq(baton_submit(&resource, &attempt.task), 0);
-	cr_assert_eq(journal.count, 0U);
+	attempt_init(&attempt, &fix.journal, 0);
+	cr_assert_eq(baton_submit(&fix.resource, &attempt.task), 0);
+	cr_assert_eq(fix.journal.count, 0U);
 	cr_assert_eq(baton_future_state(&attempt.future), BATON_DONE);
 	cr_assert_eq(baton_future_value(&attempt.future), (void *)&attempt);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(undo, what_fails_is_undone_newest_first_before_the_next_task, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct attempt attempt;
 	struct step next;
 
-	attempt_init(&attempt, &journal, -EIO);
-	step_init(&next, &journal, ENTRIES, NULL);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &attempt.task), 0);
-	cr_assert_eq(baton_submit(&resource, &next.task), 0);
-	release(&occupant);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 0, ENTRIES + 1));
+	attempt_init(&attempt, &fix.journal, -EIO);
+	step_init(&next, &fix.journal, ENTRIES, NULL);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &attempt.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &next.task), 0);
+	release(&fix.occupant);
+	fixture_end();
+	cr_assert(journal_counts_up(&fix.journal, 0, ENTRIES + 1));
 	cr_assert_eq(baton_future_state(&attempt.future), BATON_FAILED);
 	cr_assert_eq(baton_future_status(&attempt.future), -EIO);
 }
 
 Test(undo, one_that_cannot_be_undone_keeps_none_of_the_others, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct attempt attempt;
 
-	attempt_init(&attempt, &journal, -EIO);
+	attempt_init(&attempt, &fix.journal, -EIO);
 	attempt.entries[3].status = -EBADF;
 	attempt.entries[1].status = -EPERM;
-	cr_assert_eq(baton_submit(&resource, &attempt.task), 0);
-	cr_assert(journal_counts_up(&journal, 0, ENTRIES));
+	cr_assert_eq(baton_submit(&fix.resource, &attempt.task), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, ENTRIES));
 	cr_assert_eq(baton_future_status(&attempt.future), -ENOTRECOVERABLE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* ---- In a call ---- */
@@ -140,12 +133,9 @@ static void *add_and_end(void *arg)
 
 Test(undo, the_library_allocates_where_one_has_no_memory, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-
-	cr_assert_eq(baton_call(&resource, add_and_end, &journal, NULL), 0);
-	cr_assert(journal_counts_up(&journal, 0, 3));
-	resource_end(&resource);
+	cr_assert_eq(baton_call(&fix.resource, add_and_end, &fix.journal, NULL), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 3));
+	fixture_end();
 }
 
 static void *roll_back_some(void *arg)
@@ -176,12 +166,9 @@ static void *roll_back_some(void *arg)
 
 Test(undo, a_savepoint_is_rolled_back_to_and_the_task_goes_on, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-
-	cr_assert_eq(baton_call(&resource, roll_back_some, &journal, NULL), 0);
-	cr_assert(journal_counts_up(&journal, 0, 5));
-	resource_end(&resource);
+	cr_assert_eq(baton_call(&fix.resource, roll_back_some, &fix.journal, NULL), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 5));
+	fixture_end();
 }
 
 struct freed {
@@ -299,11 +286,10 @@ static void *keep_log(void *arg)
 
 Test(undo, a_log_is_not_used_after_its_task, .timeout = 10, .signal = SIGABRT)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct entry entry = {.number = 0};
 	struct baton_undo_log log;
 
-	cr_assert_eq(baton_call(&resource, keep_log, &log, NULL), 0);
+	cr_assert_eq(baton_call(&fix.resource, keep_log, &log, NULL), 0);
 	baton_undo_log_push(&log, &entry.undo, entry_undo);
 }
 
@@ -320,7 +306,5 @@ static void *foreign_mark(void *arg)
 
 Test(undo, a_mark_of_another_log_is_stopped, .timeout = 10, .signal = SIGABRT)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	(void)baton_call(&resource, foreign_mark, NULL, NULL);
+	(void)baton_call(&fix.resource, foreign_mark, NULL, NULL);
 }
