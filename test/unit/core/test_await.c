@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Await: until everything accepted before is through and the runner has let go. */
-#include "support.h"
+#include "fixture.h"
 
 struct awaiter {
 	struct baton_resource *resource;
@@ -22,77 +22,63 @@ static void *awaiter_main(void *arg)
 
 Test(await, an_idle_resource_needs_none, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct timespec past = {0, 1};
 
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert_eq(baton_resource_await(&resource, &past), 0);
-	resource_end(&resource);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &past), 0);
+	fixture_end();
 }
 
 Test(await, it_times_out_and_can_be_repeated, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct timespec deadline = deadline_in_ms(10);
 	struct timespec past = {0, 1};
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step step;
 
-	step_init(&step, &journal, 0, NULL);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_await(&resource, &past), -ETIMEDOUT);
-	cr_assert_eq(baton_resource_await(&resource, &deadline), -ETIMEDOUT);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &past), -ETIMEDOUT);
+	cr_assert_eq(baton_resource_await(&fix.resource, &deadline), -ETIMEDOUT);
 	cr_assert_geq(now_ns(),
 	              (uint64_t)deadline.tv_sec * 1000000000U + (uint64_t)deadline.tv_nsec);
-	cr_assert_eq(journal.count, 0);
-	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 0);
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 }
 
 Test(await, a_malformed_deadline_is_an_error, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct timespec malformed = {1, 1000000000};
-	struct occupant occupant;
 
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_resource_await(&resource, &malformed), -EINVAL);
-	release(&occupant);
-	resource_end(&resource);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_resource_await(&fix.resource, &malformed), -EINVAL);
+	release(&fix.occupant);
+	fixture_end();
 }
 
 Test(await, several_sleepers_all_see_the_last_task, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct awaiter awaiters[6];
-	struct journal journal = {0};
-	struct occupant occupant;
 	pthread_t threads[6];
-	struct step steps[5];
 
-	steps_init(steps, 5, &journal, 0);
-	occupy(&occupant, &resource);
-	for (int i = 0; i < 5; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	steps_submit(0, 5);
 	for (int i = 0; i < 6; i++) {
-		awaiters[i] = (struct awaiter){&resource, 0, 1, 0, &journal};
+		awaiters[i] = (struct awaiter){&fix.resource, 0, 1, 0, &fix.journal};
 		threads[i] = thread_start(awaiter_main, &awaiters[i]);
 	}
 	for (int i = 0; i < 6; i++) {
 		until_at_least(&awaiters[i].tid, 1);
 		until_asleep(atomic_load(&awaiters[i].tid));
 	}
-	release(&occupant);
+	release(&fix.occupant);
 	for (int i = 0; i < 6; i++) {
 		thread_join(threads[i]);
 		cr_assert_eq(awaiters[i].result, 0);
 		cr_assert_eq(awaiters[i].seen, 5);
 	}
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(await, the_waiter_helps_a_queued_resource, .timeout = 10)
@@ -149,22 +135,18 @@ static int hot_run(struct baton_task *task)
 
 Test(await, it_ends_although_new_tasks_keep_coming, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct hot hot = {.task = BATON_TASK_INIT(hot_run, NULL), .resource = &resource};
+	struct hot hot = {.task = BATON_TASK_INIT(hot_run, NULL), .resource = &fix.resource};
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &hot.task), 0);
+	fixture_pool(1);
+	cr_assert_eq(baton_submit_later(&fix.resource, &hot.task), 0);
 	until_at_least(&hot.runs, 1);
 	for (int i = 0; i < 20; i++)
-		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	atomic_store(&hot.stop, true);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	resource_end(&resource);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	resource_end(&fix.resource);
 	cr_assert_eq(hot.errors, 0);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 /* The memory is the caller's again at once: what the runner still touched would be seen. */
@@ -204,26 +186,17 @@ Test(await, the_memory_of_a_closed_resource_goes_at_once, .timeout = 10)
 
 Test(await, a_sleeper_of_many_rounds_is_never_forgotten, .timeout = 20)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_pool(1);
 	for (int i = 0; i < scaled(5000); i++) {
-		struct step steps[2];
-
-		steps_init(steps, 2, &journal, i);
-		journal.count = 0;
-		cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-		cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-		cr_assert(journal_counts_up(&journal, i, 2));
+		steps_init(fix.steps, 2, &fix.journal, i);
+		fix.journal.count = 0;
+		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+		cr_assert(journal_counts_up(&fix.journal, i, 2));
 	}
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 struct asks {

@@ -4,7 +4,7 @@
  * release it: its entry in a queue must be run or withdrawn.
  */
 #include "pool_support.h"
-#include "stash.h"
+#include "fixture.h"
 
 /* The thread that awaits has put the resource off itself, since its executor refuses. */
 struct own_list {
@@ -81,48 +81,35 @@ static void *deeper(void *arg)
 
 Test(await_closed, too_deep_to_drive_its_executor_is_answered, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual = NULL;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct deep deep = {.resource = &resource, .result = 1};
+	struct deep deep = {.resource = &fix.resource, .result = 1};
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_manual();
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
 		baton_resource_init(&deep.nest[i], NULL, NULL, NULL, NULL);
-	step_init(&deep.step, &journal, 0, NULL);
+	step_init(&deep.step, &fix.journal, 0, NULL);
 	(void)deeper(&deep);
 	cr_assert_eq(deep.result, -EDEADLK);
-	cr_assert(journal_counts_up(&journal, 0, 1), "helped all the same");
-	(void)baton_manual_run_until_idle(manual);
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1), "helped all the same");
+	(void)baton_manual_run_until_idle(fix.manual);
+	resource_end(&fix.resource);
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
 		resource_end(&deep.nest[i]);
-	baton_manual_destroy(manual);
+	baton_manual_destroy(fix.manual);
 }
 
 Test(await_closed, queued_in_a_pool_that_is_stuck, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct plug plug;
-	struct step step;
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	plug_in(&plug, pool);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert(journal_counts_up(&journal, 0, 1) && journal_here(&journal, 0));
-	baton_resource_deinit(&resource);
+	fixture_pool(1);
+	plug_in(&plug, fix.pool);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1) && journal_here(&fix.journal, 0));
+	baton_resource_deinit(&fix.resource);
 	gate_open(&plug.leave);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 /* Not by anybody else than a worker, and the only worker is the one that awaits. */
@@ -146,24 +133,19 @@ static void lone_run(struct baton_plain_job *job)
 
 Test(await_closed, with_limit_0_by_the_only_worker, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct lone lone = {.resource = &resource, .result = 1};
+	struct lone lone = {.resource = &fix.resource, .result = 1};
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_pool(1);
 	baton_plain_job_init(&lone.job, lone_run, NULL);
-	step_init(&lone.step, &journal, 0, NULL);
+	step_init(&lone.step, &fix.journal, 0, NULL);
 	gate_init(&lone.over);
-	cr_assert_eq(baton_pool_submit(pool, &lone.job), 0);
+	cr_assert_eq(baton_pool_submit(fix.pool, &lone.job), 0);
 	gate_pass(&lone.over);
 	cr_assert_eq(lone.result, 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	baton_resource_deinit(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	baton_resource_deinit(&fix.resource);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 /* A helper's tasks have put work off, which awaits the very resource that the helper visits. */
@@ -271,30 +253,22 @@ static uint64_t process_cpu_ms(void)
 /* Each, finding nothing to do, must not wake the other to find the same. */
 Test(await_closed, by_two_who_can_do_nothing_costs_nothing, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual = NULL;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step step;
 	pthread_t threads[2];
 	uint64_t before;
 	void *answers[2];
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
+	fixture_manual();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	before = process_cpu_ms();
 	for (int i = 0; i < 2; i++)
-		threads[i] = thread_start(await_300_ms, &resource);
+		threads[i] = thread_start(await_300_ms, &fix.resource);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(pthread_join(threads[i], &answers[i]), 0);
 	cr_assert_lt(process_cpu_ms() - before, 150);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq((intptr_t)answers[i], -ETIMEDOUT);
-	(void)baton_manual_run_until_idle(manual);
-	baton_resource_deinit(&resource);
-	baton_manual_destroy(manual);
+	(void)baton_manual_run_until_idle(fix.manual);
+	baton_resource_deinit(&fix.resource);
+	baton_manual_destroy(fix.manual);
 }

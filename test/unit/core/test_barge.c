@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Standing back before a push: when it is tried, what ends it, what a failure costs later ones. */
-#include "stash.h"
+#include "fixture.h"
 
 #include "core/barge.h"
 
@@ -21,60 +21,47 @@ static struct baton__thread *attached(void)
 
 Test(barge, an_idle_resource_is_worth_it_and_a_closed_one_is_not, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
 	(void)attached();
-	cr_assert(baton__barge(&resource));
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_not(baton__barge(&resource));
+	cr_assert(baton__barge(&fix.resource));
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_not(baton__barge(&fix.resource));
 }
 
 Test(barge, each_failure_doubles_the_submits_that_do_not_try, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton__thread *self = attached();
-	struct occupant occupant;
 	unsigned expected = 16;
 
-	hold(&occupant, &resource);
+	hold(&fix.occupant, &fix.resource);
 	for (int failure = 0; failure < 12; failure++) {
 		unsigned skipped = 0;
 
 		cr_assert(baton__barge_due(self));
-		cr_assert_not(baton__barge(&resource));
+		cr_assert_not(baton__barge(&fix.resource));
 		while (!baton__barge_due(self))
 			skipped++;
 		cr_assert_eq(skipped, expected, "%u instead of %u", skipped, expected);
 		expected = expected < 4096 ? 2 * expected : 4096;
 	}
-	release(&occupant);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	/* A success makes the next failure cheap again. */
-	cr_assert(baton__barge(&resource));
+	cr_assert(baton__barge(&fix.resource));
 	cr_assert_eq(self->barge_next, 0);
 	cr_assert(baton__barge_due(self));
 }
 
 Test(barge, a_queued_resource_is_not_waited_for, .timeout = 5)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step step;
-
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_manual();
 	(void)attached();
-	steps_init(&step, 1, &journal, 1);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_not(baton__barge(&resource));
-	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
-	cr_assert(baton__barge(&resource));
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	steps_init(&fix.steps[0], 1, &fix.journal, 1);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_not(baton__barge(&fix.resource));
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert(baton__barge(&fix.resource));
+	fixture_end();
 }
 
 static void *release_soon(void *argument)
@@ -171,10 +158,9 @@ static void *due(void *unused)
 
 Test(barge, a_task_does_not_let_its_own_resource_wait_for_another, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	void *is_due;
 
-	cr_assert_eq(baton_call(&resource, due, NULL, &is_due), 0);
+	cr_assert_eq(baton_call(&fix.resource, due, NULL, &is_due), 0);
 	cr_assert_null(is_due);
 	cr_assert(baton__barge_due(baton__self));
 }

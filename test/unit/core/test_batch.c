@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* submit_batch: the given order, one publication, all or none. */
-#include "stash.h"
+#include "fixture.h"
 
 static void tasks_of(struct step *steps, size_t count, struct baton_task **tasks)
 {
@@ -10,38 +10,29 @@ static void tasks_of(struct step *steps, size_t count, struct baton_task **tasks
 
 Test(batch, an_idle_resource_runs_it_inline_in_the_given_order, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct baton_task *tasks[10];
-	struct step steps[10];
 
-	steps_init(steps, 10, &journal, 0);
-	tasks_of(steps, 10, tasks);
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 10), 0);
-	cr_assert(journal_counts_up(&journal, 0, 10));
+	tasks_of(fix.steps, 10, tasks);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 10), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 10));
 	for (size_t i = 0; i < 10; i++)
-		cr_assert(journal_here(&journal, i));
-	resource_end(&resource);
+		cr_assert(journal_here(&fix.journal, i));
+	fixture_end();
 }
 
 Test(batch, a_busy_resource_takes_it_behind_what_is_there, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct baton_task *tasks[4];
-	struct occupant occupant;
-	struct step steps[6];
 
-	steps_init(steps, 6, &journal, 0);
-	tasks_of(&steps[1], 4, tasks);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 4), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[5].task), 0);
-	cr_assert_eq(journal.count, 0);
-	release(&occupant);
-	cr_assert(journal_counts_up(&journal, 0, 6));
-	resource_end(&resource);
+	tasks_of(&fix.steps[1], 4, tasks);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 4), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[5].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
+	release(&fix.occupant);
+	cr_assert(journal_counts_up(&fix.journal, 0, 6));
+	fixture_end();
 }
 
 Test(batch, of_nothing_does_nothing, .timeout = 10)
@@ -58,50 +49,41 @@ Test(batch, of_nothing_does_nothing, .timeout = 10)
 
 Test(batch, beyond_the_capture_limit_it_is_handed_off, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource_stats stats = {0};
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct baton_task *tasks[25];
 	struct step steps[25];
-	struct stash stash;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
-	steps_init(steps, 25, &journal, 0);
+	fix.counted = true;
+	fixture_stash();
+	steps_init(steps, 25, &fix.journal, 0);
 	tasks_of(steps, 25, tasks);
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 25), 0);
-	cr_assert(journal_counts_up(&journal, 0, 10));
-	cr_assert_eq(stats.handoffs, 1);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 25));
-	resource_end(&resource);
-	cr_assert_eq(resource_counts(&stats).submitted, 25);
-	cr_assert_eq(stats.executed, 25);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 25), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, 10));
+	cr_assert_eq(fix.stats.handoffs, 1);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 25));
+	fixture_end();
+	cr_assert_eq(resource_counts(&fix.stats).submitted, 25);
+	cr_assert_eq(fix.stats.executed, 25);
 }
 
 Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
-	struct journal journal = {0};
 	struct baton_task *tasks[3];
-	struct step steps[3];
 
 	for (int i = 0; i < 3; i++)
-		step_init(&steps[i], &journal, i, &futures[i]);
-	tasks_of(steps, 3, tasks);
-	cr_assert_eq(baton_submit(&resource, tasks[2]), 0);
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), -EINVAL);
-	cr_assert_eq(journal.count, 1);
+		step_init(&fix.steps[i], &fix.journal, i, &futures[i]);
+	tasks_of(fix.steps, 3, tasks);
+	cr_assert_eq(baton_submit(&fix.resource, tasks[2]), 0);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 3), -EINVAL);
+	cr_assert_eq(fix.journal.count, 1);
 	cr_assert_eq(baton_future_cancel(&futures[0]), -EINVAL, "it was not submitted");
 	baton_future_init(&futures[2]);
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
-	cr_assert_eq(journal.count, 4);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 3), 0);
+	cr_assert_eq(fix.journal.count, 4);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
@@ -262,11 +244,10 @@ Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
 
 Test(batch, more_tasks_than_can_be_counted_are_refused, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_task *const none = NULL;
 
-	cr_assert_eq(baton_submit_batch(&resource, &none, (size_t)UINT32_MAX + 1), -EINVAL);
-	resource_end(&resource);
+	cr_assert_eq(baton_submit_batch(&fix.resource, &none, (size_t)UINT32_MAX + 1), -EINVAL);
+	fixture_end();
 }
 
 /* What a task in the middle of a batch does to its own resource. */

@@ -3,7 +3,7 @@
  * baton_call, try_call, post and async: functions under a resource's baton without a task of one's
  * own; and what a task can ask about itself: current, held, set_result.
  */
-#include "support.h"
+#include "fixture.h"
 
 #include <baton/labelled.h>
 
@@ -19,16 +19,15 @@ static void *increment(void *arg)
 
 Test(call, on_an_idle_resource_it_runs_here_and_returns_the_value, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	void *value = NULL;
 	int counter = 0;
 
-	cr_assert_eq(baton_call(&resource, increment, &counter, &value), 0);
+	cr_assert_eq(baton_call(&fix.resource, increment, &counter, &value), 0);
 	cr_assert_eq(value, &counter);
-	cr_assert_eq(baton_call(&resource, increment, &counter, NULL), 0);
-	cr_assert_eq(baton_try_call(&resource, increment, &counter, &value), 0);
+	cr_assert_eq(baton_call(&fix.resource, increment, &counter, NULL), 0);
+	cr_assert_eq(baton_try_call(&fix.resource, increment, &counter, &value), 0);
 	cr_assert_eq(counter, 3);
-	resource_end(&resource);
+	fixture_end();
 }
 
 struct caller {
@@ -54,59 +53,51 @@ static void *caller_main(void *arg)
 
 Test(call, calls_of_many_threads_are_serialised, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(2);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	struct caller callers[4];
 	pthread_t threads[4];
 	int counter = 0;
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 2;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 2;
+	fixture_pool(2);
 	for (int i = 0; i < 4; i++) {
-		callers[i] = (struct caller){&resource, scaled(5000), &counter, 0};
+		callers[i] = (struct caller){&fix.resource, scaled(5000), &counter, 0};
 		threads[i] = thread_start(caller_main, &callers[i]);
 	}
 	for (int i = 0; i < 4; i++) {
 		thread_join(threads[i]);
 		cr_assert_eq(callers[i].errors, 0);
 	}
-	resource_end(&resource);
+	resource_end(&fix.resource);
 	cr_assert_eq(counter, 4 * scaled(5000));
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 Test(call, on_a_busy_resource_it_waits_its_turn, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	int counter = 0;
-	struct caller caller = {&resource, 1, &counter, 0};
-	struct occupant occupant;
+	struct caller caller = {&fix.resource, 1, &counter, 0};
 	pthread_t thread;
 
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	thread = thread_start(caller_main, &caller);
-	release(&occupant);
+	release(&fix.occupant);
 	thread_join(thread);
 	cr_assert_eq(caller.errors, 0);
 	cr_assert_eq(counter, 1);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(call, try_call_does_not_wait_for_a_busy_resource, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	int counter = 0;
-	void *value = &occupant;
+	void *value = &fix.occupant;
 
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_try_call(&resource, increment, &counter, &value), -EAGAIN);
-	release(&occupant);
-	resource_end(&resource);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_try_call(&fix.resource, increment, &counter, &value), -EAGAIN);
+	release(&fix.occupant);
+	fixture_end();
 	cr_assert_eq(counter, 0, "it must not run later either");
-	cr_assert_eq(value, &occupant);
+	cr_assert_eq(value, &fix.occupant);
 }
 
 struct inner {
@@ -139,12 +130,11 @@ static int calls_through(struct baton_task *task)
 
 Test(call, a_resource_that_this_thread_holds_is_a_deadlock, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct inner inner = {
-		BATON_TASK_INIT(calls_inside, NULL), &resource, NULL, 0, 0, 0, &inner};
+		BATON_TASK_INIT(calls_inside, NULL), &fix.resource, NULL, 0, 0, 0, &inner};
 
-	cr_assert_eq(baton_submit(&resource, &inner.task), 0);
-	resource_end(&resource);
+	cr_assert_eq(baton_submit(&fix.resource, &inner.task), 0);
+	fixture_end();
 	cr_assert_eq(inner.result, -EDEADLK);
 	cr_assert_eq(inner.try_result, -EDEADLK);
 	cr_assert_eq(inner.counter, 0, "it must not run later either");
@@ -194,19 +184,17 @@ static void *caller_once(void *arg)
 
 Test(call, a_cancel_pending_that_meets_the_waiting_call_cancels_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct inner inner = {BATON_TASK_INIT(NULL, NULL), &resource, NULL, 0, 0, 0, &inner};
-	struct occupant occupant;
+	struct inner inner = {BATON_TASK_INIT(NULL, NULL), &fix.resource, NULL, 0, 0, 0, &inner};
 	pthread_t thread;
 
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	thread = thread_start(caller_once, &inner);
 	until_at_least(&caller_tid, 1);
 	until_asleep(atomic_load(&caller_tid));
-	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-	release(&occupant);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	release(&fix.occupant);
 	thread_join(thread);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(inner.result, -ECANCELED);
 	cr_assert_eq(inner.counter, 0);
 	cr_assert_eq(inner.value, &inner);
@@ -214,20 +202,19 @@ Test(call, a_cancel_pending_that_meets_the_waiting_call_cancels_it, .timeout = 1
 
 Test(call, post_and_async_run_inline_on_an_idle_resource, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future *future = NULL;
 	int counter = 0;
 
-	cr_assert_eq(baton_post(&resource, increment, &counter), 0);
+	cr_assert_eq(baton_post(&fix.resource, increment, &counter), 0);
 	cr_assert_eq(counter, 1);
-	cr_assert_eq(baton_async(&resource, increment, &counter, &future), 0);
+	cr_assert_eq(baton_async(&fix.resource, increment, &counter, &future), 0);
 	cr_assert_eq(counter, 2);
 	cr_assert_not_null(future);
 	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	cr_assert_eq(baton_future_status(future), 0);
 	cr_assert_eq(baton_future_value(future), &counter);
 	baton_future_unref(future);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* What a task asks about itself. */
@@ -281,22 +268,18 @@ Test(call, current_and_held_follow_the_nesting, .timeout = 10)
 
 Test(call, what_another_thread_holds_this_one_does_not, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct occupant occupant;
 	bool held;
 
-	occupy(&occupant, &resource);
-	held = baton_held(&resource);
-	release(&occupant);
+	occupy(&fix.occupant, &fix.resource);
+	held = baton_held(&fix.resource);
+	release(&fix.occupant);
 	cr_assert_not(held);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(call, assert_held_stops_who_does_not_hold, .timeout = 10, .signal = SIGABRT)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	baton_assert_held(&resource);
+	baton_assert_held(&fix.resource);
 }
 
 Test(call, set_result_outside_a_task_is_stopped, .timeout = 10, .signal = SIGABRT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cancelling a future: what it says at once, what happens to the task, who notices. */
-#include "stash.h"
+#include "fixture.h"
 
 struct listener {
 	struct baton_task task;
@@ -48,109 +48,87 @@ static void listener_init(struct listener *listener, struct baton_resource *reso
 
 Test(cancel, what_was_never_submitted_cannot_be_cancelled, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct step step;
 
 	cr_assert_eq(baton_future_cancel(&future), -EINVAL);
-	step_init(&step, &journal, 1, &future);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 1);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 1);
 	cr_assert_eq(baton_future_cancel(&future), -EALREADY);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(cancel, a_task_behind_a_runner_never_runs_and_completes_when_unlinked, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[3];
 
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	for (int i = 0; i < 3; i++) {
-		step_init(&steps[i], &journal, i, &futures[i]);
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+		step_init(&fix.steps[i], &fix.journal, i, &futures[i]);
+		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[i].task), 0);
 	}
 	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
 	cr_assert_eq(baton_future_state(&futures[1]), BATON_PENDING, "its memory is baton's still");
 	cr_assert_eq(baton_future_status(&futures[1]), -EAGAIN);
 	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait(&futures[1], NULL), 0);
 	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
 	cr_assert_eq(baton_future_status(&futures[1]), -ECANCELED);
 	cr_assert_null(baton_future_value(&futures[1]));
 	cr_assert_eq(baton_future_cancel(&futures[1]), -EALREADY);
-	resource_end(&resource);
-	cr_assert_eq(journal.count, 2);
-	cr_assert(journal.number[0] == 0 && journal.number[1] == 2);
+	fixture_end();
+	cr_assert_eq(fix.journal.count, 2);
+	cr_assert(fix.journal.number[0] == 0 && fix.journal.number[1] == 2);
 }
 
 Test(cancel, of_a_queued_resources_task_takes_the_baton_and_runs_nothing, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future futures[3] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT, BATON_FUTURE_INIT};
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[3];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_stash();
 	for (int i = 0; i < 3; i++) {
-		step_init(&steps[i], &journal, i, &futures[i]);
-		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
+		step_init(&fix.steps[i], &fix.journal, i, &futures[i]);
+		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[i].task), 0);
 	}
 	cr_assert_eq(baton_future_cancel(&futures[1]), 0);
 	cr_assert_eq(baton_future_state(&futures[1]), BATON_CANCELLED);
-	cr_assert_eq(journal.count, 0);
-	stash_run(&stash);
-	cr_assert_eq(journal.count, 2);
-	cr_assert(journal.number[0] == 0 && journal.number[1] == 2);
+	cr_assert_eq(fix.journal.count, 0);
+	stash_run(&fix.stash);
+	cr_assert_eq(fix.journal.count, 2);
+	cr_assert(fix.journal.number[0] == 0 && fix.journal.number[1] == 2);
 	cr_assert_eq(baton_future_state(&futures[2]), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(cancel, the_only_task_of_a_queued_resource_leaves_it_idle, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&steps[0], &journal, 0, &future);
-	step_init(&steps[1], &journal, 1, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
+	fixture_stash();
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	step_init(&fix.steps[1], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_future_cancel(&future), 0);
-	stash_run(&stash);
+	stash_run(&fix.stash);
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
-	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	cr_assert_eq(journal.count, 1, "idle again: inline");
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+	cr_assert_eq(fix.journal.count, 1, "idle again: inline");
+	fixture_end();
 }
 
 Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct listener told, nested, next;
 	pthread_t thread;
 
-	listener_init(&told, &resource, &futures[0]);
+	listener_init(&told, &fix.resource, &futures[0]);
 	listener_init(&nested, &other, NULL);
-	listener_init(&next, &resource, &futures[1]);
+	listener_init(&next, &fix.resource, &futures[1]);
 	told.nested = &nested.task;
 	told.other = &other;
 	told.status = -ECANCELED;
@@ -158,12 +136,12 @@ Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 	gate_open(&next.leave);
 	thread = thread_start(listener_main, &told);
 	gate_pass(&told.entered);
-	cr_assert_eq(baton_submit(&resource, &next.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &next.task), 0);
 	cr_assert_eq(baton_future_cancel(&futures[0]), -EINPROGRESS);
 	cr_assert_eq(baton_future_state(&futures[0]), BATON_RUNNING);
 	gate_open(&told.leave);
 	thread_join(thread);
-	resource_end(&resource);
+	fixture_end();
 	resource_end(&other);
 	cr_assert(!told.before && told.after);
 	cr_assert(!nested.before && !nested.after, "the innermost task is another one");
@@ -175,12 +153,11 @@ Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 
 Test(cancel, a_running_task_may_ignore_it, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct listener told;
 	pthread_t thread;
 
-	listener_init(&told, &resource, &future);
+	listener_init(&told, &fix.resource, &future);
 	thread = thread_start(listener_main, &told);
 	gate_pass(&told.entered);
 	cr_assert_eq(baton_future_cancel(&future), -EINPROGRESS);
@@ -190,7 +167,7 @@ Test(cancel, a_running_task_may_ignore_it, .timeout = 10)
 	cr_assert_eq(baton_future_status(&future), 0);
 	thread_join(thread);
 	cr_assert(told.after);
-	resource_end(&resource);
+	fixture_end();
 }
 
 static int cancels_itself(struct baton_task *task)
@@ -204,18 +181,17 @@ static int cancels_itself(struct baton_task *task)
 
 Test(cancel, a_task_may_cancel_itself, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct listener listener;
 
-	listener_init(&listener, &resource, &future);
+	listener_init(&listener, &fix.resource, &future);
 	baton_task_init(&listener.task, cancels_itself, &future);
 	listener.own = &future;
-	cr_assert_eq(baton_submit(&resource, &listener.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &listener.task), 0);
 	cr_assert_eq(listener.status, -EINPROGRESS);
 	cr_assert(listener.after);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	resource_end(&resource);
+	fixture_end();
 }
 
 struct killer {
@@ -236,20 +212,17 @@ static int cancels_the_next(struct baton_task *task)
 
 Test(cancel, a_task_may_cancel_the_next_of_its_own_batch, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct killer killer = {BATON_TASK_INIT(cancels_the_next, NULL), &future, 1, BATON_DONE};
-	struct journal journal = {0};
-	struct step steps[2];
-	struct baton_task *batch[3] = {&killer.task, &steps[0].task, &steps[1].task};
+	struct baton_task *batch[3] = {&killer.task, &fix.steps[0].task, &fix.steps[1].task};
 
-	step_init(&steps[0], &journal, 0, &future);
-	step_init(&steps[1], &journal, 1, NULL);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 3), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	step_init(&fix.steps[1], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 3), 0);
 	cr_assert_eq(killer.answer, 0);
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
-	cr_assert(journal_counts_up(&journal, 1, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 1, 1));
+	fixture_end();
 }
 
 static void *sets_flag(void *arg)
@@ -260,19 +233,17 @@ static void *sets_flag(void *arg)
 
 Test(cancel, an_async_call_can_be_cancelled, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future *future = NULL;
-	struct occupant occupant;
 	int flag = 0;
 
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_async(&resource, sets_flag, &flag, &future), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_async(&fix.resource, sets_flag, &flag, &future), 0);
 	cr_assert_eq(baton_future_cancel(future), 0);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait(future, NULL), 0);
 	cr_assert_eq(baton_future_status(future), -ECANCELED);
 	baton_future_unref(future);
-	resource_end(&resource);
+	fixture_end();
 	cr_assert_eq(flag, 0);
 }
 
@@ -283,72 +254,60 @@ static void *waits_main(void *arg)
 
 Test(cancel, a_waiter_of_the_cancelled_task_is_woken, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
 	pthread_t thread;
-	struct step step;
 
-	occupy(&occupant, &resource);
-	step_init(&step, &journal, 1, &future);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	thread = thread_start(waits_main, &future);
 	cr_assert_eq(baton_future_cancel(&future), 0);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_null(thread_join(thread));
 	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
-	resource_end(&resource);
-	cr_assert_eq(journal.count, 0);
+	fixture_end();
+	cr_assert_eq(fix.journal.count, 0);
 }
 
 Test(cancel, each_future_of_a_queued_batch_is_bound, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct baton_future futures[3];
 	struct baton_task *tasks[3];
-	struct occupant occupant;
-	struct step steps[3];
 
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	for (int i = 0; i < 3; i++) {
 		baton_future_init(&futures[i]);
-		step_init(&steps[i], &journal, i, &futures[i]);
-		tasks[i] = &steps[i].task;
+		step_init(&fix.steps[i], &fix.journal, i, &futures[i]);
+		tasks[i] = &fix.steps[i].task;
 	}
-	cr_assert_eq(baton_submit_batch(&resource, tasks, 3), 0);
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 3), 0);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_future_cancel(&futures[i]), 0);
-	release(&occupant);
+	release(&fix.occupant);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_future_state(&futures[i]), BATON_CANCELLED);
-	cr_assert_eq(journal.count, 0);
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 0);
+	fixture_end();
 }
 
 Test(cancel, a_wait_for_all_that_times_out_cancels_the_rest, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future done = BATON_PROMISE_INIT, queued = BATON_FUTURE_INIT;
 	struct baton_future *futures[] = {&done, &queued};
 	const struct timespec past = {0, 0};
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step step;
 
-	step_init(&step, &journal, 0, &queued);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &queued);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_future_complete(&done, 0, NULL), 0);
 	cr_assert_eq(baton_future_wait_all(futures, 2, &past), -ETIMEDOUT);
 	cr_assert_eq(baton_future_cancel(&done), -EALREADY);
 	cr_assert_eq(baton_future_wait_all_or_cancel(futures, 2, &past), -ETIMEDOUT);
 	cr_assert_eq(baton_future_cancel(&queued), -EALREADY, "that is decided");
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait_all_or_cancel(futures, 2, NULL), 0);
 	cr_assert_eq(baton_future_state(&done), BATON_DONE);
 	cr_assert_eq(baton_future_state(&queued), BATON_CANCELLED);
-	cr_assert_eq(journal.count, 0U);
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 0U);
+	fixture_end();
 }

@@ -1,85 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /* Closing: what is refused, what still runs, the finaliser, and when the memory may go. */
-#include "stash.h"
+#include "fixture.h"
 
 #include <signal.h>
 
 Test(close, what_was_accepted_still_runs_and_new_tasks_are_refused, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[4];
-
-	steps_init(steps, 4, &journal, 0);
-	occupy(&occupant, &resource);
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[3].task), -EPIPE);
-	cr_assert_eq(baton_submit_later(&resource, &steps[3].task), -EPIPE);
-	release(&occupant);
-	cr_assert(journal_counts_up(&journal, 0, 3));
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	baton_resource_deinit(&resource);
+	occupy(&fix.occupant, &fix.resource);
+	steps_submit(0, 3);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[3].task), -EPIPE);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[3].task), -EPIPE);
+	release(&fix.occupant);
+	cr_assert(journal_counts_up(&fix.journal, 0, 3));
+	fixture_end();
 }
 
 Test(close, a_second_close_says_already, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_close(&resource), -EALREADY);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	baton_resource_deinit(&resource);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), -EALREADY);
+	fixture_end();
 }
 
 Test(close, a_queued_resource_runs_what_it_has, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
-
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 2, &journal, 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), -EPIPE);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	baton_resource_deinit(&resource);
+	fixture_stash();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), -EPIPE);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 Test(close, what_a_resource_says_of_itself_follows_its_way, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct stash stash;
-	struct step step;
-
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(&step, 1, &journal, 0);
-	cr_assert(baton_resource_is_idle(&resource) && !baton_resource_is_closed(&resource));
-	occupy(&occupant, &resource);
-	cr_assert_not(baton_resource_is_idle(&resource), "a task runs");
-	release(&occupant);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_not(baton_resource_is_idle(&resource), "a task is queued");
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert(baton_resource_is_closed(&resource) && !baton_resource_is_idle(&resource));
-	stash_run(&stash);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert(baton_resource_is_closed(&resource) && baton_resource_is_idle(&resource));
-	baton_resource_deinit(&resource);
+	fixture_stash();
+	cr_assert(baton_resource_is_idle(&fix.resource) &&
+	          !baton_resource_is_closed(&fix.resource));
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_not(baton_resource_is_idle(&fix.resource), "a task runs");
+	release(&fix.occupant);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_not(baton_resource_is_idle(&fix.resource), "a task is queued");
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert(baton_resource_is_closed(&fix.resource) &&
+	          !baton_resource_is_idle(&fix.resource));
+	stash_run(&fix.stash);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert(baton_resource_is_closed(&fix.resource) && baton_resource_is_idle(&fix.resource));
+	baton_resource_deinit(&fix.resource);
 }
 
 struct closer {
@@ -106,46 +77,31 @@ static int closer_run(struct baton_task *task)
 
 Test(close, an_own_task_may_close, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct step steps[2];
 	struct closer closer = {.task = BATON_TASK_INIT(closer_run, NULL),
-	                        .resource = &resource,
-	                        .late = &steps[1].task};
-	struct baton_task *batch[2] = {&closer.task, &steps[0].task};
+	                        .resource = &fix.resource,
+	                        .late = &fix.steps[1].task};
+	struct baton_task *batch[2] = {&closer.task, &fix.steps[0].task};
 
-	steps_init(steps, 2, &journal, 0);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 2), 0);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 2), 0);
 	cr_assert_eq(closer.results[0], 0);
 	cr_assert_eq(closer.results[1], -EALREADY);
 	cr_assert_eq(closer.late_result, -EPIPE);
-	cr_assert(journal_counts_up(&journal, 0, 1), "accepted before, runs after");
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	baton_resource_deinit(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1), "accepted before, runs after");
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	baton_resource_deinit(&fix.resource);
 }
 
 Test(close, deinit_of_an_open_resource_is_stopped, .timeout = 10, .signal = SIGABRT)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	baton_resource_deinit(&resource);
+	baton_resource_deinit(&fix.resource);
 }
 
 Test(close, deinit_of_a_closed_resource_that_is_queued_is_stopped, .timeout = 10, .signal = SIGABRT)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step step;
-
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&step, &journal, 0, NULL);
-	(void)baton_submit_later(&resource, &step.task);
-	(void)baton_resource_close(&resource);
-	baton_resource_deinit(&resource);
+	fixture_stash();
+	(void)baton_submit_later(&fix.resource, &fix.steps[0].task);
+	(void)baton_resource_close(&fix.resource);
+	baton_resource_deinit(&fix.resource);
 }
 
 /* Finalisers. */
@@ -189,88 +145,71 @@ static void finale_init(struct finale *finale, struct baton_resource *resource,
 
 Test(close, the_finaliser_of_an_idle_resource_is_called_at_once, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct finale finale;
-	struct step step;
 
-	finale_init(&finale, &resource, NULL);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), 0);
+	finale_init(&finale, &fix.resource, NULL);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), 0);
 	cr_assert_eq(finale.calls, 1);
 	cr_assert(pthread_equal(finale.thread, pthread_self()));
 	cr_assert_not(finale.held);
 	cr_assert_null(finale.current);
-	cr_assert_eq(baton_submit(&resource, &step.task), -EPIPE);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), -EALREADY);
-	cr_assert_eq(baton_resource_close(&resource), -EALREADY);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), -EPIPE);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), -EALREADY);
+	cr_assert_eq(baton_resource_close(&fix.resource), -EALREADY);
 	cr_assert_eq(finale.calls, 1);
 }
 
 Test(close, the_finaliser_follows_the_last_task_on_its_runners_thread, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct finale finale;
-	struct step steps[3];
 
-	steps_init(steps, 3, &journal, 0);
-	step_init(&steps[2], &journal, 2, &future);
-	finale_init(&finale, &resource, &journal);
+	step_init(&fix.steps[2], &fix.journal, 2, &future);
+	finale_init(&finale, &fix.resource, &fix.journal);
 	finale.previous = &future;
-	occupy(&occupant, &resource);
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	steps_submit(0, 3);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), 0);
 	cr_assert_eq(finale.calls, 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), -EALREADY);
-	release(&occupant);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), -EALREADY);
+	release(&fix.occupant);
 	cr_assert_eq(finale.calls, 1);
 	cr_assert_eq(finale.seen, 3);
 	cr_assert_eq(finale.state, BATON_DONE);
-	cr_assert(pthread_equal(finale.thread, occupant.thread));
+	cr_assert(pthread_equal(finale.thread, fix.occupant.thread));
 	cr_assert_not(finale.held);
 	cr_assert_null(finale.current);
 }
 
 Test(close, a_finaliser_can_be_set_after_close, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource idle = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct finale finales[2];
 
-	finale_init(&finales[0], &resource, &journal);
-	finale_init(&finales[1], &idle, &journal);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_resource_close(&resource), 0);
+	finale_init(&finales[0], &fix.resource, &fix.journal);
+	finale_init(&finales[1], &idle, &fix.journal);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_eq(baton_resource_close(&idle), 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finales[0].task), 0);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finales[0].task), 0);
 	cr_assert_eq(baton_resource_close_then(&idle, &finales[1].task), 0);
 	cr_assert_eq(finales[0].calls, 0);
 	cr_assert_eq(finales[1].calls, 1);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(finales[0].calls, 1);
 }
 
 Test(close, an_own_task_may_set_the_finaliser_and_what_was_accepted_comes_first, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
 	struct finale finale;
-	struct step steps[3];
 	struct closer closer = {.task = BATON_TASK_INIT(closer_run, NULL),
-	                        .resource = &resource,
+	                        .resource = &fix.resource,
 	                        .finaliser = &finale.task,
-	                        .late = &steps[2].task};
-	struct baton_task *batch[3] = {&closer.task, &steps[0].task, &steps[1].task};
+	                        .late = &fix.steps[2].task};
+	struct baton_task *batch[3] = {&closer.task, &fix.steps[0].task, &fix.steps[1].task};
 
-	steps_init(steps, 3, &journal, 0);
-	finale_init(&finale, &resource, &journal);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 3), 0);
+	finale_init(&finale, &fix.resource, &fix.journal);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 3), 0);
 	cr_assert_eq(closer.results[0], 0);
 	cr_assert_eq(closer.results[1], -EALREADY);
 	cr_assert_eq(closer.late_result, -EPIPE);
@@ -281,46 +220,31 @@ Test(close, an_own_task_may_set_the_finaliser_and_what_was_accepted_comes_first,
 
 Test(close, a_queued_resources_finaliser_follows_its_hand_off, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct finale finale;
-	struct stash stash;
-	struct step step;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	finale_init(&finale, &resource, &journal);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), 0);
+	fixture_stash();
+	finale_init(&finale, &fix.resource, &fix.journal);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), 0);
 	cr_assert_eq(finale.calls, 0);
-	stash_run(&stash);
+	stash_run(&fix.stash);
 	cr_assert_eq(finale.calls, 1);
 	cr_assert_eq(finale.seen, 1);
 }
 
 Test(close, a_helper_that_empties_the_resource_leaves_the_finaliser_to_the_entry, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct finale finale;
-	struct stash stash;
-	struct step step;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	finale_init(&finale, &resource, &journal);
-	step_init(&step, &journal, 0, &future);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_close_then(&resource, &finale.task), 0);
+	fixture_stash();
+	finale_init(&finale, &fix.resource, &fix.journal);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &finale.task), 0);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert_eq(finale.calls, 0, "the run queue still refers to the resource");
-	stash_run(&stash);
+	stash_run(&fix.stash);
 	cr_assert_eq(finale.calls, 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Executors: the manual one, one that refuses, plain jobs, and what a hand-off means to each. */
-#include "stash.h"
+#include "fixture.h"
 
 struct counted {
 	struct baton_plain_job job;
@@ -68,20 +68,13 @@ static int resubmits(struct baton_task *task)
 
 Test(executor, the_manual_one_runs_until_idle_what_its_jobs_add, .timeout = 10)
 {
-	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step step = {BATON_TASK_INIT(resubmits, NULL), &journal, 500};
+	struct step step = {BATON_TASK_INIT(resubmits, NULL), &fix.journal, 500};
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
-	cr_assert_geq(baton_manual_run_until_idle(manual), 1);
-	cr_assert_eq(journal.count, 500);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	fixture_manual();
+	cr_assert_eq(baton_submit_later(&fix.resource, &step.task), 0);
+	cr_assert_geq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert_eq(fix.journal.count, 500);
+	fixture_end();
 }
 
 enum { SOURCES = 3, JOBS = 1000 };

@@ -3,7 +3,7 @@
  * The status of a task without a future reaches config->failed and the statistics, whatever the
  * task is and whichever way it is run: a table of both.
  */
-#include "stash.h"
+#include "fixture.h"
 #include "support.h"
 
 #include <baton/detach.h>
@@ -175,19 +175,17 @@ Test(failed, each_kind_of_task_on_each_way_is_told_and_counted, .timeout = 10)
 
 Test(failed, the_callback_may_free_a_task_that_its_function_has_kept, .timeout = 5)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	struct baton_task *task = malloc(sizeof(*task));
 
 	MUST(task);
-	config.failed = failed;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.failed = failed;
+	fixture_config();
 	baton_task_init(task, fail, NULL);
 	memset(&told, 0, sizeof(told));
-	cr_assert_eq(baton_submit(&resource, task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, task), 0);
 	cr_assert_eq(told.task, task);
 	free(task);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(failed, a_task_with_a_future_is_counted_and_its_future_is_told, .timeout = 5)

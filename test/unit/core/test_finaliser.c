@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finalisers among threads: one wins, it comes last, and what it runs on holds nothing. */
-#include "support.h"
+#include "fixture.h"
 
 enum { THREADS = 3, POSTS = 300 };
 
@@ -168,24 +168,21 @@ static int phoenix_rises(struct baton_task *task)
 
 Test(finaliser, the_memory_is_its_own_to_use_again, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct phoenix phoenix = {.finaliser = BATON_TASK_INIT(phoenix_rises, NULL),
-	                          .resource = &resource,
+	                          .resource = &fix.resource,
 	                          .other = &other,
 	                          .results = {1, 1}};
 
-	step_init(&phoenix.here, &journal, 0, NULL);
-	step_init(&phoenix.there, &journal, 1, NULL);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_resource_close_then(&resource, &phoenix.finaliser), 0);
-	release(&occupant);
+	step_init(&phoenix.here, &fix.journal, 0, NULL);
+	step_init(&phoenix.there, &fix.journal, 1, NULL);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_resource_close_then(&fix.resource, &phoenix.finaliser), 0);
+	release(&fix.occupant);
 	cr_assert_eq(phoenix.results[0], 0);
 	cr_assert_eq(phoenix.results[1], 0);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	fixture_end();
 	resource_end(&other);
 }
 

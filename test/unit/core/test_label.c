@@ -2,7 +2,7 @@
 /*
  * A label does the same for every sort of task: a table of sorts, each with lane, bytes and tag.
  */
-#include "stash.h"
+#include "fixture.h"
 #include "timer_support.h"
 
 #include <baton/bound.h>
@@ -342,20 +342,19 @@ Test(label, of_a_refused_submit_lets_its_tag_go, .timeout = 10)
 
 Test(label, with_no_such_lane_is_refused, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	const struct baton_label label = {.lane = BATON_LANES_MAX};
 	const struct baton_call_options options = {.fn = call, .label = &label};
 	const struct baton_fan_out_options fan_out = {.fn = item, .label = &label};
-	struct baton_resource *const resources[] = {&resource};
+	struct baton_resource *const resources[] = {&fix.resource};
 	struct baton_future *future = NULL;
 
 	ran = 0;
-	cr_expect_eq(baton_post_with(&resource, &options), -EINVAL);
-	cr_expect_eq(baton_async_with(&resource, &options, &future), -EINVAL);
-	cr_expect_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
+	cr_expect_eq(baton_post_with(&fix.resource, &options), -EINVAL);
+	cr_expect_eq(baton_async_with(&fix.resource, &options, &future), -EINVAL);
+	cr_expect_eq(baton_call_with(&fix.resource, &options, NULL), -EINVAL);
 	cr_expect_eq(baton_fan_out_submit(resources, 1, &fan_out, NULL), -EINVAL);
 	cr_expect_eq(ran, 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* ---- A window whose tasks have lanes and bytes ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that goes as early as it may; what is touched too late is AddressSanitizer's to find. */
-#include "stash.h"
+#include "fixture.h"
 
 /* A task, its future, and a continuation that frees them all. */
 struct op {
@@ -28,28 +28,23 @@ static int op_run(struct baton_task *task)
 
 Test(lifetime, a_continuation_fired_by_cancel_may_free_the_future, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_resource ends = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct baton_resource resource;
 	struct op *op = calloc(1, sizeof(*op));
-	struct stash stash;
 	int state = BATON_PENDING;
 
 	MUST(op);
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_stash();
 	baton_future_init(&op->future);
 	baton_task_init(&op->task, op_run, &op->future);
 	baton_task_init(&op->end, op_end, NULL);
 	op->state = &state;
 	baton_continuation_task(&op->continuation, &ends, &op->end);
 	baton_future_then(&op->future, &op->continuation);
-	cr_assert_eq(baton_submit_later(&resource, &op->task), 0);
+	cr_assert_eq(baton_submit_later(&fix.resource, &op->task), 0);
 	cr_assert_eq(baton_future_cancel(&op->future), 0);
 	cr_assert_eq(state, BATON_CANCELLED);
-	stash_run(&stash);
-	resource_end(&resource);
+	stash_run(&fix.stash);
+	fixture_end();
 	resource_end(&ends);
 }
 

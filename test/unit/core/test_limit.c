@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bounded stay (L8): capture limit in tasks and in time, limit 0, the worker's quantum. */
-#include "stash.h"
+#include "fixture.h"
 
 /* A busy resource whose pool has one worker; the steps behind the occupant are 1, 2, ... */
 static void run_behind_an_occupant(size_t count, struct journal *journal, pthread_t *submitter,
@@ -82,28 +82,18 @@ Test(limit, the_eleventh_also_after_a_first_use_of_baton, .timeout = 10)
 
 Test(limit, a_limit_of_one_runs_the_submitters_own_task_only, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct occupant occupant;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
-
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 2, &journal, 0);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	release(&occupant);
-	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(atomic_load(&stash.count), 1);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	cr_assert(journal_here(&journal, 0));
-	resource_end(&resource);
+	fix.config.capture_limit = 1;
+	fixture_stash();
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+	release(&fix.occupant);
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(atomic_load(&fix.stash.count), 1);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	cr_assert(journal_here(&fix.journal, 0));
+	fixture_end();
 }
 
 static int step_works_a_millisecond(struct baton_task *task)
@@ -114,36 +104,30 @@ static int step_works_a_millisecond(struct baton_task *task)
 
 static void leaves_after_its_time(bool fresh)
 {
-	struct baton_resource_stats stats = {0};
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct occupant occupant;
-	struct journal journal = {0};
-	struct stash stash;
 	struct step steps[50];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	config.capture_limit = 1000000;
-	config.capture_limit_ns = 3000000;
-	config.quantum = 1000000;
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
-	steps_init(steps, 50, &journal, 0);
-	occupant_init(&occupant, &resource);
-	occupant.thread = thread_start(fresh ? occupant_fresh_main : occupant_main, &occupant);
-	gate_pass(&occupant.entered);
+	fix.config.capture_limit = 1000000;
+	fix.config.capture_limit_ns = 3000000;
+	fix.config.quantum = 1000000;
+	fix.counted = true;
+	fixture_stash();
+	steps_init(steps, 50, &fix.journal, 0);
+	occupant_init(&fix.occupant, &fix.resource);
+	fix.occupant.thread =
+		thread_start(fresh ? occupant_fresh_main : occupant_main, &fix.occupant);
+	gate_pass(&fix.occupant.entered);
 	for (size_t i = 0; i < 50; i++) {
 		baton_task_init(&steps[i].task, step_works_a_millisecond, NULL);
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &steps[i].task), 0);
 	}
-	work_for_ns(2 * config.capture_limit_ns); /* the occupant's own task does not count */
-	release(&occupant);
-	cr_assert_geq(journal.count, 1, "time counts from the second task");
-	cr_assert_leq(journal.count, 5, "%zu tasks of 1 ms in 3 ms", journal.count);
-	cr_assert_eq(stats.handoffs, 1);
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 50));
-	resource_end(&resource);
+	work_for_ns(2 * fix.config.capture_limit_ns); /* the occupant's own task does not count */
+	release(&fix.occupant);
+	cr_assert_geq(fix.journal.count, 1, "time counts from the second task");
+	cr_assert_leq(fix.journal.count, 5, "%zu tasks of 1 ms in 3 ms", fix.journal.count);
+	cr_assert_eq(fix.stats.handoffs, 1);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 50));
+	fixture_end();
 }
 
 Test(limit, a_captured_thread_leaves_after_its_time, .timeout = 10)
@@ -190,30 +174,24 @@ Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 
 Test(limit, with_limit_0_a_waiter_outside_does_not_help, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(2);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-
-	config.capture_limit = 0;
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_pool(2);
 	for (int i = 0; i < scaled(1000); i++) {
 		struct baton_future future = BATON_FUTURE_INIT;
-		struct step step = {BATON_TASK_INIT(step_run, &future), &journal, i};
+		struct step step = {BATON_TASK_INIT(step_run, &future), &fix.journal, i};
 		pthread_t thread = pthread_self();
 		void *value = NULL;
 
-		cr_assert_eq(baton_submit(&resource, &step.task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &step.task), 0);
 		cr_assert_eq(baton_future_wait(&future, NULL), 0);
-		cr_assert_eq(baton_call(&resource, tell_thread, &thread, &value), 0);
+		cr_assert_eq(baton_call(&fix.resource, tell_thread, &thread, &value), 0);
 		cr_assert_not(pthread_equal(thread, pthread_self()));
 		cr_assert_eq(value, &thread);
 	}
-	resource_end(&resource);
-	for (size_t i = 0; i < journal.count; i++)
-		cr_assert_not(journal_here(&journal, i));
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	resource_end(&fix.resource);
+	for (size_t i = 0; i < fix.journal.count; i++)
+		cr_assert_not(journal_here(&fix.journal, i));
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 Test(limit, a_quantum_puts_the_resource_behind_the_others, .timeout = 10)
@@ -251,29 +229,22 @@ Test(limit, a_quantum_puts_the_resource_behind_the_others, .timeout = 10)
 
 Test(limit, a_quantum_in_time_ends_a_workers_stay, .timeout = 10)
 {
-	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct step steps[50];
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	config.quantum = 1000000;
-	config.quantum_ns = 3000000;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 50, &journal, 0);
+	fix.config.quantum = 1000000;
+	fix.config.quantum_ns = 3000000;
+	fixture_manual();
+	steps_init(steps, 50, &fix.journal, 0);
 	for (size_t i = 0; i < 50; i++) {
 		baton_task_init(&steps[i].task, step_works_a_millisecond, NULL);
-		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
+		cr_assert_eq(baton_submit_later(&fix.resource, &steps[i].task), 0);
 	}
-	cr_assert(baton_manual_run_one(manual));
-	cr_assert_geq(journal.count, 1);
-	cr_assert_leq(journal.count, 5, "%zu tasks of 1 ms in 3 ms", journal.count);
-	baton_manual_run_until_idle(manual);
-	cr_assert(journal_counts_up(&journal, 0, 50));
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	cr_assert(baton_manual_run_one(fix.manual));
+	cr_assert_geq(fix.journal.count, 1);
+	cr_assert_leq(fix.journal.count, 5, "%zu tasks of 1 ms in 3 ms", fix.journal.count);
+	baton_manual_run_until_idle(fix.manual);
+	cr_assert(journal_counts_up(&fix.journal, 0, 50));
+	fixture_end();
 }
 
 static atomic_bool hot_stop;
@@ -323,16 +294,12 @@ Test(limit, a_hot_resource_does_not_starve_its_neighbour_on_one_worker, .timeout
 
 Test(limit, a_hot_resource_lets_its_submitter_go, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct hot hot = {BATON_TASK_INIT(hot_run, NULL), &resource, 0};
+	struct hot hot = {BATON_TASK_INIT(hot_run, NULL), &fix.resource, 0};
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit(&resource, &hot.task), 0);
+	fixture_pool(1);
+	cr_assert_eq(baton_submit(&fix.resource, &hot.task), 0);
 	atomic_store(&hot_stop, true);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 	cr_assert_eq(hot.errors, 0);
-	resource_end(&resource);
+	resource_end(&fix.resource);
 }

@@ -4,7 +4,7 @@
  * an idle worker or a waiter asleep.
  */
 #include "pool_support.h"
-#include "stash.h"
+#include "fixture.h"
 
 /* A thread that waits for `awaited` and then completes `then`, if that is not NULL. */
 struct sleeper {
@@ -134,38 +134,31 @@ static void *plugger_main(void *arg)
 
 static void busy_after_the_hand_off(void)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct plugger plugger;
 	struct sleeper sleeper;
 	pthread_t thread;
-	struct step step;
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 1;
+	fixture_pool(1);
 	baton_task_init(&plugger.task, plugger_run, NULL);
-	plugger.resource = &resource;
-	plug_init(&plugger.plug, pool);
+	plugger.resource = &fix.resource;
+	plug_init(&plugger.plug, fix.pool);
 	gate_init(&plugger.entered);
 	gate_init(&plugger.leave);
-	step_init(&step, &journal, 0, &future);
-	until_all_asleep(pool);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	until_all_asleep(fix.pool);
 	thread = thread_start(plugger_main, &plugger);
 	gate_pass(&plugger.entered);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	sleeper_start(&sleeper, &future, NULL);
 	gate_open(&plugger.leave);
 	thread_join(sleeper.thread); /* while the only worker is stuck, or about to be */
 	cr_assert_eq(sleeper.result, 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
 	thread_join(thread);
 	gate_open(&plugger.plug.leave);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* Several times: the worker is sometimes in the plug before the hand-off. */
@@ -179,34 +172,27 @@ enum { STEPS = 200 }; /* more than a worker runs before it looks at the pool's c
 
 Test(liveness, a_sleeper_is_nudged_when_a_job_comes_between_two_quanta, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct occupant occupant;
 	struct step steps[STEPS];
 	struct sleeper sleeper;
 	struct plug plug;
 
-	config.executor = baton_pool_executor(pool);
-	config.quantum = 1;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	occupy_later(&occupant, &resource);
+	fix.config.quantum = 1;
+	fixture_pool(1);
+	occupy_later(&fix.occupant, &fix.resource);
 	for (int i = 0; i < STEPS; i++) {
-		step_init(&steps[i], &journal, i, i == STEPS - 1 ? &future : NULL);
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
+		step_init(&steps[i], &fix.journal, i, i == STEPS - 1 ? &future : NULL);
+		cr_assert_eq(baton_submit(&fix.resource, &steps[i].task), 0);
 	}
 	sleeper_start(&sleeper, &future, NULL);
-	plug_init(&plug, pool);
-	cr_assert_eq(baton_pool_submit(pool, &plug.work.job), 0);
-	gate_open(&occupant.leave);
+	plug_init(&plug, fix.pool);
+	cr_assert_eq(baton_pool_submit(fix.pool, &plug.work.job), 0);
+	gate_open(&fix.occupant.leave);
 	thread_join(sleeper.thread); /* while the only worker is stuck in the plug */
 	cr_assert_eq(sleeper.result, 0);
-	cr_assert(journal_counts_up(&journal, 0, STEPS));
+	cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
 	gate_open(&plug.leave);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 /* Between others that sleep for promises, one that can help. The resource stays queued. */
@@ -255,17 +241,12 @@ Test(liveness, sleepers_that_cannot_help_do_not_take_the_nudge, .timeout = 10)
 
 Test(liveness, sleepers_that_cannot_help_a_stuck_pool_do_not_take_the_nudge, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
 	struct plug plug;
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	plug_in(&plug, pool);
-	the_right_one_is_nudged(&resource);
+	fix.config.capture_limit = 1;
+	fixture_pool(1);
+	plug_in(&plug, fix.pool);
+	the_right_one_is_nudged(&fix.resource);
 	gate_open(&plug.leave);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
-	resource_end(&resource);
+	fixture_end();
 }

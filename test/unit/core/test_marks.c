@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks, of close_then and await, where tasks of their resource do not run at once. */
+#include "fixture.h"
 #include "pool_support.h"
 
 struct awaiter {
@@ -125,30 +126,21 @@ static void *releaser_main(void *arg)
 /* The owner waits for what runs elsewhere: it looks for jobs to drive, finds none, and sleeps. */
 Test(marks, an_owner_with_nothing_to_drive_sleeps_until_the_runner_is_done, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual = NULL;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct releaser releaser = {&occupant, thread_id()};
-	struct step step;
+	struct releaser releaser = {&fix.occupant, thread_id()};
 	pthread_t thread;
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	occupy(&occupant, &resource);
-	step_init(&step, &journal, 0, &future);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	fixture_manual();
+	occupy(&fix.occupant, &fix.resource);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	thread = thread_start(releaser_main, &releaser);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	thread_join(thread);
-	thread_join(occupant.thread);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	cr_assert_not(journal_here(&journal, 0));
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	thread_join(fix.occupant.thread);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	cr_assert_not(journal_here(&fix.journal, 0));
+	fixture_end();
 }
 
 /* On the only worker of a pool: before it awaits a closed resource it queues a job. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiters that find others in their way, or nothing to do yet: they sleep, and are woken. */
 #include "pool_support.h"
-#include "stash.h"
+#include "fixture.h"
 
 /* A task of a queued resource that stays; it runs on the thread that helps. */
 struct stay {
@@ -42,23 +42,16 @@ Test(obstructed, at_the_last_of_all_it_sleeps, .timeout = 10)
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct waiter helper = {.futures = {&future}, .count = 1, .result = 1};
 	struct waiter waiter = {.futures = {&promise, &future}, .count = 2, .result = 1};
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	pthread_t threads[2];
-	struct stash stash;
 	struct stay stay;
-	struct step step;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fixture_stash();
 	baton_task_init(&stay.task, stay_run, NULL);
 	gate_init(&stay.entered);
 	gate_init(&stay.leave);
-	step_init(&step, &journal, 0, &future);
-	cr_assert_eq(baton_submit_later(&resource, &stay.task), 0);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	cr_assert_eq(baton_submit_later(&fix.resource, &stay.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	threads[0] = thread_start(waiter_main, &helper);
 	gate_pass(&stay.entered);
 	threads[1] = thread_start(waiter_main, &waiter);
@@ -70,9 +63,9 @@ Test(obstructed, at_the_last_of_all_it_sleeps, .timeout = 10)
 	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	thread_join(threads[1]);
 	cr_assert_eq(waiter.result, 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	stash_run(&stash);
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	stash_run(&fix.stash);
+	fixture_end();
 }
 
 /* The only worker of a pool, asleep in a wait for what comes to its pool afterwards. */
@@ -88,24 +81,18 @@ static void lone_run(struct baton_plain_job *job)
 
 Test(obstructed, by_itself_the_only_worker_runs_what_is_submitted_later, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct lone lone = {BATON_PLAIN_JOB_INIT(lone_run, NULL), {{&future}, 1, 0, 1}};
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step step;
 
-	config.executor = baton_pool_executor(pool);
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	step_init(&step, &journal, 0, &future);
-	cr_assert_eq(baton_pool_submit(pool, &lone.job), 0);
+	fix.config.capture_limit = 0;
+	fixture_pool(1);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	cr_assert_eq(baton_pool_submit(fix.pool, &lone.job), 0);
 	until_at_least(&lone.waiter.tid, 1);
 	until_asleep(atomic_load(&lone.waiter.tid));
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 	cr_assert_eq(lone.waiter.result, 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	resource_end(&fix.resource);
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Ways to submit: where a task runs, in which order, and what a refused or reused task means. */
-#include "stash.h"
+#include "fixture.h"
 
 static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL, NULL);
 
 Test(submit, an_idle_resource_runs_the_task_at_once_on_the_submitters_thread, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct journal journal = {0};
-	struct step step;
-
-	step_init(&step, &journal, 7, NULL);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert(journal_counts_up(&journal, 7, 1));
-	cr_assert(journal_here(&journal, 0));
-	resource_end(&resource);
+	step_init(&fix.steps[0], &fix.journal, 7, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert(journal_counts_up(&fix.journal, 7, 1));
+	cr_assert(journal_here(&fix.journal, 0));
+	fixture_end();
 }
 
 Test(submit, a_constant_initialiser_is_all_that_a_resource_needs, .timeout = 10)
@@ -48,20 +44,16 @@ Test(submit, user_pointer_and_name_are_given_back, .timeout = 10)
 
 Test(submit, a_busy_resource_gets_the_task_and_the_submitter_goes_on, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step step;
 
-	occupy(&occupant, &resource);
-	step_init(&step, &journal, 1, &future);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	cr_assert(pthread_equal(journal.thread[0], occupant.thread));
-	resource_end(&resource);
+	cr_assert(pthread_equal(fix.journal.thread[0], fix.occupant.thread));
+	fixture_end();
 }
 
 static void *post_step(void *arg)
@@ -74,51 +66,33 @@ static void *post_step(void *arg)
 
 Test(submit, one_submitters_order_survives_every_way_to_submit, .timeout = 10)
 {
-	struct baton_manual *manual = NULL;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step steps[8];
-	struct baton_task *batch[3] = {&steps[2].task, &steps[3].task, &steps[4].task};
+	struct baton_task *batch[3] = {&fix.steps[2].task, &fix.steps[3].task, &fix.steps[4].task};
 	struct baton_future *future = NULL;
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 8, &journal, 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 3), 0);
-	cr_assert_eq(baton_post(&resource, post_step, &steps[5]), 0);
-	cr_assert_eq(baton_async(&resource, post_step, &steps[6], &future), 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[7].task), 0);
-	baton_manual_run_until_idle(manual);
-	cr_assert(journal_counts_up(&journal, 0, 8));
+	fixture_manual();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 3), 0);
+	cr_assert_eq(baton_post(&fix.resource, post_step, &fix.steps[5]), 0);
+	cr_assert_eq(baton_async(&fix.resource, post_step, &fix.steps[6], &future), 0);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[7].task), 0);
+	baton_manual_run_until_idle(fix.manual);
+	cr_assert(journal_counts_up(&fix.journal, 0, 8));
 	cr_assert_eq(baton_future_state(future), BATON_DONE);
 	baton_future_unref(future);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	fixture_end();
 }
 
 Test(submit, submit_later_runs_nothing_before_it_returns, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
-
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	steps_init(steps, 2, &journal, 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
-	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(atomic_load(&stash.count), 1, "a queued resource has one job");
-	stash_run(&stash);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	resource_end(&resource);
+	fixture_stash();
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[1].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(atomic_load(&fix.stash.count), 1, "a queued resource has one job");
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	fixture_end();
 }
 
 static sem_t ran_gate;
@@ -133,21 +107,16 @@ static int step_run_and_tell(struct baton_task *task)
 
 Test(submit, submit_later_runs_the_task_on_a_worker, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step step = {BATON_TASK_INIT(step_run_and_tell, NULL), &journal, 3};
+	struct step step = {BATON_TASK_INIT(step_run_and_tell, NULL), &fix.journal, 3};
 
 	gate_init(&ran_gate);
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	fixture_pool(1);
+	cr_assert_eq(baton_submit_later(&fix.resource, &step.task), 0);
 	gate_pass(&ran_gate);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 3, 1));
-	cr_assert_not(journal_here(&journal, 0));
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	resource_end(&fix.resource);
+	cr_assert(journal_counts_up(&fix.journal, 3, 1));
+	cr_assert_not(journal_here(&fix.journal, 0));
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
 }
 
 static int frees_itself(struct baton_task *task)
@@ -164,24 +133,21 @@ static int frees_itself(struct baton_task *task)
 
 Test(submit, a_task_may_free_itself, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future futures[9];
-	struct journal journal = {0};
-	struct occupant occupant;
 
-	occupy(&occupant, &resource);
+	occupy(&fix.occupant, &fix.resource);
 	for (int i = 0; i < 9; i++) {
 		struct step *step = malloc(sizeof(*step));
 
 		MUST(step);
 		baton_future_init(&futures[i]);
-		step_init(step, &journal, i, i % 2 ? &futures[i] : NULL);
+		step_init(step, &fix.journal, i, i % 2 ? &futures[i] : NULL);
 		baton_task_init(&step->task, frees_itself, i % 2 ? &futures[i] : NULL);
-		cr_assert_eq(baton_submit(&resource, &step->task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &step->task), 0);
 	}
-	release(&occupant);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 0, 9));
+	release(&fix.occupant);
+	fixture_end();
+	cr_assert(journal_counts_up(&fix.journal, 0, 9));
 	for (int i = 1; i < 9; i += 2)
 		cr_assert_eq(baton_future_state(&futures[i]), BATON_DONE);
 }
@@ -207,21 +173,20 @@ static int submits_itself_again(struct baton_task *task)
 
 Test(submit, a_task_may_submit_itself_again, .timeout = 10)
 {
-	struct baton_pool *pool = pool_of(1);
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct again again = {
-		BATON_TASK_INIT(submits_itself_again, NULL), &resource, NULL, 0, scaled(100000), 0};
+	struct again again = {BATON_TASK_INIT(submits_itself_again, NULL),
+	                      &fix.resource,
+	                      NULL,
+	                      0,
+	                      scaled(100000),
+	                      0};
 
-	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit(&resource, &again.task), 0);
-	cr_assert_eq(baton_pool_shutdown(pool), 0);
-	cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+	fixture_pool(1);
+	cr_assert_eq(baton_submit(&fix.resource, &again.task), 0);
+	cr_assert_eq(baton_pool_shutdown(fix.pool), 0);
+	cr_assert_eq(baton_pool_await_termination(fix.pool, NULL), 0);
 	cr_assert_eq(again.runs, again.runs_max);
 	cr_assert_eq(again.errors, 0);
-	resource_end(&resource);
-	cr_assert_eq(baton_pool_destroy(pool), 0);
+	fixture_end();
 }
 
 static int becomes_another_task(struct baton_task *task)
@@ -235,18 +200,17 @@ static int becomes_another_task(struct baton_task *task)
 
 Test(submit, a_task_that_reuses_itself_completes_its_first_future, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future first = BATON_FUTURE_INIT;
 	struct baton_future second = BATON_FUTURE_INIT;
 	struct again again = {
-		BATON_TASK_INIT(becomes_another_task, &first), &resource, &second, 0, 1, 0};
+		BATON_TASK_INIT(becomes_another_task, &first), &fix.resource, &second, 0, 1, 0};
 
-	cr_assert_eq(baton_submit(&resource, &again.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &again.task), 0);
 	cr_assert_eq(again.errors, 0);
 	cr_assert_eq(baton_future_status(&first), -EIO);
 	cr_assert_eq(baton_future_state(&second), BATON_DONE);
 	cr_assert_eq(again.runs, 1);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(submit, a_closed_resource_refuses_and_leaves_the_task_untouched, .timeout = 10)
@@ -281,40 +245,33 @@ Test(submit, a_closed_resource_refuses_and_leaves_the_task_untouched, .timeout =
 
 Test(submit, a_future_serves_one_submit, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct step steps[2];
-	struct baton_task *batch[2] = {&steps[1].task, &steps[0].task};
+	struct baton_task *batch[2] = {&fix.steps[1].task, &fix.steps[0].task};
 
-	step_init(&steps[0], &journal, 0, &future);
-	step_init(&steps[1], &journal, 1, NULL);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), -EINVAL);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), -EINVAL);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 2), -EINVAL, "all or none");
-	cr_assert_eq(journal.count, 1);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	step_init(&fix.steps[1], &fix.journal, 1, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), -EINVAL);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), -EINVAL);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 2), -EINVAL, "all or none");
+	cr_assert_eq(fix.journal.count, 1);
 	baton_future_init(&future);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
-	cr_assert_eq(baton_submit_batch(&resource, batch, 2), 0);
-	cr_assert_eq(journal.count, 3);
+	cr_assert_eq(baton_submit_batch(&fix.resource, batch, 2), 0);
+	cr_assert_eq(fix.journal.count, 3);
 }
 
 Test(submit, a_queued_future_serves_no_second_submit, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[2];
 
-	step_init(&steps[0], &journal, 0, &future);
-	step_init(&steps[1], &journal, 1, &future);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit(&other, &steps[1].task), -EINVAL);
-	release(&occupant);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 0, 1));
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	step_init(&fix.steps[1], &fix.journal, 1, &future);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&other, &fix.steps[1].task), -EINVAL);
+	release(&fix.occupant);
+	fixture_end();
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
 }

@@ -3,7 +3,7 @@
  * Task types: each cancelled task reaches the `cancelled` of its own type, and the config's only if
  * the type has none; a typed task runs, fails, and completes its future as a plain task does.
  */
-#include "stash.h"
+#include "fixture.h"
 #include "support.h"
 
 #include <baton/bound.h>
@@ -125,21 +125,20 @@ Test(task_type, each_cancelled_task_reaches_its_own_type, .timeout = 5)
 
 Test(task_type, a_typed_task_runs_in_every_way_of_submitting, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct item items[3];
 	struct baton_task *const batch[] = {&items[1].task, &items[2].task};
 
 	memset(&seen, 0, sizeof(seen));
 	for (int i = 0; i < 3; i++)
 		item_init(&items[i], i ? ACKNOWLEDGE : PUBLISH, NULL);
-	cr_expect_eq(baton_submit(&resource, &items[0].task), 0);
+	cr_expect_eq(baton_submit(&fix.resource, &items[0].task), 0);
 	cr_expect_eq(seen.ran, 1);
 	cr_expect_eq(seen.last, &items[0].task);
-	cr_expect_eq(baton_submit_batch(&resource, batch, 2), 0);
+	cr_expect_eq(baton_submit_batch(&fix.resource, batch, 2), 0);
 	cr_expect_eq(seen.ran, 3);
-	cr_expect_eq(baton_submit(&resource, &items[0].task), 0, "and again, as it is");
+	cr_expect_eq(baton_submit(&fix.resource, &items[0].task), 0, "and again, as it is");
 	cr_expect_eq(seen.ran, 4);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(task_type, its_failure_is_told, .timeout = 5)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules that meet on one resource: hooks, lanes, bounds, suspensions, detached completion. */
-#include "support.h"
+#include "fixture.h"
 
 #include <baton/bound.h>
 #include <baton/detach.h>
@@ -113,24 +113,20 @@ Test(together, a_hold_ends_the_batch, .timeout = 10)
 
 Test(together, a_suspension_passes_all_lanes, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_extension extension;
-	struct journal journal = {0};
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct stopper stopper;
-	struct step step;
 
 	baton_lanes_init(&lanes, array, 2, 0, 0);
-	baton_resource_extend(&resource, &extension, &lanes, NULL);
-	stopper_submit(&stopper, &resource, suspend_own);
+	baton_resource_extend(&fix.resource, &extension, &lanes, NULL);
+	stopper_submit(&stopper, &fix.resource, suspend_own);
 	cr_assert(baton_suspension_is_effective(&stopper.suspension));
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&stopper.suspension), 0);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 }
 
 static void *seven(void *arg)
@@ -169,39 +165,29 @@ static void *call_closed(void *closed)
 
 Test(together, a_call_from_a_task_to_a_closed_resource_is_refused, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	void *value = NULL;
 
 	cr_assert_eq(baton_resource_close(&closed), 0);
-	cr_assert_eq(baton_call(&resource, call_closed, &closed, &value), 0);
+	cr_assert_eq(baton_call(&fix.resource, call_closed, &closed, &value), 0);
 	cr_assert_eq((int)(intptr_t)value, -EPIPE);
-	resource_end(&resource);
+	fixture_end();
 	resource_end(&closed);
 }
 
 Test(together, without_statistics_lanes_are_handed_off_as_well, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_extension extension;
-	struct baton_manual *manual = NULL;
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
-	struct step step;
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.capture_limit = 0;
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_manual();
 	baton_lanes_init(&lanes, array, 2, 0, 0);
-	baton_resource_extend(&resource, &extension, &lanes, NULL);
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 0);
-	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	baton_resource_extend(&fix.resource, &extension, &lanes, NULL);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
+	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 }

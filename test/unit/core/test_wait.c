@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for futures: deadlines, several futures, several waiters, signals; nothing gets lost. */
-#include "support.h"
+#include "fixture.h"
 
 #include <signal.h>
 
@@ -15,25 +15,21 @@ static struct timespec past(void)
 
 Test(wait, it_times_out_and_the_future_completes_later, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct timespec deadline = deadline_in_ms(20);
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step step;
 
-	step_init(&step, &journal, 1, &future);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_geq(now_ns(),
 	              (uint64_t)deadline.tv_sec * 1000000000U + (uint64_t)deadline.tv_nsec);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
 	cr_assert_eq(baton_future_state(&future), BATON_DONE);
-	cr_assert_eq(journal.count, 1);
-	resource_end(&resource);
+	cr_assert_eq(fix.journal.count, 1);
+	fixture_end();
 }
 
 Test(wait, a_deadline_in_the_past_times_out_at_once, .timeout = 10)
@@ -144,19 +140,16 @@ Test(wait, waiters_that_arrive_while_it_completes_are_not_lost, .timeout = 20)
 
 Test(wait, a_sleeper_is_woken_before_the_runner_enters_the_next_task, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct occupant first, second;
-	struct journal journal = {0};
 	struct waiter waiter;
 	pthread_t thread;
-	struct step step;
 
-	step_init(&step, &journal, 1, &future);
-	occupant_init(&second, &resource);
-	occupy(&first, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_submit(&resource, &second.task), 0);
+	step_init(&fix.steps[0], &fix.journal, 1, &future);
+	occupant_init(&second, &fix.resource);
+	occupy(&first, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &second.task), 0);
 	thread = waiter_start(&waiter, &future, NULL);
 	waiter_until_asleep(&waiter);
 	gate_open(&first.leave);
@@ -165,7 +158,7 @@ Test(wait, a_sleeper_is_woken_before_the_runner_enters_the_next_task, .timeout =
 	gate_open(&second.leave);
 	thread_join(first.thread);
 	cr_assert_eq(waiter.result, 0);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(wait, a_cancelled_promise_wakes_its_sleeper, .timeout = 10)

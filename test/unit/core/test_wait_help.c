@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A waiter's own work while it waits: for all of its futures, and not beyond its deadline. */
-#include "stash.h"
+#include "fixture.h"
 
 /* A task that completes a promise. */
 struct keeper {
@@ -25,23 +25,17 @@ static void keeper_init(struct keeper *keeper)
 
 static void wait_all_drives(bool promise_first)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual = NULL;
-	struct baton_resource resource;
 	struct keeper keeper;
 	struct baton_future *futures[2];
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	fix.config.capture_limit = 0;
+	fixture_manual();
 	keeper_init(&keeper);
 	futures[promise_first ? 0 : 1] = &keeper.promise;
 	futures[promise_first ? 1 : 0] = &keeper.future;
-	cr_assert_eq(baton_submit(&resource, &keeper.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &keeper.task), 0);
 	cr_assert_eq(baton_future_wait_all(futures, 2, NULL), 0);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	fixture_end();
 }
 
 Test(wait_help, wait_all_drives_for_the_first_and_for_the_last, .timeout = 10)
@@ -150,30 +144,23 @@ enum { STEPS = 100 };
 
 Test(wait_help, the_deadline_ends_helping_after_the_task_it_passes_in, .timeout = 10)
 {
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_manual *manual = NULL;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct timespec deadline = deadline_in_ms(50);
 	struct lasting lasting = {BATON_TASK_INIT(lasting_run, NULL), now_ns() + 50000000U};
-	struct baton_resource resource;
-	struct journal journal = {0};
 	struct step steps[STEPS];
 
-	cr_assert_eq(baton_manual_create(&manual), 0);
-	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	cr_assert_eq(baton_submit_later(&resource, &lasting.task), 0);
+	fixture_manual();
+	cr_assert_eq(baton_submit_later(&fix.resource, &lasting.task), 0);
 	for (int i = 0; i < STEPS; i++) {
-		step_init(&steps[i], &journal, i, i == STEPS - 1 ? &future : NULL);
-		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
+		step_init(&steps[i], &fix.journal, i, i == STEPS - 1 ? &future : NULL);
+		cr_assert_eq(baton_submit_later(&fix.resource, &steps[i].task), 0);
 	}
 	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_future_wait(&future, NULL), 0);
-	cr_assert(journal_counts_up(&journal, 0, STEPS));
-	(void)baton_manual_run_until_idle(manual);
-	resource_end(&resource);
-	baton_manual_destroy(manual);
+	cr_assert(journal_counts_up(&fix.journal, 0, STEPS));
+	(void)baton_manual_run_until_idle(fix.manual);
+	fixture_end();
 }
 
 /* ---- What a helper leaves ---- */
@@ -210,27 +197,20 @@ Test(wait_help, a_helper_leaves_the_rest_to_a_sleeper_if_no_thread_is_free, .tim
 {
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct starter starter = {.awaited = &futures[1], .result = 1};
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct stash stash;
-	struct step steps[2];
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
-	atomic_store(&stash.busy, 1);
+	fixture_stash();
+	atomic_store(&fix.stash.busy, 1);
 	/* The first task lets the others be taken from the inbox together. */
-	step_init(&steps[0], &journal, 0, NULL);
+	step_init(&fix.steps[0], &fix.journal, 0, NULL);
 	baton_task_init(&starter.task, starter_run, &futures[0]);
-	step_init(&steps[1], &journal, 1, &futures[1]);
-	cr_assert_eq(baton_submit_later(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_submit_later(&resource, &starter.task), 0);
-	cr_assert_eq(baton_submit_later(&resource, &steps[1].task), 0);
+	step_init(&fix.steps[1], &fix.journal, 1, &futures[1]);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit_later(&fix.resource, &starter.task), 0);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[1].task), 0);
 	cr_assert_eq(baton_future_wait(&futures[0], NULL), 0);
 	thread_join(starter.thread);
 	cr_assert_eq(starter.result, 0);
-	cr_assert(pthread_equal(journal.thread[1], starter.thread));
-	stash_run(&stash);
-	resource_end(&resource);
+	cr_assert(pthread_equal(fix.journal.thread[1], starter.thread));
+	stash_run(&fix.stash);
+	fixture_end();
 }

@@ -3,7 +3,7 @@
  * How many tasks wait, and since when: wherever they are (inbox, list, lanes, window), behind a
  * task that does not return.
  */
-#include "stash.h"
+#include "fixture.h"
 #include "support.h"
 
 #include <baton/bound.h>
@@ -96,26 +96,20 @@ static int watch_run(struct baton_task *task)
 Test(waiting, each_task_sees_those_behind_it_and_a_time_that_does_not_go_back, .timeout = 10)
 {
 	enum { TASKS = 30 };
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource_stats stats = {0};
-	struct baton_resource resource;
 	struct watch watches[TASKS];
 	uint64_t pushed_ns[TASKS + 1];
-	struct occupant occupant;
-	struct stash stash;
 
-	stash_init(&stash);
-	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
-	occupy(&occupant, &resource);
+	fix.counted = true;
+	fixture_stash();
+	occupy(&fix.occupant, &fix.resource);
 	for (int i = 0; i < TASKS; i++) {
-		watches[i] = (struct watch){BATON_TASK_INIT(watch_run, NULL), &stats, {0}};
+		watches[i] = (struct watch){BATON_TASK_INIT(watch_run, NULL), &fix.stats, {0}};
 		pushed_ns[i] = now_ns();
-		cr_assert_eq(baton_submit(&resource, &watches[i].task), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &watches[i].task), 0);
 	}
 	pushed_ns[TASKS] = now_ns();
-	release(&occupant);
-	stash_run(&stash);
+	release(&fix.occupant);
+	stash_run(&fix.stash);
 	for (int i = 0; i < TASKS; i++) {
 		const struct baton_resource_stats *seen = &watches[i].seen;
 
@@ -128,7 +122,7 @@ Test(waiting, each_task_sees_those_behind_it_and_a_time_that_does_not_go_back, .
 			cr_assert_leq(seen->oldest_ns, pushed_ns[i + 2] + 1);
 		}
 	}
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(waiting, a_time_is_that_of_the_queue_as_it_is_and_not_of_one_long_gone, .timeout = 10)
