@@ -14,11 +14,11 @@ struct baton__awaiter {
 	struct baton_task task;
 };
 
-/* Has the list no tasks of the user's? The holder. */
+/* Has the list neither tasks of the user's nor kicks, which may let tasks start? The holder. */
 BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
 {
 	for (const struct baton_task *task = resource->_list; task; task = task->_next)
-		if (!baton__is_mark(task))
+		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
 			return false;
 	return true;
 }

@@ -209,3 +209,40 @@ Test(window_end, the_finaliser_waits_for_what_a_limit_of_0_keeps, .timeout = 10)
 	cr_assert_eq(baton_future_state(&client.messages[3].future), BATON_CANCELLED);
 	baton_window_deinit(&client.window);
 }
+
+/* ---- A helper on a closed resource ---- */
+
+static int returns_0(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+/* No thread runs what the stash has taken: the waiting thread alone can let the task start. */
+Test(window_end, a_helper_on_a_closed_resource_runs_the_kick_that_its_wait_needs, .timeout = 5)
+{
+	struct stash stash;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct baton_window window;
+	struct baton_windowed windowed;
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task plain = BATON_TASK_INIT(returns_0, NULL);
+
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_window_init(&window, &resource, 0);
+	baton_windowed_init(&windowed, &window, returns_0, &future);
+	cr_assert_eq(baton_submit(&resource, &windowed.task), 0);
+	cr_assert_eq(baton_window_waiting(&window), 1);
+	cr_assert_eq(baton_submit_later(&resource, &plain), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_window_set_limit(&window, 1), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
+	cr_assert_eq(baton_future_wait(&future, NULL), 0);
+	stash_run(&stash);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_window_deinit(&window);
+	baton_resource_deinit(&resource);
+}
