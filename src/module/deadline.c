@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A token's deadline: a timer whose task belongs to a resource of the deadline's own. Token and
- * deadline go back to their owner together, when the future completes; so that comes last, after
- * the timer and the runner of that resource have let go: as the resource's finaliser.
+ * The deadline of a token: a timer whose task belongs to a resource inside the deadline. Token and
+ * deadline are their owner's again when the future completes. So the completion comes last, after
+ * the timer and that resource's runner have touched them: it is the resource's finaliser.
  *
- *   the deadline decides:   its function closes the resource, and says that the timer is gone
- *   the completer decides:  stops the timer; when that is gone (at once, or when the function,
- *                           which finds the token decided, has returned) closes the resource
+ *   the deadline decides:   its function closes the resource, and returns that the timer is gone
+ *   the completer decides:  it stops the timer. When the timer is gone (at once; or when its
+ *                           function, which finds the token decided, has returned), timer_gone
+ *                           closes the resource
  *
- * Nobody waits; who is last finishes the token.
+ * No thread waits: the thread that comes last finishes the token.
  */
 #include "module/detach.h"
 
@@ -30,7 +31,7 @@ static void close_and_finish(struct baton_deadline *deadline)
 
 	baton_task_init(&deadline->_last, finish_last, NULL);
 	error = baton_resource_close_then(&deadline->_resource, &deadline->_last);
-	/* The thread has a record; D1: once. */
+	/* The thread has a record, and closes the resource once (detach.decided). */
 	BATON_ASSERT(!error);
 }
 

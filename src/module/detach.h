@@ -2,17 +2,17 @@
 /*
  * What detach.c, deadline.c and window.c share: the token.
  *
- * _state: 0: never detached; OUTSTANDING -> DECIDED: by who completes it, or its deadline.
+ * The word `_state`: 0: never detached. OUTSTANDING -> DECIDED: a completer, or the deadline.
  *
  * Invariants:
- * D1 Who makes it DECIDED, and nobody else, stores the result and sees to it that finish is called
- *    once: at once, or, where there is a deadline, when the timer's side has let go of token and
- *    deadline. Others touch no more than _state.
- * D2 A token that is a window's, or COUNTED, holds a visit of the resource's from the detach to the
- *    end of finish.
- * D3 finish touches neither token nor future after it has completed the future.
+ * detach.decided: The thread that makes the token DECIDED, and no other, stores the result, and has
+ *    finish called once: at once, or, if there is a deadline, when the timer touches token and
+ *    deadline no more. Other threads touch only `_state`.
+ * detach.visit: The resource of a token that is COUNTED has a visit counted for it from the detach
+ *    to the end of finish. A window's token is always COUNTED.
+ * detach.finish: finish touches neither token nor future after it has completed the future.
  *
- * Linearisation point of complete, and of the deadline's passing: the CAS on _state.
+ * Linearisation point of complete, and of the passing of the deadline: the CAS on `_state`.
  */
 #ifndef BATON_SRC_DETACH_H
 #define BATON_SRC_DETACH_H
@@ -23,29 +23,29 @@
 
 #define BATON__TOKEN_OUTSTANDING 1U
 #define BATON__TOKEN_DECIDED 2U
-/* For finish: what the detach has asked for. */
+/* For finish: what the detach asked for. */
 #define BATON__TOKEN_HOLD 4U
 #define BATON__TOKEN_COUNTED 8U
 
-/* Makes it DECIDED: 0, -EALREADY, -EINVAL. */
+/* Makes the token DECIDED: 0, -EALREADY or -EINVAL. */
 int baton__token_decide(struct baton_detached *token);
 
-/* D1: who has decided, with the result stored in the token. */
+/* Completes the token's future with the result that is stored in the token (detach.decided). */
 void baton__token_finish(struct baton_detached *token);
 
-/* Arms; or the timer's error. */
+/* Arms the deadline. Errors: the timer's. */
 int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *token,
                         uint64_t timeout_ns);
 
-/* By the completer who has decided: has it finished when the timer's side has let go. */
+/* Called by the completer that has decided: has the token finished when the timer is gone. */
 void baton__deadline_end(struct baton_deadline *deadline);
 
-/* The window's part. detached: true: the token is that of the windowed task which runs now. */
+/* The window's part. detached: true: the token is that of the windowed task that runs now. */
 bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
                             const struct baton_resource *resource);
 void baton__window_undetached(struct baton_window *window, struct baton_detached *token);
 
-/* A place has become free. The caller has a visit, or the baton. */
+/* Frees a place. The caller holds the baton, or has a visit. */
 void baton__window_finished(struct baton_window *window);
 
 #endif

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Groups: a count, and who is to be told when it is zero.
+ * Groups: a count of members, and a list of continuations that are fired when the count is zero.
  *
- * _word:
- *   LISTED   1 bit   _waiting may have nodes; set after they are linked, cleared by a last member
- *                    before it takes them
- *   COUNT    31 bits members: who has entered, and who is registering a node just now
+ * The word `_word`:
+ *   LISTED   1 bit. The list `_waiting` may have nodes. Set after a node is linked; cleared by a
+ *            last member before it takes the list.
+ *   COUNT    31 bits. The members: each enter without its leave, and each thread that registers a
+ *            node now.
  *
- *   any -> COUNT+1                   enter; a registration, unless the count is zero
+ *   any -> COUNT+1                   enter; the beginning of a registration, unless COUNT is 0
  *   COUNT > 1 -> COUNT-1 (|LISTED)   leave; the end of a registration
  *   1|LISTED -> 1                    a last member, which then takes the list
- *   1 -> 0                           the last member, when it holds the whole list
+ *   1 -> 0                           the last member, when it has taken the whole list
  *
  * Invariants:
- * GP1 Nodes are linked by members only, and the count falls to zero in the one step 1 -> 0, which
- *     fails if LISTED was set since the list was taken. So no node is left behind at zero.
- * GP2 Who has taken the list is a member; if it turns out not to be the last one, it puts the list
- *     back before it leaves, with LISTED in the same step.
- * GP3 The step 1 -> 0 is the last touch of the group by its last member: the nodes that it fires
- *     are its own.
+ * group.zero: Only members link nodes. The count falls to zero by the step 1 -> 0 alone, which
+ *    fails if LISTED was set since the list was taken. So no node is in the list at zero.
+ * group.taken: A thread that has taken the list is a member. If other members have come meanwhile,
+ *    it puts the list back before it leaves; the CAS by which it leaves sets LISTED.
+ * group.last: The step 1 -> 0 is the last member's last touch of the group. The nodes that it fires
+ *    afterwards are its own.
  *
- * Linearisation point of zero: that step. No ABA: nodes are taken all at once; a count that recurs
- * with the same LISTED has the same meaning.
- * Progress: enter is wait-free; leave and registrations are lock-free: each failed CAS is another's
- * enter, leave, or registration. A thread stopped while it registers, like a member, keeps the
- * count from zero.
+ * Linearisation point of zero: the step 1 -> 0. ABA: the list is only ever taken whole; a count
+ * that recurs with the same LISTED has the same meaning.
+ * Progress: enter is wait-free. leave and registrations are lock-free: a CAS fails only because
+ * another thread has entered, left or registered. A thread that is stopped while it registers keeps
+ * the count from zero, as a member does.
  */
 #include "future/future.h"
 
@@ -40,7 +41,7 @@
 #define LISTED 1U
 #define MEMBER 2U
 
-/* Who waits: a promise of the library's, since a wait may end before it is fulfilled. */
+/* A wait. The library allocates its promise: the wait may end before the promise completes. */
 struct waiter {
 	struct baton__counted counted;
 	struct baton_continuation continuation;
@@ -59,7 +60,7 @@ BATON_EXPORT void baton_group_enter_many(struct baton_group *group, uint32_t cou
 	uint32_t before;
 
 	BATON_REQUIRE(count <= BATON_GROUP_MAX, "more members than a group may have");
-	/* Relaxed: it publishes nothing; and it breaks no release sequence of leaves. */
+	/* Relaxed: publishes nothing. An RMW, so it continues the release sequences of leaves. */
 	before = add_relaxed(&group->_word, MEMBER * count);
 	BATON_REQUIRE(before / MEMBER + count <= BATON_GROUP_MAX,
 	              "more members than a group may have");
@@ -70,21 +71,21 @@ BATON_EXPORT void baton_group_enter(struct baton_group *group)
 	baton_group_enter_many(group, 1);
 }
 
-/* Puts a chain of nodes, newest first, before those that are listed. */
+/* Puts a chain of nodes, newest first, in front of the list. */
 static void list(struct baton_group *group, struct baton_continuation *newest,
                  struct baton_continuation *oldest)
 {
 	oldest->_next = load_relaxed(&group->_waiting);
-	/* Ends: each failure is another node, or a last member that takes them all.
-	 * [GP2] release: the nodes; pairs with [GP2] in take */
+	/* Ends: each failure is another node, or a last member that has taken the list.
+	 * [group.list] release: the nodes; pairs with [group.list] in take */
 	while (!cas_release(&group->_waiting, &oldest->_next, newest))
 		baton__pause();
 }
 
-/* Puts what is listed before what the caller, a member, has taken already; newest first. */
+/* Takes the list, newest first, and puts it in front of the nodes that the caller already has. */
 static void take(struct baton_group *group, struct baton_continuation **taken)
 {
-	/* [GP2] acquire: the nodes; pairs with [GP2] in list */
+	/* [group.list] acquire: the nodes; pairs with [group.list] in list */
 	struct baton_continuation *newest = swap_acquire(&group->_waiting, NULL);
 	struct baton_continuation **end = &newest;
 
@@ -94,7 +95,7 @@ static void take(struct baton_group *group, struct baton_continuation **taken)
 	*taken = newest;
 }
 
-/* The caller is not the last member after all. */
+/* Puts the list back: other members have come (group.taken). */
 static void put_back(struct baton_group *group, struct baton_continuation **taken)
 {
 	struct baton_continuation *oldest = *taken;
@@ -105,7 +106,7 @@ static void put_back(struct baton_group *group, struct baton_continuation **take
 	*taken = NULL;
 }
 
-/* Oldest first. */
+/* Fires the nodes, oldest first. */
 static void fire(struct baton_continuation *newest)
 {
 	struct baton_continuation *oldest = NULL;
@@ -120,13 +121,14 @@ static void fire(struct baton_continuation *newest)
 	baton__future_fire(oldest); /* last touch */
 }
 
-/* A member goes; `listed`: LISTED, if it has linked nodes, else 0. */
+/* A member leaves. `listed`: LISTED if the member has linked a node, else 0. */
 static void leave(struct baton_group *group, uint32_t listed)
 {
 	struct baton_continuation *taken = NULL;
 	uint32_t word = load_relaxed(&group->_word);
 
-	/* Ends: each failure is another's progress, and so is each round: LISTED was set anew. */
+	/* Ends: each failed CAS, and each LISTED that is found again, is progress of another
+	 * thread. */
 	for (;;) {
 		if (BATON_UNLIKELY(word < MEMBER))
 			BATON_MISUSE("baton_group_leave",
@@ -136,20 +138,22 @@ static void leave(struct baton_group *group, uint32_t listed)
 				put_back(group, &taken);
 				listed = LISTED;
 			}
-			/* [GP1] release: what we did, and the nodes are linked; pairs with [GP1]
-			 * below and in wait. Last touch. */
+			/* [group.count] release: what this member did, and its node; pairs with
+			 * [group.count] below and in wait. Last touch. */
 			if (cas_release(&group->_word, &word, (word - MEMBER) | listed))
 				return;
 		} else if ((word | listed) & LISTED) {
-			/* [GP1] acquire: the nodes are linked; pairs with [GP1] above */
+			/* [group.count] acquire: the nodes are linked; pairs with [group.count]
+			 * above */
 			if (!cas_acquire(&group->_word, &word, MEMBER))
 				continue;
 			take(group, &taken);
 			listed = 0;
 			word = MEMBER;
 		} else if (cas_acq_rel(&group->_word, &word, 0)) {
-			/* [GP1] release: what all did, for who then looks; pairs with [GP1] in
-			 * wait. Acquire: for who is fired; pairs with [GP1] above. Last touch. */
+			/* [group.count] release: what all members did; pairs with [group.count] in
+			 * wait. Acquire: the same, for the functions that are fired; pairs with
+			 * [group.count] above. Last touch. */
 			break;
 		}
 	}
@@ -165,21 +169,22 @@ BATON_EXPORT void baton_group_leave_with(struct baton_group *group, int status)
 {
 	int32_t none = 0;
 
-	/* Relaxed: published by the leave. */
+	/* Relaxed: leave publishes it. */
 	if (status)
 		(void)cas_relaxed(&group->_status, &none, status);
 	leave(group, 0);
 }
 
-/* Links the node; false: the count is zero, so that it is not needed. */
+/* Links the node. False: the count is zero, and the node is not linked. */
 static bool register_node(struct baton_group *group, struct baton_continuation *continuation)
 {
 	uint32_t word = load_relaxed(&group->_word);
 
-	/* Becomes a member. Ends: each failure is an enter, a leave, a registration. */
+	/* Makes this thread a member. Ends: each failure is an enter, a leave, a registration. */
 	do {
 		if (word < MEMBER) {
-			/* [GP1] acquire: what the members did; pairs with [GP1] in leave */
+			/* [group.count] acquire: what the members did; pairs with [group.count]
+			 * in leave */
 			(void)load_acquire(&group->_word);
 			return false;
 		}
@@ -202,7 +207,7 @@ static void wake(struct baton_continuation *continuation)
 {
 	struct waiter *waiter = baton_container_of(continuation, struct waiter, continuation);
 
-	/* The waiter gives up its reference, it does not cancel: it is pending. */
+	/* Succeeds: a waiter whose wait has ended drops its reference, but does not cancel. */
 	(void)baton_future_complete(&waiter->counted.future, 0, NULL);
 }
 
@@ -213,7 +218,7 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
-	/* [GP1] acquire: what the members did; pairs with [GP1] in leave */
+	/* [group.count] acquire: what the members did; pairs with [group.count] in leave */
 	if (load_acquire(&group->_word) < MEMBER)
 		return 0;
 	error = baton__thread_attach();
@@ -239,7 +244,7 @@ BATON_EXPORT int baton_group_wait(struct baton_group *group, const struct timesp
 
 BATON_EXPORT int baton_group_status(const struct baton_group *group)
 {
-	/* Relaxed: written before the leave that brought the count to zero. */
+	/* Relaxed: written before the leave that has brought the count to zero. */
 	return load_relaxed(&group->_status);
 }
 
@@ -247,7 +252,7 @@ BATON_EXPORT int baton_group_take_status(struct baton_group *group)
 {
 	int32_t status = load_relaxed(&group->_status);
 
-	/* As above. Ends: it changes once in a round. */
+	/* Relaxed: as in baton_group_status. Ends: the status changes once until it is taken. */
 	while (!cas_relaxed(&group->_status, &status, 0))
 		;
 	return status;

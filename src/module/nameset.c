@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The set of nameset.h: its memory, its hash, and when it is rebuilt. */
+/* The set of nameset.h: its memory, its hash, when it is rebuilt. */
 #include "module/nameset.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 
-/* Rebuilt when it has so many more tombstones than half of the most that it has ever held. */
+/* tidy rebuilds a set with more tombstones than this number plus half of its largest count. */
 #ifndef BATON_NAMESET_TOMBSTONES /* tests make these small */
 #define BATON_NAMESET_TOMBSTONES 64U
 #define BATON_NAMESET_FIRST 64U
 #endif
 
-/* Before each of its maps; the size keeps the map's alignment. */
+/* Lies before each of ck_hs's maps. `size` keeps the alignment of the map. */
 union map_header {
 	struct baton_retired retired;
 	_Alignas(16) char size[16];
@@ -34,8 +34,8 @@ static void map_reclaim(struct baton_retired *retired)
 }
 
 /*
- * ck_hs replaces a map, in a change, while others read it. It does not say whose: the set that this
- * thread is changing.
+ * The set that this thread changes. ck_hs replaces a map while other threads read it, and does not
+ * tell map_free which set the map belongs to.
  */
 static __thread struct baton__nameset *changing;
 
@@ -52,21 +52,21 @@ static void map_free(void *map, size_t size, bool others_read)
 
 static struct ck_malloc map_memory = {.malloc = map_malloc, .free = map_free};
 
-/* Of an entry in the set, or of a key: an entry of which only the name is set. */
+/* The hash of an entry in the set, or of a key: an entry with a name and a hash alone. */
 static unsigned long entry_hash(const void *object, unsigned long seed)
 {
 	const struct baton_registry_entry *entry = object;
 
 	(void)seed;
-	return load_relaxed(&entry->_hash); /* whoever has found it has acquired it */
+	return load_relaxed(&entry->_hash); /* relaxed: same_name and next acquire it */
 }
 
-/* `first` is in the set, `second` what is looked for: on this thread's stack, or its to change. */
+/* `first` is in the set. `second` is the key, which no other thread changes. */
 static bool same_name(const void *first, const void *second)
 {
 	const struct baton_registry_entry *entry = first, *key = second;
 
-	/* [Y1] acquire: the name; pairs with [Y1] in add */
+	/* [nameset.entry] acquire: the name; pairs with [nameset.entry] in add */
 	return load_acquire(&entry->_hash) == load_relaxed(&key->_hash) &&
 	       entry->_length == key->_length &&
 	       memcmp(entry->_name, key->_name, entry->_length) == 0;
@@ -81,7 +81,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Never 0. Source: multiply and fold, as in wyhash and its kin. */
+/* Never 0. Source: multiply and fold, as in wyhash. */
 static uint64_t hash_bytes(const void *bytes, size_t length, uint64_t seed)
 {
 	const unsigned char *at = bytes;
@@ -107,7 +107,7 @@ bool baton__nameset_key(const struct baton__nameset *set, struct baton_registry_
 		return false;
 	key->_name = length ? name : "";
 	key->_length = (uint32_t)length;
-	/* Relaxed: nobody else sees it. */
+	/* Relaxed: no other thread sees the key. */
 	store_relaxed(&key->_hash, hash_bytes(key->_name, length, set->seed));
 	return true;
 }
@@ -123,11 +123,12 @@ struct baton_registry_entry *baton__nameset_next(struct baton__nameset *set,
 {
 	void *object;
 
-	/* Ends: the iterator stays in the map that it began with. */
+	/* Ends: the iterator stays in the map in which it began. */
 	while (ck_hs_next_spmc(&set->entries, iterator, &object)) {
 		struct baton_registry_entry *entry = object;
 
-		/* [Y1] acquire: the entry; pairs with [Y1] in add. 0: not so far yet. */
+		/* [nameset.entry] acquire: the entry; pairs with [nameset.entry] in add. 0: its
+		 * fields are not visible yet. */
 		if (load_acquire(&entry->_hash))
 			return entry;
 	}
@@ -140,14 +141,15 @@ bool baton__nameset_add(struct baton__nameset *set, struct baton_registry_entry 
 	uint64_t hash = entry_hash(key, 0);
 
 	changing = set;
-	/* [Y1] release: the entry and all around it; pairs with [Y1] in same_name, next */
+	/* [nameset.entry] release: the entry and the object around it; pairs with
+	 * [nameset.entry] in same_name and next */
 	store_release(&entry->_hash, hash);
-	/* Concurrency Kit does not do this: on other machines than x86 who finds the entry could
-	 * read what was there before it. */
+	/* ck_hs_put has no such fence: except on x86, a thread that finds the entry could read
+	 * fields as they were before. */
 	ck_pr_fence_store();
 	if (!ck_hs_put(&set->entries, hash, entry))
 		return false;
-	store_relaxed(&set->count, set->count + 1); /* for those who ask how many */
+	store_relaxed(&set->count, set->count + 1); /* atomic: any thread reads it */
 	if (set->count > set->count_max)
 		set->count_max = set->count;
 	return true;
@@ -158,15 +160,15 @@ void baton__nameset_remove(struct baton__nameset *set, struct baton_registry_ent
 	void *removed = ck_hs_remove(&set->entries, entry_hash(entry, 0), entry);
 
 	BATON_ASSERT(removed == entry);
-	store_relaxed(&set->count, set->count - 1); /* as above */
+	store_relaxed(&set->count, set->count - 1); /* atomic: any thread reads it */
 	set->tombstones++;
 }
 
 void baton__nameset_tidy(struct baton__nameset *set)
 {
 	changing = set;
-	/* So often that look-ups of what is not there stay short; so seldom that it costs each
-	 * removal the copying of a few slots. Without memory: the next time. */
+	/* Often enough to keep look-ups of missing names short; seldom enough that it costs each
+	 * removal the copying of a few slots. If there is no memory: the next time. */
 	if (set->tombstones > BATON_NAMESET_TOMBSTONES + set->count_max / 2 &&
 	    ck_hs_rebuild(&set->entries))
 		set->tombstones = 0;

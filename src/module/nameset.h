@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of a registry's entries, by name: a ck_hs that anybody probes in an epoch
- * section, and that one thread at a time changes.
+ * The set of a registry's entries, by name: a ck_hs. Any thread searches the set in an epoch
+ * section; one thread at a time changes it.
  *
- * An entry's `_hash` is written by a release, last of all, before the entry enters the set, and
- * looked at first; it is never 0 ([Y1]). The set's own stores are Concurrency Kit's assembly, which
- * orders them for the CPU, but which no tool sees.
+ * The `_hash` of an entry is never 0. It is written last, by a release, before the entry enters the
+ * set, and read first ([nameset.entry]). The stores of ck_hs itself are assembly, which orders them
+ * for the CPU, but no tool sees them.
  */
 #ifndef BATON_SRC_NAMESET_H
 #define BATON_SRC_NAMESET_H
@@ -19,40 +19,42 @@
 #include <ck_hs.h>
 
 struct baton__nameset {
-	size_t count; /* read by anybody */
+	size_t count; /* any thread reads it */
 	size_t count_max;
 	size_t tombstones;
 	uint64_t seed;
-	struct baton_limbo *limbo; /* also for the entries */
+	struct baton_limbo *limbo; /* of the maps and the entries */
 	struct ck_hs entries;
 };
 
 /* Errors: -ENOMEM, -ECHILD. */
 int baton__nameset_init(struct baton__nameset *set, uint64_t seed);
-/* Waits for sections. */
+/* Waits until the sections of other threads end. */
 void baton__nameset_deinit(struct baton__nameset *set);
 
-/* Makes `key` one that can be looked for, by its name alone. False: the name is too long. */
+/* Fills a key for find and add: name and hash. False: the name is too long. */
 bool baton__nameset_key(const struct baton__nameset *set, struct baton_registry_entry *key,
                         const void *name, size_t length);
 
-/* Any thread in a section, or the one that changes the set. NULL: there is none of that name. */
+/* Called in a section, or by the thread that changes the set. NULL: no entry has that name. */
 struct baton_registry_entry *baton__nameset_find(struct baton__nameset *set,
                                                  const struct baton_registry_entry *key);
 
-/* The next one of those that were there at the beginning: in a section. NULL: no more. */
+/* The next of the entries that were in the set when the iterator began. Called in a section. NULL:
+ * there are no more. */
 struct baton_registry_entry *baton__nameset_next(struct baton__nameset *set,
                                                  ck_hs_iterator_t *iterator);
 
 /*
- * One thread at a time. Adds an entry, complete but for its hash, which is the key's: from here on
- * it is found. There is no other of its name. False: no memory.
+ * add: adds an entry, whose name no other entry has, and sets its hash, which is the key's. From
+ * then on threads find the entry. False: no memory. One thread at a time calls add and remove.
  */
 bool baton__nameset_add(struct baton__nameset *set, struct baton_registry_entry *entry,
                         const struct baton_registry_entry *key);
 void baton__nameset_remove(struct baton__nameset *set, struct baton_registry_entry *entry);
 
-/* After changes: rebuilds the set if it is time to, and frees what nobody reads any more. */
+/* Called after changes: rebuilds the set if it has many tombstones, and frees memory that no thread
+ * reads any more. */
 void baton__nameset_tidy(struct baton__nameset *set);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quiescing: several resources suspended, one after the other in the order of their addresses, each
- * in effect before the next is asked for. As with locks, that order lets no two sets wait for each
- * other.
+ * Quiescing: suspends several resources, one after the other in the order of their addresses. Each
+ * suspension is effective before the next resource is suspended. As with locks, that order keeps
+ * two sets from waiting for each other.
  *
- * Q1 Before the wait for resource i those before i have been suspended, those after it not been
- *    touched.
+ * Invariants:
+ * quiesce.order: While the caller waits for resource i, the resources before i are suspended, and
+ *    those after i have not been touched.
  */
 #include <baton/suspend.h>
 
@@ -21,7 +22,7 @@ static uintptr_t key(const struct baton_suspension *suspension)
 	return (uintptr_t)suspension->_resource;
 }
 
-/* Puts the suspension `at` into its place in the heap of `count`, largest on top. */
+/* Puts the suspension `at` into its place in a heap of `count`, the largest address on top. */
 static void sift(struct baton_suspension *heap, size_t at, size_t count)
 {
 	while (2 * at + 1 < count) {
@@ -38,7 +39,7 @@ static void sift(struct baton_suspension *heap, size_t at, size_t count)
 	}
 }
 
-/* By address of resource, smallest first. In place: qsort may allocate. */
+/* Sorts by the address of the resource, smallest first. Not by qsort, which may allocate. */
 static void sort(struct baton_suspension *suspensions, size_t count)
 {
 	for (size_t i = count / 2; i > 0; i--)
@@ -52,12 +53,12 @@ static void sort(struct baton_suspension *suspensions, size_t count)
 	}
 }
 
-/* Resumes; none of their tasks runs here before the last of them is resumed. */
+/* Resumes all suspensions. No task of the resources runs here before the last is resumed. */
 static void resume_all(struct baton_suspension *suspensions, size_t count)
 {
 	struct baton__frame frame;
 
-	/* A frame without a resource: what no executor takes is deferred. */
+	/* With a frame on the stack, resources that no executor accepts are deferred. */
 	baton__frame_push(&frame, NULL);
 	for (size_t i = 0; i < count; i++)
 		if (suspensions[i]._resource)
@@ -100,7 +101,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 		return 0;
 	resume_all(suspensions, done);
 	for (; done < count; done++)
-		suspensions[done]._resource = NULL; /* was not reached */
+		suspensions[done]._resource = NULL; /* the loop has not reached it */
 	return error;
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suspending: a mark that overtakes everything queued, and puts the baton on the shelf (shelf.c).
- * The mark is the library's, with a counted future, so that a suspension that is withdrawn before
- * it is met is the caller's again at once; an idle resource needs none.
+ * Suspending. A mark overtakes everything queued; the runner that meets it puts the baton on the
+ * shelf (shelf.c). The library allocates the mark, with a counted future: so a suspension that is
+ * withdrawn before the runner meets the mark is the caller's again at once. An idle resource needs
+ * no mark.
  *
- * S1 A suspension is in use while _resource is set. Its future is PENDING, RUNNING or DONE then;
- *    from RUNNING on, or without a future, the resource is to be unshelved, once.
+ * Invariants:
+ * suspend.used: A suspension is in use while `_resource` is set. Its future is PENDING, RUNNING or
+ *    DONE then; an idle resource was suspended without a future. Without a future, or from RUNNING
+ *    on, resume unshelves the resource, once.
  *
- * Linearisation points: suspend: the push of the mark, or the capture. Effect: finish. Resume: the
- * cancel of the future, or the CAS in unshelve.
+ * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
+ * the completion of the future. Resume: the cancel of the future, or the CAS in unshelve.
  */
 #include <baton/suspend.h>
 
@@ -23,7 +26,7 @@
 
 #include <errno.h>
 
-/* Pushes a mark if it is busy: 1; 0: it is not. */
+/* Pushes a mark into a busy resource: 1. Returns 0 if the resource is idle, or -ENOMEM. */
 static int push(struct baton_resource *resource, struct baton_suspension *suspension)
 {
 	struct baton__awaiter *mark = baton__node_alloc(sizeof(*mark));
@@ -55,7 +58,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 	if (suspension->_resource)
 		return -EALREADY;
 	suspension->_future = NULL;
-	/* Ends: each round in vain means that others have captured, released or closed. */
+	/* Ends: each round in vain means that another thread has captured, released or closed. */
 	while (status == 0) {
 		uintptr_t word = baton__word(resource);
 
@@ -100,7 +103,7 @@ static int resume(struct baton_suspension *suspension, bool later)
 		return -EINVAL;
 	*suspension = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	if (future) {
-		/* 0: the mark is without effect, and unlinked by whoever meets it. */
+		/* 0: the mark is without effect. The runner that meets it unlinks it. */
 		error = baton_future_cancel(future);
 		baton_future_unref(future);
 		if (!error)
