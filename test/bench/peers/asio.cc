@@ -123,24 +123,6 @@ extern "C" const struct peer peer_asio = {
 
 #else
 
-extern "C" const struct peer peer_asio = {
-	"Boost.Asio strand",
-	"libboost-dev",
-	false,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-	nullptr,
-	nullptr,
-	false,
-	nullptr,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-};
+extern "C" const struct peer peer_asio = peer_absent("Boost.Asio strand", "libboost-dev");
 
 #endif

@@ -74,6 +74,16 @@ const char *peers_missing(void);
 
 #ifdef __cplusplus
 }
+
+/* One whose library was not there. */
+constexpr peer peer_absent(const char *name, const char *needs)
+{
+	peer absent{};
+
+	absent.name = name;
+	absent.needs = needs;
+	return absent;
+}
 #endif
 
 #endif

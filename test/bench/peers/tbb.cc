@@ -254,44 +254,9 @@ extern "C" const struct peer peer_tbb_lightweight = {
 
 #else
 
-extern "C" const struct peer peer_tbb = {
-	"oneTBB serial node",
-	"libtbb-dev",
-	false,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-	nullptr,
-	nullptr,
-	false,
-	nullptr,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-};
+extern "C" const struct peer peer_tbb = peer_absent("oneTBB serial node", "libtbb-dev");
 
-extern "C" const struct peer peer_tbb_lightweight = {
-	"oneTBB lightweight node",
-	"libtbb-dev",
-	false,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-	nullptr,
-	nullptr,
-	false,
-	nullptr,
-	nullptr,
-	nullptr,
-	0,
-	nullptr,
-	nullptr,
-};
+extern "C" const struct peer peer_tbb_lightweight =
+	peer_absent("oneTBB lightweight node", "libtbb-dev");
 
 #endif
