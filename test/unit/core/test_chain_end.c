@@ -141,12 +141,12 @@ static const struct sort windows[] = {
 	{"that tasks raise", raised_init, raises_window, NULL, NULL, POOL},
 };
 
-Test(chain, of_finalisers_on_64_kib, .timeout = 60)
+Test(chain_end, of_finalisers_on_64_kib, .timeout = 60)
 {
 	CHAINS(finalisers);
 }
 
-Test(chain, of_windows_on_64_kib, .timeout = 60)
+Test(chain_end, of_windows_on_64_kib, .timeout = 60)
 {
 	CHAINS(windows);
 }

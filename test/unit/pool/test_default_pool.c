@@ -166,7 +166,7 @@ static int beat_run(struct baton_timer *timer)
 	return 0;
 }
 
-Test(default_wheel, ends_on_request_and_comes_anew, .timeout = 10)
+Test(default_pool, the_wheel_ends_on_request_and_comes_anew, .timeout = 10)
 {
 	size_t before = threads_at_rest();
 	struct baton_timers *timers = NULL;
