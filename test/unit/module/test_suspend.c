@@ -4,144 +4,112 @@
 
 #include <baton/suspend.h>
 
-static struct baton_resource fresh(struct journal *journal)
-{
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-
-	journal->count = 0;
-	return resource;
-}
-
 Test(suspend, an_idle_resource_is_suspended_at_once, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct step steps[3];
 
-	steps_init(steps, 3, &journal, 0);
 	cr_assert_not(baton_suspension_is_effective(&suspension));
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
-	cr_assert_not(baton_held(&resource));
-	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_not(baton_held(&fix.resource));
+	steps_submit(0, 3);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 3));
+	cr_assert(journal_counts_up(&fix.journal, 0, 3));
 	cr_assert_not(baton_suspension_is_effective(&suspension));
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(suspend, it_can_be_used_again_and_again, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct step step;
 
 	for (int i = 0; i < 100; i++) {
-		step_init(&step, &journal, i, NULL);
-		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-		cr_assert_eq(baton_submit(&resource, &step.task), 0);
+		step_init(&fix.steps[0], &fix.journal, i, NULL);
+		cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+		cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 		cr_assert_eq(baton_resource_resume(&suspension), 0);
 	}
-	cr_assert(journal_counts_up(&journal, 0, 100));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 100));
+	fixture_end();
 }
 
 Test(suspend, wrong_use_is_an_error, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct timespec malformed = {1, 1000000000};
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
 
 	cr_assert_eq(baton_resource_resume(&suspension), -EINVAL);
 	cr_assert_eq(baton_resource_resume_later(&suspension), -EINVAL);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), -EINVAL);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), -EALREADY);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), -EALREADY);
 	cr_assert_eq(baton_suspension_wait(&suspension, &malformed), -EINVAL);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	resource_end(&resource);
-	resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	cr_assert_eq(baton_resource_close(&resource), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), -EPIPE);
+	fixture_end();
+	fix.resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), -EPIPE);
 	cr_assert_not(baton_suspension_is_effective(&suspension));
-	cr_assert_eq(baton_quiesce(&(struct baton_resource *){&resource}, 1, &suspension, NULL),
+	cr_assert_eq(baton_quiesce(&(struct baton_resource *){&fix.resource}, 1, &suspension, NULL),
 	             -EPIPE);
-	baton_resource_deinit(&resource);
+	baton_resource_deinit(&fix.resource);
 }
 
 Test(suspend, the_running_task_ends_and_what_was_queued_does_not_begin, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct timespec past = {0, 1};
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct occupant occupant;
-	struct step steps[2];
 
-	steps_init(steps, 2, &journal, 0);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-	cr_assert_eq(baton_submit(&resource, &steps[1].task), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[1].task), 0);
 	cr_assert_not(baton_suspension_is_effective(&suspension));
 	cr_assert_eq(baton_suspension_wait(&suspension, &past), -ETIMEDOUT);
-	release(&occupant);
+	release(&fix.occupant);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 2));
-	cr_assert(journal_here(&journal, 0));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	cr_assert(journal_here(&fix.journal, 0));
+	fixture_end();
 }
 
 Test(suspend, resumed_before_it_takes_effect_it_never_does, .timeout = 10)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct occupant occupant;
-	struct step step;
 
-	step_init(&step, &journal, 0, NULL);
-	occupy(&occupant, &resource);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	/* It is the caller's again. */
 	memset(&suspension, 0xA5, sizeof(suspension));
-	release(&occupant);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	release(&fix.occupant);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 Test(suspend, the_resource_runs_when_all_suspensions_are_resumed, .timeout = 10)
 {
 	struct baton_suspension suspensions[3] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT,
 	                                          BATON_SUSPENSION_INIT};
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct step step;
 
-	step_init(&step, &journal, 0, NULL);
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(baton_resource_suspend(&resource, &suspensions[i]), 0);
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
+		cr_assert_eq(baton_resource_suspend(&fix.resource, &suspensions[i]), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert(baton_suspension_is_effective(&suspensions[0]));
 	cr_assert_not(baton_suspension_is_effective(&suspensions[1]));
 	/* Withdrawn, though others are in effect. */
 	cr_assert_eq(baton_resource_resume(&suspensions[1]), 0);
 	cr_assert_eq(baton_resource_resume(&suspensions[0]), 0);
 	cr_assert(baton_suspension_is_effective(&suspensions[2]));
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&suspensions[2]), 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
-	resource_end(&resource);
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+	fixture_end();
 }
 
 struct inside {
@@ -177,25 +145,22 @@ static void inside_check(const struct inside *inside)
 
 Test(suspend, a_task_suspends_its_own_resource_after_itself, .timeout = 10)
 {
-	struct journal journal;
-	struct baton_resource resource = fresh(&journal);
-	struct inside inside = {.task = BATON_TASK_INIT(inside_run, NULL), .resource = &resource};
-	struct step step;
+	struct inside inside = {.task = BATON_TASK_INIT(inside_run, NULL),
+	                        .resource = &fix.resource};
 
-	step_init(&step, &journal, 0, NULL);
-	cr_assert_eq(baton_submit(&resource, &inside.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &inside.task), 0);
 	inside_check(&inside);
 	cr_assert(baton_suspension_is_effective(&inside.suspension));
-	cr_assert_eq(baton_submit(&resource, &step.task), 0);
-	cr_assert_eq(journal.count, 0);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_resource_resume(&inside.suspension), 0);
-	cr_assert(journal_counts_up(&journal, 0, 1));
+	cr_assert(journal_counts_up(&fix.journal, 0, 1));
 	/* And takes it back. */
 	baton_task_init(&inside.task, inside_run, NULL);
 	inside.resume = true;
-	cr_assert_eq(baton_submit(&resource, &inside.task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &inside.task), 0);
 	inside_check(&inside);
-	resource_end(&resource);
+	fixture_end();
 }
 
 Test(suspend, a_queued_resource_is_suspended_by_the_waiter_itself, .timeout = 10)
