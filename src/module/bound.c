@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounds: reserving, dropping, watermarks. Reserving is lock-free: a retry is another submitter's
- * reservation, or the runner's progress. The runner's part is wait-free.
+ * Bounds: reserving, dropping, watermarks. Progress: reserving is lock-free; each retry is a
+ * reservation of another submitter, or progress of the runner. The runner's part is wait-free.
  */
 #include "module/bound.h"
 
@@ -62,7 +62,8 @@ BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
 BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
                                          struct baton_bound_stats *counts)
 {
-	/* [K1] acquire: in this order, so that it is not negative; pairs with [K1] in left */
+	/* [bound.pushed] acquire: read before _pushed, so that the difference is not negative;
+	 * pairs with [bound.pushed] in left */
 	uint64_t gone = load_acquire(&bound->_gone);
 	struct amount waiting = amount_of(load_relaxed(&bound->_pushed) - gone);
 
@@ -84,7 +85,7 @@ static uint64_t weight_of(const struct baton_resource *resource, const struct ba
 	return BATON__BOUND_TASK + (stamp ? stamp->_bytes : 0);
 }
 
-/* Unpacked: a chain may be more than a weight can hold. */
+/* Not packed into a weight: a chain may have more than a weight can hold. */
 static struct amount chain_amount(const struct baton_resource *resource,
                                   const struct baton_task *first)
 {
@@ -112,26 +113,29 @@ static bool within(struct amount limit, struct amount waiting, struct amount mor
 
 static bool reserve(struct baton_bound *bound, struct amount limit, struct amount more)
 {
-	/* Ends: each turn is another's reservation, or a task that has left. */
+	/* Ends: each turn is a reservation of another submitter, or a task that has left. */
 	for (;;) {
-		/* [K1] acquire: K3; pairs with [K1] in left */
+		/* [bound.pushed] acquire: the reservations of tasks that have left
+		 * (bound.difference); pairs with [bound.pushed] in left */
 		uint64_t gone = load_acquire(&bound->_gone);
-		/* [K2] acquire: what those knew to be gone whose reservations we see, so that
-		 * these are not counted twice; pairs with [K2] below */
+		/* [bound.gone] acquire: the _gone on which the reservations in _pushed rely. The
+		 * second look must find it: otherwise this submitter would be refused although
+		 * there is room. Pairs with [bound.gone] below */
 		uint64_t pushed = load_acquire(&bound->_pushed);
 
 		if (!within(limit, amount_of(pushed - gone), more)) {
 			if (load_relaxed(&bound->_gone) == gone)
 				return false;
 		} else if (cas_release(&bound->_pushed, &pushed, pushed + weight(more))) {
-			/* [K2] release: what we know to be gone; pairs with [K2] above. The tasks
-			 * are published by their push. */
+			/* [bound.gone] release: the _gone that this reservation relies on; pairs
+			 * with [bound.gone] above. The push publishes the tasks. */
 			return true;
 		}
 	}
 }
 
-/* Completes a task as cancelled that was not accepted. The submitter, without the baton. */
+/* Completes a task that was not accepted as cancelled. Called by the submitter, without the
+ * baton. */
 static void drop(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
@@ -141,14 +145,14 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 		baton__tell_refused(resource, task);
 		return;
 	}
-	/* A cancel that got there first has completed it: the same. */
+	/* If a cancel was first, unready has completed the future as cancelled. */
 	if (baton__unready(resource, task, 0) == 0)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 }
 
 /*
- * Waits until all that was accepted before has run, again and again until there is room: the
- * submitter helps, as every waiter does, before it sleeps.
+ * Waits until the tasks accepted before have run, and again, until there is room. The submitter
+ * helps before it sleeps, as every waiter does.
  */
 static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
 {
@@ -160,7 +164,8 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 
 	if (bound->_config->wait_ns)
 		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
-	/* A deadline at the end of time would keep the wait from helping, and hide cycles. */
+	/* No deadline at the end of time: with a deadline the wait would not help, and would hide
+	 * cycles. */
 	if (end != UINT64_MAX) {
 		time.tv_sec = (time_t)(end / NS_PER_S);
 		time.tv_nsec = (long)(end % NS_PER_S);
@@ -168,8 +173,8 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 	}
 	/* Relaxed: only counted. */
 	(void)add_relaxed(&bound->_waited, 1);
-	/* Ended by a reservation, the deadline, or an error of the wait. Each turn in vain means
-	 * that others have taken the room. */
+	/* Ended by a reservation, the deadline, or an error of the wait. A turn in vain means that
+	 * other submitters have taken the room. */
 	do {
 		error = baton_resource_await(resource, deadline);
 		if (reserve(bound, limit, more))
@@ -211,7 +216,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 
 void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first)
 {
-	/* Relaxed: nothing was published under it. */
+	/* Relaxed: the reservation has published nothing. */
 	(void)sub_relaxed(&baton__bound(resource)->_pushed, weight(chain_amount(resource, first)));
 }
 
@@ -228,7 +233,8 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 		bound->_at_once = NULL;
 		return;
 	}
-	/* [K1] release: the reservation was made before; pairs with [K1] in reserve and read */
+	/* [bound.pushed] release: the reservation, made before; pairs with [bound.pushed] in
+	 * reserve and stats_read */
 	store_release(&bound->_gone, load_relaxed(&bound->_gone) + weight_of(resource, task));
 	baton__bound_look(resource);
 }
@@ -241,7 +247,8 @@ void baton__bound_look(struct baton_resource *resource)
 
 	if (!(config->tasks_high || config->bytes_high))
 		return;
-	/* Relaxed: _gone is ours, and what it counts was reserved before. */
+	/* Relaxed: only the holder writes _gone, and the tasks that it counts were reserved
+	 * before. */
 	waiting = amount_of(load_relaxed(&bound->_pushed) - load_relaxed(&bound->_gone));
 	if (!bound->_above) {
 		if (!(config->tasks_high && waiting.tasks >= config->tasks_high) &&
@@ -293,7 +300,7 @@ unsigned baton__bound_victim(struct baton_resource *resource, unsigned own, uint
 {
 	const struct baton_bound_config *config = baton__bound(resource)->_config;
 
-	/* There is one, since what is exempt is never too much. */
+	/* There is such a lane: exempt tasks are never too many. */
 	if (config->policy == BATON_BOUND_DROP_LOWEST)
 		return 31U - (unsigned)__builtin_clz(busy & ~config->exempt);
 	return own;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits in a resource, counted.
+ * Bounds: counts the tasks that wait in a resource, and their bytes.
  *
- * A task weighs BATON__BOUND_TASK + its bytes, an exempt one nothing. _pushed and _gone are sums of
- * weights, modulo 2^64; while fewer tasks and bytes wait than the constants in bound.h allow, their
- * difference has the tasks that wait in its upper part and the bytes in the lower one, whatever the
- * sums have carried: one word, one atomic for both.
+ * A task weighs BATON__BOUND_TASK + its bytes; an exempt task weighs 0. _pushed and _gone are sums
+ * of weights, modulo 2^64. Their difference has the number of waiting tasks in its upper part and
+ * their bytes in its lower part, as long as both stay within the constants of baton/bound.h. So one
+ * word, and one atomic operation, serves both.
  *
  * Invariants:
- * K1 What is accepted is in _pushed, reserved by its submitter before the push; but not the one
- *    task, _at_once, that is captured to be the next to leave. (A windowed one may stay: it is
- *    reserved always.)
- * K2 Each accepted task is added to _gone once, by the holder, when it leaves the queue to be
- *    entered or cancelled. A submit that is not accepted after all takes its reservation back.
- * K3 A submitter reads _gone before _pushed: [K1] makes the difference too large at worst, never
- *    negative; and says "full" only if _gone is still what it was, so that it has been full.
+ * bound.reserved: The weight of each accepted task is in _pushed: its submitter reserves before the
+ *    push. Only a captured task, _at_once, which leaves next, is not reserved. (A windowed task may
+ *    stay, and so is always reserved.)
+ * bound.counted: The holder adds each accepted task to _gone, once, when the task leaves the queue
+ *    to be entered or cancelled. A submit that is not accepted takes its reservation back.
+ * bound.difference: A submitter reads _gone before _pushed ([bound.pushed]), so the difference may
+ *    be too large, but is never negative. A submitter refuses only if _gone has not changed since:
+ *    the bound was full then.
  *
- * Linearisation point of a submit that is too much: its second look at _gone. No ABA: a recurring
- * _pushed means as much as before, and _gone only makes room.
+ * Linearisation point of a refusal: the second look at _gone. ABA: a _pushed that recurs means the
+ * same, and _gone only makes room.
  */
 #ifndef BATON_SRC_BOUND_H
 #define BATON_SRC_BOUND_H
@@ -32,24 +33,25 @@
 bool baton__bound_valid(const struct baton_bound_config *config);
 
 /*
- * Reserves for a chain of the resource, which is bounded. 0; -EAGAIN: it is too much; 1: it is, and
- * has been dropped (completed as cancelled); with `may_wait`, an error of a wait for room.
+ * Reserves room for a chain. 0: reserved. -EAGAIN: there is no room. 1: there is no room, and the
+ * chain has been dropped (completed as cancelled). With `may_wait`, also errors of the wait.
  */
 int baton__bound_reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait);
 
-/* The chain is not accepted after all. */
+/* Takes the reservation of a chain back, which is not accepted. */
 void baton__bound_take_back(struct baton_resource *resource, const struct baton_task *first);
 
-/* One task captured, to run at once, without a reservation. The holder. */
+/* A task was captured without a reservation, and leaves next. Called by the holder. */
 void baton__bound_captured(struct baton_resource *resource, const struct baton_task *task);
 
-/* An accepted task is about to be entered or cancelled. The holder. */
+/* An accepted task is about to be entered or cancelled. Called by the holder. */
 void baton__bound_left(struct baton_resource *resource, const struct baton_task *task);
 
-/* Calls the watermarks' functions, if there is reason. The holder, with its frame. */
+/* Calls a watermark's function if the watermark was passed. For the holder, with its frame. */
 void baton__bound_look(struct baton_resource *resource);
 
-/* For the lanes: a task comes into them, leaves them; is it too much; whose oldest goes. */
+/* For the lanes. sorted, unsorted: a task comes into a lane, leaves it. excess: do too many tasks
+ * wait? victim: the lane whose oldest task is dropped then. */
 void baton__bound_sorted(struct baton_resource *resource, const struct baton_task *task);
 void baton__bound_unsorted(struct baton_resource *resource, const struct baton_task *task);
 bool baton__bound_excess(struct baton_resource *resource);

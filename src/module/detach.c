@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detaching: the running task's future is taken out of the runner's frame; completing: one CAS
- * decides who does it.
+ * Detached completion. A detach takes the running task's future out of the runner's frame. One CAS
+ * decides which thread completes the token.
  */
 #include "module/detach.h"
 
@@ -18,14 +18,14 @@ BATON_EXPORT void baton_detached_init(struct baton_detached *token)
 	*token = (struct baton_detached)BATON_DETACHED_INIT;
 }
 
-/* Nobody knows the token yet, and nobody but us will, unless this succeeds. */
+/* May the running task detach? No other thread knows the token before the detach has succeeded. */
 static int check(const struct baton__frame *frame, struct baton_detached *token, unsigned flags)
 {
 	struct baton_resource *resource = frame->resource;
 
 	if (flags & ~(BATON_DETACH_HOLD | BATON_DETACH_COUNTED))
 		return -EINVAL;
-	/* Relaxed: a hint that helps against misuse. */
+	/* Relaxed: a hint against misuse. */
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
 		return -EBUSY;
@@ -58,11 +58,11 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 	token->_future = future;
 	token->_resource = resource;
 	token->_deadline = NULL;
-	/* Relaxed: whoever completes has been told of the token after this. */
+	/* Relaxed: the completer is told of the token after this. */
 	store_relaxed(&token->_state, state);
 }
 
-/* Its deadline could not be armed. */
+/* Undoes bind: the deadline could not be armed. */
 static void unbind(struct baton__frame *frame, struct baton_detached *token)
 {
 	struct baton_resource *resource = frame->resource;
@@ -126,8 +126,9 @@ int baton__token_decide(struct baton_detached *token)
 
 	if (!(state & BATON__TOKEN_OUTSTANDING))
 		return -EINVAL;
-	/* Relaxed: who decides goes on alone; the token came to it from who has detached.
-	 * A loop, though nothing else of the word changes: it ends with the other's decision. */
+	/* Relaxed: the caller that told this thread of the token has ordered the detach before
+	 * it, and the thread that decides continues alone. Ends: a CAS fails only because another
+	 * thread has decided. */
 	do {
 		if (state & BATON__TOKEN_DECIDED)
 			return -EALREADY;
@@ -140,17 +141,17 @@ void baton__token_finish(struct baton_detached *token)
 	struct baton_resource *resource = token->_resource;
 	struct baton_window *window = token->_window;
 	struct baton_future *future = token->_future;
-	/* Relaxed: decided, it changes no more. */
+	/* Relaxed: after the decision the word is constant. */
 	uint32_t state = load_relaxed(&token->_state);
 	int status = token->_status;
 
-	if (future) /* The last touch of the token, too, which may be gone now. */
+	if (future) /* also the last touch of the token, which may be gone now */
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, token->_value, NULL);
 	if (window)
 		baton__window_finished(window);
 	if (state & BATON__TOKEN_HOLD)
-		baton__unshelve(resource, false); /* last touch, unless it is counted */
+		baton__unshelve(resource, false); /* last touch, unless COUNTED */
 	if (state & BATON__TOKEN_COUNTED)
 		baton__visit_end(resource); /* last touch */
 }
@@ -176,6 +177,6 @@ BATON_EXPORT int baton_detached_complete(struct baton_detached *token, int statu
 
 BATON_EXPORT bool baton_detached_cancel_requested(const struct baton_detached *token)
 {
-	/* Relaxed: a hint; nothing is read because of it. */
+	/* Relaxed: a hint. */
 	return token->_future && load_relaxed(&token->_future->_state) & BATON__FUTURE_STOP;
 }

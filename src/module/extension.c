@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Giving a resource its extension.
- */
+/* Gives a resource its extension: lanes, a bound, or both. */
 #include "module/extension.h"
 
 #include "base/atomic.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extension of a resource: lanes, a bound, or both, attached as the resource's backlog
- * (core/backlog.h). Constant once the resource is shared. The functions below are for resources
- * that have an extension.
+ * The extension of a resource: lanes, a bound, or both. It is attached as the resource's backlog
+ * (core/backlog.h), and constant once the resource is shared. Call the functions below only for
+ * resources that have an extension.
  */
 #ifndef BATON_SRC_EXTENSION_H
 #define BATON_SRC_EXTENSION_H

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fan-outs: one block with a header and all items; each item a task with a future of its own, so
- * that a waiter can help its resource, and a cancel_pending is seen; one promise for all.
+ * Fan-outs: one allocated block with a header and all items. Each item is a task with a future of
+ * its own: so a waiter can help the item's resource, and a cancel_pending is seen. One promise is
+ * for all items together.
  *
  * Invariants:
- * FO1 `left` counts items that are not over, and the submitter until it has submitted them all. An
- *     item is counted down by the continuation of its future, which nobody touches any more then:
- *     whoever comes to 0 may therefore have everything freed. Those that the submitter has run
- *     itself it counts down together, in the end.
- * FO2 `references` are those from outside, and one of the countdown's. The last one frees; so the
- *     block is there until every item is over and the promise is complete.
- * FO3 The continuation is in the future before it is submitted, so that no then() is needed, and
- *     nobody else ever cancels or chains an item's future.
+ * fan_out.left: `left` counts the items that are not over, and the submitter until it has submitted
+ *    all items. The continuation of an item's future counts the item down; no thread touches that
+ *    future afterwards. So the thread that brings `left` to 0 may have the block freed. The
+ *    submitter counts down the items that it has run itself together, at its end.
+ * fan_out.references: `references` counts the references from outside, and one of the countdown.
+ *    The last unref frees the block. So the block exists until each item is over and the promise is
+ *    complete.
+ * fan_out.continuation: The continuation is in an item's future before the submit, which spares a
+ *    then(). No other thread cancels or chains that future.
  *
- * Linearisation points: an item is over with the step that makes its future final; all are with the
- * last decrement of `left`. Progress: no step waits for another thread's.
+ * Linearisation points: an item is over with the step that makes its future final; the fan-out is
+ * over with the last decrement of `left`. Progress: no step waits for another thread.
  */
 #include "core/resource.h"
 
@@ -34,7 +36,7 @@ struct item {
 	struct baton_continuation continuation;
 };
 
-/* With a label. */
+/* An item with a label. */
 struct labelled_item {
 	struct item item;
 	struct baton_stamp stamp;
@@ -46,13 +48,13 @@ struct baton_fan_out {
 	struct baton_fan_out_options options;
 	size_t count;
 	size_t stride;  /* from one item to the next */
-	uint64_t first; /* index << 32 | status of the first that failed; 0: none */
-	uint32_t stop;  /* what has not started is not to run */
+	uint64_t first; /* index << 32 | status of the first item not done; 0: none */
+	uint32_t stop;  /* items that have not started must not run */
 	uint32_t references;
-	uint32_t left; /* FO1 */
+	uint32_t left; /* fan_out.left */
 	uint32_t failed;
 	uint32_t cancelled;
-	uint32_t done; /* CANCEL_ON_SUCCESS: index and 1 of the first that is done; 0: none */
+	uint32_t done; /* CANCEL_ON_SUCCESS: index + 1 of the first item that is done; 0: none */
 	struct item items[];
 };
 
@@ -70,7 +72,7 @@ static size_t index_of(const struct baton_fan_out *fan_out, const struct item *i
 
 BATON_EXPORT struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out)
 {
-	/* Relaxed: the caller has a reference, so nobody frees it meanwhile. */
+	/* Relaxed: the caller has a reference, so no thread frees the fan-out meanwhile. */
 	(void)add_relaxed(&fan_out->references, 1);
 	return fan_out;
 }
@@ -79,15 +81,17 @@ BATON_EXPORT void baton_fan_out_unref(struct baton_fan_out *fan_out)
 {
 	uint32_t before;
 
-	/* [FO2] release: our use of it; pairs with [FO2] in the last one's unref */
+	/* [fan_out.reference] release: this thread's use; pairs with [fan_out.reference] below, in
+	 * the last unref */
 	before = sub_acq_rel(&fan_out->references, 1);
 	BATON_REQUIRE(before > 0, "there is no reference left: one unref too many");
-	/* [FO2] acquire, by the same operation: the others' use; pairs with [FO2] in their unref */
+	/* [fan_out.reference] acquire, by the same operation: the use by other threads; pairs with
+	 * [fan_out.reference] above, in their unref */
 	if (before == 1)
 		free(fan_out);
 }
 
-/* Is it cancelled, or has the outcome of an item ended it, and that is the same? */
+/* Was the fan-out cancelled, or stopped by the outcome of an item? */
 static bool stopped(struct baton_fan_out *fan_out)
 {
 	/* [fan_out.stop] acquire: `first` or `done`; pairs with [fan_out.stop] in stop */
@@ -95,39 +99,41 @@ static bool stopped(struct baton_fan_out *fan_out)
 	       baton_future_state(&fan_out->promise) == BATON_CANCELLED;
 }
 
-/* So many are over: items, or the submitter, which has submitted all. */
+/* Counts down `over` items; 1 more: the submitter, which has submitted all. */
 static void count_down(struct baton_fan_out *fan_out, uint32_t over)
 {
 	int status;
 
-	/* [FO1] release: the item; pairs with [FO1] in the last one's count_down */
+	/* [fan_out.item] release: the item; pairs with [fan_out.item] below, in the last
+	 * count_down */
 	if (sub_acq_rel(&fan_out->left, over) != over)
 		return;
-	/* [FO1] acquire, by the same operation: all items; pairs with [FO1] in their count_down */
+	/* [fan_out.item] acquire, by the same operation: all items; pairs with [fan_out.item]
+	 * above, in their count_down */
 	status = baton_fan_out_status(fan_out, NULL);
-	/* Cancelled by the user it is complete already. */
+	/* Fails if the user has cancelled the promise. */
 	(void)baton_future_complete(&fan_out->promise, status, fan_out);
 	baton_fan_out_unref(fan_out); /* last touch */
 }
 
-/* What became of the first that is not done. */
+/* Records the outcome of the first item that is not done. */
 static void record(struct baton_fan_out *fan_out, const struct item *item, int status)
 {
 	uint64_t index = index_of(fan_out, item);
 	uint64_t none = 0;
 
-	/* Relaxed: published by the countdown. */
+	/* Relaxed: count_down publishes it. */
 	(void)cas_relaxed(&fan_out->first, &none, index << 32 | (uint32_t)status);
 }
 
-/* Nothing further is to start: an item is recorded that is the reason. */
+/* No further item starts. The item that is the reason has been recorded. */
 static void stop(struct baton_fan_out *fan_out)
 {
 	/* [fan_out.stop] release: `first` or `done`; pairs with [fan_out.stop] in stopped */
 	store_release(&fan_out->stop, 1);
 }
 
-/* It is recorded before others are cancelled because of it, and record that. */
+/* Records first: items that are then cancelled record themselves, too. */
 static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
 {
 	record(fan_out, item, status);
@@ -135,7 +141,7 @@ static void failed(struct baton_fan_out *fan_out, const struct item *item, int s
 		stop(fan_out);
 }
 
-/* The same for one that is done. */
+/* The item is done: with CANCEL_ON_SUCCESS the first one stops the fan-out. */
 static void succeeded(struct baton_fan_out *fan_out, const struct item *item)
 {
 	uint32_t none = 0;
@@ -147,7 +153,7 @@ static void succeeded(struct baton_fan_out *fan_out, const struct item *item)
 		stop(fan_out);
 }
 
-/* An item's future is complete: see FO1. */
+/* The continuation of an item's future (fan_out.left). */
 static void item_over(struct baton_continuation *continuation)
 {
 	struct baton_fan_out *fan_out = (struct baton_fan_out *)continuation->_subject;
@@ -156,7 +162,7 @@ static void item_over(struct baton_continuation *continuation)
 	int status = baton_future_status(&item->future);
 
 	if (status) {
-		/* Without the function, too: drain hooks may have failed. */
+		/* Also where the function has returned 0: the drain hooks may have failed. */
 		if (cancelled)
 			record(fan_out, item, status);
 		else
@@ -192,13 +198,14 @@ static int run_item(struct baton_task *task)
 	return -ECANCELED;
 }
 
-/* One item, whose resource the submitter has found idle; counts those that it need not fire. */
+/* An item that the submitter runs itself, and the number of items that it must count down. */
 struct here {
 	struct item *item;
 	uint32_t over;
 };
 
-/* Under the baton. Mostly nobody has seen the future: one step, instead of claim and finish. */
+/* Under the baton. Usually no other thread has seen the future: then one CAS completes it, instead
+ * of claim and finish. */
 static void *run_here(void *argument)
 {
 	struct here *here = argument;
@@ -208,10 +215,11 @@ static void *run_here(void *argument)
 	uint32_t untouched = BATON__FUTURE_CHAINED;
 	int status;
 
-	/* So that who waits for it in the function learns that it holds the resource. Relaxed: who
-	 * has the fan-out knows the resources as they were before. */
+	/* So a function that waits for its own item learns that this thread holds the resource.
+	 * Relaxed: a thread that has the fan-out has seen the resources initialised. */
 	store_relaxed(&item->future._resource, resource);
-	/* Again: an item that this resource has run before is seen under its baton only. */
+	/* A second look, under the baton: only here is a stop by an earlier item of this resource
+	 * certainly seen. */
 	if (stopped(fan_out) || !baton__stamp_enter(&item->task)) {
 		baton__entry_dropped(&item->task);
 		baton__future_finish(&item->future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
@@ -221,7 +229,7 @@ static void *run_here(void *argument)
 	status = call_fn(fan_out, item);
 	if (!status)
 		succeeded(fan_out, item);
-	/* [F1] release: all that the function did; pairs with [F1] in baton__future_final */
+	/* Release: all that the function did; future.final, future.h */
 	if (!status && cas_release(&item->future._state, &untouched, BATON__FUTURE_DONE))
 		here->over++;
 	else
@@ -275,7 +283,8 @@ static struct baton_fan_out *create(struct baton_resource *const *resources, siz
 	return fan_out;
 }
 
-/* Submits one item, or ends it: then no runner has it, and its future is fresh or unbound again. */
+/* Submits one item, or ends it. An item that is ended here is with no runner, and its future is not
+ * bound. */
 static void begin(struct baton_fan_out *fan_out, struct here *here)
 {
 	struct item *item = here->item;
@@ -289,7 +298,7 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 		                     NULL);
 		return;
 	}
-	/* With drain hooks it is over when its batch has ended. */
+	/* Not with drain hooks: the item is over only when its batch has ended. */
 	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
 	    !baton_try_call(resource, run_here, here, NULL))
 		return;
@@ -341,16 +350,16 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 
 BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline)
 {
-	/* The last one first: the others are mostly over when it is, so that this sleeps once. Each
-	 * wait helps with that item's resource, which is why it is not the promise that is waited
-	 * for. */
+	/* Waits for the items, not for the promise: a wait for an item helps the item's resource.
+	 * The last item first: when it is over, the others mostly are, and this thread sleeps
+	 * once. */
 	for (size_t i = fan_out->count; i > 0; i--) {
 		int error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
 
 		if (error)
 			return error;
 	}
-	/* Ended by those who are about to count down, and the submitter. */
+	/* Ended by the threads that are about to count down, and by the submitter. */
 	return baton_future_wait(&fan_out->promise, deadline);
 }
 
@@ -361,7 +370,8 @@ BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan
 
 BATON_EXPORT int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index)
 {
-	/* Relaxed: who has seen the end has all of it by [FO1] and the promise. */
+	/* Relaxed: a thread that has seen the promise complete has the outcome by fan_out.item and
+	 * the promise. */
 	uint64_t first = load_relaxed(&fan_out->first);
 	uint32_t done = load_relaxed(&fan_out->done);
 
@@ -385,7 +395,7 @@ BATON_EXPORT int baton_fan_out_item_status(const struct baton_fan_out *fan_out, 
 BATON_EXPORT void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
                                            struct baton_fan_out_stats *counts)
 {
-	/* Relaxed, all: as in status. The submitter's own is not an item's. */
+	/* Relaxed, all: as in status. `left` may count the submitter, which is no item. */
 	uint32_t left = load_relaxed(&fan_out->left);
 
 	counts->count = fan_out->count;
@@ -400,6 +410,6 @@ BATON_EXPORT int baton_fan_out_cancel(struct baton_fan_out *fan_out)
 
 	if (baton_future_is_complete(&fan_out->promise))
 		return -EALREADY;
-	/* Relaxed: there is nothing to record. Linearisation point. */
+	/* Relaxed: publishes nothing. Linearisation point. */
 	return cas_relaxed(&fan_out->stop, &running, 1) ? 0 : -EALREADY;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: sorting what the runner takes, picking what is next, aging. Private to the holder; wait-
- * free. A pick is O(1), with aging O(lanes); sorting is O(1) a task.
+ * Lanes: sorts the tasks that the runner takes, picks the next task, ages the lanes. Called by the
+ * holder alone. Progress: wait-free. A pick is O(1), with aging O(lanes); sorting a task is O(1).
  */
 #include "module/lane.h"
 
@@ -25,11 +25,11 @@ BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane 
 
 BATON_EXPORT size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigned lane)
 {
-	/* Relaxed: some recent value. */
+	/* Relaxed: a hint. */
 	return lane < lanes->_count ? load_relaxed(&lanes->_lanes[lane]._count) : 0;
 }
 
-/* The lane has had its turn, or has something to wait with. */
+/* The lane has had its turn, or its first task begins to wait. */
 static void begin_waiting(const struct baton_lanes *lanes, struct baton_lane *lane)
 {
 	lane->_served = lanes->_turns;
@@ -45,7 +45,7 @@ static struct baton_task *take_first(struct baton_resource *resource, unsigned i
 	return task;
 }
 
-/* One task to the end of its lane. */
+/* Puts a task at the end of its lane. */
 static void append(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
@@ -56,7 +56,7 @@ static void append(struct baton_resource *resource, struct baton_task *task)
 		begin_waiting(lanes, lane);
 	baton__lane_append(lanes, index, task);
 	baton__bound_sorted(resource, task);
-	/* Ends: when nothing of what is counted is left, nothing is too much. */
+	/* Ends: with no counted task left, there is no excess. */
 	while (baton__bound_excess(resource)) {
 		unsigned victim = baton__bound_victim(resource, index, lanes->_busy);
 
@@ -64,9 +64,9 @@ static void append(struct baton_resource *resource, struct baton_task *task)
 	}
 }
 
-/* Where marks of a sorted chain go: behind the marks that are there. */
+/* Where a prompt mark of a sorted chain goes: behind the marks that are there. */
 struct ends {
-	struct baton_task **prompt; /* of _list; NULL: not looked for yet */
+	struct baton_task **prompt; /* the end of _list; NULL: not looked for yet */
 };
 
 static void append_mark(struct baton_resource *resource, struct ends *ends, struct baton_task *mark)
@@ -77,7 +77,7 @@ static void append_mark(struct baton_resource *resource, struct ends *ends, stru
 	if (baton__kind_is(mark, BATON__KIND_PROMPT)) {
 		if (!ends->prompt)
 			ends->prompt = &resource->_list;
-		/* Each mark is walked over once for each chain. */
+		/* Bounded: each mark is passed once for each chain. */
 		while (*ends->prompt)
 			ends->prompt = &(*ends->prompt)->_next;
 		*ends->prompt = mark;
@@ -117,7 +117,7 @@ static void sort_unsorted(struct baton_resource *resource)
 	sort(resource, oldest);
 }
 
-/* Of a chain: what is behind its last cancel mark; NULL, and *found false: it has none. */
+/* Returns the part of a chain behind its last cancel mark. `*found`: there is such a mark. */
 static struct baton_task *behind_cancel(struct baton_task *oldest, bool *found)
 {
 	struct baton_task *rest = NULL;
@@ -132,7 +132,7 @@ static struct baton_task *behind_cancel(struct baton_task *oldest, bool *found)
 	return rest;
 }
 
-/* Cancels the tasks of a chain up to `rest`; cancel marks go, others wait for nothing any more. */
+/* Cancels the tasks of a chain up to `rest`, frees the cancel marks, and sorts the other marks. */
 static void cancel_chain(struct baton_resource *resource, struct baton_task *oldest,
                          const struct baton_task *rest)
 {
@@ -182,7 +182,7 @@ void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldes
 	bool found = false;
 	struct baton_task *rest = cancel ? behind_cancel(oldest, &found) : NULL;
 
-	/* What was picked is older than all of it, and counts for its marks. */
+	/* The picked task is older than the chain: the chain's marks wait for it. */
 	baton__lanes_put_back(resource);
 	sort_unsorted(resource);
 	if (found) {
@@ -199,7 +199,7 @@ void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldes
 	baton__lanes(resource)->_unsorted = oldest;
 }
 
-/* The lane that is to have the next turn: the highest, or one that has waited too long. */
+/* The lane that has the next turn: the highest, or a lane that has waited too long. */
 static unsigned choose(struct baton_lanes *lanes)
 {
 	unsigned chosen = (unsigned)__builtin_ctz(lanes->_busy);
@@ -220,7 +220,7 @@ static unsigned choose(struct baton_lanes *lanes)
 		bool due = (lanes->_aging_turns && waited >= lanes->_aging_turns) ||
 		           (lanes->_aging_ns && now - lane->_since_ns >= lanes->_aging_ns);
 
-		/* Of several the one that has waited longest. */
+		/* Of several such lanes, the lane that has waited longest. */
 		if (due && waited >= most) {
 			most = waited;
 			chosen = index;
@@ -230,7 +230,7 @@ static unsigned choose(struct baton_lanes *lanes)
 	return chosen;
 }
 
-/* Takes the task that is to run next, and remembers how to undo that. */
+/* Takes the task that runs next, and remembers how to put it back. */
 static struct baton_task *pick(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
@@ -253,7 +253,7 @@ bool baton__lanes_next(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
-	/* It has been entered, and may be anything by now. */
+	/* The picked task has been entered, and may be gone. */
 	lanes->_picked = NULL;
 	if (BATON_UNLIKELY(lanes->_unsorted != NULL))
 		sort_unsorted(resource);
@@ -280,10 +280,11 @@ void baton__lanes_put_back(struct baton_resource *resource)
 	if (!picked)
 		return;
 	lanes->_picked = NULL;
-	/* It was entered; or its window has it, and may yet give it back, but not to its lane. */
+	/* The task was entered; or it waits in its window, which does not give it back to its
+	 * lane. */
 	if (task != picked)
 		return;
-	resource->_list = task->_next; /* marks, perhaps */
+	resource->_list = task->_next; /* marks, or NULL */
 	lane = &lanes->_lanes[lanes->_picked_lane];
 	baton__lane_prepend(lanes, lanes->_picked_lane, task, lanes->_picked_older);
 	lanes->_turns--;
@@ -316,7 +317,8 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		baton__bound_unsorted(resource, task);
 		return task;
 	}
-	/* No task with that future is in _list, unless its window has admitted it (BL2). */
+	/* _list has no task with this future, unless its window has admitted the task (BL2,
+	 * backlog.h). */
 	if (!load_relaxed(&future->_value))
 		return NULL;
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {

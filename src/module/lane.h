@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lanes of a resource, which stand between its inbox and its _list. Everything here is
- * the holder's alone (R2), save the counts, which anybody may read.
+ * The lanes of a resource, between its inbox and its _list. Only the holder touches them, save the
+ * counts, which any thread may read. The functions are entries of a table (core/backlog.h), for
+ * resources that have lanes.
  *
  * Invariants:
- * L1 _list holds what is next: one picked task, or marks whose turn has come, or tasks that their
- *    window has admitted, or, on a resource just captured, the captured task or mark. _picked is
- *    in it, or was entered, and forgotten before _list is filled again. It is refilled when it is
- *    empty, and after the inbox was looked at.
- * L2 Everything in the lanes is older than the inbox; _unsorted is older than what is taken later.
- * L3 The first _older tasks of each lane were accepted before the marks in _marks; their sum is
- *    the lanes' _older. It is taken when the first of these marks is sorted, or, for _marks_later,
- *    when the marks before them have gone: so no mark waits for what is sorted after that.
- * L4 Bit n of _busy: lane n has tasks.
- *
- * These are functions of a table (core/backlog.h), for resources that have lanes.
+ * lane.list: _list holds what runs next: one picked task, or marks whose turn has come, or tasks
+ *    that their window has admitted, or, on a resource just captured, the captured task or mark.
+ *    _picked is in _list, or was entered. The holder fills _list when it is empty, after a look at
+ *    the inbox, and forgets _picked before that.
+ * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
+ *    tasks that are taken from the inbox later.
+ * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older
+ *    of the lanes is their sum. These numbers are set when the first mark comes into _marks; for
+ *    _marks_later, when those marks have gone. So no mark waits for a task sorted after that.
+ * lane.busy: Bit n of _busy is set while lane n has tasks.
  */
 #ifndef BATON_SRC_LANE_H
 #define BATON_SRC_LANE_H
@@ -35,25 +35,25 @@ BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const stru
 	return lanes && lane >= lanes->_count ? lanes->_count - 1 : lane;
 }
 
-/* Sorts what was taken from the inbox, oldest first; if `cancel`, cancel marks are obeyed. */
+/* Sorts a chain taken from the inbox, oldest first. `cancel`: obeys the cancel marks in it. */
 void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldest, bool cancel);
 
-/* Keeps a chain that was accepted with the capture; NULL: gives it back, nobody having seen it. */
+/* Keeps a chain accepted together with a capture, unsorted. NULL: forgets that chain. */
 void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldest);
 
-/* Puts what is next into the empty _list, the inbox having been looked at. False: nothing is. */
+/* Fills the empty _list, after a look at the inbox. False: there is neither task nor mark. */
 bool baton__lanes_next(struct baton_resource *resource);
 
-/* Puts a picked task back, whose turn does not come in this stay after all. */
+/* Puts the picked task back into its lane, if it has not been entered. */
 void baton__lanes_put_back(struct baton_resource *resource);
 
-/* What is there besides the tasks in _list? */
+/* What is there besides _list? */
 enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource);
 
 /* Cancels all tasks; marks stay. */
 void baton__lanes_cancel(struct baton_resource *resource);
 
-/* Unlinks the task of that future. NULL: it is not here. */
+/* Unlinks the future's task. NULL: the task is not here. */
 struct baton_task *baton__lanes_unlink(struct baton_resource *resource,
                                        struct baton_future *future);
 

@@ -8,7 +8,7 @@
 
 #define IN_LANE ((uintptr_t)1) /* of a future's _value */
 
-/* The runner's alone to write. */
+/* Only the holder writes the counts. */
 static void count(struct baton_lane *lane, size_t more)
 {
 	store_relaxed(&lane->_count, load_relaxed(&lane->_count) + more);
@@ -19,8 +19,8 @@ static void index_place(const struct baton_lanes *lanes, const struct baton_task
 {
 	struct baton_future *future = lanes->_indexed && task ? baton__task_future(task) : NULL;
 
-	/* Relaxed, as each access to this _value: it is written under the baton, or before a submit
-	 * is accepted. */
+	/* Relaxed, as each access to this _value: only the holder, or a submitter before the task
+	 * is accepted, writes it. */
 	if (future)
 		store_relaxed(&future->_value, (void *)((uintptr_t)before | IN_LANE));
 }
@@ -82,7 +82,7 @@ void baton__lane_prepend(struct baton_lanes *lanes, unsigned index, struct baton
 	lanes->_older += older;
 }
 
-/* Takes out the task behind `before` (NULL: the first). `older`: it is one of the first _older. */
+/* Takes out the task behind `before` (NULL: the first). `older`: it is one of the _older tasks. */
 static struct baton_task *take_out(struct baton_lanes *lanes, unsigned index,
                                    struct baton_task *before, bool older)
 {
@@ -117,7 +117,7 @@ static unsigned lane_that_begins(const struct baton_lanes *lanes, const struct b
 {
 	unsigned index = 0;
 
-	/* Ends: by L5 there is such a lane. */
+	/* Ends: there is such a lane (lane.index). */
 	while (!lanes->_lanes[index]._head ||
 	       baton__task_future(lanes->_lanes[index]._head) != future)
 		index++;
@@ -147,7 +147,7 @@ void baton__lanes_stamp(struct baton_lanes *lanes)
 		lanes->_lanes[i]._older = load_relaxed(&lanes->_lanes[i]._count);
 		lanes->_older += lanes->_lanes[i]._older;
 	}
-	/* After 2^32 stamps the numbers begin again: then the index is written anew. */
+	/* After 2^32 stamps the numbers begin again: the index must be written anew. */
 	if (++lanes->_epoch == 0)
 		lanes->_indexed = false;
 }

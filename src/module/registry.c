@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of named resources: a set (nameset.h) that any thread probes in an epoch
- * section, and that the tasks of one resource change.
+ * The registry of named resources: a set (nameset.h). Any thread searches the set in an epoch
+ * section; the tasks of one resource, the registry's, change it.
  *
- * `_references` of an entry: the count in its low bits, and REMOVED. Whoever holds a reference may
- * raise the count; who has found the entry in the set may raise it from anything but 0, and not
- * once it is REMOVED. 0 is final, and so is REMOVED.
+ * The word `_references` of an entry: a count, and the bit REMOVED. A thread that holds a reference
+ * may raise the count. A thread that has found the entry in the set may raise it unless it is 0 or
+ * REMOVED is set. A count of 0 is final, and so is REMOVED.
  *
- * The end: the release that brings the count to 0 kicks the registry's resource with `_end` (end),
- * which takes the entry out of the set and closes its resource; the finaliser of that (finalise)
- * calls deinit and kicks again (bury), and the limbo frees. Each step is the last touch of the one
- * before. The memory of `_end` is the running step's own, hence free for the next step. A step is a
- * kick and no task (kick.h), so that nothing can cancel, refuse or drop it: a cancel_pending, the
- * shutdown of the executor and a failing batch_begin leave kicks alone. baton_registry_destroy()
- * closes the registry's resource after the last kick has run.
+ * How an entry ends: the unref that brings the count to 0 kicks the registry's resource with
+ * `_end`. That kick (end) takes the entry out of the set, and closes the entry's resource. The
+ * finaliser of the entry's resource (finalise) calls deinit, and kicks again (bury). The limbo
+ * frees the entry. Each step's last touch starts the next step, which uses the memory of `_end`
+ * anew. Kicks are no tasks (kick.h), so nothing can cancel, refuse or drop these steps:
+ * cancel_pending, the shutdown of the executor and a failing batch_begin leave kicks alone.
+ * baton_registry_destroy() closes the registry's resource after the last kick has run.
  *
  * Invariants:
- * Y1 Under the registry's baton: at most one entry of a name is linked; an entry is linked from its
- *    creation until its end, or until a new one of its name replaces it (it is dead or removed).
- * Y2 What is unlinked is freed by the limbo only, hence not while a section that may have found it
- *    lasts; who is under the registry's baton needs no section.
- * Y3 `alive` counts the entries whose end has not been reached, `objects` those not yet buried.
+ * registry.linked: At most one entry of a name is linked (in the set), under the registry's baton.
+ *    An entry is linked from its creation until its end, or until another entry of its name
+ *    replaces it, after its count is 0 or REMOVED is set.
+ * registry.limbo: Only the limbo frees an unlinked entry: not before the sections that may have
+ *    found the entry have ended. A thread that holds the registry's baton needs no section.
+ * registry.counts: `alive` counts the entries whose `end` has not run, `objects` those whose `bury`
+ *    has not run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -45,17 +47,17 @@ struct baton_registry {
 	struct baton_resource resource;
 	struct baton_registry_options options;
 	struct baton__nameset names;
-	/* Under the baton. */
+	/* Touched by the registry's tasks. */
 	size_t alive;
 	size_t objects;
 	bool ending;
-	struct baton_future ended; /* a promise: `ending`, and no object is left */
+	struct baton_future ended; /* a promise: complete when `ending` and no object is left */
 };
 
-/* What is asked for, and by whom: on the asker's stack. */
+/* A search by name. Lies on the stack of the thread that asks. */
 struct request {
 	struct baton_registry *registry;
-	struct baton_registry_entry key; /* the name only */
+	struct baton_registry_entry key; /* name and hash only */
 	struct baton_registry_entry *entry;
 	int error;
 };
@@ -70,16 +72,17 @@ static int request_init(struct request *request, struct baton_registry *registry
 
 /* ---- References ---- */
 
-/* A reference on an entry that was found in the set. False: it is dead, or removed. */
+/* Takes a reference on an entry found in the set. False: its count is 0, or it is REMOVED. */
 static bool take(struct baton_registry_entry *entry)
 {
 	uint64_t found = load_relaxed(&entry->_references);
 
-	/* Ends: each failure is somebody's progress. */
+	/* Ends: each failure is progress of another thread. */
 	do {
 		if (!(found & COUNT) || (found & REMOVED))
 			return false;
-		/* Relaxed: [Y1] has brought what init did. Linearisation point of a look-up. */
+		/* Relaxed: nameset.entry (nameset.c) has brought what init did. Linearisation
+		 * point of a look-up. */
 	} while (!cas_relaxed(&entry->_references, &found, found + 1));
 	return true;
 }
@@ -90,7 +93,7 @@ static void go_on(struct baton_registry_entry *entry, baton_task_fn step)
 	baton__kick_open(&entry->_registry->resource, &entry->_end); /* last touch */
 }
 
-/* ---- Changes: under the registry's baton ---- */
+/* ---- Changes, under the registry's baton ---- */
 
 static void unlink_entry(struct baton_registry *registry, struct baton_registry_entry *entry)
 {
@@ -265,7 +268,7 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 
 BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)
 {
-	/* Relaxed: the caller holds one, so nothing ends. */
+	/* Relaxed: the caller holds a reference, so the entry does not end. */
 	uint64_t found = add_relaxed(&entry->_references, 1);
 
 	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
@@ -279,11 +282,13 @@ BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 
 	if (error)
 		return error;
-	/* [Y2] release: what we did with it; pairs with [Y2] below, on the thread that ends it */
+	/* [registry.reference] release: this thread's use; pairs with [registry.reference] below,
+	 * in the last unref */
 	found = sub_acq_rel(&entry->_references, 1);
 	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
 	                 "has no reference left: it was released once too often");
-	/* [Y2] acquire: by the same operation, what all others did; pairs with [Y2] above */
+	/* [registry.reference] acquire, by the same operation: the use by other threads; pairs
+	 * with [registry.reference] above, in their unref */
 	if ((found & COUNT) == 1)
 		go_on(entry, end);
 	return 0;
@@ -291,7 +296,7 @@ BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 
 BATON_EXPORT int baton_registry_remove(struct baton_registry_entry *entry)
 {
-	/* Linearisation point. Relaxed would do: only who sets the bit is told so. */
+	/* Linearisation point. Relaxed would do: only the thread that sets the bit gets 0. */
 	return or_acq_rel(&entry->_references, REMOVED) & REMOVED ? -EALREADY : 0;
 }
 
@@ -305,7 +310,7 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 
 	if (error)
 		return error;
-	/* Ends: with the set that it begins with. */
+	/* Ends: the iterator stays in the map in which it began. */
 	while (more && (entry = baton__nameset_next(&registry->names, &iterator))) {
 		if (!take(entry))
 			continue;

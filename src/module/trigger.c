@@ -2,28 +2,28 @@
 /*
  * Triggers: a task that is pending at most once.
  *
- * _state:
- *   STOPPED  1 bit   set by stop, for good
- *   NODE     1 bit   _task is being submitted, or queued. Set by the fire that then submits it;
- *                    cleared by the run before the function, by a cancel, by the refused submitter
- *   FIRES    62 bits fires that the next run answers; only while NODE; 0 when stopped
+ * The word `_state`:
+ *   STOPPED  1 bit. Set by stop, never cleared.
+ *   NODE     1 bit. `_task` is being submitted, or is queued. Set by a fire, which then submits the
+ *            task. Cleared by take: a run, before the function; a cancel; the refused submitter.
+ *   FIRES    62 bits. The number of fires that the next run answers. 0 unless NODE is set.
  *
  *   0 -> NODE|1 fire             fire, which then submits
  *   NODE|n -> NODE|n+1           fire, coalesced
- *   NODE|n -> 0                  run (the function is called with n), cancel, refusal
+ *   NODE|n -> 0                  run (it calls the function with n), cancel, refusal
  *   any -> any|STOPPED, 0 fires  stop
  *
  * Invariants:
- * TR1 _task is touched by whoever has set NODE, from there to the submit, and by the resource's
- *     runner from there until it clears NODE. So it is in one queue at most once.
- * TR2 Every fire that is not refused is counted once, and taken out once: by a run, by a cancel, by
- *     the refused submitter, or by stop. (Refused, a submitter takes out its own too: it gets the
- *     error; who has coalesced into it meanwhile was told otherwise, and is cancelled.)
- * TR3 After the step that clears NODE the runner touches of the trigger only what the function
- *     does. After an accepted submit the submitter touches nothing.
+ * trigger.task: The thread that has set NODE touches `_task` until the submit; then the resource's
+ *    runner does until it clears NODE. So the task is in at most one queue, once.
+ * trigger.counted: A fire that is not refused is counted once, and taken out once: by a run, a
+ *    cancel, a refused submitter, or stop. A refused submitter takes out its own fire, for which it
+ *    gets the error, and the fires coalesced into it, which were accepted and count as cancelled.
+ * trigger.last_touch: After the step that clears NODE only the function touches the trigger. After
+ *    an accepted submit the submitter touches nothing.
  *
- * Linearisation point of fire: its CAS on _state. No ABA: the counts are all that matters.
- * Progress: lock-free: each failed CAS is another's fire, run, or stop.
+ * Linearisation point of fire: its CAS on `_state`. ABA: each transition depends on the word alone.
+ * Progress: lock-free: a CAS fails only because of another thread's fire, run or stop.
  */
 #include "core/place.h"
 
@@ -43,13 +43,15 @@ static struct baton_trigger *trigger_of(struct baton_task *task)
 	return baton_container_of(task, struct baton_trigger, _task);
 }
 
-/* Takes the node out of use, and all fires with it: how many. */
+/* Clears NODE, and takes out all fires. Returns their number. */
 static uint64_t take(struct baton_trigger *trigger)
 {
 	uint64_t state = load_relaxed(&trigger->_state);
 
-	/* Ends: as fire's loop. [TR1] acquire: what the firers did; pairs with [TR1] in fire.
-	 * [TR2] release: the node is as we left it; pairs with [TR2] in fire */
+	/* Ends: as in fire.
+	 * [trigger.fire] acquire: what the firing threads did; pairs with [trigger.fire] in fire.
+	 * [trigger.node] release: `_task` as this thread leaves it; pairs with [trigger.node] in
+	 * fire */
 	do {
 		BATON_ASSERT(state & NODE);
 	} while (!cas_acq_rel(&trigger->_state, &state, state & STOPPED));
@@ -88,13 +90,13 @@ static const struct baton_task_type trigger_type = {
 	.stamp = BATON_TASK_PLACE(struct baton_trigger, _task, stamp),
 };
 
-/* The submit of our node was refused. */
+/* Called by a fire whose submit was refused. */
 static void refused(struct baton_trigger *trigger)
 {
 	uint64_t fires = take(trigger);
 	struct baton__frame frame;
 
-	/* Our own fire is among them, unless stop has taken them all. */
+	/* One of the fires is this thread's. 0: stop has taken out all of them. */
 	if (fires < 2)
 		return;
 	baton__callback_begin(&frame);
@@ -115,15 +117,15 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 
 	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
 		return -EINVAL;
-	/* First, so that what then refuses the submit is the resource alone. */
+	/* Before the submit, which only the resource may then refuse. */
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
 		error = baton__thread_attach();
 	if (error)
 		return error;
 	state = load_relaxed(&trigger->_state);
 	/* Ends: each failure is another fire, a run, or a stop.
-	 * [TR1] release: what the caller did; pairs with [TR1] in take.
-	 * [TR2] acquire: the node is out of use; pairs with [TR2] in take */
+	 * [trigger.fire] release: what the caller did; pairs with [trigger.fire] in take.
+	 * [trigger.node] acquire: `_task` is out of use; pairs with [trigger.node] in take */
 	do {
 		if (state & STOPPED)
 			return -ECANCELED;
@@ -142,8 +144,8 @@ BATON_EXPORT bool baton_trigger_stop(struct baton_trigger *trigger)
 {
 	uint64_t state = load_relaxed(&trigger->_state);
 
-	/* Ends: as fire's loop. Relaxed: it gives nothing back; that is for the baton, or an await,
-	 * to show. */
+	/* Ends: as in fire. Relaxed: stop gives back no memory; holding the baton, or an await,
+	 * does. */
 	while (!cas_relaxed(&trigger->_state, &state, STOPPED | (state & NODE)))
 		;
 	return state & NODE;

@@ -3,11 +3,12 @@
  * Undo logs: a list of compensations on the stack of the task that fills it.
  *
  * Invariants:
- * UN1 A log is touched by one thread, while that holds the baton of the resource at which the log
- *     began. Nothing here is shared, so nothing is atomic.
- * UN2 A compensation is out of the list before it is called: it may free itself, and is not called
- *     twice.
- * UN3 Those of the library's making are freed once: when called, or when the log ends.
+ * undo.owner: One thread touches a log, while it holds the baton of the resource in whose task the
+ *    log began. Nothing is shared, so nothing is atomic.
+ * undo.out_first: A compensation is taken out of the list before it is called: it may free itself,
+ *    and is not called twice.
+ * undo.freed: A compensation that the library has allocated is freed once: when it is called, or
+ *    when the log ends.
  */
 #include "core/resource.h"
 
@@ -17,7 +18,7 @@
 
 #include <errno.h>
 
-/* A compensation of baton_undo_log_add's. */
+/* A compensation that baton_undo_log_add has allocated. */
 struct call {
 	struct baton_undo undo;
 	baton_undo_call_fn fn;
@@ -83,7 +84,7 @@ BATON_EXPORT int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_
 	return 0;
 }
 
-/* Runs what is newer than `mark`, newest first; what the first to fail has returned. */
+/* Calls the compensations newer than `mark`, newest first. Returns the first error. */
 static int undo_to(struct baton_undo_log *log, const struct baton_undo *mark)
 {
 	int failure = 0;
@@ -104,7 +105,7 @@ static int undo_to(struct baton_undo_log *log, const struct baton_undo *mark)
 	return failure;
 }
 
-/* Nothing is to be undone: only the library's own have to be given back. */
+/* Ends a log without undoing: frees the compensations that the library has allocated. */
 static void forget(struct baton_undo_log *log)
 {
 	struct baton_undo *undo = log->_newest;
@@ -142,7 +143,7 @@ BATON_EXPORT struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_
 	return mark;
 }
 
-/* Is the mark still in the log? Bounded by what is to be undone. */
+/* Is the mark still in the log? Bounded by the length of the log. */
 static bool good(const struct baton_undo_log *log, struct baton_undo_mark mark)
 {
 	const struct baton_undo *undo = log->_newest;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: windowed tasks that find no room wait in a list of the window's; who makes room while
- * some wait sends a kick, which lets the next ones start.
+ * Windows. A windowed task that finds no room waits in the window's list. A thread that makes room
+ * while tasks wait sends a kick, which lets the next tasks start.
  *
- * _word: IDLE 0; or WAITING, and then perhaps KICKED (the kick is on its way: one at a time), with
- *   CANCEL: the kick is to cancel all tasks in the list.
+ * The word `_word`: IDLE (0), or WAITING. With WAITING: KICKED (the kick is on its way; one at a
+ * time) and CANCEL (the kick cancels all tasks in the list).
  *   IDLE -> WAITING            the holder, with a task in the list
  *   WAITING -> KICKED          any thread, which then pushes the kick
  *   any -> WAITING             the kick, on its arrival
  *   WAITING -> IDLE            the holder, with an empty list
  *
  * Invariants:
- * X1 The list, _entered, _started, _visiting are touched under the baton alone (readers: hints).
- * X2 _started - _finished places are taken: by tasks that the kick has admitted, by the running
- *    one, by those detached. Each of them adds one to _finished, once. A place is taken only while
- *    fewer than the limit are.
- * X3 Tasks in the list: then WAITING, and if there is room, KICKED. Who makes room (adds to
- *    _finished, raises _limit) looks at _word afterwards; who has set WAITING looks for room
- *    afterwards. All seq_cst ([X1]): one of the two sees the other.
- * X4 While tasks are in the list the window holds a visit of the resource's. Others who kick hold a
- *    token's visit, or one of their own, or the baton.
+ * window.baton: Only the holder of the baton touches the list, _entered, _started and _visiting.
+ *    Other threads read _started as a hint.
+ * window.places: _started - _finished places are taken: by admitted tasks, by the running task, and
+ *    by detached tasks. Each of these adds one to _finished, once. A task takes a place only while
+ *    fewer places than the limit are taken.
+ * window.waiting: While tasks are in the list, WAITING is set; while there is room, too, KICKED is
+ *    set. A thread that makes room (adds to _finished, raises _limit) looks at _word afterwards. A
+ *    holder that has set WAITING looks for room afterwards. All of these are seq_cst
+ *    ([window.kick]), so one of the two sees the other.
+ * window.visit: While tasks are in the list, the window has a visit of the resource counted. A
+ *    thread that kicks has a token's visit, a visit of its own, or the baton.
  */
 #include <baton/window.h>
 
@@ -64,7 +66,7 @@ BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 {
 	BATON_REQUIRE_OF(!window->_first, window->_resource->_name,
 	                 "has tasks that wait in the window: cancel the window, or let them run");
-	/* Relaxed: nobody uses it any more. */
+	/* Relaxed: no other thread uses the window any more. */
 	BATON_REQUIRE_OF(load_relaxed(&window->_started) == load_relaxed(&window->_finished),
 	                 window->_resource->_name,
 	                 "has tasks of the window in flight: complete their tokens first");
@@ -76,23 +78,25 @@ BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 
 static bool room(struct baton_window *window)
 {
-	/* [X1] seq_cst: after WAITING was set; pairs with [X1] in make_room, set_limit */
+	/* [window.kick] seq_cst: after WAITING was set; pairs with [window.kick] in
+	 * baton__window_finished and set_limit */
 	uint32_t finished = load_seq_cst(&window->_finished);
 
 	return load_relaxed(&window->_started) - finished < load_seq_cst(&window->_limit);
 }
 
-/* Has the kick come, and do `flags` besides, if any task waits. */
+/* Sends the kick, with `flags`, if a task waits. */
 static void kick(struct baton_window *window, uint32_t flags)
 {
-	/* [X1] seq_cst: after room was made; pairs with [X1] in keep, kick_run */
+	/* [window.kick] seq_cst: after room was made; pairs with [window.kick] in keep and
+	 * kick_run */
 	uint32_t word = load_seq_cst(&window->_word);
 
-	/* Ends: each failure is another one that kicks, or the kick's arrival.
+	/* Ends: each failure is another thread that kicks, or the arrival of the kick.
 	 * [window.cancel] release: what the caller did before it cancels; pairs with
-	 * [window.cancel] in kick_run. So the CAS is made although CANCEL may be set already. */
+	 * [window.cancel] in kick_run. For that the CAS is made even where CANCEL is set. */
 	do {
-		/* The kick that is on its way sees the room that the caller has made. */
+		/* A kick that is on its way sees the room that the caller has made. */
 		if (word == IDLE || (word & KICKED && !flags))
 			return;
 	} while (!cas_seq_cst(&window->_word, &word, word | KICKED | flags));
@@ -104,28 +108,28 @@ static void kick(struct baton_window *window, uint32_t flags)
 
 void baton__window_finished(struct baton_window *window)
 {
-	/* [X1] seq_cst: before the look at _word; pairs with [X1] in room */
+	/* [window.kick] seq_cst: before the look at _word; pairs with [window.kick] in room */
 	(void)add_seq_cst(&window->_finished, 1);
 	kick(window, 0);
 }
 
 /* ---- Waiting ---- */
 
-/* The list may be empty now. */
+/* Called when tasks were taken out of the list: if it is empty, no task waits. */
 static void look_for_end(struct baton_window *window)
 {
 	uint32_t expected = WAITING;
 
 	if (window->_first)
 		return;
-	/* Relaxed: a kick that is on its way finds an empty list, or tasks that came later. */
+	/* Relaxed. Fails if a kick is on its way, which finds an empty list, or later tasks. */
 	(void)cas_relaxed(&window->_word, &expected, IDLE);
 	if (window->_visiting)
 		baton__turn_unvisit(window->_resource);
 	window->_visiting = false;
 }
 
-/* Takes the task into the list. False: the task has been cancelled. */
+/* Puts the task into the list. False: the task has been cancelled. */
 static bool keep(struct baton_window *window, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
@@ -133,19 +137,19 @@ static bool keep(struct baton_window *window, struct baton_task *task)
 
 	if (!baton__window_list_append(window, task))
 		return false;
-	/* BL2: it waits elsewhere now. */
+	/* The task is no longer in the backlog's list (BL2, backlog.h). */
 	if (future)
 		store_relaxed(&future->_value, NULL);
 	if (!first)
 		return true;
-	/* X4 */
+	/* window.visit */
 	if (!window->_visiting)
 		baton__turn_visit(window->_resource);
 	window->_visiting = true;
-	/* Relaxed: only the holder leaves IDLE. If it is not, a kick is on its way. */
+	/* Relaxed: only the holder leaves IDLE. If the word is not IDLE, a kick is on its way. */
 	if (load_relaxed(&window->_word) != IDLE)
 		return true;
-	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick */
+	/* [window.kick] seq_cst: before the look for room; pairs with [window.kick] in kick */
 	store_seq_cst(&window->_word, WAITING);
 	if (room(window))
 		kick(window, 0);
@@ -154,7 +158,7 @@ static bool keep(struct baton_window *window, struct baton_task *task)
 
 static void cancel_all(struct baton_window *window)
 {
-	/* Ends with the list: what continuations submit does not come here meanwhile. */
+	/* Ends with the list: tasks that continuations submit do not come into it meanwhile. */
 	while (window->_first) {
 		struct baton_task *task = baton__window_list_first(window);
 
@@ -163,7 +167,7 @@ static void cancel_all(struct baton_window *window)
 	}
 }
 
-/* Gives places to waiting tasks, which the runner then finds before all others. */
+/* Gives places to waiting tasks. The runner runs them before all other tasks. */
 static void admit(struct baton_window *window)
 {
 	struct baton_resource *resource = window->_resource;
@@ -196,8 +200,8 @@ static void admit(struct baton_window *window)
 static int kick_run(struct baton_task *mark)
 {
 	struct baton_window *window = baton_container_of(mark, struct baton_window, _kick);
-	/* [X1] seq_cst: before the look for room; pairs with [X1] in kick. From here on the kick
-	 * may be sent again.
+	/* [window.kick] seq_cst: before the look for room; pairs with [window.kick] in kick. From
+	 * here on another thread may send the kick again.
 	 * [window.cancel] acquire: what each caller that cancels did before; pairs with
 	 * [window.cancel] in kick */
 	uint32_t word = swap_seq_cst(&window->_word, WAITING);
@@ -217,7 +221,7 @@ static int withdraw_run(struct baton_task *mark)
 	struct baton_window *window = windowed->_window;
 
 	baton__window_list_withdraw(windowed);
-	/* Before the cancel: a task that a continuation submits may come to the window. */
+	/* Before the cancel, whose continuations may submit tasks that come to the window. */
 	look_for_end(window);
 	baton__cancel_task(window->_resource, &windowed->task); /* last touch of the mark */
 	return 0;
@@ -230,7 +234,7 @@ static bool keeps(struct baton_task *task)
 	struct baton_windowed *windowed = baton__windowed_of(task);
 	struct baton_window *window = windowed->_window;
 
-	/* What is cancelled needs no place. */
+	/* A cancelled task needs no place. */
 	if (windowed->_admitted || baton__withdrawn(task))
 		return false;
 	if (BATON_UNLIKELY(baton__self->top->resource != window->_resource))
@@ -252,7 +256,8 @@ static int run(struct baton_task *task)
 	windowed->_admitted = false;
 	window->_entered = windowed;
 	status = windowed->_fn(task);
-	/* Only compared: it may be gone. The window is not, for we have its resource's baton. */
+	/* `windowed` is only compared: it may be gone. The window exists: this thread holds the
+	 * baton of its resource. */
 	if (window->_entered == windowed) {
 		window->_entered = NULL;
 		baton__window_finished(window);
@@ -312,8 +317,8 @@ void baton__window_undetached(struct baton_window *window, struct baton_detached
 
 /* ---- From outside ---- */
 
-/* The resource, and with it the window, stays, although what the kick does may be what its end has
- * waited for. */
+/* Keeps the resource, and so the window, until visit_end: the kick may do the last thing that the
+ * end of the resource waits for. */
 static void visit(struct baton_window *window)
 {
 	baton__turn_visit(window->_resource);
@@ -326,7 +331,7 @@ BATON_EXPORT int baton_window_set_limit(struct baton_window *window, uint32_t li
 	if (error)
 		return error;
 	visit(window);
-	/* [X1] seq_cst: before the look at _word; pairs with [X1] in room */
+	/* [window.kick] seq_cst: before the look at _word; pairs with [window.kick] in room */
 	store_seq_cst(&window->_limit, limit);
 	kick(window, 0);
 	baton__visit_end(window->_resource); /* last touch */
@@ -373,7 +378,7 @@ BATON_EXPORT int baton_windowed_cancel(struct baton_windowed *windowed)
 
 BATON_EXPORT uint32_t baton_window_in_flight(const struct baton_window *window)
 {
-	/* Relaxed: a hint. In this order, so that it is not below 0. */
+	/* Relaxed: a hint. Read first, so that the difference is not negative. */
 	uint32_t finished = load_relaxed(&window->_finished);
 
 	return load_relaxed(&window->_started) - finished;

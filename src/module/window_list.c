@@ -7,23 +7,24 @@
 #define IN_LIST 1U
 #define ASKED 2U
 
-/* The holder takes the task out of the list. False: the task's mark completes it (X6). */
+/* The holder takes the task out of the list. False: the task's mark completes it
+ * (window.asked). */
 static bool release_place(struct baton_windowed *windowed)
 {
 	uint32_t expected = IN_LIST;
 
-	/* Relaxed: a canceller that comes later only learns that it sends no mark; a mark that is
-	 * on its way comes through the inbox. */
+	/* Relaxed: a later canceller only learns that it sends no mark, and a mark that is on its
+	 * way comes through the inbox. */
 	return !windowed->_future || cas_relaxed(&windowed->_place, &expected, 0);
 }
 
-/* False: the task has been cancelled, and no mark comes: it does not go into the list. */
+/* False: the task has been cancelled, and no mark comes: the task must not go into the list. */
 static bool take_place(struct baton_windowed *windowed)
 {
 	if (!windowed->_future)
 		return true;
 	/* [window.withdrawn] acquire: a canceller that finds no IN_LIST has made the future
-	 * CANCELLING before; pairs with [window.withdrawn] in ask. */
+	 * CANCELLING before; pairs with [window.withdrawn] in ask */
 	(void)swap_acquire(&windowed->_place, IN_LIST);
 	return !baton__withdrawn(&windowed->task) || !release_place(windowed);
 }
@@ -38,13 +39,13 @@ static uint32_t lane_of(const struct baton_window *window, const struct baton_ta
 	return lane < window->_lane_count ? lane : window->_lane_count - 1;
 }
 
-/* The last task of that lane; NULL: it has none. */
+/* Where the lane's last task is written. NULL there: no task waits in the lane. */
 static struct baton_task **last_of(struct baton_window *window, uint32_t lane)
 {
 	return window->_lanes ? &window->_lanes[lane]._last : &window->_last;
 }
 
-/* What is to lead to a new task of that lane: behind the last of it, or of those above. */
+/* The link for a new task of the lane: behind the last task of that lane, or of the lanes above. */
 static struct baton_task **link_of(struct baton_window *window, uint32_t lane)
 {
 	for (uint32_t i = lane + 1; i > 0; i--) {
@@ -100,7 +101,7 @@ struct baton_task *baton__window_list_first(struct baton_window *window)
 
 void baton__window_list_withdraw(struct baton_windowed *windowed)
 {
-	/* Relaxed: the one canceller that sends the mark has sent it. */
+	/* Relaxed: the only canceller that sends the mark has sent it. */
 	store_relaxed(&windowed->_place, 0);
 	if (windowed->_link)
 		take_out(windowed->_window, &windowed->task);
