@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backlog where the resource is not plain: what is counted, and what a module's table does.
+ * The backlog of a resource that has statistics or an extension: counts tasks, and calls the
+ * module's table.
  */
 #include "core/backlog.h"
+
 #include "core/drain.h"
 #include "core/run.h"
 #include "core/stats.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before a push: stand back for a moment and look whether the resource becomes idle.
+ * Before a push a submitter stands back for a moment, and looks whether the resource becomes idle.
  *
- * A task that is pushed moves to the runner's core and back: its node, its payload, the inbox, some
- * cache lines each way, 50 to 250 ns each. Tasks are often shorter. So a submitter that finds the
- * resource held stays away from it for a microsecond, in which the runner runs a hundred short
- * tasks of its own out of its cache, and mostly finds the resource idle then: it captures, and runs
- * as many in its turn. It has not submitted anything yet, so that nobody's order is touched; and it
- * is not waiting: after three looks the task is pushed.
+ * A pushed task moves to the runner's core and back: its node, its payload and the inbox are some
+ * cache lines each way, at 50 to 250 ns each. Many tasks are shorter. A submitter that finds the
+ * resource held therefore stays away from the resource for a microsecond or two. Meanwhile the
+ * runner runs a hundred short tasks of its own out of its cache. Mostly the submitter then finds
+ * the resource idle, captures, and runs as many tasks in its turn. The submitter has not submitted
+ * anything yet, so no order changes. Standing back is no wait: after three looks the submitter
+ * pushes.
  *
- * Where that does not help (long tasks, a runner on the same CPU) it must not cost: each failure
- * doubles the number of busy submits that this thread pushes without a look.
+ * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
+ * each failure doubles the number of busy submits that the thread pushes without a look.
  *
  * Source: back-off between looks at a lock: T. Anderson, "The Performance of Spin Lock Alternatives
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,
@@ -24,7 +25,7 @@
 
 #ifndef BATON_BARGE_LOOKS /* tests make these small */
 #define BATON_BARGE_LOOKS 3
-/* Turns of an empty loop before the first look, about 0.3 us; doubled before each further one. */
+/* Turns of an empty loop before the first look, about 0.3 us; doubled before each further look. */
 #define BATON_BARGE_FIRST 1024U
 #endif
 #define SKIP_MIN 16U
@@ -42,7 +43,7 @@ static bool looks(const struct baton_resource *resource)
 		word = baton__word(resource);
 		if (!baton__word_is_busy(word))
 			return !baton__word_is_closed(word);
-		/* In a queue it will not be idle so soon. */
+		/* A resource that waits in a queue will not be idle so soon. */
 		if (!baton__turn_seems_held(resource))
 			return false;
 	}

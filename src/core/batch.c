@@ -2,20 +2,19 @@
 /*
  * Submitting several tasks at once: one publication, or one capture.
  */
-#include "core/resource.h"
-
 #include "base/atomic.h"
-#include "core/list.h"
 #include "core/barge.h"
 #include "core/cycle.h"
-#include "core/guard.h"
-#include "core/loan.h"
 #include "core/frame.h"
+#include "core/guard.h"
+#include "core/list.h"
+#include "core/loan.h"
+#include "core/resource.h"
 #include "core/submit.h"
 
 #include <errno.h>
 
-/* May so many tasks be run in one stay, without looking at the clock? */
+/* May so many tasks run in one stay, without a look at the clock? */
 static bool within_limit(const struct baton_resource *resource, size_t count)
 {
 	const struct baton_resource_config *config = resource->_config;
@@ -25,7 +24,7 @@ static bool within_limit(const struct baton_resource *resource, size_t count)
 	return count <= config->capture_limit && !config->capture_limit_ns;
 }
 
-/* A task that is in the batch twice has been linked twice, and its chain is too short. */
+/* If a task is in the batch twice, the chain is too short: the second link replaces the first. */
 BATON_INLINE void require_each_once(const struct baton_resource *resource, size_t length,
                                     size_t count)
 {
@@ -45,7 +44,7 @@ static size_t length_of(const struct baton_task *task)
 
 /*
  * Captures an idle resource and runs the chain, whose tasks are plain and have no futures. False:
- * the resource is not idle, or more is asked of it.
+ * the resource is not idle or not NORMAL, or the chain may not run here in one stay.
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
@@ -59,8 +58,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* Ends with the chain; or at a mark, which the long way obeys, or at a close, which changes
-	 * nothing. */
+	/* Ends with the chain, or when the holder must look. Then the long way looks: it obeys a
+	 * mark, and finds nothing to do for a close. */
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 
@@ -86,7 +85,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
                                     struct baton_task *const *tasks, size_t count)
 {
 	size_t ready = 0;
-	bool special = false; /* with a future, or of a kind */
+	bool special = false; /* a task has a future, or is of a kind */
 	bool waited_for = false;
 	int error;
 

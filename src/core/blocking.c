@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bracket around what blocks: tells the executor whose thread this is, like a wait does.
+ * The bracket around a function that blocks. The bracket tells the executor to which this thread
+ * belongs, as a wait does.
  *
- * Invariant: B1 `blocking` and `blocking_top` of a thread's record are its own; the executor has
- * been told of the outermost begin, and not yet of its end, while `blocking` is not 0.
+ * Invariant:
+ * blocking.own: Only the record's thread touches `blocking` and `blocking_top`. While `blocking` is
+ *    not 0, the executor has been told of the outermost begin, and not of its end.
  */
 #include <baton/blocking.h>
+
 #include <baton/executor.h>
 
 #include "thread/thread.h"
 
-/* The executor that wants to be told, or NULL. */
+/* The executor of this thread, if the executor wants to be told. Otherwise NULL. */
 static struct baton_executor *told(void)
 {
 	struct baton_executor *member = baton__self->member;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: run a function under the baton, and return its value.
+ * Calls: a thread runs a function under the baton, and gets the function's value.
  */
 #include "core/call.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "thread/node.h"
 #include "core/backlog.h"
 #include "core/barge.h"
-#include "core/cycle.h"
-#include "core/label.h"
-#include "thread/node.h"
 #include "core/cancel.h"
+#include "core/cycle.h"
 #include "core/frame.h"
 #include "core/handoff.h"
+#include "core/label.h"
 #include "core/submit.h"
 
 #include <errno.h>
 
-/* A waiting call: on the caller's stack, which it does not leave before the future is complete. */
+/* A waiting call, on the caller's stack. The caller returns after the future is complete. */
 struct call {
 	struct baton_task task;
 	struct baton_future future;
 	baton_call_fn fn;
 	void *arg;
-	struct baton_stamp stamp;       /* these two only with a label */
+	struct baton_stamp stamp;       /* `stamp` and `future_at` are set only with a label */
 	struct baton_future *future_at; /* `future` */
 };
 
@@ -59,14 +59,14 @@ BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_c
 	       baton__call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
 }
 
-/* The wait can never end: the call is withdrawn, which ends it. */
+/* The wait can never end: withdraws the call. */
 static int withdraw(struct call *call)
 {
 	int error;
 
 	(void)baton_future_cancel(&call->future);
-	/* Ended by the holder of the resource, which meets the cancelled task, or by us when it is
-	 * queued. */
+	/* Ends: the resource's holder meets the cancelled task, or this thread unlinks the task
+	 * when the resource is queued. */
 	do {
 		baton__cancel_visit(&call->future);
 		error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
@@ -74,7 +74,7 @@ static int withdraw(struct call *call)
 	return baton_future_status(&call->future) ? -EDEADLK : 0;
 }
 
-/* It has been submitted: waits for it. */
+/* Waits for a call that has been submitted. */
 static int end_call(struct call *call, void **value)
 {
 	int error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
@@ -86,19 +86,20 @@ static int end_call(struct call *call, void **value)
 }
 
 /*
- * The wait of a counted call has failed. True: its task has been entered, and is to be waited for
- * after all; false: it never will be, or is over.
+ * The wait of a counted call has failed. True: its task has been entered, and the caller waits on.
+ * False: the task will never be entered, or is over.
  */
 static bool must_wait_on(struct baton_future *future)
 {
-	/* -EALREADY: complete, or cancelled in the step that refused the wait. */
+	/* -EALREADY: the call is complete, or was cancelled in the step that refused the wait. */
 	return baton_future_cancel(future) == -EINPROGRESS;
 }
 
 /*
- * A call of a thread that holds batons may be refused when it closes a cycle (cycle.h), and then
- * its task stays where it is, in the inbox of a resource whose holder sleeps: so it is no part of
- * this stack. Nor is the task of a call with a deadline, which is withdrawn when that has passed.
+ * A call whose task does not lie on this stack. A thread that holds batons makes such a call: when
+ * its wait would close a cycle (cycle.h) the call is refused, and the task stays in the inbox of a
+ * resource whose holder sleeps. A call with a deadline is such a call, too: when the deadline has
+ * passed the call is withdrawn, and the task may still be queued.
  */
 static int call_counted(struct baton_resource *resource, struct baton__async *async,
                         const struct timespec *deadline, void **value)
@@ -109,7 +110,8 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 	error = baton__async_submit(resource, async);
 	if (error)
 		return error;
-	/* Ended by the task's end, once it has been entered: then the deadline counts no more. */
+	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends
+	 * with the task. */
 	do {
 		error = baton__wait_for_call(future, deadline, BATON__ABORT_UNLESS_RUNNING);
 		deadline = NULL;
@@ -153,15 +155,15 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 	return end_call(&call, value);
 }
 
-/* With drain hooks what runs at once is a batch, too: its end, which may fail, comes before the
- * release, and so before the wait. */
+/* With drain hooks, a call that runs at once is a batch, too. The end of the batch, which may fail,
+ * comes before the release, and so before the wait. */
 static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton_call_fn fn,
                                           void *arg, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
 	struct baton__frame frame;
 
-	/* With hooks an idle, open resource is SPECIAL. */
+	/* An idle, open resource with hooks is SPECIAL. */
 	if (!baton__capture_limit(resource) ||
 	    !baton__word_capture(resource, BATON__SPECIAL, BATON__SPECIAL))
 		return -EAGAIN;
@@ -176,7 +178,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	return end_call(&call, value);
 }
 
-/* Not at once: this thread's first call, or the resource is busy. */
+/* The long way: for a thread's first call, a busy resource, and options. */
 static BATON_NOINLINE int call_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options, void **value)
 {

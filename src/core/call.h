@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions instead of tasks: run at once on an idle resource; and the node of one that is queued
- * and has a future of the library's.
+ * Functions instead of tasks. On an idle resource the function runs at once. A function that is
+ * queued, with a future of the library's, has a node.
  */
 #ifndef BATON_SRC_CALL_H
 #define BATON_SRC_CALL_H
 
 #include <baton/labelled.h>
 
-#include "core/guard.h"
 #include "core/frame.h"
-#include "core/submit.h"
+#include "core/guard.h"
 #include "core/resource.h"
 #include "core/stats.h"
+#include "core/submit.h"
 
-/* baton_async's, and that of a call which may be left behind. With a label it is of a type. */
+/* The node of baton_async, and of a call that may be withdrawn. A labelled task has a type. */
 struct baton__async {
 	struct baton__counted counted;
 	struct baton_task task;
 	baton_call_fn fn;
 	void *arg;
-	struct baton_stamp stamp;    /* these two only with a label */
-	struct baton_future *future; /* `counted` */
+	struct baton_stamp stamp;    /* `stamp` and `future` are set only with a label */
+	struct baton_future *future; /* &counted.future */
 };
 
-/* Sets up the task, which is not submitted yet, and its future; `label`: NULL: none. */
+/* Sets up the task and its future, before the submit. `label` may be NULL. */
 void baton__async_init(struct baton__async *async, baton_call_fn fn, void *arg,
                        const struct baton_label *label);
 
-/* Submits it: 0; or the error, and it has been freed. */
+/* Submits the task. An error: the task was refused, and its node has been freed. */
 int baton__async_submit(struct baton_resource *resource, struct baton__async *async);
 
 /* Is the label of a call, post or async in order? */
@@ -37,7 +37,7 @@ BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 	return !label || label->lane < BATON_LANES_MAX;
 }
 
-/* The function of a call that baton__stats_call has counted has returned. */
+/* Counts the end of a call that baton__stats_call has counted. */
 BATON_INLINE void baton__count_executed(const struct baton_resource *resource)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -47,12 +47,12 @@ BATON_INLINE void baton__count_executed(const struct baton_resource *resource)
 }
 
 /*
- * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: it is
- * not idle.
+ * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: the
+ * word is another.
  *
- * Many resources do not fit the caches, and then the processor should get as far ahead as it can
- * while it waits for this one's line, to the next call's. What ends that are stores: so the short
- * paths keep little across fn that would have to be saved first.
+ * Many resources do not fit the caches. While the processor waits for the cache line of this
+ * resource, it should get as far ahead as the next call. Stores limit how far the processor gets,
+ * so the short paths keep few values across fn that would have to be saved first.
  */
 BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t word,
                                       uintptr_t mode, baton_call_fn fn, void *arg, void **value)
@@ -82,11 +82,12 @@ BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t
 	return true;
 }
 
-/* With statistics or an extension; or just initialised, and then NORMAL from now on. */
+/* A SPECIAL resource without hooks: captures it and runs fn, or returns false. Afterwards the
+ * resource is NORMAL if nothing makes it SPECIAL (word.h). */
 bool baton__call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                          void **value);
 
-/* Captures an idle resource and runs fn at once. False: it is not idle. */
+/* Captures an idle resource and runs fn at once. False: fn was not called. */
 BATON_INLINE bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)
 {
