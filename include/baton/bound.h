@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bound limits the tasks that wait in a resource: their number, their bytes (baton/labelled.h),
- * or both. Its policy says what becomes of a task beyond the limit. Only a submit to a bound whose
- * policy is WAIT may block.
+ * A bound limits the tasks that wait in a resource: their number, their bytes, or both. The policy
+ * of the bound says what becomes of a task beyond the limit.
  *
- * A task waits from its acceptance until it is entered. The running task does not wait, nor does a
- * task for which its submitter has captured the resource: it runs at once, and no bound refuses it.
- * A windowed task (window.h) is always counted until it is entered, also while it waits in its
- * window; a task in its window is not dropped as the oldest. A mark (await, close_then,
- * cancel_pending) is no task.
+ *	static const struct baton_bound_config config = {
+ *		.bytes_max = 1 << 20, .policy = BATON_BOUND_REFUSE, .exempt = 1U << 0,
+ *	};
  *
- * A task without a label is a task of lane 0. A timer that does not repeat is lost when its run is
- * refused. Where such tasks must not be lost and the bound counts tasks, put the bulk into a lower
- * lane and exempt lane 0.
+ *	baton_bound_init(&session->bound, &config);
+ *	baton_resource_extend(&session->resource, &session->extension, NULL, &session->bound);
  *
+ *	baton_labelled_init(&publish->labelled, publish_run, NULL);
+ *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
+ *	baton_stamp_set_bytes(&publish->labelled.stamp, publish->length);
+ *	error = baton_submit(&session->resource, &publish->labelled.task);
+ *
+ * A resource gets its bound from baton_resource_extend() (baton/extension.h), together with lanes
+ * if it has any. A task gets its bytes and its lane from its label (baton/labelled.h). A task
+ * without a label is a task of lane 0, and has no bytes.
+ *
+ * What counts: a task waits from its acceptance until it is entered. The running task does not
+ * wait. A task for which its submitter has captured the resource does not wait either: it runs
+ * immediately, and no bound refuses it. A windowed task (window.h) counts until it is entered, also
+ * while it waits in its window. A mark (await, close_then, cancel_pending) is no task.
+ *
+ * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
+ * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
+ *
+ *                              | may run beside      | from
+ *   submits to the resource    | everything but init | any thread; with WAIT they may block
+ *   stats_read                 | everything but init | any thread
+ *   init, and the initialiser  | nothing             | the owner
+ *
+ * Blocking: only a submit to a bound whose policy is WAIT may block.
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
  * makes none. A resource without a bound pays nothing.
- *
  * Source: bounded queues' policies as brokers and reactive streams have them (refuse, drop the
  * newest, drop the oldest); high and low watermarks as in Netty's channels.
  */
@@ -33,32 +51,36 @@ extern "C" {
 #endif
 
 enum baton_bound_policy {
-	/* The submit (baton_call, too) returns -EAGAIN; the task is untouched. */
+	/* The submit (also a baton_call that would wait) returns -EAGAIN; the task is untouched. */
 	BATON_BOUND_REFUSE,
 	/*
-	 * The submit returns 0, and the task has been completed as cancelled before it returns, on
-	 * the submitter's thread and without the baton: its future is cancelled, or the config's
-	 * `cancelled` called.
+	 * The submit returns 0, but the task has been completed as cancelled before the submit
+	 * returns, on the submitter's thread and without the baton: its future is cancelled, or,
+	 * without a future, the config's `cancelled` is called.
 	 */
 	BATON_BOUND_DROP_NEWEST,
 	/*
 	 * The task is accepted, and another task is dropped for it. OLDEST: the oldest task of the
-	 * same lane (the new task itself, if there is no other). LOWEST: the oldest task of the
-	 * lowest lane that has a task and is not exempt. The dropped task completes as cancelled
-	 * under the baton, at the runner's next look between two tasks. Only the runner can unlink
-	 * tasks: until its look the excess lies in the inbox, see tasks_hard. The resource must
-	 * have lanes, at least one.
+	 * same lane, or the new task itself if the lane has no other task. LOWEST: the oldest task
+	 * of the lowest lane that has a task and is not exempt. A windowed task that waits in its
+	 * window is not dropped. The resource must have lanes, at least one.
+	 *
+	 * The dropped task completes as cancelled under the baton, at the runner's next look
+	 * between two tasks. Only the runner can unlink tasks: until the runner's look the excess
+	 * lies in the inbox, see tasks_hard.
 	 */
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
 	/*
-	 * The submitter waits for room, for at most wait_ns. It waits until the tasks accepted
-	 * before have run, and helps to run them, as a waiter for a future does. If other
-	 * submitters have taken the room meanwhile, the submitter waits again. The submit then
-	 * returns 0, or, with the task untouched: -ETIMEDOUT;
-	 * -EDEADLK, where the wait could never end (from a task of this resource, or where it would
-	 * close a cycle of waits); -EPIPE, if the resource was closed meanwhile; -ENOMEM; -EAGAIN,
-	 * for a batch that is larger than the limit. The order of submitters that wait is open.
+	 * The submitter waits for room, for at most wait_ns. The submitter waits until the tasks
+	 * accepted before have run, and helps to run these tasks, as a waiter for a future does. If
+	 * other submitters have taken the room meanwhile, the submitter waits again. The order of
+	 * submitters that wait is open.
+	 *
+	 * The submit then returns 0, or, with the task untouched: -ETIMEDOUT; -EDEADLK, where the
+	 * wait could never end (from a task of this resource, or where the wait would close a cycle
+	 * of waits); -EPIPE, if the resource was closed meanwhile; -ENOMEM; -EAGAIN, for a batch
+	 * that is larger than the limit.
 	 *
 	 * The library's own submits (runs of timers and triggers, items of fan-outs, continuations)
 	 * never wait: they are refused as by REFUSE.
@@ -69,13 +91,13 @@ enum baton_bound_policy {
 #define BATON_BOUND_TASKS_MAX ((uint32_t)1 << 23)
 #define BATON_BOUND_BYTES_MAX ((uint64_t)1 << 39)
 
-/* Shared by many; must outlive them and not change. */
+/* Settings that many bounds share. Must outlive the bounds and not change. */
 struct baton_bound_config {
 	/* How many tasks and bytes may wait, at most the constants above. 0: those constants. A
 	 * batch larger than the limit never fits. */
 	uint32_t tasks_max;
-	/* DROP_OLDEST and DROP_LOWEST: beyond this the submit is refused with -EAGAIN after all, as
-	 * the runner does not come to look. 0: the constants above. */
+	/* DROP_OLDEST and DROP_LOWEST: where so many tasks or bytes wait because the runner does
+	 * not come to its next look, a submit is refused with -EAGAIN. 0: the constants above. */
 	uint32_t tasks_hard;
 	uint64_t bytes_max;
 	uint64_t bytes_hard;
@@ -85,11 +107,13 @@ struct baton_bound_config {
 	uint32_t exempt;
 	/*
 	 * Watermarks: `high` is called when at least tasks_high tasks, or bytes_high bytes, wait;
-	 * then `low`, when at most tasks_low and bytes_low do; then high again: strictly in turn.
-	 * The runner calls them under the baton, on its own thread, at its looks between two tasks:
-	 * not during a long task, and not for a crossing that is undone before the next look. They
-	 * may submit. They must not wait for tasks of this resource. tasks_high, bytes_high: above
-	 * tasks_low, bytes_low; 0: no such watermark. Either function may be NULL.
+	 * then `low`, when at most tasks_low tasks and bytes_low bytes wait; then `high` again:
+	 * strictly in turn. tasks_high and bytes_high are above tasks_low and bytes_low; 0: no such
+	 * watermark. Either function may be NULL.
+	 *
+	 * The runner calls both under the baton, at its looks between two tasks: not during a long
+	 * task, and not for a crossing that is undone before the next look. The functions may
+	 * submit; they must not wait for tasks of this resource.
 	 */
 	uint32_t tasks_high;
 	uint32_t tasks_low;
@@ -112,7 +136,8 @@ struct baton_bound_config {
 	}
 
 /*
- * Embeddable. Given to one resource by baton_resource_extend; must live as long as that resource.
+ * Embeddable. One bound serves one resource, by baton_resource_extend().
+ * Ownership: the bound must live as long as the resource.
  */
 struct baton_bound {
 	const struct baton_bound_config *_config;
@@ -131,6 +156,7 @@ struct baton_bound {
 		(config), 0, 0, 0, NULL, 0, 0, false, 0                                            \
 	}
 
+/* The same at run time. Thread safety: the owner, before the extend. */
 void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
 
 /* The counts of a bound. */
@@ -139,10 +165,14 @@ struct baton_bound_stats {
 	uint64_t bytes;   /* of these tasks */
 	uint64_t refused; /* submits (a batch is one) */
 	uint64_t dropped; /* tasks */
-	uint32_t waited;  /* submits that found no room, and waited; those refused then included */
+	uint32_t waited;  /* submits that found no room, and waited; also if refused in the end */
 };
 
-/* Thread safety: any thread. Blocking: never. Not one instant's values. */
+/*
+ * Copies the counts. Each count is exact, but the counts are not of one moment.
+ *
+ * Thread safety: any thread. Blocking: never.
+ */
 void baton_bound_stats_read(const struct baton_bound *bound, struct baton_bound_stats *counts);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a resource may have beyond its one cache line: lanes, a bound. The memory is the caller's;
- * a resource without an extension pays nothing for there being such things.
+ * An extension gives a resource lanes (baton/lane.h), a bound (baton/bound.h), or both. The memory
+ * is the caller's. A resource without an extension pays nothing.
  */
 #ifndef BATON_EXTENSION_H
 #define BATON_EXTENSION_H
@@ -21,14 +21,18 @@ struct baton_extension {
 };
 
 /*
- * Gives the resource lanes, a bound, or both (NULL: not that). Once, between the initialiser and
- * the first submit. From then on the resource takes the longer way through submit that one with
- * statistics takes: the same atomic operations, some more loads and branches.
+ * Gives the resource lanes, a bound, or both (NULL: none). To be called once, between the
+ * resource's initialiser and its first submit.
  *
- * Thread safety: the owner, before anybody else sees the resource. Ownership: extension, lanes and
- * bound must live as long as the resource. Errors: none; asserts that the resource is open and
- * idle and has no extension, that the numbers are in their ranges, that a bound which drops the
- * oldest has lanes.
+ * A resource with an extension takes the same longer way through submit as a resource with
+ * statistics: the same atomic operations, some more loads and branches. A bound adds its own cost,
+ * see there.
+ *
+ * Thread safety: the owner, before any other thread sees the resource.
+ * Ownership: extension, lanes and bound must live as long as the resource.
+ * Errors: none. Asserts that the resource is open and idle and has no extension, that the members
+ * of lanes and bound are within their ranges, and that a resource whose bound drops queued tasks
+ * has lanes.
  */
 void baton_resource_extend(struct baton_resource *resource, struct baton_extension *extension,
                            struct baton_lanes *lanes, struct baton_bound *bound);

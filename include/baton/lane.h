@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: priority levels inside one resource. Its runner always takes the oldest task of the
- * highest lane that has one, looking for what has arrived before each task: an acknowledgement
- * that is submitted behind 100,000 queued publishes runs after the one that is running.
+ * Lanes are priority levels inside one resource. Before each task the runner looks at what has
+ * arrived, and takes the oldest task of the highest lane that has a task. So an acknowledgement
+ * that is submitted behind 100,000 queued publishes runs after the task that is running.
  *
- * Within a lane tasks run in the order of their submits (a batch's too); so law L2 holds per lane.
- * A task without a label is in lane 0, the highest. Tasks of every sort may have a label; see
- * baton/labelled.h. The inbox stays one word: only the runner sorts, and a submit costs what it
- * did.
+ *	static struct baton_lane array[2];	zeroed, one for each lane
  *
- * baton_resource_await waits for what was accepted before it, in whatever lane: if the lower lanes
- * starve (no aging), so does it. When several wait, it may wait for some later tasks, too: those
- * that were accepted before the awaits in front of it ended. cancel_pending cancels all that was
- * accepted before it; a finaliser comes after everything.
+ *	baton_lanes_init(&session->lanes, array, 2, 100, 0);
+ *	baton_resource_extend(&session->resource, &session->extension, &session->lanes, NULL);
+ *
+ *	baton_labelled_init(&publish->labelled, publish_run, NULL);
+ *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
+ *	baton_submit(&session->resource, &publish->labelled.task);
+ *
+ * A resource gets its lanes from baton_resource_extend() (baton/extension.h), together with a bound
+ * if it has one. A task gets its lane from its label (baton/labelled.h). Tasks of every sort may
+ * have a label. A task without a label is in lane 0, the highest.
+ *
+ * Within a lane tasks run in the order of their submits; the tasks of a batch too. So law L2
+ * (order) holds for each lane. The inbox stays one word: only the runner sorts, and a submit to a
+ * resource with lanes costs no additional atomic operation.
+ *
+ *                              | may run beside      | from
+ *   waiting                    | everything but init | any thread
+ *   init, and the initialiser  | nothing             | the owner
+ *
+ * Await, cancel_pending and a finaliser know no lanes. baton_resource_await() waits for the tasks
+ * that were accepted before the await, in whatever lane: if a lower lane starves (no aging), the
+ * await does not return. Where several awaits wait, an await may wait for some later tasks, too:
+ * for those that were accepted before the awaits in front of it ended. cancel_pending cancels
+ * everything that was accepted before the call. A finaliser comes after everything.
  *
  * Source: multi-level queues with aging, as in operating systems' schedulers.
  */
@@ -40,8 +57,9 @@ struct baton_lane {
 };
 
 /*
- * Embeddable; the lanes themselves are an array of the caller's. Given to one resource by
- * baton_resource_extend, and to live as long as that.
+ * A resource's lanes. Embeddable; the lanes themselves are an array in the caller's memory. One
+ * struct serves one resource, by baton_resource_extend().
+ * Ownership: struct and array must live as long as the resource.
  */
 struct baton_lanes {
 	struct baton_lane *_lanes;
@@ -67,12 +85,13 @@ struct baton_lanes {
 };
 
 /*
- * `lanes`: an array of `count` zeroed struct baton_lane, 1 to BATON_LANES_MAX; 0 is the highest.
+ * `lanes`: an array of `count` zeroed struct baton_lane, 1 to BATON_LANES_MAX. Lane 0 is the
+ * highest.
  *
- * Aging, so that nothing starves: a lane that was passed over aging_turns times since it last had a
- * turn (or got its first task), or has had none for aging_ns nanoseconds, gets one; but at most
- * every other turn is given so. 0: not by that. aging_ns costs a clock reading per task while
- * several lanes have work.
+ * Aging, so that no lane starves: a lane gets a turn when it was passed over `aging_turns` times
+ * since its last turn (or its first task), or has had no turn for `aging_ns` nanoseconds. At most
+ * every other turn is given by aging. 0: no aging by that member. With `aging_ns` the runner reads
+ * the clock for each task while several lanes have tasks.
  */
 #define BATON_LANES_INIT(lanes, count, aging_turns, aging_ns)                                      \
 	{                                                                                          \
@@ -80,13 +99,14 @@ struct baton_lanes {
 			0, 0, 0, 0, 0, false, false, false, false                                  \
 	}
 
-/* The same at run time; zeroes the array. */
+/* The same at run time; zeroes the array. Thread safety: the owner, before the extend. */
 void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array, uint32_t count,
                       uint32_t aging_turns, uint64_t aging_ns);
 
 /*
- * How many tasks wait in the lane, of those that the runner has sorted: what has arrived since its
- * last look is not among them. Some recent value. 0 for a lane that there is not.
+ * How many tasks of the lane the runner has sorted, and not yet entered. Tasks that have arrived
+ * since the runner's last look are not counted. The value is a recent one. 0 for a lane that the
+ * resource does not have.
  *
  * Thread safety: any thread. Blocking: never.
  */

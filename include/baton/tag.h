@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tag names what belongs together across resources: a client, a session. Tasks are stamped with
- * it (baton/labelled.h), and one call cancels everything that was stamped before and has not been
- * entered, wherever it is queued.
+ * the tag (baton/labelled.h). One call then cancels every task that was stamped before and has not
+ * been entered, in whatever resource the task is queued.
+ *
+ *	baton_labelled_init(&publish->labelled, publish_run, NULL);
+ *	baton_stamp_hold_tag(&publish->labelled.stamp, &client->tag);
+ *	baton_submit(&topic->resource, &publish->labelled.task);
+ *
+ *	baton_tag_cancel(&client->tag);		the client has gone
  *
  *                           | may run beside      | from
  *   cancel, held            | everything but init | any thread, also inside tasks
- *   stamp_set, _hold_tag    | everything but init | who owns the stamped task
+ *   stamp_set, _hold_tag    | everything but init | the owner of the stamped task
+ *   init                    | nothing             | the owner
  *
- * Cancelling bumps the tag's generation, which a stamp remembers: a runner that comes to a task
- * whose stamp is of an older generation completes it as cancelled instead of entering it.
+ * A cancel increments the tag's generation. A stamp remembers the generation of its tag. A runner
+ * that comes to a task whose stamp has an older generation completes the task as cancelled instead
+ * of entering it.
+ *
  * Source: generation counters against stale references, as in entity systems and timer wheels; the
  * epoch of a disconnect in brokers.
  */
@@ -23,9 +32,9 @@ extern "C" {
 #endif
 
 /*
- * Embeddable. Tasks stamped with it look at it when they are entered or cancelled, so it must stay
- * until all of them have been: see baton_tag_held, or await the resources that it was used for. 64
- * bits of generation do not come back.
+ * Embeddable. The library reads the tag when a stamped task is entered or cancelled. So the tag
+ * must live until each stamped task has been entered or cancelled: see baton_tag_held(), or await
+ * the resources for which the tag was used. 64 bits of generation do not wrap around.
  */
 struct baton_tag {
 	uint64_t _generation;
@@ -40,23 +49,24 @@ struct baton_tag {
 void baton_tag_init(struct baton_tag *tag);
 
 /*
- * Cancels what was stamped before: each such task, in whatever resource, queued already or
- * submitted later, completes as cancelled (as baton_future_cancel's does) when its runner comes to
- * it. What is stamped from now on runs.
+ * Cancels the tasks that were stamped before: each such task, in whatever resource, queued already
+ * or submitted later, completes as cancelled when its runner comes to it. A task that is stamped
+ * from now on runs.
  *
- * Thread safety: any thread. Blocking: never. Progress: wait-free, one atomic addition, however
- * many tasks there are. Ordering: a task that is entered after this has returned was stamped after
- * it; one that is being entered meanwhile may run. What the caller did before is visible to the
- * cancelled callback, and to who finds the future cancelled.
+ * Thread safety: any thread. Blocking: never.
+ * Ordering: a task that is entered after this call has returned was stamped after the call; a task
+ * that is entered meanwhile may run. What the caller did before is visible to the `cancelled`
+ * callback, and to a thread that finds the future cancelled.
+ * Progress: wait-free, one atomic addition, however many tasks there are.
  */
 void baton_tag_cancel(struct baton_tag *tag);
 
 /*
- * How many tasks that were stamped by baton_stamp_hold_tag have neither been entered nor
- * cancelled. 0, and nobody stamps any more: the tag's memory is the caller's again.
+ * How many tasks that were stamped by baton_stamp_hold_tag() have neither been entered nor
+ * cancelled. After 0, if no thread stamps any more, the tag's memory is the caller's again.
  *
- * Thread safety: any thread. Blocking: never. Ordering: what the library did with the tag
- * happens-before the return of 0.
+ * Thread safety: any thread. Blocking: never.
+ * Ordering: what the library did with the tag happens-before the return of 0.
  */
 uint64_t baton_tag_held(const struct baton_tag *tag);
 
