@@ -4,7 +4,7 @@
  * arrived, and takes the oldest task of the highest lane that has a task. So an acknowledgement
  * that is submitted behind 100,000 queued publishes runs after the task that is running.
  *
- *	static struct baton_lane array[2];	zeroed, one for each lane
+ *	static struct baton_lane array[2];
  *
  *	baton_lanes_init(&session->lanes, array, 2, 100, 0);
  *	baton_resource_extend(&session->resource, &session->extension, &session->lanes, NULL);

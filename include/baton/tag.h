@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tag names what belongs together across resources: a client, a session. Tasks are stamped with
- * the tag (baton/labelled.h). One call then cancels every task that was stamped before and has not
- * been entered, in whatever resource the task is queued.
+ * the tag (baton/labelled.h). One call then cancels the tasks that were stamped before and have not
+ * been entered, in whatever resource they are queued.
  *
  *	baton_labelled_init(&publish->labelled, publish_run, NULL);
  *	baton_stamp_hold_tag(&publish->labelled.stamp, &client->tag);
