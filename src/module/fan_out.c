@@ -149,7 +149,7 @@ static void succeeded(struct baton_fan_out *fan_out, const struct item *item)
 	if (!(fan_out->options.flags & BATON_FAN_OUT_CANCEL_ON_SUCCESS))
 		return;
 	/* Relaxed: as in record. */
-	if (cas_relaxed(&fan_out->done, &none, (uint32_t)(item - fan_out->items) + 1))
+	if (cas_relaxed(&fan_out->done, &none, (uint32_t)index_of(fan_out, item) + 1))
 		stop(fan_out);
 }
 

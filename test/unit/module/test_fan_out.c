@@ -13,6 +13,7 @@ struct fan {
 	int failing;    /* this item fails with -EIO; -1: none */
 	int cancelling; /* this one cancels all */
 	struct baton_fan_out *fan_out;
+	const struct baton_label *label; /* of all items; NULL: none */
 };
 
 static int visit(struct baton_resource *resource, void *arg, size_t index)
@@ -44,7 +45,12 @@ static void fan_init(struct fan *fan)
 
 static int fan_submit(struct fan *fan, uint32_t flags)
 {
-	struct baton_fan_out_options options = {.fn = visit, .arg = fan, .flags = flags};
+	struct baton_fan_out_options options = {
+		.fn = visit,
+		.arg = fan,
+		.flags = flags,
+		.label = fan->label,
+	};
 
 	return baton_fan_out_submit(fan->pointers, RESOURCES, &options, &fan->fan_out);
 }
@@ -198,13 +204,15 @@ Test(fan_out, a_refusal_is_a_failure_that_cancels_too, .timeout = 10)
 	fan_end(&fan);
 }
 
-Test(fan_out, the_first_that_is_done_cancels_the_rest, .timeout = 10)
+/* Item 0 waits, 1 fails, 2 is done first. */
+static void expect_the_first_that_is_done(const struct baton_label *label)
 {
 	struct occupant occupant;
 	struct fan fan;
 	size_t index = 99;
 
 	fan_init(&fan);
+	fan.label = label;
 	fan.failing = 1;
 	occupy(&occupant, &fan.resources[0]);
 	cr_assert_eq(fan_submit(&fan, BATON_FAN_OUT_CANCEL_ON_SUCCESS), 0);
@@ -217,6 +225,14 @@ Test(fan_out, the_first_that_is_done_cancels_the_rest, .timeout = 10)
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_DONE);
 	expect_counts(&fan, 1, 1, RESOURCES - 2);
 	fan_end(&fan);
+}
+
+Test(fan_out, the_first_that_is_done_cancels_the_rest, .timeout = 10)
+{
+	struct baton_label label = BATON_LABEL_INIT;
+
+	expect_the_first_that_is_done(NULL);
+	expect_the_first_that_is_done(&label);
 }
 
 Test(fan_out, fails_where_the_first_success_does_not_come, .timeout = 10)
