@@ -71,7 +71,9 @@ struct baton_lanes {
 	struct baton_task *_marks;    /* wait for _older tasks */
 	struct baton_task *_marks_later;
 	struct baton_task *_marks_last; /* of _marks_later */
-	struct baton_task *_picked;     /* and how things were before, lest it be put back */
+	struct baton_task *_admitted;   /* go before all tasks in the lanes */
+	struct baton_task *_admitted_last;
+	struct baton_task *_picked; /* and how things were before, lest it be put back */
 	uint64_t _picked_served;
 	uint64_t _picked_since_ns;
 	size_t _older;
@@ -95,8 +97,8 @@ struct baton_lanes {
  */
 #define BATON_LANES_INIT(lanes, count, aging_turns, aging_ns)                                      \
 	{                                                                                          \
-		(lanes), (count), (aging_turns), (aging_ns), 0, NULL, NULL, NULL, NULL, NULL, 0,   \
-			0, 0, 0, 0, 0, false, false, false, false                                  \
+		(lanes), (count), (aging_turns), (aging_ns), 0, NULL, NULL, NULL, NULL, NULL,      \
+			NULL, NULL, 0, 0, 0, 0, 0, 0, false, false, false, false                   \
 	}
 
 /* The same at run time; zeroes the array. Thread safety: the owner, before the extend. */

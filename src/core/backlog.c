@@ -73,6 +73,15 @@ void baton__backlog_give_back(struct baton_resource *resource)
 	baton__backlog_keep(resource, NULL);
 }
 
+void baton__backlog_admit(struct baton_resource *resource, struct baton_task *first,
+                          struct baton_task *last)
+{
+	if (baton__backlog_sorts(resource))
+		baton__backlog(resource)->admit(resource, first, last);
+	else
+		baton__list_first(resource, first, last);
+}
+
 struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
                                          struct baton_future *future)
 {

@@ -28,8 +28,8 @@ enum baton__backlog_has {
 
 /*
  * A module's table. Where a function is NULL the backlog behaves like a plain list. A table has all
- * of take, keep, next, put_back, unlink, cancel and has, or none of them. The submitter calls
- * reserve and take_back; the holder calls all other functions.
+ * of take, keep, next, put_back, admit, unlink, cancel and has, or none of them. The submitter
+ * calls reserve and take_back; the holder calls all other functions.
  */
 struct baton__backlog {
 	/*
@@ -54,6 +54,10 @@ struct baton__backlog {
 	bool (*next)(struct baton_resource *resource);
 	/* The stay ends: a task that `next` has put into _list goes back to its place. */
 	void (*put_back)(struct baton_resource *resource);
+	/* Takes a chain, linked oldest first. Its tasks go before all tasks that `next` has not put
+	 * into _list yet, and behind those that were admitted before. */
+	void (*admit)(struct baton_resource *resource, struct baton_task *first,
+	              struct baton_task *last);
 	/* Unlinks the task of `future`; the inbox has been taken. NULL: the task is not here. */
 	struct baton_task *(*unlink)(struct baton_resource *resource, struct baton_future *future);
 	/* Cancels all tasks except those in _list. Marks stay. */
@@ -76,6 +80,13 @@ int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *f
                            uint32_t count, bool may_wait);
 void baton__backlog_take_back(struct baton_resource *resource, const struct baton_task *first,
                               uint32_t count);
+
+/*
+ * The holder. A chain of tasks, linked oldest first, that have waited elsewhere goes before all
+ * tasks that wait.
+ */
+void baton__backlog_admit(struct baton_resource *resource, struct baton_task *first,
+                          struct baton_task *last);
 
 /*
  * The holder has captured the resource for a submit. `task`: the only task, which was not reserved

@@ -168,10 +168,22 @@ static void cancel_list(struct baton_resource *resource)
 	}
 }
 
+static struct baton_task *take_admitted(struct baton_lanes *lanes)
+{
+	struct baton_task *task = lanes->_admitted;
+
+	lanes->_admitted = task->_next;
+	task->_next = NULL;
+	return task;
+}
+
 static void cancel_lanes(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
 
+	/* Ends: whatever its callbacks submit goes to the inbox. */
+	while (lanes->_admitted)
+		baton__cancel_task(resource, take_admitted(lanes));
 	for (uint32_t i = 0; i < lanes->_count; i++)
 		while (lanes->_lanes[i]._head)
 			baton__cancel_task(resource, take_first(resource, i));
@@ -257,6 +269,10 @@ bool baton__lanes_next(struct baton_resource *resource)
 	lanes->_picked = NULL;
 	if (BATON_UNLIKELY(lanes->_unsorted != NULL))
 		sort_unsorted(resource);
+	if (BATON_UNLIKELY(lanes->_admitted != NULL)) {
+		resource->_list = take_admitted(lanes);
+		return true;
+	}
 	if (BATON_UNLIKELY(lanes->_marks != NULL) && lanes->_older == 0) {
 		resource->_list = lanes->_marks;
 		lanes->_marks = lanes->_marks_later;
@@ -298,7 +314,7 @@ enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource)
 {
 	const struct baton_lanes *lanes = baton__lanes(resource);
 
-	if (lanes->_busy || lanes->_unsorted)
+	if (lanes->_busy || lanes->_unsorted || lanes->_admitted)
 		return BATON__HAS_TASKS;
 	return lanes->_marks ? BATON__HAS_MARKS : BATON__HAS_NOTHING;
 }
@@ -309,6 +325,43 @@ void baton__lanes_cancel(struct baton_resource *resource)
 	cancel_lanes(resource);
 }
 
+void baton__lanes_admit(struct baton_resource *resource, struct baton_task *first,
+                        struct baton_task *last)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task *before = NULL;
+
+	if (lanes->_admitted) {
+		before = lanes->_admitted_last;
+		before->_next = first;
+	} else {
+		lanes->_admitted = first;
+	}
+	last->_next = NULL;
+	lanes->_admitted_last = last;
+	for (struct baton_task *task = first; task; before = task, task = task->_next)
+		baton__index(task, before);
+}
+
+/* Unlinks the future's task, which was admitted and is not in _list yet. */
+static struct baton_task *unlink_admitted(struct baton_lanes *lanes, struct baton_future *future)
+{
+	struct baton_task *before;
+	struct baton_task *task;
+
+	if (lanes->_admitted && baton__task_future(lanes->_admitted) == future)
+		return take_admitted(lanes);
+	before = (struct baton_task *)load_relaxed(&future->_value);
+	task = before->_next;
+	BATON_ASSERT(task && baton__task_future(task) == future);
+	before->_next = task->_next;
+	if (task->_next)
+		baton__index(task->_next, before);
+	else
+		lanes->_admitted_last = before;
+	return task;
+}
+
 struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct baton_future *future)
 {
 	struct baton_task *task = baton__lane_take(baton__lanes(resource), future);
@@ -317,10 +370,11 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		baton__bound_unsorted(resource, task);
 		return task;
 	}
-	/* _list has no task with this future, unless its window has admitted the task (BL2,
-	 * backlog.h). */
+	/* A task in no lane has an index if its window has admitted it (BL2,
+	 * core/list.h). */
 	if (!load_relaxed(&future->_value))
 		return NULL;
+	/* _list has one task at most, and marks. */
 	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
 		task = *link;
 		if (baton__task_future(task) != future)
@@ -328,5 +382,5 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		*link = task->_next;
 		return task;
 	}
-	return NULL;
+	return unlink_admitted(baton__lanes(resource), future);
 }

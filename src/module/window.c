@@ -26,7 +26,7 @@
 #include <baton/window.h>
 
 #include "base/atomic.h"
-#include "core/list.h"
+#include "core/backlog.h"
 #include "core/kick.h"
 #include "core/resource.h"
 #include "module/detach.h"
@@ -193,7 +193,7 @@ static void admit(struct baton_window *window)
 		last = task;
 	}
 	if (admitted)
-		baton__list_first(resource, admitted, last);
+		baton__backlog_admit(resource, admitted, last);
 }
 
 /* Under the baton. */

@@ -338,6 +338,44 @@ Test(linear, windowed_cancels, .timeout = 20)
 			cancel_windowed((enum served)served, orders[order]);
 }
 
+/* A window has let its tasks go, and they wait for the runner of the queued resource. */
+static void cancel_admitted(struct many *many, size_t (*order)(size_t i, size_t count))
+{
+	struct baton_window windows[2];
+	struct windowed *all = windowed_of(many, windows);
+	size_t in_vain = 0;
+
+	many->config.quantum = 2;
+	leave(many, 0, false);
+	cr_assert_eq(baton_window_set_limit(&windows[0], (uint32_t)many->count), 0);
+	while (baton_window_waiting(&windows[0]))
+		cr_assert(stash_run_one(&many->stash));
+	for (size_t i = 0; i < many->count; i++) {
+		size_t which = order(i, many->count);
+
+		if (which % 2)
+			continue;
+		in_vain += baton_future_cancel(&all[which].future) != 0;
+		cr_assert(baton_future_is_complete(&all[which].future), "at once");
+	}
+	cr_assert_leq(in_vain, 4U, "a few have run: %zu", in_vain);
+	cr_assert_eq(baton_window_cancel(&windows[1]), 0);
+	many_end(many, 1);
+	baton_window_deinit(&windows[0]);
+	baton_window_deinit(&windows[1]);
+	free(all);
+}
+
+Test(linear, cancels_of_admitted, .timeout = 20)
+{
+	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
+
+	for (size_t order = 0; order < 3; order++) {
+		cancel_admitted(many_of(runs), orders[order]);
+		cancel_admitted(many_in_a_lane(runs), orders[order]);
+	}
+}
+
 /* ---- */
 
 /* Each of all that the next one is told of has gone, when it is told. */
