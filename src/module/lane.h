@@ -6,17 +6,17 @@
  *
  * Invariants:
  * lane.list: _list holds what runs next: one picked or admitted task, or marks whose turn has come,
- *    or, on a resource just captured, the captured task or mark. _picked is in _list, or was entered.
- *    The holder fills _list when it is empty, after a look at the inbox, and forgets _picked before
- *    that. Besides, only marks come into _list.
+ *    or, on a resource just captured, the captured task or mark. _picked is in _list, or was
+ *    entered. The holder fills _list when it is empty, after a look at the inbox, and forgets
+ *    _picked before that. Besides, only marks come into _list.
  * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
  *    tasks that are taken from the inbox later.
  * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older
  *    of the lanes is their sum. These numbers are set when the first mark comes into _marks; for
  *    _marks_later, when those marks have gone. So no mark waits for a task sorted after that.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
- * lane.admitted: The _value of a future whose task is _admitted is the task before that one, as in a
- *    plain list (BL2 in core/list.h). Only the first task's may be another one, which has gone.
+ * lane.admitted: The _value of a future whose task is _admitted is the task before that one, as in
+ *    a plain list (BL2 in core/list.h). The first task's may be another one, which has gone.
  */
 #ifndef BATON_SRC_LANE_H
 #define BATON_SRC_LANE_H
