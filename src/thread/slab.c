@@ -155,7 +155,7 @@ static void file(struct baton__slabs *slabs, uint32_t *room)
 	store_relaxed(&slabs->filed, slabs->filed + before - *room);
 }
 
-/* False: another thread holds the file, or did so a moment ago. */
+/* Tries to hold the file. False: another thread holds it, or has just held it. */
 static bool hold(struct baton__slabs *slabs)
 {
 	uintptr_t seen = load_relaxed(&slabs->pile);
@@ -166,8 +166,8 @@ static bool hold(struct baton__slabs *slabs)
 }
 
 /*
- * Files what has come meanwhile, too, at most `*room` pieces. True: pieces that are not filed are
- * left.
+ * Lets go of the file. Before that, files at most `*room` pieces that have come meanwhile. True:
+ * unfiled pieces are left.
  */
 static bool release_hold(struct baton__slabs *slabs, uint32_t *room)
 {
@@ -191,9 +191,9 @@ static bool release_hold(struct baton__slabs *slabs, uint32_t *room)
 }
 
 /*
- * Lets go of the file. A holder that leaves pieces gives other threads the chance to hold the file
- * next. When no thread takes the chance the holder goes on itself: otherwise the pieces would keep
- * their slabs mapped until some thread gives again.
+ * Lets go of the file for good. A holder that leaves unfiled pieces pauses, so that another thread
+ * can hold the file. If none does, the holder goes on: otherwise the pieces would keep their slabs
+ * mapped until a thread gives again.
  */
 static void let_go(struct baton__slabs *slabs, uint32_t room)
 {

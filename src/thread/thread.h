@@ -94,10 +94,10 @@ struct baton__thread {
 	bool deferred_running;     /* a function on the stack runs the jobs in `deferred` */
 	uint32_t visits;           /* visits by this thread; `deferred` waits for their end */
 	uint16_t barge_skip;       /* barge.c: busy submits that push before the next look */
-	uint16_t barge_next;       /* the value after the last failure; 0: the last look was none */
-	uint16_t loan_skip;        /* loan.h: pushes to queued resources before the next loan */
-	uint16_t loan_next;        /* the value of loan_skip after the last loan */
-	uint16_t loan_eager;       /* loan.h: empty loans that do not put off the next loan */
+	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
+	uint16_t loan_skip;  /* loan.h: pushes to queued resources before the next loan */
+	uint16_t loan_next;  /* the value of loan_skip after the last loan */
+	uint16_t loan_eager; /* loan.h: empty loans that do not put off the next loan */
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;
