@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The errors that the public headers document, held against what calls return; and which functions
- * have been called under faults.
+ * Compares what calls return with the errors that the public headers document, and notes which
+ * functions were called under faults.
  *
- *	TRY(call)		a function that returns an int: its value, which is documented
- *	COUNT(call)		one that returns an int64_t, a count or an error: the same
- *	USE(call)		any other function: its value
+ *	TRY(call)		for a function that returns an int: checks and returns its value
+ *	COUNT(call)		the same for an int64_t, which is a count or an error
+ *	USE(call)		for any other function: returns its value
  *	INSIST(call, untouched)	tries; if that fails, `untouched` must hold, and without the fault a
  *				second try must succeed
  */
@@ -31,7 +31,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* On any thread; ends the process. */
+/* If the condition does not hold, ends the process. On any thread. */
 #define EXPECT(condition) ((condition) ? (void)0 : contract_broken(__FILE__, __LINE__, #condition))
 
 _Noreturn void contract_broken(const char *file, int line, const char *what);
@@ -40,13 +40,13 @@ void contract_enter(const char *call);
 int contract_leave(const char *call, int status);
 int64_t contract_count(const char *call, int64_t count);
 
-/* Before the first fork: the children's notes are for their parent. */
+/* Called before the first fork: the parent reads the notes of its children. */
 void contract_init(void);
 
 /* Complains about functions of src/baton.map that the table lacks, or that no scenario called. */
 unsigned contract_uncovered(void);
 
-/* Where the last call that was entered, on any thread, is noted: where it hangs. Shared memory. */
+/* The last call that any thread has entered: where a run hangs. In shared memory. */
 extern const char *_Atomic *contract_last;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which call of the library's to libc or the kernel fails, and how. The linker's --wrap leads these
- * calls to the wrap_*.c files, which ask here. Numbered from 1 within a cycle, over all threads.
+ * Decides which of the library's calls to libc and the kernel fails, and how. The linker's --wrap
+ * leads these calls to the wrap_*.c files, which ask here. Calls are numbered from 1 within a
+ * cycle, over all threads.
  */
 #ifndef BATON_TEST_FAULTS_FAULT_H
 #define BATON_TEST_FAULTS_FAULT_H
@@ -34,10 +35,10 @@ enum fault_kind {
 	FAULT_DESCRIPTOR,
 	FAULT_WAIT_EINTR,
 	FAULT_WAIT_EAGAIN,
-	FAULT_WAIT_NOTHING, /* it returns 0, for no reason */
+	FAULT_WAIT_NOTHING, /* returns 0 without a wake */
 	FAULT_WAITV_ENOSYS, /* an older kernel */
 	FAULT_WAITV_EPERM,  /* a seccomp filter */
-	FAULT_WAKE,         /* late, and it says that it has failed */
+	FAULT_WAKE,         /* wakes late, and returns an error */
 	FAULT_READ_EINTR,
 	FAULT_READ_EAGAIN,
 	FAULT_WRITE_EINTR,
@@ -51,7 +52,7 @@ enum fault_kind {
 struct fault_kind_info {
 	const char *name;
 	enum fault_point point;
-	/* Each n up to this is tried, then its double, and so on; UINT32_MAX: each. */
+	/* Each n up to this number is tried, then its double, and so on. UINT32_MAX: each n. */
 	uint32_t each_up_to;
 	bool lasting; /* also tried: all calls from the n-th on */
 };
@@ -68,26 +69,26 @@ struct fault_plan {
 void fault_arm(const struct fault_plan *plan);
 void fault_disarm(void);
 
-/* The fault is over, for the rest of the cycle. */
+/* Ends the fault for the rest of the cycle. */
 void fault_end(void);
 
-/* From hold to release nothing is counted and nothing fails: preparations. */
+/* From hold to release no call is counted or fails. For preparations. */
 void fault_hold(void);
 void fault_release(void);
 
 /* Is there a plan in this cycle, so that calls may fail? */
 bool fault_planned(void);
 
-/* For the wrappers: one more call at this point. True: it fails, in the way of fault_kind_now(). */
+/* For the wrappers: counts a call at this point. True: the call fails, as fault_kind_now() says. */
 bool fault_hit(enum fault_point point);
 enum fault_kind fault_kind_now(void);
 bool fault_lasting_now(void);
 
-/* Calls in this cycle; those of them that have failed. */
+/* The number of calls in this cycle; the number of those that have failed. */
 uint32_t fault_count(enum fault_point point);
 uint32_t fault_injected(void);
 
-/* How many futex waits the library has begun, ever: who wants to meet a sleeper looks at it. */
+/* The number of futex waits that the library has begun, for threads that want to meet a sleeper. */
 uint32_t fault_waits(void);
 void fault_waits_add(void);
 

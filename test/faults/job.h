@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plain job that counts what becomes of it, for the executors' scenarios.
+ * A plain job that counts its runs and cancels, for the scenarios of executors.
  */
 #ifndef BATON_TEST_FAULTS_JOB_H
 #define BATON_TEST_FAULTS_JOB_H
@@ -17,13 +17,13 @@ struct job {
 
 void job_init(struct job *job, struct baton_pool *pool);
 
-/* Has run once; was cancelled once; one of them; neither. */
+/* ran: has run once. gone: was cancelled once. over: one of both. untouched: neither. */
 bool job_ran(const struct job *job);
 bool job_gone(const struct job *job);
 bool job_over(const struct job *job);
 bool job_untouched(const struct job *job);
 
-/* Keeps the thread that runs it until the gate is opened. */
+/* A job that keeps its thread until the gate `leave` is opened. */
 struct plug {
 	struct baton_plain_job plain;
 	sem_t entered;

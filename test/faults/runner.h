@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a scenario: first without any fault, which tells how many calls there are; then under one
- * kind of fault, once for each n and mode. Each time in a new process that has not used baton.
+ * Runs a scenario: first without faults, to count its calls; then under one kind of fault, once for
+ * each n and mode. Each run is a new process that has not used baton.
  */
 #ifndef BATON_TEST_FAULTS_RUNNER_H
 #define BATON_TEST_FAULTS_RUNNER_H
@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Calls of one cycle. */
+/* The number of calls in one cycle. */
 struct baseline {
 	uint32_t counts[FAULT_POINTS];
 };
@@ -22,13 +22,13 @@ struct result {
 	unsigned failures;
 };
 
-/* Before all else. */
+/* Called before all other functions. */
 void runner_init(void);
 
-/* False: it fails, without any fault. */
+/* False: the scenario fails without a fault. */
 bool runner_measure(const struct scenario *scenario, struct baseline *baseline);
 
-/* nth: that one alone; 0: all. */
+/* `nth`: only the n-th call fails. 0: each call in turn. */
 struct result runner_run(const struct scenario *scenario, const struct baseline *baseline,
                          enum fault_kind kind, uint32_t nth);
 

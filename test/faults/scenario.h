@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scenario is a piece of use of the library that must come to its end whatever fails on the way:
- * it tries again what was refused (INSIST) and checks that nothing is lost. Each cycle of it runs
- * on a thread that is new to baton. And what scenarios share: probes, threads, an occupant,
- * deadlines.
+ * A scenario uses the library, and must come to its end whatever fails on the way: it tries refused
+ * calls again (INSIST), and checks that nothing is lost. Each cycle of a scenario runs on a thread
+ * that is new to baton. Below: what scenarios share (probes, threads, an occupant, deadlines).
  *
  * Scenarios call nothing that is wrapped (fault.h): threads are started by thread_start.
  */
@@ -45,15 +44,15 @@ struct scenario *scenario_first(void);
 	}                                                                                          \
 	static void scenario_##group##_##what(void)
 
-/* A task that counts its runs; its value is itself. */
+/* A task that counts its runs. The value of its future is the probe. */
 struct probe {
 	struct baton_task task;
 	struct baton_future future;
 	atomic_int runs;
-	atomic_int cancelled; /* told by probe_cancelled */
+	atomic_int cancelled; /* counted by probe_cancelled */
 };
 
-/* With the probe's future, and without any. */
+/* init: with the probe's future. init_plain: without a future. */
 void probe_init(struct probe *probe);
 void probe_init_plain(struct probe *probe);
 
@@ -62,27 +61,28 @@ int probe_run(struct baton_task *task);
 /* For struct baton_resource_config. */
 void probe_cancelled(struct baton_task *task);
 
-/* As before a submit. Has run once, and said so. Was cancelled once, and said so. */
+/* untouched: is as before the submit. done: has run once. gone: was cancelled once. In the last two
+ * cases the future says so, too. */
 bool probe_untouched(const struct probe *probe);
 bool probe_done(const struct probe *probe);
 bool probe_gone(const struct probe *probe);
 
-/* A function for call, post and async: counts in the atomic_int, which is also its value. */
+/* A function for call, post and async: increments the atomic_int `counter`, and returns it. */
 void *count_up(void *counter);
 
-/* A thread that is none of the library's; join it. */
+/* Starts and joins a thread that is none of the library's. */
 pthread_t thread_start(void *(*run)(void *), void *arg);
 void thread_join(pthread_t thread);
 
-/* Runs it on a thread of its own, to its end. */
+/* Calls `run` on another thread, and waits for its end. */
 void elsewhere(void *(*run)(void *), void *arg);
 
-/* A gate: opened once, by anybody. */
+/* A gate. Any thread opens it, once. */
 void gate_init(sem_t *gate);
 void gate_open(sem_t *gate);
 void gate_pass(sem_t *gate);
 
-/* Holds a resource, on a thread of its own, from occupy to release. Its start is not faulted. */
+/* A thread that holds a resource from occupy to leave. Its start has no faults. */
 struct occupant {
 	struct probe probe;
 	struct baton_resource *resource;
@@ -95,18 +95,18 @@ struct occupant {
 void occupy(struct occupant *occupant, struct baton_resource *resource);
 void leave(struct occupant *occupant);
 
-/* Returns when somebody has begun a futex wait since `waits` was fault_waits(). */
+/* Returns when a thread has begun a futex wait since fault_waits() returned `waits`. */
 void until_waiting(uint32_t waits);
 
-/* So many milliseconds from now, by the library's clock; good until the thread's next call. */
+/* A deadline by the library's clock. Valid until the thread's next call. */
 const struct timespec *in_ms(uint64_t timeout_ms);
 #define LONG_MS 60000U
 #define SHORT_MS 5U
 
-/* The end of a resource: nothing of it is left. */
+/* Closes the resource, and awaits its end. */
 void resource_end(struct baton_resource *resource);
 
-/* A pool, and its end, without faults. */
+/* Creates and destroys a pool, without faults. */
 #define POOL_WORKERS 2
 struct baton_pool *pool_get(void);
 void pool_put(struct baton_pool *pool);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The atomics of src/base/atomic.h under the explorer: what BATON_ATOMIC_BACKEND names.
+ * The atomic operations of src/base/atomic.h under the explorer. BATON_ATOMIC_BACKEND names this
+ * file.
  */
 #ifndef BATON_SIM_BACKEND_H
 #define BATON_SIM_BACKEND_H
@@ -15,9 +16,9 @@ struct sim_site {
 	int line;
 	const char *function;
 	const char *what;
-	unsigned char shared;  /* two threads meet at a word that it has touched */
-	unsigned char reached; /* since they were last printed */
-	struct sim_site *next; /* of those */
+	unsigned char shared;  /* has touched a word that two threads touch */
+	unsigned char reached; /* since the sites were last printed */
+	struct sim_site *next; /* of the reached sites */
 };
 
 enum sim_rmw { SIM_SWAP, SIM_ADD, SIM_SUB, SIM_OR, SIM_AND };
@@ -66,7 +67,7 @@ bool sim_cas(struct sim_site *site, void *word, size_t size, uint64_t *expected,
 #define or_acq_rel(word, value) sim_rmw_(word, value, __ATOMIC_ACQ_REL, SIM_OR, "or_acq_rel")
 #define or_seq_cst(word, value) sim_rmw_(word, value, __ATOMIC_SEQ_CST, SIM_OR, "or_seq_cst")
 
-/* What only a mutant uses. */
+/* Used by mutants alone. */
 #define swap_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_SWAP, "swap_release")
 #define add_acquire(word, value) sim_rmw_(word, value, __ATOMIC_ACQUIRE, SIM_ADD, "add_acquire")
 #define add_release(word, value) sim_rmw_(word, value, __ATOMIC_RELEASE, SIM_ADD, "add_release")

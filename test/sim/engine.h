@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the explorer's parts share: choices decide, threads switch, memory remembers old values,
- * races watches plain accesses, kernel is sleep, time and allocation, explore runs executions.
+ * What the explorer's parts share. choices.c decides, threads.c switches threads, memory.c keeps
+ * old values, races.c watches plain accesses, kernel.c has sleep, time and allocation, explore.c
+ * runs executions.
  */
 #ifndef BATON_SIM_ENGINE_H
 #define BATON_SIM_ENGINE_H
@@ -26,7 +27,7 @@ static inline sim_clock sim_clock_join(sim_clock a, sim_clock b)
 }
 
 /* ---- Choices ---- */
-/* The last two must not depend on what executions before have learnt of the places. */
+/* BYTES and REPLAY must not depend on what earlier executions have learnt of the sites. */
 enum sim_mode { SIM_EXHAUSTIVE, SIM_RANDOM, SIM_PCT, SIM_BYTES, SIM_REPLAY };
 
 struct sim_deviation {
@@ -37,21 +38,21 @@ struct sim_deviation {
 struct sim_choices {
 	enum sim_mode mode;
 	bool weak;      /* loads may return old values */
-	bool ordered;   /* those of sequentially consistent operations: see the scenario */
-	bool calm;      /* nothing is chosen */
-	uint32_t step;  /* decisions in this execution, also those without alternatives */
-	unsigned bound; /* exhaustive: what deviations may cost */
+	bool ordered;   /* sim_scenario.ordered */
+	bool calm;      /* nothing is chosen: sim_calm */
+	uint32_t step;  /* number of decisions in this execution, with or without alternatives */
+	unsigned bound; /* exhaustive: the cost that deviations may have */
 	uint32_t seed;
 };
 
 extern struct sim_choices sim_choices;
 
 /*
- * One of `count`; 0 is what happens without interference. The alternatives from `paid` on cost one
- * each in the exhaustive search.
+ * Chooses one of `count` alternatives; 0: no interference. In the exhaustive search each
+ * alternative from `paid` on costs 1.
  */
 unsigned sim_choose(unsigned count, unsigned paid);
-void sim_note(unsigned chosen); /* a decision that was taken elsewhere: for replay */
+void sim_note(unsigned chosen); /* notes a decision that was made elsewhere, for replay */
 
 void sim_choices_begin(enum sim_mode mode, uint64_t seed, unsigned bound);
 void sim_choices_bytes(const uint8_t *bytes, size_t size);
@@ -72,12 +73,12 @@ enum sim_state { SIM_READY, SIM_ASLEEP, SIM_IDLE, SIM_JOINING, SIM_FINISHED };
 struct sim_thread {
 	enum sim_state state;
 	bool fresh;
-	bool yielded;      /* the others first */
-	unsigned in_haste; /* that many yields more without letting the others go first */
-	bool hurried;      /* it has been; now the others */
+	bool yielded;      /* other threads go first */
+	unsigned in_haste; /* number of further yields that do not let other threads go first */
+	bool hurried;      /* was in haste: now other threads go first */
 	bool frozen;
-	bool daemon;       /* nobody waits for its end */
-	unsigned joins;    /* JOINING: whom */
+	bool daemon;       /* no thread waits for its end */
+	unsigned joins;    /* JOINING: the awaited thread */
 	const void *idle;  /* IDLE: until this word changes */
 	uint64_t deadline; /* ASLEEP: 0: none */
 	bool timed_out;
@@ -86,7 +87,7 @@ struct sim_thread {
 	void *(*function)(void *argument);
 	void *argument;
 	uint32_t priority; /* PCT */
-	uint32_t points;   /* scheduling points that it has come to */
+	uint32_t points;   /* number of its scheduling points so far */
 	sim_clock clock;
 	jmp_buf context;
 	ucontext_t start;
@@ -107,19 +108,19 @@ static inline struct sim_thread *sim_me(void)
 }
 
 unsigned sim_thread_add(void *(*function)(void *), void *argument);
-void *sim_started(void *argument); /* what sim_start's threads begin with */
-/* Runs the scenario as thread 0 until all threads have ended, or something is wrong. */
+void *sim_started(void *argument); /* the first function of a thread of sim_start */
+/* Runs the scenario as thread 0 until all threads have ended, or the execution has failed. */
 void sim_threads_run(const struct sim_scenario *scenario);
-/* The calling thread's state has been set, or it is at a point: who goes on? */
+/* Decides which thread goes on. The calling thread has set its state, or is at a point. */
 void sim_schedule(bool leave);
 bool sim_stack_holds(const void *address);
 _Noreturn void sim_execution_ends(void);
-/* The word has changed, NULL: a thread has ended: who is idle may go on. */
+/* The word has changed (NULL: a thread has ended): threads that are idle for that go on. */
 void sim_word_changed(const void *word);
 void sim_operation(struct sim_site *site);
-void sim_print_sites(const char *scenario); /* that it has reached */
+void sim_print_sites(const char *scenario); /* the sites that the scenario has reached */
 
-/* ---- Freezing: for the next execution; whether it came to it; looks of `frozen`, in all ---- */
+/* ---- Freezing in the next execution; did it happen; calls of `frozen` in all ---- */
 void sim_freeze_at(unsigned thread, uint32_t point);
 bool sim_freeze_came(void);
 unsigned long sim_freeze_looks(void);
@@ -131,20 +132,20 @@ void sim_thaw(const struct sim_scenario *scenario);
 enum sim_access { SIM_READ, SIM_WRITE, SIM_ATOMIC_READ, SIM_ATOMIC_WRITE, SIM_ACCESSES };
 
 void sim_memory_begin(void);
-bool sim_memory_shared_more(void); /* a place has turned out to be shared, since the last call */
+bool sim_memory_shared_more(void); /* was a site found to be shared since the last call? */
 void sim_races_begin(void);
 void sim_accessed(const void *address, size_t size, enum sim_access kind, const void *where);
-/* Where an atomic access was made: told from a return address by where it points to. */
+/* The place of an atomic access. The address, inside a site, differs from any return address. */
 static inline const void *sim_where(const struct sim_site *site)
 {
 	return (const char *)site + 1;
 }
 
-/* ---- The order of sequentially consistent operations; in weak memory ---- */
+/* ---- The order of sequentially consistent operations, in weak memory ---- */
 void sim_order_begin(void);
-/* May one, which will know what `known` says, load the value of this index, which is old? */
+/* May such an operation of a thread that knows `known` load the old value of this index? */
 bool sim_order_allows(const void *word, uint32_t index, const sim_clock *known);
-/* Such an operation has loaded, or stored, the value of this index. */
+/* A sequentially consistent operation has loaded, or stored, the value of this index. */
 void sim_order_add(const void *word, uint32_t index, bool store);
 void sim_order_forget(const void *word);
 

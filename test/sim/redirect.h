@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included before every file of the library and of the scenarios in the explorer's build: threads,
- * sleep, time and memory come from the explorer; and the constants that decide how soon something
- * wraps, overflows or gives up are small, so that it happens.
+ * Included before every file of the library and of the scenarios in the explorer's build. Threads,
+ * sleep, time and memory come from the explorer. Constants are small, so that rings wrap, queues
+ * overflow, and loops give up.
  */
 #ifndef BATON_SIM_REDIRECT_H
 #define BATON_SIM_REDIRECT_H
@@ -61,7 +61,7 @@ void sim_spin(void);
 #define munmap sim_munmap
 #define ck_pr_stall sim_spin
 
-/* Small, so that what is rare happens. */
+/* Small, so that rare steps happen. */
 #define BATON_RUNQUEUE_SLOTS 4
 #define BATON_INJECTION_SLOTS 2
 #define BATON_INJECTION_BATCH 2
@@ -85,7 +85,7 @@ void sim_spin(void);
 #define BATON_WORKER_LOOKS 2
 #define BATON_WORKER_LOOKS_BEFORE_LIFO 1
 
-/* A thread's variables are saved and loaded as the explorer goes from one thread to another. */
+/* The explorer saves and loads a thread's variables when it switches threads. */
 #define __thread __attribute__((section("sim_tls")))
 #define tls_model(model)
 

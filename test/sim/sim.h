@@ -2,16 +2,16 @@
 /*
  * The interleaving explorer, as its scenarios see it.
  *
- * The library's own sources run here on threads that are coroutines of one thread: every access to
- * a shared word, every sleep and wake is a place where another one may go on, and what happens is
- * decided by the explorer: exhaustively within a bound, at random from a seed, or as told. Words
- * keep the values that they had, and a load may return an old one where the C11 memory model lets
- * it; plain accesses are instrumented by the compiler (-fsanitize=thread), and checked for races
- * and for memory that has been given back. Time is virtual.
+ * The library's sources run here on threads that are coroutines of one thread. At each access to a
+ * shared word, each sleep and each wake, another thread may go on. The explorer decides which:
+ * exhaustively within a bound, at random from a seed, or as told. Words keep their old values, and
+ * a load may return an old value where the C11 memory model allows that. The compiler instruments
+ * plain accesses (-fsanitize=thread), which are checked for races and for memory that has been
+ * given back. Time is virtual.
  *
- * A scenario is a function, which runs as thread 0 and starts others. Its file's static variables
- * are as the program began with at the beginning of every execution. What is wrong ends the
- * execution, and is replayed, shortened, and printed.
+ * A scenario is a function, which runs as thread 0 and starts other threads. At the beginning of
+ * each execution the static variables of its file have their initial values. A failure ends the
+ * execution, which is then replayed, shortened, and printed.
  *
  * Source: CHESS (Musuvathi et al. 2008, bounded preemptions), PCT (Burckhardt et al. 2010), Relacy
  * and C11Tester (old values by happens-before), FastTrack (races by vector clocks), QEMU's
@@ -29,18 +29,18 @@
 
 struct sim_scenario {
 	const char *name;
-	const char *claim; /* what it shows, one line */
+	const char *claim; /* what the scenario shows, one line */
 	void (*run)(void);
 	/*
 	 * Freezing: thread `freeze` (by number; 0: none) is stopped at each of its scheduling
-	 * points in turn. When the others can do nothing more, `frozen` looks whether they are
-	 * where they should be (plain reads of the scenario's state); then the thread goes on.
+	 * points in turn. When the other threads can do nothing more, `frozen` checks that they
+	 * are where they should be (plain reads of the scenario's state). Then the thread goes on.
 	 */
 	unsigned freeze;
 	void (*frozen)(void);
 	unsigned bound; /* of the exhaustive search; 0: the explorer's */
-	bool daemons; /* threads that the library starts may sleep for ever: it ends without them */
-	bool fails;   /* a self-test: the explorer must find that it fails */
+	bool daemons;   /* the scenario ends although threads that the library has started sleep */
+	bool fails;     /* a self-test: the explorer must find that it fails */
 	bool weak_only; /* the self-test fails with old values only */
 	bool walk_only; /* too large for the exhaustive search */
 	/*
@@ -64,16 +64,17 @@ void sim_register(struct sim_scenario *scenario);
 	}                                                                                          \
 	static void sim_run_##id(void)
 
-/* Starts a thread: its number. Joining them all ends a scenario that has not done it itself. */
+/* sim_start starts a thread, and returns its number. A scenario ends with sim_join_all(), which is
+ * called for it if need be. */
 unsigned sim_start(void (*function)(void *argument), void *argument);
 void sim_join(unsigned thread);
 void sim_join_all(void);
-/* Joins those that the scenario has started. */
+/* Joins the threads that the scenario has started. */
 void sim_join_started(void);
-/* Has every other thread ended? */
+/* Have all other threads ended? */
 bool sim_others_ended(void);
 
-/* The calling thread's number, and the frozen one's: 0 if none is. */
+/* The number of the calling thread; of the frozen thread, 0: none is frozen. */
 unsigned sim_thread(void);
 unsigned sim_frozen(void);
 
@@ -83,36 +84,36 @@ _Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1
 #define sim_require(condition)                                                                     \
 	((condition) ? (void)0 : sim_fail("%s:%d: not so: %s", __FILE__, __LINE__, #condition))
 
-/* The memory is the scenario's again: whoever of the library touches it from now on is wrong. */
+/* The memory is the scenario's again: a touch by the library is an error from now on. */
 void sim_retire(const void *memory, size_t size);
-/* It is in use again. */
+/* The memory is in use again. */
 void sim_reuse(const void *memory, size_t size);
 
-/* Memory that lives for the execution; not for what is to be given back. */
+/* Memory that lives for the execution, and is not given back. */
 void *sim_alloc(size_t size);
-/* Those blocks that the library has taken and not given back. */
+/* The blocks that the library has allocated and not given back. */
 size_t sim_allocated(void);
 void sim_each_block(void (*look)(const void *block, size_t size));
 
-/* Decisions so far in this execution. */
+/* The number of decisions so far in this execution. */
 uint32_t sim_step(void);
 
 /*
- * Setting up: until it is told otherwise nobody interferes, nothing is chosen and nobody frozen.
- * And: the others go on like that until each of them has ended or sleeps.
+ * calm: for setting up. While calm, no other thread interferes, nothing is chosen, and no thread is
+ * frozen. settle: calmly lets the other threads go on until each has ended or sleeps.
  */
 void sim_calm(bool calm);
 void sim_settle(void);
 
-/* A choice of the scenario's, 0 to count - 1: explored like the others. */
+/* A choice of the scenario, 0 to count - 1, explored like the explorer's own. */
 unsigned sim_pick(unsigned count);
 
-/* A place where others may go on, and one where they have to, if they can. */
+/* point: other threads may go on here. yield: other threads go on here, if they can. */
 void sim_point(void);
 void sim_yield(void);
 /*
- * Until an atomic operation changes the word, or a thread ends. Who has found nothing to do there
- * by a read-modify-write, with no other scheduling point since, misses nothing.
+ * Waits until an atomic operation changes the word, or a thread ends. Misses no change since a
+ * read-modify-write of the word by this thread, with no scheduling point in between.
  */
 void sim_idle(const void *word);
 
@@ -120,13 +121,13 @@ void sim_idle(const void *word);
 struct timespec sim_in(uint64_t ns);
 uint64_t sim_now(void);
 
-/* Called at every change of the word by an atomic operation. In the changing thread; plain code. */
+/* Has the watcher called whenever an atomic operation changes the word, on the thread that does. */
 typedef void sim_watcher(const void *word, unsigned thread, uint64_t before, uint64_t after);
 void sim_watch(const void *word, sim_watcher *watcher);
 
-/* The n-th allocation from now on fails (1: the next); 0: none. */
+/* The n-th allocation from now on fails (1: the next; 0: none). */
 void sim_fail_allocation(unsigned n);
-/* The same for pthread_create. */
+/* The n-th pthread_create from now on fails. */
 void sim_fail_thread(unsigned n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A trigger that remembers what became of its fires. */
+/* A trigger that counts its answered and its cancelled fires. */
 #ifndef BATON_TEST_UNIT_BELL_H
 #define BATON_TEST_UNIT_BELL_H
 
@@ -12,10 +12,10 @@ struct bell {
 	struct baton_resource *resource;
 	int runs;
 	uint64_t fires;     /* answered */
-	uint64_t cancelled; /* told so */
-	int again;          /* fire so often inside the next run */
-	int results[4];     /* of these */
-	bool refire;        /* when told that it was cancelled */
+	uint64_t cancelled; /* told by the function `cancelled` */
+	int again;          /* number of fires inside the next run */
+	int results[4];     /* of these fires */
+	bool refire;        /* fire again when told of a cancel */
 };
 
 static inline void bell_run(struct baton_trigger *trigger, uint64_t fires)

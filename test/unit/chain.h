@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chains of a million on a small stack (L7, L14): whatever ends one thing in a function of the
- * user's may begin the next one.
+ * Chains of a million links on a small stack (L7, L14): a function of the user's that is called at
+ * the end of one link begins the next link.
  */
 #ifndef BATON_TEST_UNIT_CHAIN_H
 #define BATON_TEST_UNIT_CHAIN_H
@@ -16,7 +16,7 @@
 #include <baton/trigger.h>
 #include <baton/window.h>
 
-/* One link of any of the chains. The next one lies behind it. */
+/* A link of a chain of any sort. The next link lies behind it. */
 struct link {
 	struct baton_resource resource;
 	struct baton_task task;
@@ -67,14 +67,10 @@ static inline void expect(struct link *link, bool fine)
 struct sort {
 	const char *name;
 	void (*init)(struct link *link);
-	void (*begin)(struct link *link); /* the first one */
-	bool (*over)(struct link *link);  /* NULL: counted in `ended` */
-	bool (*end)(struct link *link);   /* NULL: nothing is left */
-	enum {
-		POOL,
-		KEEPS,
-		REFUSES
-	} executor; /* KEEPS: what it accepts is run by hand, in the end */
+	void (*begin)(struct link *link);       /* the first link */
+	bool (*over)(struct link *link);        /* NULL: counted in `ended` */
+	bool (*end)(struct link *link);         /* NULL: nothing is left */
+	enum { POOL, KEEPS, REFUSES } executor; /* KEEPS: its jobs are run by hand, at the end */
 };
 
 static inline int nothing_run(struct baton_task *task)
@@ -98,7 +94,7 @@ static inline bool cancelled_p(struct link *link)
 	return baton_future_state(&link->future) == BATON_CANCELLED;
 }
 
-/* The jobs that this executor accepts are run by hand, in the end. */
+/* The jobs that this executor accepts are run by hand, at the end. */
 static inline int keep(struct baton_executor *executor, struct baton_job *job)
 {
 	(void)executor;
@@ -134,7 +130,7 @@ static inline void thread_run_on(size_t stack_size, void *(*run)(void *), void *
 	pthread_attr_destroy(&attributes);
 }
 
-/* A sanitizer's frames are several times as large: the small stack is the plain build's claim. */
+/* Small in a plain build. A sanitizer's frames are several times as large. */
 static inline size_t small_stack(void)
 {
 	return BATON_TEST_SANITIZED ? 1024 * 1024 : 64 * 1024;
@@ -162,7 +158,7 @@ static inline void chain_begin(struct chain *chain, const struct sort *sort, siz
 	MUST(chain->links);
 	for (size_t i = 0; i < count; i++)
 		chain->links[i].chain = chain;
-	/* The next one first. */
+	/* The next link first. */
 	for (size_t i = count; i > 0; i--)
 		chain->sort->init(&chain->links[i - 1]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task that detaches, as it is told. */
+/* A task that detaches as its fields say. */
 #ifndef BATON_TEST_UNIT_DETACH_SUPPORT_H
 #define BATON_TEST_UNIT_DETACH_SUPPORT_H
 
@@ -15,7 +15,7 @@ struct request {
 	unsigned flags;
 	uint64_t timeout_ns; /* 0: none */
 	int status;          /* what the function returns */
-	int detached;        /* what the detach has returned */
+	int detached;        /* what the detach returned */
 	bool by_itself;      /* complete inside the function */
 	int completed;
 	struct journal *journal;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every kind of entry that a queue can hold, for test_dropped.c: how it is submitted, and
- * how somebody is told when it is cancelled.
+ * All kinds of entries that a queue can hold, for test_dropped.c: how an entry is submitted, and
+ * which function is told when it is cancelled.
  */
 #ifndef BATON_TEST_UNIT_ENTRIES_H
 #define BATON_TEST_UNIT_ENTRIES_H
@@ -22,7 +22,7 @@
 #include <baton/undo.h>
 #include <baton/window.h>
 
-/* The entry's outcome, counted by the kind's own way to tell: it ran, or somebody was told. */
+/* The entry's outcome: it ran, or a callback or its future told of its cancel. */
 static int ran, told;
 
 struct scene {
@@ -156,7 +156,7 @@ static int submit_labelled_post(struct scene *scene)
 	return baton_post_with(&scene->resource, &options);
 }
 
-/* Nobody has asked to be told: the counters alone know. */
+/* No callback is told of a cancel: only the counters show it. */
 static int submit_plain_post(struct scene *scene)
 {
 	return baton_post(&scene->resource, count_call, NULL);

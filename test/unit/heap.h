@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of the heap and of the slabs that are in use. A sanitizer's heap says nothing: there,
- * all is well.
+ * The bytes of heap and slabs that are in use. A sanitizer's heap does not tell: there each check
+ * succeeds.
  */
 #ifndef BATON_TEST_UNIT_HEAP_H
 #define BATON_TEST_UNIT_HEAP_H

@@ -46,7 +46,7 @@ struct scene {
 	struct occupant occupant;
 };
 
-/* `lanes`: how many, 0: none; `bounded`: by scene->limits, which the caller may change before. */
+/* `lanes`: their number, or 0. `bounded`: by scene->limits, which the caller may change before. */
 static inline void scene_begin(struct scene *scene, uint32_t lanes, bool bounded)
 {
 	scene->config.cancelled = mark_step_cancelled;
@@ -73,7 +73,7 @@ static inline struct scene *scene_create(void)
 	return scene;
 }
 
-/* Everything is over, and the books balance. */
+/* Ends the scene: all tasks are over, and the counters agree. */
 static inline void scene_end(struct scene *scene)
 {
 	resource_end(&scene->resource);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A resource with drain hooks, for tests: which batches there were, of how many tasks. Everything
- * in it is protected by the baton, `committed` aside.
+ * A resource with drain hooks that notes its batches and their sizes. The baton protects all fields
+ * but `committed`.
  */
 #ifndef BATON_TEST_UNIT_LEDGER_H
 #define BATON_TEST_UNIT_LEDGER_H
@@ -98,7 +98,7 @@ static inline void ledger_init(struct ledger *ledger, struct baton_executor *exe
 	baton_resource_init(&ledger->resource, ledger, NULL, &ledger->config, &ledger->stats);
 }
 
-/* Were its batches well formed, and has each been ended? */
+/* Were the batches well formed, and has each ended? */
 static inline bool ledger_balanced(const struct ledger *ledger)
 {
 	return !ledger->wrong && !ledger->open && ledger->begun == ledger->ended;
@@ -131,7 +131,7 @@ static inline void entries_init(struct entry *entries, size_t count, struct ledg
 		entry_init(&entries[i], ledger, true);
 }
 
-/* For a body: submits so many entries, behind what is running. */
+/* For a body: submits a number of entries, behind the running task. */
 struct heap {
 	struct entry *entries;
 	size_t count;

@@ -73,7 +73,7 @@ static inline int waiting(struct queue *queue)
 	return queue->submitted - atomic_load(&queue->ran);
 }
 
-/* As a thread that has just come. */
+/* The calling thread forgets its loans, as if it were new. */
 static inline void thread_forgets(void)
 {
 	cr_assert_eq(baton__thread_attach(), 0);
@@ -82,7 +82,7 @@ static inline void thread_forgets(void)
 	baton__self->loan_eager = 0;
 }
 
-/* A queued resource with so many tasks. */
+/* Begins a queued resource with `count` tasks. */
 static inline void queue_begin_limited(struct queue *queue, int count, uint32_t limit)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mistakes, each of which a child of its own makes, and what it prints. */
+/* Mistakes, and what the library prints. A child process makes each. */
 #ifndef BATON_TEST_UNIT_MISUSE_H
 #define BATON_TEST_UNIT_MISUSE_H
 
@@ -12,7 +12,7 @@ static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL, 
 
 struct mistake {
 	void (*make)(void);
-	const char *line; /* what it begins with, behind "baton: " */
+	const char *line; /* the beginning of the printed line, behind "baton: " */
 };
 
 static inline int idle_run(struct baton_task *task)
@@ -28,7 +28,7 @@ static inline void in_a_task(baton_task_fn run)
 	(void)baton_submit(&topic, &task);
 }
 
-/* A child of its own makes the mistake: what it prints; false: it did not abort. */
+/* A child process makes the mistake, and its output goes to `printed`. False: it did not abort. */
 static inline bool mistake_made(const struct mistake *mistake, char *printed, size_t size)
 {
 	size_t length = 0;

@@ -44,7 +44,7 @@ static inline void work_cancel(struct baton_plain_job *job)
 	atomic_fetch_add(&work_of(job)->cancelled, 1);
 }
 
-/* Occupies its worker. */
+/* A job that occupies its worker. */
 static inline void work_stay(struct baton_plain_job *job)
 {
 	struct work *work = work_of(job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the registry's tests share: a registry of items that says what it makes and ends. */
+/* What the registry's tests share: a registry of items that counts the items it makes and ends. */
 #ifndef BATON_TEST_UNIT_REGISTERED_H
 #define BATON_TEST_UNIT_REGISTERED_H
 
@@ -65,7 +65,7 @@ static inline void shop_close(const struct shop *shop, struct baton_registry *re
 	cr_assert_eq(atomic_load(&shop->made), atomic_load(&shop->ended));
 }
 
-/* Any thread: acquires; finds, or NULL; releases. */
+/* get acquires an item. find returns NULL if there is none. put releases. On any thread. */
 static inline struct item *get(struct baton_registry *registry, const void *name, size_t length)
 {
 	struct baton_registry_entry *entry = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An executor for tests: it takes jobs (or refuses, if `answer` is an error) and runs none. */
+/* An executor that takes jobs and runs none. If `answer` is an error, it refuses jobs. */
 #ifndef BATON_TEST_UNIT_STASH_H
 #define BATON_TEST_UNIT_STASH_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the API tests share: threads that may not fail, gates to meet at, a task that occupies a
- * resource, a journal of what ran where, seeds and deadlines. A helper used on other threads never
- * asserts: what cannot go wrong is a MUST, the rest is recorded.
+ * resource, a journal of tasks and their threads, seeds and deadlines. Helpers for other threads
+ * never assert: a MUST is for what cannot fail, and other results are recorded.
  */
 #ifndef BATON_TEST_UNIT_SUPPORT_H
 #define BATON_TEST_UNIT_SUPPORT_H
@@ -46,7 +46,7 @@
 #define BATON_TEST_SCALE (BATON_TEST_SANITIZED ? 10 : 1)
 #endif
 
-/* Something of the test's surroundings that cannot fail; on any thread. */
+/* Ends the test if a call fails that cannot fail. On any thread. */
 #define MUST(condition)                                                                            \
 	((condition) ? (void)0                                                                     \
 	             : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
@@ -70,7 +70,7 @@ static inline uint64_t test_seed(void)
 	return seed;
 }
 
-/* A generator of its own for each of several threads. */
+/* A generator for one of several threads. */
 static inline uint64_t rng_fork(uint64_t seed, uint64_t stream)
 {
 	uint64_t state = (seed + stream * 0x9E3779B97F4A7C15U) * 0xBF58476D1CE4E5B9U;
@@ -102,7 +102,7 @@ static inline struct timespec deadline_in_ms(uint64_t timeout_ms)
 	return deadline;
 }
 
-/* A task's honest work of at least so long. */
+/* Works for at least `duration_ns`. */
 static inline void work_for_ns(uint64_t duration_ns)
 {
 	uint64_t end = now_ns() + duration_ns;
@@ -171,7 +171,7 @@ static inline char thread_state(int tid)
 	return end ? end[2] : (char)0;
 }
 
-/* Returns when the thread has been seen asleep many times in a row: it spins no more. */
+/* Returns when the thread was seen asleep many times in a row: it no longer spins. */
 static inline void until_asleep(int tid)
 {
 	int seen = 0;
@@ -274,7 +274,7 @@ static inline int occupant_run(struct baton_task *task)
 	return 0;
 }
 
-/* A thread's first submit may take another way than its later ones: this is one's first. */
+/* The thread's first submit, which may take another way than later submits. */
 static inline void *occupant_fresh_main(void *arg)
 {
 	struct occupant *occupant = arg;
@@ -311,7 +311,7 @@ static inline void occupy(struct occupant *occupant, struct baton_resource *reso
 	gate_pass(&occupant->entered);
 }
 
-/* Returns when its submit has. */
+/* Returns when the occupant's submit has returned. */
 static inline void release(struct occupant *occupant)
 {
 	gate_open(&occupant->leave);
