@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A resource is the unit of serialisation: its tasks never overlap and run in the order in which
- * they were submitted. Whoever submits to an idle resource runs the task at once, on its own
- * thread; whoever submits to a busy one leaves the task behind and goes on.
+ * A resource is the unit of serialisation: its tasks never overlap, and run in the order in which
+ * they were submitted. A thread that submits to an idle resource runs the task immediately, on its
+ * own stack. A thread that submits to a busy resource leaves the task behind and goes on.
  *
  *                               | may run beside                 | from
  *   submit*, call, post, async  | everything but init, deinit    | any thread, also inside tasks
  *   close, cancel_pending       | everything but init, deinit    | any thread, also inside tasks
  *   close_then                  | everything but init, deinit    | any thread, also inside tasks
  *   await                       | everything but init, deinit    | any thread, not in an own task
+ *   is_*, stats_read, user,     | everything but init, deinit    | any thread, also inside tasks
+ *   name                        |                                |
  *   init, deinit                | nothing                        | the owner
  *
+ * What holds for all calls of a thread (its first call, -ENOMEM and -ECHILD, fork, signal handlers)
+ * is said once, in thread.h.
+ *
  * Progress: submit, submit_later, submit_batch and post are lock-free: a thread stopped inside one
- * of them, outside any task, delays nobody. (post: as far as malloc is, when its cache is empty.)
+ * of them, outside any task, delays no other thread. (A post whose node cache is empty calls
+ * malloc, and is lock-free as far as malloc is.)
  * Source: the inbox is a Treiber stack that the runner takes whole (as in Hendler et al., flat
  * combining); state and inbox share one word, as in Oyama, Taura and Yonezawa's delegation lock.
  */
@@ -36,24 +42,26 @@ struct baton__backlog;
 struct baton_resource_stats;
 
 /*
- * Growth, of this struct and of all others whose name ends in _config, _options or _ops: they are
- * initialised by their macro or by designated initialisers, and a member that is 0, or not named,
- * has its default. A later version may take a new member from `_reserved`, which must be zero; it
- * does not change the size of the struct, nor the place or the default of a member that exists. So
- * a program that was compiled against an older header of the same soname goes on as it was.
+ * Growth, of this struct and of all others whose name ends in _config, _options or _ops. Initialise
+ * such a struct by its macro or by designated initialisers. A member that is 0, or not named, has
+ * its default. A later version may take a new member from `_reserved`, which must be zero. The size
+ * of the struct does not change, nor do the place and the default of a member that exists. So a
+ * program that was compiled against an older header of the same soname works as before.
  *
- * A config is shared, and read as long as a resource uses it; options are read during the call
+ * A config is shared, and is read as long as a resource uses it. Options are read during the call
  * that they are given to.
  */
 
-/* Settings that many resources share. Must outlive them and not change. */
+/* Settings that many resources share. Must outlive the resources and not change. */
 struct baton_resource_config {
 	/*
-	 * Tasks that a submitter which captured the resource runs before it hands off; its own
-	 * count. A submitter that finds the resource waiting in the executor's queue runs up to as
-	 * many of the tasks that wait (at least as many as it submits): so the threads that make a
-	 * queue grow also work it off. The submitter runs them at once, or, from inside a task,
-	 * when the outermost task of its thread has returned.
+	 * How many tasks a submitter that has captured the resource runs before it hands the
+	 * resource off; its own task counts.
+	 *
+	 * A submitter that finds the resource waiting in its executor's queue runs up to as many of
+	 * the tasks that wait (at least as many as it submits): so the threads that make a queue
+	 * grow also work it off. The submitter runs these tasks immediately, or, from inside a
+	 * task, when the outermost task of its thread has returned.
 	 *
 	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
 	 * other threads), except when the executor ends: a thread whose hand-off is refused, or
@@ -62,38 +70,41 @@ struct baton_resource_config {
 	 */
 	uint32_t capture_limit;
 	/*
-	 * Tasks that a worker runs before it puts the resource behind the others. 0:
-	 * BATON_QUANTUM.
+	 * How many tasks a worker runs before it puts the resource behind the worker's other jobs.
+	 * 0: BATON_QUANTUM.
 	 */
 	uint32_t quantum;
-	/* The same in nanoseconds, looked at between tasks; 0: no limit in time. */
+	/* Both limits in nanoseconds, looked at between tasks; 0: no limit in time. */
 	uint64_t capture_limit_ns;
 	uint64_t quantum_ns;
-	/* Who drains after a hand-off. NULL: the default pool, created on first need. */
+	/* Drains the resource after a hand-off. NULL: the default pool, created on first need. */
 	struct baton_executor *executor;
 	/*
-	 * Called for each cancelled task that has no future, so that its memory can be freed: under
-	 * the baton, save for a continuation that the resource refuses and a task that a bound
-	 * drops when it is submitted. (Where calls have nested BATON_NESTING_MAX deep, those two
-	 * are told later: when this thread's stack is unwound, or before the thread sleeps in a
-	 * wait.) Only called for tasks of yours: a labelled or windowed one is given as
-	 * its `task`. Not called for a task whose type has a `cancelled` of its own (task_type.h),
-	 * nor for the library's tasks (posts, timers, triggers, fan-outs): each
-	 * of these has a way of its own to tell. NULL: nobody is told.
+	 * Called for each cancelled task that has no future, so that its memory can be freed.
+	 * Called under the baton, except for a continuation that the resource refuses and a task
+	 * that a bound drops during its submit.
+	 *
+	 * Not called for a task whose type has a `cancelled` of its own (task_type.h), nor for the
+	 * library's tasks (posts, timers, triggers, fan-outs): each of these tells in another way.
+	 * A labelled or windowed task is given as its `task`. NULL: no function is called.
+	 *
+	 * Where calls have nested BATON_NESTING_MAX deep, the two calls without the baton are made
+	 * later: when this thread's stack is unwound, or before the thread sleeps in a wait.
 	 */
 	void (*cancelled)(struct baton_task *task);
 	/*
 	 * Called for each task that has no future and whose function has returned a status: under
-	 * the baton, after the function and before the next task. `task` is a name: its memory is
-	 * as the function has left it, so the callback may follow the pointer only where no
-	 * function of the resource's tasks frees or submits its task before it returns a status.
-	 * The callback may then free the task itself. Not for a task that is detached. NULL: the
-	 * statistics alone count the failure.
+	 * the baton, after the function and before the next task. Not called for a task that is
+	 * detached. NULL: only the statistics count the failure.
+	 *
+	 * `task` is a name: its memory is as the function has left it. The callback may follow the
+	 * pointer only where no function of the resource's tasks frees or submits its own task
+	 * before it returns a status; the callback may then free the task itself.
 	 */
 	void (*failed)(struct baton_resource *resource, struct baton_task *task, int status);
 	/*
-	 * Drain hooks, see hooks.h: called around each run of consecutive tasks: 0, or a status.
-	 * Both NULL, and hold_completions false: none.
+	 * Drain hooks, see hooks.h: called around each run of consecutive tasks. Each returns 0, or
+	 * a status. Both NULL, and hold_completions false: no hooks.
 	 */
 	int (*batch_begin)(struct baton_resource *resource);
 	int (*batch_end)(struct baton_resource *resource);
@@ -114,22 +125,24 @@ struct baton_resource_config {
 		}                                                                                  \
 	}
 
-/* What a resource has beyond its one cache line begins with this. Zeroed in statistics. */
+/* The first member of what a resource has beyond its one cache line. Zeroed in statistics. */
 struct baton_backlog {
 	const struct baton__backlog *_table;
 	struct baton_resource_stats *_stats;
 };
 
 /*
- * Counts of a resource's past and waiting tasks. In the caller's memory, zeroed, one per resource.
- * Read a copy made by baton_resource_stats_read(): some members are only set in the copy. The
- * runner counts without atomics; a submit that finds the resource busy pays one atomic operation
- * more. Balanced (submitted = executed + cancelled, outstanding and waiting 0) when the resource is
- * idle.
+ * Counts of a resource's past and waiting tasks. One struct serves one resource, in the caller's
+ * memory, zeroed. Read a copy made by baton_resource_stats_read(): some members are set in the copy
+ * only. When the resource is idle the counts are balanced: submitted = executed + cancelled,
+ * outstanding and waiting 0.
+ *
+ * Cost: the runner counts without atomics; a submit that finds the resource busy pays one atomic
+ * operation more.
  */
 struct baton_resource_stats {
 	struct baton_backlog _backlog;
-	uint64_t submitted; /* tasks accepted; one whose submit is under way may count already */
+	uint64_t submitted; /* tasks accepted; a task whose submit is under way may count */
 	uint64_t executed;  /* of these, run to the end of their function */
 	uint64_t cancelled; /* of these, never to run */
 	uint64_t captures;  /* submits that ran inline */
@@ -139,11 +152,11 @@ struct baton_resource_stats {
 	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
 	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
 	/*
-	 * The time since which the oldest of these waits (CLOCK_MONOTONIC): the time of its submit,
-	 * or earlier, by at most the time that a task before it took through the queue. 0: no task
-	 * waits. Where tasks overtake each other (lanes, windows) the oldest may have waited for
-	 * longer. Also 0 (not known) after a close beside many submits has refused the submit that
-	 * had stored the time.
+	 * The time since which the oldest of these waits (CLOCK_MONOTONIC). 0: no task waits. The
+	 * value is the time of the task's submit, or earlier, by at most the time that a task
+	 * before it took through the queue. Where tasks overtake each other (lanes, windows) the
+	 * oldest task may have waited for longer. Also 0 (not known) after a close beside many
+	 * submits has refused the submit that had stored the time.
 	 */
 	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */
@@ -167,30 +180,31 @@ struct baton_resource {
 };
 
 /*
- * Constant initialisers. `user`: yours, for baton_resource_user(). `name`: for statistics and
- * messages, must outlive the resource, may be NULL. `config`, `stats`: may be NULL (defaults; not
- * counted). All-zero memory (calloc, a static variable) is an idle resource, too: one for which all
- * four are NULL.
+ * Constant initialisers. `user`: a pointer of yours, for baton_resource_user(). `name`: for
+ * statistics and messages; must outlive the resource; may be NULL. `config`: NULL: the defaults.
+ * `stats`: NULL: no statistics. All-zero memory (calloc, a static variable) is an idle resource for
+ * which all four are NULL.
  */
 #define BATON_RESOURCE_INIT(user, name, config, stats)                                             \
 	{                                                                                          \
 		2, NULL, {NULL, 0, 0}, (user), (name), (config), (stats)                           \
 	}
 
-/* The same at run time. Errors: none. */
+/* The same at run time. Thread safety: the owner. Errors: none. */
 void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                          const struct baton_resource_config *config,
                          struct baton_resource_stats *stats);
 
-/* Asserts that the resource is closed and idle, so that its memory may go. */
+/* Asserts that the resource is closed and idle, so that its memory may be freed. The owner. */
 void baton_resource_deinit(struct baton_resource *resource);
 
+/* What the initialiser was given. Thread safety: any thread. Blocking: never. */
 void *baton_resource_user(const struct baton_resource *resource);
 const char *baton_resource_name(const struct baton_resource *resource);
 
 /*
- * A copy of the counters, each read atomically; `waiting` is a number that was right at one moment
- * of the call, unless tasks go on leaving the queue (then it is too large by some of those).
+ * Copies the counters, each read atomically. `waiting` is a number that was right at one moment of
+ * the call, unless tasks go on leaving the queue: then `waiting` is too large by some of these.
  *
  * Thread safety: any thread, at any time. Blocking: never.
  */
@@ -198,77 +212,92 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
                                struct baton_resource_stats *copy);
 
 /*
- * Submits a task. If the resource is idle the task runs now, inside this call, and then whatever
- * other threads have submitted meanwhile, up to the capture limit; what is left goes to the
- * executor. If it is busy the task is left for the runner.
+ * Submits a task. If the resource is idle, the task runs inside this call, and after it the tasks
+ * that other threads have submitted meanwhile, up to the capture limit; the rest goes to the
+ * executor. If the resource is busy, the task is left for the runner.
  *
- * Inside a task the capture is nested: only this task runs here, others' tasks go to the executor;
- * at a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
+ * Inside a task the capture is nested: only this task runs here, and other threads' tasks go to the
+ * executor. At a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
- * Thread safety: any thread. Blocking: never (the tasks run here take what they take). Outside of
- * tasks a thread that finds the resource busy may look again three times within about two
- * microseconds, and capture, before it leaves the task; the less often, the less that has helped
- * it (src/core/barge.c). A batch, post, async and call do the same.
- * Ownership: see struct baton_task. The resource must live until the task is accepted, whereupon
- * the task itself may end it (close_then), or is refused; for how it is given back then see await.
+ * Thread safety: any thread.
+ * Blocking: never (the tasks run here take what they take). Outside of tasks, a thread that finds
+ * the resource busy may look again three times within about two microseconds, and capture, before
+ * it leaves the task behind. The less often a second look has helped the thread, the less often it
+ * looks (src/core/barge.c). The same holds for a batch, post, async and call.
+ * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
+ * An accepted task may itself end the resource (close_then). For giving back the resource's memory
+ * see baton_resource_await().
  * Ordering: what the submitter did before is visible to the task; one submitter's tasks run in
- * program order. Who has waited for an earlier task, by its future or by await, may still find the
- * resource busy for a moment: count on a task having run when its future says so, not on return.
- * Errors: the task is untouched: -EPIPE: the resource is closed. -ESHUTDOWN: its limit is 0 (or
- * this is submit_later) and its executor has ended, or it is the default pool and could not be
- * created (the next submit tries again). -EINVAL: the task's future is not fresh.
- * -EAGAIN: its bound is reached (baton/bound.h). -ENOMEM, -ECHILD: see thread.h, here as in all
- * other calls.
- * -ECANCELED: -EPIPE, -ESHUTDOWN or -EAGAIN, and somebody has cancelled the future during this very
- * call: it is complete, as cancelled.
+ * program order. A thread that has waited for an earlier task, by its future or by await, may still
+ * find the resource busy for a moment. So do not conclude from the return of submit that the task
+ * has run: its future says so.
+ * Errors: the task is untouched:
+ *   -EPIPE      the resource is closed.
+ *   -ESHUTDOWN  the capture limit is 0 (or this is submit_later), and the executor has ended, or is
+ *               the default pool, which could not be created (the next submit tries again).
+ *   -EINVAL     the task's future is not fresh.
+ *   -EAGAIN     the resource's bound is reached (baton/bound.h).
+ *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
+ *   -ECANCELED  -EPIPE, -ESHUTDOWN or -EAGAIN, and another thread has cancelled the future during
+ *               this very call: the future is complete, as cancelled.
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task);
 
-/* As baton_submit, but runs nothing on this thread: an idle resource goes to its executor. */
+/* As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor. */
 int baton_submit_later(struct baton_resource *resource, struct baton_task *task);
 
 /*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
- * them, and together they cost one atomic operation. All or none are accepted; refused ones are
- * untouched, save that a future which somebody has cancelled during this call is complete.
+ * them, and together they cost one atomic operation. All tasks are accepted, or none.
+ *
+ * Otherwise as baton_submit(). Errors: refused tasks are untouched, except that a future which
+ * another thread has cancelled during this call is complete.
  */
 int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
                        size_t count);
 
 #define BATON_NESTING_MAX 8
 
-/* A function for the calls below, which need no task of the caller's. */
+/* A function that runs under the baton, for calls that need no task of the caller's. */
 typedef void *(*baton_call_fn)(void *arg);
 
 /*
- * Runs fn(arg) under the resource's baton and returns its value through `*value` (may be NULL).
- * Inline if the resource is idle, else it waits its turn as baton_future_wait() does.
+ * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
+ * be NULL). On an idle resource the function runs inline. On a busy resource baton_call() waits its
+ * turn as baton_future_wait() does, and baton_try_call() returns -EAGAIN.
  *
- * Errors: fn has not run and *value is untouched: -EPIPE, -ESHUTDOWN as for
- * baton_submit; -EDEADLK: this thread holds the resource's baton already, or the wait would
- * close a cycle of waits (future.h). try_call: -EAGAIN instead
- * of waiting.
- * -EAGAIN: it would have to wait, and the resource's bound is reached.
- * -ECANCELED: a cancel_pending, or a shutdown_now of its executor, met the waiting call; or its
- * bound dropped it.
- * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, a batch_end
+ * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: no, but see
+ * hooks.h.
+ * Ordering: as baton_submit(); what the function did is visible to the caller.
+ * Errors: fn has not run and *value is untouched:
+ *   -EPIPE, -ESHUTDOWN  as for baton_submit.
+ *   -EDEADLK    this thread holds the resource's baton already, or the wait would close a cycle of
+ *               waits (future.h).
+ *   -EAGAIN     try_call: the resource is busy. call: the bound of the busy resource is reached.
+ *   -ECANCELED  a cancel_pending, or a shutdown_now of the executor, met the waiting call; or the
+ *               bound dropped it.
+ * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, of a batch_end
  * (*value is untouched then, too).
  */
 int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
 int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
 
 /*
- * As baton_submit, with a task that the library allocates (per-thread cache). post: fire and
- * forget. async: `*future` is set to a reference-counted future, whose value is fn's; end it with
- * baton_future_unref().
+ * As baton_submit(), with a task that the library allocates (per-thread cache).
  *
- * post_or: as post, for an `arg` that somebody must give back. If the post is accepted and then
+ * post: fire and forget. A cancelled post only counts in the statistics.
+ *
+ * post_or: as post, for an `arg` that must be given back. If the post is accepted and then
  * cancelled (cancel_pending, a bound that drops, the shutdown of its executor, a failing
- * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. It is
- * called as config->cancelled is. A labelled post has the same as an option (baton_post_with,
- * labelled.h). A cancelled post without such a function only counts in the statistics.
- * Errors: as for baton_submit, and -ENOMEM. No function has been called, `arg` is the caller's, and
- * *future is untouched.
+ * batch_begin), `cancelled(arg)` is called instead of fn(arg): exactly one of the two, once. The
+ * function is called on the same threads and at the same times as config->cancelled. A labelled
+ * post has the same as an option (baton_post_with(), labelled.h).
+ *
+ * async: `*future` is set to a reference-counted future, whose value is that of fn. End the
+ * reference with baton_future_unref().
+ *
+ * Errors: as for baton_submit(), and -ENOMEM. No function has been called, `arg` is the caller's,
+ * and *future is untouched.
  */
 int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg);
 typedef void (*baton_post_cancelled_fn)(void *arg);
@@ -278,59 +307,69 @@ int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                 struct baton_future **future);
 
 /*
- * Closes: new submits are refused, what was accepted still runs. 0, or -EALREADY.
+ * Closes the resource: new submits are refused, accepted tasks still run. 0, or -EALREADY.
+ *
+ * Thread safety: any thread. Blocking: never.
  */
 int baton_resource_close(struct baton_resource *resource);
 
 /*
- * Closes (if it is not yet closed) and has `finaliser` called exactly once: after the last accepted
- * task, its completion and the release, on the last runner's thread, which then holds no baton of
- * this resource; where that thread is nested BATON_NESTING_MAX deep, later on it (see cancelled).
- * The finaliser may free the resource, in which it may lie itself: a session that ends itself in
- * its own task; but not beside a submit that may be refused, see await. The finaliser has no
- * future; its return value is ignored.
+ * Closes the resource, if it is not yet closed, and has `finaliser` called exactly once: after the
+ * last accepted task, its completion and the release. The finaliser has no future; its return value
+ * is ignored.
  *
+ * Thread safety: any thread. Blocking: never. The finaliser runs on the last runner's thread, which
+ * then holds no baton of this resource. Where that thread is nested BATON_NESTING_MAX deep, the
+ * finaliser runs later on that thread, as config->cancelled does.
+ * Ownership: the finaliser may free the resource and itself. So a session can end itself in its own
+ * task. No submit that may be refused may be under way then, see baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
 int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
 
 /*
- * Cancels what has been accepted so far. Marks and returns: at the runner's next look (before its
- * next task) whatever was accepted before the mark and has not started completes as cancelled;
- * later submits are unaffected. Errors: see thread.h.
+ * Cancels the tasks that have been accepted so far. The call marks and returns: at the runner's
+ * next look (before its next task), each task that was accepted before the mark and has not started
+ * completes as cancelled. Later submits are unaffected.
+ *
+ * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
 int baton_resource_cancel_pending(struct baton_resource *resource);
 
 /*
- * Waits until everything accepted before this call has run or was cancelled and the runner has let
- * go. On a closed resource its memory then belongs to the caller again (unless there is a
- * finaliser, to which it belongs); not on an open one, whose entry may still lie in its executor's
- * queue: do not free it, nor initialise it anew, without a close. Closed before the call, that is,
- * and with no submit to it under way: one that is refused may leave behind, for a moment, a thread
- * that was about to help with its task or to cancel it, and only an await that begins afterwards
- * waits for that thread too. The waiter helps as baton_future_wait() does; but when there is no
- * task left, only the entry in its executor's queue, it can take that from a pool, not from a
- * manual or loop executor, whose thread has to come to it. A wait that times out leaves about 100
- * bytes in the resource until its runner comes to them.
- * `deadline` as for baton_future_wait().
+ * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
+ * let go. The waiter helps as baton_future_wait() does. `deadline` as for baton_future_wait().
  *
+ * Thread safety: any thread. Blocking: yes.
+ * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again
+ * (or to the finaliser, if there is one). The close must come before the await, and no submit to
+ * the resource may be under way then: a submit that is refused may leave behind, for a moment, a
+ * thread that was about to help with its task or to cancel it, and only an await that begins
+ * afterwards waits for that thread too. After an await on an open resource, do not free the
+ * resource, nor initialise it anew: its entry may still lie in the executor's queue.
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL.
+ *
+ * Corner cases. When no task is left, only the entry in the executor's queue, the waiter can take
+ * the entry from a pool. The waiter cannot take it from a manual or loop executor: the executor's
+ * thread has to come to the entry. A wait that times out leaves about 100 bytes in the resource
+ * until its runner comes to them.
  */
 int baton_resource_await(struct baton_resource *resource, const struct timespec *deadline);
 
 /*
- * is_closed: is the resource closed? An answer of true stays true; after false another thread may
- * close the resource at any time, so that a submit must deal with -EPIPE all the same. For loops
- * that end with their resource, and for messages.
+ * is_closed: is the resource closed? An answer of true stays true. After false another thread may
+ * close the resource at any time, so that a submit must handle -EPIPE all the same. For loops that
+ * end with their resource, and for messages.
  *
  * is_idle: does no thread hold the baton, and is no task queued? The answer is true of one moment
- * of the call: another thread may submit at once. For assertions, tests and statistics. It is no
- * licence to free the resource: that is what close and await are for. A suspended resource and one
- * whose entry lies in its executor's queue are not idle; tasks that wait in a window (window.h) and
+ * of the call: another thread may submit immediately afterwards. For assertions, tests and
+ * statistics. To free the resource, close and await it. A suspended resource is not idle, nor is a
+ * resource whose entry lies in its executor's queue. Tasks that wait in a window (window.h) and
  * tokens (detach.h) do not keep a resource from being idle.
  *
- * Thread safety: any thread, also inside tasks. Blocking: never. Progress: wait-free.
+ * Thread safety: any thread, also inside tasks. Blocking: never.
  * Ordering: when is_idle returns true, all that the resource's tasks did before is visible.
+ * Progress: wait-free.
  */
 bool baton_resource_is_closed(const struct baton_resource *resource);
 bool baton_resource_is_idle(const struct baton_resource *resource);
@@ -338,7 +377,7 @@ bool baton_resource_is_idle(const struct baton_resource *resource);
 /* The resource of the innermost running task of this thread, or NULL. */
 struct baton_resource *baton_current(void);
 
-/* Does this thread hold the resource's baton? And the same as an assertion. */
+/* held: does this thread hold the resource's baton? assert_held: the same as an assertion. */
 bool baton_held(const struct baton_resource *resource);
 void baton_assert_held(const struct baton_resource *resource);
 

@@ -31,24 +31,25 @@ struct baton_future;
 
 /*
  * A task's function. Returns 0, or a status: the task has then failed with that status. The task's
- * future tells the status; if the task has no future, `failed` in its resource's config and
- * statistics does (resource.h).
+ * future tells the status. If the task has no future, `failed` in its resource's config and the
+ * statistics tell (resource.h).
  *
- * It runs with the resource's baton held: nothing else of the same resource runs meanwhile, and
- * everything earlier tasks of the resource did is visible. It may submit to any resource, free or
- * resubmit its own task (unless the task's future lies in the same memory), and wait for futures
- * of other resources. It should be short; see the README on long tasks.
+ * The function runs with the resource's baton held: no other task of the resource runs meanwhile,
+ * and the effects of all earlier tasks of the resource are visible. The function may submit to any
+ * resource, free or resubmit its own task (unless the task's future lies in the same memory), and
+ * wait for futures of other resources. The function should be short; for tasks that must block see
+ * blocking.h.
  *
  * The function must return. A C++ exception that leaves it, pthread_exit in it, or the cancellation
- * of its thread would leave the resource held for ever: the process ends with a line that says so
- * (an exception that nobody catches ends the process as always). A longjmp out of the function is
- * not noticed.
+ * of its thread would leave the resource held for ever: the process ends with a line that says so.
+ * (An exception that no handler catches ends the process as always.) A longjmp out of the function
+ * is not noticed.
  */
 typedef int (*baton_task_fn)(struct baton_task *task);
 
 /*
- * Ownership: from an accepted submit until the function is entered, or, where the task has a
- * future, until that future is complete, the memory belongs to baton.
+ * Ownership: the memory of a task belongs to baton from the accepted submit until the function is
+ * entered; the memory of a task with a future, until that future is complete.
  */
 struct baton_task {
 	struct baton_task *_next;
@@ -71,21 +72,24 @@ static inline void baton_task_init(struct baton_task *task, baton_task_fn run,
 }
 
 /*
- * The value that the future of the running task will carry. The last call counts; without one the
- * value is NULL. Ignored when the task has no future.
+ * Sets the value that the running task's future will carry. The last call counts; without a call
+ * the value is NULL. The value is ignored when the task has no future.
  *
- * Thread safety: inside a task only (asserted); it concerns the innermost task of this thread.
+ * Thread safety: inside a task only (asserted); concerns the innermost task of this thread.
+ * Blocking: never.
  */
 void baton_set_result(void *value);
 
 /*
- * Has somebody asked the running task to stop (baton_future_cancel on its future)? A long task
- * polls this and returns early, with -ECANCELED, say. The next task never sees the request.
+ * Has another thread, or the task itself, asked the running task to stop (baton_future_cancel() on
+ * the task's future)? A long task polls this and returns early, with -ECANCELED, say. The next task
+ * never sees the request.
  *
  * Thread safety: inside a task only (asserted). Blocking: never.
  */
 bool baton_cancel_requested(void);
 
+/* The struct of type `type` whose member `member` is at `pointer`. */
 #define baton_container_of(pointer, type, member)                                                  \
 	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task type is a constant that many tasks share. It says what their function is, who is told when
- * one of them is cancelled, and where a task of the type keeps its future. With types, several
- * sorts of tasks on one resource are told apart by the code that must free them: each sort has a
- * `cancelled` of its own, and the resource's config needs none.
+ * A task type is a constant that many tasks share. The type says which function its tasks run,
+ * which function is called when such a task is cancelled, and where such a task keeps its future.
+ * With types, several sorts of tasks on one resource are freed each by a function of its own: each
+ * type has its own `cancelled`, and the resource's config needs none.
  *
  *	struct publish {
  *		struct baton_task task;
@@ -21,8 +21,8 @@
  *	baton_task_init_typed(&publish->task, &publish_type);
  *	baton_submit(&topic->resource, &publish->task);
  *
- * A task of a type is submitted as other tasks are, to any resource and in any way. It costs the
- * runner a look at the type; a task without a type pays nothing.
+ * A task of a type is submitted like any task, to any resource and by any call. The runner looks at
+ * the type of such a task; a task without a type pays nothing.
  */
 #ifndef BATON_TASK_TYPE_H
 #define BATON_TASK_TYPE_H
@@ -36,25 +36,25 @@
 extern "C" {
 #endif
 
-/* Is told of a task that will not run. The task's memory is the user's again. */
+/* Called for a task that will not run. The task's memory is the user's again. */
 typedef void (*baton_task_cancelled_fn)(struct baton_task *task);
 
 /*
  * Static and constant; must outlive its tasks. Use designated initialisers: members may be added,
- * and zero is the default of all.
+ * and zero is the default of all members.
  */
 struct baton_task_type {
 	baton_task_fn run;
 	/*
 	 * Called instead of the config's `cancelled`, on the same threads and at the same times
 	 * (baton/resource.h), for each task of the type that is cancelled and has no future. NULL:
-	 * the config's is called.
+	 * the config's `cancelled` is called.
 	 */
 	baton_task_cancelled_fn cancelled;
 	/*
-	 * Where a task of this type has a pointer to its future: the place of a member
-	 * `struct baton_future *`, given by BATON_TASK_PLACE. The pointer may be NULL. 0: tasks
-	 * of this type have no futures.
+	 * Where a task of this type keeps its pointer to a future: the place of a member `struct
+	 * baton_future *`, given by BATON_TASK_PLACE. The pointer may be NULL. 0: tasks of this
+	 * type have no futures.
 	 */
 	int32_t future;
 	/*
