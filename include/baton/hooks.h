@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drain hooks: what many tasks share is done once (group commit). A resource whose config has
- * batch_begin and batch_end has them called around each run of consecutive tasks by one runner: one
- * transaction, one fsync, one flush of a socket for all of them.
+ * Drain hooks do once what many tasks share (group commit). A resource whose config has batch_begin
+ * and batch_end has them called around each run of consecutive tasks by one runner: one
+ * transaction, one fsync, one flush of a socket for all these tasks.
  *
  *	static int begin(struct baton_resource *resource)
  *	{
@@ -19,42 +19,48 @@
  *		.batch_begin = begin, .batch_end = end, .hold_completions = true,
  *	};
  *
- * Extent: a batch begins before the first task that is entered, and ends when nothing is queued any
- * more, when it has batch_max tasks or has lasted batch_ns (looked at between tasks), when the
- * runner's stay is over (capture_limit, quantum: then the resource goes to its executor), before an
- * await's waiter or the finaliser is told, and at baton_batch_flush(). A waiter that helps, and
- * whose own completion is held back, runs up to a quantum of the tasks behind its own: so waiters
- * share batches. Without hold_completions the waiter's batch ends with its own task. So the quantum
- * is the longest batch on an executor's thread; while a batch is being ended, the tasks of the next
- * batch queue up. A task that is queued while batch_begin runs still belongs to the batch: a
- * batch_begin that waits a little gathers more tasks.
+ * Extent. A batch begins before the first task that is entered. The batch ends when no task is
+ * queued any more, when the batch has batch_max tasks or has lasted batch_ns (looked at between
+ * tasks), when the runner's stay is over (capture_limit, quantum: the resource then goes to its
+ * executor), before an await's waiter or the finaliser is told, and at baton_batch_flush(). So the
+ * quantum is the longest batch on an executor's thread. While a batch is being ended, the tasks of
+ * the next batch queue up. A task that is queued while batch_begin runs still belongs to the batch:
+ * a batch_begin that waits a little gathers more tasks.
  *
- * Hooks run under the baton and are called like a task: they may submit, wait for other resources'
- * futures, block as long as they have to. Every batch_begin that returned 0 is followed by one
- * batch_end before the baton is given up, on the same thread. Either may be NULL.
+ * Hooks run under the baton, like a task: they may submit, wait for other resources' futures, block
+ * as long as they must. Every batch_begin that returned 0 is followed by one batch_end before the
+ * baton is given up, on the same thread. Either hook may be NULL.
  *
- * Completions: with hold_completions a task's future is completed after the batch_end of its batch,
- * in the order of the tasks: a thread that sees it complete (waits, polls, continuations, the
- * return of baton_call) knows that the batch has ended well. Until then it is running: a cancel
- * returns -EINPROGRESS. If batch_end fails with a status, futures whose tasks did not fail by
- * themselves complete as failed with that status and without a value, and the statistics count
- * their tasks as failed, tasks without a future included (config->failed is not called: it reports
- * what a task's function returns). Without hold_completions only the hook knows. A task that was
- * cancelled before it was entered completes at once; so does one whose completion was detached,
- * when it is made. (No memory to remember a completion: the batch ends with that task.)
+ * Completions. With hold_completions a task's future is completed after the batch_end of its batch,
+ * in the order of the tasks. A thread that sees the future complete (waits, polls, continuations,
+ * the return of baton_call) knows that the batch has ended well. Until then the task is running: a
+ * cancel returns -EINPROGRESS. A task that was cancelled before it was entered completes
+ * immediately. A task that was detached completes when its token does. (Where there is no memory to
+ * remember a completion, the batch ends with that task.) Without hold_completions only the hook
+ * knows whether the batch has ended well.
  *
- * If batch_begin fails with a status the tasks of that run, up to where the batch would have ended,
- * are not entered: their futures complete as failed with that status, those without a future are
- * given to config->cancelled, timers and triggers to their `dropped` and `cancelled`. (Statistics:
- * cancelled.) There is no batch_end then.
+ * batch_end fails. Then the futures whose tasks did not fail by themselves complete as failed with
+ * the status of batch_end and without a value. The statistics count these tasks as failed, tasks
+ * without a future included. config->failed is not called: it reports what a task's function
+ * returns.
  *
- * Deadlock: a task that waits for another resource's future, whose task waits for a held-back
- * completion of this batch, is on a cycle of waits (future.h): one of them gets -EDEADLK. End the
- * batch with baton_batch_flush() first. A wait for a completion of its own batch returns -EDEADLK.
+ * batch_begin fails. Then the tasks of that run, up to where the batch would have ended, are not
+ * entered, and batch_end is not called. Their futures complete as failed with the status of
+ * batch_begin. Tasks without a future are given to config->cancelled, timers and triggers to their
+ * `dropped` and `cancelled`. The statistics count all these tasks as cancelled.
  *
- * A config with hooks makes baton_call, async and post go through a task (law L11: other resources
- * pay nothing). So a baton_try_call waits after all, if somebody suspends the resource after it was
- * found idle, and before that task is entered.
+ * Helping. A waiter that helps, and whose own completion is held back, runs up to a quantum of the
+ * tasks behind its own: so waiters share batches. Without hold_completions the waiter's batch ends
+ * with the waiter's own task.
+ *
+ * Deadlock. A task that waits for another resource's future, whose task waits for a held-back
+ * completion of this batch, is on a cycle of waits (future.h): one of the waits gets -EDEADLK. End
+ * the batch with baton_batch_flush() before such a wait. A wait for a completion of its own batch
+ * returns -EDEADLK.
+ *
+ * Cost. With hooks in the config, baton_call, async and post go through a task (law L11: other
+ * resources pay nothing). So a baton_try_call() waits after all if another thread suspends the
+ * resource after it was found idle, and before the call's task is entered.
  */
 #ifndef BATON_HOOKS_H
 #define BATON_HOOKS_H
@@ -66,15 +72,15 @@ extern "C" {
 #endif
 
 /*
- * Inside a task: ends the batch so far (batch_end), makes the completions that it held back, and
- * begins anew; the task itself is in both. 0 where the resource has no hooks.
+ * Ends the batch so far: calls batch_end, makes the completions that were held back, and begins
+ * anew. The calling task is in both batches. Returns 0 where the resource has no hooks.
  *
- * Thread safety: inside a task only (asserted); it concerns the innermost task of this thread.
+ * Thread safety: inside a task only (asserted); concerns the innermost task of this thread.
  * Blocking: as the hooks do. Runs continuations.
- * Errors: batch_end's status, else batch_begin's: the task's own future will complete as failed
- * with it (the first one, if there are several), unless the task fails by itself. If it was
- * batch_begin the task goes on outside of any batch, and those behind it are not entered.
- * -EBUSY: called by a hook, or another callback, instead of a task.
+ * Errors: the status of batch_end, else that of batch_begin. The task's own future will complete as
+ * failed with that status (the first, if there are several), unless the task fails by itself. After
+ * a failed batch_begin the task goes on outside of any batch, and the tasks behind it are not
+ * entered. -EBUSY: called by a hook, or another callback, instead of a task.
  */
 int baton_batch_flush(void);
 
