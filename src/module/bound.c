@@ -7,11 +7,11 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "module/extension.h"
 #include "core/label.h"
-#include "module/lane.h"
 #include "core/place.h"
 #include "core/submit.h"
+#include "module/extension.h"
+#include "module/lane.h"
 
 #include <errno.h>
 

@@ -25,8 +25,8 @@
 
 #include <baton/bound.h>
 
-#include "core/resource.h"
 #include "base/platform.h"
+#include "core/resource.h"
 
 #define BATON__BOUND_TASK ((uint64_t)1 << 40)
 

@@ -6,10 +6,10 @@
 #include "module/detach.h"
 
 #include "base/atomic.h"
-#include "core/resource.h"
-#include "core/shelf.h"
 #include "core/help.h"
+#include "core/resource.h"
 #include "core/run.h"
+#include "core/shelf.h"
 
 #include <errno.h>
 

@@ -6,13 +6,13 @@
 #include "module/lane.h"
 
 #include "base/atomic.h"
-#include "module/bound.h"
-#include "module/extension.h"
-#include "module/lane_list.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/resource.h"
 #include "core/run.h"
+#include "module/bound.h"
+#include "module/extension.h"
+#include "module/lane_list.h"
 
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
                                    uint32_t count, uint32_t aging_turns, uint64_t aging_ns)
@@ -370,7 +370,7 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		baton__bound_unsorted(resource, task);
 		return task;
 	}
-	/* A task in no lane has an index if its window has admitted it (BL2,
+	/* A task in no lane has an index if its window has admitted it (list.back_link,
 	 * core/list.h). */
 	if (!load_relaxed(&future->_value))
 		return NULL;

@@ -16,17 +16,17 @@
  *    _marks_later, when those marks have gone. So no mark waits for a task sorted after that.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
  * lane.admitted: The _value of a future whose task is _admitted is the task before that one, as in
- *    a plain list (BL2 in core/list.h). The first task's may be another one, which has gone.
+ *    a plain list (list.back_link, core/list.h). The first task's may be a task that has gone.
  */
 #ifndef BATON_SRC_LANE_H
 #define BATON_SRC_LANE_H
 
 #include <baton/lane.h>
 
-#include "core/backlog.h"
-#include "module/extension.h"
-#include "core/label.h"
 #include "base/platform.h"
+#include "core/backlog.h"
+#include "core/label.h"
+#include "module/extension.h"
 
 /* The lane in which the resource has the task. */
 BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const struct baton_task *task)

@@ -2,12 +2,12 @@
 /* The set of nameset.h: its memory, its hash, when it is rebuilt. */
 #include "module/nameset.h"
 
+#include "base/atomic.h"
+#include "base/platform.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/platform.h"
 
 /* tidy rebuilds a set with more tombstones than this number plus half of its largest count. */
 #ifndef BATON_NAMESET_TOMBSTONES /* tests make these small */

@@ -10,13 +10,13 @@
 #ifndef BATON_SRC_NAMESET_H
 #define BATON_SRC_NAMESET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <baton/registry.h>
 
 #include <ck_hs.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct baton__nameset {
 	size_t count; /* any thread reads it */

@@ -11,9 +11,9 @@
 #include <baton/suspend.h>
 
 #include "base/futex.h"
-#include "core/resource.h"
 #include "core/frame.h"
 #include "core/place.h"
+#include "core/resource.h"
 
 #include <errno.h>
 

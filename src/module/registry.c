@@ -24,19 +24,19 @@
  * registry.counts: `alive` counts the entries whose `end` has not run, `objects` those whose `bury`
  *    has not run.
  */
+#include <baton/future.h>
+#include <baton/registry.h>
 #include <errno.h>
+
+#include "base/atomic.h"
+#include "base/platform.h"
+#include "thread/thread.h"
+#include "core/kick.h"
+#include "module/nameset.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <baton/future.h>
-#include <baton/registry.h>
-
-#include "base/atomic.h"
-#include "core/kick.h"
-#include "module/nameset.h"
-#include "base/platform.h"
-#include "thread/thread.h"
 
 #define REMOVED ((uint64_t)1 << 63)
 #define COUNT (REMOVED - 1)

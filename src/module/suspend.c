@@ -18,11 +18,11 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/node.h"
-#include "core/shelf.h"
-#include "core/wait.h"
 #include "core/close.h"
 #include "core/marks.h"
 #include "core/place.h"
+#include "core/shelf.h"
+#include "core/wait.h"
 
 #include <errno.h>
 

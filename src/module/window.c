@@ -27,13 +27,13 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/kick.h"
-#include "core/resource.h"
-#include "module/detach.h"
-#include "module/window_list.h"
 #include "core/cancel.h"
 #include "core/help.h"
+#include "core/kick.h"
+#include "core/resource.h"
 #include "core/run.h"
+#include "module/detach.h"
+#include "module/window_list.h"
 
 #include <errno.h>
 
@@ -137,7 +137,7 @@ static bool keep(struct baton_window *window, struct baton_task *task)
 
 	if (!baton__window_list_append(window, task))
 		return false;
-	/* The task is no longer in the backlog's list (BL2, backlog.h). */
+	/* The task is no longer in the backlog's list (list.back_link, core/list.h). */
 	if (future)
 		store_relaxed(&future->_value, NULL);
 	if (!first)

@@ -29,8 +29,8 @@
 #include <baton/window.h>
 
 #include "base/atomic.h"
-#include "core/kind.h"
 #include "future/future.h"
+#include "core/kind.h"
 
 BATON_INLINE struct baton_windowed *baton__windowed_of(struct baton_task *task)
 {
