@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kicks: a mark whose function is called under the baton, by whoever has it. A closed resource
- * takes kicks as well, as long as somebody holds a visit: so what is to be done under the baton is
- * done, although tasks are refused.
+ * Kicks: marks whose function the holder calls under the baton. A closed resource accepts kicks,
+ * too, while a visit is counted or the baton is held: work that must be done under the baton is
+ * done although tasks are refused.
  *
- * Progress: lock-free, as submit is. Linearisation point: the CAS on _word.
+ * Progress: lock-free, as submit. Linearisation point: the CAS on _word.
  */
 #include "core/kick.h"
 
 #include "base/atomic.h"
-#include "core/place.h"
 #include "core/help.h"
+#include "core/place.h"
 
 static enum baton__met meet_kick(struct baton__frame *frame, struct baton_resource *resource,
                                  struct baton_task *mark)
@@ -26,20 +26,20 @@ static const struct baton__kind kick_kind = {
 	.meet = meet_kick,
 };
 
-/* True: pushed. False: the resource was idle, and the kick has run, or is given to an executor. */
+/* True: pushed. False: the resource was idle; the kick has run, or an executor has the resource. */
 static bool push(struct baton_resource *resource, struct baton_task *mark)
 {
 	uintptr_t word = baton__word(resource);
 
 	baton__kind_set(mark, &kick_kind);
-	/* Ends: as submit's loop: each failure is somebody's progress. */
+	/* Ends: each failed CAS is another thread's transition of the word. */
 	for (;;) {
 		if (!baton__word_is_busy(word)) {
 			if (!baton__word_capture_for(resource, &word, BATON__ASK_NOTHING))
 				continue;
 			resource->_list = mark;
 			mark->_next = NULL;
-			/* Nested: what one kick starts is usually one task. */
+			/* A nested stay may run one task: a kick usually starts one. */
 			baton__go_on(resource, 1, false);
 			return false;
 		}
@@ -52,7 +52,7 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 {
 	if (!push(resource, mark))
 		return;
-	/* The runner may have left what is left to the visitors, of which the caller is one. */
+	/* The runner may have left the resource to its visitors. The caller is a visitor. */
 	baton__visit_look(resource);
 }
 

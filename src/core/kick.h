@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Kicks: functions that run under the baton although they are no tasks; and their
- * companions: visitors that take the baton over.
- */
+/* Kicks: functions that run under the baton although they are no tasks. */
 #ifndef BATON_SRC_KICK_H
 #define BATON_SRC_KICK_H
 
 #include "core/resource.h"
 
 /*
- * Calls `mark`'s function once under the baton, also of a closed resource, and not before the tasks
- * that were submitted earlier (with lanes: as soon as the inbox is sorted). A kick is no task: it
- * is neither counted in the statistics nor cancelled. It counts for the limits of the stay, as do
- * the tasks that it puts before _list. The caller has a record, and keeps the resource from being
- * released for good by holding the baton, or a visit. May run anything.
+ * Calls the function of `mark` once, under the baton of the resource, which may be closed. The kick
+ * runs after all tasks that were submitted earlier; with lanes, as soon as the inbox is sorted. A
+ * kick is no task: the statistics do not count it, and a cancel of the queued tasks leaves it
+ * alone. The limits of the stay count the kick, and the tasks that the kick puts before _list.
+ *
+ * The caller has a record. It holds the baton or a visit, so that the resource is not released for
+ * good. The call may run any function of the user's.
  */
 void baton__kick(struct baton_resource *resource, struct baton_task *mark);
 
 /*
  * The same for a resource that is not closed before the kick has run. The caller needs no visit:
- * the push is the last touch of the resource.
+ * its last touch of the resource is the push.
  */
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 

@@ -1,76 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds. An entry of an inbox is a plain task, or an entry of a kind. A plain task's _future is its
- * future, or NULL. An entry of a kind has the kind's address there, with bit 0 set. The kind is a
- * constant table: it says what the entry is, and what to do with it. Code that has an entry in hand
- * asks the kind; no code compares an entry's function with a known one.
+ * Kinds. An entry of an inbox is a plain task, or an entry of a kind. The _future of a plain task
+ * is the task's future, or NULL. The _future of an entry of a kind is the kind's address, with bit
+ * 0 set. A kind is a constant table: it says what the entry is, and what to do with the entry. Code
+ * that must know what an entry is asks the kind; no code compares an entry's function with a known
+ * one.
  *
  * A kind begins with a struct baton_task_type, which is all that a user's task type has. With OWN a
  * struct baton__kind follows: hooks for the library's own sorts of tasks, and for marks. A module
- * brings a kind of its own; the core knows none of them.
+ * brings a kind of its own; the core knows no module's kind.
  *
- * A plain task meets no kind: one test of bit 0 on the paths that must know.
+ * A plain task meets no kind: it costs one test of bit 0 on the paths that must know.
  *
  * Invariants:
- * [kind.run] The _run of a task of a kind is not called by the core, which runs the type's `run`. A
- *    kick and a finaliser keep their function there; a task that is put off (place.c), its
- *    resource.
+ * [kind.run] The core does not call the _run of a task of a kind: it calls the type's `run`. So
+ *    _run is free. A kick and a finaliser keep their function there; a refused task that place.c
+ *    puts off keeps its resource there.
  */
 #ifndef BATON_SRC_KIND_H
 #define BATON_SRC_KIND_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include <baton/resource.h>
 #include <baton/task_type.h>
 
 #include "base/platform.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct baton__frame;
 
-/* The type lies in a struct baton__kind. */
+/* The type is the first member of a struct baton__kind. */
 #define BATON__KIND_OWN 0x80U
 
-/* An entry that lies among the tasks and is no task of the user's: it is not counted, no bound
- * holds it, and cancelling what is queued leaves it alone. */
+/*
+ * An entry that lies among the tasks and is no task of the user's. No statistics count a mark, no
+ * bound limits marks, and a cancel of the queued tasks leaves marks alone.
+ */
 #define BATON__KIND_MARK 1U
 /* A mark that cancels all older tasks as soon as the runner finds it. */
 #define BATON__KIND_CANCELS 2U
-/* A mark that goes before everything that is queued. It has a future: see baton__mark_future. */
+/* A mark that goes before everything that is queued. It has a future (baton__mark_future). */
 #define BATON__KIND_OVERTAKES 4U
 /* A mark that waits for no task in a lane. */
 #define BATON__KIND_PROMPT 8U
 /* A mark that counts for the limits of the stay, as a task does. */
 #define BATON__KIND_COUNTS 0x10U
-/* A mark that waits for the release for good of a closed resource. */
+/* A mark that, once its turn has come, waits until a closed resource is released for good. */
 #define BATON__KIND_FOR_GOOD 0x20U
 /* A mark that comes after all others that wait for the same release. */
 #define BATON__KIND_LAST 0x40U
 
-/* A task that a bound counts though it captures the resource: it may be kept. */
+/* A task that a bound counts even if the task captures the resource, since `keep` may keep it. */
 #define BATON__KIND_RESERVES 0x100U
 
-/* What a runner has to do after an entry came to its turn. */
+/* What a runner does after the turn of an entry. */
 enum baton__met {
-	BATON__MET,      /* go on with the next entry */
+	BATON__MET,      /* continue with the next entry */
 	BATON__MET_LEFT, /* the resource has been left: touch it no more */
-	BATON__MET_LAST, /* the stay is over; the entry is still the first of _list */
+	BATON__MET_LAST, /* the stay is over; the entry is still first in _list */
 };
 
 struct baton__kind {
 	struct baton_task_type type;
-	/*
-	 * A task, unlinked, has come to its turn: true: it is kept elsewhere, and still waits.
-	 * NULL: it is to be entered. The holder.
-	 */
+	/* The task's turn has come; the task is unlinked. True: the kind keeps the task elsewhere,
+	 * and the task still waits. False: the task is to be entered. NULL: always to be entered.
+	 * Called by the holder. */
 	bool (*keep)(struct baton_task *task);
-	/* A task will not be entered: gives back what it has taken. Before it is told. */
+	/* The task will not be entered: gives back what the task has taken. Called before the task
+	 * is completed or its `cancelled` called. */
 	void (*drop)(struct baton_task *task);
-	/* A mark, unlinked, has come to its turn. The holder. Never BATON__MET_LAST. */
+	/* The mark's turn has come; the mark is unlinked. Called by the holder. Never returns
+	 * BATON__MET_LAST. */
 	enum baton__met (*meet)(struct baton__frame *frame, struct baton_resource *resource,
 	                        struct baton_task *mark);
-	/* A mark that was postponed (marks.h): what it waited for has come. Its last touch. */
+	/* A mark that was postponed (marks.h): the release has come. Last touch of the mark. */
 	void (*after)(struct baton_task *mark);
 };
 
@@ -104,19 +108,19 @@ BATON_INLINE bool baton__is_mark(const struct baton_task *task)
 	return baton__kind_is(task, BATON__KIND_MARK);
 }
 
-/* Makes the entry one of that kind. _next and _run stay as they are. */
+/* Makes the entry an entry of that kind. _next and _run stay as they are. */
 BATON_INLINE void baton__kind_set(struct baton_task *task, const struct baton__kind *kind)
 {
 	task->_future = (struct baton_future *)((uintptr_t)&kind->type | BATON__OF_KIND);
 }
 
-/* A member of the task's struct, at that place. */
+/* The member of the task's struct at that place (task_type.h). */
 BATON_INLINE void *baton__member(const struct baton_task *task, int32_t place)
 {
 	return (char *)(uintptr_t)task + place;
 }
 
-/* The future of a task; NULL: it has none, or is a mark. */
+/* The future of a task. NULL: the task has none, or the entry is a mark. */
 BATON_INLINE struct baton_future *baton__task_future(const struct baton_task *task)
 {
 	int32_t place;

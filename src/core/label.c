@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Labels: the setters of a stamp; and labelled tasks, which are a task type like a user's.
- */
+/* The setters of a stamp; and labelled tasks, whose type is like a user's task type. */
 #include "core/label.h"
 
 #include "base/atomic.h"

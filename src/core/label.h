@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The label that an entry carries, its stamp: found by the place that the entry's type names.
+ * The stamp of a task: the label that the task carries. The task's type says where the stamp is.
  *
- * Who takes a task out of the queue to enter it calls baton__stamp_enter first, before the task's
- * future is claimed: so a future that ends as cancelled has never been running. Who cancels a task
- * calls baton__entry_dropped.
+ * A thread that takes a task out of the queue to enter it calls baton__stamp_enter() before it
+ * claims the task's future. So a future that ends as cancelled has never been RUNNING. A thread
+ * that cancels a task calls baton__entry_dropped().
  */
 #ifndef BATON_SRC_LABEL_H
 #define BATON_SRC_LABEL_H
@@ -15,7 +15,7 @@
 #include "core/kind.h"
 #include "core/tag.h"
 
-/* The stamp of a task; NULL: it has none. */
+/* The stamp of a task. NULL: the task has none. */
 BATON_INLINE struct baton_stamp *baton__stamp(const struct baton_task *task)
 {
 	int32_t place;
@@ -26,7 +26,7 @@ BATON_INLINE struct baton_stamp *baton__stamp(const struct baton_task *task)
 	return place ? (struct baton_stamp *)baton__member(task, place) : NULL;
 }
 
-/* A tag that the stamp holds is let go. */
+/* Lets go of the tag, if the stamp holds one. */
 BATON_INLINE void baton__stamp_let_go(struct baton_stamp *stamp)
 {
 	struct baton_tag *tag = stamp->_tag;
@@ -38,7 +38,10 @@ BATON_INLINE void baton__stamp_let_go(struct baton_stamp *stamp)
 	baton__tag_let_go(tag);
 }
 
-/* The task is to be entered. False: its tag has been cancelled, and it must not be. */
+/*
+ * The task is about to be entered. False: its tag has been cancelled, and the task must be
+ * cancelled.
+ */
 BATON_INLINE bool baton__stamp_enter(struct baton_task *task)
 {
 	struct baton_stamp *stamp = baton__stamp(task);
@@ -51,7 +54,10 @@ BATON_INLINE bool baton__stamp_enter(struct baton_task *task)
 	return valid;
 }
 
-/* The task will not be entered: gives back what it has taken. Before it is told, or complete. */
+/*
+ * The task will not be entered: gives back what the task has taken. Called before the task's future
+ * is completed or its `cancelled` called.
+ */
 BATON_INLINE void baton__entry_dropped(struct baton_task *task)
 {
 	struct baton_stamp *stamp = baton__stamp(task);

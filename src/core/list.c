@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks at the inbox, and unlinks single tasks, in a time that does not depend on the number of
- * tasks that wait.
+ * Looks at the inbox, and unlinks single tasks. The time for each entry does not depend on the
+ * number of entries that wait.
  */
 #include "core/list.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/drain.h"
 #include "core/marks.h"
 #include "core/shelf.h"
-#include "core/drain.h"
 
-/* Its address in a future's _value: no entry is before the task (BL2). */
+/* The address of `nothing` in a future's _value: no entry is before the task (list.back_link). */
 static struct baton_task nothing;
 
 void baton__index(struct baton_task *task, struct baton_task *before)
 {
 	struct baton_future *future = baton__task_future(task);
 
-	/* Relaxed, as each access to this _value: it is written under the baton, or before a submit
-	 * is accepted. */
+	/* Relaxed, as each access to _value before completion: _value is written under the baton,
+	 * or before a submit is accepted. */
 	if (future)
 		store_relaxed(&future->_value, before ? (void *)before : (void *)&nothing);
 }
@@ -48,15 +48,16 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
 /* ---- The look ---- */
 
 /*
- * Obeys a cancel mark of the inbox, given with all older entries, newest first. Only marks of _list
- * remain.
+ * Obeys a cancel mark that was cut off the inbox with all older entries; `newest` is that mark. Of
+ * the entries in _list, only marks remain.
  */
 static void obey_cancel(struct baton_resource *resource, struct baton_task *newest)
 {
 	struct baton_task **end = &resource->_list;
 	struct baton_task *oldest = NULL;
 
-	/* Ends with the oldest entry; the mark concerns every task that was accepted before it. */
+	/* Ends with the oldest entry. The mark concerns every task that was accepted before the
+	 * mark. */
 	while (newest) {
 		struct baton_task *older = baton__older(newest);
 
@@ -93,7 +94,7 @@ static void walk(struct look *look, struct baton_task *newest)
 	struct baton_task *task = baton__older(newest);
 
 	baton__index(newest, NULL);
-	/* Ends with the inbox, or at an entry that has been looked at. */
+	/* Ends at the oldest entry, or at an entry that has been looked at. */
 	while (task && !baton__looked(task)) {
 		struct baton_task *older = task->_next;
 
@@ -147,7 +148,7 @@ bool baton__look(struct baton_resource *resource)
 	struct look look = {NULL, NULL, NULL};
 	bool answered = baton__word_answer(resource);
 
-	/* Ends: each turn takes a mark, or its CAS has failed because an entry was pushed. */
+	/* Ends: each round takes out a mark, or its CAS has failed because an entry was pushed. */
 	while (look_at_newest(resource, &look))
 		;
 	if (look.cancel)
@@ -175,7 +176,7 @@ static bool pop_newest(struct baton_resource *resource, struct baton_task *newes
 {
 	struct baton_task *older = baton__older(newest);
 
-	/* BL1 holds for the older one as it is. */
+	/* list.looked holds for `older` as it is. */
 	if (!baton__word_cut(resource, word, older))
 		return false;
 	if (older)
@@ -188,7 +189,7 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 	struct baton_task *before;
 	struct baton_task *task;
 
-	/* Ends: each turn in vain means that an entry has been pushed. */
+	/* Ends: each round in vain means that an entry has been pushed. */
 	for (;;) {
 		uintptr_t word;
 
@@ -205,14 +206,15 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 			resource->_list = task->_next;
 			return task;
 		}
-		word = baton__word_inbox(resource); /* also what was pushed since the look */
+		/* also the entries that were pushed since the look */
+		word = baton__word_inbox(resource);
 		task = baton__word_newest(word);
 		if (task && baton__task_future(task) == future) {
 			if (!pop_newest(resource, task, word))
 				continue;
 			return task;
 		}
-		/* `nothing`: the task was the newest entry at the look, and an entry was pushed
+		/* `nothing`: at the look the task was the newest entry. An entry has been pushed
 		 * since: look again. */
 		before = (struct baton_task *)load_relaxed(&future->_value);
 		if (before != &nothing)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds marks and tasks among the entries that wait, without walking over the same entries
- * again: the plain list, _list, and the inbox behind it. Called by the holder of a resource whose
- * backlog has no order of its own (backlog.h).
+ * Finds marks and tasks among the entries that wait: in the plain list, _list, and in the inbox
+ * behind _list. No entry is walked over again and again. The holder calls these functions, for a
+ * resource whose backlog has no order of its own (backlog.h).
  *
  * While _list has tasks, new entries stay in the inbox: their place is behind those tasks, and no
  * pointer to the end of _list is kept. A look walks over the entries that are new since the last
@@ -13,16 +13,17 @@
  * To unlink a task that is cancelled by its future, the holder needs the entry before the task: in
  * _list the next older entry, in the inbox the next newer entry. While the task waits, its future's
  * _value points to that entry; _value has no other use before the future is complete. For _list
- * these pointers are written when one of them is first needed, for all tasks at once.
+ * these pointers are written when the first of them is needed, for all tasks at once.
  *
  * Invariants:
- * BL1 If the _next of an inbox entry has LOOKED, this entry and all older entries have been looked
- *     at: no entry among them is a cancel or suspend mark, and the future of each older entry has
- *     the next newer entry in _value.
- * BL2 The _value of a future whose task waits here is NULL (no index) or the entry before that
- *     task; any other pointer, if no entry is before the task. While the job is INDEXED, no future
- *     of a task in _list has NULL. The _value of a future whose task is not accepted is NULL,
- *     whichever thread completes that future meanwhile.
+ * list.looked: If the _next of an inbox entry has LOOKED, this entry and all older entries have
+ *    been looked at: no entry among them is a cancel or suspend mark, and the future of each older
+ *    entry has the next newer entry in _value.
+ * list.back_link: While a task waits here, its future's _value is NULL (no index), or points to the
+ *    entry before the task. If no entry is before the task, it is any other pointer: to `nothing`
+ *    (list.c), or to an entry that has gone. While the job is INDEXED, no future of a task in _list
+ *    has NULL. The _value of a future whose task is not accepted is NULL, even if another thread
+ *    completes that future meanwhile.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H
@@ -36,28 +37,28 @@ BATON_INLINE bool baton__looked(const struct baton_task *task)
 	return (uintptr_t)task->_next & BATON__LOOKED;
 }
 
-/* The next older entry of the inbox; NULL: none. */
+/* The next older entry of the inbox. NULL: there is none. */
 BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 {
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);
 }
 
-/* Writes to the task's future which entry is before the task (BL2); NULL: none. */
+/* Writes to the task's future which entry is before the task (list.back_link); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);
 
 /*
- * Indexes a task anew, if it has an index: the entry before it was unlinked, or entries were put
- * before it.
+ * Indexes a task again if the task has an index: the entry before the task was unlinked, or entries
+ * were put before the task.
  */
 void baton__index_again(struct baton_task *task, struct baton_task *before);
 
 /* Indexes all of _list, unless the job is INDEXED. */
 void baton__index_list(struct baton_resource *resource);
 
-/* Clears INDEXED: tasks without an index come into _list. */
+/* Clears INDEXED; called before tasks without an index come into _list. */
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {
-	/* Relaxed: only the holder changes this bit; all other bits are constant, or belong to the
+	/* Relaxed: only the holder changes INDEXED; the other bits are constant, or belong to the
 	 * deferred list. */
 	if (BATON_UNLIKELY(load_relaxed(&resource->_job._kind) & BATON__JOB_INDEXED))
 		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
@@ -68,9 +69,9 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
                        struct baton_task *last);
 
 /*
- * Answers ATTENTION where _list is not empty and does not begin with a suspend mark: obeys the
- * inbox's cancel marks, and puts the inbox's suspend marks first in _list. False: nothing was to be
- * done.
+ * Answers ATTENTION when _list has entries and does not begin with a suspend mark: obeys the
+ * inbox's cancel marks, and puts the inbox's suspend marks first in _list. False: there was nothing
+ * to do.
  */
 bool baton__look(struct baton_resource *resource);
 

@@ -6,15 +6,15 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/place.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/help.h"
+#include "core/place.h"
 #include "core/stats.h"
 
 /*
- * No task waits, and the resource has neither statistics nor an extension such as lanes: the chain
- * is next, in plain order. Called by the holder.
+ * Is the chain next, in plain order? True if no task waits, and the resource has neither statistics
+ * nor an extension such as lanes. Called by the holder.
  */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 {
@@ -22,8 +22,8 @@ static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 }
 
 /*
- * Accepts the chain. Linearisation point: the caller's look at the word, or the push, if tasks
- * wait. False: the resource is closed, and the last entry that waits may be its finaliser. Called
+ * Accepts the chain. Linearisation point: the submitter's look at the word; if tasks wait, the
+ * push. False: the resource is closed, and the last entry that waits may be its finaliser. Called
  * by the holder.
  */
 static bool accept(struct baton_resource *resource, struct baton_task *first)
@@ -32,16 +32,17 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	struct baton_task *newest;
 
 	if (is_empty(resource, word)) {
-		/* A close since the caller's look at the word is ordered after the chain. */
+		/* A close that comes after the submitter's look at the word is ordered after the
+		 * chain. */
 		baton__index_forget(resource);
 		resource->_list = first;
 		return true;
 	}
 	newest = baton__reversed(first);
-	/* Ends: each failure is another's push, or a close. */
+	/* Ends: each failure is another thread's push or close. */
 	do {
 		if (baton__word_is_closed(word)) {
-			/* A push in vain has linked the chain to the inbox. */
+			/* A failed push has linked the chain to the inbox. */
 			first->_next = NULL;
 			(void)baton__reversed(newest);
 			return false;
@@ -215,6 +216,7 @@ void baton__loan_revoke(struct baton_resource *resource)
 	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
 		for (int i = 0; i < BATON__DEBTS_MAX; i++)
 			if (take_out(&thread->debts[i], resource))
-				/* The debtor has not touched the resource since its push. */
+				/* Ends the visit in the debtor's place: the debtor has not touched
+				 * the resource since its push. */
 				baton__turn_unvisit(resource);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loans (law L12). A submitter that finds the resource waiting in a queue borrows its
- * baton, as a helper does, adds its task, and runs tasks up to its capture limit before it gives
- * the baton back. So a thread that makes a queue longer also makes the queue shorter.
+ * Loans (law L12). A submitter that finds the resource waiting in a queue borrows the baton, as a
+ * helper does, adds its task, and runs tasks up to its capture limit before it gives the baton
+ * back. So a thread that makes a queue longer also makes the queue shorter.
  *
  * The submitter borrows before it publishes its task: after the publication the submitter may touch
  * neither task nor resource.
@@ -12,14 +12,14 @@
  * the thread's next loan due at once; a loan that leaves none puts the next loan off, each time for
  * twice as many pushes to queued resources.
  * After a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put nothing
- * off: a thread meets long and short queues in turn, among many resources or in two stages, and
- * the short queues would else excuse the thread from the long ones.
+ * off: a thread meets long and short queues in turn, among many resources or in two stages. Without
+ * this rule the short queues would excuse the thread from the long queues.
  *
- * Inside a task no other resource's tasks may run: one of them might wait for the baton that this
- * thread holds. There the submitter notes a debt, and takes the loan when its stack is unwound. A
- * debt is a counted visit, which keeps the resource from being released for good. The release does
- * not wait for the debtor's task: a runner that wants to release the resource for good revokes the
- * debts to that resource.
+ * Inside a task no other resource's tasks may run: a task of another resource might wait for the
+ * baton that this thread holds. There the submitter notes a debt, and takes the loan when its stack
+ * is unwound. A debt is a counted visit, which keeps the resource from being released for good. The
+ * release does not wait for the debtor's task: a runner that wants to release the resource for good
+ * revokes the debts to that resource.
  *
  * Invariants:
  * [loan.debt] A resource in a thread's `debts` has a visit counted for that debt. The debtor or the
@@ -31,7 +31,10 @@
 
 #include "core/resource.h"
 
-/* baton__loan_due() for a queued resource. Inside a task: false, and a debt may have been noted. */
+/*
+ * baton__loan_due() for a queued resource. Inside a task the answer is false, and a debt may have
+ * been noted.
+ */
 bool baton__loan_is_due(struct baton_resource *resource);
 
 /* Should this thread try a loan before it pushes to a busy resource? */
@@ -43,14 +46,14 @@ BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
 
 /*
  * Borrows the baton, accepts the chain (oldest first, `count` tasks, ready), runs tasks, and gives
- * the baton back. False: the resource is no longer queued, is closed, or must not run here; nothing
- * has been done.
+ * the baton back. False: nothing has been done: the resource is no longer queued, is closed, or
+ * must not run here.
  */
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
 
 /*
- * A thread that waits for what it submits bounds what it has under way, and helps while it waits:
- * its next loan is as far off as can be.
+ * Puts the next loan of a thread that waits off as far as possible. Such a thread has only what it
+ * waits for under way, and helps while it waits.
  */
 BATON_INLINE void baton__loan_put_off(struct baton__thread *self)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks that the runner meets: a cancel mark when the inbox is taken; awaits and the finaliser at
- * their turn, and then they wait for the release.
+ * The marks of cancel, await and close_then. The runner obeys a cancel mark when it takes or looks
+ * at the inbox. It meets an await or a finaliser at the mark's turn, and postpones the mark to the
+ * release.
  */
 #include "core/marks.h"
 
@@ -41,7 +42,10 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 	return kept;
 }
 
-/* Tells awaiters that everything accepted before them is over; the holder, or after the release. */
+/*
+ * Tells an awaiter that every task accepted before its mark is over. Called by the holder, or after
+ * the release.
+ */
 static void fire_await(struct baton_task *mark)
 {
 	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
@@ -55,7 +59,8 @@ void baton__after(struct baton_task *after)
 		struct baton_task *mark = after;
 
 		after = mark->_next;
-		/* The finaliser goes last, since it frees what others may be about to look at. */
+		/* The finaliser goes last, since it frees what the other marks' owners may still
+		 * look at. */
 		if (after && baton__kind_is(mark, BATON__KIND_LAST)) {
 			struct baton_task *rest = after;
 
@@ -65,11 +70,12 @@ void baton__after(struct baton_task *after)
 			mark->_next = NULL;
 			continue;
 		}
-		baton__kind(mark)->after(mark); /* last touch of mark, and of the resource */
+		/* last touch of the mark; may give back the resource */
+		baton__kind(mark)->after(mark);
 	}
 }
 
-/* A mark has come to its turn: it waits for the release. */
+/* The turn of a mark has come: appends the mark to those that wait for the release. */
 static enum baton__met postpone(struct baton__frame *frame, struct baton_resource *resource,
                                 struct baton_task *mark)
 {
@@ -88,7 +94,8 @@ static enum baton__met postpone_await(struct baton__frame *frame, struct baton_r
 {
 	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
 
-	/* From here on nobody becomes its visitor; who is one has been counted. */
+	/* From here on no thread becomes a visitor by this future. The claim counts a visitor that
+	 * is there. */
 	(void)baton__future_claim(&awaiter->counted.future, baton__turn_visits(resource));
 	return postpone(frame, resource, mark);
 }
@@ -125,7 +132,8 @@ BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame, struct baton_
 		struct baton_task *mark = after;
 
 		after = mark->_next;
-		/* On a closed resource: a kick has brought work. */
+		/* The mark waits for the release for good; a kick has brought work: back into
+		 * _list. */
 		if (!baton__kind_is(mark, BATON__KIND_FOR_GOOD)) {
 			baton__kind(mark)->after(mark);
 			continue;

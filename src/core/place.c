@@ -30,17 +30,15 @@ void baton__deferred_push(struct baton_resource *resource)
 {
 	baton__deferred_append(&resource->_job);
 	baton__turn_queue(resource);
-	/* No executor has the job: until this thread's stack is unwound, only helpers come to the
-	 * resource. */
+	/* No executor has the job: until this thread's stack is unwound, only helpers run the
+	 * resource's tasks. */
 	baton__thread_nudge_for(resource, NULL);
 }
 
-/*
- * Was the job, which has been taken out of the list, to be cancelled? Clears the bit that says so.
- */
+/* Is the job, which has been taken out of the list, to be cancelled? Clears TO_CANCEL. */
 static bool was_to_cancel(struct baton_job *job)
 {
-	/* Relaxed: this thread's bit. */
+	/* Relaxed: only this thread uses the bit. */
 	if (!(load_relaxed(&job->_kind) & BATON__JOB_TO_CANCEL))
 		return false;
 	(void)sub_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
@@ -96,8 +94,8 @@ void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
 
 	if (!here && baton__hand_off(resource) == BATON__GIVEN)
 		return;
-	/* No executor takes the resource: this thread may run it, even with a limit of 0, unless
-	 * its stack is too deep. */
+	/* No executor takes the resource: this thread runs its tasks, even with a capture limit of
+	 * 0, unless its stack is too deep. */
 	if (later || baton__self->depth >= BATON_NESTING_MAX) {
 		baton__deferred_push(resource);
 		return;
@@ -132,7 +130,7 @@ static void run_late(struct baton_plain_job *job)
 	(void)baton__late_run();
 }
 
-/* Appends the job that calls the put-off functions when the stack is unwound. */
+/* Defers the job that calls the functions that were put off. */
 static void queue_late(struct baton__thread *self)
 {
 	if (self->late_queued)
@@ -187,9 +185,10 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 		tell_here(resource, task);
 		return;
 	}
-	/* PL3 */
+	/* So (place.visit) holds. */
 	baton__turn_visit(resource);
-	/* The task has no future; its kind's _run is free: [kind.run]. */
+	/* The task has no future, and the _run of a task of a kind is free ([kind.run]): one of the
+	 * two keeps the resource. */
 	if (baton__of_kind(task))
 		task->_run = (baton_task_fn)(uintptr_t)resource;
 	else
@@ -261,7 +260,7 @@ bool baton__late_run(void)
 	struct baton__thread *self = baton__self;
 	bool any = false;
 
-	/* Ends when these functions put off no more. */
+	/* Ends when the functions that it calls put off no others. */
 	while (late_task(self) || late_continuation(self))
 		any = true;
 	return any;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The place: where a task or another function of the user's may run now. Code that is
- * about to run tasks, or to call a user's function that holds no baton, calls baton__place() first;
- * the short paths of submit, batch and post check the depth themselves. So the stack is bounded on
- * every path (L7, L14).
+ * The place: where a task or another function of the user's may run now. Code that is about to run
+ * tasks, or to call a user's function that holds no baton, calls baton__place() first; the short
+ * paths of submit, batch and post check the depth themselves. So the stack is bounded on every path
+ * (L7, L14).
  *
  * Functions without a baton: a finaliser; the `cancelled` of a task that its resource has not
  * accepted; the `cancelled` of a trigger or of a job that a continuation could not hand to its
@@ -11,11 +11,13 @@
  * makes count as nested.
  *
  * Invariants:
- * PL1 A function of the user's runs with a frame on the stack, except on a thread without a record.
- *     So the depth counts how often the library and the user have called each other.
- * PL2 A function that a thread puts off is called by the same thread: before the thread sleeps in a
- *     wait (which may be a wait for that function), otherwise when the thread's stack is unwound.
- * PL3 For each refused task in a thread's `late_tasks` the task's resource has a counted visit.
+ * place.frame: A function of the user's runs with a frame on the stack, except on a thread without
+ *    a record. So the depth counts how often the library and the user have called each other.
+ * place.late: A function that a thread puts off is called by the same thread: before the thread
+ *    sleeps in a wait (which may be a wait for that function), otherwise when the thread's stack is
+ *    unwound.
+ * place.visit: For each refused task in a thread's `late_tasks` the task's resource has a counted
+ *    visit.
  */
 #ifndef BATON_SRC_PLACE_H
 #define BATON_SRC_PLACE_H
@@ -28,7 +30,7 @@ enum baton__place {
 	BATON__LATER,    /* on this thread, when its stack is less deep */
 };
 
-/* `resource`: the one whose tasks are to run; NULL: for a function that holds no baton. */
+/* `resource`: the resource whose tasks are to run; NULL: for a function that holds no baton. */
 BATON_INLINE enum baton__place baton__place(const struct baton_resource *resource)
 {
 	const uint32_t depth = baton__self->depth;
@@ -41,10 +43,13 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
 	return depth < BATON_NESTING_MAX || depth >= BATON__DEPTH_NONE ? BATON__HERE : BATON__LATER;
 }
 
-/* Runs the jobs that no executor would take (place.h), when the outermost frame has gone. */
+/* Runs the deferred jobs. Called when the outermost frame has been popped. */
 void baton__deferred_run(struct baton__thread *self);
 
-/* On the way out of a call, with nothing held, visited or still to be fired. */
+/*
+ * Called at the end of a library call, when the caller has nothing to fire: runs the deferred jobs
+ * if this thread holds no baton and is no visitor.
+ */
 BATON_INLINE void baton__deferred_check(struct baton__thread *self)
 {
 	if (BATON_UNLIKELY(self->deferred) && !self->top && !self->visits)
@@ -52,18 +57,19 @@ BATON_INLINE void baton__deferred_check(struct baton__thread *self)
 }
 
 /*
- * The calling thread's list of jobs that run when its stack is unwound. push: appends the job of a
- * held resource, which becomes queued: helpers may borrow the baton meanwhile. append: appends any
- * job. remove: true if the job was in the list.
+ * The calling thread's deferred jobs: a list of jobs that run when the thread's stack is unwound.
+ * push: appends the job of a held resource, which becomes QUEUED, so that helpers may borrow the
+ * baton meanwhile. append: appends any job. remove: true if the job was in the list.
  */
 void baton__deferred_push(struct baton_resource *resource);
 void baton__deferred_append(struct baton_job *job);
 bool baton__deferred_remove(struct baton_job *job);
 
 /*
- * Called by the holder, which has no frame: continues to drain the resource here, within the limits
- * of a captured thread (nested: up to `own` tasks), or hands the resource off. `later`: not here;
- * the caller calls baton__deferred_check() when the resource may run here.
+ * Continues to drain the resource here, or hands the resource off. Here it drains within the limits
+ * of a captured thread; in a nested stay, up to `own` tasks. `later`: never here, now; the caller
+ * calls baton__deferred_check() when the resource may run here. Called by the holder, which has no
+ * frame.
  */
 void baton__go_on(struct baton_resource *resource, uint32_t own, bool later);
 

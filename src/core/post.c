@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Functions instead of tasks, in the library's memory: post and async.
- */
+/* post and async: functions that run as tasks in the library's memory. */
 #include "core/call.h"
 
 #include "base/atomic.h"
-#include "core/label.h"
 #include "thread/node.h"
+#include "core/label.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 struct post {
 	struct baton_task task;
 	baton_call_fn fn;
-	baton_post_cancelled_fn cancelled; /* NULL: nobody is told */
+	baton_post_cancelled_fn cancelled; /* may be NULL */
 	void *arg;
 	struct baton_stamp stamp; /* only with a label */
 };
@@ -69,10 +67,11 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 		error = baton__thread_attach();
 	if (error)
 		return error;
-	/* Run at once it needs no node, nor a stamp: it is stamped and entered in one. */
+	/* A function that runs at once needs neither node nor stamp: its tag cannot be cancelled
+	 * between the stamping and the entry. */
 	if (baton__self->depth < BATON_NESTING_MAX && baton__call_at_once(resource, fn, arg, NULL))
 		return 0;
-	/* The stamp is not there without a label: so the node is one cache line. */
+	/* Without a label there is no stamp, and the node is one cache line. */
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
 	if (!post)
 		return -ENOMEM;
@@ -172,7 +171,7 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 	async->counted = (struct baton__counted){.references = 1};
 	if (baton__self->depth < BATON_NESTING_MAX &&
 	    baton__call_at_once(resource, fn, arg, &async->counted.future._value)) {
-		/* unshared: nobody else has seen it yet */
+		/* unshared: no other thread has seen it yet */
 		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;
 		*future = &async->counted.future;
 		return 0;

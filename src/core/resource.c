@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A resource's beginning and end, and what can be asked of it.
- */
+/* Initialises and deinitialises a resource, and reads its user pointer, name and state. */
 #include "core/resource.h"
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One task: entered, its future completed; or cancelled. The type of a task of a kind says what is
- * entered, and who is told that the task is cancelled.
+ * Enters one task and completes its future; or cancels one task. The type of a task of a kind names
+ * the function to enter, and the function to call when the task is cancelled.
  */
 #include "core/run.h"
 
 #include "base/atomic.h"
+#include "thread/node.h"
 #include "core/backlog.h"
 #include "core/hooks.h"
 #include "core/label.h"
-#include "thread/node.h"
 #include "core/stats.h"
 
 #include <errno.h>
 
 const char baton__detached;
 
-/* Who is told that the task is cancelled; NULL: nobody. */
+/* The function to call when the task is cancelled; NULL: none. */
 static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,
                                             const struct baton_task *task)
 {
@@ -101,7 +101,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
 		baton__task_failed(frame, task, status, told);
-	/* NULL: it was detached, and may be complete, and gone. */
+	/* NULL: the task was detached; its future may be complete, and its memory gone. */
 	future = frame->future;
 	frame->future = NULL;
 	if (batch)
@@ -131,7 +131,7 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_resource *r
 	}
 	frame->future = future;
 	status = fn(task); /* last touch of the task */
-	/* NULL: as above. */
+	/* NULL: the task was detached, as in run_watched. */
 	future = frame->future;
 	frame->future = NULL;
 	if (BATON_LIKELY(future != NULL))

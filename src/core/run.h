@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One task that has been unlinked is run, or cancelled. The holder.
- */
+/* Runs or cancels one task, which has been unlinked. Called by the holder. */
 #ifndef BATON_SRC_RUN_H
 #define BATON_SRC_RUN_H
 
@@ -9,25 +7,32 @@
 
 struct baton__batch;
 
-/* A frame's `value` when the running task is detached: what its function returns is ignored. */
+/* A frame's `value` when the running task is detached: the status of its function is ignored. */
 extern const char baton__detached;
 #define BATON__DETACHED ((void *)(uintptr_t)&baton__detached)
 
-/* Completes one unlinked task as cancelled. The holder. tell: one without a future. */
+/*
+ * cancel: counts one task that leaves the queue, and completes the task as cancelled. tell: calls
+ * the `cancelled` of a task without a future, if there is one.
+ */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
 
-/* A task of a resource with statistics, an extension or hooks; or a task of a kind. */
+/*
+ * Runs a task of a resource with statistics, an extension or hooks; or a task of a kind. `batch`:
+ * NULL without hooks.
+ */
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);
 
-/* A task with a future, or of a kind, of another resource. */
+/* Runs a task with a future, or of a kind, of a resource that has none of these. */
 void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
                             struct baton_task *task);
 
 /*
- * The function of the frame's running task has returned a status: counts, and calls config->failed
- * unless a future has been told. The task is only named.
+ * The function of the frame's running task has returned a status other than 0. Counts the failure,
+ * and calls config->failed unless `told`: the task has a future. The pointer `task` is passed on
+ * and not followed.
  */
 void baton__task_failed(const struct baton__frame *frame, struct baton_task *task, int status,
                         bool told);
@@ -49,7 +54,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 		baton__task_failed(frame, task, status, false);
 }
 
-/* As baton__cancel_task, of one that the bound counts as gone already. */
+/* As baton__cancel_task, for a task that has been counted as left already. */
 void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task);
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shelf: a resource's baton that nobody holds, though the resource is BUSY. A task puts it
- * there when what it has begun is to end before the next task runs; a suspend mark, when nothing
- * is to run. Submits go on queueing; whoever unshelves goes on with the queue, on any thread.
+ * The shelf: the baton of a BUSY resource that no thread holds. A task shelves its resource when
+ * what the task has begun must end before the next task runs. A suspend mark shelves the resource
+ * when no task is to run. Submits still queue their tasks. The thread that unshelves continues the
+ * drain; it may be any thread.
  *
- * Two parties meet in the shelf bits of the turn (turn.h, R7): the runner that leaves, and the
- * unsheller, which may come first. The second goes on: no memory but the resource is needed.
- * A borrowed baton is shelved as it is (HELPED: its job lies in a queue); the unsheller gives it
- * back in the helper's place.
+ * The runner that leaves and the unsheller meet in the shelf bits of the turn (turn.h,
+ * resource.shelf). The unsheller may come first. The second of the two continues the drain: this
+ * needs no memory but the resource. A borrowed baton is shelved as it is (HELPED: the job is in a
+ * queue); the unsheller gives the baton back in the helper's place.
  *
- * Progress: shelving is lock-free, unshelving too, but for the tasks that it runs.
+ * Progress: shelving is lock-free. Unshelving is lock-free, too, save for the tasks that it runs.
  */
 #include "core/shelf.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/place.h"
 #include "core/frame.h"
 #include "core/help.h"
+#include "core/place.h"
 
 #include <errno.h>
 
@@ -25,7 +26,7 @@ void baton__shelve(struct baton_resource *resource)
 {
 	BATON_ASSERT(baton__thread_holds(baton__self, resource));
 	baton__turn_want_shelf(resource);
-	/* So that the release at the end of a short path fails. */
+	/* The release at the end of a short path then fails. */
 	baton__word_ask(resource);
 }
 
@@ -42,7 +43,10 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 	return true;
 }
 
-/* What was postponed waits for the true release: it is met again, before all that follows. */
+/*
+ * Puts the postponed marks first into _list, where the runner meets them again: they wait for the
+ * release, and a shelved resource is not released.
+ */
 static void put_back(struct baton__frame *frame, struct baton_resource *resource)
 {
 	if (!frame->after)
@@ -56,10 +60,10 @@ bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resou
 	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
 		return false;
 	put_back(frame, resource);
-	return baton__turn_shelve(resource); /* last touch, if it has left */
+	return baton__turn_shelve(resource); /* last touch, if true */
 }
 
-/* Nothing has come meanwhile: it is released at once. */
+/* Releases the resource if no entry waits. False: an entry waits. */
 static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);
@@ -70,8 +74,9 @@ static bool release_empty(struct baton_resource *resource)
 }
 
 /*
- * Would the next task come from an inbox with more than a quantum's tasks? Taking it, which walks
- * over all of them, is no work for a thread that only unshelves (L8, L12). The holder.
+ * Does the next task come from an inbox with more than BATON_QUANTUM entries? Taking that inbox
+ * means walking over all entries, and is no work for a thread that only unshelves (L8, L12). Called
+ * by the holder.
  */
 static bool many_wait(struct baton_resource *resource)
 {
@@ -84,12 +89,12 @@ static bool many_wait(struct baton_resource *resource)
 	return task;
 }
 
-/* The holder, without a frame, runs what is there, or gives it away. */
+/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
 static void go_on(struct baton_resource *resource, bool later)
 {
 	struct baton__frame frame;
 
-	/* HELPED may become CONSUMED meanwhile. */
+	/* The baton is borrowed: HELPED, or CONSUMED. */
 	if (!baton__turn_seems_held(resource)) {
 		baton__frame_push(&frame, resource);
 		baton__give_back(&frame, resource);
@@ -109,21 +114,24 @@ void baton__unshelve(struct baton_resource *resource, bool later)
 		baton__deferred_check(baton__self);
 }
 
-/* A suspend mark has come to its turn: LEFT, unless it has been cancelled. */
+/*
+ * The turn of a suspend mark has come. LEFT: the runner has left; MET: the mark was cancelled, or
+ * the unsheller came first.
+ */
 static enum baton__met suspend_here(struct baton__frame *frame, struct baton_resource *resource,
                                     struct baton_task *mark)
 {
 	struct baton_future *future = baton__mark_future(mark);
 
-	/* Before the claim, whose release publishes it: a thread that finds the future claimed
-	 * unshelves. */
+	/* Before the claim: its release publishes WANTED to the thread that finds the future
+	 * claimed, and unshelves. */
 	baton__turn_want_shelf(resource);
 	if (!baton__future_claim(future, baton__turn_visits(resource))) {
 		baton__turn_unwant_shelf(resource);
 		baton__suspend_cancelled(resource, mark);
 		return BATON__MET;
 	}
-	/* It has taken effect: nothing runs from here on. Last touch of the mark. */
+	/* The suspension has taken effect: no task runs from here on. Last touch of the mark. */
 	baton__future_finish(future, BATON__FUTURE_DONE, 0, NULL, NULL);
 	return baton__shelf_leave(frame, resource) ? BATON__MET_LEFT : BATON__MET;
 }

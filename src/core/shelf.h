@@ -1,52 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The shelf: the baton of a BUSY resource, held by nobody; see shelf.c.
- */
+/* The shelf: the baton of a BUSY resource that no thread holds. See shelf.c. */
 #ifndef BATON_SRC_SHELF_H
 #define BATON_SRC_SHELF_H
 
-#include "core/resource.h"
 #include "core/marks.h"
+#include "core/resource.h"
 
 /*
- * By the holder, in a task of the resource (perhaps not the innermost one of this thread): when
- * that task returns the runner leaves. At most once per task.
+ * Called by the holder in a task of the resource, which need not be the innermost task of this
+ * thread: when that task returns, the runner leaves. At most once per task.
  */
 void baton__shelve(struct baton_resource *resource);
 
-/* Takes a shelve of the running task's back, while nobody knows that he is to unshelve. */
+/* Takes back the shelve of the running task, while no thread knows that it is to unshelve. */
 void baton__shelve_undo(struct baton_resource *resource);
 
 /*
- * Exactly once per shelve, at any time after it, on any thread that has a record: goes on with the
- * resource, as a captured submitter does; or (`later`, a limit of 0, too deep a stack) gives it to
- * its executor. Touch it no more. Where no executor takes it, it is deferred: who says `later`
- * calls baton__deferred_check() when it may run here.
+ * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, a
+ * capture limit of 0, or too deep a stack. Called exactly once per shelve, at any time after the
+ * shelve, by any thread that has a record. The caller touches the resource no more. If no executor
+ * takes the resource, it is deferred: a caller that passes `later` calls baton__deferred_check()
+ * when the resource may run here.
  */
 void baton__unshelve(struct baton_resource *resource, bool later);
 
-/* Shelves an idle resource, whose word that is. False: it is not idle (any more). */
+/* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 
-/* Will the holder leave, or stay only because the unsheller has come already? The holder. */
+/* Has the holder to leave, or has the unsheller come first? Called by the holder. */
 BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
 {
 	return baton__turn_is_shelving(resource);
 }
 
-/* The holder, before it runs the next task. True: it has left: touch the resource no more. */
+/*
+ * Called by the holder before it runs the next task. True: the holder has left, and touches the
+ * resource no more.
+ */
 bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource);
 
-/* Suspend marks: struct baton__awaiter, each told when its suspension has taken effect. */
+/*
+ * Suspend marks: each is a struct baton__awaiter, whose future completes when the suspension has
+ * taken effect.
+ */
 extern const struct baton__kind baton__suspend_kind;
 
-/* This suspend mark, unlinked, has been cancelled. The holder. */
+/* Completes an unlinked suspend mark as cancelled. Called by the holder. */
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark);
 
-/* The same list, suspend marks first. */
+/* Puts the suspend marks of the list first, and returns the list. */
 struct baton_task *baton__suspend_marks_first(struct baton_task *list);
 
-/* What a suspend mark completes. */
+/* The future that the suspend mark completes. */
 BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)
 {
 	return &baton_container_of(mark, struct baton__awaiter, task)->counted.future;

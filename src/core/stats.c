@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A resource's statistics: the submitters' counts, the holder's, and the reader. See stats.h.
- */
+/* Counts a resource's statistics, and reads them. See stats.h. */
 #include "core/stats.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
 
-/* A reader looks at most this often while tasks leave the queue. */
+/* The most looks of a reader while tasks leave the queue. */
 #define LOOKS 16
 
-/* Never 0, which means that there is no mark. */
+/* The time for a mark; never 0, which means that no task is marked. */
 static uint64_t stamp(void)
 {
 	return baton__now_ns() | 1;
@@ -24,8 +22,9 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 
 	if (!stats)
 		return;
-	/* [stats.mark] seq_cst: counted before the look for a mark; pairs with [stats.mark] in
-	 * unmark: else neither side sees the other, and the tasks that wait have no time. */
+	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark. With
+	 * weaker orders neither side might see the other, and the tasks that wait would have no
+	 * time. */
 	(void)add_seq_cst(&stats->_pushed, count);
 	/* [stats.slot] acquire: `_marked` has been cleared; pairs with [stats.slot] in unmark */
 	if (load_seq_cst(&stats->_marked_ns) == 0 &&
@@ -58,14 +57,14 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 
 	if (!stats)
 		return;
-	/* Relaxed: only compared; the task is in no queue, so that no other thread marks it. */
+	/* Relaxed: only compared; no other thread marks this task, which is in no queue. */
 	if (load_relaxed(&stats->_marked) == first)
 		unmark(stats);
 	/* Relaxed: nothing was published under this count. */
 	(void)sub_relaxed(&stats->_pushed, count);
 }
 
-/* Counts a task that waits no longer. */
+/* Counts a task that no longer waits. */
 static void count_left(struct baton_resource_stats *stats)
 {
 	const uint64_t left = load_relaxed(&stats->_left) + 1;
@@ -115,7 +114,9 @@ void baton__stats_captured(struct baton_resource *resource, uint32_t count)
 	baton__count(&stats->captures, 1);
 }
 
-/* The time since which the oldest waiting task waits; 0: no task waits, or not known. */
+/*
+ * The time since which the oldest waiting task waits; 0: no task waits, or the time is not known.
+ */
 static uint64_t oldest(const struct baton_resource_stats *stats)
 {
 	/* [stats.slot] acquire: `_passed_ns`, if the mark has just been taken away; pairs with

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A resource's statistics: how many tasks it has accepted, how many of them wait, and
- * since when the oldest has waited. Called only for resources that have statistics or an extension,
- * which are SPECIAL.
+ * A resource's statistics: how many tasks the resource has accepted, how many of them wait, and
+ * since when the oldest of them has waited. Called only for resources that have statistics or an
+ * extension, which are SPECIAL.
  *
  * Holder and submitters count in different words. The holder counts the tasks of a submit that has
  * captured the resource (`submitted`), and the tasks that leave the queue (`_left`), by plain
@@ -13,21 +13,21 @@
  * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
  * left. In a queue without overtaking all tasks that wait are younger than `_passed_ns`.
  *
- * _marked_ns: 0: no task is marked; or the time of the mark
+ * _marked_ns is 0 while no task is marked, else the time of the mark:
  *   0 -> time   a submitter, which then stores its task in `_marked` and pushes that task
  *   time -> 0   the holder, when the marked task leaves; a submitter whose marked task is refused
  *
  * Invariants:
- * ST1 A task is counted in `submitted` or `_pushed` before it is counted in `_left`, once in each.
- *     A submit that is not accepted takes its count back.
- * ST2 `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to the holder
- *     from that push until the holder sets _marked_ns to 0.
- * ST3 While tasks wait there is a mark, or `_passed_ns` is set: of a holder that takes the mark
- *     away and a submitter that has found a mark, one sees the other ([stats.mark]). Exception: a
- *     submit that is refused takes its mark away, although other submits may have been accepted
- *     beside it.
+ * stats.order: A task is counted in `submitted` or `_pushed` before it is counted in `_left`, once
+ *    in each. A submit that is not accepted takes its count back.
+ * stats.marked: `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to
+ *    the holder from that push until the holder sets _marked_ns to 0.
+ * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set: of a holder that
+ *    takes the mark away and a submitter that has found a mark, one sees the other ([stats.mark]).
+ *    Exception: a submit that is refused takes its mark away, although other submits may have been
+ *    accepted beside it.
  *
- * Progress: wait-free, all of it; a reader tries a bounded number of times.
+ * Progress: wait-free; a reader tries a bounded number of times.
  */
 #ifndef BATON_SRC_STATS_H
 #define BATON_SRC_STATS_H
@@ -36,18 +36,18 @@
 
 BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
 {
-	/* The runner's alone, handed on with the baton; readers see some recent value. */
+	/* Relaxed: only the holder writes, and the baton orders holders; readers see a recent
+	 * value. */
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
-/* What the resource's last pointer, which is not NULL, points to begins with this. */
+/* The beginning of what _stats, which is not NULL, points to (backlog.h). */
 BATON_INLINE const struct baton_backlog *baton__attached(const struct baton_resource *resource)
 {
 	return (const struct baton_backlog *)(const void *)resource->_stats;
 }
 
-/* The resource's statistics, or NULL. Not for the hot paths: they ask first whether _stats is
- * NULL. */
+/* The resource's statistics, or NULL. A hot path first asks whether _stats is NULL. */
 BATON_INLINE struct baton_resource_stats *baton__stats(const struct baton_resource *resource)
 {
 	if (!resource->_stats || !baton__attached(resource)->_table)
@@ -56,7 +56,7 @@ BATON_INLINE struct baton_resource_stats *baton__stats(const struct baton_resour
 }
 
 /*
- * Counts a chain, oldest first, that is about to be pushed, or kept behind a first task. Called by
+ * Counts a chain, oldest first, that is about to be pushed, or to be kept in the backlog. Called by
  * the submitter.
  */
 void baton__stats_pushed(struct baton_resource *resource, const struct baton_task *first,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Submitting: capture what is idle, push to what is busy.
+ * Submits: captures an idle resource, pushes to a busy resource.
  *
  * Budget: two atomic read-modify-writes for an idle resource (capture, release), one for a busy
- * one.
+ * resource.
  */
 #include "core/submit.h"
 
@@ -11,25 +11,25 @@
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/cycle.h"
+#include "core/drain.h"
+#include "core/frame.h"
 #include "core/guard.h"
+#include "core/handoff.h"
+#include "core/help.h"
 #include "core/kick.h"
 #include "core/loan.h"
 #include "core/place.h"
 #include "core/run.h"
-#include "core/drain.h"
-#include "core/frame.h"
-#include "core/handoff.h"
-#include "core/help.h"
-
-#include <errno.h>
 
 #include <ck_backoff.h> /* for the retries of a contended push */
 
-/* Turns of an empty loop: from about 50 ns to about 2 us, then from the beginning. */
+#include <errno.h>
+
+/* Rounds of an empty loop: from about 50 ns to about 2 us; after the maximum the minimum again. */
 #define BACKOFF_MIN 64U
 #define BACKOFF_MAX 4096U
 
-/* An idle resource that must not run here: to its executor. The caller has captured it. */
+/* Hands a captured resource whose tasks must not run here to its executor. */
 static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
 {
 	struct baton__budget budget = {.tasks = 0};
@@ -41,22 +41,22 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	if (given == BATON__GIVEN)
 		return 0;
 	if (inline_ok) {
-		/* Only too deep: nobody minds this thread, but its stack must be unwound first. */
+		/* Running here is allowed, but the stack is too deep: defer. */
 		baton__deferred_push(resource);
 		return 0;
 	}
 	baton__frame_push(&frame, resource);
-	/* Nobody has seen them: they go back to the caller. */
+	/* No other thread has seen the tasks: the chain goes back to the caller. */
 	if (given == BATON__REFUSED)
 		baton__backlog_give_back(resource);
-	/* Others' tasks may have come meanwhile, accepted because we held the baton (touched: a
-	 * helper may have run some of ours, so all are accepted): there is only this thread, from
-	 * the bottom of its stack. */
+	/* Other threads' tasks may have been accepted meanwhile, since the resource was busy.
+	 * REFUSED_TOUCHED: a helper may have run some of the chain, and so all of it is accepted.
+	 * No executor takes the resource: this thread runs the tasks at the bottom of its stack. */
 	baton__stay(&frame, resource, &budget);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }
 
-/* May a submitter that captures it run it? Asked when it is idle: a push needs no answer. */
+/* May a submitter that captures the resource run the tasks here? A push needs no answer. */
 BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
 {
 	return inline_ok && baton__place(resource) == BATON__HERE;
@@ -67,17 +67,17 @@ struct chain {
 	struct baton_task *first;  /* the oldest; while `newest` is NULL, linked oldest first */
 	struct baton_task *newest; /* linked newest first, for a push; or NULL */
 	uint32_t count;
-	bool counted; /* it has been reserved; or this resource counts nothing */
+	bool counted; /* it has been reserved, or this resource counts nothing */
 };
 
-/* Captured: the chain runs here, as far as the limits go. */
+/* Runs the chain of a captured resource here, within the limits. */
 static void run_here(struct baton_resource *resource, const struct chain *chain)
 {
 	struct baton__frame frame;
 
 	if (resource->_stats)
 		baton__backlog_captured(resource, chain->counted ? NULL : chain->first);
-	/* One runs at once; several go by their lanes. */
+	/* One task runs at once; several tasks go through their lanes. */
 	baton__index_forget(resource);
 	if (chain->count == 1)
 		resource->_list = chain->first;
@@ -106,8 +106,8 @@ static int not_accepted(struct baton_resource *resource, struct chain *chain, in
 }
 
 /*
- * Is the chain to be reserved now? A chain is reserved once. A task that runs at once needs no
- * reservation, unless its kind may keep it.
+ * Is the chain to be reserved now? Reserve once; a task that runs immediately needs no reservation,
+ * unless its kind may keep the task.
  */
 BATON_INLINE bool must_reserve(const struct baton_resource *resource, const struct chain *chain,
                                uintptr_t word, bool inline_ok)
@@ -134,7 +134,9 @@ BATON_INLINE bool add_to_busy(struct baton_resource *resource, struct chain *cha
 	return false;
 }
 
-/* Captured: the chain runs here or on the executor. 0; or an error: the chain is the caller's. */
+/*
+ * Starts a captured resource, here or on its executor. An error: the chain is the caller's again.
+ */
 static int start(struct baton_resource *resource, struct chain *chain, bool inline_ok)
 {
 	int error;
@@ -154,8 +156,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	struct chain chain = {first, NULL, count, !resource->_stats};
 	ck_backoff_t backoff = BACKOFF_MIN;
 
-	/* Ends: each failed CAS means that another thread has submitted, taken, released or
-	 * closed: lock-free. */
+	/* Ends: each failed CAS is another thread's submit, take, release or close. */
 	for (;;) {
 		uintptr_t word = baton__word(resource);
 
@@ -178,7 +179,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			continue;
 		}
 		turn_back(&chain);
-		/* Not closed: SPECIAL or NORMAL, whichever it is to be. */
+		/* The word is idle and not closed: the capture sets the right mode. */
 		if (baton__word_capture(resource, word, baton__mode(resource)))
 			return start(resource, &chain, inline_ok);
 	}
@@ -192,14 +193,14 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 
 	if (!future)
 		return error;
-	/* Relaxed: before the CAS in settle. */
+	/* Relaxed: the CAS in settle publishes it. */
 	store_relaxed(&future->_resource, NULL);
 	state = baton__future_settle(future, baton__turn_visits(resource), &spare);
 	if (spare)
 		baton__visit_end(resource);
 	if (state != BATON__FUTURE_CANCELLING)
 		return error;
-	/* Unbound, it has no visitor. */
+	/* The future is unbound, and has no visitor. */
 	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 	return -ECANCELED; /* last touch of the future */
 }
@@ -215,8 +216,8 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		if (error)
 			return error;
 	}
-	/* Looked at before the future is bound, so that a cancel does not meet a refused task, save
-	 * one that races the close itself. */
+	/* Looked at before the future is bound, so that a cancel does not find a refused task
+	 * bound, unless the cancel races the close. */
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (!baton__ready(resource, task))
@@ -233,7 +234,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	return 0;
 }
 
-/* A task with a future, or of a kind. */
+/* Submits a task with a future, or of a kind. */
 static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
                                              struct baton_task *task)
 {
@@ -274,7 +275,7 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 
 	baton__stand_back(resource);
 	word = baton__word(resource);
-	/* What is SPECIAL may be bounded. */
+	/* A SPECIAL resource may have a bound. */
 	if (baton__word_is_plainly_busy(word) && !baton__loan_due(resource) &&
 	    baton__word_push(resource, &word, task, task))
 		return 0;
@@ -282,8 +283,8 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 }
 
 /*
- * The short path: no future, no kind, and the resource is idle. What it does not do is done in the
- * others.
+ * The short path: no future, no kind, and the resource is idle. All other cases go to the functions
+ * above.
  */
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Submitting: from a chain of ready tasks to a capture or a push.
- */
+/* Submits a chain of ready tasks: by a capture or a push. */
 #ifndef BATON_SRC_SUBMIT_H
 #define BATON_SRC_SUBMIT_H
 
 #include "core/resource.h"
 
-/* How to submit. */
-#define BATON__SUBMIT_LATER 1U /* never run it on this thread */
+/* Flags of `how`. */
+#define BATON__SUBMIT_LATER 1U /* never run the chain on this thread */
 #define BATON__SUBMIT_NO_WAIT                                                                      \
-	2U /* refuse it where a bound's policy says that the submitter waits */
+	2U /* refuse the chain where a bound's policy says that the submitter waits */
 
 /*
- * Publishes a chain of `count` tasks, linked oldest first; captures if that is possible. The tasks
- * are ready (see baton__ready).
+ * Publishes a chain of `count` tasks, linked oldest first; captures an idle resource. The tasks are
+ * ready (baton__ready).
  */
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         unsigned how);
 
-/* A submit the long way: attaches the thread, binds the future; does not stand back. */
+/*
+ * A submit with all checks: attaches the thread and binds the future. Does not stand back
+ * (barge.h).
+ */
 int baton__submit(struct baton_resource *resource, struct baton_task *task, unsigned how);
 
 /*
  * The same for a task without a future, by a thread that has a record and has found the resource
- * busy: pushed at once, where that is all.
+ * busy. Stands back, and tries a plain push first.
  */
 int baton__submit_busy(struct baton_resource *resource, struct baton_task *task);
 
 /*
- * The task was not accepted: its future is bound no more. Returns `error`; -ECANCELED if the future
+ * Unbinds the future of a task that was not accepted. Returns `error`; or -ECANCELED if the future
  * was cancelled meanwhile, and is now complete.
  */
 int baton__unready(struct baton_resource *resource, struct baton_task *task, int error);
@@ -43,15 +44,15 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 		return true;
 	if (!baton__future_fresh(future))
 		return false;
-	/* [N6] before the task is queued, and the look for sleepers after that; pairs with [N6] in
-	 * help_one */
+	/* [wait.last_look] before the task is queued; the look for sleepers comes after that; pairs
+	 * with [wait.last_look] in help_one */
 	baton__future_bind(future, resource);
 	return true;
 }
 
 /*
- * As baton__run_captured, from a short path, which has set up only half of this thread's topmost
- * frame.
+ * As baton__run_captured, for a short path, which has only entered this thread's topmost frame
+ * (baton__frame_enter): sets the rest of the frame.
  */
 void baton__run_on(uint32_t ran, uint32_t own);
 

@@ -13,7 +13,8 @@ bool baton__turn_take_back(struct baton_resource *resource, bool *touched)
 	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 
-	/* Ends: a helper, or a visitor that leaves, each at most once per wait. */
+	/* Ends: each failure is a helper that borrows or gives back, or a visitor that comes or
+	 * goes. */
 	do {
 		*touched = turn & BATON__TOUCHED;
 		next = turn & ~(BATON__PHASE | BATON__TOUCHED);
@@ -28,12 +29,13 @@ bool baton__turn_take_back(struct baton_resource *resource, bool *touched)
 
 bool baton__turn_borrow(struct baton_resource *resource)
 {
-	/* [N1] seq_cst: after our store of `asleep`, or the count of blocked workers; against the
-	 * publication of QUEUED before the look at these. Weaker, both could miss the other. */
+	/* [N1] seq_cst: after this thread's store of `asleep`, or its count as
+	 * a blocked worker. A thread that queues the resource publishes QUEUED before it looks at
+	 * `asleep` and that count. With weaker orders both could miss each other. */
 	uint32_t turn = load_seq_cst(&resource->_job._turn);
 	uint32_t next;
 
-	/* Ends: each failure is a visitor coming or going, or the end of QUEUED. */
+	/* Ends: each failure is a visitor that comes or goes, or the end of QUEUED. */
 	do {
 		if ((turn & BATON__PHASE) != BATON__QUEUED)
 			return false;
@@ -49,16 +51,18 @@ bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn)
 	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 
-	/* Ends: each failure is a visitor coming or going, or the job being popped. */
+	/* Ends: each failure is a visitor that comes or goes, or a thread that pops the job. */
 	do {
 		next = turn & ~BATON__PHASE;
 		if ((turn & BATON__PHASE) == BATON__HELPED && !withdrawn)
 			next |= BATON__QUEUED;
 		else
 			next &= ~BATON__TOUCHED;
-		/* [turn.baton] release: what we did; pairs with [turn.baton] in borrow, take_back.
+		/* [turn.baton] release: what the helper did; pairs with [turn.baton] in borrow,
+		 * take_back.
 		 * [turn.job] acquire: the job is in no queue; pairs with [turn.job] in take_back.
-		 * [N1] seq_cst: before `returned` looks for sleepers, see borrow. */
+		 * thread.asleep (thread.h) seq_cst: before the caller looks for sleepers; see
+		 * borrow. */
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	return (next & BATON__PHASE) == BATON__QUEUED;
 }
@@ -71,16 +75,18 @@ bool baton__turn_end_visit(struct baton_resource *resource)
 	uint32_t next;
 	bool last;
 
-	/* [turn.visits] release: our touches; pairs with [turn.visits] in is_visited, leave.
-	 * [turn.leaving] acquire: what the runner left; pairs with [turn.leaving] in leave */
+	/* [turn.visits] release: the visitor's touches; pairs with [turn.visits] in is_visited,
+	 * leave. [turn.leaving] acquire: what the runner left; pairs with [turn.leaving] in leave
+	 */
 	do {
 		next = turn - BATON__VISIT;
 		last = (next & BATON__LEAVING) && !(next & BATON__VISITS);
-		/* In one step, so that there is one last visitor. Ends: other visitors' steps. */
+		/* In one step, so that exactly one visitor is the last. Ends: each failure is the
+		 * runner's or another visitor's step. */
 		if (last)
 			next &= ~BATON__LEAVING;
 	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
-	return last; /* if not, the last touch: a thread that sees no visits may free it */
+	return last; /* false: last touch; a thread that sees no visits may free it */
 }
 
 bool baton__turn_leave(struct baton_resource *resource)
@@ -88,17 +94,17 @@ bool baton__turn_leave(struct baton_resource *resource)
 	uint32_t turn;
 	uint32_t next;
 
-	/* Ends: each failure is a visitor that leaves. */
+	/* Ends: each failure is another thread's step on the turn. */
 	do {
-		/* [turn.visits] acquire: what visitors did that are gone; pairs with [turn.visits]
-		 * in end_visit */
+		/* [turn.visits] acquire: what former visitors did; pairs with [turn.visits] in
+		 * end_visit */
 		turn = load_acquire(&resource->_job._turn);
 		if (!(turn & BATON__VISITS))
 			return false;
 		next = (turn + BATON__VISIT) | BATON__LEAVING;
-		/* [turn.leaving] release: _list and all else; pairs with [turn.leaving] in
-		 * end_visit, take_over. [turn.kick] seq_cst: before the look for a kick; pairs with
-		 * [turn.kick] in take_over */
+		/* [turn.leaving] release: _list, and all that the runner did; pairs with
+		 * [turn.leaving] in end_visit, take_over. [turn.kick] seq_cst: before the look for
+		 * a kick; pairs with [turn.kick] in take_over */
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	return true;
 }
@@ -121,7 +127,7 @@ bool baton__turn_take_over(struct baton_resource *resource)
 
 bool baton__turn_set_final(struct baton_resource *resource)
 {
-	/* Relaxed would do: only the thread that gets the bit goes on. */
+	/* Relaxed would do: only the thread that sets the bit goes on. */
 	return !(or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL);
 }
 
@@ -130,14 +136,14 @@ bool baton__turn_set_final(struct baton_resource *resource)
 void baton__turn_want_shelf(struct baton_resource *resource)
 {
 	BATON_ASSERT(!(load_relaxed(&resource->_job._turn) & BATON__SHELF));
-	/* Relaxed: the unsheller learns of it from the holder, and that orders the two. */
+	/* Relaxed: what the holder tells the unsheller publishes the bit. */
 	(void)add_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
 }
 
 void baton__turn_unwant_shelf(struct baton_resource *resource)
 {
 	BATON_ASSERT((load_relaxed(&resource->_job._turn) & BATON__SHELF) == BATON__SHELF_WANTED);
-	/* Relaxed: the holder's. */
+	/* Relaxed: no other thread touches the shelf's bits now. */
 	(void)sub_relaxed(&resource->_job._turn, BATON__SHELF_WANTED);
 }
 
@@ -152,14 +158,14 @@ bool baton__turn_shelve(struct baton_resource *resource)
 	uint32_t turn = load_relaxed(&resource->_job._turn);
 	uint32_t next;
 
-	/* Ends: each failure is a visitor coming or going, the job being popped, or the unsheller.
-	 */
+	/* Ends: each failure is a visitor that comes or goes, a thread that pops the job, or the
+	 * unsheller. */
 	do {
 		next = turn & ~BATON__SHELF;
 		if ((turn & BATON__SHELF) != BATON__SHELF_CALLED)
 			next |= BATON__SHELF_LEFT;
-		/* [turn.shelf] release: list, all that the tasks did; pairs with [turn.shelf] in
-		 * unshelve. Last touch, if it is LEFT.
+		/* [turn.shelf] release: _list, all that the tasks did; pairs with [turn.shelf] in
+		 * unshelve. Last touch if this sets LEFT.
 		 * [turn.call] acquire: what the unsheller did before; pairs with [turn.call] in
 		 * unshelve */
 	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
@@ -179,8 +185,8 @@ bool baton__turn_unshelve(struct baton_resource *resource)
 		if ((turn & BATON__SHELF) == BATON__SHELF_WANTED)
 			next |= BATON__SHELF_CALLED;
 		/* [turn.shelf] acquire: what the last holder did; pairs with [turn.shelf] in
-		 * shelve. [turn.call] release: what we did; pairs with [turn.call] in shelve. Last
-		 * touch, if CALLED. */
+		 * shelve. [turn.call] release: what the unsheller did; pairs with [turn.call] in
+		 * shelve. Last touch if this sets CALLED. */
 	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
 	return !(next & BATON__SHELF);
 }

@@ -54,10 +54,10 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
-#include "future/future.h"
 #include "base/platform.h"
+#include "future/future.h"
 
-/* For turn.h, turn.c and tests that watch the turn: all others call functions. */
+/* For turn.h, turn.c, and tests that watch the turn: other files call the functions. */
 #define BATON__PHASE 3U
 #define BATON__HELD 0U
 #define BATON__QUEUED 1U
@@ -74,18 +74,23 @@
 
 /* ---- Phases ---- */
 
-/* Queues the resource's job: before the job is in a queue. From here on it may be anybody's. */
+/*
+ * Makes the resource QUEUED; called by the holder before it puts the job into a queue. From here on
+ * any helper may take the baton.
+ */
 BATON_INLINE void baton__turn_queue(struct baton_resource *resource)
 {
-	/* [turn.baton] release: list, statistics, all that the tasks did; pairs with [turn.baton]
+	/* [turn.baton] release: _list, statistics, all that the tasks did; pairs with [turn.baton]
 	 * in take_back, borrow. An addition, since visitors change the word meanwhile.
-	 * [N1] seq_cst: before the look for sleepers, see baton__turn_borrow. */
+	 * thread.asleep (thread.h) seq_cst: before the look for sleepers, see baton__turn_borrow.
+	 */
 	(void)add_seq_cst(&resource->_job._turn, BATON__QUEUED);
 }
 
 /*
- * Takes back a job that was refused, or was popped. *touched: a helper has had the baton meanwhile.
- * False: a helper has the baton, and continues; this was the last touch of the resource.
+ * Called by the thread that has the job, which an executor has refused or a thread has popped.
+ * *touched: a helper has had the baton meanwhile. True: the caller is the holder. False: a helper
+ * has the baton, and continues; this was the last touch of the resource.
  */
 bool baton__turn_take_back(struct baton_resource *resource, bool *touched);
 
@@ -98,14 +103,14 @@ bool baton__turn_borrow(struct baton_resource *resource);
  */
 bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn);
 
-/* Does the resource's job wait in a queue? A visitor's question. */
+/* Does the resource's job wait in a queue? Asked by a visitor. */
 BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 {
-	/* [N1] seq_cst: as in baton__turn_borrow */
+	/* thread.asleep (thread.h) seq_cst: as in baton__turn_borrow */
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
-/* The same, and whether a thread holds the baton and has not borrowed it. Relaxed: hints. */
+/* Hints (relaxed). queued: the same question. held: is the baton held and not borrowed? */
 BATON_INLINE bool baton__turn_seems_queued(const struct baton_resource *resource)
 {
 	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
@@ -118,17 +123,17 @@ BATON_INLINE bool baton__turn_seems_held(const struct baton_resource *resource)
 
 /* ---- Visits ---- */
 
-/* Counts a visit. The caller keeps the resource until now: by the baton, or by its own call. */
+/* Counts a visit. Until now the caller keeps the resource by the baton, or by its call. */
 BATON_INLINE void baton__turn_visit(struct baton_resource *resource)
 {
 	/* Relaxed: the baton's release, or the end of the caller's call, publishes the count. */
 	(void)add_relaxed(&resource->_job._turn, BATON__VISIT);
 }
 
-/* Takes back a visit that nobody is on any more. The holder. */
+/* Takes back a visit whose visitor is gone. Called by the holder. */
 BATON_INLINE void baton__turn_unvisit(struct baton_resource *resource)
 {
-	/* Relaxed: the release for good is the holder's. */
+	/* Relaxed: only the holder releases for good. */
 	(void)sub_relaxed(&resource->_job._turn, BATON__VISIT);
 }
 
@@ -138,7 +143,7 @@ BATON_INLINE uint32_t *baton__turn_visits(struct baton_resource *resource)
 	return &resource->_job._turn;
 }
 
-/* Is the resource visited? If not, visitors that are gone no longer touch it. */
+/* Are visits counted? False: all touches of former visitors have happened before. */
 BATON_INLINE bool baton__turn_is_visited(const struct baton_resource *resource)
 {
 	/* [turn.visits] acquire: what visitors did; pairs with [turn.visits] in end_visit */
@@ -146,14 +151,14 @@ BATON_INLINE bool baton__turn_is_visited(const struct baton_resource *resource)
 }
 
 /*
- * The visitor's last step. True: it was the last visitor of a runner that has left, and is the
- * holder now. False: this was the last touch of the resource.
+ * The visitor's last step. True: the runner has left, this visitor was the last, and is the holder
+ * now. False: this was the last touch of the resource.
  */
 bool baton__turn_end_visit(struct baton_resource *resource);
 
 /*
- * The runner leaves to the visitors, and is one of them from here on. False: the resource is not
- * visited.
+ * The runner leaves the resource to the visitors, and is a visitor from here on. False: no visit is
+ * counted.
  */
 bool baton__turn_leave(struct baton_resource *resource);
 
@@ -167,7 +172,7 @@ bool baton__turn_set_final(struct baton_resource *resource);
 
 /* ---- The shelf ---- */
 
-/* Will the holder leave, or stay only because the unsheller has come already? The holder. */
+/* Has the holder to leave, or has the unsheller come first? Called by the holder. */
 BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 {
 	/* Relaxed: set by this thread. */
@@ -175,16 +180,19 @@ BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 }
 
 /*
- * The holder says that it will leave; it publishes that by what it tells the unsheller. unwant:
- * takes that back, while no thread knows that it is to unshelve.
+ * want_shelf: the holder will leave. What the holder tells the unsheller publishes this.
+ * unwant_shelf: the holder takes this back, while no thread knows that it is to unshelve.
  */
 void baton__turn_want_shelf(struct baton_resource *resource);
 void baton__turn_unwant_shelf(struct baton_resource *resource);
 
-/* The holder, which runs no task, leaves at once. Last touch. */
+/* The holder, which runs no task, leaves at once. This is its last touch of the resource. */
 void baton__turn_shelve_idle(struct baton_resource *resource);
 
-/* The holder leaves. True: it has left. False: the unsheller came first, and the holder stays. */
+/*
+ * The holder leaves. True: the holder has left; last touch. False: the unsheller came first, and
+ * the holder stays.
+ */
 bool baton__turn_shelve(struct baton_resource *resource);
 
 /* True: the caller is the holder. False: the holder has not left yet, and will stay. */

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for futures: look, pause, help, yield, and only then sleep.
+ * Waits for futures: looks, pauses, helps, yields, and only then sleeps.
  *
  * A wake from another core costs as much as a thousand tasks, so a waiter gives the runner time:
- * about a hundred pauses, then many yields (yield.c says when they do not pay), between which it
- * tries to run the awaited task itself (wait_help.c). It sleeps on the futures' state words and on
- * its own `nudge` word, which is bumped when there may be something to help with that was
- * not there before, or that was another helper's (thread.h, T2, T3, T5).
+ * about a hundred pauses, then many yields (yield.c says when yields do not pay). Between the
+ * yields the waiter tries to run the awaited task (wait_help.c). A waiter sleeps on the state words
+ * of the futures and on its own word `nudge`. Other threads increment `nudge` when there may be new
+ * work to help with, or when another helper no longer stands in the way (thread.sleep,
+ * thread.watch, thread.obstacle in thread.h).
  */
 #include "core/wait.h"
 
 #include "base/atomic.h"
-#include "core/cycle.h"
 #include "base/futex.h"
+#include "thread/yield.h"
+#include "core/cycle.h"
 #include "core/loan.h"
 #include "core/place.h"
-#include "thread/yield.h"
 
 #include <errno.h>
 
@@ -27,7 +28,7 @@
 
 _Static_assert(BATON_WAIT_ANY_MAX + 1 <= BATON__FUTEX_WATCH_MAX, "the futures and the nudge");
 
-/* Is it over? */
+/* Is the wait over? */
 static bool found(struct baton__wait *wait)
 {
 	if (wait->all) {
@@ -49,7 +50,10 @@ static bool passed(const struct baton__wait *wait)
 	return wait->deadline && baton__now_ns() >= wait->deadline_ns;
 }
 
-/* Looks for about as long as the kernel would take to put us to sleep and wake us. */
+/*
+ * Looks for about as long as the kernel takes to put a thread to sleep and wake it. 0: the wait is
+ * over; -EAGAIN: not yet.
+ */
 static int spin(struct baton__wait *wait)
 {
 	struct baton__yields yields;
@@ -78,16 +82,17 @@ static int spin(struct baton__wait *wait)
 	return -EAGAIN;
 }
 
-/* Announces a sleeper: the completer wakes it. False: the future is complete. */
+/* Announces a sleeper, which the completer then wakes. False: the future is complete. */
 static bool announce(struct baton_future *future, struct baton__futex_watch *watch)
 {
 	uint32_t *word = &future->_state;
 	uint32_t state;
 
-	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
-	 * The completer's CAS, or settle's, fails on the bit, or comes first: then the word is no
-	 * longer what we watch, or we see it here. [F8] acquire: in the latter case also what
-	 * became of the resource, for doze; pairs with [F8] in settle */
+	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal. If
+	 * the CAS of the completer or of settle comes later, it fails on SLEEPERS or changes the
+	 * watched word. If it comes first, this loop sees it.
+	 * [F8] acquire: in the latter case, also what became of the resource,
+	 * for doze; pairs with future.unbound in settle */
 	do {
 		state = load_acquire(word);
 		if (state & BATON__FUTURE_FINAL)
@@ -104,7 +109,7 @@ static void tell_executor(struct baton_executor *member, bool blocked)
 		member->_ops->blocked(member, blocked);
 }
 
-/* What we are to be nudged for, see thread.h. */
+/* What this thread is to be nudged for: the value of `awaiting` (thread.h). */
 static const void *awaiting(const struct baton__wait *wait)
 {
 	struct baton_future *future = wait->futures[0];
@@ -115,33 +120,37 @@ static const void *awaiting(const struct baton__wait *wait)
 	if (wait->deadline)
 		return baton__self;
 	resource = baton__future_resource(future);
-	/* Not submitted yet, and then perhaps to a resource that only our executor's threads may
-	 * run, who all wait like us (L9). Not if it never will be. Relaxed: constant after init. */
+	/* NULL for a task that is not submitted yet: perhaps only threads of this thread's executor
+	 * may run its resource, and all of them wait (L9). A promise is never submitted. Relaxed:
+	 * PROMISE is constant after init. */
 	if (resource ||
 	    (baton__self->member && !(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)))
 		return resource;
 	return baton__self;
 }
 
-/* Apart, since these arrays would stand between the frames of nested help. */
+/* Not inlined: the array would lie between the stack frames of nested help. */
 static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 {
 	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
-	/* All: one after the other. */
+	/* For all: one future after the other. */
 	size_t first = wait->all ? wait->index : 0;
 	size_t count = wait->all ? 1 : wait->count;
 
 	for (size_t i = 0; i < count; i++)
 		if (!announce(wait->futures[first + i], &watches[i]))
 			return 0;
-	/* Bound anew since we have said so: we look again. Later that wakes us. */
+	/* The future was bound or unbound after this thread had stored `awaiting`: look again. If
+	 * that happens later, it wakes this thread. */
 	if (awaiting(wait) != load_relaxed(&baton__self->awaiting))
 		return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};
 	return baton__futex_wait(watches, count + 1, wait->deadline);
 }
 
-/* The same for a thread that others may wait for; without a deadline, with which it would end. */
+/*
+ * The same for a thread that holds batons, in a wait without a deadline: looks for a cycle first.
+ */
 static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 {
 	size_t first = wait->all ? wait->index : 0;
@@ -159,18 +168,19 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 	return baton__cycle_leave(&edge) ? -EDEADLK : status;
 }
 
-/* One sleep, or one piece of help instead. 0: go on. */
+/* Sleeps once, or helps once instead. 0: look again. */
 static int sleep_once(struct baton__wait *wait)
 {
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
 	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
-	/* This thread may wait for a function that it has put off itself (PL2). */
+	/* The wait may be for a function that this thread has put off (place.late). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
 	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
 		status = 1;
 
-	/* A callback of somebody's may have waited meanwhile, and woken us in our place. */
+	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
+	 * look again. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
 		status = baton__self->top && !wait->deadline ? doze_in_task(wait, nudge)
 		                                             : doze(wait, nudge);
@@ -178,8 +188,8 @@ static int sleep_once(struct baton__wait *wait)
 		wait->answered = nudge;
 	if (status >= 0)
 		status = passed(wait) ? -ETIMEDOUT : 0;
-	/* Nudged, in this round or before, and leaving without having helped since: somebody else
-	 * may have to do what we were to. */
+	/* This thread has been nudged, has not helped since, and leaves its wait: another thread
+	 * may have to do the work that the nudge was for. */
 	if (baton__thread_wakes(wait->answered) && (status < 0 || found(wait)))
 		baton__thread_nudge_all();
 	return status;
@@ -196,18 +206,20 @@ static int wait_some(struct baton__wait *wait)
 	if (status)
 		return status;
 	if (wait->deadline)
-		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1; /* not 0: none */
+		/* not 0, which means none */
+		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1;
 	if (passed(wait))
 		return -ETIMEDOUT;
 	baton__loan_put_off(baton__self);
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
-	/* Once per wait, not per sleep: a nudge answered by another nudge would never end. */
+	/* Once per wait, not per sleep: `blocked` may nudge, and a nudge that led to another nudge
+	 * would never end. */
 	member = baton__self->member;
 	tell_executor(member, true);
 	wait->last_look = true;
-	/* Relaxed: a nudge that comes before our first sleep was for another wait. */
+	/* Relaxed: a nudge before the first sleep was for another wait. */
 	wait->answered = load_relaxed(&baton__self->nudge);
 	/* Ended by the completers of the futures, or the deadline. */
 	do {
@@ -264,7 +276,8 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 {
 	int error = baton_future_wait_all(futures, count, deadline);
 
-	/* -EALREADY and -EINPROGRESS: complete meanwhile; told. This thread has a record. */
+	/* Whatever the result, there is nothing more to do: a running task has been asked to stop.
+	 * This thread has a record, so that no cancel fails for want of one. */
 	if (error == -ETIMEDOUT)
 		for (size_t i = 0; i < count; i++)
 			(void)baton_future_cancel(futures[i]);

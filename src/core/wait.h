@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One wait, on its thread's stack, and its help for the futures that it waits for.
- */
+/* One wait, on its thread's stack, and the help that it gives to its futures. */
 #ifndef BATON_SRC_WAIT_H
 #define BATON_SRC_WAIT_H
 
@@ -15,19 +13,22 @@ struct baton__wait {
 	uint64_t deadline_ns;    /* 0: none */
 	bool all;                /* for all futures; false: for any */
 	bool mark;               /* the future is a mark's, not a task's */
-	bool last_look;          /* before the sleep */
-	enum baton__abort abort; /* if this wait closes a cycle */
-	uint32_t answered;       /* the nudges until then: helped since, or not for this wait */
-	size_t index;            /* any: of a complete one; all: those before it are complete */
+	bool last_look;          /* the waiter is about to sleep */
+	enum baton__abort abort; /* may the wait end with -EDEADLK? (cycle.h) */
+	/* the value of `nudge` at the last help, or when the wait began to sleep */
+	uint32_t answered;
+	/* any: of a complete future; all: the futures before it are complete */
+	size_t index;
 };
 
 /*
- * Tries to bring the futures that are left nearer. 1: something was done; 0: nothing to do;
- * -EDEADLK: the wait can never end. Looks at no deadline before it begins.
+ * Helps the resources of the futures that are not complete, or drives their executors. 1: something
+ * was done; 0: there was nothing to do; -EDEADLK: the wait can never end. Does not look at the
+ * deadline before it begins.
  */
 int baton__wait_help(struct baton__wait *wait);
 
-/* Waits for a mark of the library's: an await's, a suspension's. The deadline is valid. */
+/* Waits for a mark of the library's, of an await or a suspension. The deadline is valid. */
 int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline);
 
 #endif

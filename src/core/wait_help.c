@@ -32,8 +32,10 @@
 
 #include <errno.h>
 
-/* Tasks that a helper runs before it gives the baton back, and looks again. Bounded, since the
- * awaited task's submitter may have been stopped before its push. */
+/*
+ * How many tasks a helper runs before it gives the baton back and looks again. The number is
+ * bounded, since the submitter of the awaited task may have been stopped before its push.
+ */
 #ifndef BATON_HELP_MAX /* tests make it small */
 #define BATON_HELP_MAX 1024U
 #endif
@@ -48,13 +50,16 @@ static struct baton_executor *executor_of(const struct baton_resource *resource)
 	return config && config->executor ? config->executor : baton__executor_default_peek();
 }
 
-/* Would no other thread come to a job that is queued there? */
+/* Does no other thread come to a job in the executor's queue? */
 static bool alone(struct baton_executor *executor)
 {
 	return !executor || (executor->_ops->alone && executor->_ops->alone(executor));
 }
 
-/* May this thread run the resource's tasks? With limit 0 only as a thread of its executor. */
+/*
+ * May this thread run the resource's tasks? If the capture limit is 0, only a thread of the
+ * executor may, or a thread that drives the executor.
+ */
 static bool may_help(const struct baton_resource *resource, const struct baton_executor *executor,
                      bool driven)
 {
@@ -87,7 +92,7 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 		.borrowed = true,
 		.limit_ns = wait->deadline_ns,
 		.until_ns = wait->deadline_ns,
-		.ran = true, /* the clock is read before the first task, too */
+		.ran = true, /* read the clock before the first task, too */
 	};
 
 	return (tasks || wait->mark) && baton__help(resource, &budget, wait->last_look);
@@ -112,13 +117,15 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	if (able && !too_deep)
 		status = help_queued(wait, future, resource, tasks);
 	queued = status == 0 && baton__turn_is_queued(resource);
-	/* Without the resource nothing keeps the executor but this; its own thread, which drive()
-	 * may lead astray from here, is the one that would destroy it. */
+	/* After the visit nothing else keeps another thread's executor from being destroyed. This
+	 * thread's own executor needs no protection while drive() enters others: only this thread
+	 * would destroy it. */
 	baton__thread_enter(executor);
-	/* Last touch of the resource; of the executor too, if the visit had been counted: as the
-	 * last visitor we may have handed off the resource, and are inside no more (T4), or ended
-	 * it all, finaliser and executor included. Nor is there anything to drive for: the runner
-	 * has come to the task, or it was refused. */
+	/* Last touch of the resource. If the visit had been counted, last touch of the executor,
+	 * too: as the last visitor this thread may have handed the resource off, and is inside the
+	 * executor no more (thread.touch, thread.h); or the call has ended resource, finaliser and
+	 * executor. Then there is nothing to drive for either: the runner has come to the task, or
+	 * the task was refused. */
 	if (!baton__leave(future, resource, generation) && status == 0 &&
 	    !baton__future_final(future)) {
 		if (drive)
@@ -133,9 +140,9 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 }
 
 /*
- * Can the future never complete, because this thread holds its resource? Inside a task that a
- * helper has entered, a wait with a deadline ends as it would on another thread: resources that the
- * helper holds further down the stack do not count.
+ * Can the future never complete, because this thread holds its resource? A wait with a deadline
+ * inside a task that a helper has entered ends as it would on another thread: the resources that
+ * the helper holds further down the stack do not count.
  */
 static bool held_here(const struct baton__wait *wait, const struct baton_resource *resource)
 {
@@ -144,9 +151,9 @@ static bool held_here(const struct baton__wait *wait, const struct baton_resourc
 }
 
 /*
- * Tries to bring one future nearer. 1: something was done; 0: nothing to do; -EDEADLK: the future
- * can never complete. At the last look a resource that is still queued, and that we are too deep to
- * help, counts as never.
+ * Helps the resource of one future, or drives its executor. 1: something was done; 0: there was
+ * nothing to do; -EDEADLK: the future can never complete. At the last look this includes a resource
+ * that is still queued, and that this thread's stack is too deep to help.
  */
 static int help_one(struct baton__wait *wait, struct baton_future *future)
 {
@@ -154,12 +161,12 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	uint32_t generation;
 	int status;
 
-	/* [N6] seq_cst: after our store of `asleep`. The submitter has written `_resource` before
-	 * the seq_cst operation that queues the task, and looks for sleepers after that operation.
-	 * The write itself is not seq_cst: that would cost each submit an atomic. A load might miss
-	 * the write; the RMW does not where a seq_cst operation takes along the writes before it:
-	 * x86, ARMv8, POWER; C11 does not say so. Pairs with [N6] in baton__ready. Ends: a failure
-	 * is another submit. */
+	/* [wait.last_look] seq_cst: after this thread's store of `asleep`. The submitter has
+	 * written `_resource` before the seq_cst operation that queues the task, and looks for
+	 * sleepers after that operation. The write itself is not seq_cst: that would cost each
+	 * submit an atomic. A load might miss the write. This RMW does not, on machines where a
+	 * seq_cst operation takes along the writes before it: x86, ARMv8, POWER. C11 does not say
+	 * so. Pairs with [wait.last_look] in baton__ready. Ends: each failure is another submit. */
 	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
 		continue;
 	if (!resource || baton__future_final(future))
@@ -178,8 +185,10 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	return status;
 }
 
-/* A wait for all ends when one of its futures can never complete. It ends before it helps another
- * resource, whose tasks may need a resource that this thread holds. */
+/*
+ * Can one future of a wait for all never complete? Then the wait ends before it helps another
+ * resource, whose tasks may need a resource that this thread holds.
+ */
 static bool one_held_here(const struct baton__wait *wait)
 {
 	for (size_t i = wait->index; wait->all && baton__self->top && i < wait->count; i++) {

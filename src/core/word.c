@@ -21,7 +21,7 @@ bool baton__word_push_mark(struct baton_resource *resource, uintptr_t *word,
 
 	mark->_next = baton__word_newest(*word);
 	/* [word.publish] release: the mark; pairs with [word.publish] in take. Linearisation point
-	 * of a close, too. */
+	 * of the mark, and of a close by this mark. */
 	return cas_release(&resource->_word, word, (uintptr_t)mark | flags);
 }
 
@@ -54,7 +54,7 @@ void baton__word_ask(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	/* Relaxed: nothing is published. Ends: each failure is a push or a close. */
+	/* Relaxed: nothing is published. Ends: each failure is another thread's push or close. */
 	while (!baton__word_must_look(word) &&
 	       !cas_relaxed(&resource->_word, &word,
 	                    (word & ~BATON__WORD_MODE) | BATON__WORD_ATTENTION))
@@ -65,7 +65,8 @@ bool baton__word_answer(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	/* Ends: each failure is a push or a close. Relaxed: the look loads the word again. */
+	/* Ends: each failure is another thread's push or close. Relaxed: the look loads the word
+	 * again. */
 	while (baton__word_is_asking(word))
 		if (cas_relaxed(&resource->_word, &word,
 		                (word & ~BATON__WORD_MODE) | baton__mode(resource)))
@@ -87,18 +88,18 @@ bool baton__word_close(struct baton_resource *resource)
 	do {
 		if (baton__word_is_closed(word))
 			return false;
-		/* Relaxed would do: the word orders tasks, not closers. Linearisation point. */
+		/* Relaxed: the word orders tasks, not closers. Linearisation point. */
 	} while (!cas_relaxed(&resource->_word, &word, word | BATON__WORD_CLOSED));
 	return true;
 }
 
 void baton__word_init(struct baton_resource *resource)
 {
-	resource->_word = baton__mode(resource); /* unshared: nobody else has seen it yet */
+	resource->_word = baton__mode(resource); /* unshared: no other thread has seen it yet */
 }
 
 void baton__word_extend(struct baton_resource *resource)
 {
-	/* Relaxed: nobody else has seen the resource yet. */
+	/* Relaxed: no other thread has seen the resource yet. */
 	store_relaxed(&resource->_word, BATON__SPECIAL);
 }

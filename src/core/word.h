@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resource's word: its inbox and its state, in one word. Each transition of the word
- * is a function of word.h or word.c; no other file touches `_word`.
+ * The resource's word: its inbox and its state, in one word. Each transition of the word is a
+ * function of word.h or word.c; no other file touches `_word`.
  *
  * Bits, low to high:
  *   BUSY       1 bit. The baton is taken: a thread holds it, or the turn says where it is (turn.h).
@@ -34,8 +34,8 @@
  * Linearisation points: of a submit, the CAS of capture or push; of a close, the CAS of close,
  * push_mark or capture_for. Progress: lock-free; a CAS fails only because another thread has made a
  * transition.
- * ABA: a push links its entry to the entry that is on top at its CAS, so a recurring top is right.
- * take, cut and release read through the top only while they own what is below.
+ * ABA: a push does not read the entry on top, and links to the entry that is on top at its CAS. The
+ * holder alone takes entries out of the inbox, so that take and cut meet no recurring top.
  */
 #ifndef BATON_SRC_WORD_H
 #define BATON_SRC_WORD_H
@@ -43,14 +43,14 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
-#include "core/config.h"
 #include "base/platform.h"
+#include "core/config.h"
 
-/* Idle words of an open resource; and, as a mode, what a capture of such a word leaves. */
+/* The idle words of an open resource. Each is also the mode that a capture of that word sets. */
 #define BATON__NORMAL ((uintptr_t)0)
 #define BATON__SPECIAL ((uintptr_t)2)
 
-/* For word.h and word.c alone: all others ask the predicates. */
+/* For word.h and word.c alone: other files call the predicates. */
 #define BATON__WORD_BUSY ((uintptr_t)1)
 #define BATON__WORD_LOOK ((uintptr_t)4)
 #define BATON__WORD_MODE ((uintptr_t)6)
@@ -60,13 +60,13 @@
 
 /* ---- What a word says ---- */
 
-/* The word. Relaxed: a hint, or the value that a CAS begins with. */
+/* The word. Relaxed: a hint, or the expected value of a first CAS. */
 BATON_INLINE uintptr_t baton__word(const struct baton_resource *resource)
 {
 	return load_relaxed(&resource->_word);
 }
 
-/* The word, for a thread that finds out whether the resource is idle, and then touches it. */
+/* The word, for a thread that touches the resource if the resource is idle. */
 BATON_INLINE uintptr_t baton__word_settled(const struct baton_resource *resource)
 {
 	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
@@ -96,13 +96,13 @@ BATON_INLINE bool baton__word_must_look(uintptr_t word)
 	return word & BATON__WORD_LOOK;
 }
 
-/* Has the word a question that the holder answers once, by answer or take? Not if it is CLOSED. */
+/* Is the word ATTENTION, which the holder clears by answer or take? False for a CLOSED word. */
 BATON_INLINE bool baton__word_is_asking(uintptr_t word)
 {
 	return (word & BATON__WORD_MODE) == BATON__WORD_ATTENTION;
 }
 
-/* Is the resource busy, and is nothing else asked of it? */
+/* Is the resource busy, and is nothing else asked of the resource? */
 BATON_INLINE bool baton__word_is_plainly_busy(uintptr_t word)
 {
 	return (word & (BATON__WORD_BUSY | BATON__WORD_MODE)) == (BATON__WORD_BUSY | BATON__NORMAL);
@@ -133,7 +133,7 @@ BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resou
 
 /* ---- Transitions ---- */
 
-/* From idle, whose word is `idle`, to BUSY in that mode. False: the word is another by now. */
+/* From the idle word `idle` to BUSY in `mode`. False: the word has changed. */
 BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t idle,
                                       uintptr_t mode)
 {
@@ -141,7 +141,10 @@ BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t
 	return cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY);
 }
 
-/* The end of a short path, if nothing has come meanwhile. `mode`: that of the capture. */
+/*
+ * Releases at the end of a short path. `mode`: the mode that the capture has set. False: the word
+ * has changed.
+ */
 BATON_INLINE bool baton__word_release_at_once(struct baton_resource *resource, uintptr_t mode)
 {
 	uintptr_t word = baton__fresh(mode | BATON__WORD_BUSY);
@@ -151,8 +154,8 @@ BATON_INLINE bool baton__word_release_at_once(struct baton_resource *resource, u
 }
 
 /*
- * From BUSY, whose word is `word` and has no tasks, to idle. False: the word is another by now.
- * True: this was the last touch of the resource (L10).
+ * From the BUSY word `word`, which has no tasks, to idle. False: the word has changed. True: this
+ * was the last touch of the resource (L10).
  */
 BATON_INLINE bool baton__word_release(struct baton_resource *resource, uintptr_t word)
 {
@@ -176,16 +179,16 @@ BATON_INLINE struct baton_task *baton__reversed(struct baton_task *chain)
 }
 
 /*
- * Publishes a chain, linked newest first, onto the inbox if the word is still `*word`, that of a
- * busy resource. False: `*word` is what the word is now.
+ * Pushes a chain, linked newest first, onto the inbox of a busy resource if the word is still
+ * `*word`. False: the word has changed, and `*word` is its value now.
  */
 BATON_INLINE bool baton__word_push(struct baton_resource *resource, uintptr_t *word,
                                    struct baton_task *newest, struct baton_task *oldest)
 {
 	oldest->_next = baton__word_newest(*word);
 	/* [word.publish] release: publishes the tasks; pairs with [word.publish] in take.
-	 * Linearisation point, and the last touch of tasks and resource (L10), save for the holder.
-	 */
+	 * Linearisation point. A caller that is not the holder touches neither tasks nor resource
+	 * afterwards (L10). */
 	return cas_release(&resource->_word, word,
 	                   (uintptr_t)newest | (*word & ~BATON__WORD_TASKS));
 }
@@ -195,7 +198,7 @@ BATON_INLINE uintptr_t baton__word_take(struct baton_resource *resource)
 {
 	uintptr_t word = load_relaxed(&resource->_word);
 
-	/* Ends: each failure is a push or a close: submitters make progress.
+	/* Ends: each failure is another thread's push or close.
 	 * [word.publish] acquire: the tasks; pairs with [word.publish] in push */
 	while (!cas_acquire(&resource->_word, &word,
 	                    BATON__WORD_BUSY | baton__word_mode_after(resource, word)))
@@ -203,7 +206,7 @@ BATON_INLINE uintptr_t baton__word_take(struct baton_resource *resource)
 	return word;
 }
 
-/* What a mark asks of the resource besides its place in the inbox. */
+/* What a mark asks of the resource besides a place in the inbox. */
 enum baton__ask {
 	BATON__ASK_NOTHING,
 	BATON__ASK_LOOK,  /* the holder must look before it runs the next task */
@@ -211,9 +214,9 @@ enum baton__ask {
 };
 
 /*
- * Three ways for a mark. push_mark: into the inbox of a busy resource. push_kick: the same, ordered
- * before the caller's look at who is leaving (turn.h). capture_for: from idle to BUSY. False:
- * `*word` is what the word is now.
+ * push_mark: pushes a mark onto the inbox of a busy resource. push_kick: the same for a kick,
+ * ordered before the caller's look whether the runner leaves (turn.h). capture_for: captures an
+ * idle resource for a mark. False: the word has changed, and `*word` is its value now.
  */
 bool baton__word_push_mark(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark, enum baton__ask ask);
@@ -221,25 +224,29 @@ bool baton__word_push_kick(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark);
 bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, enum baton__ask ask);
 
-/* Has an entry come that the runner, which has left to the visitors, may not have seen? */
+/* Has an entry been pushed that the runner may not have seen before it left to the visitors? */
 bool baton__word_left_with_tasks(const struct baton_resource *resource);
 
-/* The holder asks itself to look, so that the release at the end of a short path fails. */
+/* Sets ATTENTION, so that the release at the end of a short path fails. Called by the holder. */
 void baton__word_ask(struct baton_resource *resource);
 
-/* Answers what the word asks, and leaves the inbox as it is. False: the word asks nothing. */
+/* Clears ATTENTION, and leaves the inbox as it is. False: the word was not ATTENTION. */
 bool baton__word_answer(struct baton_resource *resource);
 
 /*
- * Takes the newest entries off the inbox, down to `older`, which becomes the newest one; NULL: all
- * of them. `word`: the caller's look. False: an entry has been pushed, or the mode has changed.
+ * Takes the newest entries off the inbox, so that `older` becomes the newest entry; NULL: takes all
+ * entries. `word`: the word as the caller has seen it. False: an entry has been pushed, or the mode
+ * has changed.
  */
 bool baton__word_cut(struct baton_resource *resource, uintptr_t word, struct baton_task *older);
 
 /* Closes the resource. False: it is closed already. */
 bool baton__word_close(struct baton_resource *resource);
 
-/* The owner's, before the first submit: sets the mode; extend: makes the resource SPECIAL. */
+/*
+ * Called by the owner, before the first submit. init: sets the mode. extend: makes the resource
+ * SPECIAL.
+ */
 void baton__word_init(struct baton_resource *resource);
 void baton__word_extend(struct baton_resource *resource);
 
