@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancelling one task: the decision is one CAS on the future's word against the runner's claim; the
- * unlinking is the runner's, or ours if the resource is queued.
+ * Cancelling one task. One CAS on the future's word decides against the runner's claim. The runner
+ * unlinks the task; if the resource is queued, the canceller does.
  */
 #include "core/cancel.h"
 
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* The visitor's part. */
+/* Unlinks the task if the resource is queued. Ends the caller's visit. */
 static void unlink_and_leave(struct baton_future *future, struct baton_resource *resource,
                              uint32_t generation)
 {
@@ -34,10 +34,11 @@ void baton__cancel_visit(struct baton_future *future)
 int baton__cancel_decide(struct baton_future *future, struct baton_resource **resource,
                          uint32_t *generation)
 {
-	/* Ends: each failure is a flag set once by a waiter or then(), or the runner's progress. */
+	/* Ends: each failure is a flag that is set once, a visitor, a refused submit, or the
+	 * runner's progress. */
 	for (;;) {
-		/* [F8] acquire: before the look at the resource; pairs with [F8] in settle.
-		 * [F1] acquire: as poll; pairs with [F1] in finish */
+		/* [F8] acquire: before the look at the resource. Acquire, also: what the task did
+		 * (future.final, future.c). */
 		uint32_t state = load_acquire(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
 		uint32_t next = state | BATON__FUTURE_STOP;
@@ -46,9 +47,9 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
 			return -EALREADY;
 		if (!*resource && base == BATON__FUTURE_PENDING) {
-			/* A detach may have unbound the future meanwhile. Its task then runs, and
-			 * this load finds RUNNING. Relaxed: ordered by the load of the resource,
-			 * future.bound in future.h. */
+			/* A detach may have unbound the future meanwhile. The task runs then, and
+			 * this load finds RUNNING. Relaxed: the load of the resource orders it
+			 * (future.bound, future.h). */
 			if (load_relaxed(&future->_state) == state)
 				return -EINVAL;
 			continue;
@@ -61,7 +62,8 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 		if (base == BATON__FUTURE_RUNNING)
 			return -EINPROGRESS;
 		*generation = baton__future_generation(state);
-		/* A helper is there: the task is unlinked when it is reached. */
+		/* The future has a visitor already: the runner unlinks the task, when it reaches
+		 * the task. */
 		if (state & BATON__FUTURE_VISITOR)
 			*resource = NULL;
 		return 0;
@@ -71,8 +73,8 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 void baton__cancel_unlink(struct baton_future *future, struct baton_resource *resource,
                           uint32_t generation)
 {
-	/* Completing the future here may call functions of the user's; too deep, the task is
-	 * unlinked by the runner (L14). */
+	/* To complete the future here may call functions of the user's. If the stack is too deep
+	 * for that, the runner unlinks the task (L14). */
 	if (baton__self->depth < BATON_HELPING_MAX)
 		unlink_and_leave(future, resource, generation);
 	else

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing, cancelling what is pending, awaiting: marks that go through the inbox like tasks, so
- * that "everything accepted before" needs no counting.
+ * Closing a resource, cancelling its pending tasks, and awaiting it. Each puts a mark into the
+ * inbox (a plain close only sets CLOSED). A mark keeps its place among the tasks, so that
+ * "everything accepted before" needs no counting.
  */
 #include "core/close.h"
 
 #include "base/atomic.h"
-#include "core/cycle.h"
 #include "base/futex.h"
 #include "thread/node.h"
+#include "core/cycle.h"
+#include "core/marks.h"
 #include "core/place.h"
 #include "core/wait.h"
-#include "core/marks.h"
 
 #include <errno.h>
 
-/* Puts a mark into the inbox. False: it is idle and the mark only concerns others' tasks. */
+/* Puts a mark into the inbox. False, with ASK_LOOK only: the resource is idle, and has no inbox to
+ * look at. */
 static bool push_mark(struct baton_resource *resource, struct baton_task *mark, enum baton__ask ask)
 {
 	uintptr_t word = baton__word(resource);
 
-	/* Ends: as submit's loop: each failure is somebody's progress. */
+	/* Ends, as the loop of submit does: each failure is another thread's progress. */
 	for (;;) {
 		if (baton__word_is_busy(word)) {
 			if (baton__word_push_mark(resource, &word, mark, ask))
@@ -30,7 +32,7 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 		if (ask == BATON__ASK_LOOK)
 			return false;
 		if (baton__word_capture_for(resource, &word, ask)) {
-			/* It was idle, is perhaps closed now: there is nothing before it. */
+			/* The resource was idle: nothing is before the mark. */
 			mark->_next = NULL;
 			resource->_list = mark;
 			baton__go_on(resource, 0, false);
@@ -83,7 +85,7 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 	return 0;
 }
 
-/* Nothing to wait for: idle, and nobody who could touch it still. */
+/* Is the resource idle, and can no visitor touch it any more? */
 static bool idle(struct baton_resource *resource)
 {
 	return !baton__word_is_busy(baton__word_settled(resource)) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a resource is closed, for callers that only ask; a submit finds out by its own
- * compare-and-swap.
+ * Is a resource closed? For callers that only ask: a submit finds out by its own CAS. And the push
+ * of a mark that asks the holder to look.
  */
 #ifndef BATON_SRC_CLOSE_H
 #define BATON_SRC_CLOSE_H
@@ -11,17 +11,17 @@
 #include "core/word.h"
 
 /*
- * True after a close that happened before this call; for a close that runs beside this call, either
- * answer.
+ * True after a close that happened before this call. For a close that runs beside this call, either
+ * answer is possible.
  */
 BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 {
-	/* Relaxed: CLOSED stays set; the closer's writes become visible by an await. */
+	/* Relaxed: CLOSED stays set. An await makes the closer's writes visible. */
 	return baton__word_is_closed(baton__word(resource));
 }
 
-/* Puts a mark that is to be looked at before the next task into the inbox of a busy resource.
- * False: it is idle. */
+/* Puts a mark into the inbox of a busy resource, and asks the holder to look at the inbox before it
+ * runs the next task. False: the resource is idle. */
 bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
 
 #endif

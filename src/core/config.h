@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a resource's config says, with the defaults where a resource has no config.
+ * What a resource's config says; the defaults, where a resource has no config.
  */
 #ifndef BATON_SRC_CONFIG_H
 #define BATON_SRC_CONFIG_H
 
 #include <baton/resource.h>
 
-#include "core/executor.h"
 #include "base/platform.h"
+#include "core/executor.h"
 
 BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
 {

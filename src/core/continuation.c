@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two kinds of continuation: a task for a resource, a job for an executor.
+ * The two kinds of continuation: a task for a resource, and a job for an executor.
  */
 #include "core/label.h"
 #include "core/place.h"
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* Has the thread helped up to the end of its wait? Then it enters no further task (L9). */
+/* Does this thread help, although its wait is over? Then the thread enters no further task (L9). */
 static bool has_helped(void)
 {
 	const struct baton__helping *helping = baton__self->helping;
@@ -16,7 +16,8 @@ static bool has_helped(void)
 	return helping && baton__future_final(helping->until);
 }
 
-/* Submits; a helper whose wait is over leaves the task to the executor, if that takes it. */
+/* Submits the task. A helper whose wait is over leaves the task to the executor, unless the executor
+ * has shut down. */
 static int submit(struct baton_resource *resource, struct baton_task *task)
 {
 	int error = -ESHUTDOWN;
@@ -33,13 +34,13 @@ static void fire_task(struct baton_continuation *continuation)
 	struct baton_future *future = baton__task_future(task);
 	int error = submit(resource, task);
 
-	/* Accepted: task and continuation may be gone. Cancelled meanwhile: so may its future. Not
-	 * fresh: the future is not ours to complete. */
+	/* 0: accepted, task and continuation may be gone. -ECANCELED: cancelled meanwhile, the
+	 * future may be gone, too. -EINVAL: the future is not fresh, and not ours to complete. */
 	if (!error || error == -ECANCELED || error == -EINVAL)
 		return;
 	baton__entry_dropped(task);
 	if (future)
-		/* Unbound, it has no visitor. */
+		/* NULL: an unbound future has no visitor. */
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 	else
 		baton__tell_refused(resource, task);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a task may ask about itself: its resource, its future, which batons this thread holds.
+ * What a task asks and says about itself: its resource, which batons its thread holds, its result,
+ * whether a canceller has asked it to stop.
  */
+#include "base/atomic.h"
 #include "core/resource.h"
 
-#include "base/atomic.h"
-
-/* The innermost running task's frame; a finaliser's holds no baton. */
+/* The frame of the task that this thread runs. NULL: no task, or the innermost function is a
+ * callback without a baton (place.h). */
 static struct baton__frame *frame_of_task(void)
 {
 	struct baton__frame *frame = baton__self->top;
@@ -46,6 +47,6 @@ BATON_EXPORT bool baton_cancel_requested(void)
 	struct baton__frame *frame = frame_of_task();
 
 	BATON_REQUIRE(frame, "this thread runs no task: call it in a task's function");
-	/* Relaxed: a hint; nothing is read because of it. */
+	/* Relaxed: a hint; the task reads nothing because of this load. */
 	return frame->future && load_relaxed(&frame->future->_state) & BATON__FUTURE_STOP;
 }

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlock detection. A thread that holds batons and goes to sleep in a wait publishes what it
- * holds and what it waits for, and looks whether that closes a cycle, all under one lock. Nothing
- * else takes the lock but who wakes from such a sleep, and a submit for a future that one of them
- * sleeps for already.
+ * Deadlock detection. A thread that holds batons and is about to sleep in a wait without a deadline
+ * publishes an edge: the batons that it holds, and the futures that it waits for. Then the thread
+ * looks whether the edge closes a cycle. Both happen under one lock. The lock is also taken by a
+ * thread that wakes from such a sleep, and by a submit with a future while a listed thread waits
+ * for an unbound future.
  *
  * Invariants:
- * Y1 An edge is in the list while its thread sleeps in that wait, or is about to, or has just
- *    woken: so its futures are there, and its frames do not change. In and out under the lock.
- * Y2 Who is in the list, and no victim, is not in a deadlock: whoever would complete one is
- *    refused, or another one on the cycle is made a victim in the same step. Cycles can only be
- *    completed by a publication, or by the binding of a future that is waited for: who sleeps for
- *    an unbound one counts itself in `unbound`, then looks at the future; who has bound one and
- *    pushed its task looks at the count ([Y2], ordered as [N6]).
- * Y3 No false alarm. An edge stands for "cannot go on before": a future that is pending needs the
- *    baton of its resource, and one that runs needs the end of its task, which is in the frame of
- *    the holder, or of the batch in which the holder keeps it back; the holder is asleep for
- *    another future, without a deadline. Not an edge: a promise; a complete future; a resource that
- *    is queued, shelved, or whose holder is awake; a task that has left its frame, and is in no
- *    batch. Nobody but the holders can change that.
- * Y4 Of a cycle's waits at least one may be refused: only a call whose task has been entered may
- *    not, and each of those was entered before the next one of them was submitted.
+ * cycle.edge: An edge is in the list while its thread is about to sleep in that wait, sleeps, or
+ *    has just woken. So the edge's futures exist, and its frames do not change. Edges enter and
+ *    leave the list under the lock.
+ * cycle.caught: No edge in the list, except a victim's, is in a deadlock. When a deadlock would
+ *    arise, the same step makes one edge on the cycle the victim: that of the calling thread, whose
+ *    wait is then refused, or another. Only two events complete a cycle: an edge is published, or a
+ *    future that an edge waits for is bound. A thread that waits for an unbound future counts its
+ *    edge in baton__cycle_unbound, then looks at the future. A thread that has bound a future and
+ *    pushed its task looks at that count. Of the two, one sees the other ([cycle.sleepers]).
+ * cycle.no_false_alarm: An edge waits for another edge only if it cannot go on before that edge
+ *    does. A pending future needs the baton of its resource. A running future needs the end of its
+ *    task, which is in the frame of the holder, or of the batch in which the holder keeps the
+ *    completion back. That holder sleeps for another future, without a deadline. These make no edge
+ *    wait: a promise; a complete future; a resource that is queued or shelved, or whose holder is
+ *    awake; a running task that is in no frame and in no batch. Only the holders can change that.
+ * cycle.victim: Of the waits on a cycle at least one may be refused. Only a call whose task has
+ *    been entered may not, and the task of each such call was entered before the next such call was
+ *    submitted.
  *
- * Source: the wait-for graph, with waits for one (AND) and for any (OR), as in Chandy, Misra, Haas
- * 1983; here its search is central, since the threads are in one process.
+ * Source: the wait-for graph, with waits for all (AND) and for any (OR), as in Chandy, Misra, Haas
+ * 1983. The search here is central, since all threads are in one process.
  * Linearisation: the lock. Progress: blocking, among waiters.
  */
 #include "core/cycle.h"
-
-#include <errno.h>
-#include <stdio.h>
 
 #include <baton/resource.h>
 
@@ -37,9 +38,12 @@
 #include "core/hooks.h"
 #include "core/resource.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 uint32_t baton__cycle_unbound;
 
-static uint32_t mutex; /* 0: free; 1: held; 2: held, and somebody may sleep */
+static uint32_t mutex; /* 0: free; 1: held; 2: held, and a thread may sleep for it */
 static struct baton__edge *edges;
 
 /* Source: Drepper, Futexes are tricky, 2011. */
@@ -48,22 +52,22 @@ static void lock(void)
 	struct baton__futex_watch watch = {&mutex, 2};
 	uint32_t found = 0;
 
-	/* [Y1] acquire, both: the list; pairs with [Y1] in unlock */
+	/* [cycle.list] acquire, here and below: the list; pairs with [cycle.list] in unlock */
 	if (cas_acquire(&mutex, &found, 1))
 		return;
-	/* Ended by the holder, who is in a search. */
+	/* Ends: the thread that holds the lock is in a search, which is bounded. */
 	while (swap_acquire(&mutex, 2))
 		(void)baton__futex_wait(&watch, 1, NULL);
 }
 
 static void unlock(void)
 {
-	/* [Y1] release: the list; pairs with [Y1] in lock */
+	/* [cycle.list] release: the list; pairs with [cycle.list] in lock */
 	if (swap_acq_rel(&mutex, 0) == 2)
 		baton__futex_wake(&mutex, 1);
 }
 
-/* The sleeping thread that holds the resource, and the frame in which it does; NULL: none. */
+/* The edge whose thread holds the resource, and the frame of that resource. NULL: none. */
 static struct baton__edge *holder_of(const struct baton_resource *resource,
                                      const struct baton__frame **frame)
 {
@@ -77,19 +81,19 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 	return NULL;
 }
 
-/* Does the future end with the task in the frame, or with the batch? Where there are hooks the
- * frame is a drain's, and has all its members. */
+/* Does the future end with the task in the frame, or with the frame's batch? A resource with hooks
+ * never runs a task outside of a drain, so that all members of the frame are set. */
 static bool ends_with(const struct baton__frame *frame, const struct baton_future *future)
 {
 	return frame->future == future || (baton__hooked(frame->resource) && frame->batch &&
 	                                   baton__batch_holds(frame->batch, future));
 }
 
-/* Who must go on before this future can complete; NULL: nobody who sleeps. Y3 */
+/* The edge that must go on before the future can complete (cycle.no_false_alarm). NULL: none. */
 static struct baton__edge *blocker(struct baton_future *future,
                                    const struct baton_resource **resource_out)
 {
-	/* [F1] acquire: as poll; pairs with [F1] in finish */
+	/* Acquire: as in baton__future_final (future.final, future.c). */
 	uint32_t state = load_acquire(&future->_state);
 	struct baton_resource *resource = baton__future_resource(future);
 	const struct baton__frame *frame;
@@ -97,7 +101,7 @@ static struct baton__edge *blocker(struct baton_future *future,
 
 	if (state & (BATON__FUTURE_FINAL | BATON__FUTURE_PROMISE))
 		return NULL;
-	/* [Y2] seq_cst: after `unbound`; an RMW, which finds no old value. Ends: a failure is
+	/* [cycle.sleepers] seq_cst: after the count. An RMW finds no old value. Ends: a failure is
 	 * another submit. */
 	if (!resource)
 		while (!cas_seq_cst(&future->_resource, &resource, resource))
@@ -112,7 +116,7 @@ static struct baton__edge *blocker(struct baton_future *future,
 	return edge;
 }
 
-/* Does the wait depend on others that are stuck? The greatest such set is what we look for. */
+/* Does the wait depend on stuck edges? find_stuck looks for the greatest set of such edges. */
 static bool is_stuck(const struct baton__edge *edge)
 {
 	const struct baton_resource *resource;
@@ -133,7 +137,7 @@ static void find_stuck(void)
 
 	for (struct baton__edge *edge = edges; edge; edge = edge->next)
 		edge->stuck = !edge->victim;
-	/* Bounded: each round frees one. */
+	/* Bounded: each round but the last frees at least one edge. */
 	while (changed) {
 		changed = false;
 		for (struct baton__edge *edge = edges; edge; edge = edge->next) {
@@ -145,7 +149,7 @@ static void find_stuck(void)
 	}
 }
 
-/* A shortest way from the edge back to it, over those marked stuck; kept in `from` and `via`. */
+/* Finds a shortest way from the edge back to itself, over stuck edges; `from` and `via` keep it. */
 static bool find_cycle(struct baton__edge *start)
 {
 	struct baton__edge *last = start;
@@ -172,7 +176,7 @@ static bool find_cycle(struct baton__edge *start)
 	return false;
 }
 
-/* Everything in the list is stuck until proven otherwise: the cheap question first. */
+/* The cheap question first: is there a cycle even if all edges count as stuck? */
 static bool closes_cycle(struct baton__edge *edge)
 {
 	for (struct baton__edge *other = edges; other; other = other->next)
@@ -190,7 +194,7 @@ static bool may_abort(struct baton__edge *edge)
 
 	if (edge->abort != BATON__ABORT_UNLESS_RUNNING)
 		return edge->abort == BATON__ABORT_ALWAYS;
-	/* Relaxed: nothing is published, as in decide (cancel.c). Ends: as there. */
+	/* Relaxed: nothing is published. Ends: as in baton__cancel_decide (cancel.c). */
 	do
 		if ((state & BATON__FUTURE_STATE) != BATON__FUTURE_PENDING)
 			return (state & BATON__FUTURE_STATE) == BATON__FUTURE_CANCELLING;
@@ -210,7 +214,8 @@ static void note(struct baton__thread *thread, size_t at, const struct baton_res
 	               resource->_name ? resource->_name : "");
 }
 
-/* Tells the victim which cycle it is on: from what it waits for, to what it holds. */
+/* Tells the victim's thread the cycle: first the resource that the victim waits for, last the
+ * resource that it holds. */
 static void note_cycle(const struct baton__edge *victim)
 {
 	struct baton__thread *thread = victim->thread;
@@ -222,7 +227,7 @@ static void note_cycle(const struct baton__edge *victim)
 		edge = edge->from;
 	} while (edge != victim);
 	thread->cycle_length = length;
-	/* The way was found backwards. */
+	/* `from` leads backwards. */
 	do {
 		note(thread, --length, edge->via);
 		edge = edge->from;
@@ -237,10 +242,10 @@ static void take_out(struct baton__edge *edge)
 		link = &(*link)->next;
 	*link = edge->next;
 	if (edge->unbound)
-		(void)sub_relaxed(&baton__cycle_unbound, 1); /* too high is harmless */
+		(void)sub_relaxed(&baton__cycle_unbound, 1); /* a count too high is harmless */
 }
 
-/* One wait on the cycle through `edge` ends: that one if it may. Whose it is, NULL: none's. */
+/* Chooses the wait on the cycle through `edge` that ends: that of `edge`, if it may. NULL: none. */
 static struct baton__edge *choose_victim(struct baton__edge *edge)
 {
 	struct baton__edge *victim = edge;
@@ -258,8 +263,8 @@ static struct baton__edge *choose_victim(struct baton__edge *edge)
 
 static bool has_unbound(const struct baton__edge *edge)
 {
-	/* A promise never will be, a detached one never again: that runs. Relaxed: who finds it
-	 * running finds it bound when it is looked at. */
+	/* A promise is never bound. A detached future, which is RUNNING, is never bound again.
+	 * Relaxed: if another future is found RUNNING here, blocker finds its resource. */
 	for (size_t i = 0; i < edge->count; i++)
 		if (!baton__future_resource(edge->futures[i]) &&
 		    !(load_relaxed(&edge->futures[i]->_state) &
@@ -278,7 +283,8 @@ int baton__cycle_enter(struct baton__edge *edge)
 	edge->unbound = has_unbound(edge);
 	lock();
 	if (edge->unbound)
-		/* [Y2] seq_cst: before our look at the futures; pairs with [Y2] in bound */
+		/* [cycle.sleepers] seq_cst: before the look at the futures; pairs with
+		 * [cycle.sleepers] in baton__cycle_bound */
 		(void)add_seq_cst(&baton__cycle_unbound, 1);
 	edge->next = edges;
 	edges = edge;
@@ -287,7 +293,7 @@ int baton__cycle_enter(struct baton__edge *edge)
 	if (victim == edge)
 		take_out(edge);
 	else if (victim)
-		/* Under the lock, which keeps it here. */
+		/* Under the lock, which keeps the victim in the list. */
 		(void)baton__thread_nudge(victim->thread);
 	unlock();
 	return victim == edge ? -EDEADLK : 0;
@@ -310,7 +316,7 @@ void baton__cycle_look_again(void)
 		if (!edge->unbound || edge->victim || !closes_cycle(edge))
 			continue;
 		victim = choose_victim(edge);
-		/* Under the lock, which keeps it here. */
+		/* Under the lock, which keeps the victim in the list. */
 		if (victim)
 			(void)baton__thread_nudge(victim->thread);
 	}
@@ -321,7 +327,7 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 
-	/* Without a record it holds nothing. */
+	/* A thread without a record holds nothing. */
 	if (self->depth >= BATON__DEPTH_NONE)
 		return -EDEADLK;
 	self->cycle_length = resource ? 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cycles of waits: threads that hold batons and sleep for each other's resources.
+ * Cycles of waits: threads that hold batons and sleep for each other's resources. See cycle.c.
  */
 #ifndef BATON_SRC_CYCLE_H
 #define BATON_SRC_CYCLE_H
@@ -18,56 +18,60 @@
 /* May the wait end with -EDEADLK? */
 enum baton__abort {
 	BATON__ABORT_ALWAYS,
-	BATON__ABORT_UNLESS_RUNNING, /* a call: its task is cancelled in the same step */
+	BATON__ABORT_UNLESS_RUNNING, /* a call: the step that ends the wait cancels the task */
 	BATON__ABORT_NEVER,
 };
 
-/* A wait of a thread that holds batons: on its stack, known to the others while it sleeps. */
+/* A wait of a thread that holds batons; on that thread's stack, and in the list while it sleeps. */
 struct baton__edge {
-	struct baton__edge *next; /* in the list of all */
+	struct baton__edge *next; /* in the list of all edges */
 	struct baton__thread *thread;
-	const struct baton__frame *top; /* what it holds; does not change meanwhile */
+	const struct baton__frame *top; /* the held batons; constant while the edge is listed */
 	struct baton_future *const *futures;
 	size_t count;
 	enum baton__abort abort;
-	bool all;     /* of the futures, or any of them */
-	bool unbound; /* one of them had not been submitted when it went to sleep */
-	bool victim;  /* it ends with -EDEADLK: it does not wait any more */
-	/* Of one search. */
-	bool stuck;
-	struct baton__edge *from;
-	struct baton__edge *queued;
-	const struct baton_resource *via;
+	bool all;     /* waits for all of the futures; false: for any */
+	bool unbound; /* a future had no resource when the thread was about to sleep */
+	bool victim;  /* chosen to end with -EDEADLK: the wait counts no more */
+	/* Used by one search, under the lock. */
+	bool stuck;                       /* cannot go on, as far as the search knows */
+	struct baton__edge *from;         /* the edge on the way here: it waits for this one */
+	struct baton__edge *queued;       /* the next edge to look at */
+	const struct baton_resource *via; /* held here, and awaited by `from` */
 };
 
 /*
- * The calling thread, which holds batons, has found nothing to help with and is about to sleep,
- * without a deadline: publishes its wait, and looks for a cycle, in one step. 0: sleep, then leave;
- * -EDEADLK: it would close one, and has left.
+ * Called by a thread that holds batons, has found nothing to help with, and is about to sleep
+ * without a deadline. Publishes the wait and looks for a cycle, in one step. 0: the thread sleeps,
+ * then calls leave. -EDEADLK: the wait would close a cycle; the edge is not in the list.
  * Blocking: a lock, held for the length of a search.
  */
 int baton__cycle_enter(struct baton__edge *edge);
 
-/* It has slept. True: meanwhile it was chosen to end a cycle. */
+/* Called after the sleep. True: the wait was chosen meanwhile to end a cycle. */
 bool baton__cycle_leave(struct baton__edge *edge);
 
-/* How many sleep for a future that may yet be submitted. */
+/* The number of listed edges that are `unbound`. look_again: looks for cycles through them. */
 extern uint32_t baton__cycle_unbound;
 void baton__cycle_look_again(void);
 
-/* A future was bound to a resource, and its task pushed: that may close a cycle. */
+/* Called after a future was bound and its task pushed, which may close a cycle. */
 BATON_INLINE void baton__cycle_bound(void)
 {
-	/* [Y2] seq_cst: after the push; pairs with [Y2] in cycle.c, and orders like [N6] */
+	/* [cycle.sleepers] seq_cst: after the push; pairs with [cycle.sleepers] in cycle.c. The
+	 * order is that of wait.last_look (wait_help.c). */
 	if (BATON_UNLIKELY(load_seq_cst(&baton__cycle_unbound)))
 		baton__cycle_look_again();
 }
 
-/* A wait without a deadline; wait.c. */
+/* Waits for one future; in wait.c. `abort`: may the wait end with -EDEADLK? */
 int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
                          enum baton__abort abort);
 
-/* Notes that this thread waits for a resource that it holds itself: -EDEADLK. NULL: for none. */
+/*
+ * Notes, for baton_deadlock_cycle(), that this thread waits for a resource that it holds itself.
+ * NULL: the wait can never end for another reason. Returns -EDEADLK.
+ */
 int baton__cycle_of_one(const struct baton_resource *resource);
 
 #endif

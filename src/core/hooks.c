@@ -164,7 +164,8 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 {
 	struct baton__held *held = batch->last;
 
-	/* unshared: only who sees it complete reads these, and that comes after finish's [F1] */
+	/* unshared: a thread reads status and value only after it has seen the future complete
+	 * (future.final, future.c) */
 	future->_status = status;
 	future->_value = value;
 	if (future == batch->until)
