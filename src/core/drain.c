@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runner's part: take the inbox, run its tasks in order, obey marks, release, or hand off.
+ * The drain: the runner takes the inbox, runs the tasks in order, obeys marks, and releases the
+ * resource, or returns with the baton held.
  */
 #include "core/drain.h"
 
-#include "core/marks.h"
-#include "core/run.h"
-
 #include "base/atomic.h"
-#include "core/backlog.h"
 #include "base/futex.h"
+#include "core/backlog.h"
 #include "core/guard.h"
 #include "core/hooks.h"
 #include "core/kick.h"
 #include "core/loan.h"
+#include "core/marks.h"
+#include "core/run.h"
 #include "core/shelf.h"
 #include "core/stats.h"
 
@@ -46,7 +46,7 @@ void baton__take(struct baton_resource *resource)
 		oldest = newest;
 		newest = next;
 	}
-	/* Reversing a list that runs into itself ends at the entry where it began. */
+	/* The reversal of a list that runs into itself ends at the entry where it began. */
 	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
 		BATON_MISUSE_OF("baton_submit", resource->_name,
 		                "was given a task that already waited in it: submit a task again "
@@ -58,7 +58,7 @@ void baton__take(struct baton_resource *resource)
 		goto out;
 	}
 	baton__index_forget(resource);
-	/* Mostly empty; and else it has marks only. */
+	/* _list is mostly empty; otherwise it has marks only. */
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
@@ -67,7 +67,8 @@ void baton__take(struct baton_resource *resource)
 out:
 	if (must_look)
 		resource->_list = baton__suspend_marks_first(resource->_list);
-	/* After the marks have found their places: what the look has written is of the inbox. */
+	/* After the marks have found their places: an index that a look has written is that of the
+	 * inbox (list.h). */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
 	if (resource->_stats)
@@ -75,8 +76,9 @@ out:
 }
 
 /*
- * True: the visitors on their way out will go on in our place. Else, with a _list: a kick has come,
- * or the last of them has gone.
+ * Leaves the release for good to the visitors. True: the last of them continues in this thread's
+ * place. False, with an empty _list: there are no visitors. False, with a _list of the marks that
+ * were postponed: a kick has come, or the last visitor has gone, and this thread continues.
  */
 static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
 {
@@ -84,7 +86,7 @@ static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *
 		return false;
 	baton__loan_revoke(resource);
 	resource->_list = frame->after;
-	/* This thread becomes a visitor, so that it may look at the word afterwards. */
+	/* By leave this thread becomes a visitor, so that it may look at the word afterwards. */
 	if (!baton__turn_leave(resource)) {
 		resource->_list = NULL;
 		return false;
@@ -97,7 +99,7 @@ static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *
 	return !baton__turn_end_visit(resource); /* last touch */
 }
 
-/* Nothing is left: let go, unless something comes. */
+/* Nothing is left: releases the resource. False: an entry has come, or the mode has changed. */
 static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
 {
 	if (baton__word_is_closed(word) && frame->after) {
@@ -132,8 +134,8 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 }
 
 /*
- * Is a helper's wait over, for whatever reason? Or can this resource do no more for the wait: the
- * awaited future was detached, or was refused here and perhaps bound elsewhere since.
+ * Is a helper's wait over, for any reason? Or can this resource do no more for the wait, because
+ * the awaited future was detached, or its task was refused here and perhaps submitted elsewhere?
  */
 BATON_INLINE bool needless(const struct baton__budget *budget,
                            const struct baton_resource *resource)
@@ -142,15 +144,14 @@ BATON_INLINE bool needless(const struct baton__budget *budget,
 
 	if (BATON_LIKELY(!until))
 		return false;
-	/* Relaxed: only compared. Another thread's unbinding may be seen late, as if it came
-	 * late. */
+	/* Relaxed: only compared. If another thread's unbinding is seen late, it counts as late. */
 	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
 }
 
 /*
- * Kicks come from any number of threads, and count as tasks do (L8). The kick that begins a stay is
- * free: a thread that captures the resource for its kick has the whole limit for the tasks that the
- * kick starts.
+ * Is the budget spent before this kick? Kicks come from any number of threads, and count like tasks
+ * (L8). The kick that begins a stay is free: a thread that captures the resource for its kick has
+ * the whole limit for the tasks that the kick starts.
  */
 static bool too_many_kicks(struct baton__budget *budget)
 {
@@ -161,8 +162,8 @@ static bool too_many_kicks(struct baton__budget *budget)
 }
 
 /*
- * The list begins with a mark. LAST: the mark stays, and the stay is over: a helper has nothing
- * more to do, or the budget has nothing left for a kick.
+ * Meets the mark at the head of _list. BATON__MET_LAST: the mark stays there, and the stay is over,
+ * since a helper has nothing more to do, or the budget has nothing left for a kick.
  */
 static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
                                            struct baton_resource *resource,
@@ -177,28 +178,28 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 		/* A helper cannot release: on a closed resource the last marks stay. */
 		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
-		/* Behind these marks there may be tasks, which the look has left there. */
+		/* The inbox may have tasks: a look has left them there. */
 		baton__take(resource);
 		return BATON__MET;
 	}
 	if (kind->type._flags & BATON__KIND_COUNTS && too_many_kicks(budget))
 		return BATON__MET_LAST;
 	resource->_list = mark->_next;
-	/* Cancel marks, which are never met, have gone when the inbox was taken. */
+	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
 	BATON_ASSERT(kind->meet);
 	return kind->meet(frame, resource,
-	                  mark); /* last touch of the mark, if it is not postponed */
+	                  mark); /* last touch of the mark, unless it is postponed */
 }
 
 /*
- * The word says that the holder must look. True: it has looked, and the caller must look at
- * everything again.
+ * The word says that the holder must look: looks. True: _list or the word may have changed, and the
+ * caller asks again for the next step.
  */
 static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
 {
 	const struct baton_task *task = resource->_list;
 
-	/* A suspend mark goes first: after it there is another look. */
+	/* A suspend mark at the head goes first; the next look comes after that mark. */
 	if (task && !baton__backlog_sorts(resource))
 		return !baton__kind_is(task, BATON__KIND_OVERTAKES) && baton__look(resource);
 	if (!baton__word_newest(word) && !baton__word_is_asking(word))
@@ -210,28 +211,28 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 /* What the runner does next. */
 enum step {
 	RUN,     /* the first task of _list, for which the budget has been charged */
-	FIRE,    /* awaits that were postponed: more work follows */
-	MEET,    /* the mark that is first in _list */
-	SUSPEND, /* the same, a mark that overtakes: its owner finds nothing under way */
+	FIRE,    /* the awaits that were postponed: more work follows */
+	MEET,    /* the mark at the head of _list */
+	SUSPEND, /* the same, for a mark that overtakes: its owner finds nothing under way */
 	TAKE,    /* the inbox */
-	AGAIN,   /* the look, or the backlog, has brought an entry: ask again */
+	AGAIN,   /* ask again: the look, or the backlog, may have brought an entry */
 	LEAVE,   /* the baton goes to the shelf */
 	RELEASE, /* nothing is left */
 	END,     /* the stay is over, and the baton is still held */
 };
 
-/* Steps before which an open batch is ended: nothing of it may be under way. */
+/* Does an open batch end before this step? Nothing of a batch may be under way in these steps. */
 BATON_INLINE bool ends_batch(enum step step)
 {
 	return step == FIRE || step == SUSPEND || step == LEAVE || step == RELEASE;
 }
 
 /*
- * `*word`: the look on which the answer rests; a release needs it, since an entry may be pushed
- * meanwhile.
+ * Decides the next step. `*word`: the value on which the decision rests. A release needs that
+ * value, since an entry may be pushed meanwhile.
  *
- * A task is entered in the step in which needless() was asked, with nothing between the two that
- * could complete a future (L9): whatever could answers AGAIN, or is a step of its own.
+ * Between the question needless() and the entry of a task nothing may complete a future (L9). So
+ * each action that could complete a future answers AGAIN, or is a step of its own.
  */
 BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_resource *resource,
                                  struct baton__budget *budget, uintptr_t *word)
@@ -261,33 +262,33 @@ BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_
 	return spent(budget) ? END : RUN;
 }
 
-/* The stay is over, and the baton is held. True: it has been shelved. */
+/* The stay is over, and this thread holds the baton. True: the baton has been shelved. */
 static bool end_drain(struct baton__frame *frame, struct baton_resource *resource)
 {
 	if (BATON_UNLIKELY(resource->_stats != NULL))
 		baton__backlog_put_back(resource);
-	/* Every way out with the baton held: B1. */
+	/* Every way out with the baton held comes here (hooks.open, hooks.h). */
 	baton__batch_leave(frame);
-	/* A helper's end on an open resource: all that was accepted before the awaits is over. */
+	/* A helper ends on an open resource: all that was accepted before the awaits is over. */
 	if (frame->after)
 		baton__fire_awaits(frame, resource);
 	return baton__shelf_leave(frame, resource);
 }
 
-/* `batch`: NULL without hooks. Compiled twice, so that these cost the others nothing (L11). */
+/* `batch`: NULL without hooks. Compiled twice: hooks cost other resources nothing (L11). */
 BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton__budget *budget, struct baton__batch *batch)
 {
 	struct baton_task *task;
 	uintptr_t word;
 
-	/* Ends: the budget counts tasks and kicks; other marks end with the inbox, each of them a
-	 * caller's. */
+	/* Ends: the budget bounds tasks and kicks. Each other mark belongs to one call: an await, a
+	 * close_then, a suspend. */
 	for (;;) {
 		enum step step = next_step(frame, resource, budget, &word);
 
 		if (batch && ends_batch(step) && baton__batch_end(batch))
-			continue; /* meanwhile an entry may have come */
+			continue; /* an entry may have come meanwhile */
 		switch (step) {
 		case RUN:
 			task = resource->_list;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the resource needs of executors, and what defines a job's kind.
+ * What the core needs of executors: the kinds of jobs, and the default executor.
  */
 #ifndef BATON_SRC_EXECUTOR_H
 #define BATON_SRC_EXECUTOR_H
@@ -11,27 +11,27 @@
 
 #include "base/atomic.h"
 
-/* A resource's is 0, so that all-zero memory is an idle resource. */
+/* The kind of a resource's job is 0, so that all-zero memory is an idle resource. */
 #define BATON__JOB_RESOURCE 0U
 #define BATON__JOB_PLAIN 1U
-/* A bit: the job is in a thread's deferred list, not to be run, but to be cancelled. */
+/* A bit: the job is in a thread's deferred list, to be cancelled instead of run. */
 #define BATON__JOB_TO_CANCEL 2U
-/* A bit: see backlog.h. */
+/* A bit of a resource's job: see list.h. */
 #define BATON__JOB_INDEXED 4U
 
-/* The bits may change meanwhile: a helper may have the resource whose job it is. */
+/* The bits may change during the call: a helper may hold the resource of the job. */
 static inline bool baton__job_is_resource(const struct baton_job *job)
 {
 	return (load_relaxed(&job->_kind) & BATON__JOB_PLAIN) == 0;
 }
 
 /*
- * The executor of resources that name none: the default pool's, created on first need. NULL: it
- * cannot be had. Defined in pool/default_pool.c.
+ * The executor of resources that name none: that of the default pool, which the first call creates.
+ * NULL: the pool could not be created. Defined in pool/default_pool.c.
  */
 struct baton_executor *baton__executor_default(void);
 
-/* The same, but NULL while there is none. */
+/* The same executor. NULL: the default pool does not exist yet. Creates nothing. */
 struct baton_executor *baton__executor_default_peek(void);
 
 #endif

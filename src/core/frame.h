@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames: the batons that a thread holds, innermost first; each on the stack of its runner.
+ * Frames: the batons that a thread holds, innermost first. Each frame lies on the thread's stack.
  */
 #ifndef BATON_SRC_FRAME_H
 #define BATON_SRC_FRAME_H
@@ -8,14 +8,14 @@
 #include "core/place.h"
 #include "core/resource.h"
 
-/* Without `value`, `after` and `batch`, which a run at once does not need. */
+/* Pushes the frame of a short path, which does not need `value`, `after` and `batch`. */
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
                                      struct baton_resource *resource)
 {
 	frame->below = self->top;
 	frame->resource = resource;
 	frame->future = NULL;
-	store_relaxed(&self->top, frame); /* read by on_fork_in_child */
+	store_relaxed(&self->top, frame); /* on_fork_in_child (thread.c) reads `top` */
 	self->depth++;
 }
 
@@ -35,7 +35,7 @@ BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
 	self->depth--;
 }
 
-/* Pops the frame of a run at once, which has nothing to fire. */
+/* Pops the frame of a short path, which has nothing to fire. */
 BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
 {
 	store_relaxed(&self->top, frame->below);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task's function must return. A function that is left by unwinding (a C++ exception,
- * pthread_exit, the cancellation of its thread) would leave the baton held for ever, and frames on
- * a stack that is gone. The process ends instead. A function that returns pays nothing: the guard
- * is a cleanup that only unwinding runs (-fexceptions).
+ * The guard of a task's function, which must return. If unwinding left the function (a C++
+ * exception, pthread_exit, the cancellation of its thread), the baton would be held for ever, and
+ * frames would lie on a stack that is gone. The guard ends the process instead. The guard is a
+ * cleanup, which unwinding runs (-fexceptions). A function that returns pays nothing: the guard is
+ * NULL then, and the compiler drops the check.
  */
 #ifndef BATON_SRC_GUARD_H
 #define BATON_SRC_GUARD_H

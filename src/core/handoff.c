@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a runner's stay: hand off to the executor, go on where nobody takes the resource, and
- * start again on the executor's thread.
+ * A runner's stay and its end: the hand-off to the executor, what the runner does if the executor
+ * refuses, and the start of the next stay on the executor's thread.
  */
 #include "core/handoff.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/place.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/marks.h"
+#include "core/place.h"
 #include "core/stats.h"
 
 #include <errno.h>
 
-/* One that is tried, or refused after all. */
+/* Counts a hand-off that is tried; `refused`: counts the same hand-off as refused instead. */
 static void count_handoff(const struct baton_resource *resource, bool refused)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -28,7 +28,7 @@ static void count_handoff(const struct baton_resource *resource, bool refused)
 
 enum baton__handoff baton__hand_off(struct baton_resource *resource)
 {
-	/* Looked up while we hold it: afterwards its config is no longer ours to read. */
+	/* Looked up while this thread holds the baton: afterwards the config may be gone. */
 	struct baton_executor *executor = baton__executor_of(resource);
 	const struct baton_executor *member;
 	bool touched;
@@ -44,7 +44,8 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	baton__turn_queue(resource);
 	status = executor->_ops->schedule(executor, &resource->_job);
 	if (status >= 0) {
-		/* Last touch: it may be gone; its address is only compared. */
+		/* schedule() was the last touch: the resource may be gone; nudge_for only compares
+		 * its address. */
 		if (status > 0)
 			baton__thread_nudge_for(resource, member);
 		return BATON__GIVEN;
@@ -57,13 +58,14 @@ refused:
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
 
-/* Gives away what is left, or runs it here. */
+/* Hands off what is left. If the executor refuses, runs it here or later. */
 static void end_stay(struct baton__frame *frame, struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 	enum baton__handoff given;
 
-	/* A worker at the bottom of its stack comes back to its queue at once. */
+	/* At the bottom of its stack a worker goes straight back to its queue: `leaving` tells the
+	 * pool. */
 	if (!frame->below && !self->deferred && !self->visits)
 		self->leaving = &resource->_job;
 	given = baton__hand_off(resource);
@@ -71,7 +73,7 @@ static void end_stay(struct baton__frame *frame, struct baton_resource *resource
 	if (given == BATON__GIVEN) {
 		baton__frame_pop(frame);
 	} else if (frame->below) {
-		/* The stack must not grow with what others submit: later, from its bottom. */
+		/* Others' tasks must not run so deep: they run when the stack is unwound (L7). */
 		baton__deferred_push(resource);
 		baton__frame_pop(frame);
 	} else {
@@ -119,7 +121,7 @@ void baton__run_captured(struct baton__frame *frame, struct baton_resource *reso
 		budget.tasks = config->capture_limit;
 		budget.limit_ns = config->capture_limit_ns;
 	}
-	/* Nested: the submitter's own tasks only (L7). */
+	/* A nested capture runs the submitter's own tasks only (L7). */
 	if (frame->below && budget.tasks > own)
 		budget.tasks = own;
 	budget.tasks -= ran < budget.tasks ? ran : budget.tasks;
@@ -154,6 +156,6 @@ void baton__resource_cancel(struct baton_job *job)
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
 	baton__backlog_cancel(resource);
-	/* Only what has been submitted since, and marks. */
+	/* What is left are marks, and tasks that were submitted since the take. */
 	baton__run_rest(&frame, resource);
 }

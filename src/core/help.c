@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helping (law L9): a waiter borrows the baton of a queued resource and runs its tasks up to its
- * own; a canceller borrows it to unlink one task. The job stays in its queue meanwhile, as a
- * reference that keeps the resource from being released. And the end of a visit.
+ * Helping (law L9), and the end of a visit. A waiter borrows the baton of a queued resource, and
+ * runs the tasks up to the awaited task. A canceller borrows the baton to unlink one task. The job
+ * stays in its queue meanwhile, as a reference that keeps the resource from being released.
  */
 #include "core/help.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/kick.h"
-#include "core/place.h"
-#include "core/shelf.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/handoff.h"
+#include "core/kick.h"
+#include "core/place.h"
 #include "core/run.h"
+#include "core/shelf.h"
 #include "core/stats.h"
 
 static struct baton_executor *executor_if_any(const struct baton_resource *resource)
@@ -24,7 +24,10 @@ static struct baton_executor *executor_if_any(const struct baton_resource *resou
 	return config && config->executor ? config->executor : baton__executor_default_peek();
 }
 
-/* Only marks are left, and they wait for a release that the job in the queue prevents. */
+/*
+ * If only marks are left, they wait for a release that the job in the queue prevents: withdraws the
+ * job from its queue. True: the job is in no queue.
+ */
 static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
 {
 	if (!resource->_list || !baton__backlog_only_marks(resource))
@@ -35,19 +38,21 @@ static bool withdraw(struct baton_executor *executor, struct baton_resource *res
 }
 
 /*
- * Has something been pushed since we looked, and found nothing to do? The baton may be another's by
- * now, but we are still a visitor: the word is there, what it points to need not be.
+ * Has an entry been pushed since this thread looked and found nothing to do? Another thread may
+ * have the baton now. This thread is still a visitor: the word exists, but its entries may be gone.
  */
 static bool pushed_since(struct baton_resource *resource)
 {
-	/* Who looks for work after the push, and finds us at it, is seen here among the sleepers:
-	 * [N1], or it would have found QUEUED. Then the push is seen, too: in this order. */
+	/* A waiter that looked for work after the push, and found the resource HELPED, is seen here
+	 * among the sleepers: otherwise it would have found QUEUED (thread.asleep, thread.c). Then
+	 * the push is seen, too: the word is loaded after the look for sleepers. */
 	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
 }
 
 /*
- * HELPED -> QUEUED; or, when the job has been popped meanwhile, or is withdrawn now, on as the
- * runner. True in the second case. Without `did`, the caller is still a visitor.
+ * Gives the borrowed baton back. False: the resource is queued again. True: the job was popped
+ * meanwhile, or is withdrawn now, and this thread has continued as the runner. If not `did`, the
+ * caller is still a visitor.
  */
 static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool did,
                       bool last_look)
@@ -56,16 +61,16 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
 	struct baton__budget budget = {.tasks = 0};
 	bool withdrawn = last_look && withdraw(executor, resource);
-	/* Without the frame that we are about to pop. */
+	/* `depth` still counts the frame that this function pops. */
 	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
 	bool busy;
 
-	/* Once the baton is back the job may run, and the executor's owner see the end of it. */
+	/* As soon as the baton is back the job may run, and its executor may end. */
 	baton__thread_enter(executor);
-	/* True: that was the last touch, but for pushed_since. */
+	/* True: give_back was the last touch of the resource, except in pushed_since. */
 	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
-		/* With limit 0 the rest, the finaliser too, belongs to the executor's threads. */
+		/* With limit 0 only the executor's threads run the rest, the finaliser included. */
 		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
 		    (too_deep && !withdrawn)) {
 			if (baton__hand_off(resource) == BATON__GIVEN) {
@@ -73,16 +78,18 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 				return true;
 			}
 		}
-		/* CONSUMED: as if we had been handed the job, with nothing of the quantum left. */
+		/* The executor's thread has left the rest to this thread, whose quantum is used
+		 * up. */
 		baton__stay(frame, resource, &budget);
 		return true;
 	}
 	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
 	baton__thread_leave();
 	baton__frame_pop(frame);
-	/* Others who sleep for it may have to help next; its address is only compared. Not if there
-	 * was nothing to do: two awaiters would else nudge each other for ever. What was pushed
-	 * since is taken by the next look, so that each push makes one nudge. */
+	/* Other threads that sleep for the resource may have to help next; nudge_for only compares
+	 * the address. No nudge if there was nothing to do: two awaiters would nudge each other for
+	 * ever. The next look takes an entry that was pushed since, so each push makes one
+	 * nudge. */
 	if (busy && (did || pushed_since(resource)))
 		baton__thread_nudge_for(resource, member);
 	return false;
@@ -93,7 +100,7 @@ void baton__give_back(struct baton__frame *frame, struct baton_resource *resourc
 	(void)give_back(frame, resource, true, false);
 }
 
-/* As baton__help, with the baton borrowed. */
+/* The rest of baton__help, after the borrow. */
 static bool help(struct baton__frame *frame, struct baton_resource *resource,
                  struct baton__budget *budget, bool last_look)
 {
@@ -101,7 +108,7 @@ static bool help(struct baton__frame *frame, struct baton_resource *resource,
 	bool helped;
 
 	if (baton__drain(frame, resource, budget)) {
-		/* Shelved: the unsheller gives it back. */
+		/* Shelved: the unsheller gives the borrowed baton back. */
 		baton__frame_pop(frame);
 		return true;
 	}
@@ -129,7 +136,7 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
 }
 
 /*
- * Unlinks and cancels the task or suspend mark, if it is here; otherwise the drain has met it
+ * Unlinks and cancels the task or suspend mark of `future`. Does nothing if the drain has met it
  * already.
  */
 static void unlink_from(struct baton_resource *resource, struct baton_future *future)
@@ -141,7 +148,7 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 		baton__cancel_task(resource, task);
 		return;
 	}
-	/* Suspend marks are first. */
+	/* Suspend marks are at the head of _list. */
 	for (struct baton_task **link = &resource->_list;
 	     *link && baton__kind_is(*link, BATON__KIND_OVERTAKES);
 	     before = *link, link = &(*link)->_next) {
@@ -163,8 +170,8 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 
 	if (!baton__turn_borrow(resource))
 		return false;
-	/* The baton protects the resource as well as the visit does, and completing the future may
-	 * give back its memory. */
+	/* The visit of the future ends here: the baton keeps the resource now, and the completion
+	 * of the future may give back the future's memory. */
 	counted = baton__future_leave(future, generation);
 	baton__frame_push(&frame, resource);
 	unlink_from(resource, future);
@@ -184,9 +191,10 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
 }
 
 /*
- * The runner has gone, and a visitor has the baton: for the work that a kick has brought, or for
- * the steps after the release. Those steps are done at any depth: each function of the user's among
- * them asks for its place itself, and the visitor may be the thread that waits for them.
+ * The runner has left, and this visitor holds the baton: for the work that a kick has brought, or
+ * for the release and the steps after it. Release and steps are done at any depth: each function of
+ * the user's among the steps asks for its place itself, and the visitor may be the thread that
+ * waits for them.
  */
 static void go_on(struct baton_resource *resource)
 {
@@ -194,7 +202,7 @@ static void go_on(struct baton_resource *resource)
 	struct baton__budget budget = {.tasks = 0};
 	struct baton__frame frame;
 
-	/* Relaxed: the sender of a later kick looks again. */
+	/* Relaxed: the sender of a later kick takes over by itself. */
 	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
 	    baton__word_newest(baton__word(resource))) {
 		baton__go_on(resource, 1, false);

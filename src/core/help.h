@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helping, and the end of a visit: a thread that did not capture the resource takes the baton.
+ * Helping, and the end of a visit: a visitor takes the baton of a resource that it did not capture.
  */
 #ifndef BATON_SRC_HELP_H
 #define BATON_SRC_HELP_H
@@ -8,29 +8,33 @@
 #include "core/drain.h"
 
 /*
- * What a visitor may do. help: true if it took the baton of the queued resource and did something
- * with it: within the budget, and up to the end of its wait. `last_look`: before the caller sleeps.
- * unlink: true if it took the baton and unlinked the cancelled task; the visit is then
- * over, and the future is not to be touched.
+ * What a visitor may do with a queued resource.
+ * help: borrows the baton, and drains within the budget, up to the end of the caller's wait. True:
+ * something was done. `last_look`: the caller is about to sleep.
+ * unlink: borrows the baton, and unlinks the cancelled task of `future`. True: the visit is over,
+ * and the caller does not touch the future any more. False: the resource was not queued.
  */
 bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look);
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
                    uint32_t generation);
 
-/* Gives a borrowed baton back (turn.h), or goes on as the runner; pops the frame. */
+/* Gives a borrowed baton back (turn.h), or continues as the runner. Pops the frame. */
 void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
 
 /*
- * A counted visit is over: the last visitor may have to go on as the runner. This may run anything,
- * and enters executors (thread.h, T4).
+ * Ends a counted visit. If the runner has left, its last visitor continues as the runner: the call
+ * may run anything, and may enter executors (thread.touch, thread.h).
  */
 void baton__visit_end(struct baton_resource *resource);
 
-/* Ends a visit; `generation`: from visit. True: it had been counted, see baton__visit_end. */
+/*
+ * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and the call
+ * was one of baton__visit_end().
+ */
 bool baton__leave(struct baton_future *future, struct baton_resource *resource,
                   uint32_t generation);
 
-/* A visitor that has pushed something: if the runner has left to the visitors, it goes on here. */
+/* A visitor has pushed a kick: if the runner has left, the visitor continues in its place. */
 void baton__visit_look(struct baton_resource *resource);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drain hooks: batch_begin and batch_end around each run of consecutive tasks, and completions that
- * are held back until the batch has ended (group commit).
+ * are held back until the batch has ended (group commit). The invariants are in hooks.h.
  *
- * The invariants are in hooks.h. Wakes are gathered (law L5): from the first completion of a batch
- * to the last no function of the user's is called; then the sleepers are woken, then continuations
- * are fired.
+ * Wakes are gathered (law L5): first all held-back futures are completed, with no function of the
+ * user's in between; then the sleepers are woken; then the continuations are fired.
  *
  * Source: group commit: D. DeWitt et al., "Implementation Techniques for Main Memory Database
  * Systems", 1984; D. Gawlick and D. Kinkade, "Varieties of Concurrency Control in IMS/VS Fast
@@ -15,12 +14,12 @@
 
 #include <baton/hooks.h>
 
-#include "core/stats.h"
 #include "base/futex.h"
-#include "core/label.h"
 #include "thread/node.h"
-#include "core/run.h"
 #include "core/drain.h"
+#include "core/label.h"
+#include "core/run.h"
+#include "core/stats.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +27,7 @@
 #define HELD_MAX ((BATON__NODE_BODY_SIZE - 2 * sizeof(void *)) / sizeof(void *))
 #define WAKES_MAX 64
 
-/* Some held-back futures; a node. */
+/* The body of a node: some held-back futures, in the order of their tasks. */
 struct baton__held {
 	struct baton__held *next;
 	size_t count;
@@ -37,7 +36,8 @@ struct baton__held {
 
 _Static_assert(sizeof(struct baton__held) <= BATON__NODE_BODY_SIZE, "fits a node");
 
-/* What completing has left to do: addresses that are only woken, and continuations in order. */
+/* What is to be done after the completions: words whose sleepers to wake (the memory may be gone),
+ * and continuations, in order. */
 struct aftermath {
 	const uint32_t *words[WAKES_MAX];
 	size_t count;
@@ -59,7 +59,7 @@ static const struct baton_resource_config *config_of(const struct baton__batch *
 	return batch->resource->_config;
 }
 
-/* Counts tasks that only their batch has made fail. */
+/* Counts tasks that fail only because their batch has failed. */
 static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 {
 	struct baton_resource_stats *stats = baton__stats(batch->resource);
@@ -68,7 +68,7 @@ static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 		baton__count(&stats->failed, tasks);
 }
 
-/* NONE -> OPEN or REFUSED. Without `entered`. */
+/* NONE -> OPEN or REFUSED. `entered` is false meanwhile: the hook is no task. */
 static void begin(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
@@ -88,7 +88,7 @@ static void wake(struct aftermath *aftermath)
 	aftermath->count = 0;
 }
 
-/* Completes one, with the batch's status if it has not failed by itself. */
+/* Completes a held-back future; `status`: the batch's, for a task that has not failed by itself. */
 static void complete(struct aftermath *aftermath, struct baton_future *future, int status)
 {
 	const uint32_t *word = &future->_state;
@@ -103,12 +103,12 @@ static void complete(struct aftermath *aftermath, struct baton_future *future, i
 		aftermath->words[aftermath->count++] = word;
 	if (aftermath->count == WAKES_MAX)
 		wake(aftermath);
-	/* Each is walked over once. */
+	/* Each continuation is walked over once. */
 	while (*aftermath->end)
 		aftermath->end = &(*aftermath->end)->_next;
 }
 
-/* Apart, for the stack of those who hold nothing back. */
+/* A function of its own: drains that hold nothing back do not pay for this stack. */
 static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 {
 	struct baton__held *held = batch->first;
@@ -135,13 +135,13 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 	baton__future_fire(aftermath.continuations);
 }
 
-/* OPEN -> NONE; batch_end's status. Without `entered`. */
+/* OPEN -> NONE. Returns what batch_end returned. `entered` is false meanwhile. */
 static int end(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
 	int status = config->batch_end ? config->batch_end(batch->resource) : 0;
 
-	/* Before the continuations, which may find us here. */
+	/* Before the continuations are fired: what they call finds no batch open. */
 	batch->phase = BATON__BATCH_NONE;
 	if (status)
 		count_failed(batch, batch->well);
@@ -196,7 +196,7 @@ bool baton__batch_holds(const struct baton__batch *batch, const struct baton_fut
 	return batch->odd == future;
 }
 
-/* The batch has not begun: completes the task, which has been claimed, with that status. */
+/* batch_begin has failed: completes the task, which has been claimed, with the batch's status. */
 static void refuse(struct baton__batch *batch, struct baton_task *task)
 {
 	struct baton_resource *resource = batch->resource;
@@ -213,7 +213,7 @@ static void refuse(struct baton__batch *batch, struct baton_task *task)
 	baton__future_finish(future, BATON__FUTURE_FAILED, batch->status, NULL, NULL);
 }
 
-/* Has it as many tasks, or lasted as long, as it may? */
+/* Has the batch as many tasks as it may have, or lasted as long as it may? */
 static bool full(const struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
@@ -223,7 +223,7 @@ static bool full(const struct baton__batch *batch)
 	return batch->until_ns && baton__now_ns() >= batch->until_ns;
 }
 
-/* One more; it may have been the last. */
+/* Counts a task. Ends the batch if it is full. */
 static void count(struct baton__batch *batch)
 {
 	batch->count++;
@@ -248,7 +248,8 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
                           void *value)
 {
 	const bool detached = value == BATON__DETACHED;
-	/* REFUSED: a flush could not begin anew, and there is nothing to wait for. */
+	/* REFUSED here: a flush could not begin a new batch. No batch_end will come, so that the
+	 * future is not held back. */
 	const bool holds = config_of(batch)->hold_completions && batch->phase == BATON__BATCH_OPEN;
 
 	batch->entered = false;
@@ -292,7 +293,7 @@ BATON_EXPORT int baton_batch_flush(void)
 	batch = frame->batch;
 	if (!batch || !batch->entered)
 		return -EBUSY;
-	/* What the hooks see is not the task's. */
+	/* The hooks must not see the task's future and value. */
 	future = frame->future;
 	value = frame->value;
 	frame->future = NULL;

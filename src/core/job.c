@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What executors do with a job, whatever kind it is.
+ * What an executor does with a job of either kind: run it, cancel it, find the next one.
  */
-#include "core/place.h"
-
 #include "base/atomic.h"
 #include "core/handoff.h"
+#include "core/place.h"
 
 static struct baton_plain_job *plain(struct baton_job *job)
 {
 	return baton_container_of(job, struct baton_plain_job, job);
 }
 
-/* Executors' threads are attached long before; others bring jobs from shutdown_now. A plain job
- * needs no record of the thread, and is run or cancelled where there is no memory for one, too. */
+/* Attaches the thread for a resource's job. An executor's threads have records; another thread may
+ * have none, and runs or cancels jobs that shutdown_now returned. A plain job needs no record. */
 static void attach(void)
 {
 	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
@@ -43,9 +42,9 @@ BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 	else if (!plain(job)->_cancel)
 		return;
 	else
-		(void)baton__thread_attach(); /* without a record nothing can be put off */
+		(void)baton__thread_attach(); /* if it fails, the job is cancelled at once */
 	if (baton__place(NULL) == BATON__LATER) {
-		/* Relaxed: read by this thread alone. */
+		/* Relaxed: only this thread reads the bit. */
 		(void)add_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
 		baton__deferred_append(job);
 	} else if (baton__job_is_resource(job)) {
