@@ -37,8 +37,8 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 	/* Ends: each failure is a flag that is set once, a visitor, a refused submit, or the
 	 * runner's progress. */
 	for (;;) {
-		/* [F8] acquire: before the look at the resource. Acquire, also: what the task did
-		 * (future.final, future.c). */
+		/* future.unbound (future.c) acquire: before the look at the resource. future.final
+		 * (future.c) acquire: what the task did. */
 		uint32_t state = load_acquire(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
 		uint32_t next = state | BATON__FUTURE_STOP;

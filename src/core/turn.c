@@ -29,9 +29,10 @@ bool baton__turn_take_back(struct baton_resource *resource, bool *touched)
 
 bool baton__turn_borrow(struct baton_resource *resource)
 {
-	/* [N1] seq_cst: after this thread's store of `asleep`, or its count as
-	 * a blocked worker. A thread that queues the resource publishes QUEUED before it looks at
-	 * `asleep` and that count. With weaker orders both could miss each other. */
+	/* thread.asleep (thread.c) seq_cst: after this thread's store of `asleep`, or after it was
+	 * counted as a blocked worker. A thread that queues the resource publishes QUEUED before it
+	 * looks at `asleep` and at that count. With weaker orders both threads could miss each
+	 * other. */
 	uint32_t turn = load_seq_cst(&resource->_job._turn);
 	uint32_t next;
 

@@ -91,8 +91,8 @@ static bool announce(struct baton_future *future, struct baton__futex_watch *wat
 	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal. If
 	 * the CAS of the completer or of settle comes later, it fails on SLEEPERS or changes the
 	 * watched word. If it comes first, this loop sees it.
-	 * [F8] acquire: in the latter case, also what became of the resource,
-	 * for doze; pairs with future.unbound in settle */
+	 * future.unbound (future.c) acquire: in the latter case, also what became of the resource,
+	 * for doze */
 	do {
 		state = load_acquire(word);
 		if (state & BATON__FUTURE_FINAL)
