@@ -39,7 +39,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark)
 				continue;
 			resource->_list = mark;
 			mark->_next = NULL;
-			/* A nested stay may run one task: a kick usually starts one. */
+			/* A nested stay may run one task: a kick usually lets one task start. */
 			baton__go_on(resource, 1, false);
 			return false;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds marks and tasks among the entries that wait: in the plain list, _list, and in the inbox
- * behind _list. No entry is walked over again and again. The holder calls these functions, for a
+ * behind _list. No entry is walked over at each look. The holder calls these functions, for a
  * resource whose backlog has no order of its own (backlog.h).
  *
  * While _list has tasks, new entries stay in the inbox: their place is behind those tasks, and no
@@ -20,10 +20,10 @@
  *    been looked at: no entry among them is a cancel or suspend mark, and the future of each older
  *    entry has the next newer entry in _value.
  * list.back_link: While a task waits here, its future's _value is NULL (no index), or points to the
- *    entry before the task. If no entry is before the task, it is any other pointer: to `nothing`
- *    (list.c), or to an entry that has gone. While the job is INDEXED, no future of a task in _list
- *    has NULL. The _value of a future whose task is not accepted is NULL, even if another thread
- *    completes that future meanwhile.
+ *    entry before the task. If no entry is before the task, _value is NULL or any other pointer: to
+ *    `nothing` (list.c), or to an entry that has gone. While the job is INDEXED, no future of a
+ *    task in _list has NULL. The _value of a future whose task is not accepted is NULL, even if
+ *    another thread completes that future meanwhile.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H

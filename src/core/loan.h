@@ -52,8 +52,8 @@ BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
 
 /*
- * Puts the next loan of a thread that waits off as far as possible. Such a thread has only what it
- * waits for under way, and helps while it waits.
+ * Puts off the next loan of a waiting thread as far as possible. A thread that waits for what it
+ * submits bounds the work that it has under way, and helps while it waits.
  */
 BATON_INLINE void baton__loan_put_off(struct baton__thread *self)
 {

@@ -185,7 +185,7 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 		tell_here(resource, task);
 		return;
 	}
-	/* So (place.visit) holds. */
+	/* The visit keeps the resource until the function is called (place.visit). */
 	baton__turn_visit(resource);
 	/* The task has no future, and the _run of a task of a kind is free ([kind.run]): one of the
 	 * two keeps the resource. */
@@ -260,7 +260,7 @@ bool baton__late_run(void)
 	struct baton__thread *self = baton__self;
 	bool any = false;
 
-	/* Ends when the functions that it calls put off no others. */
+	/* Ends when the functions that are called here put off no more functions. */
 	while (late_task(self) || late_continuation(self))
 		any = true;
 	return any;

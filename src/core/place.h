@@ -66,10 +66,10 @@ void baton__deferred_append(struct baton_job *job);
 bool baton__deferred_remove(struct baton_job *job);
 
 /*
- * Continues to drain the resource here, or hands the resource off. Here it drains within the limits
- * of a captured thread; in a nested stay, up to `own` tasks. `later`: never here, now; the caller
- * calls baton__deferred_check() when the resource may run here. Called by the holder, which has no
- * frame.
+ * Continues to drain the resource here, or hands the resource off. A stay here has the limits of a
+ * captured thread; a nested stay runs up to `own` tasks. `later`: does not run tasks in this call;
+ * the caller calls baton__deferred_check() when the resource may run here. Called by the holder,
+ * which has no frame.
  */
 void baton__go_on(struct baton_resource *resource, uint32_t own, bool later);
 

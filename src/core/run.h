@@ -25,7 +25,9 @@ void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *t
 void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
                         struct baton_task *task, struct baton__batch *batch);
 
-/* Runs a task with a future, or of a kind, of a resource that has none of these. */
+/*
+ * Runs a task with a future, or of a kind, of a resource without statistics, extension and hooks.
+ */
 void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
                             struct baton_task *task);
 

@@ -44,8 +44,8 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 }
 
 /*
- * Puts the postponed marks first into _list, where the runner meets them again: they wait for the
- * release, and a shelved resource is not released.
+ * Puts the postponed marks first into _list, where the runner meets them again. These marks wait
+ * for the release, and shelving is no release.
  */
 static void put_back(struct baton__frame *frame, struct baton_resource *resource)
 {
@@ -123,8 +123,8 @@ static enum baton__met suspend_here(struct baton__frame *frame, struct baton_res
 {
 	struct baton_future *future = baton__mark_future(mark);
 
-	/* Before the claim: its release publishes WANTED to the thread that finds the future
-	 * claimed, and unshelves. */
+	/* Before the claim, whose release publishes WANTED: a thread that finds the future claimed
+	 * may unshelve. */
 	baton__turn_want_shelf(resource);
 	if (!baton__future_claim(future, baton__turn_visits(resource))) {
 		baton__turn_unwant_shelf(resource);

@@ -27,7 +27,7 @@ void baton__unshelve(struct baton_resource *resource, bool later);
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 
-/* Has the holder to leave, or has the unsheller come first? Called by the holder. */
+/* Must the holder leave, or has the unsheller come first? Called by the holder. */
 BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
 {
 	return baton__turn_is_shelving(resource);

@@ -22,10 +22,10 @@
  *    in each. A submit that is not accepted takes its count back.
  * stats.marked: `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to
  *    the holder from that push until the holder sets _marked_ns to 0.
- * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set: of a holder that
- *    takes the mark away and a submitter that has found a mark, one sees the other ([stats.mark]).
- *    Exception: a submit that is refused takes its mark away, although other submits may have been
- *    accepted beside it.
+ * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set. For this, a holder
+ *    that takes the mark away and a submitter that has found a mark cannot miss each other
+ *    ([stats.mark]). Exception: a submit that is refused takes its mark away, although other
+ *    submits may have been accepted beside it.
  *
  * Progress: wait-free; a reader tries a bounded number of times.
  */

@@ -62,7 +62,7 @@ bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn)
 		/* [turn.baton] release: what the helper did; pairs with [turn.baton] in borrow,
 		 * take_back.
 		 * [turn.job] acquire: the job is in no queue; pairs with [turn.job] in take_back.
-		 * thread.asleep (thread.h) seq_cst: before the caller looks for sleepers; see
+		 * thread.asleep (thread.c) seq_cst: before the caller looks for sleepers; see
 		 * borrow. */
 	} while (!cas_seq_cst(&resource->_job._turn, &turn, next));
 	return (next & BATON__PHASE) == BATON__QUEUED;

@@ -82,7 +82,7 @@ BATON_INLINE void baton__turn_queue(struct baton_resource *resource)
 {
 	/* [turn.baton] release: _list, statistics, all that the tasks did; pairs with [turn.baton]
 	 * in take_back, borrow. An addition, since visitors change the word meanwhile.
-	 * thread.asleep (thread.h) seq_cst: before the look for sleepers, see baton__turn_borrow.
+	 * thread.asleep (thread.c) seq_cst: before the look for sleepers, see baton__turn_borrow.
 	 */
 	(void)add_seq_cst(&resource->_job._turn, BATON__QUEUED);
 }
@@ -106,7 +106,7 @@ bool baton__turn_give_back(struct baton_resource *resource, bool withdrawn);
 /* Does the resource's job wait in a queue? Asked by a visitor. */
 BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 {
-	/* thread.asleep (thread.h) seq_cst: as in baton__turn_borrow */
+	/* thread.asleep (thread.c) seq_cst: as in baton__turn_borrow */
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
@@ -172,7 +172,7 @@ bool baton__turn_set_final(struct baton_resource *resource);
 
 /* ---- The shelf ---- */
 
-/* Has the holder to leave, or has the unsheller come first? Called by the holder. */
+/* Must the holder leave, or has the unsheller come first? Called by the holder. */
 BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 {
 	/* Relaxed: set by this thread. */

@@ -88,10 +88,10 @@ static bool announce(struct baton_future *future, struct baton__futex_watch *wat
 	uint32_t *word = &future->_state;
 	uint32_t state;
 
-	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal. If
-	 * the CAS of the completer or of settle comes later, it fails on SLEEPERS or changes the
-	 * watched word. If it comes first, this loop sees it.
-	 * future.unbound (future.c) acquire: in the latter case, also what became of the resource,
+	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
+	 * The CAS of the completer, or of settle, comes first, and is seen here; or it finds
+	 * SLEEPERS, changes the watched word, and wakes the sleepers.
+	 * future.unbound (future.c) acquire: in the first case also what became of the resource,
 	 * for doze */
 	do {
 		state = load_acquire(word);
@@ -214,8 +214,8 @@ static int wait_some(struct baton__wait *wait)
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
-	/* Once per wait, not per sleep: `blocked` may nudge, and a nudge that led to another nudge
-	 * would never end. */
+	/* Once per wait, not per sleep: `blocked` may nudge. If each nudge led to another nudge,
+	 * they would never end. */
 	member = baton__self->member;
 	tell_executor(member, true);
 	wait->last_look = true;
@@ -276,8 +276,8 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 {
 	int error = baton_future_wait_all(futures, count, deadline);
 
-	/* Whatever the result, there is nothing more to do: a running task has been asked to stop.
-	 * This thread has a record, so that no cancel fails for want of one. */
+	/* Each result will do: a running task has been asked to stop, a complete future needs no
+	 * cancel. This thread has a record, so no cancel fails for want of one. */
 	if (error == -ETIMEDOUT)
 		for (size_t i = 0; i < count; i++)
 			(void)baton_future_cancel(futures[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a waiter brings the futures nearer that it waits for (law L9): the waiter helps their
- * resources, drives their executors, or leaves both to other threads.
+ * How a waiter gets the futures completed that it waits for (law L9): it helps their resources,
+ * drives their executors, or leaves both to other threads.
  *
  * A task that a helper enters may take long, may wait for something that the waiter does after its
  * wait, and may call a resource that the waiter holds. A wait whose only end is the awaited task
- * waits for all tasks before that one, whichever thread runs them: for such a wait, entering those
+ * waits for all tasks before that task, whichever thread runs them: for such a wait, entering those
  * tasks makes nothing worse. A wait with another end, a deadline or another future, would miss that
  * end, or make the task's call fail. So:
  *
@@ -14,8 +14,8 @@
  *   for any of several           | before it sleeps, if no other thread would run them, so that
  *                                |   N workers that all wait do not hang (executor.h, alone)
  *   with a deadline              | never; a wait for a mark obeys the marks
- *   each of these                | if this thread drives the resource's executor: no other thread
- *                                |   else. The deadline is looked at before each task
+ *   any wait                     | always, if only this thread drives the resource's executor; it
+ *                                |   looks at its deadline before each task
  *
  * Two kinds of task may still wait for ever. The first ends the helper's wait before it returns
  * itself (it completes its own token, or flushes its batch), and then waits for the helper. The
@@ -117,9 +117,9 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	if (able && !too_deep)
 		status = help_queued(wait, future, resource, tasks);
 	queued = status == 0 && baton__turn_is_queued(resource);
-	/* After the visit nothing else keeps another thread's executor from being destroyed. This
-	 * thread's own executor needs no protection while drive() enters others: only this thread
-	 * would destroy it. */
+	/* After the visit only this entry keeps another thread's executor from being destroyed.
+	 * drive() may enter other executors, which ends this entry: but drive() works only on the
+	 * thread that would destroy the executor. */
 	baton__thread_enter(executor);
 	/* Last touch of the resource. If the visit had been counted, last touch of the executor,
 	 * too: as the last visitor this thread may have handed the resource off, and is inside the
