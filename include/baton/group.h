@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A group counts things that are under way, whatever they are, and says when none is left: tasks on
- * irregular sets of resources, requests to a peer, members that add more members as they go.
+ * A group counts things that are under way, and tells when none is left: tasks on irregular sets of
+ * resources, requests to a peer, members that add more members as they run.
  *
  *	struct baton_group group = BATON_GROUP_INIT;
  *
@@ -12,21 +12,22 @@
  *	baton_group_wait(&group, NULL);
  *
  * A task that may be cancelled leaves its group in the resource's `cancelled` callback, or reports
- * to a future; a submit that is refused is followed by a leave. For one function on a set of
- * resources that is known beforehand there is fan_out.h.
+ * to a future. A submit that is refused is followed by a leave. For one function on a set of
+ * resources that is known beforehand see fan_out.h.
  *
  *                         | may run beside                       | from
  *   enter, leave          | everything but init                  | any thread
  *   wait, notify, status  | everything but init                  | any thread
  *   init                  | nothing                              | the owner
  *
- * Lifetime: the leave that brings the count to zero touches the group no more afterwards. So who
- * learns of that, by a wait or a notification, may give its memory back, provided that no other
- * call on it is still under way.
+ * Lifetime: the leave that brings the count to zero does not touch the group afterwards. A thread
+ * that learns of the zero, by a wait or a notification, may free the group's memory, provided that
+ * no other call on the group is still under way.
  *
  * Reuse: when the count has been zero it may rise again. A wait or notify that is being registered
- * in the very moment of a zero may miss it if somebody enters again at once: it then counts for the
- * next one. So a round that lets the last round's waiters go begins when they have returned.
+ * at the very moment of a zero may miss that zero if another thread enters immediately: it then
+ * waits for the next zero. So begin the next round when the waiters of the last round have
+ * returned.
  *
  * Source: Go's sync.WaitGroup; libdispatch's groups (enter, leave, notify, wait).
  */
@@ -60,49 +61,52 @@ struct baton_group {
 void baton_group_init(struct baton_group *group);
 
 /*
- * Counts one thing more, or `count` things.
+ * Counts one thing more, or `count` things. Enter before the thing is begun, on the thread that
+ * waits or in a member that has not left yet, so that the count cannot reach zero meanwhile.
  *
- * Thread safety: any thread. Blocking: never. Progress: wait-free.
- * Ordering: none. So that the count cannot reach zero meanwhile, enter before the thing is begun,
- * by whoever waits or by one who has not left yet.
+ * Thread safety: any thread. Blocking: never. Progress: wait-free. Ordering: none.
  */
 void baton_group_enter(struct baton_group *group);
 void baton_group_enter_many(struct baton_group *group, uint32_t count);
 
 /*
- * One thing is over; leave_with: with a status, of which the group keeps the first that is not 0.
- * The last one wakes those who wait, and submits what was to be notified, on this thread.
+ * leave: one thing is over. leave_with: the same with a status; the group keeps the first that is
+ * not 0. The last leave wakes the waiters, and submits the continuations, on this thread.
  *
  * Thread safety: any thread. Blocking: never. Progress: lock-free.
- * Ordering: what the caller did before is visible to whoever learns that the count was zero.
+ * Ordering: what the caller did before is visible to a thread that learns that the count was zero.
  * Errors: none; a leave without an enter is an assertion.
  */
 void baton_group_leave(struct baton_group *group);
 void baton_group_leave_with(struct baton_group *group, int status);
 
 /*
- * Waits until the count is zero; returns at once if it is. `deadline` as for
- * baton_future_wait(). The waiter cannot help, since it does not know what it waits for: a
- * worker that waits for tasks which only its own pool can run keeps a thread from them.
+ * Waits until the count is zero. `deadline` as for baton_future_wait(). The waiter cannot help,
+ * since the group does not know what its members are: a worker that waits for tasks which only its
+ * own pool can run occupies a thread of that pool.
  *
- * Blocking: yes. While it registers itself, a few instructions, it counts as a member.
- * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -EINVAL.
- * -ENOMEM.
+ * Thread safety: any thread. Blocking: yes. While a waiter registers itself, for a few
+ * instructions, it counts as a member.
+ * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -EINVAL: the
+ * deadline is malformed. -ENOMEM.
  */
 int baton_group_wait(struct baton_group *group, const struct timespec *deadline);
 
 /*
- * When the count is zero (at once, if it is) the continuation fires: its task is submitted, its job
- * scheduled; see baton_future_then(), also for ownership and refusals. Several fire in the order of
- * their registration, save that somebody who enters beside the last leave may disturb it.
+ * When the count is zero (immediately, if it is already) the continuation fires: its task is
+ * submitted, its job scheduled; see baton_future_then(), also for ownership and refusals.
  *
  * Thread safety: any thread. Blocking: never.
+ * Ordering: several continuations fire in the order of their registration, unless a thread enters
+ * beside the last leave.
  */
 void baton_group_notify(struct baton_group *group, struct baton_continuation *continuation);
 
 /*
- * The first status other than 0 that somebody left with; 0: there was none. take: and forgets it,
- * for another round. All are in when the count is zero.
+ * The first status other than 0 with which a thread left; 0: there was none. Final when the count
+ * is zero. take: also forgets the status, for another round.
+ *
+ * Thread safety: any thread. Blocking: never.
  */
 int baton_group_status(const struct baton_group *group);
 int baton_group_take_status(struct baton_group *group);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A trigger is a task that is pending at most once, however often it is fired: flush what is dirty,
- * kick the resending, write the retained message out. Fired while its function runs, it runs
- * exactly once more.
+ * start the resending, write the retained message. A trigger that is fired while its function runs
+ * has the function run exactly once more.
  *
  *	static void flush(struct baton_trigger *trigger, uint64_t fires)
  *	{
@@ -15,6 +15,7 @@
  *                | may run beside         | from
  *   fire         | fire, stop             | any thread, also inside tasks
  *   stop         | fire, stop             | any thread, also inside tasks
+ *   is_pending   | fire, stop             | any thread, also inside tasks
  *   init         | nothing                | the owner
  *
  * Source: Linux's tasklets and work items (one pending bit, cleared before the function runs); the
@@ -38,18 +39,19 @@ extern "C" {
 struct baton_trigger;
 
 /*
- * Under the resource's baton. `fires`: how many fires this run answers, 1 or more; all that their
- * callers did before is visible. Those that come from now on lead to another run. It may stop the
- * trigger, and give back its memory if nobody else fires it any more.
+ * A trigger's function; runs under the resource's baton. `fires`: how many fires this run answers,
+ * 1 or more. What the firing threads did before is visible. A fire that comes from now on leads to
+ * another run. The function may stop the trigger, and free its memory if no other thread fires it
+ * any more.
  */
 typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
 
 /*
- * So many fires that were accepted are answered by no run: the pending task was cancelled
- * (cancel_pending, shutdown_now, a bound that drops the oldest, a failing batch_begin: under the
- * baton), or they had coalesced into one whose submit was refused in the end, or that a bound
- * dropped when it was submitted (on that submitter's thread, without the baton). The trigger is as
- * good as new before this is called, so that a later fire tries again. Not called for what
+ * Called when `fires` accepted fires are answered by no run. Either the pending task was cancelled
+ * (cancel_pending, shutdown_now, a bound that drops the oldest, a failing batch_begin): called
+ * under the baton. Or the fires had coalesced into a fire whose submit was refused in the end, or
+ * dropped by a bound: called on that submitter's thread, without the baton. Before the call the
+ * trigger is made as good as new, so that a later fire tries again. Not called for a run that
  * baton_trigger_stop() takes away.
  */
 typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
@@ -69,7 +71,7 @@ struct baton_trigger {
 		{NULL, NULL, NULL}, 0, (resource), (fn), (cancelled), BATON_STAMP_INIT             \
 	}
 
-/* The same at run time; also to start a stopped one again, when its memory is the caller's. */
+/* The same at run time; also to start a stopped trigger again, when its memory is the caller's. */
 void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
                         baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled);
 
@@ -92,26 +94,27 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
 int baton_trigger_fire(struct baton_trigger *trigger);
 
 /*
- * Stops: later fires are refused, and the pending run, if there is one, does not take place: its
- * task stays in the queue and does nothing when its turn comes.
- *
- * The trigger's memory is the caller's again when no fire is under way any more, and what was
- * queued then is over: after baton_resource_await(), or in a task of the same resource (and lane)
- * that was submitted after that, or at once in a task of the resource in which this returns false.
+ * Stops the trigger: later fires are refused, and the pending run, if there is one, does not take
+ * place. The task of that run stays in the queue and does nothing when its turn comes.
  *
  * Returns true if the trigger's task is in the resource's queue: a pending run, which now does not
  * take place, or a task that an earlier stop has left there. Returns false if no task of the
  * trigger is queued; outside of the resource's tasks, the function may be running at that moment.
+ *
  * Thread safety: any thread. Blocking: never.
+ * Ownership: the trigger's memory is the caller's again when no fire is under way any more, and the
+ * task that was queued then is over: after baton_resource_await(), or in a task of the same
+ * resource (and lane) that was submitted afterwards, or immediately in a task of the resource in
+ * which stop returns false.
  */
 bool baton_trigger_stop(struct baton_trigger *trigger);
 
-/* Is a run pending? A hint, unless nobody else fires. Any thread. */
+/* Is a run pending? A hint, unless no other thread fires. Any thread. Blocking: never. */
 bool baton_trigger_is_pending(const struct baton_trigger *trigger);
 
 /*
- * A continuation, for baton_future_then() and baton_group_notify(), that fires the trigger. If that
- * is refused, `cancelled` is told. The trigger must live until then.
+ * Makes a continuation, for baton_future_then() and baton_group_notify(), that fires the trigger.
+ * If the fire is refused, `cancelled` is called. The trigger must live until then.
  */
 void baton_continuation_trigger(struct baton_continuation *continuation,
                                 struct baton_trigger *trigger);

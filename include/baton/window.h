@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: at most so many of a resource's tasks in flight, that is: started and not yet complete
- * (MQTT's receive maximum; requests on a connection). The others wait their turn in the window,
- * and start, in order, when one in flight completes; tasks of the resource that have nothing to do
- * with the window pass them. A windowed task may have a label (baton/labelled.h); when its turn in
- * the window has come it goes before what is in any lane.
+ * Windows: at most so many of a resource's tasks are in flight, that is: started and not yet
+ * complete (MQTT's receive maximum; requests on a connection). Further windowed tasks wait in the
+ * window, and start, in order, when a task in flight completes. Tasks of the resource that do not
+ * belong to the window pass them.
  *
  *	struct publish {
  *		struct baton_windowed windowed; // .task is submitted, .token completes
@@ -32,27 +31,30 @@
  *                               |                             | task of the resource
  *   init, deinit                | nothing                     | the owner
  *
- * Nothing is lost: a task that waits in the window is over when it has run, or was cancelled: by
- * its future (completed when its turn comes; with baton_windowed_cancel() soon), by
- * baton_window_cancel(), or on its way by a cancel_pending or shutdown_now that met it before it
- * reached the window or after its turn had come. (A cancel_pending does not reach what waits in a
- * window: call both.) A closed resource still runs what waits in its windows.
+ * Labels, lanes, bounds. A windowed task may have a label (baton/labelled.h). Tasks that wait in
+ * the window are in no lane of the resource (see baton_window_set_lanes()). When its turn in the
+ * window has come, a task runs before the tasks of all lanes. A bound counts the tasks that wait in
+ * the window (bound.h); where there is no bound, the submitter looks at baton_window_waiting().
  *
- * What waits in the window is in no lane of the resource (see baton_window_set_lanes); a bound
- * counts it (bound.h), and where there is none whoever submits looks at waiting(). A disconnect is
- * a tag, or baton_window_cancel(), and the completion of what is in flight.
+ * Cancels. A task that waits in the window is over when it has run, or was cancelled: by its future
+ * (completed when its turn comes; with baton_windowed_cancel() soon), by baton_window_cancel(), or
+ * by a cancel_pending or shutdown_now that met the task before it reached the window or after its
+ * turn had come. A cancel_pending does not reach the tasks that wait in a window: call both. For a
+ * disconnect: cancel a tag, or call baton_window_cancel(); and complete the tasks in flight.
  *
- * Lifetime: a window lives at least as long as its resource is used. An await on a closed resource,
- * and its finaliser, wait until nothing is in flight or waiting in any window (so complete, or let
- * time out, whatever is in flight, and cancel what waits behind a limit of 0); an await on an open
- * one does not wait for these. A call from outside of the resource's tasks begins before that end:
- * the caller knows that the resource is open, or that something waits, or is in flight, until it
- * acts.
+ * Closing. A closed resource still runs the tasks that wait in its windows. An await on a closed
+ * resource, and its finaliser, wait until no task is in flight or waiting in any window. So
+ * complete the tasks in flight, or let them time out, and cancel the tasks that wait behind a limit
+ * of 0. An await on an open resource does not wait for these tasks.
  *
- * Progress: submit and complete are lock-free. A thread stopped in complete() may hold up the start
+ * Lifetime: a window lives at least as long as its resource is used. A call from outside of the
+ * resource's tasks begins before that end: until it begins, the caller knows that the resource is
+ * open, or that some task waits or is in flight.
+ *
+ * Progress: submit and complete are lock-free. A thread stopped in complete() may delay the start
  * of the tasks that wait in this window, and nothing else.
  * Source: sliding windows with a credit per message, as in AMQP's link credit and MQTT 5's receive
- * maximum; what wakes the waiting is coalesced as in a Linux workqueue.
+ * maximum; the wake of the waiting tasks is coalesced as in a Linux workqueue.
  */
 #ifndef BATON_WINDOW_H
 #define BATON_WINDOW_H
@@ -94,7 +96,7 @@ struct baton_window {
 	struct baton_window_lane *_lanes;
 };
 
-/* `limit`: how many may be in flight; 0: none starts until it is raised. */
+/* `limit`: how many tasks may be in flight; 0: none starts until the limit is raised. */
 #define BATON_WINDOW_INIT(resource, limit)                                                         \
 	{                                                                                          \
 		(resource), NULL, NULL, NULL, {NULL, NULL, NULL}, (limit), 0, 0, 0, 0, false, 0,   \
@@ -104,26 +106,33 @@ void baton_window_init(struct baton_window *window, struct baton_resource *resou
                        uint32_t limit);
 
 /*
- * Those that wait in the window start by their lanes (labelled.h): of the highest lane first, in
- * order within a lane. `lanes`: an array of `count` lanes, which lives as long as the window;
- * zeroed here. A lane that the window does not have means its lowest. Without this call they start
- * in the order in which they came. By the owner, before the first submit.
+ * Gives the window lanes: the tasks that wait start by their lanes (labelled.h), those of the
+ * highest lane first, in order within a lane. Without this call they start in the order in which
+ * they came. A lane that the window does not have means its lowest.
+ *
+ * `lanes`: an array of `count` lanes, zeroed here.
+ * Thread safety: the owner, before the first submit. Ownership: the array lives as long as the
+ * window.
  */
 void baton_window_set_lanes(struct baton_window *window, struct baton_window_lane *lanes,
                             uint32_t count);
 
-/* Asserts that nothing is in flight or waiting. */
+/* Asserts that no task is in flight or waiting. Thread safety: the owner. */
 void baton_window_deinit(struct baton_window *window);
 
 /*
- * A task that needs a place in a window: `task` is what is submitted, to the window's resource
- * (asserted) and in whatever way. The function finds the place taken; it keeps it if it detaches
- * through `token` (baton_detach, baton_detach_within), until that is complete, and else gives it
- * back by returning (though drain hooks may hold its completion back for longer). Ownership: as of
- * any task; and the token's, see detach.h: without a future the memory is the caller's again when
- * the function is entered, and after a detach: when complete() has returned 0. Then it may be
- * submitted again as it is (a future: made fresh). `stamp` and `cancelled` may be set after init:
- * the task's label, and who is told instead of the config's `cancelled` (labelled.h).
+ * A task that needs a place in a window. Submit `task`, to the window's resource (asserted), by any
+ * call. The function finds the place taken. A function that detaches the task through `token`
+ * (baton_detach(), baton_detach_within()) keeps the place until the token is complete. Any other
+ * function gives the place back by returning (though drain hooks may hold its completion back for
+ * longer).
+ *
+ * `stamp` and `cancelled` may be set after init: the task's label, and the function that is called
+ * instead of the config's `cancelled` (labelled.h).
+ *
+ * Ownership: as of any task and of its token (detach.h). Without a future the memory is the
+ * caller's again when the function is entered, and after a detach: when complete() has returned 0.
+ * Then the task may be submitted again as it is (a future: made fresh).
  */
 struct baton_windowed {
 	struct baton_task task;
@@ -143,29 +152,36 @@ void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *w
                          baton_task_fn fn, struct baton_future *future);
 
 /*
- * Another limit. Raised, it lets waiting tasks start (within this call, if the resource is idle);
- * lowered below what is in flight, it lets none start until enough are complete.
- * Errors: see thread.h.
+ * Sets the limit. A higher limit lets waiting tasks start (within this call, if the resource is
+ * idle). A limit below the number of tasks in flight lets none start until enough are complete.
+ *
+ * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
 int baton_window_set_limit(struct baton_window *window, uint32_t limit);
 
 /*
- * What waits in the window completes as cancelled, without having run: a client has gone. Tasks in
- * flight are not concerned, nor those whose turn has come and that are about to be entered, nor
- * those that are still in the resource's queue. Happens under the baton: here, if the resource is
- * idle, else when its runner comes to it. Those without a future go to the config's `cancelled`.
- * Errors: see thread.h.
+ * Cancels the tasks that wait in the window: a client has gone. Each completes as cancelled,
+ * without having run; a task without a future goes to the config's `cancelled`. The call does not
+ * touch tasks in flight, tasks whose turn has come and that are about to be entered, and tasks that
+ * are still in the resource's queue. The cancel happens under the baton: within this call, if the
+ * resource is idle, else when the resource's runner comes to it.
+ *
+ * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
 int baton_window_cancel(struct baton_window *window);
 
 /*
- * As baton_future_cancel() on the task's future. If that returns 0 and the task waits in the
- * window, the task is taken out of the window under the baton: within this call if the resource is
- * idle, else when the resource's runner comes to it. The cost does not depend on how many wait.
- * Errors: as baton_future_cancel(); -EINVAL without a future, too.
+ * Cancels one windowed task, as baton_future_cancel() on its future does. If that returns 0 and the
+ * task waits in the window, the task is taken out of the window under the baton: within this call
+ * if the resource is idle, else when the resource's runner comes to it. The cost does not depend on
+ * the number of tasks that wait.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Errors: as baton_future_cancel(); -EINVAL also without a future.
  */
 int baton_windowed_cancel(struct baton_windowed *windowed);
 
+/* How many tasks are in flight; how many wait in the window. Any thread. Blocking: never. */
 uint32_t baton_window_in_flight(const struct baton_window *window);
 uint32_t baton_window_waiting(const struct baton_window *window);
 
