@@ -195,7 +195,10 @@ void baton__turn_shelve_idle(struct baton_resource *resource);
  */
 bool baton__turn_shelve(struct baton_resource *resource);
 
-/* True: the caller is the holder. False: the holder has not left yet, and will stay. */
+/*
+ * The unsheller's step. True: the caller is the holder. False: the holder has not left yet, and
+ * will stay.
+ */
 bool baton__turn_unshelve(struct baton_resource *resource);
 
 #endif

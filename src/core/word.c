@@ -29,8 +29,8 @@ bool baton__word_push_kick(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark)
 {
 	mark->_next = baton__word_newest(*word);
-	/* [word.publish] release: the mark; pairs with [word.publish] in take. [turn.kick] seq_cst:
-	 * before the look at who is leaving; pairs with [turn.kick] in
+	/* [word.publish] release: the mark; pairs with [word.publish] in take.
+	 * [turn.kick] seq_cst: before the look at LEAVING; pairs with [turn.kick] in
 	 * baton__word_left_with_tasks */
 	return cas_seq_cst(&resource->_word, word, (uintptr_t)mark | (*word & ~BATON__WORD_TASKS));
 }
@@ -46,7 +46,7 @@ bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, e
 bool baton__word_left_with_tasks(const struct baton_resource *resource)
 {
 	/* [turn.kick] seq_cst: after LEAVING was set; pairs with [turn.kick] in
-	 * baton__word_push_kick. A kick that has not seen LEAVING is seen here. */
+	 * baton__word_push_kick. A kick whose sender has not seen LEAVING is seen here. */
 	return baton__word_newest(load_seq_cst(&resource->_word));
 }
 

@@ -46,7 +46,7 @@
 #include "base/platform.h"
 #include "core/config.h"
 
-/* The idle words of an open resource. Each is also the mode that a capture of that word sets. */
+/* The idle words of an open resource. BUSY words have the same two values as modes. */
 #define BATON__NORMAL ((uintptr_t)0)
 #define BATON__SPECIAL ((uintptr_t)2)
 
@@ -66,7 +66,7 @@ BATON_INLINE uintptr_t baton__word(const struct baton_resource *resource)
 	return load_relaxed(&resource->_word);
 }
 
-/* The word, for a thread that touches the resource if the resource is idle. */
+/* The word, for a thread that touches the resource if the word is idle. */
 BATON_INLINE uintptr_t baton__word_settled(const struct baton_resource *resource)
 {
 	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
@@ -215,8 +215,8 @@ enum baton__ask {
 
 /*
  * push_mark: pushes a mark onto the inbox of a busy resource. push_kick: the same for a kick,
- * ordered before the caller's look whether the runner leaves (turn.h). capture_for: captures an
- * idle resource for a mark. False: the word has changed, and `*word` is its value now.
+ * ordered before the caller's look at LEAVING (turn.h). capture_for: captures an idle resource for
+ * a mark. False: the word has changed, and `*word` is its value now.
  */
 bool baton__word_push_mark(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark, enum baton__ask ask);
