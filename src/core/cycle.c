@@ -10,7 +10,7 @@
  * cycle.edge: An edge is in the list while its thread is about to sleep in that wait, sleeps, or
  *    has just woken. So the edge's futures exist, and its frames do not change. Edges enter and
  *    leave the list under the lock.
- * cycle.caught: No edge in the list, except a victim's, is in a deadlock. When a deadlock would
+ * cycle.caught: No wait in the list, except a victim's, is in a deadlock. When a deadlock would
  *    arise, the same step makes one edge on the cycle the victim: that of the calling thread, whose
  *    wait is then refused, or another. Only two events complete a cycle: an edge is published, or a
  *    future that an edge waits for is bound. A thread that waits for an unbound future counts its

@@ -12,7 +12,7 @@ struct baton__budget {
 	uint32_t tasks;                   /* left to run */
 	uint64_t limit_ns;                /* 0: none */
 	uint64_t until_ns;                /* 0: the clock has not been read yet */
-	bool ran;                         /* a first entry, which needs no look at the clock */
+	bool ran;                         /* false: the first entry needs no look at the clock */
 	const struct baton_future *until; /* stop when complete, or not bound here; or NULL */
 	bool borrowed;                    /* a helper's: stop when empty, never release */
 };

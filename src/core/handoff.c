@@ -73,7 +73,7 @@ static void end_stay(struct baton__frame *frame, struct baton_resource *resource
 	if (given == BATON__GIVEN) {
 		baton__frame_pop(frame);
 	} else if (frame->below) {
-		/* Others' tasks must not run so deep: they run when the stack is unwound (L7). */
+		/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
 		baton__deferred_push(resource);
 		baton__frame_pop(frame);
 	} else {

@@ -25,8 +25,8 @@ void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
                  struct baton__budget *budget);
 
 /*
- * A stay after a capture: the limits are the capture limits. `ran`: the tasks that have run
- * already, and count. `own`: how many tasks a nested capture may run.
+ * A stay after a capture: the limits are the capture limits. `ran`: how many tasks have run
+ * already, which count. `own`: how many tasks a nested capture may run.
  */
 void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
                          uint32_t own);

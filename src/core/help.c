@@ -25,8 +25,8 @@ static struct baton_executor *executor_if_any(const struct baton_resource *resou
 }
 
 /*
- * If only marks are left, they wait for a release that the job in the queue prevents: withdraws the
- * job from its queue. True: the job is in no queue.
+ * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
+ * prevents. True: the job is in no queue.
  */
 static bool withdraw(struct baton_executor *executor, struct baton_resource *resource)
 {
@@ -78,8 +78,7 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 				return true;
 			}
 		}
-		/* The executor's thread has left the rest to this thread, whose quantum is used
-		 * up. */
+		/* This thread has no budget: tasks that are left are handed off, not run here. */
 		baton__stay(frame, resource, &budget);
 		return true;
 	}

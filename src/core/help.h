@@ -28,8 +28,8 @@ void baton__give_back(struct baton__frame *frame, struct baton_resource *resourc
 void baton__visit_end(struct baton_resource *resource);
 
 /*
- * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and the call
- * was one of baton__visit_end().
+ * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and
+ * baton__visit_end() was called for it.
  */
 bool baton__leave(struct baton_future *future, struct baton_resource *resource,
                   uint32_t generation);

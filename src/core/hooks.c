@@ -3,8 +3,8 @@
  * Drain hooks: batch_begin and batch_end around each run of consecutive tasks, and completions that
  * are held back until the batch has ended (group commit). The invariants are in hooks.h.
  *
- * Wakes are gathered (law L5): first all held-back futures are completed, with no function of the
- * user's in between; then the sleepers are woken; then the continuations are fired.
+ * Wakes are gathered (law L5), up to WAKES_MAX at a time: between the completions of a batch no
+ * function of the user's is called. The continuations are fired after all wakes.
  *
  * Source: group commit: D. DeWitt et al., "Implementation Techniques for Main Memory Database
  * Systems", 1984; D. Gawlick and D. Kinkade, "Varieties of Concurrency Control in IMS/VS Fast
