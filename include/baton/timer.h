@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers: a task is submitted to its resource after a delay, at a time, at a fixed rate, or again
- * and again with a fixed delay. Timers are embeddable structs; a million of them cost a million
+ * Timers: a task is submitted to its resource after a delay, at a time, at a fixed rate, or
+ * repeatedly with a fixed delay. Timers are embeddable structs; a million of them cost a million
  * times their size, and nothing more.
  *
  *	static int keep_alive_expired(struct baton_timer *timer)
@@ -26,14 +26,14 @@
  *   timers_close                  | everything but destroy               | not a timer's function
  *   timers_destroy, timer_init    | nothing                              | the owner
  *
- * Times are nanoseconds of CLOCK_MONOTONIC (of the virtual clock, where there is one). A timer
- * never runs early; it expires at the first tick of the wheel (see resolution_ns) at or after its
- * deadline. Ticks expire in order, timers within one tick in any. On a virtual clock a tick is one
+ * Times are nanoseconds of CLOCK_MONOTONIC, or of the wheel's virtual clock. A timer never runs
+ * early; it expires at the first tick of the wheel (see resolution_ns) at or after its deadline.
+ * Ticks expire in order, the timers of one tick in any order. On a virtual clock a tick is one
  * nanosecond: a timer expires exactly at its deadline, and timers expire in the order of their
  * deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
  *
- * Progress: arm_* and disarm are lock-free: a thread stopped in any call here holds up no arm. It
- * may hold up, for as long as it is stopped, the expiry of its wheel's timers and other threads'
+ * Progress: arm_* and disarm are lock-free: a thread stopped in any call of this header delays no
+ * arm. As long as it is stopped, it may delay the expiry of its wheel's timers and other threads'
  * stop: these change the wheel in turn, each for a moment in which no function of yours runs.
  * Source: hierarchical timing wheels, Varghese and Lauck 1987 (scheme 7); levels found by the
  * highest bit that differs, as in tokio; a later deadline is stored only, and the timer moved when
@@ -63,9 +63,9 @@ extern "C" {
 
 /*
  * The end of time. A timer that is armed at this time, or after this delay, never expires. Every
- * other span of the library may have this value too, and is then without an end: a time and a span
- * whose sum does not fit in 64 bits make BATON_NEVER. A period or repeated delay from 2^62 - 1 on,
- * 146 years, counts as BATON_NEVER.
+ * other span of the library may have this value too, and then has no end: a time and a span whose
+ * sum does not fit in 64 bits make BATON_NEVER. A period or repeated delay from 2^62 - 1 on, 146
+ * years, counts as BATON_NEVER.
  */
 #define BATON_NEVER UINT64_MAX
 
@@ -75,23 +75,24 @@ struct baton_timer;
 struct baton_timers;
 
 /*
- * What is run when the timer expires, as a task of the timer's resource. It may arm and stop its
- * own timer. Returns 0, or BATON_TIMER_GONE: it has freed the timer, or given it to somebody else;
- * the timer was not armed then, nobody else used it, and baton touches it no more.
+ * A timer's function: runs when the timer expires, as a task of the timer's resource. The function
+ * may arm and stop its own timer. Returns 0, or BATON_TIMER_GONE: the function has freed the timer,
+ * or given its memory to another owner. BATON_TIMER_GONE is allowed if the timer is not armed and
+ * no other thread uses it; baton does not touch the timer any more.
  */
 typedef int (*baton_timer_fn)(struct baton_timer *timer);
 #define BATON_TIMER_GONE 1
 
 /*
- * Called for a timer that will not run although nobody has stopped it. `error` says why:
- *   -EPIPE, -EAGAIN, ...  The resource refused the run: it is closed, its bound is reached, or what
- *                         else baton_submit() returns.
+ * Called for a timer that will not run although no thread has stopped it. `error` says why:
+ *   -EPIPE, -EAGAIN, ...  The resource refused the run, with the error of baton_submit(): it is
+ *                         closed, its bound is reached, and so on.
  *   -ECANCELED            The run was cancelled in the resource's queue, or a failing batch_begin
  *                         kept it from being entered, and the timer does not repeat. Called under
  *                         the baton, save where a bound drops the newest task.
  *   -ESHUTDOWN            The wheel was closed.
- * The timer is IDLE, and its memory belongs to the called function, which may free it; if the
- * function does, no other thread may use the timer meanwhile, stop included. Not called for a
+ * The timer is IDLE, and its memory belongs to the called function. A function that frees the timer
+ * sees to it that no other thread uses the timer meanwhile, stop included. Not called for a
  * refused run while the timer's function, which has armed the timer anew, is still running; the
  * wheel's counter `refused` counts that run too.
  */
@@ -118,8 +119,8 @@ struct baton_timer {
 };
 
 /*
- * A timer, not armed. `timers`: the wheel that it belongs to; NULL: the default one, created when a
- * timer of it is first armed. Neither wheel nor resource is touched before the first arm.
+ * A timer, not armed. `timers`: the timer's wheel; NULL: the default wheel, which is created when a
+ * timer of it is first armed. Wheel and resource are not touched before the first arm.
  */
 #define BATON_TIMER_INIT(timers, resource, fn)                                                     \
 	{                                                                                          \
@@ -131,49 +132,59 @@ void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
 
 /*
  * Sets the function that is called when this timer will not run, instead of `dropped` in its
- * wheel's options. The default wheel has none. NULL: the wheel's.
+ * wheel's options. The default wheel has no such option. NULL: the wheel's. The owner, before the
+ * first arm.
  */
 void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
 
 /*
- * Arms the timer, once: after a delay, or at a time (one that has passed: at the next tick; on a
- * virtual clock that does not move just now, at its present time, which an advance of 0 meets). A
- * timer that is armed already is armed anew instead, and runs once: the old deadline counts no
- * more, even if it has passed and the run waits in the resource's queue. From inside its own
- * function a timer may be armed like any other.
+ * Arms the timer for one run: after a delay, or at a time. A time that has passed means the next
+ * tick (on a virtual clock that does not move just now: its present time, which an advance of 0
+ * meets).
  *
- * A deadline later than the one before costs one atomic operation, and the wheel is not touched.
+ * A timer that is armed already is armed anew, and runs once: the old deadline counts no more, even
+ * if it has passed and the run waits in the resource's queue. A timer may be armed inside its own
+ * function.
  *
- * Thread safety: any thread; of several arms at once one counts. Blocking: never (but see the
- * default wheel's creation). Ownership: the timer's memory is baton's until stop says otherwise, or
- * the function of a timer that does not repeat has returned; the resource must live as long.
+ * Thread safety: any thread; of several arms at once one takes effect.
+ * Blocking: never (except for the creation of the default wheel).
+ * Ownership: the timer's memory is baton's until stop says otherwise, or the function of a timer
+ * that does not repeat has returned. The resource must live as long.
  * Ordering: what the caller did before is visible to the run.
- * Errors: the timer is as it was before: -EPIPE: the resource is closed. A resource that is closed
- * later refuses the run: see `dropped`. -ESHUTDOWN: the wheel has been closed (beside the close: a
- * run that waits in the queue may be left out, as if armed before it). -EBUSY: stop_then was
- * called, and has not completed. -EINVAL: the timer has no function or no resource; arm_every: the
- * period is 0, or there is no such policy. -ENOMEM,
- * -EAGAIN: the default wheel could not be created.
+ * Errors: the timer is as it was before:
+ *   -EPIPE      the resource is closed. A resource that is closed later refuses the run: see
+ *               baton_timer_dropped_fn.
+ *   -ESHUTDOWN  the wheel has been closed (beside the close, a run that waits in the queue may be
+ *               left out, as if armed before it).
+ *   -EBUSY      stop_then was called, and has not completed.
+ *   -EINVAL     the timer has no function or no resource.
+ *   -ENOMEM, -EAGAIN  the default wheel could not be created.
+ * Cost: a deadline later than the one before costs one atomic operation, and the wheel is not
+ * touched.
  */
 int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);
 int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
 
 /*
- * Arms the timer to run again and again, until it is stopped, or armed otherwise.
+ * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.
  *
- * arm_every: at a fixed rate: at `first_ns` (a time), and then every `period_ns`, without drift.
- * When a run ends so late that the next one, or several, are overdue: SKIP leaves them out, and
- * goes on with the first that lies in the future; CATCH_UP runs them all, one after the other: each
- * is submitted to the resource, behind what waits there, when the one before has returned. So a
- * period may be shorter than a tick.
- * arm_again_after: the first run after the delay, and each later one that long after the end of the
- * one before.
+ * arm_again_after: the first run comes after the delay, and each later run that long after the end
+ * of the run before.
  *
- * A run that is cancelled in the resource's queue (cancel_pending), that a bound refuses or drops,
- * or that a failed batch_begin keeps from running, is left out. When the resource refuses a run
- * otherwise (it was closed), that ends the repetition; see `dropped`. A run is a task of lane 0:
- * exempt that lane from a bound (bound.h), lest a timer that does not repeat be lost when the
- * resource is full.
+ * arm_every: the runs come at a fixed rate: at `first_ns` (a time), and then every `period_ns`,
+ * without drift. When a run ends so late that later runs are overdue, SKIP leaves these out, and
+ * goes on with the first run that lies in the future. CATCH_UP runs all of them, one after the
+ * other: each is submitted to the resource, behind the tasks that wait there, when the run before
+ * has returned. So a period may be shorter than a tick.
+ *
+ * A run is left out, and the repetition goes on, when the run is cancelled in the resource's queue
+ * (cancel_pending), refused or dropped by a bound, or kept from running by a failed batch_begin.
+ * The repetition ends when the resource refuses a run otherwise (it was closed); see
+ * baton_timer_dropped_fn. A run without a label is a task of lane 0: exempt that lane from a bound
+ * (bound.h), lest a timer that does not repeat be lost when the resource is full.
+ *
+ * Otherwise as baton_timer_arm_after(). Errors: also -EINVAL: the period is 0, or there is no such
+ * policy.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,
@@ -194,23 +205,26 @@ enum baton_timer_state {
 enum baton_timer_state baton_timer_state(const struct baton_timer *timer);
 
 /*
- * Stops the timer: it will not run, nor be repeated. Only a run that has begun goes on, and then
- * the answer is RUNNING: so inside a task of the timer's own resource, which is not run beside it,
- * stop is always final. Returns what it found:
+ * Stops the timer: the timer will not run, nor be repeated. Only a run that has begun goes on; then
+ * the answer is RUNNING. Inside a task of the timer's own resource stop is always final, since the
+ * function does not run beside that task. Returns the state that stop found:
  *
  *   IDLE, DONE, PENDING   The timer's memory is the caller's.
- *   QUEUED The function will not be called, but the resource's runner still has to pass the task.
- *                         Until then timer and resource are baton's.
- *   RUNNING               The same until the function has returned. (In the function itself: see
- *                         BATON_TIMER_GONE.)
+ *   QUEUED                The function will not be called, but the resource's runner still has to
+ *                         pass the task. Until then timer and resource are baton's.
+ *   RUNNING               Timer and resource are baton's until the function has returned. (In the
+ *                         function itself: see BATON_TIMER_GONE.)
  *
- * In these two cases the end is seen by stop_then or stop_wait. Or: a task of the resource that
- * stops the timer, whatever the answer, may then call baton_resource_close_then(): the finaliser
- * may free the timer as well, since what waits in the queue is passed before it is called.
+ * After QUEUED or RUNNING, stop_then or stop_wait tell when the memory is the caller's. Or a task
+ * of the resource that stops the timer, whatever the answer, then calls
+ * baton_resource_close_then(): the finaliser may free the timer as well, since it is called after
+ * the tasks that wait in the queue.
  *
- * disarm: the same without the memory: it never waits, and costs one atomic operation, but the
- * wheel forgets the timer only when it comes to its place. For timers that will be armed again.
+ * disarm: stops the timer, but does not give back its memory. disarm never waits, and costs one
+ * atomic operation; the wheel forgets the timer only when it comes to the timer's place. For timers
+ * that will be armed again.
  *
+ * Thread safety: any thread.
  * Blocking: disarm: never. stop: for the moment in which another thread changes the wheel (or hands
  * this very timer to the resource whose task calls), like a mutex, with no function of yours
  * inside.
@@ -219,19 +233,22 @@ enum baton_timer_state baton_timer_stop(struct baton_timer *timer);
 enum baton_timer_state baton_timer_disarm(struct baton_timer *timer);
 
 /*
- * As stop, and the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its value, when
- * neither the timer nor, on its account, the resource is touched any more: within this call unless
- * the answer is QUEUED or RUNNING. It must outlive that. Until then arm fails with -EBUSY. At most
- * one stop_then at a time for a timer (asserted).
+ * As stop; and the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its value, when
+ * baton does not touch the timer any more, nor, for the timer's sake, the resource: within this
+ * call unless the answer is QUEUED or RUNNING. Until then arm fails with -EBUSY. At most one
+ * stop_then at a time for a timer (asserted). The promise must live
+ * until it completes.
  */
 enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct baton_future *gone);
 
 /*
- * As stop, and waits until the memory is the caller's, helping the resource along like
- * baton_resource_await(); what the function that it waits for arms meanwhile is stopped, too. 0: at
- * once, in a task of the timer's resource, too, where stop would say IDLE, DONE or PENDING.
- * -EDEADLK: it would have to wait, in a task of the timer's resource, or for ever: it is stopped,
- * and the memory is baton's as after stop. In the cases of thread.h, likewise.
+ * As stop; and waits until the memory is the caller's, helping the resource like
+ * baton_resource_await(). What the awaited function arms meanwhile is stopped, too.
+ *
+ * Blocking: yes. 0: at once, in a task of the timer's resource, too, where stop would return IDLE,
+ * DONE or PENDING.
+ * Errors: the timer is stopped, and the memory is baton's as after stop: -EDEADLK: the call would
+ * have to wait, in a task of the timer's resource, or for ever. Also in the cases of thread.h.
  */
 int baton_timer_stop_wait(struct baton_timer *timer);
 
@@ -258,12 +275,13 @@ struct baton_timers_options {
 	uint64_t resolution_ns;
 	/*
 	 * Called for each timer that will not run, unless the timer has a `dropped` of its own.
-	 * NULL: only the counters and arm's errors tell.
+	 * NULL: only the counters and the errors of arm tell.
 	 */
 	baton_timer_dropped_fn dropped;
 	/*
-	 * POLL: called, on the arming thread, when what baton_timers_next() has returned last has
-	 * become too late: wake the loop (write to its eventfd). It may not call back.
+	 * POLL: called, on the arming thread, when the time that baton_timers_next() last returned
+	 * has become too late: wake the loop (write to its eventfd). The function may not call
+	 * back.
 	 */
 	void (*wake)(void *arg);
 	void *arg;
@@ -295,21 +313,22 @@ BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *option
 int baton_timers_default(struct baton_timers **timers);
 
 /*
- * Ends the default wheel, if there is one: for programs whose leak checker wants everything back.
- * As baton_timers_destroy(); pending timers are dropped. A later use creates another. Call it
- * before baton_pool_default_destroy().
- * Errors: -EBUSY: a timer's run is queued or under way; the wheel is closed, and is ended by
- * another call when the timer's resource has been awaited. As close, save -EALREADY: nothing
- * happens.
+ * Ends the default wheel, if there is one, as baton_timers_destroy() does: for programs whose leak
+ * checker wants everything back. Pending timers are dropped. A later use creates another wheel.
+ * Call it before baton_pool_default_destroy().
+ *
+ * Errors: -EBUSY: a timer's run is queued or under way; the wheel is closed. Await the timer's
+ * resource, and call again. The errors of close, except -EALREADY: nothing happens.
  */
 int baton_timers_default_destroy(void);
 
 /*
- * Closes the wheel: arms are refused from now on (-ESHUTDOWN), and its thread ends. What is pending
- * is dropped (see `dropped`), or run at once: submitted, ahead of its time. Runs in their
- * resources' queues are not concerned, but do not repeat. Waits for its thread.
+ * Closes the wheel: arms are refused from now on (-ESHUTDOWN), and the wheel's thread ends. Pending
+ * timers are dropped (see `dropped`), or run immediately: submitted, ahead of their time. Runs in
+ * their resources' queues go on, but do not repeat.
  *
  * Thread safety: any thread; not a timer's function run inline by the wheel (-EDEADLK).
+ * Blocking: waits for the wheel's thread.
  * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way.
  */
 enum baton_timers_pending {
@@ -319,32 +338,38 @@ enum baton_timers_pending {
 int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending);
 
 /*
- * Closes (BATON_TIMERS_DROP, if it is not closed yet) and gives the memory back, when the last run
- * in a resource's queue has ended. The caller sees to it that no other call on the wheel, nor an
- * arm or stop of its timers, is under way or comes later, save from functions of its timers (whose
- * arms are refused): close it, and stop whoever uses it, before. A call found under way is an
- * assertion. Errors: as close, save -EALREADY. -EPERM: it is the default wheel.
+ * Closes the wheel (BATON_TIMERS_DROP, if it is not closed yet), and frees it when the last run in
+ * a resource's queue has ended.
+ *
+ * Thread safety: the owner. No other call on the wheel, nor an arm or stop of its timers, is under
+ * way or comes later, except from functions of its timers (whose arms are refused): close the
+ * wheel, and stop the threads that use it, before. A call found under way is an assertion.
+ * Errors: as close, except -EALREADY. -EPERM: it is the default wheel.
  */
 int baton_timers_destroy(struct baton_timers *timers);
 
-/* The wheel's clock, in ns. */
+/* The time on the wheel's clock, in ns. Any thread. Blocking: never. */
 uint64_t baton_timers_now(const struct baton_timers *timers);
 
 /*
- * POLL: the time at which baton_timers_poll() should be called next: BATON_NEVER: not before `wake`
- * has been called. It may be too early, never too late. (Any wheel may be asked.)
+ * POLL: the time at which baton_timers_poll() should be called next. BATON_NEVER: not before `wake`
+ * has been called. The time may be too early, never too late. Wheels of other sorts may be asked,
+ * too. Thread safety: any thread.
  */
 uint64_t baton_timers_next(struct baton_timers *timers);
 
 /*
- * POLL: submits what has expired by now; returns how many.
- * VIRTUAL: moves the clock on, and submits what expires on the way, at its time: the clock shows a
- * timer's deadline while its task is submitted, so a timer that the task arms anew expires within
- * the same call, if it is due by then. advance_to: a time before now changes nothing. `advance`
- * saturates.
+ * poll (POLL): submits the timers that have expired by now; returns how many.
  *
- * Errors: -EBUSY: another such call is under way. -EDEADLK: it is this thread's own: a timer's
- * function. -EINVAL: the wheel is of another sort. -ESHUTDOWN: closed.
+ * advance, advance_to (VIRTUAL): move the clock on, and submit the timers that expire on the way,
+ * each at its time; return how many. The clock shows a timer's deadline while its task is
+ * submitted, so a timer that the task arms anew expires within the same call, if it is due by then.
+ * A time before now changes nothing; `advance` saturates.
+ *
+ * Thread safety: one thread at a time.
+ * Errors: -EBUSY: another such call is under way. -EDEADLK: such a call of this thread is under
+ * way: a timer's function calls. -EINVAL: the wheel is of another sort. -ESHUTDOWN: the wheel is
+ * closed.
  */
 int64_t baton_timers_poll(struct baton_timers *timers);
 int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns);
@@ -352,7 +377,7 @@ int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns);
 
 #define BATON_TIMERS_LATE_BUCKETS 24
 
-/* What a wheel did, since it was created. */
+/* What a wheel has done since it was created. */
 struct baton_timers_stats {
 	uint64_t armed; /* placed in the wheel: arms, save those that only moved a deadline back */
 	uint64_t fired; /* expired, and submitted */
@@ -368,7 +393,7 @@ struct baton_timers_stats {
 	uint64_t late[BATON_TIMERS_LATE_BUCKETS];
 };
 
-/* A copy of the counters, each read atomically. Any thread. */
+/* Copies the counters, each read atomically. Any thread. Blocking: never. */
 void baton_timers_stats_read(const struct baton_timers *timers, struct baton_timers_stats *copy);
 
 #ifdef __cplusplus
