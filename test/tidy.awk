@@ -32,12 +32,11 @@ function folder_of(path)
 }
 
 # A tag names one ordering edge, [inbox.publish], and stands in a comment at each of its two ends.
-# Older tags are numbered: [R1].
 function note_tags(text,    tag)
 {
 	if (!in_src)
 		return
-	while (match(text, /\[([A-Z]+[0-9]+[a-z]?|[a-z_]+\.[a-z_]+)\]/)) {
+	while (match(text, /\[[a-z_]+\.[a-z_]+\]/)) {
 		tag = substr(text, RSTART, RLENGTH)
 		text = substr(text, RSTART + RLENGTH)
 		if (tag_seen[tag] == FILENAME ":" comment)

@@ -15,3 +15,4 @@ trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 # shellcheck disable=SC2046 # one file per word; none has a space
 LC_ALL=C awk -v layers="$layers" -v broker_layers="$broker_layers" -f test/tidy.awk \
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
+LC_ALL=C awk -f test/structure.awk src/*/*.[ch]

@@ -161,7 +161,8 @@ static void use_node_and_end(void *argument)
 	use_node(argument);
 }
 
-SIM_SCENARIO(edge_records, "[T1] [T2] a record is one thread's at a time, as the last one left it")
+SIM_SCENARIO(edge_records,
+             "[thread.record] [thread.owner] a record is one thread's at a time, whole")
 {
 	sim_start(use_node_and_end, NULL);
 	sim_start(use_node_and_end, NULL);
@@ -175,7 +176,7 @@ static void sleep_for(void *argument)
 	sim_require(baton_future_wait(future, NULL) == 0);
 }
 
-SIM_SCENARIO(edge_registry, "[T1] who looks for sleepers sees records that are whole")
+SIM_SCENARIO(edge_registry, "[thread.record] who looks for sleepers sees records that are whole")
 {
 	static struct baton_future future;
 

@@ -124,8 +124,8 @@ static void resource_init(uint32_t limit)
 	}
 }
 
-SIM_SCENARIO(edge_block_help, "[N1] a worker that waits in a job is told of what it can help",
-             .bound = 2)
+SIM_SCENARIO(edge_block_help,
+             "[thread.asleep] a worker that waits in a job is told of what it can help", .bound = 2)
 {
 	create_pool(1);
 	resource_init(1);
@@ -203,7 +203,8 @@ static int hold_and_submit(struct baton_task *task)
 	return 0;
 }
 
-SIM_SCENARIO(edge_block_behind, "[P2] sleepers are told when all workers wait, and there is a job",
+SIM_SCENARIO(edge_block_behind,
+             "[pool.vacant] sleepers are told when all workers wait, and there is a job",
              .bound = 2)
 {
 	create_pool(1);

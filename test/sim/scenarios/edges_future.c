@@ -31,7 +31,7 @@ static void submit_task(void *argument)
 	sim_require(baton_submit(&topic.resource, &task) == 0);
 }
 
-SIM_SCENARIO(edge_poll, "[F1] who polls a future until it is done sees what the task did")
+SIM_SCENARIO(edge_poll, "[future.final] who polls a future until it is done sees what the task did")
 {
 	sim_topic_init(&topic, 10, 64, NULL);
 	baton_future_init(&future);
@@ -57,7 +57,8 @@ static void async_and_drop(void *argument)
 	baton_future_unref(one);
 }
 
-SIM_SCENARIO(edge_drop, "[F6] the completer frees what has been dropped after its last use")
+SIM_SCENARIO(edge_drop,
+             "[future.reference] the completer frees what has been dropped after its last use")
 {
 	void *bodies[2];
 
@@ -131,13 +132,14 @@ static void refused(void (*visitor)(void *))
 	topic.config.capture_limit = 5;
 }
 
-SIM_SCENARIO(edge_refused_waiter,
-             "[F7] [F8] a waiter has left a resource that has refused the task")
+SIM_SCENARIO(
+	edge_refused_waiter,
+	"[future.visitor] [future.unbound] a waiter has left a resource that has refused the task")
 {
 	refused(wait_a_little);
 }
 
-SIM_SCENARIO(edge_refused_canceller, "[F7] [F8] the same with a canceller")
+SIM_SCENARIO(edge_refused_canceller, "[future.visitor] [future.unbound] the same with a canceller")
 {
 	refused(cancel_it);
 }
@@ -168,7 +170,8 @@ static void submit_first(void *argument)
 	sim_require(sim_note_submit(&notes[0]) == 0);
 }
 
-SIM_SCENARIO(edge_driven_plain, "[N1] an owner that sleeps in a wait is told of a job", .bound = 3)
+SIM_SCENARIO(edge_driven_plain, "[thread.asleep] an owner that sleeps in a wait is told of a job",
+             .bound = 3)
 {
 	sim_require(baton_manual_create(&manual) == 0);
 	sim_topic_init(&topic, 10, 64, baton_manual_executor(manual));
@@ -210,7 +213,8 @@ static void run_loop(void *argument)
 	sim_require(data == 2);
 }
 
-SIM_SCENARIO(edge_loop, "[E1] [E2] a loop is told of jobs as soon as it has an owner")
+SIM_SCENARIO(edge_loop,
+             "[driven.job] [driven.owner] a loop is told of jobs as soon as it has an owner")
 {
 	sim_require(baton_loop_create(&loop) == 0);
 	sim_start(run_loop, NULL);
@@ -244,7 +248,8 @@ static void run_gathering_loop(void *argument)
 	sim_require(data == 4);
 }
 
-SIM_SCENARIO(edge_loop_gathers, "[E1] a loop that gathers its own jobs loses none of the others'")
+SIM_SCENARIO(edge_loop_gathers,
+             "[driven.job] a loop that gathers its own jobs loses none of the others'")
 {
 	sim_require(baton_loop_create(&loop) == 0);
 	sim_start(run_gathering_loop, NULL);

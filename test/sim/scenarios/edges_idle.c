@@ -73,7 +73,7 @@ static void end_workers(uint32_t expected)
 	sim_join_all();
 }
 
-SIM_SCENARIO(edge_idle_1, "[D3] one worker, two who bring work: none is left lying")
+SIM_SCENARIO(edge_idle_1, "[idle.work] one worker, two who bring work: none is left lying")
 {
 	baton__idle_init(&idle, sleepers, 1);
 	sim_start(worker, NULL);
@@ -82,7 +82,7 @@ SIM_SCENARIO(edge_idle_1, "[D3] one worker, two who bring work: none is left lyi
 	end_workers(2);
 }
 
-SIM_SCENARIO(edge_idle_2, "[D1] [D3] [D7] two workers, two who bring work")
+SIM_SCENARIO(edge_idle_2, "[idle.link] [idle.work] [idle.number] two workers, two who bring work")
 {
 	baton__idle_init(&idle, sleepers, 2);
 	sim_start(worker, NULL);
@@ -93,7 +93,7 @@ SIM_SCENARIO(edge_idle_2, "[D1] [D3] [D7] two workers, two who bring work")
 	end_workers(3);
 }
 
-SIM_SCENARIO(edge_idle_3, "[D1] [D3] three workers", .bound = 1)
+SIM_SCENARIO(edge_idle_3, "[idle.link] [idle.work] three workers", .bound = 1)
 {
 	baton__idle_init(&idle, sleepers, 3);
 	sim_start(worker, NULL);
@@ -105,7 +105,8 @@ SIM_SCENARIO(edge_idle_3, "[D1] [D3] three workers", .bound = 1)
 	end_workers(3);
 }
 
-SIM_SCENARIO(edge_idle_end, "[D6] a worker that is on its way to sleep sees the end, or is woken")
+SIM_SCENARIO(edge_idle_end,
+             "[idle.ending] a worker that is on its way to sleep sees the end, or is woken")
 {
 	baton__idle_init(&idle, sleepers, 2);
 	sim_start(worker, NULL);
@@ -137,7 +138,8 @@ static void blocking_worker(void *argument)
 		sim_yield();
 }
 
-SIM_SCENARIO(edge_idle_blocked, "[D3] the last to search wakes another before it enters a job")
+SIM_SCENARIO(edge_idle_blocked,
+             "[idle.work] the last to search wakes another before it enters a job")
 {
 	baton__idle_init(&idle, sleepers, 2);
 	sim_start(blocking_worker, NULL);
@@ -162,7 +164,7 @@ static void wake_somebody(void *argument)
 		sim_yield();
 }
 
-SIM_SCENARIO(edge_idle_wake, "[D5] who is woken sees what was done before the wake-up")
+SIM_SCENARIO(edge_idle_wake, "[idle.woken] who is woken sees what was done before the wake-up")
 {
 	baton__idle_init(&idle, sleepers, 2);
 	sim_start(sleep_once, NULL);
@@ -180,7 +182,7 @@ static void sleep_or_end(void *argument)
 	sim_require(payload == 1);
 }
 
-SIM_SCENARIO(edge_idle_wake_all, "[D5] the same for those that the end has woken")
+SIM_SCENARIO(edge_idle_wake_all, "[idle.woken] the same for those that the end has woken")
 {
 	baton__idle_init(&idle, sleepers, 2);
 	sim_start(sleep_or_end, NULL);
@@ -266,7 +268,8 @@ SIM_SCENARIO(edge_pool_1, "one worker: what is submitted runs, without time-outs
 	wait_and_destroy(2);
 }
 
-SIM_SCENARIO(edge_pool_2, "[W4] [Q1] two workers, jobs that submit jobs", .bound = 1)
+SIM_SCENARIO(edge_pool_2, "[worker.lifo] [runqueue.job] two workers, jobs that submit jobs",
+             .bound = 1)
 {
 	create_pool(2);
 	(void)submit_job(0, run_and_submit);
@@ -281,7 +284,8 @@ SIM_SCENARIO(edge_pool_3, "two workers, more jobs than fit", .bound = 1)
 	wait_and_destroy(6);
 }
 
-SIM_SCENARIO(edge_pool_outside, "[N2] a pool is destroyed after the last submitter has left it")
+SIM_SCENARIO(edge_pool_outside,
+             "[thread.inside] a pool is destroyed after the last submitter has left it")
 {
 	create_pool(1);
 	sim_start(destroy_when_run, NULL);
@@ -295,7 +299,7 @@ static void shutdown_pool(void *argument)
 	(void)baton_pool_shutdown(pool);
 }
 
-SIM_SCENARIO(edge_pool_shutdown, "[W5] [W6] an idle pool ends when told so")
+SIM_SCENARIO(edge_pool_shutdown, "[pool.state] [pool.last] an idle pool ends when told so")
 {
 	create_pool(2);
 	sim_start(shutdown_pool, NULL);
@@ -304,7 +308,7 @@ SIM_SCENARIO(edge_pool_shutdown, "[W5] [W6] an idle pool ends when told so")
 	sim_require(baton_pool_destroy(pool) == 0);
 }
 
-SIM_SCENARIO(edge_pool_shutdown_now, "[W5] [D6] jobs run, or come back")
+SIM_SCENARIO(edge_pool_shutdown_now, "[pool.state] [idle.ending] jobs run, or come back")
 {
 	struct baton_job *back = NULL;
 	uint32_t count = 0;
@@ -322,7 +326,7 @@ SIM_SCENARIO(edge_pool_shutdown_now, "[W5] [D6] jobs run, or come back")
 	sim_require(count == 6 || (count == 4 && made[1] == 0));
 }
 
-SIM_SCENARIO(edge_pool_termination, "[P3] who awaits the end sees what the jobs did")
+SIM_SCENARIO(edge_pool_termination, "[pool.ended] who awaits the end sees what the jobs did")
 {
 	struct timespec deadline = sim_in(100000);
 	int status;
@@ -338,7 +342,7 @@ SIM_SCENARIO(edge_pool_termination, "[P3] who awaits the end sees what the jobs 
 	sim_require(baton_pool_destroy(pool) == 0);
 }
 
-SIM_SCENARIO(edge_pool_start_fails, "[P1] a worker that cannot start is heard of")
+SIM_SCENARIO(edge_pool_start_fails, "[pool.started] a worker that cannot start is heard of")
 {
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
 

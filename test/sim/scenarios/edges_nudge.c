@@ -83,7 +83,7 @@ static void play(uint32_t limit, void (*other)(void *))
 	baton_manual_destroy(manual);
 }
 
-SIM_SCENARIO(edge_nudge_leaver, "[N4] T3: the one who is found has just left", .bound = 2)
+SIM_SCENARIO(edge_nudge_leaver, "[thread.nudge] T3: the one who is found has just left", .bound = 2)
 {
 	play(2, wait_for_first);
 }
@@ -124,7 +124,8 @@ static void wait_for_inner(void *argument)
 }
 
 SIM_SCENARIO(edge_deferred,
-             "[turn.baton] [N1] a deferred resource is helped, its sleepers are nudged", .bound = 2)
+             "[turn.baton] [thread.asleep] a deferred resource is helped, its sleepers are nudged",
+             .bound = 2)
 {
 	sim_shelf_init(&shelf, 0, 1);
 	sim_topic_init(&topic, 10, 64, NULL);

@@ -108,7 +108,8 @@ static void runqueues(void)
 	baton__runqueue_init(&second);
 }
 
-SIM_SCENARIO(edge_runqueue_steal, "[Q1] [Q2] owner and thief: every job once, whole")
+SIM_SCENARIO(edge_runqueue_steal,
+             "[runqueue.job] [runqueue.slot] owner and thief: every job once, whole")
 {
 	runqueues();
 	sim_start(steal_into, &thiefs);
@@ -117,7 +118,7 @@ SIM_SCENARIO(edge_runqueue_steal, "[Q1] [Q2] owner and thief: every job once, wh
 	all_seen(7);
 }
 
-SIM_SCENARIO(edge_runqueue_take, "[Q1] [Q2] owner and one who takes")
+SIM_SCENARIO(edge_runqueue_take, "[runqueue.job] [runqueue.slot] owner and one who takes")
 {
 	runqueues();
 	sim_start(take_two, NULL);
@@ -126,7 +127,7 @@ SIM_SCENARIO(edge_runqueue_take, "[Q1] [Q2] owner and one who takes")
 	all_seen(6);
 }
 
-SIM_SCENARIO(edge_runqueue_2, "[Q1] a thief of a thief's loot", .bound = 2)
+SIM_SCENARIO(edge_runqueue_2, "[runqueue.job] a thief of a thief's loot", .bound = 2)
 {
 	struct baton_job *job;
 	size_t count;
@@ -226,7 +227,8 @@ static void fetch_rest(void)
 	sim_require(baton__injection_close_if_empty(&injection));
 }
 
-SIM_SCENARIO(edge_injection_push, "[I1] [I2] two who push: every job once, whole")
+SIM_SCENARIO(edge_injection_push,
+             "[injection.batch] [injection.spill] two who push: every job once, whole")
 {
 	baton__injection_init(&injection);
 	sim_start(push_second, NULL);
@@ -235,7 +237,9 @@ SIM_SCENARIO(edge_injection_push, "[I1] [I2] two who push: every job once, whole
 	all_seen(6);
 }
 
-SIM_SCENARIO(edge_injection_fetch, "[I1] [I2] [I4] one who pushes, one who fetches")
+SIM_SCENARIO(
+	edge_injection_fetch,
+	"[injection.batch] [injection.spill] [injection.reuse] one who pushes, one who fetches")
 {
 	baton__injection_init(&injection);
 	sim_start(fetch_some, NULL);
@@ -244,7 +248,8 @@ SIM_SCENARIO(edge_injection_fetch, "[I1] [I2] [I4] one who pushes, one who fetch
 	all_seen(7);
 }
 
-SIM_SCENARIO(edge_injection_fetch_2, "[I1] [I2] [I4] two who fetch")
+SIM_SCENARIO(edge_injection_fetch_2,
+             "[injection.batch] [injection.spill] [injection.reuse] two who fetch")
 {
 	baton__injection_init(&injection);
 	push_items(0, 5);
@@ -255,7 +260,8 @@ SIM_SCENARIO(edge_injection_fetch_2, "[I1] [I2] [I4] two who fetch")
 	all_seen(7);
 }
 
-SIM_SCENARIO(edge_injection_list, "[I1] [I2] a list, two who fetch", .bound = 1)
+SIM_SCENARIO(edge_injection_list, "[injection.batch] [injection.spill] a list, two who fetch",
+             .bound = 1)
 {
 	baton__injection_init(&injection);
 	sim_start(push_second_list, NULL);
@@ -311,7 +317,8 @@ SIM_SCENARIO(edge_injection_close_2, "two who push, one who closes")
 	closed_rightly();
 }
 
-/* ---- [I3] [Q3] [D3]: work made visible, then a look for sleepers; and the other way round ---- */
+/* ---- [injection.sleepers] [runqueue.sleepers] [idle.work]: work made visible, then a look for
+ * sleepers; and the other way round ---- */
 
 static uint32_t asleep;
 static bool woken;
@@ -331,7 +338,7 @@ static void push_and_look(void *argument)
 	woken = load_seq_cst(&asleep);
 }
 
-SIM_SCENARIO(edge_injection_sleep, "[I3] who sleeps sees the job, or is seen")
+SIM_SCENARIO(edge_injection_sleep, "[injection.sleepers] who sleeps sees the job, or is seen")
 {
 	baton__injection_init(&injection);
 	sim_start(inject_and_look, NULL);
@@ -341,7 +348,8 @@ SIM_SCENARIO(edge_injection_sleep, "[I3] who sleeps sees the job, or is seen")
 	sim_require(woken || found);
 }
 
-SIM_SCENARIO(edge_injection_sleep_full, "[I3] the same with the ring full: into the spill")
+SIM_SCENARIO(edge_injection_sleep_full,
+             "[injection.sleepers] the same with the ring full: into the spill")
 {
 	baton__injection_init(&injection);
 	push_items(1, 4);
@@ -353,7 +361,7 @@ SIM_SCENARIO(edge_injection_sleep_full, "[I3] the same with the ring full: into 
 	sim_require(woken || found);
 }
 
-SIM_SCENARIO(edge_injection_sleep_next, "[I3] the same at the end of a slot")
+SIM_SCENARIO(edge_injection_sleep_next, "[injection.sleepers] the same at the end of a slot")
 {
 	baton__injection_init(&injection);
 	push_items(1, 2);
@@ -365,7 +373,7 @@ SIM_SCENARIO(edge_injection_sleep_next, "[I3] the same at the end of a slot")
 	sim_require(woken || found);
 }
 
-SIM_SCENARIO(edge_runqueue_sleep, "[Q3] the same for a run queue")
+SIM_SCENARIO(edge_runqueue_sleep, "[runqueue.sleepers] the same for a run queue")
 {
 	runqueues();
 	sim_start(push_and_look, NULL);
@@ -385,7 +393,7 @@ static void steal_and_look(void *argument)
 	woken = load_seq_cst(&asleep);
 }
 
-SIM_SCENARIO(edge_steal_sleep, "[Q3] the same for what a thief has put into its own")
+SIM_SCENARIO(edge_steal_sleep, "[runqueue.sleepers] the same for what a thief has put into its own")
 {
 	runqueues();
 	for (int i = 0; i < 4; i++)

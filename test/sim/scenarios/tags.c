@@ -87,7 +87,8 @@ static void write_and_cancel(void *none)
 	baton_tag_cancel(&tag);
 }
 
-SIM_SCENARIO(tag_tells, "[U1] who finds a task cancelled sees what its canceller did before")
+SIM_SCENARIO(tag_tells,
+             "[tag.generation] who finds a task cancelled sees what its canceller did before")
 {
 	init_stamped(2, true, false);
 	sim_start(write_and_cancel, NULL);
