@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading what others may take out and free meanwhile, without a lock: a reader is in a section,
- * and what was taken out of a structure is freed when every section that might have found it is
- * over. Concurrency Kit's ck_epoch, with what it leaves to its users: who has a record, and who
- * drives it.
+ * Epochs let a thread read a structure without a lock while another thread takes parts out of it
+ * and frees them. A reader is in a section. What was taken out of the structure is freed when every
+ * section that might have found it is over. The mechanism is Concurrency Kit's ck_epoch, with what
+ * ck_epoch leaves to its users: who has a record, and who drives it.
  *
  * A thread's record is made at its first section, and passes at its exit to a later thread. Records
- * hold no garbage, so there is nothing to adopt but the record. Garbage lies in a limbo, which
- * belongs to the one who changes the structure: where that is a resource, to its baton.
+ * hold no garbage. Garbage lies in a limbo, which belongs to the thread that changes the structure;
+ * where the structure belongs to a resource, to the resource's baton.
  *
  *                    | may run beside                   | from
  *   enter, leave     | everything                       | any thread, also inside tasks
@@ -29,12 +29,14 @@ extern "C" {
 #endif
 
 /*
- * Begins a section of this thread: what it finds by acquire loads from here on stays, even if
- * somebody retires it, until the section's end. Sections nest; they are short: while one lasts,
- * what is retired anywhere in the process stays. A wait, or a task that may run others' tasks, does
- * not belong into one. A thread does not end in one (asserted).
+ * enter: begins a section of this thread. What the thread finds by acquire loads from here on stays
+ * until the section's end, even if another thread retires it. Sections nest. Keep sections short:
+ * while one lasts, retired memory stays anywhere in the process. Do not wait in a section, nor run
+ * a task that may run other threads' tasks. A thread does not end in a section (asserted). leave:
+ * ends the section.
  *
- * Progress: wait-free, one atomic read-modify-write; a thread's first one allocates.
+ * Thread safety: any thread. Blocking: never.
+ * Progress: wait-free, one atomic read-modify-write; a thread's first section allocates.
  * Errors: -ENOMEM, -ECHILD: see thread.h.
  */
 BATON_MUST_USE int baton_epoch_enter(void);

@@ -38,16 +38,16 @@ extern "C" {
 #endif
 
 /*
- * Runs once for each resource, under its baton; `index`: its place in the array. Returns 0, or a
- * status: this item has failed with it. As a task it may do whatever tasks may, but detach itself
- * (detach.h). Where there are drain hooks the item is over when its batch has ended, and may fail
- * with the hooks' status instead.
+ * Runs once for each resource, under its baton; `index`: the resource's place in the array. Returns
+ * 0, or a status, with which this item has failed. The function may do whatever tasks may, except
+ * detach itself (detach.h). Where there are drain hooks the item is over when its batch has ended,
+ * and may fail with the hooks' status instead.
  */
 typedef int (*baton_fan_out_fn)(struct baton_resource *resource, void *arg, size_t index);
 
-/* When an item fails, those that have not started do not run. */
+/* When an item fails, the items that have not started do not run. */
 #define BATON_FAN_OUT_CANCEL_ON_FAILURE 1U
-/* When an item is done, those that have not started do not run: the first answer is enough. */
+/* When an item is done, the items that have not started do not run: one answer is enough. */
 #define BATON_FAN_OUT_CANCEL_ON_SUCCESS 4U
 /* Runs nothing on the submitting thread: as baton_submit_later. */
 #define BATON_FAN_OUT_LATER 2U
@@ -67,19 +67,20 @@ struct baton_fan_out_options {
 struct baton_fan_out;
 
 /*
- * Submits the function to `count` resources, in this order, as baton_submit would: on those that
- * are idle it runs here, one after the other; those that are busy get to it in their turn, also
- * several times, if they are several times in the array. The array is not used after this call;
- * each resource must live until its item is over.
+ * Submits the function to `count` resources, in this order, as baton_submit() would. On idle
+ * resources the function runs here, one after the other. Busy resources run it in their turn. A
+ * resource that is in the array several times runs it several times.
  *
- * `*fan_out` is set before the first item is submitted, so that the function may use it; end it
- * with baton_fan_out_unref(), whether it is over or not. It may be NULL: then nobody is told.
+ * `*fan_out` is set before the first item is submitted, so that the function may use it. End the
+ * reference with baton_fan_out_unref(), whether the fan-out is over or not. `fan_out` may be NULL:
+ * then no thread is told.
  *
  * A resource that refuses (-EPIPE: closed, -EAGAIN: its bound, and so on) does not keep the others
  * from running: its item has failed with that error.
  *
  * Thread safety: any thread. Blocking: never. Stack: the same for any count.
- * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX,
+ * Ownership: the array is not used after this call; each resource must live until its item is over.
+ * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX items,
  * an unknown flag, both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS, or the label's lane. -ENOMEM.
  */
 int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
@@ -96,10 +97,12 @@ int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
 int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline);
 
 /*
- * The countdown's future, as long as the reference: complete when every item is over. Done, or
- * failed with the status of the first item that failed; its value is the fan-out. For polling and
- * baton_future_then(). Who waits for it helps nobody: see baton_fan_out_wait(). A
- * baton_future_cancel() on it completes it at once, and cancels the fan-out.
+ * The fan-out's future: complete when every item is over. Done, or failed with the status of the
+ * first item that failed; its value is the fan-out. For polling and baton_future_then(). A thread
+ * that waits for it helps no resource: see baton_fan_out_wait(). A baton_future_cancel() on it
+ * completes it immediately, and cancels the fan-out.
+ *
+ * Thread safety: any thread. Ownership: the future lives as long as the reference.
  */
 struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
 
@@ -128,15 +131,15 @@ void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
                               struct baton_fan_out_stats *counts);
 
 /*
- * Cancels: items that have not started do not run their function. They are over when their resource
- * comes to them: this marks, in one step, and returns. 0; -EALREADY: every item is over, or it was
- * cancelled before.
+ * Cancels the fan-out: items that have not started do not run their function. The call marks, in
+ * one step, and returns; a cancelled item is over when its resource comes to it. 0; -EALREADY:
+ * every item is over, or it was cancelled before.
  *
  * Thread safety: any thread. Blocking: never.
  */
 int baton_fan_out_cancel(struct baton_fan_out *fan_out);
 
-/* Another reference; and the end of one. Dropping the last one cancels nothing. */
+/* ref: one more reference. unref: gives a reference back; the last one cancels nothing. */
 struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out);
 void baton_fan_out_unref(struct baton_fan_out *fan_out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names to objects, each of which is a resource: a broker's topics by their names, the accounts of
- * a bank by their numbers. Who asks for a name gets the object that has it, made if need be, and a
- * reference. As long as he holds it the object's resource is open and its memory there, so that he
- * may submit to it; with the last reference the object ends by itself: its resource closes, what
- * was accepted still runs, and then it is freed.
+ * A registry maps names to objects, each of which is a resource: a broker's topics by their names,
+ * the accounts of a bank by their numbers. A thread that asks for a name gets the object that has
+ * the name, made if need be, and a reference. While a thread holds a reference, the object's
+ * resource is open and its memory there, so that the thread may submit to it. After the last
+ * reference the object ends by itself: its resource closes, accepted tasks still run, and then the
+ * object is freed.
  *
  *	struct topic {
  *		struct baton_registry_entry entry;
@@ -19,19 +20,19 @@
  *                              | may run beside          | from
  *   find, walk                 | everything but destroy  | any thread, also inside tasks
  *   acquire                    | everything but destroy  | any thread, also inside tasks, see there
- *   ref, unref, remove         | everything but destroy  | who holds a reference
- *   name                       | everything              | who holds a reference
+ *   ref, unref, remove         | everything but destroy  | a thread that holds a reference
+ *   name                       | everything              | a thread that holds a reference
  *   create, destroy            | nothing                 | the owner
  *
- * An object that exists is found without a lock and without a resource, by one epoch section
+ * An existing object is found without a lock and without a resource, by one epoch section
  * (epoch.h), one probe of a hash set and one count. An object is made in a task of the registry's
- * own resource. Its end is no task: cancel_pending, the shutdown of an executor, a bound and a
- * failing batch_begin do not stop it; statistics do not count it, and no batch (hooks.h) contains
- * it.
+ * own resource. The end of an object is no task: cancel_pending, the shutdown of an executor, a
+ * bound and a failing batch_begin do not stop it; statistics do not count it, and no batch
+ * (hooks.h) contains it.
  *
- * Memory, for each object: its struct and its name in one allocation, the latter copied once; of
- * that the entry is 128 bytes. Beside it 16 to 32 bytes of the set, which grows by doubling and
- * does not shrink.
+ * Memory, for each object: its struct and its name in one allocation, the name copied once; of that
+ * the entry is 128 bytes. Beside it 16 to 32 bytes of the set, which grows by doubling and does not
+ * shrink.
  *
  * Source: Concurrency Kit's ck_hs and ck_epoch; the count that does not rise from 0 is that of
  * kref_get_unless_zero() in Linux.
@@ -145,7 +146,7 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                           size_t length, struct baton_registry_entry **entry);
 
-/* One more reference, by who holds one. Any thread. Blocking: never. */
+/* One more reference. Thread safety: a thread that holds a reference. Blocking: never. */
 void baton_registry_ref(struct baton_registry_entry *entry);
 
 /*

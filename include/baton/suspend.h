@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suspending a resource: its running task ends, nothing further runs, not even what was queued
- * before; submits queue up until it is resumed. And quiescing several: none of them runs a task
- * while the caller looks at (or changes) their state, consistently over all of them.
+ * Suspending a resource: its running task ends, and no further task runs, not even a task that was
+ * queued before; submits queue up until the resource is resumed. Quiescing suspends several
+ * resources: none of them runs a task while the caller looks at (or changes) their state,
+ * consistently over all of them.
  *
  *                               | may run beside                       | from
  *   suspend, resume             | everything but the resource's init,  | any thread, also inside
@@ -11,22 +12,24 @@
  *   quiesce, quiesce_end        | the same                             | any thread; see -EDEADLK
  *
  * A suspension that has taken effect has the resource to itself, as a task would, though no thread
- * holds the baton (baton_held() is false): the next one waits until it is resumed, and takes effect
- * then, before any task. So several suspensions may be asked for at once, and the resource runs
- * when all have been resumed. A thread that has suspended a resource must not wait for a second
- * suspension of that resource, nor call or await the resource: the thread would wait for itself,
- * and no -EDEADLK tells.
+ * holds the baton (baton_held() is false). The next suspension waits until the resource is resumed,
+ * and takes effect then, before any task. So several suspensions may be asked for at once, and the
+ * resource runs when all have been resumed. A thread that has suspended a resource must not wait
+ * for a second suspension of that resource, nor call or await the resource: the thread would wait
+ * for itself, and no -EDEADLK tells.
  *
- * While a resource is suspended await and call wait (an await with a deadline times out); close,
- * close_then and cancel_pending are accepted, and obeyed when it is resumed; a future that is
- * cancelled is decided at once, and complete when its task is met. Nor does a shutdown of its
- * executor reach the resource's tasks: the thread that resumes the resource then runs them.
+ * While a resource is suspended, await and call wait (an await with a deadline times out). close,
+ * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future
+ * that is cancelled is decided immediately, and complete when a runner comes to its task. A
+ * shutdown of the resource's executor does not reach the tasks: the thread that resumes the
+ * resource runs them.
  *
  * Progress: suspend is lock-free (as far as malloc is, when the thread's cache is empty and the
- * resource busy). Cost: two atomic operations to suspend an idle resource, two to resume it.
- * Source: libdispatch's dispatch_suspend and dispatch_resume; the call that tells when it has taken
- * effect is what Linux's blk_mq_quiesce_queue adds. Locking several in one order: E. W. Dijkstra's
- * hierarchical ordering (E. G. Coffman et al., "System Deadlocks", 1971).
+ * resource busy).
+ * Cost: two atomic operations to suspend an idle resource, two to resume it.
+ * Source: libdispatch's dispatch_suspend and dispatch_resume; the call that tells when the
+ * suspension has taken effect is what Linux's blk_mq_quiesce_queue adds. Locking several in one
+ * order: E. W. Dijkstra's hierarchical ordering (E. G. Coffman et al., "System Deadlocks", 1971).
  */
 #ifndef BATON_SUSPEND_H
 #define BATON_SUSPEND_H
@@ -55,20 +58,22 @@ struct baton_suspension {
 	}
 
 /*
- * Suspends: an idle resource at once; else after the task that runs now, or when those have been
- * resumed that have suspended it before. Inside a task of the resource: after this task.
+ * Suspends the resource. The suspension takes effect immediately on an idle resource; else after
+ * the task that runs now, and after earlier suspensions have been resumed. Inside a task of the
+ * resource: after this task.
  *
- * Thread safety: any thread. Blocking: never. Ownership: the resource must live until it is
- * resumed; a closed one is given back (await, finaliser) only afterwards. Time: the runner finds it
- * at its next look between two tasks, the later, the more has been submitted since the last one.
- * Ordering: all that the resource's tasks did is visible to a thread that has seen by is_effective
- * or wait that the suspension has taken effect (or that it did so at once).
+ * Thread safety: any thread. Blocking: never. The runner finds the suspension at its next look
+ * between two tasks. The look takes the longer, the more has been submitted since the last one.
+ * Ownership: the resource must live until it is resumed. A closed resource is given back (await,
+ * finaliser) only after the resume.
+ * Ordering: all that the resource's tasks did is visible to a thread that has seen, by is_effective
+ * or wait, that the suspension has taken effect (or that it did so immediately).
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
  * -ENOMEM.
  */
 int baton_resource_suspend(struct baton_resource *resource, struct baton_suspension *suspension);
 
-/* Has it taken effect? Any thread, not beside its resume. */
+/* Has the suspension taken effect? Any thread, not beside its resume. Blocking: never. */
 bool baton_suspension_is_effective(const struct baton_suspension *suspension);
 
 /*
@@ -82,32 +87,37 @@ bool baton_suspension_is_effective(const struct baton_suspension *suspension);
 int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
 
 /*
- * Resumes the resource; withdraws a suspension that has not taken effect yet. The suspension may be
- * used anew. Tasks that have queued up run here, as after a submit to an idle resource: up to the
- * capture limit, then on the executor. They run on the executor at once if this is called inside a
- * task, or if more than BATON_QUANTUM tasks wait. _later: they always run on the executor. Use it
- * on a thread that has suspended other resources, too: a task that ran here might wait for one of
- * those.
+ * Resumes the resource, or withdraws a suspension that has not taken effect yet. The suspension may
+ * then be used anew.
  *
- * Thread safety: any thread, not necessarily the one that has suspended. Blocking: never (the tasks
- * run here take what they take).
+ * resume: the tasks that have queued up run here, as after a submit to an idle resource: up to the
+ * capture limit, then on the executor. They all run on the executor if the call is made inside a
+ * task, or if more than BATON_QUANTUM tasks wait. resume_later: they always run on the executor.
+ * Use resume_later on a thread that has suspended other resources, too: a task that ran here might
+ * wait for one of those.
+ *
+ * Thread safety: any thread, not necessarily the one that has suspended.
+ * Blocking: never (the tasks run here take what they take).
  * Ordering: what the caller did before is visible to the resource's next task.
- * Errors: it remains suspended: -EINVAL: the suspension is not in use.
+ * Errors: the resource remains suspended: -EINVAL: the suspension is not in use.
  */
 int baton_resource_resume(struct baton_suspension *suspension);
 int baton_resource_resume_later(struct baton_suspension *suspension);
 
 /*
- * Suspends `count` resources and waits until none of them runs a task; `suspensions`: as many,
- * which are initialised here (in an order of their own). The same resource may be named several
- * times. They are taken one after the other, in the order of their addresses, so that overlapping
- * sets do not lock each other out; until all are there, those taken already wait. A task of one of
- * them that waits for another one (or a task from which another set is quiesced, with this task's
- * resource in ours) may do so, though: give a deadline.
+ * quiesce: suspends `count` resources and waits until none of them runs a task. `suspensions`: an
+ * array of as many, which are initialised here (in an order of their own). The same resource may be
+ * named several times. The resources are suspended one after the other, in the order of their
+ * addresses, so that overlapping sets do not lock each other out. The resources suspended first
+ * stand still until all are suspended.
  *
- * quiesce_end: resumes them all; what has queued up runs on their executors; what none takes, here,
- * when all are resumed.
+ * quiesce_end: resumes all of them. Tasks that have queued up run on their executors. Tasks that no
+ * executor takes run here, when all resources are resumed.
  *
+ * Give a deadline where a task of one of the resources waits for another one, or where another set
+ * is quiesced inside a task whose resource is in this set: such a wait may last for ever.
+ *
+ * Thread safety: any thread. Blocking: quiesce: yes.
  * Errors: quiesce: all is undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them. -EPIPE: one
  * is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
  */
