@@ -57,8 +57,10 @@ void baton__take(struct baton_resource *resource)
 		baton__backlog(resource)->take(resource, oldest, must_look);
 		goto out;
 	}
+	if (BATON_UNLIKELY(*end != NULL) && baton__list_add_marks(resource, oldest))
+		goto look;
 	baton__index_forget(resource);
-	/* _list is mostly empty; otherwise it has marks only. */
+	/* _list is mostly empty; otherwise it has marks only, unless the job is being cancelled. */
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
@@ -71,6 +73,7 @@ out:
 	 * inbox (list.h). */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
+look:
 	if (resource->_stats)
 		baton__backlog_look(resource);
 }
@@ -176,6 +179,8 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 	if (budget->borrowed && !(kind->type._flags & BATON__KIND_OVERTAKES) &&
 	    baton__word_is_closed(word) && baton__backlog_only_marks(resource)) {
 		/* A helper cannot release: on a closed resource the last marks stay. */
+		if (!baton__backlog_sorts(resource))
+			baton__marks_note(resource);
 		if (!baton__word_newest(word))
 			return BATON__MET_LAST;
 		/* The inbox may have tasks: a look has left them there. */
@@ -184,6 +189,7 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 	}
 	if (kind->type._flags & BATON__KIND_COUNTS && too_many_kicks(budget))
 		return BATON__MET_LAST;
+	baton__marks_forget(resource);
 	resource->_list = mark->_next;
 	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
 	BATON_ASSERT(kind->meet);

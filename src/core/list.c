@@ -37,12 +37,29 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
 {
 	struct baton_task *before = NULL;
 
+	baton__marks_forget(resource);
 	last->_next = NULL;
 	for (struct baton_task *task = first; task; before = task, task = task->_next)
 		baton__index(task, before);
 	baton__index_again(resource->_list, last);
 	last->_next = resource->_list;
 	resource->_list = first;
+}
+
+bool baton__list_add_marks(struct baton_resource *resource, struct baton_task *first)
+{
+	struct baton_task *last = NULL;
+
+	if (!baton__marks_known(resource))
+		return false;
+	for (struct baton_task *task = first; task; last = task, task = task->_next)
+		if (!baton__only_mark(task))
+			return false;
+	if (last) {
+		last->_next = resource->_list;
+		resource->_list = first;
+	}
+	return true;
 }
 
 /* ---- The look ---- */
@@ -56,6 +73,7 @@ static void obey_cancel(struct baton_resource *resource, struct baton_task *newe
 	struct baton_task **end = &resource->_list;
 	struct baton_task *oldest = NULL;
 
+	baton__marks_forget(resource);
 	/* Ends with the oldest entry. The mark concerns every task that was accepted before the
 	 * mark. */
 	while (newest) {

@@ -24,6 +24,10 @@
  *    `nothing` (list.c), or to an entry that has gone. While the job is INDEXED, no future of a
  *    task in _list has NULL. The _value of a future whose task is not accepted is NULL, even if
  *    another thread completes that future meanwhile.
+ * list.marks: While the job is MARKS, _list is not empty, and each entry of _list is a mark that is
+ *    neither a cancel mark, nor a suspend mark, nor a kick. A helper of a closed resource leaves
+ *    such marks in _list, and sets the bit. The holder that meets the first of these marks clears
+ *    the bit.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H
@@ -55,13 +59,46 @@ void baton__index_again(struct baton_task *task, struct baton_task *before);
 /* Indexes all of _list, unless the job is INDEXED. */
 void baton__index_list(struct baton_resource *resource);
 
-/* Clears INDEXED; called before tasks without an index come into _list. */
+/*
+ * Does _list have marks alone (list.marks)? known: the holder has found marks alone before. note:
+ * the holder finds marks alone. forget: called before _list may become empty, and before an entry
+ * of another kind comes into _list.
+ */
+BATON_INLINE bool baton__marks_known(const struct baton_resource *resource)
+{
+	/* Relaxed: as in baton__index_forget. */
+	return load_relaxed(&resource->_job._kind) & BATON__JOB_MARKS;
+}
+
+BATON_INLINE void baton__marks_note(struct baton_resource *resource)
+{
+	if (!baton__marks_known(resource))
+		(void)add_relaxed(&resource->_job._kind, BATON__JOB_MARKS);
+}
+
+BATON_INLINE void baton__marks_forget(struct baton_resource *resource)
+{
+	if (baton__marks_known(resource))
+		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_MARKS);
+}
+
+/*
+ * Puts a chain, linked oldest first, before the entries of _list, if the job is MARKS and the chain
+ * has marks alone. Marks need no order among themselves. Walks over the chain, not over _list.
+ * False: nothing is done.
+ */
+bool baton__list_add_marks(struct baton_resource *resource, struct baton_task *first);
+
+/* Clears INDEXED and MARKS; called before tasks without an index come into _list. */
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {
-	/* Relaxed: only the holder changes INDEXED; the other bits are constant, or belong to the
-	 * deferred list. */
-	if (BATON_UNLIKELY(load_relaxed(&resource->_job._kind) & BATON__JOB_INDEXED))
-		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
+	/* Relaxed: only the holder changes these bits; all other bits are constant, or belong to
+	 * the deferred list. */
+	uint32_t bits =
+		load_relaxed(&resource->_job._kind) & (BATON__JOB_INDEXED | BATON__JOB_MARKS);
+
+	if (BATON_UNLIKELY(bits))
+		(void)sub_relaxed(&resource->_job._kind, bits);
 }
 
 /* Puts a chain, linked oldest first, before all entries of _list. */

@@ -6,6 +6,7 @@
 #ifndef BATON_SRC_MARKS_H
 #define BATON_SRC_MARKS_H
 
+#include "core/list.h"
 #include "core/resource.h"
 
 /* A mark whose completion a thread waits for. */
@@ -14,11 +15,22 @@ struct baton__awaiter {
 	struct baton_task task;
 };
 
+/* Is the entry a mark that stays among its like: no cancel mark, no suspend mark, no kick? */
+BATON_INLINE bool baton__only_mark(const struct baton_task *task)
+{
+	return baton__is_mark(task) &&
+	       !baton__kind_is(task,
+	                       BATON__KIND_COUNTS | BATON__KIND_CANCELS | BATON__KIND_OVERTAKES);
+}
+
 /*
- * Has _list neither tasks of the user's nor kicks, which may let tasks start? Called by the holder.
+ * Has _list neither tasks of the user's nor kicks, which may let tasks start? Walks over _list,
+ * unless the job is MARKS. Called by the holder.
  */
 BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
 {
+	if (baton__marks_known(resource))
+		return true;
 	for (const struct baton_task *task = resource->_list; task; task = task->_next)
 		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
 			return false;

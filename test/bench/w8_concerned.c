@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 struct piece {
 	union {
@@ -86,16 +87,32 @@ static void drive_cancels(void)
 	scene.ran += scene.count;
 }
 
+/* 2 us: the await leaves its mark before the deadline passes. */
+static struct timespec a_moment_ahead(void)
+{
+	struct timespec at;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += 2000;
+	if (at.tv_nsec >= 1000000000) {
+		at.tv_nsec -= 1000000000;
+		at.tv_sec++;
+	}
+	return at;
+}
+
 /* Suspended, so that the marks of the awaits stay behind the tasks. */
 static void drive_awaits(void)
 {
-	const struct timespec past = {0, 1};
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
 	(void)baton_resource_suspend(&scene.resource, &suspension);
 	(void)baton_manual_run_until_idle(scene.manual);
-	for (size_t i = 0; i < scene.count; i++)
-		(void)baton_resource_await(&scene.resource, &past);
+	for (size_t i = 0; i < scene.count; i++) {
+		struct timespec deadline = a_moment_ahead();
+
+		(void)baton_resource_await(&scene.resource, &deadline);
+	}
 	(void)baton_resource_resume(&suspension);
 }
 

@@ -392,20 +392,3 @@ Test(linear, cancel_pending_inside, .timeout = 20)
 			cr_assert_eq(baton_future_state(&many->pieces[i].future), BATON_CANCELLED);
 	many_end(many, 1);
 }
-
-Test(linear, awaits_that_time_out, .timeout = 30)
-{
-	struct many *many = many_of(runs);
-	struct timespec past = {0, 1};
-	struct occupant occupant;
-
-	occupy(&occupant, &many->resource);
-	for (size_t i = 0; i < many->count; i++) {
-		leave(many, i, i % 2);
-		cr_assert_eq(baton_resource_await(&many->resource, &past), -ETIMEDOUT);
-	}
-	for (size_t i = 0; i < many->count; i++)
-		cr_assert_eq(baton_resource_await(&many->resource, &past), -ETIMEDOUT);
-	release(&occupant);
-	many_end(many, many->count);
-}
