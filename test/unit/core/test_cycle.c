@@ -190,6 +190,50 @@ Test(cycle, of_one_is_named_too, .timeout = 5)
 	resource_end(&resource);
 }
 
+/* ---- Bound while its waiter sleeps ---- */
+
+struct unbound {
+	struct baton_resource resource;
+	struct baton_future future;
+	atomic_int tid;
+	int status;
+};
+
+static void *wait_for_unbound(void *arg)
+{
+	struct unbound *unbound = arg;
+
+	atomic_store(&unbound->tid, thread_id());
+	unbound->status = baton_future_wait(&unbound->future, NULL);
+	return NULL;
+}
+
+static void *unbound_main(void *arg)
+{
+	struct unbound *unbound = arg;
+
+	MUST(baton_call(&unbound->resource, wait_for_unbound, unbound, NULL) == 0);
+	return NULL;
+}
+
+Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeout = 10)
+{
+	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL),
+	                          .future = BATON_FUTURE_INIT};
+	struct journal journal = {0};
+	struct step step;
+	pthread_t thread = thread_start(unbound_main, &unbound);
+
+	until_at_least(&unbound.tid, 1);
+	until_asleep(atomic_load(&unbound.tid));
+	step_init(&step, &journal, 0, &unbound.future);
+	cr_assert_eq(baton_submit(&unbound.resource, &step.task), 0);
+	thread_join(thread);
+	cr_assert_eq(unbound.status, -EDEADLK);
+	cr_assert_eq(baton_future_wait(&unbound.future, NULL), 0);
+	resource_end(&unbound.resource);
+}
+
 /* ---- Any, all, promises, cancelled ---- */
 
 struct pair {

@@ -167,6 +167,19 @@ static void registry_in_use(void)
 	(void)baton_registry_destroy(registry);
 }
 
+static void registered_closed(void)
+{
+	const struct baton_registry_options options = {.object_size = sizeof(struct object)};
+	struct baton_task finaliser = BATON_TASK_INIT(idle_run, NULL);
+	struct baton_registry_entry *entry;
+	struct baton_registry *registry;
+
+	MUST(baton_registry_create(&options, &registry) == 0);
+	MUST(baton_registry_acquire(registry, "a", 1, &entry) >= 0);
+	MUST(baton_resource_close_then(&entry->resource, &finaliser) == 0);
+	(void)baton_registry_unref(entry);
+}
+
 static int ring(struct baton_timer *timer)
 {
 	(void)timer;
@@ -309,6 +322,7 @@ static const struct mistake mistakes[] = {
 	{window_with_tasks, "baton_window_deinit: \"topic/7\" has tasks that wait in the window"},
 	{window_of_another, "baton_submit: \"topic/8\" was given a task of another resource's"},
 	{registry_in_use, "baton_registry_destroy: somebody holds a reference"},
+	{registered_closed, "baton_resource_close_then: \"(no name)\" is a registry's object"},
 	{timer_stopped_twice, "baton_timer_stop_then: somebody waits for this timer already"},
 	{finaliser_with_future,
          "baton_resource_close_then: \"topic/7\" was given a finaliser with"},

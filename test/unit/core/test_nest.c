@@ -152,13 +152,13 @@ static int through_run(struct baton_task *task)
 	return 0;
 }
 
-Test(nest, others_tasks_found_in_a_nested_capture_go_to_the_executor, .timeout = 10)
+static void others_go_to_the_executor(struct baton_future *future)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_resource outer, inner;
 	struct journal journal = {0};
 	struct step steps[3];
-	struct visit visit = {.task = BATON_TASK_INIT(visit_run, NULL),
+	struct visit visit = {.task = BATON_TASK_INIT(visit_run, future),
 	                      .resource = &inner,
 	                      .steps = steps,
 	                      .count = 3};
@@ -185,6 +185,14 @@ Test(nest, others_tasks_found_in_a_nested_capture_go_to_the_executor, .timeout =
 	cr_assert(journal_counts_up(&journal, 0, 3));
 	resource_end(&outer);
 	resource_end(&inner);
+}
+
+Test(nest, others_tasks_found_in_a_nested_capture_go_to_the_executor, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+
+	others_go_to_the_executor(NULL);
+	others_go_to_the_executor(&future);
 }
 
 /* Chains: task i submits task i + 1 to the next resource, or a continuation does. */

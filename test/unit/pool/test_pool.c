@@ -267,3 +267,62 @@ Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
 		resource_end(&resources[i]);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
+
+/* ---- Evening out ---- */
+
+enum { LEFT = 20 };
+
+/* Fills its worker's queues, and stays. */
+static void fill_run(struct baton_plain_job *job)
+{
+	struct work *fill = work_of(job);
+
+	for (int i = 0; i < LEFT; i++)
+		MUST(baton_pool_submit(fill->pool, &fill->others[0][i].job) == 0);
+	work_stay(job);
+}
+
+/* Submits itself until all jobs but the one in the slot have run. Its worker is never idle. */
+static void busy_run(struct baton_plain_job *job)
+{
+	struct work *busy = work_of(job);
+
+	if (busy->entered) {
+		gate_open(busy->entered);
+		gate_pass(busy->leave);
+		busy->entered = NULL;
+	}
+	if (atomic_load(busy->others[0]->done) < LEFT - 1)
+		MUST(baton_pool_submit(busy->pool, job) == 0);
+	else
+		work_finish(busy);
+}
+
+Test(pool, counts_the_jobs_that_a_busy_worker_takes_from_a_stuck_one, .timeout = 10)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_pool_stats stats;
+	struct plug plugs[2];
+	atomic_int done = 0, ended = 0;
+	struct work *works = works_create(LEFT, pool, &done);
+	baton_job_fn runs[2] = {busy_run, fill_run};
+
+	for (int i = 0; i < 2; i++) {
+		work_init(&plugs[i].work, runs[i], pool, &ended);
+		gate_init(&plugs[i].entered);
+		gate_init(&plugs[i].leave);
+		plugs[i].work.entered = &plugs[i].entered;
+		plugs[i].work.leave = &plugs[i].leave;
+		plugs[i].work.others[0] = works;
+		cr_assert_eq(baton_pool_submit(pool, &plugs[i].work.job), 0);
+		gate_pass(&plugs[i].entered);
+	}
+	gate_open(&plugs[0].leave);
+	until_at_least(&ended, 1);
+	baton_pool_stats_read(pool, &stats);
+	cr_assert_geq(stats.stolen, LEFT - 1);
+	cr_assert_leq(stats.stolen, LEFT, "the job in the slot, too, once the worker is idle");
+	gate_open(&plugs[1].leave);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	free(works);
+}
