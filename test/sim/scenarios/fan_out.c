@@ -88,6 +88,8 @@ SIM_SCENARIO(fan_out_wait, "a waiter helps, beside the executor's thread", .boun
 
 SIM_SCENARIO(fan_out_alone, "the only thread that can run the items is the one that waits")
 {
+	/* Without this flag the submitter borrows the baton, and runs all items before the wait. */
+	flags = BATON_FAN_OUT_LATER;
 	begin(2);
 	submit_and_wait(NULL);
 	sim_drive(stage.manual);

@@ -45,6 +45,20 @@ SIM_SCENARIO(help_2, "two helpers of two tasks", .bound = 1)
 	over(2, 2);
 }
 
+/*
+ * No thread drives the executor before both helpers are done. The second helper may have looked at
+ * the turn before the first one gave the baton back: then only the CAS that borrows acquires.
+ */
+SIM_SCENARIO(edge_borrow, "[turn.baton] a helper has what the helper before it did", .bound = 2)
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_start(sim_does_wait, &notes[0]);
+	sim_start(sim_does_wait, &notes[1]);
+	sim_join_all();
+	sim_drive(stage.manual);
+	sim_stage_end(&stage);
+}
+
 SIM_SCENARIO(help_canceller, "a helper, a canceller of the next task, the executor's thread",
              .bound = 1)
 {

@@ -247,6 +247,34 @@ SIM_SCENARIO(suspend_inside, "a task suspends its resource, another thread resum
 	sim_stage_end(&stage);
 }
 
+/* The task that was submitted before the suspension, and has not run. */
+static void wait_before_task(void *argument)
+{
+	sim_require(baton_suspension_wait(argument, NULL) == 0);
+	sim_require(sim_left(topic, SIM_THREADS_MAX) == 1);
+	suspended(topic);
+	sim_require(baton_resource_resume(argument) == 0);
+}
+
+static void submits_and_suspends(struct sim_note *note)
+{
+	sim_require(sim_note_submit(&notes[1]) == 0);
+	sim_require(baton_resource_suspend(&note->topic->resource, &suspensions[0]) == 0);
+	sim_start(wait_before_task, &suspensions[0]);
+}
+
+SIM_SCENARIO(suspend_overtakes_inbox, "the mark overtakes a task that is in the inbox, too",
+             .bound = 1)
+{
+	sim_stage_init(&stage, 10, 64, 0);
+	sim_note_init(&notes[0], topic, false);
+	sim_note_init(&notes[1], topic, false);
+	notes[0].body = submits_and_suspends;
+	sim_start(sim_does_submit, &notes[0]);
+	sim_drive(stage.manual);
+	sim_stage_end(&stage);
+}
+
 /* ---- Quiescing ---- */
 
 static void quiesce(void *argument)
