@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Epochs let a thread read a structure without a lock while another thread takes parts out of it
- * and frees them. A reader is in a section. What was taken out of the structure is freed when every
- * section that might have found it is over. The mechanism is Concurrency Kit's ck_epoch, with what
+ * and frees them. A reader is in a section. A part is freed after every section that might have
+ * found the part is over. The mechanism is Concurrency Kit's ck_epoch, with what
  * ck_epoch leaves to its users: who has a record, and who drives it.
  *
  * A thread's record is made at its first section, and passes at its exit to a later thread. Records

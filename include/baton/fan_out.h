@@ -111,8 +111,8 @@ struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
  * `*index` (may be NULL; untouched if there is none); 0: none has. Being cancelled counts as
  * failing, with -ECANCELED. Final when the fan-out is over.
  *
- * With BATON_FAN_OUT_CANCEL_ON_SUCCESS: as soon as an item is done, 0, and the index of the item
- * that was done first; else as above.
+ * With BATON_FAN_OUT_CANCEL_ON_SUCCESS, after the first success: 0, and the index of the item that
+ * succeeded first. Without a success the status is that of a fan-out without the flag.
  */
 int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
 

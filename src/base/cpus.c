@@ -57,7 +57,8 @@ static bool has_word(const char *words, const char *name)
 	return false;
 }
 
-/* The n-th (from 0) word of the line, malloc'ed; NULL: there is none, or no memory. */
+/* Copies word n of the line, counted from 0, into malloc'ed memory. NULL: the line has fewer words,
+ * or there is no memory. */
 static char *nth_word(const char *line, int n)
 {
 	line += strspn(line, " ");

@@ -139,7 +139,7 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 /* Cancels all tasks. Marks stay. The inbox has been taken. */
 void baton__backlog_cancel(struct baton_resource *resource);
 
-/* What is there besides the entries in _list? */
+/* Which tasks wait in the backlog's table, besides the entries in _list? */
 BATON_INLINE enum baton__backlog_has baton__backlog_has(const struct baton_resource *resource)
 {
 	const struct baton__backlog *table = baton__backlog(resource);

@@ -156,6 +156,6 @@ void baton__resource_cancel(struct baton_job *job)
 	baton__frame_push(&frame, resource);
 	baton__take(resource);
 	baton__backlog_cancel(resource);
-	/* What is left are marks, and tasks that were submitted since the take. */
+	/* Marks are left, and tasks that were submitted after the take. */
 	baton__run_rest(&frame, resource);
 }

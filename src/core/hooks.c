@@ -36,8 +36,8 @@ struct baton__held {
 
 _Static_assert(sizeof(struct baton__held) <= BATON__NODE_BODY_SIZE, "fits a node");
 
-/* What is to be done after the completions: words whose sleepers to wake (the memory may be gone),
- * and continuations, in order. */
+/* Work that follows the completions: sleepers to wake, by the addresses of their words (the memory
+ * of a word may be gone), and continuations to fire, in order. */
 struct aftermath {
 	const uint32_t *words[WAKES_MAX];
 	size_t count;

@@ -182,9 +182,9 @@ static void output_written(uv_write_t *write, int status)
 }
 
 /*
- * The socket takes no more now: libuv writes the first of these buffers as soon as it does. 0, or
- * an error. For more than OUTPUT_WAIT buffers libuv allocates memory; when there is none, libuv
- * 1.44 waits for that write for ever, and its loop never ends.
+ * The socket takes no more bytes now. libuv writes the first buffers, at most OUTPUT_WAIT, as soon
+ * as the socket takes bytes again. Returns 0, or an error. For more buffers libuv would allocate
+ * memory; if that allocation fails, libuv 1.44 never finishes the write, and the loop never ends.
  */
 static int output_wait(struct connection *connection, const uv_buf_t *vector, unsigned int count)
 {

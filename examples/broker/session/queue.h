@@ -31,7 +31,7 @@ void queue_init(struct queue *queue);
 /* Adds the packet at the end. False: there is no room, and the caller keeps the packet. */
 bool queue_add(struct queue *queue, struct env *env, struct packet *packet);
 
-/* Adds a packet behind the others that are sent again. */
+/* Adds a packet that is sent again: behind earlier such packets, before all new packets. */
 void queue_add_again(struct queue *queue, struct packet *packet);
 
 /* Takes the first packet of a queue that is not empty. */

@@ -61,7 +61,7 @@ void tree_deinit(struct tree *tree);
 struct tree_node *tree_find(const struct tree *tree, const struct tree_node *parent,
                             struct slice level);
 
-/* The node of a whole filter. With `add` it is made if there is none; without, NULL. */
+/* Finds the node of a whole filter. If there is no such node: makes it if `add`, else NULL. */
 struct tree_node *tree_of_filter(struct tree *tree, struct slice filter, bool add);
 
 /*
