@@ -103,7 +103,8 @@ Test(waiting, each_task_sees_those_behind_it_and_a_time_that_does_not_go_back, .
 	fixture_stash();
 	occupy(&fix.occupant, &fix.resource);
 	for (int i = 0; i < TASKS; i++) {
-		watches[i] = (struct watch){BATON_TASK_INIT(watch_run, NULL), &fix.stats, {0}};
+		watches[i] = (struct watch){.task = BATON_TASK_INIT(watch_run, NULL),
+		                            .stats = &fix.stats};
 		pushed_ns[i] = now_ns();
 		cr_assert_eq(baton_submit(&fix.resource, &watches[i].task), 0);
 	}
