@@ -62,11 +62,20 @@ BATON_EXPORT void baton_bound_init(struct baton_bound *bound,
 BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
                                          struct baton_bound_stats *counts)
 {
-	/* [bound.pushed] acquire: read before _pushed, so that the difference is not negative;
-	 * pairs with [bound.pushed] in left */
-	uint64_t gone = load_acquire(&bound->_gone);
-	struct amount waiting = amount_of(load_relaxed(&bound->_pushed) - gone);
+	uint64_t gone;
+	struct amount waiting;
 
+	/* Ends: each further turn is a task that has left. */
+	do {
+		/* [bound.pushed] acquire: the reservations of tasks that have left, so that the
+		 * difference is not negative; pairs with [bound.pushed] in left */
+		gone = load_acquire(&bound->_gone);
+		/* [bound.gone] acquire: the _gone on which the reservations in _pushed rely: the
+		 * second look finds it, and the difference is never above the bound; pairs with
+		 * [bound.gone] in reserve */
+		waiting = amount_of(load_acquire(&bound->_pushed) - gone);
+		/* Relaxed: see [bound.gone]. */
+	} while (load_relaxed(&bound->_gone) != gone);
 	counts->tasks = waiting.tasks;
 	counts->bytes = waiting.bytes;
 	counts->refused = load_relaxed(&bound->_refused);
