@@ -132,7 +132,7 @@ static void cancel_around_an_await(unsigned mask, uint32_t epoch)
 	struct baton_future futures[4];
 	struct mark_step steps[4];
 	struct awaiter awaiter;
-	pthread_t thread;
+	pthread_t thread = 0;
 	int older = 2;
 	int left = 4;
 
