@@ -21,7 +21,7 @@ struct counter {
 };
 
 static struct counter counter = {
-	.resource = BATON_RESOURCE_INIT(&counter, "counter", NULL, &counter.stats),
+	.resource = BATON_RESOURCE_INIT(&counter, "counter", NULL),
 };
 
 static void *increment(void *arg)
@@ -51,6 +51,7 @@ int main(void)
 	const uint64_t expected = (uint64_t)THREADS * ROUNDS * 2;
 	pthread_t threads[THREADS];
 
+	baton_resource_set_stats(&counter.resource, &counter.stats);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, count, &counter) != 0)
 			return 1;

@@ -56,7 +56,7 @@ static struct topic {
 	size_t published, removed;
 	struct subscription *subscribers[CLIENTS];
 	size_t subscriber_count;
-} topic = {.resource = BATON_RESOURCE_INIT(&topic, "topic", NULL, &topic.stats)};
+} topic = {.resource = BATON_RESOURCE_INIT(&topic, "topic", NULL)};
 
 static struct subscription subscriptions[CLIENTS];
 static const struct timespec pause_time = {.tv_nsec = 200000};
@@ -381,10 +381,12 @@ int main(void)
 	pthread_t threads[PUBLISHERS + CLIENTS + 1];
 	size_t count = 0;
 
+	baton_resource_set_stats(&topic.resource, &topic.stats);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		struct subscription *self = &subscriptions[i];
 
-		baton_resource_init(&self->resource, self, "subscription", NULL, &self->stats);
+		baton_resource_init(&self->resource, self, "subscription", NULL);
+		baton_resource_set_stats(&self->resource, &self->stats);
 		self->seed = (unsigned int)i;
 		check(baton_call(&topic.resource, join, self, NULL), "join");
 		check(pthread_create(&threads[count++], NULL, client_thread, self), "thread");

@@ -250,7 +250,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 
 int logins_init(struct logins *logins, struct env *env, struct passwords *passwords)
 {
-	baton_resource_init(&logins->resource, logins, "logins", &env->config, NULL);
+	baton_resource_init(&logins->resource, logins, "logins", &env->config);
 	logins->env = env;
 	logins->passwords = passwords;
 	return turns_init(&logins->turns, env->options.logins_max);

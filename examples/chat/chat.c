@@ -34,7 +34,7 @@ struct delivery {
 };
 
 /* Its tasks find and make rooms. */
-static struct baton_resource directory = BATON_RESOURCE_INIT(NULL, "directory", NULL, NULL);
+static struct baton_resource directory = BATON_RESOURCE_INIT(NULL, "directory", NULL);
 static struct chat_room rooms[ROOMS_MAX];
 static size_t room_count;
 
@@ -71,7 +71,7 @@ static void *find_room(void *name)
 			return &rooms[i];
 	if (room_count == ROOMS_MAX)
 		return NULL;
-	baton_resource_init(&rooms[room_count].resource, NULL, rooms[room_count].name, NULL, NULL);
+	baton_resource_init(&rooms[room_count].resource, NULL, rooms[room_count].name, NULL);
 	strcpy(rooms[room_count].name, name);
 	return &rooms[room_count++];
 }
@@ -182,7 +182,7 @@ static int end(struct baton_task *task)
 void chat_client_init(struct chat_client *client, const struct baton_resource_config *config)
 {
 	memset(client, 0, sizeof(*client));
-	baton_resource_init(&client->resource, client, "client", config, NULL);
+	baton_resource_init(&client->resource, client, "client", config);
 	baton_bound_init(&client->bound, &bounded);
 	baton_resource_extend(&client->resource, &client->extension, NULL, &client->bound);
 	baton_task_init(&client->leaves, leave, NULL);

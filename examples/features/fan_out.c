@@ -41,7 +41,7 @@ int main(void)
 
 	for (int i = 0; i < SESSIONS; i++) {
 		resources[i] = &sessions[i].resource;
-		baton_resource_init(resources[i], &sessions[i], NULL, NULL, NULL);
+		baton_resource_init(resources[i], &sessions[i], NULL, NULL);
 	}
 	baton_resource_close(resources[17]);
 	if (baton_fan_out_submit(resources, SESSIONS, &options, &fan_out) != 0 ||

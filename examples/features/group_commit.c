@@ -63,7 +63,7 @@ static const struct baton_resource_config config = {
 };
 
 static struct store store;
-static struct baton_resource database = BATON_RESOURCE_INIT(&store, "database", &config, NULL);
+static struct baton_resource database = BATON_RESOURCE_INIT(&store, "database", &config);
 
 /* ---- A row ---- */
 

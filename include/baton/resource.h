@@ -181,19 +181,20 @@ struct baton_resource {
 
 /*
  * Constant initialisers. `user`: a pointer of yours, for baton_resource_user(). `name`: for
- * statistics and messages; must outlive the resource; may be NULL. `config`: NULL: the defaults.
- * `stats`: NULL: no statistics. All-zero memory (calloc, a static variable) is an idle resource for
- * which all four are NULL.
+ * messages; must outlive the resource; may be NULL. `config`: NULL: the defaults. All-zero memory
+ * (calloc, a static variable) is an idle resource for which all three are NULL.
+ *
+ * What few resources have is set afterwards, between the initialiser and the first submit:
+ * baton_resource_set_stats() below, baton_resource_extend() in extension.h.
  */
-#define BATON_RESOURCE_INIT(user, name, config, stats)                                             \
+#define BATON_RESOURCE_INIT(user, name, config)                                                    \
 	{                                                                                          \
-		2, NULL, {NULL, 0, 0}, (user), (name), (config), (stats)                           \
+		2, NULL, {NULL, 0, 0}, (user), (name), (config), NULL                              \
 	}
 
 /* The same at run time. Thread safety: the owner. Errors: none. */
 void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
-                         const struct baton_resource_config *config,
-                         struct baton_resource_stats *stats);
+                         const struct baton_resource_config *config);
 
 /* Asserts that the resource is closed and idle, so that its memory may be freed. The owner. */
 void baton_resource_deinit(struct baton_resource *resource);
@@ -201,6 +202,16 @@ void baton_resource_deinit(struct baton_resource *resource);
 /* What the initialiser was given. Thread safety: any thread. Blocking: never. */
 void *baton_resource_user(const struct baton_resource *resource);
 const char *baton_resource_name(const struct baton_resource *resource);
+
+/*
+ * Gives the resource statistics. To be called once, between the resource's initialiser and its
+ * first submit.
+ *
+ * Thread safety: the owner, before any other thread sees the resource.
+ * Ownership: `stats` is zeroed, and must live as long as the resource.
+ * Errors: none. Asserts that the resource is open and idle, and has no statistics.
+ */
+void baton_resource_set_stats(struct baton_resource *resource, struct baton_resource_stats *stats);
 
 /*
  * Copies the counters, each read atomically. `waiting` is a number that was right at one moment of

@@ -2,12 +2,26 @@
 /* Initialises and deinitialises a resource, and reads its user pointer, name and state. */
 #include "core/resource.h"
 
+#include "core/stats.h"
+
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
-                                      const struct baton_resource_config *config,
-                                      struct baton_resource_stats *stats)
+                                      const struct baton_resource_config *config)
 {
-	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config, stats);
+	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config);
 	baton__word_init(resource);
+}
+
+BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
+                                           struct baton_resource_stats *stats)
+{
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
+	                 "is in use: give it statistics before the first submit");
+	BATON_REQUIRE_OF(!baton__stats(resource), resource->_name, "has statistics already");
+	if (resource->_stats)
+		((struct baton_backlog *)(void *)resource->_stats)->_stats = stats;
+	else
+		resource->_stats = stats;
+	baton__word_extend(resource);
 }
 
 BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)

@@ -90,6 +90,12 @@ BATON_INLINE bool baton__word_is_closed(uintptr_t word)
 	return (word & BATON__WORD_MODE) == BATON__WORD_CLOSED;
 }
 
+/* Is the resource open and idle? Only its owner can know that it has never been used. */
+BATON_INLINE bool baton__word_is_fresh(uintptr_t word)
+{
+	return word == BATON__NORMAL || word == BATON__SPECIAL;
+}
+
 /* Must the holder look at inbox and turn before it runs the next task? */
 BATON_INLINE bool baton__word_must_look(uintptr_t word)
 {

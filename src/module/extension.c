@@ -35,9 +35,7 @@ BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
                                         struct baton_extension *extension,
                                         struct baton_lanes *lanes, struct baton_bound *bound)
 {
-	uintptr_t word = baton__word(resource);
-
-	BATON_REQUIRE_OF(word == BATON__NORMAL || word == BATON__SPECIAL, resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
 	                 "is in use: extend it before the first submit");
 	BATON_REQUIRE_OF(!baton__backlog(resource), resource->_name,
 	                 "is extended already: lanes and bound are given in one call");

@@ -165,7 +165,7 @@ static struct baton_registry_entry *allocate(const struct request *request)
 	entry->_references = 1; /* unshared: nobody can find it yet */
 	entry->_linked = true;
 	entry->_registry = registry;
-	baton_resource_init(&entry->resource, NULL, NULL, options->object_config, NULL);
+	baton_resource_init(&entry->resource, NULL, NULL, options->object_config);
 	return entry;
 }
 
@@ -352,8 +352,9 @@ BATON_EXPORT int baton_registry_create(const struct baton_registry_options *opti
 	if (!created)
 		return -ENOMEM;
 	created->options = *options;
-	baton_resource_init(&created->resource, created, "registry", options->config,
-	                    options->stats);
+	baton_resource_init(&created->resource, created, "registry", options->config);
+	if (options->stats)
+		baton_resource_set_stats(&created->resource, options->stats);
 	baton_promise_init(&created->ended);
 	error = baton__nameset_init(&created->names, options->seed);
 	if (error) {

@@ -155,7 +155,7 @@ static void run_in(const struct contender *mine, uint32_t capture_limit, double 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config.capture_limit = capture_limit;
 	for (size_t i = 0; i < RESOURCES; i++) {
-		baton_resource_init(&topics[i].resource, &topics[i], NULL, &config, NULL);
+		baton_resource_init(&topics[i].resource, &topics[i], NULL, &config);
 		topics[i].visits = 0;
 		pointers[i] = &topics[i].resource;
 	}

@@ -68,7 +68,7 @@ static void make(struct w3_set *set, unsigned first, unsigned end)
 
 	for (unsigned i = first; i < end; i++) {
 		memset(&topics[i], 0, sizeof(topics[i]));
-		baton_resource_init(&topics[i].resource, NULL, NULL, config, NULL);
+		baton_resource_init(&topics[i].resource, NULL, NULL, config);
 	}
 }
 
@@ -77,7 +77,7 @@ static void make_bare(struct w3_set *set, void *array, unsigned count)
 	struct baton_resource *resources = array;
 
 	for (unsigned i = 0; i < count; i++)
-		baton_resource_init(&resources[i], NULL, NULL, config_of(set), NULL);
+		baton_resource_init(&resources[i], NULL, NULL, config_of(set));
 }
 
 /* A job may still be on its way to release a resource whose tasks are done. */

@@ -77,7 +77,7 @@ static void baton_open(struct broker *broker)
 	}
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
 		baton_resource_init(&broker->topics[i].baton.resource, NULL, NULL,
-		                    i < BROKER_TOPICS ? config : slow, NULL);
+		                    i < BROKER_TOPICS ? config : slow);
 	for (unsigned t = 0; t < broker->threads; t++)
 		for (unsigned i = 0; i < PUBLISHER_RING; i++)
 			baton_task_init(&broker->publishers[t].slots[i].task, slot_run, NULL);

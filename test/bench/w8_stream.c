@@ -152,7 +152,7 @@ static void run_submit(const void *setup, double x, double *values)
 
 	(void)setup;
 	config.executor = hot_executor();
-	baton_resource_init(&stream.resource, NULL, NULL, &config, NULL);
+	baton_resource_init(&stream.resource, NULL, NULL, &config);
 	run(submit_lap, x, values);
 	if (baton_resource_close(&stream.resource) || baton_resource_await(&stream.resource, NULL))
 		abort();

@@ -114,7 +114,7 @@ static void run_waiting(const void *setup, double x, double *values)
 	pile.batch = *(const size_t *)setup;
 	if (pile.batch == 0 && pile.count > POSTS_MAX)
 		return;
-	baton_resource_init(&pile.resource, NULL, NULL, &patient, NULL);
+	baton_resource_init(&pile.resource, NULL, NULL, &patient);
 	for (unsigned lap = 0; lap < laps(pile.count); lap++) {
 		uint64_t began;
 

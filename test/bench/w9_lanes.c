@@ -149,7 +149,7 @@ static void run(const void *setup, double *values)
 	(void)pthread_mutex_init(&pile.mutex, NULL);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(pile.manual);
-	baton_resource_init(&pile.resource, NULL, NULL, &config, NULL);
+	baton_resource_init(&pile.resource, NULL, NULL, &config);
 	baton_lanes_init(&lanes, array, 2, pile.kind == AGING ? 16 : 0, 0);
 	if (pile.kind == LANES || pile.kind == AGING)
 		baton_resource_extend(&pile.resource, &extension, &lanes, NULL);

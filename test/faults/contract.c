@@ -152,6 +152,7 @@ static const struct function {
 	/* baton/resource.h */
 	{"baton_resource_init", {0}},
 	{"baton_resource_deinit", {0}},
+	{"baton_resource_set_stats", {0}},
 	{"baton_resource_user", {0}},
 	{"baton_resource_name", {0}},
 	{"baton_resource_stats_read", {0}},

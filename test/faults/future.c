@@ -41,7 +41,7 @@ SCENARIO(then, task)
 {
 	const struct baton_resource_config config = {
 		.capture_limit = 1, .quantum = 1, .cancelled = probe_cancelled};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuations[2];
 	struct probe plain;
@@ -127,7 +127,7 @@ SCENARIO(cancel, queued)
 	EXPECT(TRY(baton_manual_create(&manual)) == 0);
 	fault_release();
 	config.executor = USE(baton_manual_executor(manual));
-	USE(baton_resource_init(&resource, NULL, NULL, &config, NULL));
+	USE(baton_resource_init(&resource, NULL, NULL, &config));
 	probe_init(&first);
 	probe_init(&second);
 	INSIST(baton_submit(&resource, &first.task), probe_untouched(&first));
@@ -156,7 +156,7 @@ static void *cancel_running(void *arg)
 
 SCENARIO(cancel, running)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct occupant occupant;
 
 	occupy(&occupant, &resource);
@@ -200,7 +200,7 @@ SCENARIO(cancel, pending)
 {
 	const struct baton_resource_config config = {
 		.capture_limit = 100, .quantum = 1, .cancelled = probe_cancelled};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 	struct pending pending = {.resource = &resource};
 	struct probe later;
 	struct occupant occupant;

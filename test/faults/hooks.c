@@ -69,7 +69,7 @@ SCENARIO(hooks, held_back)
 	struct load load = {&store, probes};
 	void *value = NULL;
 
-	USE(baton_resource_init(&store.resource, &store, NULL, &config, NULL));
+	USE(baton_resource_init(&store.resource, &store, NULL, &config));
 	for (int i = 0; i < PROBES; i++)
 		probe_init(&probes[i]);
 	INSIST(baton_call(&store.resource, submit_all, &load, &value), value == NULL);

@@ -9,7 +9,7 @@
 
 SCENARIO(submit, idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct probe plain;
 	struct probe probe;
 
@@ -24,7 +24,7 @@ SCENARIO(submit, idle)
 
 SCENARIO(submit, with_a_future_first)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct probe probe;
 
 	probe_init(&probe);
@@ -55,7 +55,7 @@ SCENARIO(submit, on_two_threads)
 	pthread_t other;
 
 	for (int i = 0; i < 2; i++) {
-		USE(baton_resource_init(&resources[i], NULL, NULL, NULL, NULL));
+		USE(baton_resource_init(&resources[i], NULL, NULL, NULL));
 		probe_init(&pairs[i].probe);
 		pairs[i].resource = &resources[i];
 	}
@@ -70,7 +70,7 @@ SCENARIO(submit, on_two_threads)
 
 SCENARIO(submit, to_a_closed_resource)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct probe probe;
 	int status;
 
@@ -93,7 +93,7 @@ static void *push_pair(void *arg)
 
 SCENARIO(submit, busy)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct pair pair = {.resource = &resource};
 	struct occupant occupant;
 
@@ -114,7 +114,7 @@ SCENARIO(submit, later)
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {.quantum = 1,
 	                                             .executor = USE(baton_pool_executor(pool))};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 	struct probe first;
 	struct probe second;
 
@@ -132,7 +132,7 @@ SCENARIO(submit, later)
 /* The default pool may not come into being. */
 SCENARIO(submit, later_to_the_default_pool)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct probe probe;
 
 	probe_init(&probe);
@@ -184,7 +184,7 @@ static void *submit_batch(void *arg)
 
 SCENARIO(submit, batch)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct batch batch;
 	struct occupant occupant;
 
@@ -203,7 +203,7 @@ SCENARIO(submit, batch)
 SCENARIO(submit, batch_with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 2};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 	struct batch batch;
 
 	batch_init(&batch, &resource);
@@ -236,7 +236,8 @@ SCENARIO(submit, hand_off)
 	struct pair pair = {.resource = &resource};
 	int user = 0;
 
-	USE(baton_resource_init(&resource, &user, "hand-off", &config, &stats));
+	USE(baton_resource_init(&resource, &user, "hand-off", &config));
+	USE(baton_resource_set_stats(&resource, &stats));
 	EXPECT(USE(baton_resource_user(&resource)) == &user);
 	EXPECT(*USE(baton_resource_name(&resource)) == 'h');
 	probe_init_plain(&pair.plain);
@@ -277,7 +278,7 @@ SCENARIO(submit, nested)
 		probe_init_plain(&links[i].probe);
 		links[i].probe.task._run = link_run;
 		links[i].next = i + 1 < DEPTH ? &links[i + 1] : NULL;
-		USE(baton_resource_init(&links[i].resource, NULL, NULL, NULL, NULL));
+		USE(baton_resource_init(&links[i].resource, NULL, NULL, NULL));
 	}
 	INSIST(baton_submit(&links[0].resource, &links[0].probe.task),
 	       !atomic_load(&links[0].probe.runs));

@@ -196,8 +196,8 @@ void grounds_start(uint64_t *random, struct baton_executor *const *executors, ui
 		ground->number = i;
 		configure(ground, random);
 		ground->config.executor = executors[random_below(random, kinds)];
-		baton_resource_init(&ground->resource, ground, "ground", &ground->config,
-		                    &ground->stats);
+		baton_resource_init(&ground->resource, ground, "ground", &ground->config);
+		baton_resource_set_stats(&ground->resource, &ground->stats);
 		if (ground->lane_count || ground->bounded)
 			baton_resource_extend(&ground->resource, &ground->extension,
 			                      ground->lane_count ? &ground->lanes : NULL,

@@ -47,8 +47,9 @@ static void create(uint32_t index)
 	site->place = index;
 	site->capture_limit = config->capture_limit;
 	site->counted = random_one_in(random, 2);
-	baton_resource_init(&site->resource, site, "stress", config,
-	                    site->counted ? &site->stats : NULL);
+	baton_resource_init(&site->resource, site, "stress", config);
+	if (site->counted)
+		baton_resource_set_stats(&site->resource, &site->stats);
 	atomic_fetch_add(&live, 1);
 	(void)note_end(note_begin(NOTE_CREATE, site), 0);
 	atomic_store_explicit(&place->site, site, memory_order_release);

@@ -100,7 +100,7 @@ constexpr baton_executor_ops no_ops = {};
 [[maybe_unused]] constexpr baton_plain_job job_fresh = BATON_PLAIN_JOB_INIT(run_job, nullptr);
 constexpr baton_timers_options timers_default = BATON_TIMERS_OPTIONS_INIT;
 constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
-constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr, nullptr);
+constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr);
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
@@ -114,13 +114,12 @@ constexpr baton_resource_config later()
 }
 
 constexpr baton_resource_config config_later = later();
-constexpr baton_resource resource_later =
-	BATON_RESOURCE_INIT(nullptr, "later", &config_later, nullptr);
+constexpr baton_resource resource_later = BATON_RESOURCE_INIT(nullptr, "later", &config_later);
 
 baton_resource_stats stats;
 baton_future future = BATON_FUTURE_INIT;
 counter counted = {BATON_TASK_INIT(count, &future), 0};
-baton_resource resource = BATON_RESOURCE_INIT(&counted, "resource", &config_default, &stats);
+baton_resource resource = BATON_RESOURCE_INIT(&counted, "resource", &config_default);
 
 void submits_a_task()
 {
@@ -181,7 +180,7 @@ void fulfils_a_promise()
 
 void composes()
 {
-	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr, nullptr);
+	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr);
 	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
 	baton_group group = group_fresh;
 	baton_future undone = future_fresh;
@@ -240,6 +239,7 @@ void registers_a_name()
 
 int main()
 {
+	baton_resource_set_stats(&resource, &stats);
 	EXPECT(options_default.workers == 0);
 	EXPECT(baton_future_state(&future_fresh) == BATON_PENDING);
 	EXPECT(baton_resource_user(&resource_fresh) == nullptr);

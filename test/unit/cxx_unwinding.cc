@@ -22,7 +22,7 @@ namespace
 
 using leave_fn = void (*)();
 
-baton_resource topic = BATON_RESOURCE_INIT(nullptr, "topic/7", nullptr, nullptr);
+baton_resource topic = BATON_RESOURCE_INIT(nullptr, "topic/7", nullptr);
 leave_fn leave;
 
 void throws()

@@ -50,7 +50,8 @@ struct scene {
 static inline void scene_begin(struct scene *scene, uint32_t lanes, bool bounded)
 {
 	scene->config.cancelled = mark_step_cancelled;
-	baton_resource_init(&scene->resource, scene, "scene", &scene->config, &scene->stats);
+	baton_resource_init(&scene->resource, scene, "scene", &scene->config);
+	baton_resource_set_stats(&scene->resource, &scene->stats);
 	if (lanes)
 		baton_lanes_init(&scene->lanes, scene->array, lanes, 0, 0);
 	if (bounded)

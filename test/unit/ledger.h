@@ -95,7 +95,8 @@ static inline void ledger_init(struct ledger *ledger, struct baton_executor *exe
 	ledger->config.batch_begin = ledger_begin;
 	ledger->config.batch_end = ledger_end;
 	ledger->config.hold_completions = true;
-	baton_resource_init(&ledger->resource, ledger, NULL, &ledger->config, &ledger->stats);
+	baton_resource_init(&ledger->resource, ledger, NULL, &ledger->config);
+	baton_resource_set_stats(&ledger->resource, &ledger->stats);
 }
 
 /* Were the batches well formed, and has each ended? */

@@ -285,7 +285,7 @@ static inline void *occupant_fresh_main(void *arg)
 
 static inline void *occupant_main(void *arg)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct journal journal = {0};
 	struct step step;
 

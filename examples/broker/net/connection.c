@@ -265,7 +265,8 @@ static void connection_init(struct connection *connection, struct loop *loop)
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
 	baton_resource_init(&connection->resource, connection, "connection",
-	                    &loop->connection_config, env_counted(loop->env, &connection->stats));
+	                    &loop->connection_config);
+	env_count(loop->env, &connection->resource, &connection->stats);
 	connection_charge_init(connection);
 	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
 	baton_task_init(&connection->end, connection_run_end, NULL);

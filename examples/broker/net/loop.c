@@ -267,7 +267,7 @@ int loop_start(struct loop *loop, struct net *net)
 	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->connection_config = loop->config;
 	loop->connection_config.batch_end = connection_drained;
-	baton_resource_init(&loop->resource, loop, "loop", &loop->config, NULL);
+	baton_resource_init(&loop->resource, loop, "loop", &loop->config);
 	status = loop_init_uv(loop);
 	if (status != 0)
 		goto deinit_baton;

@@ -191,8 +191,8 @@ void clients_end(struct clients *clients)
 
 int clients_init(struct clients *clients, struct env *env, struct unsubscriber *unsubscriber)
 {
-	baton_resource_init(&clients->resource, clients, "client ids", &env->config,
-	                    &clients->stats);
+	baton_resource_init(&clients->resource, clients, "client ids", &env->config);
+	baton_resource_set_stats(&clients->resource, &clients->stats);
 	clients->env = env;
 	clients->unsubscriber = unsubscriber;
 	return ck_hs_init(&clients->sessions, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, clients_hash,

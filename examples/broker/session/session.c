@@ -169,8 +169,8 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		free(session);
 		return NULL;
 	}
-	baton_resource_init(&session->resource, session, "session", &env->config,
-	                    env_counted(env, &session->stats));
+	baton_resource_init(&session->resource, session, "session", &env->config);
+	env_count(env, &session->resource, &session->stats);
 	session->env = env;
 	session->clients = clients;
 	stats_count(&env->stats.sessions);

@@ -259,8 +259,8 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 
 int matcher_init(struct matcher *matcher, struct env *env)
 {
-	baton_resource_init(&matcher->resource, matcher, "subscription tree", &env->config,
-	                    &matcher->stats);
+	baton_resource_init(&matcher->resource, matcher, "subscription tree", &env->config);
+	baton_resource_set_stats(&matcher->resource, &matcher->stats);
 	matcher->env = env;
 	return tree_init(&matcher->tree);
 }

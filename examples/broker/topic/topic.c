@@ -172,8 +172,8 @@ int topic_init(struct baton_registry_entry *entry, void *table)
 
 	topic->table = table;
 	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
-	baton_resource_init(&entry->resource, topic, "topic", &topic->table->env->config,
-	                    &topic->stats);
+	baton_resource_init(&entry->resource, topic, "topic", &topic->table->env->config);
+	baton_resource_set_stats(&entry->resource, &topic->stats);
 	topic->told = topic->table->pass;
 	return 0;
 }

@@ -122,7 +122,7 @@ static void session_ends(enum baton_bound_policy policy)
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&bounded, NULL, NULL, NULL, NULL);
+	baton_resource_init(&bounded, NULL, NULL, NULL);
 	baton_bound_init(&bound, &limits);
 	baton_resource_extend(&bounded, &extension, NULL, &bound);
 	baton_timer_init(&timer, timers, &bounded, count);
@@ -211,7 +211,7 @@ SIM_SCENARIO(combos_held_cycle,
 	sim_topic_init(&plain, 10, 10, baton_manual_executor(manual));
 	hooked.config.batch_end = batch_end;
 	hooked.config.hold_completions = true;
-	baton_resource_init(&hooked.resource, &hooked, NULL, &hooked.config, NULL);
+	baton_resource_init(&hooked.resource, &hooked, NULL, &hooked.config);
 	sim_note_init(&held_back, &hooked, true);
 	sim_note_init(&behind, &hooked, true);
 	sim_note_init(&waiting, &plain, true);

@@ -37,7 +37,7 @@ SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier dead
 	config.resolution_ns = TICK;
 	config.submit = BATON_TIMERS_SUBMIT_INLINE;
 	sim_require(baton_timers_create(&config, &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL, NULL, NULL);
 	baton_timer_init(&timer_a, timers, &resource, count);
 	baton_timer_init(&timer_b, timers, &resource, count);
 	unsigned other = sim_start(does_arm_b, NULL);
@@ -84,7 +84,7 @@ SIM_SCENARIO(timers_leave, "stopped while its run arms it again, through the inb
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_resource_init(&resource, NULL, NULL, &config);
 	baton_timer_init(&timer_a, timers, &resource, count);
 	baton_timer_init(&timer_b, timers, &resource, count);
 	baton_promise_init(&gone);

@@ -57,12 +57,12 @@ static void looks_at_masks(const sigset_t *own)
 	MUST(pthread_sigmask(SIG_SETMASK, own, NULL) == 0);
 	pool = pool_of(1);
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&on_pool, NULL, NULL, &config, NULL);
+	baton_resource_init(&on_pool, NULL, NULL, &config);
 	cr_assert_eq(baton_call(&on_pool, tell_mask, &mask, NULL), 0);
 	expect_mask(&mask, "a worker");
 
 	cr_assert_eq(baton_timers_create(&inside, &timers), 0);
-	baton_resource_init(&idle, NULL, NULL, NULL, NULL);
+	baton_resource_init(&idle, NULL, NULL, NULL);
 	gate_init(&bell.rung);
 	baton_timer_init(&bell.timer, timers, &idle, bell_ring);
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0);
@@ -107,7 +107,7 @@ Test(signals, of_a_crash_reach_the_programs_handler, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(1);
 	struct baton_resource_config config = {.executor = baton_pool_executor(pool)};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction action = {.sa_handler = handle};

@@ -80,7 +80,7 @@ static struct many *many_of(void)
 	MUST(many->pages != MAP_FAILED);
 	many->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	many->config.executor = &many->stash.executor;
-	baton_resource_init(&many->resource, NULL, "many", &many->config, NULL);
+	baton_resource_init(&many->resource, NULL, "many", &many->config);
 	cr_assert_eq(baton_submit_later(&many->resource, &task), 0);
 	cr_assert_eq(baton_future_cancel(&future), 0);
 	cr_assert_eq(baton_resource_close(&many->resource), 0);

@@ -166,7 +166,7 @@ static struct set *set_begin(void)
 	set = (struct set){.config = {.quantum = 2}};
 	stash_init(&set.stash);
 	set.config.executor = &set.stash.executor;
-	baton_resource_init(&set.resource, NULL, "newest first", &set.config, NULL);
+	baton_resource_init(&set.resource, NULL, "newest first", &set.config);
 	set.backlog.head = (struct baton_backlog){&table, &set.stats};
 	set.resource._stats = (struct baton_resource_stats *)(void *)&set.backlog;
 	baton__word_extend(&set.resource);

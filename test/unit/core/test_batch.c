@@ -38,9 +38,10 @@ Test(batch, a_busy_resource_takes_it_behind_what_is_there, .timeout = 10)
 Test(batch, of_nothing_does_nothing, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_task *tasks[1] = {NULL};
 
+	baton_resource_set_stats(&resource, &stats);
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 0), 0);
 	cr_assert_eq(resource_counts(&stats).submitted, 0);
 	cr_assert_eq(resource_counts(&stats).outstanding, 0);
@@ -89,7 +90,7 @@ Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
 Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
 {
 	for (int with = 0; with < 3; with++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct journal journal = {0};
 		struct baton_task *tasks[3];
@@ -112,8 +113,8 @@ Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
 Test(batch, a_refused_one_leaves_alone_what_is_bound_elsewhere, .timeout = 10)
 {
 	for (int with = 0; with < 3; with++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-		struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct journal journal = {0};
 		struct occupant occupant;
@@ -221,7 +222,7 @@ Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 3;
 	config.quantum = 7;
-	baton_resource_init(&scene.resource, NULL, NULL, &config, NULL);
+	baton_resource_init(&scene.resource, NULL, NULL, &config);
 	for (int i = 0; i < 3; i++) {
 		parties[i] = (struct party){&scene, NULL, batches, i ? i * batches * 2 : 0, 0};
 		parties[i].members = calloc((size_t)batches * MEMBERS, sizeof(struct member));
@@ -287,7 +288,7 @@ static void run_meddled(struct meddler *meddler, struct journal *journal, struct
 
 	config.cancelled = count_cancelled;
 	cancelled_count = 0;
-	baton_resource_init(resource, NULL, NULL, &config, NULL);
+	baton_resource_init(resource, NULL, NULL, &config);
 	steps_init(steps, 7, journal, 0);
 	tasks_of(steps, 6, tasks);
 	meddler->task = (struct baton_task)BATON_TASK_INIT(meddler_run, NULL);
@@ -363,7 +364,7 @@ Test(batch, its_last_task_may_free_all_of_it, .timeout = 10)
 	struct baton_resource resource;
 
 	cr_assert_not_null(parcel);
-	baton_resource_init(&resource, NULL, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL, NULL, NULL);
 	parcel->left = 3;
 	for (size_t i = 0; i < 3; i++) {
 		parcel->own[i] = (struct baton_task)BATON_TASK_INIT(parcel_run, NULL);

@@ -39,7 +39,7 @@ static void full_of(struct link *link)
 {
 	/* Not entered before the end: the executor keeps the job. */
 	baton_task_init(&link->finaliser, nothing_run, NULL);
-	baton_resource_init(&link->resource, NULL, NULL, &link->chain->config, NULL);
+	baton_resource_init(&link->resource, NULL, NULL, &link->chain->config);
 	baton_bound_init(&link->bound, &link->chain->bound);
 	baton_resource_extend(&link->resource, &link->extension, NULL, &link->bound);
 	expect(link, baton_submit_later(&link->resource, &link->finaliser) == 0);

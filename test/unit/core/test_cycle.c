@@ -85,7 +85,7 @@ static void ring_run(struct ring *ring, int count)
 	ring->count = count;
 	for (int i = 0; i < count; i++) {
 		snprintf(ring->names[i], sizeof(ring->names[i]), "resource %d", i);
-		baton_resource_init(&ring->resources[i], NULL, ring->names[i], NULL, NULL);
+		baton_resource_init(&ring->resources[i], NULL, ring->names[i], NULL);
 		baton_future_init(&ring->futures[i]);
 		members[i] = (struct member){ring, i};
 		threads[i] = thread_start(member_main, &members[i]);
@@ -184,7 +184,7 @@ static void *wait_for_own(void *arg)
 Test(cycle, of_one_is_named_too, .timeout = 5)
 {
 	struct baton_resource resource =
-		BATON_RESOURCE_INIT(NULL, "a name that is too long for a link", NULL, NULL);
+		BATON_RESOURCE_INIT(NULL, "a name that is too long for a link", NULL);
 
 	cr_assert_eq(baton_call(&resource, wait_for_own, &resource, NULL), 0);
 	resource_end(&resource);
@@ -218,7 +218,7 @@ static void *unbound_main(void *arg)
 
 Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeout = 10)
 {
-	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL),
+	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL),
 	                          .future = BATON_FUTURE_INIT};
 	struct journal journal = {0};
 	struct step step;
@@ -290,7 +290,7 @@ static void pair_run(struct pair *pair)
 
 	baton_promise_init(&pair->promise);
 	for (int i = 0; i < 2; i++) {
-		baton_resource_init(&pair->resources[i], NULL, NULL, NULL, NULL);
+		baton_resource_init(&pair->resources[i], NULL, NULL, NULL);
 		baton_future_init(&pair->futures[i]);
 		halves[i] = (struct half){pair, i};
 		threads[i] = thread_start(half_main, &halves[i]);
@@ -358,7 +358,7 @@ Test(cycle, is_none_if_the_resource_is_queued, .timeout = 10)
 
 	config.executor = baton_pool_executor(pool);
 	for (int i = 0; i < 3; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config, NULL);
+		baton_resource_init(&resources[i], NULL, NULL, &config);
 	occupy_later(&occupant, &resources[2]);
 	cr_assert_eq(baton_call(&resources[0], wait_for_queued, &resources[1], NULL), 0);
 	gate_open(&occupant.leave);

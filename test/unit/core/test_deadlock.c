@@ -38,8 +38,8 @@ static int asks_through(struct baton_task *task)
 
 static void all_are_deadlocks(baton_task_fn how)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct baton_resource through = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource through = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct journal journal = {0};
@@ -75,7 +75,7 @@ Test(deadlock, waiting_for_a_resource_held_further_down, .timeout = 10)
 
 Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct asker asker = {.task = BATON_TASK_INIT(asks, &future),
@@ -107,7 +107,7 @@ static void *fulfil_main(void *arg)
 
 Test(deadlock, wait_any_is_none_while_one_of_them_can_end, .timeout = 10)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct journal journal = {0};
@@ -177,7 +177,7 @@ static void waits_drive(int kind, uint32_t capture_limit)
 	driven_init(&driven, kind, capture_limit);
 	memset(journals, 0, sizeof(journals));
 	for (int i = 0; i < 3; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &driven.config, NULL);
+		baton_resource_init(&resources[i], NULL, NULL, &driven.config);
 		step_init(&steps[i], &journals[i], i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 	}
@@ -242,7 +242,7 @@ static void goes_deep(int count, int kind, uint32_t capture_limit, int *failed)
 	MUST(resources && deeps);
 	driven_init(&driven, kind, capture_limit);
 	for (int i = 0; i < count; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &driven.config, NULL);
+		baton_resource_init(&resources[i], NULL, NULL, &driven.config);
 		baton_future_init(&deeps[i].future);
 		baton_task_init(&deeps[i].task, deep_run, &deeps[i].future);
 		deeps[i].resource = &resources[i];

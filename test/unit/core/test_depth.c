@@ -34,7 +34,7 @@ static void deep_down(void (*work)(void *scene), void *scene)
 		deep[i] = (struct deep){.work = work, .scene = scene};
 		deep[i].inner = i + 1 < BATON_NESTING_MAX ? &deep[i + 1] : NULL;
 		baton_task_init(&deep[i].task, deep_run, NULL);
-		baton_resource_init(&deep[i].resource, NULL, NULL, NULL, NULL);
+		baton_resource_init(&deep[i].resource, NULL, NULL, NULL);
 	}
 	cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
 	for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
@@ -62,7 +62,7 @@ static void scene_init(struct scene *scene)
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
 	for (int i = 0; i < 2; i++)
-		baton_resource_init(&scene->resources[i], NULL, NULL, &scene->config, NULL);
+		baton_resource_init(&scene->resources[i], NULL, NULL, &scene->config);
 	steps_init(scene->steps, 2, &scene->journal, 0);
 	step_init(&scene->finaliser, &scene->journal, 2, NULL);
 }

@@ -109,7 +109,8 @@ static void scene_init(struct scene *scene)
 		scene->config.batch_begin = begin;
 		scene->config.batch_max = 1;
 	}
-	baton_resource_init(&scene->resource, NULL, "dropping", &scene->config, &scene->stats);
+	baton_resource_init(&scene->resource, NULL, "dropping", &scene->config);
+	baton_resource_set_stats(&scene->resource, &scene->stats);
 	if (way->bound == UNBOUNDED)
 		return;
 	scene->bound_config = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;

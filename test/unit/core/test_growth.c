@@ -218,7 +218,7 @@ Test(growth, so_are_those_that_a_resource_keeps, .timeout = 10)
 	int visits = 0;
 	const struct old_fan_out_options fan_out = {.fn = visit, .arg = &visits};
 
-	baton_resource_init(&resource, NULL, NULL, AT_THE_EDGE(config), NULL);
+	baton_resource_init(&resource, NULL, NULL, AT_THE_EDGE(config));
 	baton_resource_extend(&resource, &extension, NULL, &bound);
 	cr_assert_eq(baton_fan_out_submit(set, 2, AT_THE_EDGE(fan_out), NULL), 0);
 	cr_assert_eq(visits, 2);

@@ -47,8 +47,7 @@ Test(hooks_call, calls_also_where_nothing_else_is_special, .timeout = 10)
 	struct ledger ledger;
 
 	ledger_init(&ledger, NULL);
-	ledger.resource =
-		(struct baton_resource)BATON_RESOURCE_INIT(&ledger, NULL, &ledger.config, NULL);
+	ledger.resource = (struct baton_resource)BATON_RESOURCE_INIT(&ledger, NULL, &ledger.config);
 	check_call(&ledger);
 	resource_end(&ledger.resource);
 }

@@ -94,7 +94,7 @@ static struct many *many_of(baton_task_fn fn)
 	many->config.capture_limit = UINT32_MAX;
 	many->config.quantum = UINT32_MAX;
 	many->config.executor = &many->stash.executor;
-	baton_resource_init(&many->resource, NULL, NULL, &many->config, NULL);
+	baton_resource_init(&many->resource, NULL, NULL, &many->config);
 	for (size_t i = 0; i < many->count; i++) {
 		struct piece *piece = &many->pieces[i];
 

@@ -35,7 +35,7 @@ static void outer_init(struct outer *outer, struct queue *queue, int count)
 
 Test(loan_debt, a_task_pays_when_the_stack_is_unwound, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -55,7 +55,7 @@ Test(loan_debt, a_task_pays_when_the_stack_is_unwound, .timeout = 10)
 
 Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -70,7 +70,7 @@ Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout 
 
 Test(loan_debt, a_task_owes_nothing_where_the_limit_is_0, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -106,7 +106,7 @@ static void *stage_main(void *arg)
 
 Test(loan_debt, a_task_that_goes_on_for_ever_keeps_no_closed_resource_alive, .timeout = 10)
 {
-	struct stage_call call = {.stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL)};
+	struct stage_call call = {.stage = BATON_RESOURCE_INIT(NULL, "stage", NULL)};
 	struct outer outer;
 	struct queue queue;
 	pthread_t thread;
@@ -136,7 +136,7 @@ static void then_close(struct outer *outer)
 
 Test(loan_debt, a_task_may_close_and_await_what_it_owes, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL, NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
 	struct outer outer;
 	struct queue queue;
 

@@ -145,7 +145,7 @@ static void window_with_tasks(void)
 
 static void window_of_another(void)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL);
 	struct baton_windowed windowed;
 
 	baton_windowed_init(&windowed, &window, idle_run, NULL);
@@ -192,7 +192,7 @@ static void timer_stopped_twice(void)
 	struct baton_future gone[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_timers *timers;
 	const struct baton_resource_config config = {.capture_limit = 0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
 	struct occupant occupant;
 
 	occupy_later(&occupant, &resource);
@@ -266,6 +266,28 @@ static void dropping_without_lanes(void)
 	extended(false, &config);
 }
 
+static struct baton_resource_stats counts[2];
+
+static void counted_twice(void)
+{
+	baton_resource_set_stats(&topic, &counts[0]);
+	baton_resource_set_stats(&topic, &counts[1]);
+}
+
+static int counts_itself(struct baton_task *task)
+{
+	(void)task;
+	baton_resource_set_stats(&topic, &counts[0]);
+	return 0;
+}
+
+static void counted_in_use(void)
+{
+	struct baton_task task = BATON_TASK_INIT(counts_itself, NULL);
+
+	(void)baton_submit(&topic, &task);
+}
+
 static int extends(struct baton_task *task)
 {
 	const struct baton_bound_config config = {.tasks_max = 1};
@@ -329,6 +351,8 @@ static const struct mistake mistakes[] = {
 	{too_many_lanes, "baton_lanes_init: a resource has 1 to 32 lanes"},
 	{no_such_lane, "baton_stamp_set_lane: there are lanes 0 to 31"},
 	{strange_bound, "baton_bound_init: the config contradicts itself"},
+	{counted_twice, "baton_resource_set_stats: \"topic/7\" has statistics already"},
+	{counted_in_use, "baton_resource_set_stats: \"topic/7\" is in use"},
 	{extended_twice, "baton_resource_extend: \"topic/7\" is extended already"},
 	{dropping_without_lanes, "baton_resource_extend: \"topic/7\" was given a bound that drops"},
 	{extended_in_use, "baton_resource_extend: \"topic/7\" is in use"},

@@ -35,7 +35,8 @@ Test(stats, they_balance_after_many_threads, .timeout = 10)
 	uint64_t posts = (uint64_t)scaled(20000);
 
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_set_stats(&resource, &stats);
 	for (int i = 0; i < THREADS; i++) {
 		loads[i] = (struct load){&resource, (int)posts, 0, pthread_self()};
 		loads[i].thread = thread_start(load_main, &loads[i]);
@@ -59,10 +60,11 @@ Test(stats, they_balance_after_many_threads, .timeout = 10)
 Test(stats, inline_runs_count_as_captures, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct journal journal = {0};
 	struct step steps[3];
 
+	baton_resource_set_stats(&resource, &stats);
 	steps_init(steps, 3, &journal, 0);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
@@ -77,12 +79,13 @@ Test(stats, inline_runs_count_as_captures, .timeout = 10)
 Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future futures[6];
 	struct journal journal = {0};
 	struct occupant occupant;
 	struct step steps[6];
 
+	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	for (int i = 0; i < 6; i++) {
 		baton_future_init(&futures[i]);
@@ -104,11 +107,12 @@ Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 1
 Test(stats, the_largest_backlog_is_kept, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL, &stats);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct occupant occupant;
 	struct journal journal = {0};
 	struct step steps[8];
 
+	baton_resource_set_stats(&resource, &stats);
 	steps_init(steps, 8, &journal, 0);
 	occupy(&occupant, &resource);
 	for (int i = 0; i < 7; i++)
@@ -130,7 +134,8 @@ Test(stats, what_is_queued_is_outstanding, .timeout = 10)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_set_stats(&resource, &stats);
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
 	baton_resource_stats_read(&stats, &copy);

@@ -2,7 +2,7 @@
 /* Ways to submit: where a task runs, in which order, and what a refused or reused task means. */
 #include "fixture.h"
 
-static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL, NULL);
+static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL);
 
 Test(submit, an_idle_resource_runs_the_task_at_once_on_the_submitters_thread, .timeout = 10)
 {
@@ -32,10 +32,10 @@ Test(submit, user_pointer_and_name_are_given_back, .timeout = 10)
 {
 	int user = 0;
 	char name[] = "topic";
-	struct baton_resource by_macro = BATON_RESOURCE_INIT(&user, name, NULL, NULL);
+	struct baton_resource by_macro = BATON_RESOURCE_INIT(&user, name, NULL);
 	struct baton_resource by_call;
 
-	baton_resource_init(&by_call, &user, name, NULL, NULL);
+	baton_resource_init(&by_call, &user, name, NULL);
 	cr_assert_eq(baton_resource_user(&by_macro), &user);
 	cr_assert_eq(baton_resource_name(&by_macro), (const char *)name);
 	cr_assert_eq(baton_resource_user(&by_call), &user);
@@ -215,8 +215,8 @@ Test(submit, a_task_that_reuses_itself_completes_its_first_future, .timeout = 10
 
 Test(submit, a_closed_resource_refuses_and_leaves_the_task_untouched, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
-	struct baton_resource open = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource open = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future *none = &future;
 	struct journal journal = {0};
@@ -263,7 +263,7 @@ Test(submit, a_future_serves_one_submit, .timeout = 10)
 
 Test(submit, a_queued_future_serves_no_second_submit, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 
 	step_init(&fix.steps[0], &fix.journal, 0, &future);

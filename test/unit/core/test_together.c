@@ -37,7 +37,7 @@ static const struct baton_resource_config hooked = {
 static void shop_init(struct shop *shop)
 {
 	*shop = (struct shop){.begun = 0};
-	baton_resource_init(&shop->resource, shop, NULL, &hooked, NULL);
+	baton_resource_init(&shop->resource, shop, NULL, &hooked);
 }
 
 struct stopper {
@@ -165,7 +165,7 @@ static void *call_closed(void *closed)
 
 Test(together, a_call_from_a_task_to_a_closed_resource_is_refused, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	void *value = NULL;
 
 	cr_assert_eq(baton_resource_close(&closed), 0);

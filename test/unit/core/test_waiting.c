@@ -31,7 +31,8 @@ Test(waiting, posts_behind_a_hung_task_are_counted_and_timed, .timeout = 10)
 	struct occupant occupant;
 	uint64_t before, after;
 
-	baton_resource_init(&resource, NULL, NULL, NULL, &stats);
+	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	copy = resource_counts(&stats);
 	cr_assert_eq(copy.submitted, 1);
@@ -65,7 +66,8 @@ Test(waiting, behind_a_hung_call_too, .timeout = 10)
 	struct baton_resource resource;
 	struct occupant occupant;
 
-	baton_resource_init(&resource, NULL, NULL, NULL, &stats);
+	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	release(&occupant);
 	cr_assert_eq(baton_post(&resource, nothing_call, NULL), 0);
@@ -134,7 +136,8 @@ Test(waiting, a_time_is_that_of_the_queue_as_it_is_and_not_of_one_long_gone, .ti
 	struct occupant occupant;
 	uint64_t before;
 
-	baton_resource_init(&resource, NULL, NULL, NULL, &stats);
+	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_set_stats(&resource, &stats);
 	for (int round = 0; round < 3; round++) {
 		occupy(&occupant, &resource);
 		before = now_ns();
@@ -236,7 +239,8 @@ static void wait_and_go(void (*place)(struct scene *), void (*end)(struct scene 
 	stash_init(&scene.stash);
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene.config.executor = &scene.stash.executor;
-	baton_resource_init(&scene.resource, NULL, NULL, &scene.config, &scene.stats);
+	baton_resource_init(&scene.resource, NULL, NULL, &scene.config);
+	baton_resource_set_stats(&scene.resource, &scene.stats);
 	for (int i = 0; i < 4; i++)
 		baton_task_init(&scene.tasks[i], nothing, NULL);
 	for (int i = 0; i < 2; i++)
@@ -283,7 +287,8 @@ Test(waiting, a_submit_that_its_executor_refuses_does_not_wait, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config, &stats);
+	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_set_stats(&resource, &stats);
 	cr_assert_eq(baton_submit_later(&resource, &task), -ESHUTDOWN);
 	copy = resource_counts(&stats);
 	cr_assert_eq(copy.submitted, 0);
@@ -307,7 +312,8 @@ Test(waiting, in_a_window_too, .timeout = 10)
 	struct baton_resource resource;
 	struct baton_window window;
 
-	baton_resource_init(&resource, NULL, NULL, NULL, &stats);
+	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_set_stats(&resource, &stats);
 	baton_window_init(&window, &resource, 0);
 	for (int i = 0; i < 3; i++) {
 		baton_windowed_init(&windowed[i], &window, nothing, NULL);

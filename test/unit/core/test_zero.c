@@ -24,7 +24,7 @@ static size_t stay(struct baton_resource_config *config)
 	journal.count = 0;
 	MUST(baton_manual_create(&manual) == 0);
 	config->executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, "stay", config, NULL);
+	baton_resource_init(&resource, NULL, "stay", config);
 	steps_init(steps, 200, &journal, 0);
 	for (size_t i = 0; i < 200; i++)
 		MUST(baton_submit_later(&resource, &steps[i].task) == 0);

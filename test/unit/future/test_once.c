@@ -73,9 +73,10 @@ static void round_begin(struct round *round, struct role *roles, bool futures, u
 	round->config.quantum = 1 + rng_below(&round->rng, 3);
 	round->config.executor = baton_pool_executor(round->pool);
 	round->config.cancelled = token_cancelled;
-	for (int i = 0; i < RESOURCES; i++)
-		baton_resource_init(&round->resources[i], NULL, NULL, &round->config,
-		                    &round->stats[i]);
+	for (int i = 0; i < RESOURCES; i++) {
+		baton_resource_init(&round->resources[i], NULL, NULL, &round->config);
+		baton_resource_set_stats(&round->resources[i], &round->stats[i]);
+	}
 	for (int i = 0; i < SUBMITTERS; i++)
 		for (int j = 0; j < TOKENS; j++) {
 			struct token *token = &round->tokens[i][j];

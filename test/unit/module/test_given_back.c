@@ -147,8 +147,8 @@ Test(given_back, is_what_each_call_took, .timeout = 20)
 	                            struct baton_resource * closed) = {fans_out, is_refused, groups,
 	                                                               undoes,   suspends,   names};
 	int status = 0;
-	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL, NULL);
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 
 	cr_assert_eq(baton_resource_close(&closed), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

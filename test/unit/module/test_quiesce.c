@@ -17,8 +17,7 @@ static void accounts_init(struct accounts *accounts, const struct baton_resource
 {
 	memset(accounts, 0, sizeof(*accounts));
 	for (size_t i = 0; i < ACCOUNTS; i++) {
-		baton_resource_init(&accounts->resources[i], &accounts->balances[i], NULL, config,
-		                    NULL);
+		baton_resource_init(&accounts->resources[i], &accounts->balances[i], NULL, config);
 		/* Not in the order of their addresses. */
 		accounts->set[i] = &accounts->resources[(i + 2) % ACCOUNTS];
 	}
@@ -277,7 +276,7 @@ Test(quiesce, they_are_taken_in_the_order_of_their_addresses, .timeout = 10)
 
 	for (size_t count = 2; count <= 7; count++) {
 		for (size_t i = 0; i < count; i++) {
-			baton_resource_init(&resources[i], NULL, NULL, NULL, NULL);
+			baton_resource_init(&resources[i], NULL, NULL, NULL);
 			set[i] = &resources[i];
 		}
 		orders(set, 0, count);

@@ -270,7 +270,8 @@ static void stage_init(struct stage *stage)
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(*stage->entry), NULL, NULL, NULL);
 
 	memset(stage, 0, sizeof(*stage));
-	baton_resource_init(&stage->resource, NULL, NULL, NULL, &stage->stats);
+	baton_resource_init(&stage->resource, NULL, NULL, NULL);
+	baton_resource_set_stats(&stage->resource, &stage->stats);
 	baton_lanes_init(&stage->lanes, stage->array, 2, 0, 0);
 	baton_bound_init(&stage->bound, &stage->limits);
 	baton_resource_extend(&stage->resource, &stage->extension, &stage->lanes, &stage->bound);

@@ -48,7 +48,7 @@ Test(suspend, wrong_use_is_an_error, .timeout = 10)
 	cr_assert_eq(baton_suspension_wait(&suspension, &malformed), -EINVAL);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	fixture_end();
-	fix.resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	fix.resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), -EPIPE);
 	cr_assert_not(baton_suspension_is_effective(&suspension));
@@ -260,7 +260,7 @@ Test(suspend, what_no_executor_takes_runs_where_it_is_resumed, .timeout = 10)
 		atomic_store(&stash.answer, -ESHUTDOWN);
 		config.executor = &stash.executor;
 		config.capture_limit = limit;
-		baton_resource_init(&resource, NULL, NULL, &config, NULL);
+		baton_resource_init(&resource, NULL, NULL, &config);
 		steps_init(steps, 3, &journal, 0);
 		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 		for (int i = 0; i < 3; i++)

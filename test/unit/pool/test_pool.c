@@ -252,7 +252,7 @@ Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
 		struct baton_resource *resource = &resources[i / TASKS];
 
 		if (i % TASKS == 0)
-			baton_resource_init(resource, NULL, NULL, &config, NULL);
+			baton_resource_init(resource, NULL, NULL, &config);
 		baton_task_init(&turns[i].task, turn_run, NULL);
 		turns[i].turns = order;
 		turns[i].done = &done;

@@ -104,9 +104,9 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 
 	config.capture_limit = 0;
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&target, NULL, NULL, &config, NULL);
+	baton_resource_init(&target, NULL, NULL, &config);
 	for (int i = 0; i < 4; i++) {
-		baton_resource_init(&waiters[i], &late, NULL, &config, NULL);
+		baton_resource_init(&waiters[i], &late, NULL, &config);
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], task_wait, &futures[i]);
 		cr_assert_eq(baton_submit(&waiters[i], &tasks[i]), 0);

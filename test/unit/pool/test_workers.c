@@ -383,7 +383,7 @@ Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout =
 	for (int i = 0; i < HOTS; i++) {
 		hots[i].runs = 0;
 		hots[i].left = &left;
-		baton_resource_init(&hots[i].resource, NULL, NULL, &config, NULL);
+		baton_resource_init(&hots[i].resource, NULL, NULL, &config);
 		baton_task_init(&hots[i].task, hot_run, NULL);
 	}
 	for (int i = 0; i < HOTS; i++)

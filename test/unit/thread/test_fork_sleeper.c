@@ -46,7 +46,7 @@ static int waiter_is_nudged(void)
 	atomic_store(&stash.answer, 1);
 	config.executor = &stash.executor;
 	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config, NULL);
+	baton_resource_init(&resource, NULL, NULL, &config);
 	occupy(&occupant, &resource);
 	step_init(&step, &journal, 0, &future);
 	if (baton_submit(&resource, &step.task))

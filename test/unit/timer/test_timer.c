@@ -2,7 +2,7 @@
 /* Timers under the virtual clock: when they run, how often, in which order. */
 #include "timer_support.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL, NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
 
 Test(timer, runs_once_at_its_deadline, .timeout = 5)
 {
@@ -197,7 +197,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell)
 	MUST(baton_manual_create(&manual) == 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&late, NULL, NULL, &config, NULL);
+	baton_resource_init(&late, NULL, NULL, &config);
 	bell_init(bell, timers, &late);
 	MUST(baton_timer_arm_every(&bell->timer, 10 * TICK, 10 * TICK, policy) == 0);
 	MUST(baton_timers_advance_to(timers, 55 * TICK) == 1);

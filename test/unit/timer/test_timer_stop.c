@@ -18,7 +18,7 @@ static void stage_init(struct stage *stage)
 	stage->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	stage->config.capture_limit = 0;
 	stage->config.executor = baton_manual_executor(stage->manual);
-	baton_resource_init(&stage->resource, NULL, NULL, &stage->config, NULL);
+	baton_resource_init(&stage->resource, NULL, NULL, &stage->config);
 	bell_init(&stage->bell, stage->timers, &stage->resource);
 }
 

@@ -2,7 +2,7 @@
 /* Wheels: their end, their sources (thread, event loop), their counters, contended use. */
 #include "timer_support.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL, NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
 
 static struct baton_timer *dropped_timer;
 static int dropped_error;
@@ -88,7 +88,7 @@ Test(timers, a_queued_run_outlives_its_wheel, .timeout = 5)
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&late, NULL, NULL, &config, NULL);
+	baton_resource_init(&late, NULL, NULL, &config);
 	bell_init(&bell, timers, &late);
 	cr_assert_eq(baton_timer_arm_every(&bell.timer, TICK, TICK, BATON_TIMER_SKIP), 0);
 	cr_assert_eq(baton_timers_advance(timers, TICK), 1);
@@ -103,7 +103,7 @@ Test(timers, a_queued_run_outlives_its_wheel, .timeout = 5)
 Test(timers, a_closed_resource_ends_a_timer_and_it_is_told, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_and_noted();
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct bell bell;
 
 	bell_init(&bell, timers, &closed);
@@ -362,7 +362,7 @@ static void crowded(enum baton_timers_submit submit)
 	int rung;
 
 	for (int i = 0; i < 16; i++) {
-		baton_resource_init(&own[i], NULL, NULL, NULL, NULL);
+		baton_resource_init(&own[i], NULL, NULL, NULL);
 		bell_init(&crowd.bells[i], crowd.timers, &own[i]);
 		crowd.bells[i].then = bell_rings;
 		crowd.bells[i].argument = &crowd.rung;
