@@ -2,7 +2,7 @@
 # baton. `make help` lists the targets.
 #
 # Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, DESTDIR; V=1 shows the
-# commands; WERROR=1 (or CI set) makes warnings errors; T=name tests test_name.c alone, and
+# commands; WERROR=1 (or CI set) makes warnings errors; T='name ...' tests test_name.c alone, and
 # TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
@@ -59,7 +59,8 @@ LIBS := -lck
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
 HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
 TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
-TESTS := $(patsubst %.c,%,$(sort $(wildcard $(TEST_FOLDERS:%=%/test_$(or $(T),*).c))))
+TESTS := $(patsubst %.c,%,$(sort $(wildcard \
+	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
 TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/support/*.c))
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
 # group_commit needs SQLite, and has a rule of its own.
