@@ -6,8 +6,8 @@
 #ifndef BATON_ATTRIBUTES_H
 #define BATON_ATTRIBUTES_H
 
-/* A call that ignores the result is wrong: nothing else says whether there is anything to give
- * back. */
+/* A caller must look at the result: nothing else says whether the call has made something that the
+ * caller must give back. */
 #ifndef BATON_MUST_USE
 #define BATON_MUST_USE __attribute__((warn_unused_result))
 #endif

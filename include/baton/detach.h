@@ -109,8 +109,8 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  *
  * detach_within: the future fails with -ETIMEDOUT unless the token is complete within `timeout_ns`;
  * exactly one of the two happens. The deadline passes on a thread of the default pool (with a wheel
- * that submits inline: on the thread that drives the wheel). If its wheel is closed, or the default
- * pool cannot be created, it never passes.
+ * that submits inline: on the thread that drives the wheel). If the deadline's wheel is closed, or
+ * the default pool cannot be created, the deadline never passes.
  *
  * Thread safety: inside a task only (asserted). Not in the function of a baton_call(), try_call(),
  * async() or a fan-out, which do not always have a task. A task with an undo log ends the log
@@ -119,9 +119,10 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * detach before the token is known to the threads that complete it; afterwards touch no member of
  * the task that may be freed.
  * Errors: nothing has happened, and the task ends like any other. -EINVAL: unknown flags; the token
- * is that of another, windowed task (window.h); a deadline for a task without a future (no thread
- * would be told). -EBUSY: the token is outstanding; BATON_DETACH_HOLD, and this task has held the
- * resource (or suspended it) already. detach_within: also those of baton_timer_arm_after().
+ * belongs to a windowed task that is not the running task (window.h); a deadline for a task without
+ * a future (no thread would be told). -EBUSY: the token is outstanding; BATON_DETACH_HOLD, and this
+ * task has held the resource (or suspended it) already. detach_within: also those of
+ * baton_timer_arm_after().
  */
 int baton_detach(struct baton_detached *token, unsigned flags);
 int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t timeout_ns,

@@ -15,8 +15,8 @@
  *
  * Lifetime: baton does not touch the memory of a complete future any more. A thread that has seen
  * the future complete (by its state, a wait, a continuation) may reuse the memory, provided that no
- * other call on the future is still under way. A then() is such a call: register a continuation
- * that frees the future before the submit.
+ * other call on the future is still under way. A then() is such a call: so, before the submit,
+ * register a continuation that frees the future.
  */
 #ifndef BATON_FUTURE_H
 #define BATON_FUTURE_H
@@ -37,7 +37,7 @@ struct baton_job;
 struct baton_continuation;
 
 enum baton_future_state {
-	BATON_PENDING = 0,   /* not started; also when it was cancelled but is not yet unlinked */
+	BATON_PENDING = 0,   /* the task has not started; perhaps cancelled, but not yet unlinked */
 	BATON_RUNNING = 1,   /* the task's function has been entered */
 	BATON_DONE = 2,      /* complete: the function returned 0, or a promise was fulfilled */
 	BATON_FAILED = 3,    /* complete: the function returned another status; or see hooks.h */
@@ -113,28 +113,31 @@ void *baton_future_value(const struct baton_future *future);
  *   -EDEADLK    the wait can never end, since this very thread holds the task's resource: further
  *               down its stack, or in the running task itself.
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
- *   -EDEADLK    the wait can never end, since tasks wait for tasks that wait, too deep: this thread
- *               would have to drive an executor at a depth of BATON_NESTING_MAX, or to help at a
- *               depth of BATON_HELPING_MAX, and no other thread has come to the resource meanwhile.
+ *   -EDEADLK    the wait can never end, because waits inside tasks have nested too deep: this
+ *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
+ *               at a depth of BATON_HELPING_MAX, and no other thread has come to the resource
+ *               meanwhile.
  *   -ETIMEDOUT  the deadline has passed.
  *   -EINVAL     the deadline is malformed.
  *
  * Limits of helping. Helping never makes a wait fail or last longer that would have ended without
  * helping. A helper enters no task after the end of its wait. A wait that can end before the
- * awaited task is complete leaves the tasks before that task to the executor. A wait with a
- * deadline always does so. A wait for any of several futures does so unless no other thread would
- * run those tasks (all workers of the pool wait, and no spare can be had). So give a pool spares
- * where its tasks wait with deadlines. If this thread drives an executor, the thread runs that
- * executor's tasks in any wait, and looks at the deadline before each task.
+ * awaited task is complete leaves the tasks before that task to the executor. Such waits are those
+ * with a deadline, and those for any of several futures. One exception: a wait for any of several
+ * futures runs these tasks if no other thread would (all workers of the pool wait, and no spare can
+ * be had). So give a pool spares where its tasks wait with deadlines. If this thread drives an
+ * executor, the thread runs that executor's tasks in any wait, and looks at the deadline before
+ * each task.
  *
  * Corner cases. A waiter that was asleep when the task was submitted leaves the task to the
  * executor; but a pool's worker helps, unless the resource was queued before. A thread drives its
- * executor for that executor's tasks only: not while it waits for a task elsewhere that in its turn
- * waits for this executor. With a deadline, in a task that a helper has entered, what the helper
- * holds further down never counts as held by this thread, and the deadline passes. One exception to
- * the first rule of helping remains: a task that completes the helper's future before the task
- * itself returns (by its own token, by baton_batch_flush()), and then waits for the helper's
- * thread.
+ * executor only while it waits for a task of that executor. While the thread waits for a task of
+ * another executor, it does not, even if that task waits for this executor. If a wait with a
+ * deadline is made inside a task that a helper has entered, the resources that the helper holds
+ * further down the stack do not count as held by this thread: the wait never returns -EDEADLK for
+ * them, but lasts until its deadline. In one case helping makes a wait last longer: the entered
+ * task completes the helper's future before the task itself returns (by its own token, by
+ * baton_batch_flush()), and then waits for the helper's thread.
  */
 int baton_future_wait(struct baton_future *future, const struct timespec *deadline);
 
@@ -158,9 +161,9 @@ int baton_future_wait(struct baton_future *future, const struct timespec *deadli
  * baton_deadlock_cycle: after -EDEADLK, the resources on the cycle. The first is the resource that
  * this thread waited for; each is held by the thread that waits for the next; this thread holds the
  * last. A cycle of one names a single resource. The call returns the number of resources, and
- * copies the first `links_max` of them, at most BATON_DEADLOCK_MAX. 0: it was no cycle, but the
- * depth or the executor. The resources may have been freed by now: only compare the pointers. A
- * long name is cut off; a resource without a name has an empty one.
+ * copies the first `links_max` of them, at most BATON_DEADLOCK_MAX. 0: the reason was no cycle, but
+ * the depth of the waits, or the executor. The resources may have been freed by now: only compare
+ * the pointers. A long name is cut off; a resource without a name has an empty one.
  *
  * Thread safety: any thread; concerns the calling thread's last -EDEADLK. Blocking: never.
  * Cost: a wait that sleeps inside a task takes a lock for the search.
@@ -254,15 +257,15 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * before the completion fire in the order of registration, after the sleepers were woken, on the
  * completing thread. A continuation that finds the future complete fires inside then(), perhaps
  * before these.
- * Ownership: if the submit that the future is for is refused, nothing changes here: the future is
- * still fresh, the continuation still registered. Submit again, or give up the memory of both.
+ * Ownership: if the submit of the future's task is refused, the future stays fresh, and the
+ * continuation stays registered. Submit again, or give up the memory of both.
  *
  * Refusals. A task that its resource refuses is cancelled, and so is a job that its executor
  * refuses, on the completing thread, without the target's baton: no refusal is silent. Where
  * callbacks have nested BATON_NESTING_MAX deep, the function that is told of the refusal is called
- * later on this thread: when its stack is unwound, or before it sleeps in a wait. The target must
- * live until then. (A task whose own future is not fresh is a programming error: the task is not
- * run.)
+ * later on this thread: when the thread's stack is unwound, or before the thread sleeps in a wait.
+ * The target must live until then. (A task whose own future is not fresh is a programming error:
+ * the task is not run.)
  */
 void baton_future_then(struct baton_future *future, struct baton_continuation *continuation);
 

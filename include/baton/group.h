@@ -12,8 +12,8 @@
  *	baton_group_wait(&group, NULL);
  *
  * A task that may be cancelled leaves its group in the resource's `cancelled` callback, or reports
- * to a future. A submit that is refused is followed by a leave. For one function on a set of
- * resources that is known beforehand see fan_out.h.
+ * to a future. After a submit that is refused, call leave. For one function on a set of resources
+ * that is known beforehand see fan_out.h.
  *
  *                         | may run beside                       | from
  *   enter, leave          | everything but init                  | any thread
@@ -54,7 +54,7 @@ struct baton_group {
 		0, 0, NULL                                                                         \
 	}
 
-/* As many things at a time as a group counts; more is an assertion. */
+/* The largest number of things that a group counts at a time (asserted). */
 #define BATON_GROUP_MAX 0x3fffffff
 
 /* The same at run time. */

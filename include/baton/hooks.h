@@ -59,8 +59,8 @@
  * returns -EDEADLK.
  *
  * Cost. With hooks in the config, baton_call, async and post go through a task (law L11: other
- * resources pay nothing). So a baton_try_call() waits after all if another thread suspends the
- * resource after it was found idle, and before the call's task is entered.
+ * resources pay nothing). One consequence: a baton_try_call() waits if another thread suspends the
+ * resource after the call has found the resource idle, and before the call's task is entered.
  */
 #ifndef BATON_HOOKS_H
 #define BATON_HOOKS_H
@@ -72,8 +72,8 @@ extern "C" {
 #endif
 
 /*
- * Ends the batch so far: calls batch_end, makes the completions that were held back, and begins
- * anew. The calling task is in both batches. Returns 0 where the resource has no hooks.
+ * Ends the batch so far: calls batch_end, completes the futures that were held back, and begins a
+ * new batch. The calling task is in both batches. Returns 0 where the resource has no hooks.
  *
  * Thread safety: inside a task only (asserted); concerns the innermost task of this thread.
  * Blocking: as the hooks do. Runs continuations.

@@ -2,8 +2,8 @@
 /*
  * A label says more about a task: its lane (baton/lane.h), its size for a bound in bytes
  * (baton/bound.h), the tag by which the task can be cancelled (baton/tag.h). Tasks of every sort
- * carry a label. Labelled and windowed tasks, timers, triggers and tasks of a type of the user's
- * have it in a member `stamp`; items of fan-outs, posts, calls and asyncs are given it by their
+ * carry a label. In labelled and windowed tasks, timers, triggers and tasks of a user's own type
+ * the label is a member `stamp`; items of fan-outs, posts, calls and asyncs get a label by their
  * options.
  *
  * A task goes into any resource with its label. A resource ignores those parts of the label for
@@ -135,14 +135,14 @@ struct baton_call_options {
 
 /*
  * As baton_post_or(), baton_async() and baton_call(), with a label. The label is stamped during
- * this call. A tag that is to be held is not counted if the function runs immediately. A call whose
- * tag is cancelled before its function is entered returns -ECANCELED.
+ * this call. If the function runs immediately, baton_tag_held() does not count it, even with
+ * `hold`. A call whose tag is cancelled before its function is entered returns -ECANCELED.
  *
- * Deadline: a call whose deadline passes before its function is entered is withdrawn: it returns
- * -ETIMEDOUT, and the function will not run. A call whose function has been entered waits for the
- * function, since the function may use the caller's memory. On an idle resource the function runs
- * immediately, whatever the deadline. As in all waits with a deadline, the caller does not help
- * (baton_future_wait()).
+ * Deadline: a call whose deadline passes before its function is entered is withdrawn: the call
+ * returns -ETIMEDOUT, and the function will not run. A call whose function has been entered waits
+ * for the function, since the function may use the caller's memory. On an idle resource the
+ * function runs immediately, whatever the deadline. As in all waits with a deadline, the caller
+ * does not help (baton_future_wait()).
  *
  * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX, or the
  * deadline is malformed.

@@ -58,15 +58,15 @@ struct baton_resource_config {
 	 * How many tasks a submitter that has captured the resource runs before it hands the
 	 * resource off; its own task counts.
 	 *
-	 * A submitter that finds the resource waiting in its executor's queue runs up to as many of
-	 * the tasks that wait (at least as many as it submits): so the threads that make a queue
-	 * grow also work it off. The submitter runs these tasks immediately, or, from inside a
-	 * task, when the outermost task of its thread has returned.
+	 * A submitter that finds the resource in its executor's queue runs waiting tasks, up to the
+	 * same number (at least as many as it submits). So the threads that make a queue grow also
+	 * shorten it. The submitter runs these tasks immediately, or, from inside a task, when the
+	 * outermost task of its thread has returned.
 	 *
 	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
-	 * other threads), except when the executor ends: a thread whose hand-off is refused, or
-	 * which cancels the resource's job, runs the tasks that other threads submit meanwhile, as
-	 * no other thread is left.
+	 * other threads), except when the executor shuts down: a thread whose hand-off is refused,
+	 * or which cancels the resource's job, runs the tasks that other threads submit meanwhile,
+	 * as no other thread is left.
 	 */
 	uint32_t capture_limit;
 	/*
@@ -97,9 +97,10 @@ struct baton_resource_config {
 	 * the baton, after the function and before the next task. Not called for a task that is
 	 * detached. NULL: only the statistics count the failure.
 	 *
-	 * `task` is a name: its memory is as the function has left it. The callback may follow the
-	 * pointer only where no function of the resource's tasks frees or submits its own task
-	 * before it returns a status; the callback may then free the task itself.
+	 * `task` only identifies the task: its memory is as the function has left it, perhaps
+	 * freed. The callback may follow the pointer only where no function of the resource's tasks
+	 * frees or submits its own task before it returns a status; the callback may then free the
+	 * task itself.
 	 */
 	void (*failed)(struct baton_resource *resource, struct baton_task *task, int status);
 	/*
@@ -125,7 +126,7 @@ struct baton_resource_config {
 		}                                                                                  \
 	}
 
-/* The first member of what a resource has beyond its one cache line. Zeroed in statistics. */
+/* The first member of statistics, and of whatever else extends a resource. Zero in statistics. */
 struct baton_backlog {
 	const struct baton__backlog *_table;
 	struct baton_resource_stats *_stats;
@@ -155,8 +156,8 @@ struct baton_resource_stats {
 	 * The time since which the oldest of these waits (CLOCK_MONOTONIC). 0: no task waits. The
 	 * value is the time of the task's submit, or earlier, by at most the time that a task
 	 * before it took through the queue. Where tasks overtake each other (lanes, windows) the
-	 * oldest task may have waited for longer. Also 0 (not known) after a close beside many
-	 * submits has refused the submit that had stored the time.
+	 * oldest task may have waited for longer. Also 0 (not known) when the submit that had
+	 * stored the time was refused, because of a concurrent close.
 	 */
 	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */
@@ -231,10 +232,10 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * executor. At a depth of BATON_NESTING_MAX captures the resource goes to the executor untouched.
  *
  * Thread safety: any thread.
- * Blocking: never (the tasks run here take what they take). Outside of tasks, a thread that finds
- * the resource busy may look again three times within about two microseconds, and capture, before
- * it leaves the task behind. The less often a second look has helped the thread, the less often it
- * looks (src/core/barge.c). The same holds for a batch, post, async and call.
+ * Blocking: never (apart from what the tasks that run here do). Outside of tasks, a thread that
+ * finds the resource busy may look again three times within about two microseconds, and capture,
+ * before it leaves the task behind. The less often a second look has helped the thread, the less
+ * often it looks (src/core/barge.c). The same holds for a batch, post, async and call.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().
@@ -249,8 +250,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (baton/bound.h).
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
- *   -ECANCELED  -EPIPE, -ESHUTDOWN or -EAGAIN, and another thread has cancelled the future during
- *               this very call: the future is complete, as cancelled.
+ *   -ECANCELED  the submit was refused with -EPIPE, -ESHUTDOWN or -EAGAIN, and another thread has
+ *               cancelled the future during this very call: the future is complete, as cancelled.
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task);
 
@@ -333,7 +334,7 @@ int baton_resource_close(struct baton_resource *resource);
  * then holds no baton of this resource. Where that thread is nested BATON_NESTING_MAX deep, the
  * finaliser runs later on that thread, as config->cancelled does.
  * Ownership: the finaliser may free the resource and itself. So a session can end itself in its own
- * task. No submit that may be refused may be under way then, see baton_resource_await().
+ * task. At that moment no submit that could be refused is under way, see baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
 int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
@@ -354,16 +355,16 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * Thread safety: any thread. Blocking: yes.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again
  * (or to the finaliser, if there is one). The close must come before the await, and no submit to
- * the resource may be under way then: a submit that is refused may leave behind, for a moment, a
- * thread that was about to help with its task or to cancel it, and only an await that begins
- * afterwards waits for that thread too. After an await on an open resource, do not free the
- * resource, nor initialise it anew: its entry may still lie in the executor's queue.
+ * the resource may be under way then: when a submit is refused, another thread may still be about
+ * to help with the refused task or to cancel it, and only an await that begins after the refusal
+ * waits for that thread too. After an await on an open resource, do not free the resource, nor
+ * initialise it anew: its entry may still lie in the executor's queue.
  * Errors: -EDEADLK from inside an own task. -ETIMEDOUT. -EINVAL.
  *
- * Corner cases. When no task is left, only the entry in the executor's queue, the waiter can take
- * the entry from a pool. The waiter cannot take it from a manual or loop executor: the executor's
- * thread has to come to the entry. A wait that times out leaves about 100 bytes in the resource
- * until its runner comes to them.
+ * Corner cases. When no task is left, the resource's entry may still lie in the executor's queue.
+ * The waiter takes the entry out of a pool's queue. The waiter cannot take the entry out of the
+ * queue of a manual or loop executor: the executor's thread has to come to the entry. A wait that
+ * times out leaves about 100 bytes in the resource until its runner comes to them.
  */
 int baton_resource_await(struct baton_resource *resource, const struct timespec *deadline);
 

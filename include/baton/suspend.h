@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suspending a resource: its running task ends, and no further task runs, not even a task that was
- * queued before; submits queue up until the resource is resumed. Quiescing suspends several
+ * After a suspend, the resource's running task finishes, and no further task runs, not even a task
+ * that was queued before; submitted tasks wait until the resource is resumed. Quiescing suspends
+ * several
  * resources: none of them runs a task while the caller looks at (or changes) their state,
  * consistently over all of them.
  *
@@ -16,7 +17,7 @@
  * and takes effect then, before any task. So several suspensions may be asked for at once, and the
  * resource runs when all have been resumed. A thread that has suspended a resource must not wait
  * for a second suspension of that resource, nor call or await the resource: the thread would wait
- * for itself, and no -EDEADLK tells.
+ * for itself, and the call does not return -EDEADLK.
  *
  * While a resource is suspended, await and call wait (an await with a deadline times out). close,
  * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future
@@ -63,11 +64,12 @@ struct baton_suspension {
  * resource: after this task.
  *
  * Thread safety: any thread. Blocking: never. The runner finds the suspension at its next look
- * between two tasks. The look takes the longer, the more has been submitted since the last one.
+ * between two tasks. The time of the look grows with the number of tasks submitted since the
+ * previous look.
  * Ownership: the resource must live until it is resumed. A closed resource is given back (await,
  * finaliser) only after the resume.
  * Ordering: all that the resource's tasks did is visible to a thread that has seen, by is_effective
- * or wait, that the suspension has taken effect (or that it did so immediately).
+ * or wait, that the suspension has taken effect, also if it took effect within this call.
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
  * -ENOMEM.
  */
@@ -81,8 +83,9 @@ bool baton_suspension_is_effective(const struct baton_suspension *suspension);
  * resource is queued, the waiting thread suspends it, and enters none of its tasks. `deadline`:
  * absolute, CLOCK_MONOTONIC; NULL: none.
  *
- * Errors: it remains asked for: -ETIMEDOUT. -EDEADLK: this thread holds the resource, or as for
- * baton_future_wait(). -EINVAL: a malformed deadline, or the suspension is not in use.
+ * Errors: the suspension is still under way, and may take effect later: -ETIMEDOUT. -EDEADLK: this
+ * thread holds the resource, or as for baton_future_wait(). -EINVAL: a malformed deadline, or the
+ * suspension is not in use.
  */
 int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
 
@@ -106,10 +109,10 @@ int baton_resource_resume_later(struct baton_suspension *suspension);
 
 /*
  * quiesce: suspends `count` resources and waits until none of them runs a task. `suspensions`: an
- * array of as many, which are initialised here (in an order of their own). The same resource may be
- * named several times. The resources are suspended one after the other, in the order of their
- * addresses, so that overlapping sets do not lock each other out. The resources suspended first
- * stand still until all are suspended.
+ * array of `count` suspensions, initialised here; the i-th need not belong to the i-th resource.
+ * The same resource may be named several times. The resources are suspended one after the other, in
+ * the order of their addresses, so that overlapping sets do not lock each other out. The resources
+ * suspended first stand still until all are suspended.
  *
  * quiesce_end: resumes all of them. Tasks that have queued up run on their executors. Tasks that no
  * executor takes run here, when all resources are resumed.

@@ -9,10 +9,11 @@
  * repeated. A thread that has called baton_thread_attach() successfully never gets -ENOMEM for that
  * reason. The record goes back when the thread ends.
  *
- * fork. The child of a process in which a pool existed or a task ran at the time of the fork has
- * none of the threads, and half of each task that ran. There every function that would need them
- * and can return an error returns -ECHILD and does nothing; no call hangs. A process that forks
- * before its first use of baton (a daemon, say) is not concerned: its child may use baton.
+ * fork. If a pool existed or a task ran at the time of the fork, the child has none of the pool's
+ * threads, and the tasks that ran do not go on. In such a child every function that would need
+ * these threads or tasks, and can return an error, returns -ECHILD and does nothing; no call hangs.
+ * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
+ * may use baton.
  *
  * Signals. A signal handler must not call baton. The pool's threads and the threads of timer wheels
  * block the signals that are for the program (pool.h).

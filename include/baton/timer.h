@@ -33,8 +33,9 @@
  * deadlines. (From 2^54 ns on, 208 days, a deadline is rounded up to a multiple of 1,024 ns.)
  *
  * Progress: arm_* and disarm are lock-free: a thread stopped in any call of this header delays no
- * arm. As long as it is stopped, it may delay the expiry of its wheel's timers and other threads'
- * stop: these change the wheel in turn, each for a moment in which no function of yours runs.
+ * arm. While such a thread is stopped, it may delay the expiry of its wheel's timers, and stop() on
+ * other threads: an expiry and a stop change the wheel one at a time, each for a moment in which no
+ * function of yours runs.
  * Source: hierarchical timing wheels, Varghese and Lauck 1987 (scheme 7); levels found by the
  * highest bit that differs, as in tokio; a later deadline is stored only, and the timer moved when
  * the wheel comes to its old place, as in Go's and nginx's timers; stop's answers follow Linux'
@@ -92,9 +93,9 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
  *                         the baton, save where a bound drops the newest task.
  *   -ESHUTDOWN            The wheel was closed.
  * The timer is IDLE, and its memory belongs to the called function. A function that frees the timer
- * sees to it that no other thread uses the timer meanwhile, stop included. Not called for a
- * refused run while the timer's function, which has armed the timer anew, is still running; the
- * wheel's counter `refused` counts that run too.
+ * sees to it that no other thread uses the timer meanwhile, stop included. One refused run is not
+ * reported: the function has armed its own timer, and the new run is refused while the function is
+ * still running; the wheel's counter `refused` counts that run.
  */
 typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
 
@@ -139,8 +140,8 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
 
 /*
  * Arms the timer for one run: after a delay, or at a time. A time that has passed means the next
- * tick (on a virtual clock that does not move just now: its present time, which an advance of 0
- * meets).
+ * tick. On a virtual clock that is not being moved, such a time means the clock's present time: an
+ * advance of 0 runs the timer.
  *
  * A timer that is armed already is armed anew, and runs once: the old deadline counts no more, even
  * if it has passed and the run waits in the resource's queue. A timer may be armed inside its own
@@ -154,8 +155,8 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  * Errors: the timer is as it was before:
  *   -EPIPE      the resource is closed. A resource that is closed later refuses the run: see
  *               baton_timer_dropped_fn.
- *   -ESHUTDOWN  the wheel has been closed (beside the close, a run that waits in the queue may be
- *               left out, as if armed before it).
+ *   -ESHUTDOWN  the wheel has been closed. If the arm runs concurrently with the close, a run that
+ *               waits in the resource's queue may be left out all the same.
  *   -EBUSY      stop_then was called, and has not completed.
  *   -EINVAL     the timer has no function or no resource.
  *   -ENOMEM, -EAGAIN  the default wheel could not be created.
@@ -215,40 +216,42 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer);
  *   RUNNING               Timer and resource are baton's until the function has returned. (In the
  *                         function itself: see BATON_TIMER_GONE.)
  *
- * After QUEUED or RUNNING, stop_then or stop_wait tell when the memory is the caller's. Or a task
- * of the resource that stops the timer, whatever the answer, then calls
- * baton_resource_close_then(): the finaliser may free the timer as well, since it is called after
- * the tasks that wait in the queue.
+ * After QUEUED or RUNNING, stop_then or stop_wait tell when the memory is the caller's. Another
+ * way, whatever stop returned: a task of the resource stops the timer and calls
+ * baton_resource_close_then(). The finaliser may free the timer as well, since the finaliser is
+ * called after the tasks that wait in the queue.
  *
  * disarm: stops the timer, but does not give back its memory. disarm never waits, and costs one
  * atomic operation; the wheel forgets the timer only when it comes to the timer's place. For timers
  * that will be armed again.
  *
  * Thread safety: any thread.
- * Blocking: disarm: never. stop: for the moment in which another thread changes the wheel (or hands
- * this very timer to the resource whose task calls), like a mutex, with no function of yours
- * inside.
+ * Blocking: disarm: never. stop: like a short mutex: waits while another thread changes the wheel,
+ * or hands this very timer to the resource in whose task stop is called. No function of yours runs
+ * during that time.
  */
 enum baton_timer_state baton_timer_stop(struct baton_timer *timer);
 enum baton_timer_state baton_timer_disarm(struct baton_timer *timer);
 
 /*
- * As stop; and the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its value, when
- * baton does not touch the timer any more, nor, for the timer's sake, the resource: within this
- * call unless the answer is QUEUED or RUNNING. Until then arm fails with -EBUSY. At most one
- * stop_then at a time for a timer (asserted). The promise must live
- * until it completes.
+ * As stop. In addition the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its
+ * value, when baton touches neither the timer nor, because of the timer, the resource any more. The
+ * promise completes within this call unless the answer is QUEUED or RUNNING. Until then arm fails
+ * with -EBUSY. At most one stop_then at a time for a timer (asserted). The promise must live until
+ * it completes.
  */
 enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct baton_future *gone);
 
 /*
- * As stop; and waits until the memory is the caller's, helping the resource like
- * baton_resource_await(). What the awaited function arms meanwhile is stopped, too.
+ * As stop, and waits until the memory is the caller's; the waiter helps the resource like
+ * baton_resource_await(). If the timer's function, for which the call waits, arms the timer anew,
+ * the timer is stopped again.
  *
  * Blocking: yes. 0: at once, in a task of the timer's resource, too, where stop would return IDLE,
  * DONE or PENDING.
  * Errors: the timer is stopped, and the memory is baton's as after stop: -EDEADLK: the call would
- * have to wait, in a task of the timer's resource, or for ever. Also in the cases of thread.h.
+ * have to wait although it was made in a task of the timer's resource, or would wait for ever. Also
+ * in the cases of thread.h.
  */
 int baton_timer_stop_wait(struct baton_timer *timer);
 
@@ -383,13 +386,14 @@ struct baton_timers_stats {
 	uint64_t fired; /* expired, and submitted */
 	uint64_t cancelled; /* taken out of the wheel without a run: stopped, or disarmed */
 	uint64_t refused;   /* runs that the resource refused: closed, or bounded and full */
-	uint64_t dropped;   /* at the wheel's end */
-	uint64_t moved;   /* looked at and placed again: nearer, or since the deadline was later */
+	uint64_t dropped;   /* when the wheel was closed */
+	/* placed again by the wheel: in a finer level, or because the deadline has become later */
+	uint64_t moved;
 	uint64_t pending; /* in the wheel now */
 	uint64_t wakes;   /* the thread's (or loop's) wake-ups by an earlier deadline */
 	uint64_t rounds;  /* times that the thread slept, or polls */
-	/* Submitted so late: [0] less than a microsecond, [n] less than 2^n; the last: all
-	 * others. */
+	/* Runs by how late they were submitted: [0] less than a microsecond, [n] less than 2^n
+	 * microseconds; the last: all others. */
 	uint64_t late[BATON_TIMERS_LATE_BUCKETS];
 };
 

@@ -51,7 +51,7 @@ typedef void (*baton_trigger_fn)(struct baton_trigger *trigger, uint64_t fires);
  * (cancel_pending, shutdown_now, a bound that drops the oldest, a failing batch_begin): called
  * under the baton. Or the fires had coalesced into a fire whose submit was refused in the end, or
  * dropped by a bound: called on that submitter's thread, without the baton. Before the call the
- * trigger is made as good as new, so that a later fire tries again. Not called for a run that
+ * trigger is reset, so that a later fire submits again. Not called for a run that
  * baton_trigger_stop() takes away.
  */
 typedef void (*baton_trigger_cancelled_fn)(struct baton_trigger *trigger, uint64_t fires);
@@ -76,20 +76,21 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
                         baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled);
 
 /*
- * Has the function run once more. If the resource is idle it runs now, inside this call, as a
- * submitted task would (baton_submit says what else may run here, nested in tasks or not).
+ * Makes the function run once more. If the resource is idle, the function runs inside this call, as
+ * a submitted task would (baton_submit() says which other tasks may run inside the call).
  *
  * Returns 0: a run will answer this fire, or has answered it already. If a run is pending, that run
  * answers this fire too; the function's `fires` says how many fires were coalesced.
  * Thread safety: any thread. Blocking: never. Progress: lock-free; a coalesced fire costs one
- * atomic operation, one that runs inline two more than baton_submit. (A thread that the system
- * stops inside a fire, before its submit, delays the run that others have coalesced into.)
+ * atomic operation; a fire that runs inline costs two more than baton_submit. (A thread that the
+ * system stops inside a fire, before its submit, delays the run that others have coalesced into.)
  * Ownership: the trigger's memory is baton's while the task is pending: see stop.
  * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
  * place in the resource's order of the first fire that it answers.
  * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EINVAL: the trigger
  * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN as for baton_submit; a later fire
- * tries again. (Its lane, which a bound can exempt, is that of its stamp, or 0.)
+ * tries again. (The trigger's lane is that of its `stamp`, by default 0; a bound can exempt that
+ * lane.)
  */
 int baton_trigger_fire(struct baton_trigger *trigger);
 
@@ -103,9 +104,9 @@ int baton_trigger_fire(struct baton_trigger *trigger);
  *
  * Thread safety: any thread. Blocking: never.
  * Ownership: the trigger's memory is the caller's again when no fire is under way any more, and the
- * task that was queued then is over: after baton_resource_await(), or in a task of the same
- * resource (and lane) that was submitted afterwards, or immediately in a task of the resource in
- * which stop returns false.
+ * task that was queued at the stop is over. That task is over after a baton_resource_await(), in a
+ * task of the same resource and lane that was submitted after the stop, and, where stop returns
+ * false inside a task of the resource, immediately.
  */
 bool baton_trigger_stop(struct baton_trigger *trigger);
 

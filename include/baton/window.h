@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: at most so many of a resource's tasks are in flight, that is: started and not yet
+ * A window lets at most `limit` of a resource's tasks be in flight, that is, started and not yet
  * complete (MQTT's receive maximum; requests on a connection). Further windowed tasks wait in the
  * window, and start, in order, when a task in flight completes. Tasks of the resource that do not
  * belong to the window pass them.
@@ -36,10 +36,11 @@
  * window has come, a task runs before the tasks of all lanes. A bound counts the tasks that wait in
  * the window (bound.h); where there is no bound, the submitter looks at baton_window_waiting().
  *
- * Cancels. A task that waits in the window is over when it has run, or was cancelled: by its future
- * (completed when its turn comes; with baton_windowed_cancel() soon), by baton_window_cancel(), or
- * by a cancel_pending or shutdown_now that met the task before it reached the window or after its
- * turn had come. A cancel_pending does not reach the tasks that wait in a window: call both. For a
+ * Cancels. A task that waits in the window is cancelled by its future (and completes when its turn
+ * comes), by baton_windowed_cancel() (and completes soon), or by baton_window_cancel(). A
+ * cancel_pending or shutdown_now cancels a windowed task before the task has reached the window,
+ * and after the task's turn has come, but not while the task waits in the window: call
+ * baton_window_cancel() as well. For a
  * disconnect: cancel a tag, or call baton_window_cancel(); and complete the tasks in flight.
  *
  * Closing. A closed resource still runs the tasks that wait in its windows. An await on a closed
@@ -48,7 +49,7 @@
  * of 0. An await on an open resource does not wait for these tasks.
  *
  * Lifetime: a window lives at least as long as its resource is used. A call from outside of the
- * resource's tasks begins before that end: until it begins, the caller knows that the resource is
+ * resource's tasks is allowed only if the caller knows, when the call begins, that the resource is
  * open, or that some task waits or is in flight.
  *
  * Progress: submit and complete are lock-free. A thread stopped in complete() may delay the start
@@ -108,7 +109,7 @@ void baton_window_init(struct baton_window *window, struct baton_resource *resou
 /*
  * Gives the window lanes: the tasks that wait start by their lanes (labelled.h), those of the
  * highest lane first, in order within a lane. Without this call they start in the order in which
- * they came. A lane that the window does not have means its lowest.
+ * they came. A lane that the window does not have means the window's lowest lane.
  *
  * `lanes`: an array of `count` lanes, zeroed here.
  * Thread safety: the owner, before the first submit. Ownership: the array lives as long as the
@@ -131,8 +132,9 @@ void baton_window_deinit(struct baton_window *window);
  * instead of the config's `cancelled` (labelled.h).
  *
  * Ownership: as of any task and of its token (detach.h). Without a future the memory is the
- * caller's again when the function is entered, and after a detach: when complete() has returned 0.
- * Then the task may be submitted again as it is (a future: made fresh).
+ * caller's again when the function is entered; if the function detaches the task, when complete()
+ * has returned 0. The task may then be submitted again without a new init; its future must be made
+ * fresh.
  */
 struct baton_windowed {
 	struct baton_task task;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /*
- * The number of CPUs that this process may run on, or its quota below `root` if that is smaller; at
+ * The number of CPUs that this process may run on, or, if smaller, baton__cpus_quota(root); at
  * least 1.
  */
 size_t baton__cpus_available(const char *root);

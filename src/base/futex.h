@@ -3,7 +3,7 @@
  * The only door to the kernel's sleep and wake: two calls, which a controlled scheduler can
  * replace.
  *
- * Ordering: neither call orders memory. The accesses to the words do that.
+ * Ordering: neither call orders memory. The atomic accesses to the words order it.
  */
 #ifndef BATON_SRC_FUTEX_H
 #define BATON_SRC_FUTEX_H

@@ -44,8 +44,9 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 
 /*
  * For mistakes of the caller. The message is in the caller's words: the public function, the name
- * of the object concerned (only with _OF; may be NULL), the mistake, its repair. REQUIRE is for the
- * public function itself, whose name it takes; MISUSE is for other functions.
+ * of the object concerned (only with _OF; may be NULL), the mistake, its repair. Use REQUIRE in the
+ * public function, whose name the macro takes from __func__; elsewhere use MISUSE with the public
+ * function's name.
  */
 #define BATON_MISUSE_OF(function, name, what)                                                      \
 	baton__misuse(function, (name) ? (name) : "(no name)", what, __FILE__, __LINE__)
@@ -55,8 +56,8 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 #define BATON_REQUIRE(condition, what)                                                             \
 	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
-/* Returns `value`. The compiler computes it here, and keeps it in no register across the code
- * before. */
+/* Returns `value`. The compiler computes the value at this place, not earlier: so it occupies no
+ * register during the code before. */
 BATON_INLINE uintptr_t baton__fresh(uintptr_t value)
 {
 	__asm__ volatile("" : "+r"(value));

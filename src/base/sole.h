@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A turn, which one thread of a process has at a time, to make or end an object of which there is
- * only one (the default pool, the default wheel). If a thread has the turn during a fork, the turn
- * is free in the child.
+ * A turn to make or end an object of which a process has only one (the default pool, the default
+ * wheel). One thread at a time has the turn. If a thread has the turn during a fork, the turn is
+ * free in the child.
  */
 #ifndef BATON_SRC_SOLE_H
 #define BATON_SRC_SOLE_H

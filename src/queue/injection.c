@@ -32,13 +32,14 @@
  * ABA: head and tail only grow. EMPTY and CLOSED carry the whole position. A claim is a CAS on
  * head, so a consumer with an old view cannot take the batch of a later round. (A CAS on the slot
  * could: a single hot job goes through all slots and makes the same word again.) A push onto a
- * batch may meet the same word in a later round, if the newest job is the same. The push then
- * succeeds there, and the job is found there. Its place in the order is right: everything behind
- * that batch was pushed after this push had begun. The spill is only ever taken whole.
+ * batch reads the slot's word in one round, and its CAS may find the same word in a later round, if
+ * the newest job is the same. The CAS then succeeds, and puts the job into the later round's batch.
+ * The order is still right: everything behind that batch was pushed after this push had begun. The
+ * spill is only ever taken whole.
  *
  * Linearisation: push: the CAS on slot or spill. A push that joins a claimed batch had begun before
- * the claim, and counts as just before it. Fetch: the CAS on head. The order is FIFO, except where
- * the spill begins and ends.
+ * the claim, and counts as just before the claim. Fetch: the CAS on head. The order is FIFO, except
+ * between pushes to the ring and pushes to the spill while the spill begins to fill or is emptied.
  */
 #include "queue/injection.h"
 
@@ -131,8 +132,8 @@ static bool advance(struct baton__injection *queue, uint64_t tail)
 			word = load_acquire(slot);
 	}
 	if (word == word_empty(tail + 1)) {
-		/* [injection.sleepers] seq_cst: a thread that sees a push sees its position, too.
-		 * The CAS fails if another thread was first. */
+		/* [injection.sleepers] seq_cst: a thread that sees a push sees the tail at the
+		 * push's position, too. The CAS fails if another thread was first. */
 		(void)cas_seq_cst(&queue->tail, &tail, tail + 1);
 		return true;
 	}
@@ -159,8 +160,8 @@ static int put(struct baton__injection *queue, struct baton_job *newest, struct 
 			oldest->_next = NULL;
 		} else if (is_batch(word) && batch_count(word) < BATCH &&
 		           load_acquire(&queue->head) <= tail) {
-			/* The batch was not claimed a moment ago. Otherwise the job would join the
-			 * batch of a consumer that may have been stopped long ago. */
+			/* Join only a batch that was not claimed a moment ago: the consumer of a
+			 * claimed batch may have been stopped, and would delay the job. */
 			oldest->_next = batch_newest(word);
 			sum += batch_count(word);
 		} else if (word == WORD_SHUT) {
@@ -251,7 +252,8 @@ static void refill(struct baton__injection *queue, size_t share_max, struct bato
 	struct baton__joblist all = baton__joblist_reversed((struct baton_job *)(uintptr_t)top);
 	struct baton__joblist share =
 		baton__joblist_split(&all, all.count < share_max ? all.count : share_max);
-	/* Half of the ring was free. A quarter takes all the jobs, in large batches if need be. */
+	/* Half of the ring was free. Choose the size of the pieces so that all jobs fit into a
+	 * quarter of the ring. */
 	size_t piece = all.count / ((size_t)(SLOTS + 3) / 4) + 1;
 
 	if (piece < BATCH)
@@ -260,7 +262,7 @@ static void refill(struct baton__injection *queue, size_t share_max, struct bato
 	while (all.count)
 		if (put_part(queue, &all, all.count < piece ? all.count : piece))
 			break;
-	/* The ring was closed meanwhile: the caller gets the jobs that could not be put back. */
+	/* If the ring was closed meanwhile, the caller gets the jobs that could not be put back. */
 	baton__joblist_join(list, &all);
 }
 
@@ -303,7 +305,8 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 		/* The CAS in refill decides. [injection.sleepers] seq_cst: as in is_empty. */
 		if (BATON_UNLIKELY(load_seq_cst(&queue->spill) & ~SPILL_SHUT) &&
 		    (!claimed || half_is_free(queue)))
-			/* The jobs in the ring are older than those in the spill. */
+			/* If the ring still had jobs, take none from the spill: the jobs in the
+			 * ring are older. */
 			refill(queue, claimed ? 0 : wanted - list->count, list);
 		else if (!claimed)
 			return;

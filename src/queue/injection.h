@@ -67,11 +67,13 @@ void baton__injection_fetch(struct baton__injection *queue, size_t share_max,
 
 /*
  * Closes the queue, atomically, if the queue is empty. Every later push returns -ESHUTDOWN. True:
- * the queue is closed now. False: it holds jobs, or a consumer still clears a slot that is needed.
+ * the queue is closed now. False: the queue holds jobs, or a consumer has not yet cleared a slot
+ * that the close needs.
  */
 bool baton__injection_close_if_empty(struct baton__injection *queue);
 
-/* Sequentially consistent: a push earlier in that order is seen, or was claimed before. */
+/* Sequentially consistent: the jobs of a push that is earlier in the total order make the answer
+ * false, unless they have been claimed. */
 bool baton__injection_is_empty(const struct baton__injection *queue);
 
 /* The approximate number of jobs that wait. */

@@ -9,7 +9,7 @@
  * runqueue.claim: A job belongs to the thread whose CAS moved head past it. A thief copies slots
  *    before its CAS, and drops the copies if the CAS fails. The CAS succeeds only if head has not
  *    moved since the thief read it. While head does not move, the owner does not overwrite the
- *    slots behind it.
+ *    slots from head on.
  *
  * ABA: positions are 64 bits and never come back.
  * Linearisation: push: the store to tail; pop, take, steal, overflow: the CAS on head. Stolen jobs
@@ -35,7 +35,7 @@ static struct baton_job *take_oldest(struct baton__runqueue *queue)
 		/* [runqueue.job] acquire: the slot and the job; pairs with [runqueue.job] in push
 		 * and steal.
 		 * [runqueue.sleepers] seq_cst, both loads: the calling thread may be about to
-		 * sleep, and has announced that before. */
+		 * sleep; it has announced its sleep before these loads. */
 		uint64_t tail = load_seq_cst(&queue->tail);
 
 		if (head >= tail)
@@ -144,8 +144,8 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 
 bool baton__runqueue_is_empty(const struct baton__runqueue *queue)
 {
-	/* [runqueue.sleepers] seq_cst: as in push. head is read first, so it can only be too small,
-	 * and the answer can only be a wrong "not empty". */
+	/* [runqueue.sleepers] seq_cst: as in push. head is read first, so the value read can only
+	 * be too small: a wrong answer can only be "not empty". */
 	uint64_t head = load_seq_cst(&queue->head);
 
 	return head >= load_seq_cst(&queue->tail);

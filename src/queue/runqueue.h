@@ -63,7 +63,8 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 /* Takes the oldest job, NULL if there is none. For threads other than the owner, which has pop. */
 struct baton_job *baton__runqueue_take(struct baton__runqueue *queue);
 
-/* Sequentially consistent: a push earlier in that order is seen, or its job was taken before. */
+/* Sequentially consistent: a job whose push is earlier in the total order makes the answer false,
+ * unless the job has been taken. */
 bool baton__runqueue_is_empty(const struct baton__runqueue *queue);
 
 /* The number of jobs: for the owner an upper bound, for other threads approximate. */
