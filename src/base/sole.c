@@ -3,8 +3,8 @@
  * The turn word: 0, or the number of the process that has a thread with the turn.
  *
  *   0 -> process           begin
- *   other process -> own begin: in a fork's child, which inherits the parent's number but not the
- *   thread process -> 0 end
+ *   other process -> own   begin, in a fork's child: it inherits the number, not the thread
+ *   process -> 0           end
  */
 #include "base/sole.h"
 

@@ -99,8 +99,8 @@ int baton__driven_adopt(struct baton__driven *driven)
 
 	if (error)
 		return error;
-	/* Relaxed: only a thread that finds its own record in `owner` compares the session. `owner`
-	 * publishes it. */
+	/* Relaxed: only a thread that finds its own record in `owner` compares the session. The
+	 * store of `owner` publishes the session. */
 	store_relaxed(&driven->session, baton__self->session);
 	/* [driven.owner] release: the owner's record; pairs with [driven.owner] in notify */
 	store_release(&driven->owner, baton__self);

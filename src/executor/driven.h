@@ -18,11 +18,11 @@
 #define BATON__NOT_OWNER "another thread owns this executor: call it on the thread that drives it"
 
 struct baton__driven {
-	struct baton_executor executor; /* driven_of finds the struct from it */
-	/* the inbox is no longer empty; or NULL */
+	struct baton_executor executor; /* found by driven_of from here */
+	/* called when the inbox is no longer empty; may be NULL */
 	void (*signal)(struct baton__driven *driven);
 	uintptr_t inbox;        /* the newest job, CLOSED, or 0 */
-	struct baton_job *list; /* the oldest job; the owner's, as the next two */
+	struct baton_job *list; /* the oldest job; this and the next two members are the owner's */
 	struct baton_job **end; /* of the list */
 	bool gathering; /* jobs that the owner schedules go to the list, see baton_loop_gather() */
 	struct baton__thread *owner;

@@ -53,7 +53,8 @@ BATON_EXPORT void *baton_future_value(const struct baton_future *future)
 	return baton__future_final(future) ? future->_value : NULL;
 }
 
-/* Called before the CAS that clears VISITOR: counts the visitor, or undoes that if it has left. */
+/* Called before the CAS that clears VISITOR: counts the visitor; or, if the visitor has left after
+ * it was counted, takes the count back. */
 static void count_visitor(uint32_t state, uint32_t *visits, bool *counted)
 {
 	bool visitor = state & BATON__FUTURE_VISITOR;
@@ -247,9 +248,9 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 				return NULL;
 			baton__thread_obstructed(future);
 			/* [future.wanted] release: our `asleep` and `obstacle`; pairs with
-			 * [future.wanted] in leave. An RMW even where WANTED is set: it comes
-			 * before leave's RMW, which a load would not say. If it fails, the visitor
-			 * may have left. */
+			 * [future.wanted] in leave. An RMW even where WANTED is set: only an RMW
+			 * that succeeds is known to come before leave's RMW. If the RMW fails, the
+			 * visitor may have left. */
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_WANTED))
 				return NULL;
 			continue;
@@ -366,8 +367,9 @@ BATON_EXPORT void baton_future_then(struct baton_future *future,
 	state = load_acquire(&future->_state);
 	while (!(state & BATON__FUTURE_FINAL)) {
 		/* [future.chained] release: the list has a node; pairs with [future.chained] in
-		 * publish. A CAS even where the bit is set: it comes before the CAS that clears the
-		 * bit, after which the completer takes the list. A load would not say that. */
+		 * publish. A CAS even where the bit is set: only a CAS that succeeds is known to
+		 * come before the CAS that clears the bit, after which the completer takes the
+		 * list. */
 		if (!(state & BATON__FUTURE_CHAINED)) {
 			if (cas_release(&future->_state, &state, state | BATON__FUTURE_CHAINED))
 				return;

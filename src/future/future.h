@@ -30,26 +30,28 @@
  *
  * Invariants:
  * future.once: One thread makes the state final, once. Each transition out of PENDING, CANCELLING
- *    and RUNNING is a CAS. Only the runner leaves CANCELLING and RUNNING; of a promise, the thread
- *    that has claimed it; of a detached task, the thread that has decided its token (detach.h); of
- *    a refused task, its submitter.
+ *    and RUNNING is a CAS. The transition out of CANCELLING or RUNNING is the runner's. Exceptions:
+ *    for a promise, the thread that has claimed the promise; for a detached task, the thread that
+ *    has decided its token (detach.h); for a refused task, its submitter.
  * future.last_touch: The CAS that makes the state final ([future.final]) is the completer's last
  *    touch of a future that is not DROPPED. Before that CAS the completer stores value and status,
  *    and takes the list of continuations.
  * future.visit: While VISITOR is set, and then until the count of the visit is taken back, the
  *    resource exists: its task, or the count, keeps it from being released for good
- *    (resource.visits, resource.h). While the submit is under way neither does, but then nobody
- *    may give the resource back. A refused submit may leave a count after the release: hence the
- *    condition of baton_resource_await() (baton/resource.h). Without it the submitter would have
- *    to wait for the visitor (L4).
- * future.generation: leave clears no VISITOR bit of another generation. That bit is of a visit to
- *    another resource, and settle has counted the leaver's visit. Visits of one generation are to
- *    one resource: a visitor that claim has counted, and the next visitor, may leave in each
- *    other's place.
+ *    (resource.visits, resource.h). While the submit is under way neither does, but during a submit
+ *    nobody may free the resource. A refused submit may leave a count after the release. Hence
+ *    baton_resource_await() must begin after such a submit (baton/resource.h); otherwise the
+ *    submitter would have to wait for the visitor, against L4.
+ * future.generation: leave clears no VISITOR bit of another generation: that bit may belong to a
+ *    visit to another resource, and the leaver's own visit was counted by settle. Within one
+ *    generation all visits are to one resource. So if claim has counted a visitor, and the next
+ *    visitor has set the bit, it does not matter which of the two clears the bit, and which takes
+ *    back the count.
  *
  * Linearisation point of completion: the CAS to a final state in publish(). ABA: STATE only
  * advances, and the flags are compared together with it. A generation comes back after 2^21 refused
- * submits: a thread that looks, or visits, across exactly as many is deceived.
+ * submits: a thread between whose two looks exactly so many submits are refused takes the future
+ * for unchanged.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -151,9 +153,9 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
  * finish in two halves, for a caller that gathers wakes (L5).
  * publish makes a RUNNING future final, and appends its continuations to `*continuations`. The
  * future's memory may be gone afterwards. True: the caller wakes the sleepers of the state word.
- * fire fires the continuations; call it after all wakes. If a caller of fire already fires
- * continuations, with no function of the user's in between, fire only puts the new ones in front of
- * those.
+ * fire fires the continuations; call it after all wakes. If fire is called by a continuation, with
+ * no function of the user's in between, it only puts the new continuations in front of those that
+ * the outer fire has left.
  */
 bool baton__future_publish(struct baton_future *future, uint32_t state, int status, void *value,
                            struct baton_continuation **continuations);

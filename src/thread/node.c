@@ -100,7 +100,7 @@ static struct baton__node *take_returned(struct baton__node_cache *cache, uint32
 	return node;
 }
 
-/* Bounded by CACHE_MAX, and by the parcels that were under way when the list reached it. */
+/* Bounded by CACHE_MAX, and by the parcels that were under way when the list became full. */
 static void hand_back_list(struct baton__node_cache *cache, struct baton__node *first)
 {
 	struct baton__node *last = first;
@@ -154,7 +154,8 @@ static BATON_NOINLINE bool refill(struct baton__node_cache *cache)
 		cache->nodes = obtain(cache, &count);
 		if (!cache->nodes)
 			return false;
-		/* A list of one may be a new node. The nodes of a longer list have this home. */
+		/* Only the node of a list of one may be new; nodes of a longer list have this home
+		 * already. */
 		cache->nodes->home = cache;
 	}
 	cache->count = count;
@@ -178,7 +179,7 @@ void *baton__node_alloc(size_t size)
 static void send_home(struct baton__thread *self, struct baton__node_cache *home,
                       struct baton__node *first, struct baton__node *last, uint32_t count)
 {
-	/* The count may be too high: the list is not full if it is empty. */
+	/* The count may be too high, so look at the list, too: an empty list is not full. */
 	if (load_relaxed(&home->sparse) ||
 	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
 	     load_relaxed(&home->returned))) {

@@ -50,7 +50,7 @@ static void *map(size_t size, int flags)
 
 /*
  * `flags`: MAP_POPULATE for a slab that will all be used soon: one fault instead of one per page.
- * The kernel puts mappings of one size one below the other, so the first mapping is mostly aligned.
+ * The kernel puts mappings of one size one below the other, so mostly the first attempt is aligned.
  */
 static struct baton__slab *map_slab(int flags)
 {

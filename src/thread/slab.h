@@ -11,8 +11,8 @@
  *    which no piece has been taken yet. A slab with such a rest is never full of filed pieces, so
  *    it is not unmapped.
  * slab.listed: A slab is in `listed` while its own list holds at least one piece.
- * slab.era: A piece whose slab has an older era than the file stays where it is: a fork has
- *    interrupted the thread that held the file, and the lists may be half changed.
+ * slab.era: A piece whose slab has an older era than the file is not filed: a fork has interrupted
+ *    the thread that held the file, and the lists of the older era may be half changed.
  * slab.rest: When no thread gives or takes pieces any more, all given pieces are filed. A holder
  *    files FILED_MAX pieces at a time, lets the file go, and goes on unless another thread has
  *    taken the file within PAUSES pauses.
@@ -73,8 +73,9 @@ struct baton__slabs {
 struct baton__piece *baton__slabs_take(struct baton__slabs *slabs, uint32_t *count);
 
 /*
- * Gives back the list from `first` to `last`. Any thread. Progress: waits for no thread; but the
- * last thread that gives files all pieces that have piled up while another thread was stopped.
+ * Gives back the list from `first` to `last`. Any thread. Progress: waits for no thread. The thread
+ * that gives last may have to file all pieces that have come onto the pile while another thread was
+ * stopped.
  */
 void baton__slabs_give(struct baton__slabs *slabs, struct baton__piece *first,
                        struct baton__piece *last);

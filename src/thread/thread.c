@@ -98,7 +98,8 @@ static int set_up(void)
 	return 0;
 }
 
-/* Has on_thread_exit called for the record when the thread exits. NULL: has it called no more. */
+/* Has on_thread_exit called for the record when the thread exits. NULL: on_thread_exit is not
+ * called any more. */
 static int set_at_exit(struct baton__thread *thread)
 {
 	/* [thread.key] acquire: the key; pairs with [thread.key] in set_up */
@@ -194,8 +195,8 @@ void baton__thread_detach(void)
 		BATON_MISUSE("pthread_exit",
 		             "the thread ends inside a task (or was cancelled there): return from "
 		             "the task first");
-	/* Otherwise nothing would ever be reclaimed again, and a thread that adopts the record
-	 * would be inside the section. */
+	/* A record that is given back inside a section would stop all reclaiming for ever, and a
+	 * thread that adopts the record would be inside the section. */
 	if (BATON_UNLIKELY(thread->epoch && thread->epoch->active) && !baton__forked())
 		BATON_MISUSE("baton_epoch_enter",
 		             "the thread ends inside the section: call baton_epoch_leave first");
@@ -261,9 +262,9 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 			continue;
 		if (member && load_relaxed(&thread->member) != member)
 			continue;
-		/* The walk goes on after a thread that waits for several resources: it may be
-		 * unable to help. And after a thread that waits for something else by now: it may
-		 * have taken the nudge for that wait. */
+		/* One nudged thread is enough, but two do not count: a thread that waits for
+		 * several resources may be unable to help, and a thread that waits for another
+		 * resource by now may have taken the nudge for that wait. */
 		if (baton__thread_nudge(thread) && awaiting &&
 		    load_relaxed(&thread->awaiting) == awaiting)
 			return;

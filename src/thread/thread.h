@@ -16,15 +16,16 @@
  *    are seq_cst ([thread.nudge]), so no nudge is lost on a thread that leaves its wait.
  * thread.touch: `inside` is the executor that the thread touches although nothing else may keep the
  *    executor alive: in its schedule(), or after the thread has given back the baton of a helped
- *    resource, or has ended a visit. Else NULL. Only the record's thread writes it. Calls do not
- *    nest: after the thread has entered a second executor it is no longer inside the first, even
- *    when it has left the second. So no thread touches an executor after a call that may enter
- *    another.
- * thread.obstacle: A thread that finds a visitor in its way stores the future in `obstacle`, after
- *    `asleep`, and sets WANTED in that future. The visitor that clears WANTED nudges the threads
- *    with that obstacle. Both are RMWs of the future's state (future.wanted, future.c): either the
- *    sleeper finds that the visitor has left, or the visitor finds WANTED. Progress: each nudge
- *    answers a look in vain, and of the threads that look again one finds no visitor.
+ *    resource, or has ended a visit. Else NULL. Only the record's thread writes `inside`. enter and
+ *    leave do not nest: after the thread has entered a second executor it is no longer inside the
+ *    first, even when it has left the second. So no thread touches an executor after a call that
+ *    may enter another.
+ * thread.obstacle: A thread that finds a visitor in its way stores the future in `obstacle` (after
+ *    it has set `asleep`), and sets WANTED in that future. The visitor that clears WANTED nudges
+ *    the threads with that obstacle. Both are RMWs of the future's state (future.wanted, future.c):
+ *    either the sleeper finds that the visitor has left, or the visitor finds WANTED. Progress: a
+ *    thread is nudged once for each look that met a visitor, and of the nudged threads at least one
+ *    finds no visitor.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H
@@ -88,7 +89,8 @@ struct baton__thread {
 	struct baton_task *late_tasks_last;
 	struct baton_continuation *late_continuations;
 	struct baton_continuation *late_continuations_last;
-	struct baton_plain_job late_job; /* in `deferred` while late_queued: calls these */
+	/* calls the late functions; in `deferred` while late_queued */
+	struct baton_plain_job late_job;
 	bool late_queued;
 	struct baton_job *leaving; /* handed off by a worker that goes straight back to its queue */
 	bool deferred_running;     /* a function on the stack runs the jobs in `deferred` */
@@ -194,12 +196,12 @@ bool baton__thread_wakes(uint32_t nudge);
  */
 BATON_INLINE void baton__thread_enter(const void *object)
 {
-	/* The store itself is ordered by the publication of the job, which follows, and of which
-	 * destroy has seen the effect.
-	 * [thread.inside] release: our last touch of an earlier object, for a thread that waits for
-	 * us to leave it and reads this store; pairs with [thread.inside] in await_outside. (C11's
-	 * release sequences would order that, too; C++20's do not.)
-	 * A thread without a record, for which there was no memory, cannot say where it is. */
+	/* This store comes before the publication of the job, and destroy has seen an effect of
+	 * that publication: so destroy sees this store.
+	 * [thread.inside] release: our last touch of the object entered before: a thread that waits
+	 * for us to leave that object may read this store; pairs with [thread.inside] in
+	 * await_outside. (C11's release sequences would order that, too; C++20's do not.) A thread
+	 * without a record, for which there was no memory, cannot say where it is. */
 	if (baton__self->depth < BATON__DEPTH_NONE)
 		store_release(&baton__self->inside, object);
 }

@@ -26,13 +26,13 @@
  * Invariants:
  * timer.deadline: The slot of a PLACED timer is looked at no later than the deadline in the word,
  *    or the timer is POSTED. So an arm for the same or a later deadline changes only the word.
- * timer.links: Only the wheel's holder changes links. It does so before the CAS that clears PLACED
- *    or POSTED, which is its last touch of a timer without TASK.
+ * timer.links: Only the wheel's holder changes links, and only before the CAS that clears PLACED or
+ *    POSTED. If the timer does not have TASK, that CAS is the holder's last touch.
  * timer.one_task: At most one task of a timer is queued. TASK is set before the submit; while TASK
  *    is set, an expiry only makes the queued run valid, again if need be.
- * timer.running: RUNNING is kept until a repeated timer has been armed again, and, if it was
- *    stopped meanwhile, has been removed from the wheel. A thread that finds RUNNING clear finds no
- *    thread of the library at the timer.
+ * timer.running: The run clears RUNNING last: after it has armed a repeated timer again, and, if
+ *    the timer was stopped meanwhile, has removed the timer from the wheel. So when RUNNING is
+ *    clear, no run touches the timer.
  * timer.handed: `handing` names the timer from before TASK is visible until the resource has
  *    accepted the task. If the resource refuses or drops the task, `handing` names the timer until
  *    the driver touches the timer no more, except to call `dropped`. Only the driver sets
@@ -100,7 +100,7 @@ struct baton_timers {
 	uint32_t released; /* futex word: bumped for threads that sleep in hold */
 	uint32_t sleepers; /* the number of these threads */
 	/* The members from here on belong to the holder. */
-	/* Tick of the driver's next look: an earlier one needs an alarm; 0: none does. */
+	/* Tick of the driver's next look. A timer placed for an earlier tick needs an alarm. */
 	uint64_t sleep_until BATON_CACHE_ALIGNED;
 	bool alarming;  /* the driver is to be woken after the release */
 	uint32_t alarm; /* futex word of the wheel's thread; bumped by the holder */
@@ -112,7 +112,7 @@ struct baton_timers {
 	struct baton_timer *handing; /* timer.handed */
 	uint64_t virtual_now;
 	pthread_t thread;
-	/* Constant, except `references`: the owner has one, and each TASK. */
+	/* Constant, except `references`: one for the owner, and one for each timer with TASK. */
 	struct baton_timers_options config BATON_CACHE_ALIGNED;
 	bool is_default; /* set by timers_thread.c; baton_timers_destroy refuses it */
 	uint32_t references;
@@ -215,7 +215,7 @@ struct baton__arming {
 	uint64_t set;
 	uint64_t clear;
 	uint64_t needed; /* the arm is refused, -EBUSY, unless all of these are set */
-	uint64_t barred; /* and if one of these is set */
+	uint64_t barred; /* and unless all of these are clear */
 };
 
 int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,

@@ -130,8 +130,9 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 
 	/* Ends: as in enter. */
 	do {
-		/* A bound has refused the next run, which was due already, beside the function:
-		 * that run is left out. Ends: the timer is armed, or was stopped meanwhile. */
+		/* The next run was due while the function ran, and a bound has refused it: arm the
+		 * timer for the run after that. Ends: the timer is armed, or was stopped
+		 * meanwhile. */
 		while (error != -ESHUTDOWN && word & BATON__TIMER_REPEAT && !(word & BARS_AGAIN)) {
 			if (again(timers, timer, false))
 				error = -ESHUTDOWN;
@@ -152,8 +153,8 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* If the caller is the driver, which was handing over this timer, the task has run at once,
 	 * or was dropped. [timer.handing] release: the last touch; pairs with [timer.handing] in
-	 * await_handed. Relaxed: this thread has stored both values, or they differ from those
-	 * looked for. */
+	 * await_handed. Relaxed: if both comparisons are true, this thread has stored both values
+	 * itself. */
 	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
 		store_release(&timers->handing, NULL);
 	if (gone)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stopping: one CAS on the timer's word decides. What follows sees to the timer's memory.
+ * Stopping: one CAS on the timer's word decides. The code after the CAS removes the timer from the
+ * wheel, and tells when the timer's memory is the caller's.
  */
 #include "timer/timer.h"
 

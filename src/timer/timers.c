@@ -261,9 +261,9 @@ int baton__timers_end(struct baton_timers *timers)
 
 	if (error && error != -EALREADY)
 		return error;
-	/* With one reference left no run is under way: a run has a reference, and may hold the
-	 * wheel. If a thread holds the wheel then, or sleeps, it arms or stops a timer, and would
-	 * touch freed memory: misuse. [wheel.reference] acquire: the runs have left; pairs with
+	/* Each run has a reference. So with one reference left no run is under way, and a thread
+	 * that holds the wheel, or sleeps for it, can only be in an arm or a stop: misuse, since it
+	 * would touch freed memory. [wheel.reference] acquire: the runs have left; pairs with
 	 * [wheel.reference] in unref */
 	if (load_acquire(&timers->references) == 1) {
 		if (BATON_UNLIKELY(load_relaxed(&timers->word) != BATON__TIMERS_CLOSED) ||

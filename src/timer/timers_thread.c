@@ -176,8 +176,9 @@ BATON_EXPORT int baton_timers_default_destroy(void)
 	timers = baton__timers_default_peek();
 	if (timers) {
 		error = baton_timers_close(timers, BATON_TIMERS_DROP);
-		/* A run finds its wheel in `the_timers`, and a closed wheel gets no new runs.
-		 * Relaxed: the last unref, below, acquires what the runs did. */
+		/* While a run is under way `the_timers` must stay, since the run finds its wheel
+		 * there. A closed wheel gets no new runs. Relaxed: the last unref, below, acquires
+		 * what the runs did. */
 		if ((!error || error == -EALREADY) && load_relaxed(&timers->references) > 1)
 			error = -EBUSY;
 		if (!error || error == -EALREADY) {

@@ -30,7 +30,7 @@ static void list_append(struct baton_timer_link *list, struct baton_timer_link *
 	list->_prev = entry;
 }
 
-/* Moves all entries of `from`, which is not empty, to `to`, which is. */
+/* Moves all entries of `from` to `to`. `from` is not empty, `to` is empty. */
 static void list_move(struct baton_timer_link *to, struct baton_timer_link *from)
 {
 	*to = *from;
