@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The deadline of a token: a timer whose task belongs to a resource inside the deadline. Token and
- * deadline are their owner's again when the future completes. So the completion comes last, after
- * the timer and that resource's runner have touched them: it is the resource's finaliser.
+ * The deadline of a token: a timer whose task belongs to a resource inside the deadline. The owner
+ * may free token and deadline as soon as the future completes. So the future is completed last, by
+ * the finaliser of that resource: by then timer and runner do not touch the deadline any more.
  *
- *   the deadline decides:   its function closes the resource, and returns that the timer is gone
- *   the completer decides:  it stops the timer. When the timer is gone (at once; or when its
+ *   the deadline decides: its function closes the resource, and returns BATON_TIMER_GONE the
+ *   completer decides: it stops the timer. When the timer is gone (at once; or when its
  *                           function, which finds the token decided, has returned), timer_gone
  *                           closes the resource
  *

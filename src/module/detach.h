@@ -5,9 +5,9 @@
  * The word `_state`: 0: never detached. OUTSTANDING -> DECIDED: a completer, or the deadline.
  *
  * Invariants:
- * detach.decided: The thread that makes the token DECIDED, and no other, stores the result, and has
- *    finish called once: at once, or, if there is a deadline, when the timer touches token and
- *    deadline no more. Other threads touch only `_state`.
+ * detach.decided: The thread that makes the token DECIDED, and no other, stores the result. finish
+ *    is called once: by that thread immediately, or, if there is a deadline, when the timer touches
+ *    token and deadline no more. Other threads touch only `_state`.
  * detach.visit: The resource of a token that is COUNTED has a visit counted for it from the detach
  *    to the end of finish. A window's token is always COUNTED.
  * detach.finish: finish touches neither token nor future after it has completed the future.
@@ -37,10 +37,12 @@ void baton__token_finish(struct baton_detached *token);
 int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *token,
                         uint64_t timeout_ns);
 
-/* Called by the completer that has decided: has the token finished when the timer is gone. */
+/* Called by the completer that has decided: when the timer is gone, baton__token_finish is
+ * called. */
 void baton__deadline_end(struct baton_deadline *deadline);
 
-/* The window's part. detached: true: the token is that of the windowed task that runs now. */
+/* The window's part. detached: is the token that of the windowed task that runs now? undetached:
+ * undoes it. */
 bool baton__window_detached(struct baton_window *window, struct baton_detached *token,
                             const struct baton_resource *resource);
 void baton__window_undetached(struct baton_window *window, struct baton_detached *token);

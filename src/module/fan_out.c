@@ -8,7 +8,7 @@
  * fan_out.left: `left` counts the items that are not over, and the submitter until it has submitted
  *    all items. The continuation of an item's future counts the item down; no thread touches that
  *    future afterwards. So the thread that brings `left` to 0 may have the block freed. The
- *    submitter counts down the items that it has run itself together, at its end.
+ *    submitter counts down the items that it has run itself together, when it has submitted all.
  * fan_out.references: `references` counts the references from outside, and one of the countdown.
  *    The last unref frees the block. So the block exists until each item is over and the promise is
  *    complete.
@@ -133,7 +133,8 @@ static void stop(struct baton_fan_out *fan_out)
 	store_release(&fan_out->stop, 1);
 }
 
-/* Records first: items that are then cancelled record themselves, too. */
+/* Records before the stop: items that the stop cancels record themselves, too, and only the first
+ * record counts. */
 static void failed(struct baton_fan_out *fan_out, const struct item *item, int status)
 {
 	record(fan_out, item, status);
@@ -215,8 +216,8 @@ static void *run_here(void *argument)
 	uint32_t untouched = BATON__FUTURE_CHAINED;
 	int status;
 
-	/* So a function that waits for its own item learns that this thread holds the resource.
-	 * Relaxed: a thread that has the fan-out has seen the resources initialised. */
+	/* The store lets a function that waits for its own item learn that this thread holds the
+	 * resource. Relaxed: a thread that has the fan-out has seen the resources initialised. */
 	store_relaxed(&item->future._resource, resource);
 	/* A second look, under the baton: only here is a stop by an earlier item of this resource
 	 * certainly seen. */
@@ -283,8 +284,8 @@ static struct baton_fan_out *create(struct baton_resource *const *resources, siz
 	return fan_out;
 }
 
-/* Submits one item, or ends it. An item that is ended here is with no runner, and its future is not
- * bound. */
+/* Submits one item, or ends it. The future of an item that is ended here is not bound to a
+ * resource, so there is no visitor to count. */
 static void begin(struct baton_fan_out *fan_out, struct here *here)
 {
 	struct item *item = here->item;
@@ -298,7 +299,8 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 		                     NULL);
 		return;
 	}
-	/* Not with drain hooks: the item is over only when its batch has ended. */
+	/* An item of a resource with drain hooks is over only when its batch has ended: it must be
+	 * a task. */
 	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
 	    !baton_try_call(resource, run_here, here, NULL))
 		return;

@@ -167,8 +167,8 @@ void baton__nameset_remove(struct baton__nameset *set, struct baton_registry_ent
 void baton__nameset_tidy(struct baton__nameset *set)
 {
 	changing = set;
-	/* Often enough to keep look-ups of missing names short; seldom enough that it costs each
-	 * removal the copying of a few slots. If there is no memory: the next time. */
+	/* The threshold keeps look-ups of missing names short, and costs each removal, on average,
+	 * the copying of a few slots. Without memory the rebuild is left to a later call. */
 	if (set->tombstones > BATON_NAMESET_TOMBSTONES + set->count_max / 2 &&
 	    ck_hs_rebuild(&set->entries))
 		set->tombstones = 0;

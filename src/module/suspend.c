@@ -6,9 +6,10 @@
  * no mark.
  *
  * Invariants:
- * suspend.used: A suspension is in use while `_resource` is set. Its future is PENDING, RUNNING or
- *    DONE then; an idle resource was suspended without a future. Without a future, or from RUNNING
- *    on, resume unshelves the resource, once.
+ * suspend.used: A suspension is in use while `_resource` is set. A suspension of a resource that
+ *    was idle has no future. Otherwise its future is PENDING (the runner has not met the mark),
+ *    RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
+ *    resource, once.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
  * the completion of the future. Resume: the cancel of the future, or the CAS in unshelve.

@@ -117,7 +117,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 
 	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
 		return -EINVAL;
-	/* Before the submit, which only the resource may then refuse. */
+	/* Attach before the submit, so that only the resource can refuse the submit. */
 	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
 		error = baton__thread_attach();
 	if (error)
@@ -144,8 +144,8 @@ BATON_EXPORT bool baton_trigger_stop(struct baton_trigger *trigger)
 {
 	uint64_t state = load_relaxed(&trigger->_state);
 
-	/* Ends: as in fire. Relaxed: stop gives back no memory; holding the baton, or an await,
-	 * does. */
+	/* Ends: as in fire. Relaxed: stop publishes nothing and gives back no memory; the baton, or
+	 * an await, orders that. */
 	while (!cas_relaxed(&trigger->_state, &state, STOPPED | (state & NODE)))
 		;
 	return state & NODE;

@@ -94,7 +94,8 @@ static void kick(struct baton_window *window, uint32_t flags)
 
 	/* Ends: each failure is another thread that kicks, or the arrival of the kick.
 	 * [window.cancel] release: what the caller did before it cancels; pairs with
-	 * [window.cancel] in kick_run. For that the CAS is made even where CANCEL is set. */
+	 * [window.cancel] in kick_run. To release that, the CAS is made even where CANCEL is
+	 * set. */
 	do {
 		/* A kick that is on its way sees the room that the caller has made. */
 		if (word == IDLE || (word & KICKED && !flags))
@@ -317,8 +318,8 @@ void baton__window_undetached(struct baton_window *window, struct baton_detached
 
 /* ---- From outside ---- */
 
-/* Keeps the resource, and so the window, until visit_end: the kick may do the last thing that the
- * end of the resource waits for. */
+/* Keeps the resource, and so the window, until visit_end: without the visit, the resource might end
+ * as soon as the kick has run. */
 static void visit(struct baton_window *window)
 {
 	baton__turn_visit(window->_resource);

@@ -13,8 +13,8 @@ static bool release_place(struct baton_windowed *windowed)
 {
 	uint32_t expected = IN_LIST;
 
-	/* Relaxed: a later canceller only learns that it sends no mark, and a mark that is on its
-	 * way comes through the inbox. */
+	/* Relaxed: a canceller that comes later learns only that it sends no mark; a mark that was
+	 * sent is ordered by the inbox. */
 	return !windowed->_future || cas_relaxed(&windowed->_place, &expected, 0);
 }
 
