@@ -119,7 +119,8 @@ static int login_run_told(struct baton_task *task)
 	connection->stranger.login = 0;
 	if (!connection->closing)
 		login_tell(connection, login);
-	/* Behind `leave`: this thread has submitted it before, if at all. */
+	/* Comes behind `leave`: if `leave` was submitted at all, this thread has submitted it
+	 * before. */
 	login_next(login, &login->logins->resource, login_run_end);
 	connection_release(connection, CONNECTION_REFERENCE);
 	return 0;
@@ -163,8 +164,8 @@ static void login_check(struct baton_plain_job *job)
 	struct login *login = baton_container_of(job, struct login, job);
 	struct logins *logins = login->logins;
 
-	/* The thread's priority: this work is long, and I/O comes first. A refusal does not
-	 * matter. */
+	/* Lowers the thread's priority: this work is long, and I/O comes first. It does not matter
+	 * if the system refuses. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOGIN_NICE);
 	if (load_relaxed(&logins->env->ending)) /* a hint */
 		login->verdict = LOGIN_UNCHECKED;
@@ -187,7 +188,7 @@ static int login_run_enter(struct baton_task *task)
 	return 0;
 }
 
-/* A log-in that does not wait was taken for the pool, or has its verdict, already. */
+/* A log-in that does not wait any more is in the pool, or has its verdict. */
 static int login_run_leave(struct baton_task *task)
 {
 	struct login *login = baton_container_of(task, struct login, leave);

@@ -4,10 +4,9 @@
  *
  * Signals come to the main thread alone: they are blocked before any other thread starts, and
  * unblocked in the main thread while it serves. The first SIGINT or SIGTERM shuts the broker down.
- * A second one kills the process, after a line that says so, until the last resource is freed. A
- * signal within half a second of the first belongs to the first: timeout(1), for one, signals a
- * child and then the child's process group. Before the broker serves and after the shutdown,
- * signals wait.
+ * Until the last resource is freed, a second signal prints a line and kills the process. A signal
+ * within half a second of the first belongs to the first: timeout(1), for one, signals a child and
+ * then the child's process group. Before the broker serves and after the shutdown, signals wait.
  */
 #include <fcntl.h>
 #include <signal.h>

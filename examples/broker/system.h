@@ -2,8 +2,8 @@
 /*
  * $SYS/broker/...: retained messages with the figures of the broker and of baton, every
  * --stats-interval seconds (a value that has not changed is not published again). A filter has to
- * begin with `$SYS`; `#` does not match them. Where mosquitto has a topic for the same thing, it
- * has the same name.
+ * begin with `$SYS`; `#` does not match them. A topic that mosquitto has, too, has the same name
+ * here.
  *
  *   version uptime memory/resident connections/total bytes/{received,sent}
  *   clients/{connected,maximum,total,malformed,evicted}    total: sessions

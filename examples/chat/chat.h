@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chat server. chat.h and chat.c are about rooms and clients: they know baton but no sockets.
- * epoll.c and uv.c are two event loops, of which each makes a program with several threads.
+ * epoll.c and uv.c are two event loops; with either of them chat.c makes a program with several
+ * threads.
  *
  * A client's first line names its room. Each further line goes to the other clients in that room.
  *

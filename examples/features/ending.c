@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How to shut down a program with much under way: publishers, topics that submit to sessions,
- * sessions with a window, a keep-alive timer and a trigger, a pool, a wheel. The steps go from the
- * source to the mouth: each step waits for the tasks that the step before may have submitted. No
+ * sessions with a window, a keep-alive timer and a trigger, a pool, a wheel. The steps follow the
+ * flow of the messages: each step waits for the tasks that the step before may have submitted. No
  * message is lost: each is sent, or cancelled at the end.
  */
 #include "../check.h"
@@ -174,7 +174,8 @@ int main(void)
 	/* 3. Each session stops its timer and its trigger, empties its window, and closes. */
 	for (int i = 0; i < SESSIONS; i++)
 		end_session(&sessions[i]);
-	/* 4. No task arms a timer any more: the wheel. 5. No thread hands work off: the pool. */
+	/* 4. The wheel: no task arms a timer any more. 5. The pool: no thread hands work off any
+	 * more. */
 	CHECK(baton_timers_destroy(wheel) == 0);
 	CHECK(baton_pool_destroy(pool) == 0);
 

@@ -3,7 +3,7 @@
  * A consistent snapshot of several resources. Money moves from account to account all the time: a
  * transfer is a task of one account, then a task of another. A thread that adds up the balances one
  * by one finds too much or too little. A thread that quiesces all accounts finds no task running in
- * any of them: it may read and change them until it ends that.
+ * any of them: until the end of the quiescing the thread may read and change them.
  */
 #include <pthread.h>
 #include <stdio.h>

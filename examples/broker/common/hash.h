@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hashes of names that clients choose: client ids, topics, levels of filters. Each step of a hash
- * depends on all of a number that is drawn when the broker starts. Otherwise a client could make
- * names of one hash, and so long searches. (FNV would not do, with any seed: texts that collide for
- * one seed collide for all with the same last byte.)
+ * depends on all bits of a random number that is drawn when the broker starts. Otherwise a client
+ * could choose many names with the same hash, and make searches long. (FNV with a random seed is
+ * not enough: texts that collide for one seed collide for all seeds with the same last byte.)
  */
 #ifndef BROKER_HASH_H
 #define BROKER_HASH_H
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Draws the number. Once, before the first hash. Without randomness names may be guessed. */
+/* Draws the number. Once, before the first hash. If the system has no random number, a client may
+ * guess names that collide. */
 void hash_begin(void);
 
 /* Hashes with different seeds are independent. Any thread. */

@@ -151,7 +151,7 @@ static void log_submit(struct line *line)
 		log_run(&line->task);
 }
 
-/* Relaxed: a thread at the end of a second may count its warning for the one before. */
+/* Relaxed: at the end of a second a thread may count its warning in the second before. */
 static bool log_too_many(void)
 {
 	struct timespec now;

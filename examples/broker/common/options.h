@@ -15,7 +15,7 @@
 struct broker_options {
 	const char *host;
 	unsigned int port;
-	unsigned int tls_port; /* TLS there, and none on `port`; BROKER_NO_PORT: not so */
+	unsigned int tls_port; /* for TLS, which `port` does not speak; BROKER_NO_PORT: none */
 	unsigned int threads;
 	unsigned int workers;
 	unsigned int window; /* most messages of QoS 1 and 2 on their way to one subscriber */

@@ -59,7 +59,8 @@ static int trim_run(struct baton_timer *timer)
 		trim_arm(trim);
 		return 0;
 	}
-	/* Before the look at the heap: a note that comes from here on arms the timer again. */
+	/* Cleared before the look at the heap, so that a note that comes from here on arms the
+	 * timer again. */
 	store_seq_cst(&trim->armed, false);
 	if (!trim_worth(trim))
 		return 0;

@@ -2,8 +2,8 @@
 /*
  * Memory that a burst has taken goes back to the system. malloc keeps blocks that are freed in the
  * middle of its heap, so the process stays as large as a burst has made it. malloc_trim() gives
- * that memory back, but walks the whole heap and holds up threads that allocate meanwhile. So it is
- * called when the broker is quiet and there is memory to give back.
+ * that memory back, but walks the whole heap and holds up threads that allocate meanwhile. So
+ * malloc_trim() is called when the broker is quiet and there is memory to give back.
  *
  * Code that may have caused a burst calls trim_note(). The call arms a timer, if it is not armed.
  * The timer looks each TRIM_PERIOD how much CPU time the process has had; when that was little, the

@@ -12,8 +12,8 @@
  * Lifetime and back-pressure are one count, `charges`. It sums what others hold of this connection:
  * one reference for its open socket, one for its session, and the cost of each message that the
  * client has published and that no subscriber's socket was offered yet (message.h). Above
- * CONNECTION_CHARGES_HIGH the socket is not read. The release that comes down to
- * CONNECTION_CHARGES_LOW has the loop read on. At zero no thread can submit to the connection any
+ * CONNECTION_CHARGES_HIGH the socket is not read. When a release brings the count down to
+ * CONNECTION_CHARGES_LOW, the loop reads on. At zero no thread can submit to the connection any
  * more: its resource closes, and the finaliser frees it on the loop thread.
  *
  * The broker's own packets to the client, such as acknowledgements, are charged until they are
@@ -191,8 +191,8 @@ bool connection_full(const struct connection *connection);
 
 /*
  * input.c. start: begins to read (errors: libuv's). again: handles the bytes that were kept. last:
- * reads what the socket has and handles it. free: drops the kept bytes. begun: has a packet, or a
- * record of TLS, begun that has not ended?
+ * reads what the socket has and handles it. free: drops the kept bytes. begun: has a part of a
+ * packet, or of a TLS record, come whose end has not come yet?
  */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client must do in time: send a CONNECT, finish a packet that it began, be heard of (keep
- * alive), take some of what waits for it. One timer of the loop's wheel for each connection stands
- * at the earliest of these deadlines. Each turn of the loop in which something happened arms the
- * timer again, mostly for later, which costs one atomic operation. The timer's run is a task of the
- * connection and looks at the deadlines again.
+ * What a client must do in time: send a CONNECT, finish a packet that it began, send something
+ * within the keep-alive time, take some of the output that waits for it. One timer of the loop's
+ * wheel for each connection stands at the earliest of these deadlines. Each turn of the loop in
+ * which something happened arms the timer again, mostly for later, which costs one atomic
+ * operation. The timer's run is a task of the connection and looks at the deadlines again.
  */
 #include "common/env.h"
 #include "common/must.h"

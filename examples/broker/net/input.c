@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a connection reads. All connections of a loop read into one buffer, and packets are handled
- * where they lie in the buffer. Copied and kept are only the beginning of a packet whose end has
- * not come yet, and the bytes that came after a pause was called for. A connection that has filled
- * the buffer is read on only after all other connections have had their turn, and after the output
- * that its packets caused was written.
+ * where they lie in the buffer. Only two sorts of bytes are copied and kept: the beginning of a
+ * packet whose end has not come yet, and bytes that came after a packet had paused the connection.
+ * A connection that has filled the buffer is read on only after all other connections have had
+ * their turn, and after the output that its packets caused was written.
  */
 #include <errno.h>
 #include <stdlib.h>

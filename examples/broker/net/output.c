@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a connection writes. The packets wait in a list. A turn of the loop writes as many packets
- * as fit into one vector, and again, until the socket takes no more. Then one uv_write holds the
- * first few buffers and reports when the socket has taken them. Packets leave the list when they
- * are written; with TLS, when they are encrypted. At most OUTPUT_TLS encrypted bytes wait for the
- * socket.
+ * as fit into one vector, and repeats this until the socket takes no more. Then one uv_write holds
+ * the first few buffers and reports when the socket has taken them. Packets leave the list when
+ * they are written; with TLS, when they are encrypted. At most OUTPUT_TLS encrypted bytes wait for
+ * the socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -206,7 +206,7 @@ static int output_wait(struct connection *connection, const uv_buf_t *vector, un
 	return status;
 }
 
-/* 1: has written; 0: cannot, now; or an error. */
+/* Returns 1: something was written; 0: the socket takes nothing now; or an error. */
 static int output_write(struct connection *connection)
 {
 	uv_buf_t vector[OUTPUT_VECTOR];

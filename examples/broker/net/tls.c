@@ -14,7 +14,8 @@
 
 #include "common/log.h"
 
-/* More than is ever encrypted ahead of the socket, and more than one reading is answered by. */
+/* More bytes than are ever encrypted before the socket takes them, and more than the stream itself
+ * answers to one reading. */
 #define TLS_OUTPUT_MAX ((size_t)16 * TLS_RECORD_MAX)
 
 #define TLS_KEPT_MAX 4096 /* bytes of memory that a stream keeps when nothing lies in it */
@@ -121,7 +122,8 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
-/* The BIO is empty. It would keep the memory of a burst, and clear all of it each time. */
+/* Called when the BIO is empty. Replaces a large buffer: OpenSSL would keep the memory of a burst,
+ * and clear all of it each time. */
 static void bio_empty(BIO *bio)
 {
 	BUF_MEM *memory = NULL, *fresh = NULL;
@@ -162,7 +164,8 @@ int tls_read(struct tls *tls, void *bytes, size_t size)
 	const unsigned char *output;
 	int result, error;
 
-	/* TLS has answers of its own (a new key for a new key); the client may not read them. */
+	/* TLS itself answers some records (a key update by a key update), and the client might not
+	 * read the answers. */
 	if (tls_output(tls, &output) > TLS_OUTPUT_MAX)
 		return -EPROTO;
 	result = SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);

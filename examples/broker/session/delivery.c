@@ -17,8 +17,9 @@
  * waits for the SUBACK, which is sent behind it (topic/topic.h): the message has the number of the
  * SUBSCRIBE (`due`), and goes out when the SUBACK of that number has passed.
  *
- * The queue moves on when the client acknowledges. When the output has no room, a marker is put
- * behind it: an empty packet, which comes back when everything before it was written.
+ * The queue moves on when the client acknowledges. When the output has no room, a marker is
+ * appended to the output: an empty packet, which comes back to the session when everything before
+ * the marker was written.
  *
  * When a client has come back, the messages that it has not acknowledged are put before the rest of
  * the queue, with the packet ids they had: so they are sent again in order and within the same
@@ -27,7 +28,7 @@
  * Why not a baton_window: a window limits tasks in flight by a count, and the table of packet ids,
  * which retransmission needs, has that count. As windowed tasks messages would be kept twice from
  * their sending to their acknowledgement. QoS 0 would need a way to wait in line without a place,
- * and a message that is sent again a way to the head of the line.
+ * and a message that is sent again would need a way to the head of the line.
  */
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ static void delivery_send_answer(struct session *session, struct packet *answer)
 /*
  * Has the connection's output room for the packet? A message that is larger than the whole output
  * goes alone. A packet that is still charged to its publisher always has room, unless the socket
- * takes no more: the loop has only not written yet.
+ * takes no more: the output is long only because the loop has not written yet.
  */
 static bool output_has_room(const struct session *session, const struct packet *packet)
 {
@@ -94,7 +95,7 @@ static bool output_has_room(const struct session *session, const struct packet *
 	       (packet->hop && !connection_full(session->connection));
 }
 
-/* Has the session told when all packets sent so far are written. */
+/* Appends a marker, by which the session is told when all packets sent so far are written. */
 static void output_mark(struct session *session)
 {
 	struct packet *marker;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of QoS 1 and 2 on their way to one client: sent, and not acknowledged to the end.
+ * The messages of QoS 1 and 2 on their way to one client: sent, and not completely acknowledged.
  * The table gives the messages their packet ids, from 1 up; it skips ids in use, and ids whose slot
  * is taken by another id. It belongs to a session and is touched only under the session's baton.
  *

@@ -14,8 +14,8 @@
 #include "topic/table.h"
 
 /*
- * The bytes that are counted for a retained message, its topic included. They go in steps, so that
- * a text that grows by a digit costs the same.
+ * The bytes that are counted for a retained message, its topic included. The number is rounded up
+ * to a step, so that a text that grows by a digit costs the same.
  */
 static size_t retained_memory(const struct topic *topic, const struct message *message)
 {

@@ -6,14 +6,14 @@
  * nothing about its subscribers, so a topic that has only a retained message adds no cost to
  * subscriptions.
  *
- * The message from which on a subscription counts. The table tells each SUBSCRIBE, in a pass over
- * the topics, to each topic that the filter matches (topic_tell). Passes are numbered; a
- * subscription has the number of its first pass, a topic the number of the last pass in which it
- * was told. A subscription counts for a topic if the topic was told in the subscription's pass or a
- * later one. So the topic's own order decides: messages before the telling are not sent live, but
- * the message that is retained at that moment is sent; messages behind it are sent live. A topic
- * that is made later, under the table's baton as all topics, begins with the number of the table's
- * last pass, and finds the earlier subscriptions in the tree.
+ * From which message on a subscription counts. The table tells each SUBSCRIBE, in a pass over the
+ * topics, to each topic that the filter matches (topic_tell). Passes are numbered; a subscription
+ * has the number of its first pass, a topic the number of the last pass in which it was told. A
+ * subscription counts for a topic if the topic was told in the subscription's pass or a later one.
+ * So the topic's own order decides: messages before the telling are not sent live, but the message
+ * that is retained at that moment is sent; messages behind it are sent live. A topic that is made
+ * later, under the table's baton as all topics, begins with the number of the table's last pass,
+ * and finds the earlier subscriptions in the tree.
  *
  * A retained message goes out once for each SUBSCRIBE, at its telling. It comes to the session
  * before the SUBACK, which is sent when all topics know the subscriber, and waits there for the
