@@ -42,6 +42,37 @@ extern "C" {
 
 struct baton_pool;
 
+/*
+ * How a worker divides its time between its own jobs and those from outside. 0 is the default of
+ * each member.
+ *
+ * A worker that has jobs of its own looks at the injection queue, where jobs from outside wait,
+ * each time it has run as many jobs as take about `injection_ns`: injection_ns / mean jobs, at
+ * least injection_min, at most injection_max, never more than tick_budget. `mean` is a mean over
+ * the worker's last rounds. It follows a longer round at once, and a shorter one slowly: a round
+ * counts smoothing / 256. So while jobs take as long as in the last round, the oldest job from
+ * outside starts within injection_ns and 2 jobs. When jobs become longer all at once, one round
+ * goes by before the worker knows: at most injection_max jobs. That is why the default of
+ * injection_max is small, and why there is no memory by default (test/bench/README.md, W21).
+ */
+struct baton_pool_policy {
+	/* About how long a job from outside waits for a busy worker; 0: ten microseconds. At most
+	 * BATON_POOL_INJECTION_NS_MAX. */
+	uint64_t injection_ns;
+	/* Jobs from one look at the injection queue to the next; at least 2, so that every second
+	 * job is the worker's own. 0: 2, and 61, as in Go and tokio. */
+	uint32_t injection_min;
+	uint32_t injection_max;
+	/* The weight of a shorter round, in 256ths; 0, or 256: no memory. */
+	uint32_t smoothing;
+	/* A worker looks at the injection queue after so many jobs whatever they take; 0: 128. */
+	uint32_t tick_budget;
+	uint64_t _reserved[6];
+};
+
+#define BATON_POOL_INJECTION_NS_MAX UINT64_C(1000000000)
+#define BATON_POOL_JOBS_MAX 65536 /* of injection_min, injection_max, tick_budget */
+
 struct baton_pool_options {
 	/* Threads; 0: the CPUs that this process may use (affinity, cgroup quota), at least 1. */
 	size_t workers;
@@ -56,12 +87,14 @@ struct baton_pool_options {
 	size_t spares_max;
 	/* A spare that has been idle for so long ends; 0: ten seconds. */
 	uint64_t spare_keep_ns;
-	uint64_t _reserved[4];
+	/* Copied; NULL: the defaults. */
+	const struct baton_pool_policy *policy;
+	uint64_t _reserved[3];
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \
 	{                                                                                          \
-		0, NULL, 0, NULL, 0, 0, 0,                                                         \
+		0, NULL, 0, NULL, 0, 0, 0, NULL,                                                   \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -74,7 +107,8 @@ struct baton_pool_options {
 /*
  * `options` may be NULL. On an error nothing is left behind.
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (too many workers or spares, stack too
- * small, no such CPU).
+ * small, no such CPU; a member of the policy out of its range, or injection_min above
+ * injection_max, the defaults included).
  */
 BATON_MUST_USE int baton_pool_create(const struct baton_pool_options *options,
                                      struct baton_pool **pool);

@@ -250,8 +250,6 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 	baton__idle_init(&pool->idle, (struct baton__sleeper *)(void *)(block + sleepers_at),
 	                 count);
 	baton__injection_init(&pool->injection);
-	for (size_t i = 0; i < count; i++)
-		baton__worker_init(&pool->workers[i], pool, i);
 	return pool;
 }
 
@@ -259,6 +257,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
                                    struct baton_pool **pool_out)
 {
 	static const struct baton_pool_options defaults = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool_policy policy;
 	struct baton_pool *pool;
 	size_t count;
 	int error = baton__thread_attach();
@@ -268,6 +267,8 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	if (!options)
 		options = &defaults;
 	error = check(options);
+	if (!error)
+		error = baton__policy_fill(&policy, options->policy);
 	if (error)
 		return error;
 	count = options->workers ? options->workers : baton__cpus_available("");
@@ -276,6 +277,9 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	pool = allocate(options, count);
 	if (!pool)
 		return -ENOMEM;
+	pool->policy = policy;
+	for (size_t i = 0; i < count; i++)
+		baton__worker_init(&pool->workers[i], pool, i);
 	baton__fork_pools_add(1);
 	error = baton__spawn(pool);
 	if (error)

@@ -12,6 +12,7 @@
 #include "queue/injection.h"
 #include "pool/crew.h"
 #include "pool/idle.h"
+#include "pool/policy.h"
 #include "pool/worker.h"
 
 #include <stdbool.h>
@@ -39,7 +40,8 @@ struct baton_pool {
 	struct baton__worker *workers;
 	size_t mate_count; /* workers and spares, and one more for a retired thread */
 	struct baton__mate *mates;
-	uint32_t threads_max; /* workers and spares */
+	struct baton_pool_policy policy; /* with all its defaults filled in */
+	uint32_t threads_max;            /* workers and spares */
 	uint64_t spare_keep_ns;
 	size_t stack_size;
 	int *cpus; /* NULL: not pinned */

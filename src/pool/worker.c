@@ -22,13 +22,12 @@
 #include "queue/injection.h"
 #include "core/executor.h"
 #include "pool/idle.h"
+#include "pool/policy.h"
 #include "pool/pool.h"
 
 /* At most so many jobs in a row come from the LIFO slot, as in tokio. */
 #define LIFO_MAX 3
 #ifndef BATON_WORKER_SHARE_MIN /* tests make these small */
-/* At most so many jobs between two from the injection queue, as in tokio and Go; see tune. */
-#define BATON_WORKER_INJECTION_TICK 61
 /* At least so many jobs are fetched from the injection queue at a time. */
 #define BATON_WORKER_SHARE_MIN 4
 /* Thieves leave the LIFO slots alone for their first looks: the owners, whose caches are warm,
@@ -38,8 +37,6 @@
 #define BATON_WORKER_EVEN_NS 20000
 #endif
 #define SHARE_MAX 64
-/* About how long a job from outside waits for a worker that has jobs of its own. */
-#define INJECTION_NS 10000
 #define LOOK_PAUSES 256
 /* even_out leaves queues alone whose lengths differ by less than this part. */
 #define EVEN_PART 4
@@ -264,20 +261,17 @@ static struct baton_job *next_own(struct baton__worker *worker)
 }
 
 /*
- * Sets the number of jobs until the next one comes from the injection queue: as many as would take
- * INJECTION_NS at the speed of the last ones. At least every second job is the worker's own. Time
- * asleep counts, too, and makes the number smaller. Source: tokio's self-tuned global queue
- * interval.
+ * Sets the number of jobs until the next look at the injection queue, by what the last ones took.
+ * Time asleep counts, too, and makes the number smaller.
  */
 static void tune(struct baton__worker *worker)
 {
+	const struct baton_pool_policy *policy = &worker->pool->policy;
 	uint64_t now = baton__now_ns();
-	uint64_t took = now - worker->tuned_ns;
-	uint64_t jobs = took ? (uint64_t)worker->interval * INJECTION_NS / took : UINT64_MAX;
+	uint64_t last = baton__policy_per_job(now - worker->tuned_ns, worker->interval);
 
-	if (jobs > BATON_WORKER_INJECTION_TICK)
-		jobs = BATON_WORKER_INJECTION_TICK;
-	worker->interval = jobs < 2 ? 2 : (uint32_t)jobs;
+	worker->mean = baton__policy_mean(policy, worker->mean, last);
+	worker->interval = baton__policy_interval(policy, worker->mean);
 	worker->to_injection = worker->interval;
 	worker->tuned_ns = now;
 }
@@ -310,8 +304,8 @@ void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, s
 		.pool = pool,
 		.index = (uint32_t)index,
 		.random = UINT64_C(0x9E3779B97F4A7C15) * (index + 1),
-		.to_injection = BATON_WORKER_INJECTION_TICK,
-		.interval = BATON_WORKER_INJECTION_TICK,
+		.to_injection = baton__policy_interval(&pool->policy, 0),
+		.interval = baton__policy_interval(&pool->policy, 0),
 		.looks = BATON_WORKER_LOOKS,
 	};
 	baton__runqueue_init(&worker->queue);

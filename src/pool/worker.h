@@ -42,6 +42,7 @@ struct baton__worker {
 	uint32_t index;
 	uint32_t to_injection; /* jobs until the next one comes from the injection queue */
 	uint32_t interval;     /* the value that `to_injection` began with */
+	uint64_t mean;         /* what a job takes, in 256ths of a nanosecond; see policy.h */
 	uint64_t tuned_ns;     /* when `to_injection` was set */
 	uint64_t evened_ns;    /* when even_out was last called */
 	uint32_t lifo_streak;  /* jobs from the LIFO slot in a row */

@@ -39,6 +39,13 @@ struct old_pool_options {
 	uint64_t _reserved[4];
 };
 
+/* Of the version after 0.2.0. */
+struct old_pool_policy {
+	uint64_t injection_ns;
+	uint32_t injection_min, injection_max, smoothing, tick_budget;
+	uint64_t _reserved[6];
+};
+
 struct old_timers_options {
 	enum baton_timers_source source;
 	enum baton_timers_submit submit;
@@ -125,6 +132,10 @@ SAME(pool_options, cpus);
 SAME(pool_options, cpu_count);
 SAME(pool_options, spares_max);
 SAME(pool_options, spare_keep_ns);
+SAME(pool_policy, injection_min);
+SAME(pool_policy, injection_max);
+SAME(pool_policy, smoothing);
+SAME(pool_policy, tick_budget);
 SAME(timers_options, submit);
 SAME(timers_options, resolution_ns);
 SAME(timers_options, dropped);
@@ -189,6 +200,9 @@ static int visit(struct baton_resource *resource, void *arg, size_t index)
 Test(growth, the_structs_of_an_older_program_are_read_to_their_end, .timeout = 10)
 {
 	const struct old_pool_options pool_options = {.workers = 1};
+	const struct old_pool_policy pool_policy = {.injection_max = 16};
+	const struct baton_pool_options with_policy = {.workers = 1,
+	                                               .policy = AT_THE_EDGE(pool_policy)};
 	const struct old_timers_options timers_options = {.source = BATON_TIMERS_VIRTUAL};
 	const struct old_registry_options registry_options = {
 		.object_size = sizeof(struct baton_registry_entry)};
@@ -197,6 +211,8 @@ Test(growth, the_structs_of_an_older_program_are_read_to_their_end, .timeout = 1
 	struct baton_pool *pool = NULL;
 
 	cr_assert_eq(baton_pool_create(AT_THE_EDGE(pool_options), &pool), 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_pool_create(&with_policy, &pool), 0);
 	cr_assert_eq(baton_timers_create(AT_THE_EDGE(timers_options), &timers), 0);
 	cr_assert_eq(baton_registry_create(AT_THE_EDGE(registry_options), &registry), 0);
 	cr_assert_eq(baton_registry_destroy(registry), 0);

@@ -53,7 +53,7 @@ static struct work run_once(const struct baton_pool_options *options, baton_job_
 
 Test(pool_options, names_its_threads, .timeout = 10)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1};
 
 	cr_assert_str_eq(run_once(&options, work_note_thread).name, "baton-0");
 	options.name = "a-very-long-name";
@@ -62,7 +62,7 @@ Test(pool_options, names_its_threads, .timeout = 10)
 
 Test(pool_options, answers_edeadlk_to_its_own_workers, .timeout = 10)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1};
 
 	cr_assert_eq(run_once(&options, work_note_thread).result, -EDEADLK);
 }
@@ -76,7 +76,8 @@ Test(pool_options, works_with_stacks_of_64_kib_and_affinity, .timeout = 10)
 	while (!CPU_ISSET((size_t)cpu, &set))
 		cpu++;
 
-	struct baton_pool_options options = {2, NULL, 64 * 1024, &cpu, 1, 0, 0, {0}};
+	struct baton_pool_options options = {
+		.workers = 2, .stack_size = 64 * 1024, .cpus = &cpu, .cpu_count = 1};
 
 	cr_assert_str_neq(run_once(&options, work_note_thread).name, "");
 }
@@ -94,7 +95,7 @@ static void work_note_cpus(struct baton_plain_job *job)
 /* How many CPUs a worker may use, of a pool that a thread creates that is pinned itself. */
 static void *create_pinned(void *arg)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1};
 	struct baton_pool *pool;
 	struct work work;
 	atomic_int done = 0;
@@ -127,7 +128,7 @@ Test(pool_options, workers_are_not_pinned_as_their_creator_is, .timeout = 10)
 Test(pool_options, leaves_nothing_behind_when_a_thread_cannot_be_created, .timeout = 30)
 {
 	for (int possible = 0; possible < 8; possible++) {
-		struct baton_pool_options options = {8, NULL, 0, NULL, 0, 0, 0, {0}};
+		struct baton_pool_options options = {.workers = 8};
 		struct baton_pool *pool = NULL;
 
 		atomic_store(&creations_left, possible);
@@ -144,13 +145,13 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 	int absent = 60000;
 	int second_absent[] = {sched_getcpu(), 60000};
 	struct baton_pool_options options[] = {
-		{BATON_POOL_WORKERS_MAX + 1, NULL, 0, NULL, 0, 0, 0, {0}},
-		{1, NULL, 1, NULL, 0, 0, 0, {0}}, /* no such stack; a page is too small as well */
-		{1, NULL, SIZE_MAX, NULL, 0, 0, 0, {0}},
-		{1, NULL, 0, &negative, 1, 0, 0, {0}},
-		{1, NULL, 0, &absent, 1, 0, 0, {0}},
-		{2, NULL, 0, second_absent, 2, 0, 0, {0}},
-		{1, NULL, 0, NULL, 0, BATON_POOL_SPARES_MAX + 1, 0, {0}},
+		{.workers = BATON_POOL_WORKERS_MAX + 1},
+		{.workers = 1, .stack_size = 1}, /* a page is too small as well */
+		{.workers = 1, .stack_size = SIZE_MAX},
+		{.workers = 1, .cpus = &negative, .cpu_count = 1},
+		{.workers = 1, .cpus = &absent, .cpu_count = 1},
+		{.workers = 2, .cpus = second_absent, .cpu_count = 2},
+		{.workers = 1, .spares_max = BATON_POOL_SPARES_MAX + 1},
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -187,7 +188,7 @@ static void work_note_stack(struct baton_plain_job *job)
 
 Test(pool_options, its_stacks_are_the_systems_unless_asked_for, .timeout = 10)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1};
 	pthread_attr_t attributes;
 	size_t size;
 
@@ -206,7 +207,7 @@ Test(pool_options, a_stack_is_rounded_up_to_whole_pages, .timeout = 10)
 		size_t more;
 		size_t pages;
 	} rows[] = {{1, 1}, {page - 1, 1}, {page, 1}, {page + 1, 2}};
-	struct baton_pool_options options = {1, NULL, 256 * 1024, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1, .stack_size = 256 * 1024};
 	int result;
 	int least = run_once(&options, work_note_stack).result;
 
@@ -239,7 +240,7 @@ static void work_let_go(struct baton_plain_job *job)
 /* Or it would be taken to be on its way for ever, and no other would be called. */
 Test(pool_options, a_spare_that_could_not_be_created_is_tried_again, .timeout = 20)
 {
-	struct baton_pool_options options = {1, NULL, 0, NULL, 0, 0, 0, {0}};
+	struct baton_pool_options options = {.workers = 1};
 	struct baton_pool_stats stats;
 	struct baton_pool *pool;
 	struct work works[3];

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool's policy in numbers.
+ *
+ * Source: the self-tuned interval is tokio's; that the mean jumps up at once is ours: a mean that
+ * rises slowly lets a job from outside wait for ten rounds of long jobs.
+ */
+#include "pool/policy.h"
+
+#include <errno.h>
+
+/* At most so many jobs between two looks, as in Go and tokio. */
+#ifndef BATON_WORKER_INJECTION_TICK /* tests make it small */
+#define BATON_WORKER_INJECTION_TICK 61
+#endif
+#define INJECTION_NS 10000
+#define TICK_BUDGET 128
+#define JOBS_MIN 2 /* one of two is the worker's own */
+#define UNIT 256U
+
+static uint32_t or_default(uint32_t asked, uint32_t fallback)
+{
+	return asked ? asked : fallback;
+}
+
+static int jobs_out_of_range(uint32_t jobs)
+{
+	return jobs < JOBS_MIN || jobs > BATON_POOL_JOBS_MAX;
+}
+
+int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool_policy *asked)
+{
+	static const struct baton_pool_policy nothing;
+
+	*policy = asked ? *asked : nothing;
+	if (!policy->injection_ns)
+		policy->injection_ns = INJECTION_NS;
+	policy->injection_min = or_default(policy->injection_min, JOBS_MIN);
+	policy->injection_max = or_default(policy->injection_max, BATON_WORKER_INJECTION_TICK);
+	policy->smoothing = or_default(policy->smoothing, UNIT);
+	policy->tick_budget = or_default(policy->tick_budget, TICK_BUDGET);
+	if (policy->injection_ns > BATON_POOL_INJECTION_NS_MAX ||
+	    jobs_out_of_range(policy->injection_min) || jobs_out_of_range(policy->injection_max) ||
+	    jobs_out_of_range(policy->tick_budget) ||
+	    policy->injection_min > policy->injection_max || policy->smoothing > UNIT)
+		return -EINVAL;
+	return 0;
+}
+
+uint64_t baton__policy_per_job(uint64_t took_ns, uint32_t jobs)
+{
+	/* A worker that has slept for two years comes to this. */
+	if (took_ns > UINT64_MAX / UNIT)
+		took_ns = UINT64_MAX / UNIT;
+	return took_ns * UNIT / jobs;
+}
+
+uint64_t baton__policy_mean(const struct baton_pool_policy *policy, uint64_t mean, uint64_t last)
+{
+	uint64_t down = mean - last;
+
+	if (last >= mean)
+		return last;
+	/* In this order: down * smoothing may overflow. Rounded down, so that it ends at `last`. */
+	return mean - (down / UNIT * policy->smoothing +
+	               (down % UNIT * policy->smoothing + UNIT - 1) / UNIT);
+}
+
+uint32_t baton__policy_interval(const struct baton_pool_policy *policy, uint64_t mean)
+{
+	uint64_t jobs = mean ? policy->injection_ns * UNIT / mean : UINT64_MAX;
+
+	if (jobs > policy->injection_max)
+		jobs = policy->injection_max;
+	if (jobs < policy->injection_min)
+		jobs = policy->injection_min;
+	return (uint32_t)(jobs < policy->tick_budget ? jobs : policy->tick_budget);
+}

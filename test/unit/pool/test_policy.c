@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool's policy: its table of cases, its ranges, and what a busy worker makes of it. */
+#include "pool_support.h"
+
+#include "pool/policy.h"
+
+#define UNIT 256U
+#define US UINT64_C(1000)
+
+static struct baton_pool_policy filled(const struct baton_pool_policy *asked)
+{
+	struct baton_pool_policy policy;
+
+	cr_assert_eq(baton__policy_fill(&policy, asked), 0);
+	return policy;
+}
+
+/* The parameters that the 61 of Go, our default, and an exponential mean of a millisecond have. */
+static const struct baton_pool_policy fixed = {.injection_min = 61, .injection_max = 61};
+static const struct baton_pool_policy patient = {
+	.injection_ns = 1000 * US,
+	.injection_min = 8,
+	.injection_max = 255,
+	.smoothing = 26,
+	.tick_budget = 256,
+};
+
+Test(policy, has_a_table_of_intervals, .timeout = 5)
+{
+	static const struct {
+		const struct baton_pool_policy *asked; /* NULL: the defaults */
+		uint64_t job_ns;
+		uint32_t interval;
+	} rows[] = {
+		{&patient, 1 * US, 255},
+		{&patient, 10 * US, 100},
+		{&patient, 50 * US, 20},
+		{&patient, 100 * US, 10},
+		{&patient, 1000 * US, 8},
+		{&patient, UINT64_MAX / UNIT, 8},
+		{NULL, 0, 61},
+		{NULL, 100, 61},
+		{NULL, 163, 61},
+		{NULL, 164, 60},
+		{NULL, 1 * US, 10},
+		{NULL, 5 * US, 2},
+		{NULL, 10 * US, 2},
+		{NULL, 1000 * US, 2},
+		{&fixed, 0, 61},
+		{&fixed, 1 * US, 61},
+		{&fixed, 1000 * US, 61},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_pool_policy policy = filled(rows[i].asked);
+
+		cr_assert_eq(baton__policy_interval(&policy, rows[i].job_ns * UNIT),
+		             rows[i].interval, "row %zu", i);
+	}
+}
+
+Test(policy, zero_is_each_default, .timeout = 5)
+{
+	static const struct baton_pool_policy zeroes;
+	const struct baton_pool_policy written = {
+		.injection_ns = 10 * US,
+		.injection_min = 2,
+		.injection_max = 61,
+		.smoothing = UNIT,
+		.tick_budget = 128,
+	};
+	struct baton_pool_policy policies[] = {filled(NULL), filled(&zeroes), filled(&written)};
+
+	for (size_t i = 0; i < 2; i++)
+		cr_assert_eq(memcmp(&policies[i], &policies[2], sizeof(policies[i])), 0);
+}
+
+Test(policy, looks_within_its_time_and_two_jobs_when_jobs_are_steady, .timeout = 5)
+{
+	struct baton_pool_policy policies[] = {filled(NULL), filled(&patient)};
+
+	policies[1].injection_min = 2;
+	for (size_t i = 0; i < 2; i++)
+		for (uint64_t job_ns = 1; job_ns < 10000 * US; job_ns += 1 + job_ns / 7) {
+			uint64_t mean = baton__policy_per_job(61 * job_ns, 61);
+			uint32_t interval = baton__policy_interval(&policies[i], mean);
+
+			cr_assert_leq(interval * job_ns, policies[i].injection_ns + 2 * job_ns,
+			              "%zu ns", (size_t)job_ns);
+		}
+}
+
+Test(policy, the_tick_budget_ends_the_longest_interval, .timeout = 5)
+{
+	const struct baton_pool_policy asked = {.injection_max = 255};
+	struct baton_pool_policy policy = filled(&asked);
+
+	cr_assert_eq(baton__policy_interval(&policy, 0), 128);
+	policy.tick_budget = 16;
+	cr_assert_eq(baton__policy_interval(&policy, 0), 16);
+}
+
+Test(policy, a_mean_jumps_up_at_once_and_comes_down_slowly, .timeout = 5)
+{
+	static const struct {
+		uint32_t smoothing;
+		uint64_t mean, last, next;
+	} rows[] = {
+		{26, 100, 300, 300},
+		{26, 100, 100, 100},
+		{26, 2560, 0, 2300},
+		{26, 256 + 7, 7, 237},
+		{26, 8, 7, 7}, /* it reaches the last round */
+		{26, UINT64_MAX, 0, UINT64_MAX - (UINT64_MAX / 256 * 26 + 26)},
+		{0, 1000, 10, 10},
+		{256, 1000, 10, 10},
+		{128, 1000, 0, 500},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct baton_pool_policy asked = {.smoothing = rows[i].smoothing};
+		struct baton_pool_policy policy = filled(&asked);
+
+		cr_assert_eq(baton__policy_mean(&policy, rows[i].mean, rows[i].last), rows[i].next,
+		             "row %zu", i);
+	}
+	cr_assert_eq(baton__policy_per_job(1000, 10), 100 * UNIT);
+	cr_assert_eq(baton__policy_per_job(UINT64_MAX, 2), (UINT64_MAX - UNIT + 1) / 2);
+}
+
+Test(policy, refuses_numbers_out_of_range, .timeout = 5)
+{
+	static const struct {
+		struct baton_pool_policy policy;
+		int error;
+	} rows[] = {
+		{{.injection_ns = BATON_POOL_INJECTION_NS_MAX}, 0},
+		{{.injection_ns = BATON_POOL_INJECTION_NS_MAX + 1}, -EINVAL},
+		{{.injection_min = 1}, -EINVAL},
+		{{.injection_min = 61}, 0},
+		{{.injection_min = 62}, -EINVAL},
+		{{.injection_min = 62, .injection_max = 62}, 0},
+		{{.injection_max = 1}, -EINVAL},
+		{{.injection_max = 2}, 0},
+		{{.injection_max = BATON_POOL_JOBS_MAX}, 0},
+		{{.injection_max = BATON_POOL_JOBS_MAX + 1}, -EINVAL},
+		{{.smoothing = 256}, 0},
+		{{.smoothing = 257}, -EINVAL},
+		{{.tick_budget = 1}, -EINVAL},
+		{{.tick_budget = 2}, 0},
+		{{.tick_budget = BATON_POOL_JOBS_MAX}, 0},
+		{{.tick_budget = BATON_POOL_JOBS_MAX + 1}, -EINVAL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton_pool_options options = {.workers = 1, .policy = &rows[i].policy};
+		struct baton_pool *pool = NULL;
+
+		cr_assert_eq(baton_pool_create(&options, &pool), rows[i].error, "row %zu", i);
+		cr_assert_eq(!pool, rows[i].error != 0, "row %zu", i);
+		cr_assert(!pool || baton_pool_destroy(pool) == 0);
+	}
+}
+
+/* Own jobs that never end, each so long that the interval is the least; and one from outside. */
+struct saturation {
+	struct baton_pool *pool;
+	struct baton_plain_job own;
+	struct baton_plain_job outside;
+	atomic_int own_runs;
+	atomic_int own_runs_at_start;
+	atomic_int ends;
+};
+
+static void own_run(struct baton_plain_job *job)
+{
+	struct saturation *saturation = baton_container_of(job, struct saturation, own);
+	uint64_t until = now_ns() + 30 * US;
+
+	atomic_fetch_add(&saturation->own_runs, 1);
+	while (now_ns() < until)
+		;
+	if (!atomic_load(&saturation->ends))
+		MUST(baton_pool_submit(saturation->pool, job) == 0);
+}
+
+static void outside_run(struct baton_plain_job *job)
+{
+	struct saturation *saturation = baton_container_of(job, struct saturation, outside);
+
+	atomic_store(&saturation->own_runs_at_start, atomic_load(&saturation->own_runs));
+}
+
+Test(policy, a_job_from_outside_waits_for_two_long_jobs_at_most, .timeout = 20)
+{
+	struct baton_pool_options options = {.workers = 1};
+	struct saturation saturation = {.own_runs = 0};
+
+	cr_assert_eq(baton_pool_create(&options, &saturation.pool), 0);
+	baton_plain_job_init(&saturation.own, own_run, NULL);
+	cr_assert_eq(baton_pool_submit(saturation.pool, &saturation.own), 0);
+	until_at_least(&saturation.own_runs, 200); /* several rounds */
+	for (int i = 0; i < 20; i++) {
+		int after;
+
+		baton_plain_job_init(&saturation.outside, outside_run, NULL);
+		atomic_store(&saturation.own_runs_at_start, 0);
+		cr_assert_eq(baton_pool_submit(saturation.pool, &saturation.outside), 0);
+		after = atomic_load(&saturation.own_runs);
+		until_at_least(&saturation.own_runs_at_start, 1);
+		cr_assert_leq(atomic_load(&saturation.own_runs_at_start), after + 2);
+	}
+	atomic_store(&saturation.ends, 1);
+	cr_assert_eq(baton_pool_destroy(saturation.pool), 0);
+}
