@@ -121,7 +121,8 @@ void sim_idle(const void *word);
 struct timespec sim_in(uint64_t ns);
 uint64_t sim_now(void);
 
-/* Has the watcher called whenever an atomic operation changes the word, on the thread that does. */
+/* From now on, whenever an atomic operation changes the word, the watcher is called on the thread
+ * that changes it. */
 typedef void sim_watcher(const void *word, unsigned thread, uint64_t before, uint64_t after);
 void sim_watch(const void *word, sim_watcher *watcher);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An actor is what the test knows about one thread: its own, and every worker on which a task has
- * run. Signals and stops are aimed at actors, the watch looks at what they are doing.
+ * An actor is what the test knows about one thread. The test's own threads have actors, and each
+ * worker on which a task has run. Disturbances are aimed at actors; the watch looks at what actors
+ * do.
  */
 #ifndef BATON_TEST_STRESS_ACTOR_H
 #define BATON_TEST_STRESS_ACTOR_H
@@ -32,26 +33,28 @@ struct open {
 
 struct actor {
 	uint16_t number;
-	uint32_t stream; /* in a round of the modules: whose order it is; 0: none yet */
-	atomic_int tid;  /* 0: the thread has ended */
-	bool client;     /* one of the test's own threads */
+	/* in a round of the modules: the number of the thread's order of tasks; 0: none yet */
+	uint32_t stream;
+	atomic_int tid; /* 0: the thread has ended */
+	bool client;    /* one of the test's own threads */
 	struct engine *drives;
 	uint64_t random;
 	/* The resources whose tasks this thread is in, outermost first. */
 	uint32_t held[ACTOR_HELD_MAX];
 	uint32_t depth;
-	/* In a continuation, a finaliser, a job on somebody's stack: what else is held is unknown,
-	 * or nothing may be waited for. */
+	/* The depth of continuations, finalisers and jobs that run on this stack. In these it is
+	 * unknown what else this thread holds, or a wait is not allowed. */
 	uint32_t hidden;
 	struct open opens[ACTOR_OPEN_MAX];
 	uint32_t open_count;
 	uint32_t reserved;
-	/* Pinned: a timed out await has left something in them. */
+	/* Sites that this thread keeps pinned, because an await of it that timed out has left a
+	 * mark in them. */
 	struct site *strays[ACTOR_STRAY_MAX];
 	uint32_t stray_count;
 	struct note_chunk *notes;
 	struct cell_cache cells;
-	/* Calls that may last, and within which others did. */
+	/* Calls of this thread that may take long, outermost first: such calls nest. */
 	const char *outer_doing[ACTOR_OUTER_MAX];
 	uint32_t outer_resource[ACTOR_OUTER_MAX];
 	uint32_t outer_count;
@@ -59,26 +62,29 @@ struct actor {
 	_Atomic uint64_t deeds;
 	_Atomic(const char *) doing;
 	_Atomic uint32_t doing_resource;
-	_Atomic uint64_t since_ns; /* 0: nothing that can last */
+	_Atomic uint64_t since_ns; /* 0: in no call that may take long */
 };
 
-/* The calling thread's; a worker's first call registers it and lets signals through. */
+/* The calling thread's actor. A worker's first call makes one, and unblocks signals on the
+ * worker. */
 struct actor *actor_self(void);
 
 uint32_t actor_count(void);
 struct actor *actor_at(uint32_t index);
 
-/* Whoever is alive and drawn; or NULL. */
+/* A random actor whose thread lives. NULL: several draws found none. */
 struct actor *actor_random(uint64_t *random);
 
-/* All threads at rest: those of ended threads may be used again. */
+/* Makes the actors of ended threads available again. Call it while all threads are at rest. */
 void actor_recycle(void);
 
-/* Something that may last begins; ends: then what it was in begins anew. */
+/* busy: a call that may take long begins. idle: the call ends, and the clock of the call around it
+ * starts again. */
 void actor_busy(const char *doing, uint32_t resource);
 void actor_idle(void);
 
-/* May this thread wait without a deadline for the task; for an await, a call on the site? */
+/* May this thread wait without a deadline: for this task; for an await of the site; for a call on
+ * the site? */
 bool actor_may_wait(const struct note *note);
 bool actor_may_await(const struct site *site);
 bool actor_may_call(const struct site *site);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The test's memory: cells of one size, taken and given back by any thread, reused at once and last
- * in, first out. What is given back is filled with a pattern, which must be there still when the
- * cell is taken again: who touches memory that is no longer his is found out, by the pattern, by
+ * in, first out. A cell that is given back is filled with a pattern, which must still be there when
+ * the cell is taken again. So a write to memory that was given back is found by the pattern, by
  * ThreadSanitizer (the filling is a plain write) or by AddressSanitizer (the cell is poisoned).
  */
 #ifndef BATON_TEST_STRESS_CELL_H
@@ -17,13 +17,13 @@
 struct cell_cache {
 	void *cells[CELL_CACHE_MAX];
 	uint32_t count;
-	int64_t taken; /* less given back */
+	int64_t taken; /* number of cells taken, minus those given back */
 };
 
 void *cell_take(void);
 void cell_give(void *cell);
 
-/* All threads at rest: checks every free cell's pattern. */
+/* Checks the pattern of every free cell. Call it while all threads are at rest. */
 void cell_check_all(void);
 
 #endif

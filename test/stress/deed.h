@@ -43,19 +43,21 @@ enum deed {
 	DEED_COUNT,
 };
 
-/* How often each is done, in this round. */
+/* Draws how often each deed is done in this round. */
 void deeds_weigh(uint64_t *random);
 
-/* One deed; by a thread of the test's that is in no task. */
+/* Does one deed. Called by a thread of the test's own, outside of tasks. */
 void deed_do(void);
 
-/* Perhaps one, in a task of that site, in a job, or a finaliser (NULL). */
+/* Perhaps does one deed. Called in a task of that site; NULL: in a job or a finaliser. */
 void deed_nested(struct site *site);
 
-/* Finishes what is complete of the thread's own futures, or all. */
+/* Finishes those of the thread's own futures that are complete. `all`: waits for the others,
+ * too. */
 void deed_collect(bool all);
 
-/* All threads at rest: the same for everybody's, and what they have left lying about. */
+/* Finishes the futures of all threads, and gives back what the threads have left in the boxes of
+ * share.h. Call it while all threads are at rest. */
 void deed_collect_everybodys(void);
 
 /* The parts: deed_submit.c, deed_future.c, deed_share.c, deed_end.c. */
@@ -83,9 +85,10 @@ void deed_await(struct site *site);
 void deed_stats(struct site *site);
 
 /*
- * A future that is to be seen to the end needs a place, reserved before it is submitted: what runs
- * nested in the submit has futures, too. Open takes the reserved place, release gives it back; take
- * draws one of the open ones and keeps its place reserved.
+ * A future that its thread will wait for needs a place. reserve: reserves a place, before the
+ * submit, since tasks that run nested in the submit need places, too. open: puts the future into
+ * the reserved place. release: gives the reserved place up. take: takes out a random open future,
+ * and keeps its place reserved.
  */
 bool deed_reserve(void);
 void deed_release(void);
@@ -97,7 +100,7 @@ bool deed_wait_for(struct baton_future *future, struct note *note, const struct 
 void deed_cancel_it(struct baton_future *future, struct note *note);
 struct timespec deed_deadline(void);
 
-/* May a wait for this say that it would never end? */
+/* May a wait for this note's task return -EDEADLK? */
 bool deed_deadlock_ok(const struct note *note);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disturbances: signals at random threads, with and without SA_RESTART, and stops: a signal whose
- * handler sleeps for a while, wherever the thread just is. Workers too, from the first task that
- * they run.
+ * Disturbances: signals to random threads, with and without SA_RESTART, and stops. A stop is a
+ * signal whose handler sleeps for a while, so that the thread stands still wherever it is. Workers
+ * are disturbed, too, from their first task on.
  */
 #ifndef BATON_TEST_STRESS_DISTURBER_H
 #define BATON_TEST_STRESS_DISTURBER_H

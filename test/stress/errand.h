@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An errand is a task, a plain job or a promise with what may hang on it, in one cell. Without a
- * future the cell is given back as soon as the task is entered, or told of its cancelling; with
- * one, by the last who has a reference, after its owner has seen the future complete.
+ * An errand is a task, a plain job or a promise, with a future and a continuation that it may have,
+ * in one cell. The cell of a task without a future is given back as soon as the task is entered or
+ * cancelled. An errand with a future is counted: the owner drops its reference after it has seen
+ * the future complete, and the last holder of a reference gives the cell back.
  */
 #ifndef BATON_TEST_STRESS_ERRAND_H
 #define BATON_TEST_STRESS_ERRAND_H
@@ -31,12 +32,12 @@ struct errand {
 
 _Static_assert(sizeof(struct errand) <= 384, "a cell");
 
-/* Begins its note. */
+/* These make an errand, and begin its note. */
 struct errand *errand_task(enum note_kind kind, struct site *site, bool future);
 struct errand *errand_job(struct engine *engine);
 struct errand *errand_promise(void);
 
-/* Its submit was refused, or never made. */
+/* The errand's submit was refused, or never made. */
 void errand_discard(struct errand *errand);
 
 /* For configs: a task without a future has been cancelled. */
@@ -50,7 +51,7 @@ int errand_status(const struct note *note);
 /* Is the complete future as its note says? Any thread that may look at it. */
 void errand_check(const struct baton_future *future, struct note *note);
 
-/* Its owner has seen it complete, and is through with it. */
+/* The owner has seen the future complete, and uses it no more. */
 void errand_finish(struct open *open);
 
 void errand_unref(struct errand *errand);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rounds of the modules: a few resources ("grounds"), each with lanes, a bound, a window, drain
- * hooks, timers and triggers as the seed has it, and threads that do everything to all of them.
+ * hooks, timers and triggers as the seed decides, and threads that make all sorts of calls on them.
  *
- * Who may wait: the clients, outside of tasks and with nothing suspended or held; nobody else. The
- * keeper never waits, and completes what is outstanding: so no wait is for ever.
+ * Only clients wait, outside of tasks, while they have suspended and held nothing. The keeper never
+ * waits, and completes outstanding tokens and suspensions: so every wait ends.
  *
  * A ground's memory lasts for the round; an item's is given back the moment the headers allow it.
  */
@@ -19,7 +19,8 @@
 
 #define MOD_STREAMS 48
 #define MOD_LANES 6
-#define MOD_KEYS (MOD_LANES + 1) /* what is in order: each lane, and the window */
+/* keys of the order that is checked: one for each lane, and one for the window */
+#define MOD_KEYS (MOD_LANES + 1)
 #define MOD_STASH 16
 #define MOD_ALARMS 3
 #define MOD_TRIGGERS 2
@@ -74,7 +75,8 @@ struct ground {
 	bool drops;
 	bool hooked;
 	bool hooks_fail;
-	/* The shadow: plain, touched with the baton alone (or suspended, or held by a token). */
+	/* The shadow: plain members, touched only by the thread that has the baton (or has
+	 * suspended the ground, or holds it by a token). */
 	uint32_t owner;
 	uint64_t version;
 	uint64_t version_again;
@@ -87,18 +89,18 @@ struct ground {
 	int64_t undo_kept;
 	uint64_t tags_seen[MOD_TAGS];
 	uint64_t last[MOD_STREAMS][MOD_KEYS];
-	/* Each thread has a line of its own. */
+	/* Each thread uses one row only. */
 	uint64_t next[MOD_STREAMS][MOD_KEYS];
 	/* The accounts: relaxed, so that they order nothing. */
 	_Atomic uint64_t accepted;
 	_Atomic uint64_t over;
-	_Atomic uint64_t bound_in; /* of those that the bound counts: submits that returned */
+	_Atomic uint64_t bound_in; /* of the tasks that the bound counts: submits that returned */
 	_Atomic uint64_t bound_out;
 	_Atomic uint64_t refused;
 	_Atomic uint64_t cancel_begun;
 	_Atomic uint64_t cancel_done;
 	_Atomic uint64_t window_cancels;
-	atomic_int flying;  /* in flight, that we know to be */
+	atomic_int flying;  /* windowed tasks that are certainly in flight */
 	atomic_int counted; /* tokens that the resource's end waits for */
 	atomic_int alarms_out;
 	_Atomic uint32_t failed[MOD_BATCHES]; /* the batch of that number has failed */
@@ -109,7 +111,7 @@ struct ground {
 	_Atomic(struct item *) stash[MOD_STASH];
 };
 
-/* One round; from round.c's place. */
+/* Runs one round, instead of round_run(). */
 uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t duration_ns);
 void mod_print(void);
 
@@ -125,20 +127,20 @@ struct ground *ground_at(uint32_t index);
 struct ground *ground_pick(uint64_t *random);
 void ground_enter(struct ground *ground);
 void ground_leave(struct ground *ground);
-bool ground_pin(struct ground *ground); /* it is open, and stays so until it is unpinned */
+bool ground_pin(struct ground *ground); /* true: the ground is open, and stays open until unpin */
 void ground_unpin(struct ground *ground);
 void ground_close(struct ground *ground);
 void grounds_end(void);
 void grounds_free(void);
 bool mod_stopping(void);
-void mod_stop(bool now); /* and no deed of a task's is under way any more */
+void mod_stop(bool now); /* now: deeds in tasks are refused; returns when none is under way */
 bool mod_deed_begin(void);
 void mod_deed_end(void);
 uint32_t mod_stream(void);
 void mod_expect(const struct ground *ground, int error, const char *doing);
 
 /* mod_item.c: tasks; mod_open.c: those with a future, which the client sees to the end. */
-void items_look(struct ground *ground); /* a task of it is about to end */
+void items_look(struct ground *ground); /* called at the end of a task of the ground */
 void item_post(struct ground *ground);
 void item_post_for(struct ground *ground, struct baton_group *group);
 void item_batch(struct ground *ground);

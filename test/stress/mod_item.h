@@ -17,7 +17,7 @@ struct item_undo {
 
 struct item {
 	union {
-		struct baton_task task; /* each of them begins with one */
+		struct baton_task task; /* the first member of both others, too */
 		struct baton_labelled labelled;
 		struct baton_windowed windowed;
 	};
@@ -28,8 +28,10 @@ struct item {
 	uint64_t due_ns; /* the deadline's */
 	uint64_t sequence;
 	uint64_t cancel_done; /* the ground's, before the submit */
-	uint64_t tag_begun;   /* the shared tag's cancels that had begun when it was stamped */
-	uint64_t tag_done;    /* and those that had returned before it was */
+	/* cancels of the shared tag that had begun when the item was stamped */
+	uint64_t tag_begun;
+	/* cancels of the shared tag that had returned before the item was stamped */
+	uint64_t tag_done;
 	struct item_undo undos[ITEM_UNDOS];
 	uint32_t magic;
 	uint32_t batch;
@@ -42,7 +44,7 @@ struct item {
 	uint8_t runs;
 	bool has_future;
 	bool bound_counts;
-	bool own_tag; /* of one thread; nobody keeps account of its cancels */
+	bool own_tag; /* the tag is one thread's own, and its cancels are not counted */
 	bool detached;
 	bool flies;
 	unsigned flags;
@@ -55,16 +57,18 @@ _Static_assert(sizeof(struct item) <= 448, "a cell");
 struct item *item_new(struct ground *ground, enum item_kind kind, bool has_future);
 void item_label(struct item *item);
 
-/* Submits in a random way; what is refused is checked and given back. */
+/* Submits the item in a random way. A refusal is checked, and the item is given back. */
 int item_submit(struct item *item);
 
-/* The function is entered: all that can be checked then. Ends: what it must leave. */
+/* enter: the function is entered; checks what must hold then. ends: the function is about to
+ * return; checks what it must leave. */
 void item_enter(struct item *item);
 
-/* Is over, as far as its ground's account goes; the memory goes with the last reference. */
+/* over: the ground's counters count the item as over. unref: the last reference gives the memory
+ * back. */
 void item_unref(struct item *item);
 
-/* It has been cancelled: had somebody a reason? */
+/* The item was cancelled: checks that some call can have cancelled it. */
 void item_justify(const struct item *item);
 
 int window_run(struct baton_task *task);

@@ -28,10 +28,10 @@ enum note_kind {
 	NOTE_CALL,
 	NOTE_TRY_CALL,
 	NOTE_THEN,
-	/* What has no resource */
+	/* Operations without a resource */
 	NOTE_JOB,
 	NOTE_PROMISE,
-	/* What concerns a resource, or a future */
+	/* Operations on a resource, or on a future */
 	NOTE_CREATE,
 	NOTE_CANCEL_PENDING,
 	NOTE_CLOSE,
@@ -53,11 +53,11 @@ struct note {
 	uint64_t ran_end;
 	struct site *site;
 	struct note *about; /* a wait's or cancel's task; a batch's head; the continuation before */
-	struct note *after; /* must have run before */
+	struct note *after; /* a task that must have run before this one */
 	uint32_t resource;  /* its number; 0: none */
 	uint32_t position;  /* among its resource's tasks, in the order in which they ran */
 	int32_t result;
-	uint32_t batch; /* which of its batch; from 1 */
+	uint32_t batch; /* its number within its batch, from 1 */
 	const struct engine *engine;
 	uint16_t actor;
 	uint16_t runner;
@@ -67,7 +67,7 @@ struct note {
 	uint8_t future;         /* it has one */
 	uint8_t helpable;       /* its resource's limit is not 0 */
 	uint8_t seen;           /* its owner has seen the future complete */
-	uint8_t unjustified;    /* NOTE_ENDED: nobody's executor has cancelled anything */
+	uint8_t unjustified;    /* NOTE_ENDED: its executor cannot have cancelled anything */
 	uint8_t early;          /* its future is known to others before the submit */
 	uint8_t visited;        /* the head of a batch: the verdict has met it */
 	_Atomic uint32_t tried; /* somebody called cancel */
@@ -88,10 +88,11 @@ uint64_t ticket_now(void);
 struct note *note_begin(enum note_kind kind, struct site *site);
 int note_end(struct note *note, int result);
 
-/* Calls for every note of this round. All threads at rest, or a violation is being reported. */
+/* Calls `visit` for every note of this round. Call it while all threads are at rest, or to report a
+ * violation. */
 void note_each(void (*visit)(struct note *note, void *arg), void *arg);
 
-/* All threads at rest. */
+/* Call it while all threads are at rest. */
 void note_forget_all(void);
 
 const char *note_kind_name(enum note_kind kind);

@@ -14,7 +14,7 @@ struct options {
 	uint32_t threads;  /* of each round; 0: 2 to 64, by the round's seed */
 	uint32_t places;   /* resources at a time; 0: by the round's seed */
 	uint32_t patience; /* seconds without progress that count as hanging */
-	bool core_only;    /* else: rounds of the core's and of the modules' in turns */
+	bool core_only;    /* neither of both: rounds of the core and of the modules alternate */
 	bool modules_only;
 	bool quiet;
 	bool calm; /* no signals, no stops */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A violation: says what, how to see it again, and the history of what it is about; exits. */
+/* Reports a violation: what was violated, how to run the round again, and the history of the
+ * resource concerned. Then exits. */
 #ifndef BATON_TEST_STRESS_REPORT_H
 #define BATON_TEST_STRESS_REPORT_H
 
@@ -9,12 +10,12 @@
 
 struct note;
 
-/* Of the test's surroundings, which cannot fail. */
+/* For calls outside of the library that cannot fail. */
 #define MUST(condition)                                                                            \
 	((condition) ? (void)0                                                                     \
 	             : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-/* The notes may be NULL. The first thread to call it has the word. */
+/* The notes may be NULL. If several threads call it, only the first reports. */
 _Noreturn void report(const struct note *note, const struct note *other, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

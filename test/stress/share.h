@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futures in the hands of several threads: boxes into which one puts a reference and out of which
- * another takes it; and the promises that somebody is to fulfil.
+ * Futures shared by several threads. One thread puts a reference to a future into a box, and
+ * another thread takes the reference out. The promises of the round are here, too: any thread may
+ * fulfil one.
  */
 #ifndef BATON_TEST_STRESS_SHARE_H
 #define BATON_TEST_STRESS_SHARE_H
 
 #include <stdbool.h>
 
-/* Fulfils promises now and then, whoever else does. */
+/* Starts a thread that fulfils promises now and then, besides the threads that do so as a deed. */
 void share_start(void);
 
-/* When all is fulfilled. No more promises come. */
+/* Returns when all promises are fulfilled. No new promises come. */
 void share_stop(void);
 
-/* All threads at rest. */
+/* Call it while all threads are at rest. */
 void share_drop_all(void);
 
 #endif

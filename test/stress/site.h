@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A site is a resource with what the checker keeps beside it, in one cell. Sites stand in places:
- * whoever finds one there pins it, uses it, and lets it go; a retired one is closed, finalised, and
- * its cell is given back by the last to let go, who puts a new site into the place.
+ * A site is a resource, and what the checker keeps beside it, in one cell. Sites stand in places. A
+ * thread that finds a site in a place pins it, uses it, and unpins it. A retired site is closed and
+ * finalised. The last unpin gives the cell back, and puts a new site into the place.
  *
  * The pins order nothing between two users (relaxed in, release out, acquire for the last alone).
  */
@@ -22,12 +22,12 @@ struct site {
 	struct baton_resource_stats stats;
 	struct baton_task finaliser;
 	struct engine *engine;
-	uint32_t number; /* from 1; never again */
+	uint32_t number; /* from 1 up; used once */
 	uint32_t place;
 	uint32_t capture_limit;
 	bool counted; /* has stats */
-	/* The shadow: plain, touched by tasks alone, so that what one task did must happen before
-	 * the next, or ThreadSanitizer says so. */
+	/* The shadow: plain members, touched by tasks alone. If one task did not happen before the
+	 * next, ThreadSanitizer would report it. */
 	uint32_t owner; /* the actor that is in a task, plus 1 */
 	uint32_t runs;
 	uint64_t version;
@@ -48,11 +48,12 @@ bool sites_stopping(void);
 uint32_t sites_live(void);
 void sites_end(void);
 
-/* Those that are retired and not gone; returns the number of one of them, or 0. */
+/* Prints the sites that are retired and not gone. Returns the number of one of these sites, or
+ * 0. */
 uint32_t sites_print(void);
 uint64_t sites_finalised(void);
 
-/* Those on that engine, or all (NULL). */
+/* Retires the sites on that engine; NULL: all sites. */
 void sites_retire(struct engine *engine);
 
 /* Pins the site of a random place; some places are hot. NULL: there is none just now. */
@@ -60,10 +61,10 @@ struct site *site_pin(uint64_t *random);
 void site_pin_again(struct site *site);
 void site_unpin(struct site *site);
 
-/* Closes a pinned site in one of several ways, if this thread is the first to say so. */
+/* Closes a pinned site in one of several ways, if this thread is the first that retires it. */
 void site_retire(struct site *site, uint64_t *random);
 
-/* The task of the note is entered; left. */
+/* Called when the task of the note is entered, and when its function is about to return. */
 void site_enter(struct site *site, struct note *note);
 void site_leave(struct site *site, struct note *note);
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* All threads at rest. Returns how many operations there were. */
+/* Call it while all threads are at rest. Returns the number of operations. */
 uint64_t verdict(void);
 
 #endif

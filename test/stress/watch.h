@@ -11,7 +11,7 @@ void watch_stop(void);
 /* For the progress line. */
 void watch_round(uint64_t round, uint64_t operations);
 
-/* While the round's thread is alone nothing else moves. */
+/* While only the round's own thread runs, there is no progress to watch. */
 void watch_pause(int paused);
 
 #endif

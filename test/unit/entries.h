@@ -58,11 +58,13 @@ struct scene {
 struct kind {
 	const char *name;
 	int (*submit)(struct scene *scene);
-	/* When all is over: notes what the kind's future says. NULL: its callbacks have said it. */
+	/* Called when all is over: notes the outcome that the entry's future has. NULL: callbacks
+	 * have told the outcome. */
 	void (*look)(struct scene *scene);
 	bool mark;     /* no task: nothing cancels it */
 	bool labelled; /* with the scene's tag */
-	bool keeps;    /* submit returns 0 though the resource refuses: somebody is told instead */
+	/* submit returns 0 even if the resource refuses: a callback is told instead */
+	bool keeps;
 };
 
 struct way {
@@ -72,8 +74,8 @@ struct way {
 	void (*after)(struct scene *scene);
 	uint32_t capture_limit;
 	enum { UNBOUNDED, NEWEST, OLDEST } bound;
-	bool labelled; /* only what has a label */
-	bool refuses;  /* the submit, unless the kind keeps that to itself */
+	bool labelled; /* only for kinds with a label */
+	bool refuses;  /* the submit is refused, and returns an error unless the kind `keeps` */
 };
 
 /* ---- Kinds ---- */

@@ -37,7 +37,7 @@ struct entry {
 	struct baton_future future;
 	struct ledger *ledger;
 	int status;
-	int number; /* the how manieth it was, from 1 */
+	int number; /* its place in the order of entering, from 1 */
 	void (*body)(void *arg);
 	void *arg;
 };
@@ -147,8 +147,8 @@ static inline void heap_submit(void *arg)
 }
 
 /*
- * All of them at once, on a resource that may run here: the first one submits the rest, whatever
- * its body was.
+ * Submits all entries at once, to a resource that may run on this thread. The first entry submits
+ * the others: its body is replaced.
  */
 static inline void entries_submit(struct entry *entries, size_t count)
 {

@@ -12,7 +12,7 @@ struct stash {
 	atomic_int answer;
 	atomic_int refused;
 	atomic_int returned;
-	atomic_int busy; /* no thread is free for what is returned */
+	atomic_int busy; /* what `returned` answers: 1: no thread is free for the job */
 	atomic_size_t count;
 	size_t next;
 	_Atomic(struct baton_job *) jobs[STASH_MAX];

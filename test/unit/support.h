@@ -190,7 +190,7 @@ static inline struct baton_resource_stats resource_counts(const struct baton_res
 	return copy;
 }
 
-/* The journal: written by the tasks of one resource, read when they are through. */
+/* The journal: written by the tasks of one resource, read when these tasks are over. */
 #define JOURNAL_MAX 1024
 
 struct journal {
@@ -318,7 +318,8 @@ static inline void release(struct occupant *occupant)
 	thread_join(occupant->thread);
 }
 
-/* As occupy, on a worker of the resource's executor instead; give the gate, then await. */
+/* As occupy, but the occupant is a worker of the resource's executor. To end: open the gate, then
+ * await the resource. */
 static inline void occupy_later(struct occupant *occupant, struct baton_resource *resource)
 {
 	occupant_init(occupant, resource);
@@ -326,7 +327,7 @@ static inline void occupy_later(struct occupant *occupant, struct baton_resource
 	gate_pass(&occupant->entered);
 }
 
-/* The end of a test's resource: whoever still runs it has let go when this returns. */
+/* Ends a test's resource. When this returns, no thread runs the resource any more. */
 static inline void resource_end(struct baton_resource *resource)
 {
 	int closed = baton_resource_close(resource);
@@ -341,7 +342,8 @@ static inline struct baton_pool *pool_of(size_t workers)
 	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
 	struct baton_pool *pool = NULL;
 
-	/* So many threads, whoever waits: test_spares.c is about the others. */
+	/* No spares: the number of threads does not change when workers wait. test_spares.c tests
+	 * spares. */
 	options.workers = workers;
 	options.spares_max = BATON_POOL_NO_SPARES;
 	MUST(baton_pool_create(&options, &pool) == 0);

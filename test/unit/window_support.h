@@ -12,7 +12,7 @@ struct message {
 	struct baton_future future;
 	struct journal *journal;
 	int number;
-	bool keeps; /* its place: it detaches */
+	bool keeps; /* the function detaches, and so keeps its place */
 	int detached;
 };
 
