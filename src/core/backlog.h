@@ -108,6 +108,13 @@ BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)
 	return table && table->take;
 }
 
+/* Takes the inbox, obeys its cancel marks, and puts the rest behind _list, or into the order of the
+ * backlog. Called by the holder. */
+void baton__take(struct baton_resource *resource);
+
+/* Completes a task that leaves the queue as cancelled. Called by the holder. */
+void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
+
 /*
  * keep: keeps a chain that was accepted with the capture. give_back: the kept chain is not accepted
  * after all; no other thread has seen the chain.

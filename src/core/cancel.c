@@ -7,7 +7,7 @@
 
 #include "base/atomic.h"
 #include "core/help.h"
-#include "core/place.h"
+#include "core/deferred.h"
 
 #include <errno.h>
 

@@ -9,9 +9,10 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/node.h"
+#include "core/callback.h"
 #include "core/cycle.h"
+#include "core/handoff.h"
 #include "core/marks.h"
-#include "core/place.h"
 #include "core/wait.h"
 
 #include <errno.h>
@@ -51,6 +52,12 @@ BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 	return baton__word_close(resource) ? 0 : -EALREADY;
 }
 
+static const struct baton__kind final_kind = {
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
+	.meet = baton__postpone,
+	.after = baton__finalise,
+};
+
 BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
                                            struct baton_task *finaliser)
 {
@@ -62,7 +69,7 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 		return -EALREADY;
 	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
 	                 "was given a finaliser with a future: a finaliser has none");
-	baton__kind_set(finaliser, &baton__final_kind);
+	baton__kind_set(finaliser, &final_kind);
 	(void)push_mark(resource, finaliser, BATON__ASK_CLOSE); /* last touch */
 	return 0;
 }

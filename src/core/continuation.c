@@ -3,7 +3,7 @@
  * The two kinds of continuation: a task for a resource, and a job for an executor.
  */
 #include "core/label.h"
-#include "core/place.h"
+#include "core/callback.h"
 #include "core/submit.h"
 
 #include <errno.h>

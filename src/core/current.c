@@ -7,7 +7,7 @@
 #include "core/resource.h"
 
 /* The frame of the task that this thread runs. NULL: no task, or the innermost function is a
- * callback without a baton (place.h). */
+ * callback without a baton (callback.h). */
 static struct baton__frame *frame_of_task(void)
 {
 	struct baton__frame *frame = baton__self->top;

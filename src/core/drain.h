@@ -25,8 +25,4 @@ struct baton__budget {
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget);
 
-/* Takes the inbox, obeys its cancel marks, and puts the rest behind _list, or into the order of the
- * backlog. Called by the holder. */
-void baton__take(struct baton_resource *resource);
-
 #endif

@@ -5,7 +5,7 @@
 #ifndef BATON_SRC_FRAME_H
 #define BATON_SRC_FRAME_H
 
-#include "core/place.h"
+#include "core/deferred.h"
 #include "core/resource.h"
 
 /* Pushes the frame of a short path, which does not need `value`, `after` and `batch`. */

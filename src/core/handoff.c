@@ -9,6 +9,7 @@
 #include "core/backlog.h"
 #include "core/drain.h"
 #include "core/frame.h"
+#include "core/deferred.h"
 #include "core/marks.h"
 #include "core/place.h"
 #include "core/stats.h"
@@ -158,4 +159,21 @@ void baton__resource_cancel(struct baton_job *job)
 	baton__backlog_cancel(resource);
 	/* Marks are left, and tasks that were submitted after the take. */
 	baton__run_rest(&frame, resource);
+}
+
+void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
+{
+	struct baton__frame frame;
+	bool here = !later && baton__place(resource) == BATON__HERE;
+
+	if (!here && baton__hand_off(resource) == BATON__GIVEN)
+		return;
+	/* No executor takes the resource: this thread runs its tasks, even with a capture limit of
+	 * 0, unless its stack is too deep. */
+	if (later || baton__self->depth >= BATON_NESTING_MAX) {
+		baton__deferred_push(resource);
+		return;
+	}
+	baton__frame_push(&frame, resource);
+	baton__run_captured(&frame, resource, 0, own);
 }

@@ -34,6 +34,14 @@ void baton__run_captured(struct baton__frame *frame, struct baton_resource *reso
 /* A stay without limits: runs until the resource is released or shelved. */
 void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
 
+/*
+ * Continues to drain the resource here, or hands the resource off. A stay here has the limits of a
+ * captured thread; a nested stay runs up to `own` tasks. `later`: does not run tasks in this call;
+ * the caller calls baton__deferred_check() when the resource may run here. Called by the holder,
+ * which has no frame.
+ */
+void baton__go_on(struct baton_resource *resource, uint32_t own, bool later);
+
 /* The executor's thread has popped the resource's job: runs, or cancels, the tasks. */
 void baton__resource_run(struct baton_job *job);
 void baton__resource_cancel(struct baton_job *job);

@@ -8,12 +8,11 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/deferred.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/handoff.h"
-#include "core/kick.h"
 #include "core/place.h"
-#include "core/run.h"
 #include "core/shelf.h"
 #include "core/stats.h"
 
@@ -221,4 +220,57 @@ void baton__visit_look(struct baton_resource *resource)
 {
 	if (BATON_UNLIKELY(baton__turn_take_over(resource)))
 		go_on(resource);
+}
+
+/* ---- The shelf ---- */
+
+/* Releases the resource if no entry waits. False: an entry waits. */
+static bool release_empty(struct baton_resource *resource)
+{
+	uintptr_t word = baton__word(resource);
+
+	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource))
+		return false;
+	return baton__word_release(resource, word); /* last touch */
+}
+
+/*
+ * Does the next task come from an inbox with more than BATON_QUANTUM entries? Taking that inbox
+ * means walking over all entries, and is no work for a thread that only unshelves (L8, L12). Called
+ * by the holder.
+ */
+static bool many_wait(struct baton_resource *resource)
+{
+	const struct baton_task *task = baton__word_newest(baton__word_inbox(resource));
+
+	if (resource->_list)
+		return false;
+	for (uint32_t count = 0; task && count < BATON_QUANTUM; count++)
+		task = baton__older(task);
+	return task;
+}
+
+/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
+static void go_on_unshelved(struct baton_resource *resource, bool later)
+{
+	struct baton__frame frame;
+
+	/* The baton is borrowed: HELPED, or CONSUMED. */
+	if (!baton__turn_seems_held(resource)) {
+		baton__frame_push(&frame, resource);
+		baton__give_back(&frame, resource);
+		return;
+	}
+	if (release_empty(resource))
+		return;
+	baton__go_on(resource, 0, later || many_wait(resource));
+}
+
+void baton__unshelve(struct baton_resource *resource, bool later)
+{
+	if (!baton__turn_unshelve(resource))
+		return; /* that was the last touch */
+	go_on_unshelved(resource, later);
+	if (!later)
+		baton__deferred_check(baton__self);
 }

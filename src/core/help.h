@@ -37,4 +37,13 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource,
 /* A visitor has pushed a kick: if the runner has left, the visitor continues in its place. */
 void baton__visit_look(struct baton_resource *resource);
 
+/*
+ * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, a
+ * capture limit of 0, or too deep a stack. Called exactly once per shelve, at any time after the
+ * shelve, by any thread that has a record. The caller touches the resource no more. If no executor
+ * takes the resource, it is deferred: a caller that passes `later` calls baton__deferred_check()
+ * when the resource may run here.
+ */
+void baton__unshelve(struct baton_resource *resource, bool later);
+
 #endif

@@ -19,6 +19,7 @@
 #include "core/drain.h"
 #include "core/label.h"
 #include "core/run.h"
+#include "core/drop.h"
 #include "core/stats.h"
 
 #include <errno.h>

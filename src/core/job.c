@@ -3,6 +3,8 @@
  * What an executor does with a job of either kind: run it, cancel it, find the next one.
  */
 #include "base/atomic.h"
+#include "core/callback.h"
+#include "core/deferred.h"
 #include "core/handoff.h"
 #include "core/place.h"
 

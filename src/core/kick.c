@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "core/help.h"
-#include "core/place.h"
+#include "core/handoff.h"
 
 static enum baton__met meet_kick(struct baton__frame *frame, struct baton_resource *resource,
                                  struct baton_task *mark)

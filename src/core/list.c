@@ -7,9 +7,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/drain.h"
 #include "core/marks.h"
-#include "core/shelf.h"
 
 /* The address of `nothing` in a future's _value: no entry is before the task (list.back_link). */
 static struct baton_task nothing;

@@ -6,10 +6,11 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/debt.h"
+#include "core/deferred.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/help.h"
-#include "core/place.h"
 #include "core/stats.h"
 
 /*
@@ -127,17 +128,6 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 
 /* ---- Debts ---- */
 
-/* Takes the resource out of one place of a thread's `debts`. True: the caller ends the visit. */
-static bool take_out(struct baton_resource **debt, struct baton_resource *resource)
-{
-	struct baton_resource *found = load_relaxed(debt);
-
-	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
-	 * each debt: the debtor's store comes before its push, and [word.publish] orders that push
-	 * before the holder. */
-	return found == resource && cas_relaxed(debt, &found, NULL);
-}
-
 static void pay(struct baton_plain_job *job)
 {
 	struct baton__thread *self = baton_container_of(job, struct baton__thread, debt_job);
@@ -148,7 +138,7 @@ static void pay(struct baton_plain_job *job)
 	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
 		struct baton_resource *resource = load_relaxed(&self->debts[i]);
 
-		if (!resource || !take_out(&self->debts[i], resource))
+		if (!resource || !baton__debt_take_out(&self->debts[i], resource))
 			continue;
 		if (baton__turn_borrow(resource)) {
 			baton__frame_push(&frame, resource);
@@ -206,17 +196,6 @@ void baton__loan_forget(struct baton_resource *resource)
 	if (BATON_LIKELY(!self->debt_queued))
 		return;
 	for (int i = 0; i < BATON__DEBTS_MAX; i++)
-		if (take_out(&self->debts[i], resource))
+		if (baton__debt_take_out(&self->debts[i], resource))
 			baton__visit_end(resource);
-}
-
-void baton__loan_revoke(struct baton_resource *resource)
-{
-	/* Bounded by the number of threads. */
-	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next)
-		for (int i = 0; i < BATON__DEBTS_MAX; i++)
-			if (take_out(&thread->debts[i], resource))
-				/* Ends the visit in the debtor's place: the debtor has not touched
-				 * the resource since its push. */
-				baton__turn_unvisit(resource);
 }

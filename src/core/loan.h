@@ -65,7 +65,4 @@ BATON_INLINE void baton__loan_put_off(struct baton__thread *self)
 /* Drops this thread's debt to the resource, if there is one, after a submit that was refused. */
 void baton__loan_forget(struct baton_resource *resource);
 
-/* Revokes all threads' debts to a closed resource: ends their visits. Called by the holder. */
-void baton__loan_revoke(struct baton_resource *resource);
-
 #endif

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The marks of cancel, await and close_then. The runner obeys a cancel mark when it takes or looks
- * at the inbox. It meets an await or a finaliser at the mark's turn, and postpones the mark to the
- * release.
+ * The marks of cancel and await. The runner obeys a cancel mark when it takes or looks at the
+ * inbox. It meets an await at the mark's turn, and postpones the mark to the release.
  */
 #include "core/marks.h"
 
-#include "base/atomic.h"
 #include "thread/node.h"
-#include "core/place.h"
-#include "core/run.h"
+#include "core/backlog.h"
 
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list)
@@ -40,6 +37,27 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 	}
 	*end = list;
 	return kept;
+}
+
+struct baton_task *baton__suspend_marks_first(struct baton_task *list)
+{
+	struct baton_task *marks = NULL;
+	struct baton_task **end = &marks;
+	struct baton_task **link = &list;
+
+	while (*link) {
+		struct baton_task *task = *link;
+
+		if (!baton__kind_is(task, BATON__KIND_OVERTAKES)) {
+			link = &task->_next;
+			continue;
+		}
+		*link = task->_next;
+		*end = task;
+		end = &task->_next;
+	}
+	*end = list;
+	return marks;
 }
 
 /*
@@ -75,8 +93,7 @@ void baton__after(struct baton_task *after)
 	}
 }
 
-/* The turn of a mark has come: appends the mark to those that wait for the release. */
-static enum baton__met postpone(struct baton__frame *frame, struct baton_resource *resource,
+enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
                                 struct baton_task *mark)
 {
 	(void)resource;
@@ -97,7 +114,7 @@ static enum baton__met postpone_await(struct baton__frame *frame, struct baton_r
 	/* From here on no thread becomes a visitor by this future. The claim counts a visitor that
 	 * is there. */
 	(void)baton__future_claim(&awaiter->counted.future, baton__turn_visits(resource));
-	return postpone(frame, resource, mark);
+	return baton__postpone(frame, resource, mark);
 }
 
 const struct baton__kind baton__cancel_kind = {
@@ -114,12 +131,6 @@ const struct baton__kind baton__await_closed_kind = {
 	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
 	.meet = postpone_await,
 	.after = fire_await,
-};
-
-const struct baton__kind baton__final_kind = {
-	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD | BATON__KIND_LAST,
-	.meet = postpone,
-	.after = baton__finalise,
 };
 
 BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame, struct baton_resource *resource)

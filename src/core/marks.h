@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks: entries that lie among the tasks and are no tasks. Here are those of cancel, await and the
- * finaliser; shelf.c has the suspend marks, kick.c has the kicks. Only the holder meets a mark.
+ * Marks: entries that lie among the tasks and are no tasks. Here are those of cancel and await;
+ * close.c has the finaliser, shelf.c the suspend marks, kick.c the kicks. Only the holder meets a
+ * mark.
  */
 #ifndef BATON_SRC_MARKS_H
 #define BATON_SRC_MARKS_H
@@ -45,12 +46,15 @@ void baton__after(struct baton_task *after);
 
 /*
  * cancel: the memory of the mark is a node's body. await, await_closed: a struct baton__awaiter,
- * for an open and for a closed resource. final: the user's finaliser.
+ * for an open and for a closed resource.
  */
 extern const struct baton__kind baton__cancel_kind;
 extern const struct baton__kind baton__await_kind;
 extern const struct baton__kind baton__await_closed_kind;
-extern const struct baton__kind baton__final_kind;
+
+/* The turn of a mark has come: appends the mark to those that wait for the release. */
+enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
+                                struct baton_task *mark);
 
 /*
  * Cancels all tasks before the last cancel mark of the list, and frees the cancel marks. Marks of
@@ -58,6 +62,9 @@ extern const struct baton__kind baton__final_kind;
  */
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list);
+
+/* Puts the suspend marks of the list first, and returns the list. */
+struct baton_task *baton__suspend_marks_first(struct baton_task *list);
 
 /*
  * More tasks follow before the release: fires the postponed awaits, and puts the marks that are

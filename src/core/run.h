@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs or cancels one task, which has been unlinked. Called by the holder. */
+/* Runs one task, which has been unlinked. Called by the holder. */
 #ifndef BATON_SRC_RUN_H
 #define BATON_SRC_RUN_H
 
@@ -10,13 +10,6 @@ struct baton__batch;
 /* A frame's `value` when the running task is detached: the status of its function is ignored. */
 extern const char baton__detached;
 #define BATON__DETACHED ((void *)(uintptr_t)&baton__detached)
-
-/*
- * cancel: counts one task that leaves the queue, and completes the task as cancelled. tell: calls
- * the `cancelled` of a task without a future, if there is one.
- */
-void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
-void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
 
 /*
  * Runs a task of a resource with statistics, an extension or hooks; or a task of a kind. `batch`:
@@ -55,8 +48,5 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 	if (BATON_UNLIKELY(status))
 		baton__task_failed(frame, task, status, false);
 }
-
-/* As baton__cancel_task, for a task that has been counted as left already. */
-void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task);
 
 #endif

@@ -15,10 +15,6 @@
 #include "core/shelf.h"
 
 #include "base/atomic.h"
-#include "core/backlog.h"
-#include "core/frame.h"
-#include "core/help.h"
-#include "core/place.h"
 
 #include <errno.h>
 
@@ -63,57 +59,6 @@ bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resou
 	return baton__turn_shelve(resource); /* last touch, if true */
 }
 
-/* Releases the resource if no entry waits. False: an entry waits. */
-static bool release_empty(struct baton_resource *resource)
-{
-	uintptr_t word = baton__word(resource);
-
-	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource))
-		return false;
-	return baton__word_release(resource, word); /* last touch */
-}
-
-/*
- * Does the next task come from an inbox with more than BATON_QUANTUM entries? Taking that inbox
- * means walking over all entries, and is no work for a thread that only unshelves (L8, L12). Called
- * by the holder.
- */
-static bool many_wait(struct baton_resource *resource)
-{
-	const struct baton_task *task = baton__word_newest(baton__word_inbox(resource));
-
-	if (resource->_list)
-		return false;
-	for (uint32_t count = 0; task && count < BATON_QUANTUM; count++)
-		task = baton__older(task);
-	return task;
-}
-
-/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
-static void go_on(struct baton_resource *resource, bool later)
-{
-	struct baton__frame frame;
-
-	/* The baton is borrowed: HELPED, or CONSUMED. */
-	if (!baton__turn_seems_held(resource)) {
-		baton__frame_push(&frame, resource);
-		baton__give_back(&frame, resource);
-		return;
-	}
-	if (release_empty(resource))
-		return;
-	baton__go_on(resource, 0, later || many_wait(resource));
-}
-
-void baton__unshelve(struct baton_resource *resource, bool later)
-{
-	if (!baton__turn_unshelve(resource))
-		return; /* that was the last touch */
-	go_on(resource, later);
-	if (!later)
-		baton__deferred_check(baton__self);
-}
-
 /*
  * The turn of a suspend mark has come. LEFT: the runner has left; MET: the mark was cancelled, or
  * the unsheller came first.
@@ -146,25 +91,4 @@ void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task
 {
 	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 	                     baton__turn_visits(resource));
-}
-
-struct baton_task *baton__suspend_marks_first(struct baton_task *list)
-{
-	struct baton_task *marks = NULL;
-	struct baton_task **end = &marks;
-	struct baton_task **link = &list;
-
-	while (*link) {
-		struct baton_task *task = *link;
-
-		if (!baton__kind_is(task, BATON__KIND_OVERTAKES)) {
-			link = &task->_next;
-			continue;
-		}
-		*link = task->_next;
-		*end = task;
-		end = &task->_next;
-	}
-	*end = list;
-	return marks;
 }

@@ -15,15 +15,6 @@ void baton__shelve(struct baton_resource *resource);
 /* Takes back the shelve of the running task, while no thread knows that it is to unshelve. */
 void baton__shelve_undo(struct baton_resource *resource);
 
-/*
- * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, a
- * capture limit of 0, or too deep a stack. Called exactly once per shelve, at any time after the
- * shelve, by any thread that has a record. The caller touches the resource no more. If no executor
- * takes the resource, it is deferred: a caller that passes `later` calls baton__deferred_check()
- * when the resource may run here.
- */
-void baton__unshelve(struct baton_resource *resource, bool later);
-
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
 
@@ -47,9 +38,6 @@ extern const struct baton__kind baton__suspend_kind;
 
 /* Completes an unlinked suspend mark as cancelled. Called by the holder. */
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark);
-
-/* Puts the suspend marks of the list first, and returns the list. */
-struct baton_task *baton__suspend_marks_first(struct baton_task *list);
 
 /* The future that the suspend mark completes. */
 BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)

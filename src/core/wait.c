@@ -16,7 +16,7 @@
 #include "thread/yield.h"
 #include "core/cycle.h"
 #include "core/loan.h"
-#include "core/place.h"
+#include "core/callback.h"
 
 #include <errno.h>
 
@@ -174,7 +174,7 @@ static int sleep_once(struct baton__wait *wait)
 	uint32_t nudge = baton__thread_sleeps(awaiting(wait));
 	int status = passed(wait) ? -ETIMEDOUT : baton__wait_help(wait);
 
-	/* The wait may be for a function that this thread has put off (place.late). */
+	/* The wait may be for a function that this thread has put off (callback.late). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
 	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
 		status = 1;

@@ -27,8 +27,8 @@
 
 #include "base/atomic.h"
 #include "core/drain.h"
+#include "core/deferred.h"
 #include "core/help.h"
-#include "core/place.h"
 
 #include <errno.h>
 

@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/label.h"
-#include "core/place.h"
+#include "core/callback.h"
 #include "core/submit.h"
 #include "module/extension.h"
 #include "module/lane.h"

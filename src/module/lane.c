@@ -9,7 +9,6 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/resource.h"
-#include "core/run.h"
 #include "module/bound.h"
 #include "module/extension.h"
 #include "module/lane_list.h"

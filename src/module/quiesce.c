@@ -12,7 +12,6 @@
 
 #include "base/futex.h"
 #include "core/frame.h"
-#include "core/place.h"
 #include "core/resource.h"
 
 #include <errno.h>

@@ -20,8 +20,9 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/close.h"
+#include "core/deferred.h"
+#include "core/help.h"
 #include "core/marks.h"
-#include "core/place.h"
 #include "core/shelf.h"
 #include "core/wait.h"
 

@@ -25,7 +25,7 @@
  * Linearisation point of fire: its CAS on `_state`. ABA: each transition depends on the word alone.
  * Progress: lock-free: a CAS fails only because of another thread's fire, run or stop.
  */
-#include "core/place.h"
+#include "core/callback.h"
 
 #include <baton/trigger.h>
 

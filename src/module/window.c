@@ -31,7 +31,6 @@
 #include "core/help.h"
 #include "core/kick.h"
 #include "core/resource.h"
-#include "core/run.h"
 #include "module/detach.h"
 #include "module/window_list.h"
 

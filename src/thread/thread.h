@@ -62,7 +62,7 @@ struct ck_epoch_record;
 /* One held baton. Lies on the runner's stack while it runs the resource. */
 struct baton__frame {
 	struct baton__frame *below;
-	struct baton_resource *resource; /* NULL: a callback without a baton, see place.h */
+	struct baton_resource *resource; /* NULL: a callback without a baton, see callback.h */
 	struct baton_future *future;     /* of the running task, or NULL */
 	void *value;                     /* baton_set_result, or BATON__DETACHED */
 	struct baton_task *after;        /* fired after the release: awaits, the finaliser */
@@ -84,7 +84,7 @@ struct baton__thread {
 	struct baton_executor *member; /* the executor that the thread belongs to, or NULL */
 	struct baton_job *deferred;    /* jobs that no executor has accepted; owner only, FIFO */
 	struct baton_job *deferred_last;
-	/* Functions of the user's for which the stack was too deep (place.c); owner only, FIFO. */
+	/* callback.c: the user's functions for which the stack was too deep; owner only, FIFO. */
 	struct baton_task *late_tasks;
 	struct baton_task *late_tasks_last;
 	struct baton_continuation *late_continuations;

@@ -214,7 +214,7 @@ take:
 		/* @src word.h:baton__word_take
 		 * cas_acquire(&resource->_word, &word, BATON__WORD_BUSY */
 		list = list + (word & (TASKS - MARK)) / TASK;
-		/* @src drain.c:baton__take baton__suspend_marks_first(resource->_list) */
+		/* @src backlog.c:baton__take baton__suspend_marks_first(resource->_list) */
 		first = first || (word & MARK);
 		word = BUSY;
 		goto drain
@@ -362,7 +362,7 @@ unshelve:
 	atomic {
 		if
 #ifndef BREAK_BORROWED_IGNORED
-		/* @src shelf.c:go_on
+		/* @src help.c:go_on_unshelved
 		 * if (!baton__turn_seems_held(resource)) */
 		:: turn & PHASE ->
 			borrowed = true;
@@ -370,7 +370,7 @@ unshelve:
 #endif
 		:: else
 		fi;
-		/* @src shelf.c:release_empty uintptr_t word = baton__word(resource) */
+		/* @src help.c:release_empty uintptr_t word = baton__word(resource) */
 		seen = word;
 		if
 		:: list || seen & TASKS || first -> goto go_on
@@ -384,7 +384,7 @@ unshelve:
 #endif
 		:: else
 		fi;
-		/* @src shelf.c:release_empty baton__word_release(resource, word) */
+		/* @src help.c:release_empty baton__word_release(resource, word) */
 		assert(!queued && !(turn & (PHASE | SHELF))); /* R3, R7 */
 		word = 0;
 		give_up_baton();
@@ -393,9 +393,9 @@ unshelve:
 go_on:
 	atomic {
 		if
-		/* @src place.c:baton__go_on baton__hand_off(resource) == BATON__GIVEN */
+		/* @src handoff.c:baton__go_on baton__hand_off(resource) == BATON__GIVEN */
 		:: true -> goto hand_off
-		/* @src place.c:baton__go_on baton__run_captured(&frame, resource, 0, own) */
+		/* @src handoff.c:baton__go_on baton__run_captured(&frame, resource, 0, own) */
 		:: true -> budget = CAPTURE; goto drain
 		fi
 	}

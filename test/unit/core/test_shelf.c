@@ -2,6 +2,7 @@
 /* Shelving a resource that is held: short paths. */
 #include "fixture.h"
 
+#include "core/help.h"
 #include "core/shelf.h"
 
 static void *shelve_fn(void *arg)

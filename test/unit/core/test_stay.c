@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bounded stay (L8, L14) where the work is not found by a submit; and functions that were put off
- * for their depth (src/core/place.h).
+ * for their depth (src/core/callback.h).
  */
 #include "support.h"
 

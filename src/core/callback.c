@@ -1,110 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Continues the drain of held resources, and calls the user's functions that hold no baton, where
- * the stack is not too deep. Otherwise the job or function goes into a list of the thread. The
- * lists are intrusive: they need no memory.
+ * Calls the user's functions that hold no baton, where the stack is not too deep. Otherwise the
+ * function goes into a list of the thread. The lists are intrusive: they need no memory.
  */
-#include "core/place.h"
+#include "core/callback.h"
 
 #include "base/atomic.h"
+#include "core/deferred.h"
+#include "core/drop.h"
 #include "core/frame.h"
-#include "core/handoff.h"
 #include "core/help.h"
-#include "core/run.h"
-
-/* ---- Jobs that no executor would take ---- */
-
-void baton__deferred_append(struct baton_job *job)
-{
-	struct baton__thread *self = baton__self;
-
-	job->_next = NULL;
-	if (self->deferred)
-		self->deferred_last->_next = job;
-	else
-		self->deferred = job;
-	self->deferred_last = job;
-}
-
-void baton__deferred_push(struct baton_resource *resource)
-{
-	baton__deferred_append(&resource->_job);
-	baton__turn_queue(resource);
-	/* No executor has the job: until this thread's stack is unwound, only helpers run the
-	 * resource's tasks. */
-	baton__thread_nudge_for(resource, NULL);
-}
-
-/* Is the job, which has been taken out of the list, to be cancelled? Clears TO_CANCEL. */
-static bool was_to_cancel(struct baton_job *job)
-{
-	/* Relaxed: only this thread uses the bit. */
-	if (!(load_relaxed(&job->_kind) & BATON__JOB_TO_CANCEL))
-		return false;
-	(void)sub_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
-	return true;
-}
-
-bool baton__deferred_remove(struct baton_job *job)
-{
-	struct baton__thread *self = baton__self;
-	struct baton_job *before = NULL;
-
-	for (struct baton_job *other = self->deferred; other;
-	     before = other, other = other->_next) {
-		if (other != job)
-			continue;
-		if (before)
-			before->_next = job->_next;
-		else
-			self->deferred = job->_next;
-		if (self->deferred_last == job)
-			self->deferred_last = before;
-		(void)was_to_cancel(job);
-		return true;
-	}
-	return false;
-}
-
-void baton__deferred_run(struct baton__thread *self)
-{
-	/* A job that runs here pops an outermost frame, which would call this function again. */
-	if (self->deferred_running)
-		return;
-	self->deferred_running = true;
-	/* Ends with the work that is submitted on this thread. */
-	while (self->deferred) {
-		struct baton_job *job = self->deferred;
-
-		self->deferred = job->_next;
-		if (was_to_cancel(job))
-			baton_job_cancel(job);
-		else
-			baton_job_run(job);
-	}
-	self->deferred_running = false;
-}
-
-/* ---- Resources ---- */
-
-void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
-{
-	struct baton__frame frame;
-	bool here = !later && baton__place(resource) == BATON__HERE;
-
-	if (!here && baton__hand_off(resource) == BATON__GIVEN)
-		return;
-	/* No executor takes the resource: this thread runs its tasks, even with a capture limit of
-	 * 0, unless its stack is too deep. */
-	if (later || baton__self->depth >= BATON_NESTING_MAX) {
-		baton__deferred_push(resource);
-		return;
-	}
-	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, own);
-}
-
-/* ---- Functions without a baton ---- */
+#include "core/place.h"
 
 void baton__callback_begin(struct baton__frame *frame)
 {
@@ -185,7 +91,7 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 		tell_here(resource, task);
 		return;
 	}
-	/* The visit keeps the resource until the function is called (place.visit). */
+	/* The visit keeps the resource until the function is called (callback.visit). */
 	baton__turn_visit(resource);
 	/* The task has no future, and the _run of a task of a kind is free ([kind.run]): one of the
 	 * two keeps the resource. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancels a task that will not be entered. The type of a task of a kind names the function to call.
+ */
+#include "core/drop.h"
+
+#include "core/label.h"
+#include "core/stats.h"
+
+#include <errno.h>
+
+/* The function to call when the task is cancelled; NULL: none. */
+static baton_task_cancelled_fn cancelled_of(const struct baton_resource *resource,
+                                            const struct baton_task *task)
+{
+	const struct baton_task_type *type = baton__of_kind(task) ? baton__type(task) : NULL;
+	baton_task_cancelled_fn cancelled = type ? type->cancelled : NULL;
+
+	if (!cancelled && type && type->_cancelled)
+		cancelled = *(baton_task_cancelled_fn *)baton__member(task, type->_cancelled);
+	if (!cancelled && resource->_config)
+		cancelled = resource->_config->cancelled;
+	return cancelled;
+}
+
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task)
+{
+	baton_task_cancelled_fn cancelled = cancelled_of(resource, task);
+
+	if (cancelled)
+		cancelled(task);
+}
+
+void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+	struct baton_future *future = baton__task_future(task);
+
+	if (stats)
+		baton__count(&stats->cancelled, 1);
+	baton__entry_dropped(task);
+	if (future)
+		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+		                     baton__turn_visits(resource));
+	else
+		baton__tell_cancelled(resource, task);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of a task that will not be entered. */
+#ifndef BATON_SRC_DROP_H
+#define BATON_SRC_DROP_H
+
+#include "core/resource.h"
+
+/* Completes a task as cancelled that has been counted as left already. Called by the holder. */
+void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task);
+
+/* Calls the `cancelled` of a task without a future, if there is one. */
+void baton__tell_cancelled(struct baton_resource *resource, struct baton_task *task);
+
+#endif
