@@ -18,11 +18,12 @@
  * crew.spare: If there is work, no free thread and a vacant place, then a spare is COMING, unless
  *    no further thread can be had. A publisher of work that finds no idle worker looks at `staff`.
  *    A leaver looks for work after its place has become vacant. A spare that found no place looks
- *    again for places and work after it has stopped COMING, and once more when it ends, since it
- *    may have been the thread that was one too many. All of these are seq_cst ([crew.coming]): of
- *    publisher and leaver, one sees the other. A publisher that relies on a COMING spare is seen by
- *    that spare; or the spare's second look sees the place; or the leaver sees the spare, which
- *    rests by then.
+ *    again for places and work after it has stopped COMING, and once more when its thread ends,
+ *    since another spare may not have been started because of this thread (threads_max). All of
+ *    these are seq_cst ([crew.coming]). So of publisher and leaver, one sees the other. If a
+ *    publisher or a leaver relies on a COMING spare, that spare's second look sees the work and the
+ *    place. If the second look comes too early to see the place, the leaver finds the spare
+ *    RESTING, and calls it.
  * crew.not_ending: A shutdown does not end the pool while a thread is AWAY. A worker that could be
  *    the last one looks at AWAY before it enters the idle set, and again afterwards. A thread that
  *    stops being AWAY looks for sleepers afterwards. Both are seq_cst ([crew.away]).

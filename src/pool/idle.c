@@ -29,10 +29,10 @@
  *    (enter: LOOK; stop_searching: true), it does so by a seq_cst RMW, and then loads all queues,
  *    seq_cst. In the single order of these operations there are two cases. First: the loads of the
  *    queues come after the write; the worker finds the work, and notifies. Second: notify's load of
- *    the word comes after the RMW, and shows a sleeper, which notify wakes; or a worker that has
- *    begun to search since, for which the argument begins again; or neither. If neither, all
- *    workers are awake, and a worker that does not search looks at the queues before it sleeps.
- *    Searching workers are finitely many, so the argument ends with the last of them. A notify that
+ *    the word comes after the RMW. If this load shows a sleeper, notify wakes that sleeper. If it
+ *    shows a worker that has begun to search since, the argument begins again for that worker, and
+ *    ends with the last of finitely many searching workers. If it shows neither, all workers are
+ *    awake and none searches, and each worker looks at the queues before it sleeps. A notify that
  *    finds a wake-up on its way completes that wake-up: the woken worker searches after the write.
  * idle.one_wake: No worker is woken while a worker searches: a burst costs one wake-up at a time. A
  *    wake-up has three steps (waking, the wake word, the pop). Any thread can make each step, so a
@@ -111,7 +111,8 @@ static void pop_woken(struct baton__idle *idle, uint64_t word)
 		if (!same_stack(found, word))
 			return;
 		/* Relaxed: the push has released the link ([idle.link]), which does not change
-		 * while the sleeper is in the stack. The CAS confirms that the sleeper still is. */
+		 * while the sleeper is in the stack. The CAS confirms that the sleeper is still in
+		 * the stack. */
 		popped = with_top(found, load_relaxed(&sleeper->next)) - SLEEPING_ONE +
 		         SEARCHING_ONE;
 		/* [idle.link] acquire: the link that the next pop reads; pairs with [idle.link] in

@@ -32,18 +32,20 @@ static void try_end(struct baton_pool *pool)
 		baton__idle_wake_all(&pool->idle);
 		baton__crew_wake_all(pool);
 	} else {
-		/* Clears ENDING; no other thread sets or clears it. [pool.hands] seq_cst: a waiter
-		 * that saw ENDING, and so did not withdraw, became a sleeper before. This worker
-		 * runs the jobs that are left, or announces them to the sleepers. */
+		/* Clears ENDING; no other thread sets or clears it. [pool.hands] seq_cst: before
+		 * this worker looks for sleepers. A waiter that did not withdraw its job, since it
+		 * saw ENDING, counts as a sleeper by now; this worker runs the jobs that are left,
+		 * or announces them to the sleepers. */
 		(void)sub_seq_cst(&pool->state, BATON__POOL_ENDING);
 	}
 }
 
 /*
  * Learns how long to look around after a job. If looking for the longest time would have saved this
- * sleep, the worker looks for that long next time; otherwise for half as long as before. Usually
- * the next job comes later, and looking takes the CPU from a submitter. And when a thread is woken
- * that has used much CPU time, the kernel runs that thread late: after milliseconds.
+ * sleep, the worker looks for that long next time; otherwise for half as long as before. Long looks
+ * have two costs where the next job comes late, as it usually does. They take the CPU from a
+ * submitter. And a woken thread that has used much CPU time is run late by the kernel, after
+ * milliseconds.
  */
 static void learn(struct baton__worker *worker, uint64_t slept_ns)
 {
@@ -78,9 +80,9 @@ void baton__worker_park(struct baton__worker *worker)
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;
-	/* idle.no_work_overlooked. The pool may also have become ready to end after the first look:
-	 * another worker must find that out. If it was ready at the first look, another worker is
-	 * awake, and the last one awake ends the pool. */
+	/* idle.no_work_overlooked. If the pool was ready to end at the first look (`shutdown`),
+	 * another worker is awake, and the last one awake ends the pool. If the pool has become
+	 * ready since, a worker must be woken to find that out. */
 	if (entered == BATON__IDLE_LOOK &&
 	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes any sleeper, perhaps this worker */

@@ -24,8 +24,8 @@
  *   SHUTDOWN  plain jobs are refused; the pool ends when all accepted jobs have run
  *   STOP      all jobs are refused; workers run what they have, and end
  *   ENDED     after SHUTDOWN: all jobs have run, and the injection queue is closed
- *   ENDING    the last worker awake tries to close the injection queue; it clears ENDING if it
- *             cannot
+ *   ENDING    the last worker awake tries to close the injection queue; if it cannot, it clears
+ *             ENDING
  */
 #define BATON__POOL_SHUTDOWN 1U
 #define BATON__POOL_STOP 2U
