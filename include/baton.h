@@ -17,7 +17,6 @@
 #include <baton/resource.h>
 #include <baton/suspend.h>
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/tag.h>

@@ -184,7 +184,7 @@ void chat_client_init(struct chat_client *client, const struct baton_resource_co
 	memset(client, 0, sizeof(*client));
 	baton_resource_init(&client->resource, client, "client", config);
 	baton_bound_init(&client->bound, &bounded);
-	baton_resource_extend(&client->resource, &client->extension, NULL, &client->bound);
+	baton_resource_set_bound(&client->resource, &client->bound);
 	baton_task_init(&client->leaves, leave, NULL);
 	baton_task_init(&client->ends, end, NULL);
 }

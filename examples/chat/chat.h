@@ -33,7 +33,6 @@ struct chat_room;
 /* Embedded in the event loop's struct of a connection. Only chat.c touches the fields. */
 struct chat_client {
 	struct baton_resource resource;
-	struct baton_extension extension;
 	struct baton_bound bound;
 	struct baton_suspension blocked; /* while `writing` */
 	struct baton_task leaves;        /* a task of the room */

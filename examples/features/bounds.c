@@ -64,7 +64,6 @@ int main(void)
 	struct session session = {BATON_RESOURCE_INIT(NULL, "session", NULL), 0, 0, 0, 0};
 	struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
 	struct baton_bound bound = BATON_BOUND_INIT(&config);
-	struct baton_extension extension;
 
 	config.tasks_max = 5;
 	config.exempt = 1U << 0;
@@ -73,7 +72,7 @@ int main(void)
 	config.high = stop_reading;
 	config.low = resume_reading;
 	config.arg = &session;
-	baton_resource_extend(&session.resource, &extension, NULL, &bound);
+	baton_resource_set_bound(&session.resource, &bound);
 	if (baton_call(&session.resource, flood, &session, NULL))
 		return 1;
 	if (baton_resource_close(&session.resource) ||

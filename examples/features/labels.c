@@ -21,7 +21,6 @@ struct message {
 
 static const struct baton_bound_config config = {.bytes_max = 1000};
 static struct baton_bound bound = BATON_BOUND_INIT(&config);
-static struct baton_extension extension;
 static struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL);
 static struct baton_window window = BATON_WINDOW_INIT(&session, 1);
 static struct baton_window_lane lanes[2];
@@ -59,7 +58,7 @@ int main(void)
 	const struct baton_label bulk = {.lane = 1, .bytes = 400, .tag = &client};
 	const struct baton_label urgent = {.lane = 0, .bytes = 10};
 
-	baton_resource_extend(&session, &extension, NULL, &bound);
+	baton_resource_set_bound(&session, &bound);
 	baton_window_set_lanes(&window, lanes, 2);
 
 	CHECK(submit(&messages[0], &bulk, "bulk, at once") == 0);

@@ -50,11 +50,11 @@ static void *deliver(void *none)
 int main(void)
 {
 	static struct baton_lane array[2];
-	static struct baton_lanes lanes = BATON_LANES_INIT(array, 2, 3, 0);
-	static struct baton_extension extension;
+	static const struct baton_lanes_config aging = {.aging_turns = 3};
+	static struct baton_lanes lanes = BATON_LANES_INIT(array, 2, &aging);
 	void *value = NULL;
 
-	baton_resource_extend(&session, &extension, &lanes, NULL);
+	baton_resource_set_lanes(&session, &lanes);
 	if (baton_call(&session, deliver, NULL, &value) || !value)
 		return 1;
 	if (baton_resource_close(&session) || baton_resource_await(&session, NULL))

@@ -8,16 +8,15 @@
  *	};
  *
  *	baton_bound_init(&session->bound, &config);
- *	baton_resource_extend(&session->resource, &session->extension, NULL, &session->bound);
+ *	baton_resource_set_bound(&session->resource, &session->bound);
  *
  *	baton_labelled_init(&publish->labelled, publish_run, NULL);
  *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
  *	baton_stamp_set_bytes(&publish->labelled.stamp, publish->length);
  *	error = baton_submit(&session->resource, &publish->labelled.task);
  *
- * A resource gets its bound from baton_resource_extend() (baton/extension.h), together with lanes
- * if it has any. A task gets its bytes and its lane from its label (baton/labelled.h). A task
- * without a label is a task of lane 0, and has no bytes.
+ * A task gets its bytes and its lane from its label (baton/labelled.h). A task without a label is a
+ * task of lane 0, and has no bytes.
  *
  * What counts: a task waits from its acceptance until it is entered. The running task does not
  * wait. A task for which its submitter has captured the resource does not wait either: it runs
@@ -27,10 +26,11 @@
  * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
  * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
  *
- *                              | may run beside      | from
- *   submits to the resource    | everything but init | any thread; with WAIT they may block
- *   stats_read                 | everything but init | any thread
- *   init, and the initialiser  | nothing             | the owner
+ *                              | may run beside          | from
+ *   submits to the resource    | everything but the rest | any thread; with WAIT they may block
+ *   stats_read                 | everything but the rest | any thread
+ *   init, and the initialiser; | nothing                 | the owner
+ *   set_bound                  |                         |
  *
  * Blocking: only a submit to a bound whose policy is WAIT may block.
  * Cost: a submit to a busy resource that has a bound makes one more atomic operation; the runner
@@ -44,6 +44,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <baton/labelled.h>
+#include <baton/lane.h>
 #include <baton/resource.h>
 
 #ifdef __cplusplus
@@ -63,7 +65,7 @@ enum baton_bound_policy {
 	 * The task is accepted, and another task is dropped for it. OLDEST: the oldest task of the
 	 * same lane, or the new task itself if the lane has no other task. LOWEST: the oldest task
 	 * of the lowest lane that has a task and is not exempt. A windowed task that waits in its
-	 * window is not dropped. The resource must have lanes, at least one.
+	 * window is not dropped. The resource must have lanes (lane.h), at least one.
 	 *
 	 * The dropped task completes as cancelled under the baton, at the runner's next look
 	 * between two tasks. Only the runner can unlink tasks: until the runner's look the excess
@@ -136,10 +138,10 @@ struct baton_bound_config {
 	}
 
 /*
- * Embeddable. One bound serves one resource, by baton_resource_extend().
- * Ownership: the bound must live as long as the resource.
+ * Embeddable. One bound serves one resource.
  */
 struct baton_bound {
+	struct baton__extension _extension;
 	const struct baton_bound_config *_config;
 	uint64_t _pushed; /* submitters add; tasks and bytes in one: see src/module/bound.h */
 	uint64_t _gone;   /* the same, entered or cancelled; the runner's */
@@ -153,11 +155,26 @@ struct baton_bound {
 
 #define BATON_BOUND_INIT(config)                                                                   \
 	{                                                                                          \
-		(config), 0, 0, 0, NULL, 0, 0, false, 0                                            \
+		{{NULL, NULL}, NULL, NULL}, (config), 0, 0, 0, NULL, 0, 0, false, 0                \
 	}
 
-/* The same at run time. Thread safety: the owner, before the extend. */
+/* The same at run time. Thread safety: the owner, before set_bound. */
 void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
+
+/*
+ * Gives the resource a bound. To be called once, between the resource's initialiser and its first
+ * submit; before or after baton_resource_set_stats() and baton_resource_set_lanes().
+ *
+ * A resource with a bound takes the same longer way through submit as a resource with statistics,
+ * some more loads and branches, besides the cost of the bound itself (see Cost).
+ *
+ * Thread safety: the owner, before any other thread sees the resource.
+ * Ownership: the bound must live as long as the resource.
+ * Errors: none. Asserts that the resource is open and idle and has no bound, and that the members
+ * of the config are within their ranges. The first submit asserts that a resource whose bound drops
+ * queued tasks has lanes.
+ */
+void baton_resource_set_bound(struct baton_resource *resource, struct baton_bound *bound);
 
 /* The counts of a bound. */
 struct baton_bound_stats {

@@ -6,24 +6,26 @@
  *
  *	static struct baton_lane array[2];
  *
- *	baton_lanes_init(&session->lanes, array, 2, 100, 0);
- *	baton_resource_extend(&session->resource, &session->extension, &session->lanes, NULL);
+ *	static const struct baton_lanes_config aging = {.aging_turns = 100};
+ *
+ *	baton_lanes_init(&session->lanes, array, 2, &aging);
+ *	baton_resource_set_lanes(&session->resource, &session->lanes);
  *
  *	baton_labelled_init(&publish->labelled, publish_run, NULL);
  *	baton_stamp_set_lane(&publish->labelled.stamp, 1);
  *	baton_submit(&session->resource, &publish->labelled.task);
  *
- * A resource gets its lanes from baton_resource_extend() (baton/extension.h), together with a bound
- * if it has one. A task gets its lane from its label (baton/labelled.h). Tasks of every sort may
- * have a label. A task without a label is in lane 0, the highest.
+ * A task gets its lane from its label (baton/labelled.h). Tasks of every sort may have a label. A
+ * task without a label is in lane 0, the highest.
  *
  * Within a lane tasks run in the order of their submits; the tasks of a batch too. So law L2
  * (order) holds for each lane. The inbox stays one word: only the runner sorts, and a submit to a
  * resource with lanes costs no additional atomic operation.
  *
- *                              | may run beside      | from
- *   waiting                    | everything but init | any thread
- *   init, and the initialiser  | nothing             | the owner
+ *                              | may run beside          | from
+ *   waiting                    | everything but the rest | any thread
+ *   init, and the initialiser; | nothing                 | the owner
+ *   set_lanes                  |                         |
  *
  * Await, cancel_pending and a finaliser know no lanes. baton_resource_await() waits for the tasks
  * that were accepted before the await, in whatever lane: if a lower lane starves (no aging), the
@@ -36,15 +38,50 @@
 #ifndef BATON_LANE_H
 #define BATON_LANE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <baton/labelled.h>
+#include <baton/resource.h>
 #include <baton/task.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct baton_bound;
+struct baton_lanes;
+
+/*
+ * Settings that many resources' lanes share. Must outlive the lanes and not change. For growth see
+ * resource.h.
+ *
+ * Aging, so that no lane starves: a lane gets a turn when it was passed over `aging_turns` times
+ * since its last turn (or its first task), or has had no turn for `aging_ns` nanoseconds. At most
+ * every other turn is given by aging. 0: no aging by that member. With `aging_ns` the runner reads
+ * the clock for each task while several lanes have tasks.
+ */
+struct baton_lanes_config {
+	uint32_t aging_turns;
+	uint64_t aging_ns;
+	uint64_t _reserved[4];
+};
+
+#define BATON_LANES_CONFIG_INIT                                                                    \
+	{                                                                                          \
+		0, 0,                                                                              \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+
+/* What the lanes and the bound of one resource share. */
+struct baton__extension {
+	struct baton_backlog _backlog;
+	struct baton_lanes *_lanes;
+	struct baton_bound *_bound;
+};
 
 /* One lane's list: the runner's alone. */
 struct baton_lane {
@@ -58,14 +95,12 @@ struct baton_lane {
 
 /*
  * A resource's lanes. Embeddable; the lanes themselves are an array in the caller's memory. One
- * struct serves one resource, by baton_resource_extend().
- * Ownership: struct and array must live as long as the resource.
+ * struct serves one resource.
  */
 struct baton_lanes {
+	struct baton__extension _extension;
 	struct baton_lane *_lanes;
-	uint32_t _count;
-	uint32_t _aging_turns;
-	uint64_t _aging_ns;
+	const struct baton_lanes_config *_config;
 	uint64_t _turns;
 	struct baton_task *_unsorted; /* accepted with the capture, and not looked at yet */
 	struct baton_task *_marks;    /* wait for _older tasks */
@@ -77,6 +112,7 @@ struct baton_lanes {
 	uint64_t _picked_served;
 	uint64_t _picked_since_ns;
 	size_t _older;
+	uint32_t _count;
 	uint32_t _busy; /* bit n: lane n has tasks */
 	uint32_t _epoch;
 	uint8_t _picked_lane;
@@ -88,22 +124,31 @@ struct baton_lanes {
 
 /*
  * `lanes`: an array of `count` zeroed struct baton_lane, 1 to BATON_LANES_MAX. Lane 0 is the
- * highest.
- *
- * Aging, so that no lane starves: a lane gets a turn when it was passed over `aging_turns` times
- * since its last turn (or its first task), or has had no turn for `aging_ns` nanoseconds. At most
- * every other turn is given by aging. 0: no aging by that member. With `aging_ns` the runner reads
- * the clock for each task while several lanes have tasks.
+ * highest. `config`: NULL: no aging.
  */
-#define BATON_LANES_INIT(lanes, count, aging_turns, aging_ns)                                      \
+#define BATON_LANES_INIT(lanes, count, config)                                                     \
 	{                                                                                          \
-		(lanes), (count), (aging_turns), (aging_ns), 0, NULL, NULL, NULL, NULL, NULL,      \
-			NULL, NULL, 0, 0, 0, 0, 0, 0, false, false, false, false                   \
+		{{NULL, NULL}, NULL, NULL}, (lanes), (config), 0, NULL, NULL, NULL, NULL, NULL,    \
+			NULL, NULL, 0, 0, 0, (count), 0, 0, 0, false, false, false, false          \
 	}
 
-/* The same at run time; zeroes the array. Thread safety: the owner, before the extend. */
+/* The same at run time; zeroes the array. Thread safety: the owner, before set_lanes. */
 void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array, uint32_t count,
-                      uint32_t aging_turns, uint64_t aging_ns);
+                      const struct baton_lanes_config *config);
+
+/*
+ * Gives the resource lanes. To be called once, between the resource's initialiser and its first
+ * submit; before or after baton_resource_set_stats() and baton_resource_set_bound().
+ *
+ * A resource with lanes takes the same longer way through submit as a resource with statistics: the
+ * same atomic operations, some more loads and branches.
+ *
+ * Thread safety: the owner, before any other thread sees the resource.
+ * Ownership: `lanes` and its array must live as long as the resource.
+ * Errors: none. Asserts that the resource is open and idle and has no lanes, and that `lanes` is
+ * initialised.
+ */
+void baton_resource_set_lanes(struct baton_resource *resource, struct baton_lanes *lanes);
 
 /*
  * How many tasks of the lane the runner has sorted, and not yet entered. Tasks that have arrived

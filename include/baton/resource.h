@@ -185,8 +185,9 @@ struct baton_resource {
  * messages; must outlive the resource; may be NULL. `config`: NULL: the defaults. All-zero memory
  * (calloc, a static variable) is an idle resource for which all three are NULL.
  *
- * What few resources have is set afterwards, between the initialiser and the first submit:
- * baton_resource_set_stats() below, baton_resource_extend() in extension.h.
+ * What few resources have is set afterwards, between the initialiser and the first submit, in any
+ * order: baton_resource_set_stats() below, baton_resource_set_lanes() in lane.h,
+ * baton_resource_set_bound() in bound.h.
  */
 #define BATON_RESOURCE_INIT(user, name, config)                                                    \
 	{                                                                                          \

@@ -33,12 +33,6 @@ static struct amount limit_of(uint32_t tasks, uint64_t bytes)
 	                       bytes ? bytes : BATON_BOUND_BYTES_MAX};
 }
 
-static bool drops_oldest(const struct baton_bound_config *config)
-{
-	return config->policy == BATON_BOUND_DROP_OLDEST ||
-	       config->policy == BATON_BOUND_DROP_LOWEST;
-}
-
 bool baton__bound_valid(const struct baton_bound_config *config)
 {
 	struct amount max = limit_of(config->tasks_max, config->bytes_max);
@@ -85,7 +79,7 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 
 static uint64_t weight_of(const struct baton_resource *resource, const struct baton_task *task)
 {
-	const struct baton_extension *extension = baton__extension(resource);
+	const struct baton__extension *extension = baton__extension(resource);
 	const struct baton_stamp *stamp = baton__stamp(task);
 	unsigned lane = baton__lane_of(extension->_lanes, task);
 
@@ -201,7 +195,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 	struct amount more = chain_amount(resource, first);
 	bool dropping = config->policy == BATON_BOUND_DROP_NEWEST;
 
-	if (drops_oldest(config))
+	if (baton__bound_drops_oldest(config))
 		limit = limit_of(config->tasks_hard, config->bytes_hard);
 	if (more.tasks == 0 || reserve(bound, limit, more))
 		return 0;
@@ -297,7 +291,7 @@ bool baton__bound_excess(struct baton_resource *resource)
 	struct baton_bound *bound = baton__bound(resource);
 	const struct baton_bound_config *config = bound ? bound->_config : NULL;
 
-	if (!bound || !drops_oldest(config) ||
+	if (!bound || !baton__bound_drops_oldest(config) ||
 	    within(limit_of(config->tasks_max, config->bytes_max), amount_of(bound->_sorted),
 	           (struct amount){0, 0}))
 		return false;

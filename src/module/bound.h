@@ -32,6 +32,13 @@
 
 bool baton__bound_valid(const struct baton_bound_config *config);
 
+/* Does the bound drop queued tasks? Then the resource must have lanes. */
+BATON_INLINE bool baton__bound_drops_oldest(const struct baton_bound_config *config)
+{
+	return config->policy == BATON_BOUND_DROP_OLDEST ||
+	       config->policy == BATON_BOUND_DROP_LOWEST;
+}
+
 /*
  * Reserves room for a chain. 0: reserved. -EAGAIN: there is no room. 1: there is no room, and the
  * chain has been dropped (completed as cancelled). With `may_wait`, also errors of the wait.

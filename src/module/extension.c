@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives a resource its extension: lanes, a bound, or both. */
+/* Gives a resource lanes, a bound, or both. */
 #include "module/extension.h"
 
 #include "base/atomic.h"
@@ -7,11 +7,11 @@
 #include "module/bound.h"
 #include "module/lane.h"
 
-_Static_assert(sizeof(struct baton_extension) == 32, "part of the ABI");
+_Static_assert(sizeof(struct baton__extension) == 32, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
 _Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
-_Static_assert(sizeof(struct baton_lanes) == 128, "part of the ABI");
-_Static_assert(sizeof(struct baton_bound) == 64, "part of the ABI");
+_Static_assert(sizeof(struct baton_lanes) == 160, "part of the ABI");
+_Static_assert(sizeof(struct baton_bound) == 96, "part of the ABI");
 
 #define LANES                                                                                      \
 	.take = baton__lanes_take, .keep = baton__lanes_keep, .next = baton__lanes_next,           \
@@ -21,35 +21,85 @@ _Static_assert(sizeof(struct baton_bound) == 64, "part of the ABI");
 	.reserve = baton__bound_reserve, .take_back = baton__bound_take_back,                      \
 	.captured = baton__bound_captured, .left = baton__bound_left, .look = baton__bound_look
 
+static _Noreturn void lanes_are_missing(const struct baton_resource *resource)
+{
+	BATON_MISUSE_OF("baton_submit", resource->_name,
+	                "has a bound that drops queued tasks, and no lanes: "
+	                "baton_resource_set_lanes before, be it one");
+}
+
+static int reserve_unlaned(struct baton_resource *resource, struct baton_task *first, bool may_wait)
+{
+	(void)first;
+	(void)may_wait;
+	lanes_are_missing(resource);
+}
+
+static void captured_unlaned(struct baton_resource *resource, const struct baton_task *task)
+{
+	(void)task;
+	lanes_are_missing(resource);
+}
+
 static const struct baton__backlog laned = {LANES};
 static const struct baton__backlog bounded = {BOUND};
 static const struct baton__backlog both = {LANES, BOUND};
+/* A bound that drops queued tasks, before the resource has lanes: the first submit stops. */
+static const struct baton__backlog unlaned = {.reserve = reserve_unlaned,
+                                              .captured = captured_unlaned};
 
-static bool drops_oldest(const struct baton_bound *bound)
+static const struct baton__backlog *table_of(const struct baton__extension *extension)
 {
-	return bound->_config->policy == BATON_BOUND_DROP_OLDEST ||
-	       bound->_config->policy == BATON_BOUND_DROP_LOWEST;
+	const struct baton_bound *bound = extension->_bound;
+
+	if (!bound)
+		return &laned;
+	if (extension->_lanes)
+		return &both;
+	return baton__bound_drops_oldest(bound->_config) ? &unlaned : &bounded;
 }
 
-BATON_EXPORT void baton_resource_extend(struct baton_resource *resource,
-                                        struct baton_extension *extension,
-                                        struct baton_lanes *lanes, struct baton_bound *bound)
+/* The extension of the resource. `own`: where the extension begins, if there is none yet. */
+static struct baton__extension *extended(struct baton_resource *resource,
+                                         struct baton__extension *own)
 {
+	if (!baton__backlog(resource)) {
+		*own = (struct baton__extension){{NULL, resource->_stats}, NULL, NULL};
+		resource->_stats = (struct baton_resource_stats *)(void *)own;
+		baton__word_extend(resource);
+	}
+	return baton__extension(resource);
+}
+
+BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
+                                           struct baton_lanes *lanes)
+{
+	static const struct baton_lanes_config no_aging = BATON_LANES_CONFIG_INIT;
+	struct baton__extension *extension;
+
 	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
-	                 "is in use: extend it before the first submit");
-	BATON_REQUIRE_OF(!baton__backlog(resource), resource->_name,
-	                 "is extended already: lanes and bound are given in one call");
-	BATON_REQUIRE_OF(!lanes || (lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX),
-	                 resource->_name,
+	                 "is in use: give it lanes before the first submit");
+	BATON_REQUIRE_OF(lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX, resource->_name,
 	                 "was given lanes that are not initialised: baton_lanes_init before");
-	BATON_REQUIRE_OF(!bound || baton__bound_valid(bound->_config), resource->_name,
+	if (!lanes->_config)
+		lanes->_config = &no_aging;
+	extension = extended(resource, &lanes->_extension);
+	BATON_REQUIRE_OF(!extension->_lanes, resource->_name, "has lanes already");
+	extension->_lanes = lanes;
+	extension->_backlog._table = table_of(extension);
+}
+
+BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
+                                           struct baton_bound *bound)
+{
+	struct baton__extension *extension;
+
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
+	                 "is in use: give it a bound before the first submit");
+	BATON_REQUIRE_OF(baton__bound_valid(bound->_config), resource->_name,
 	                 "was given a bound whose config contradicts itself");
-	BATON_REQUIRE_OF(
-		!bound || lanes || !drops_oldest(bound), resource->_name,
-		"was given a bound that drops queued tasks, and no lanes: give it lanes, be "
-		"it one");
-	*extension = (struct baton_extension){
-		{lanes ? bound ? &both : &laned : &bounded, resource->_stats}, lanes, bound};
-	resource->_stats = (struct baton_resource_stats *)(void *)extension;
-	baton__word_extend(resource);
+	extension = extended(resource, &bound->_extension);
+	BATON_REQUIRE_OF(!extension->_bound, resource->_name, "has a bound already");
+	extension->_bound = bound;
+	extension->_backlog._table = table_of(extension);
 }

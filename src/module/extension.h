@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extension of a resource: lanes, a bound, or both. It is attached as the resource's backlog
- * (core/backlog.h), and constant once the resource is shared. Call the functions below only for
- * resources that have an extension.
+ * The extension of a resource: its lanes, its bound, or both. The extension is the resource's
+ * backlog (core/backlog.h). Its memory lies in the lanes or in the bound, whichever the resource
+ * was given first. The extension is constant once the resource is shared. Call the functions below
+ * only for resources that have an extension.
  */
 #ifndef BATON_SRC_EXTENSION_H
 #define BATON_SRC_EXTENSION_H
 
-#include <baton/extension.h>
+#include <baton/bound.h>
+#include <baton/lane.h>
 
 #include "base/platform.h"
 
-BATON_INLINE struct baton_extension *baton__extension(const struct baton_resource *resource)
+BATON_INLINE struct baton__extension *baton__extension(const struct baton_resource *resource)
 {
-	return (struct baton_extension *)(void *)resource->_stats;
+	return (struct baton__extension *)(void *)resource->_stats;
 }
 
 BATON_INLINE struct baton_lanes *baton__lanes(const struct baton_resource *resource)

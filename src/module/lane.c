@@ -14,12 +14,12 @@
 #include "module/lane_list.h"
 
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
-                                   uint32_t count, uint32_t aging_turns, uint64_t aging_ns)
+                                   uint32_t count, const struct baton_lanes_config *config)
 {
 	BATON_REQUIRE(count >= 1 && count <= BATON_LANES_MAX, "a resource has 1 to 32 lanes");
 	for (uint32_t i = 0; i < count; i++)
 		array[i] = (struct baton_lane){NULL, NULL, 0, 0, 0, 0};
-	*lanes = (struct baton_lanes)BATON_LANES_INIT(array, count, aging_turns, aging_ns);
+	*lanes = (struct baton_lanes)BATON_LANES_INIT(array, count, config);
 }
 
 BATON_EXPORT size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigned lane)
@@ -32,7 +32,7 @@ BATON_EXPORT size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigne
 static void begin_waiting(const struct baton_lanes *lanes, struct baton_lane *lane)
 {
 	lane->_served = lanes->_turns;
-	if (lanes->_aging_ns)
+	if (lanes->_config->aging_ns)
 		lane->_since_ns = baton__now_ns();
 }
 
@@ -213,23 +213,24 @@ void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldes
 /* The lane that has the next turn: the highest, or a lane that has waited too long. */
 static unsigned choose(struct baton_lanes *lanes)
 {
+	const struct baton_lanes_config *config = lanes->_config;
 	unsigned chosen = (unsigned)__builtin_ctz(lanes->_busy);
 	uint32_t lower = lanes->_busy & (lanes->_busy - 1);
 	uint64_t now = 0;
 	uint64_t most = 0;
 
-	if (!lower || !(lanes->_aging_turns || lanes->_aging_ns) || lanes->_aged) {
+	if (!lower || !(config->aging_turns || config->aging_ns) || lanes->_aged) {
 		lanes->_aged = false;
 		return chosen;
 	}
-	if (lanes->_aging_ns)
+	if (config->aging_ns)
 		now = baton__now_ns();
 	for (; lower; lower &= lower - 1) {
 		unsigned index = (unsigned)__builtin_ctz(lower);
 		const struct baton_lane *lane = &lanes->_lanes[index];
 		uint64_t waited = lanes->_turns - lane->_served;
-		bool due = (lanes->_aging_turns && waited >= lanes->_aging_turns) ||
-		           (lanes->_aging_ns && now - lane->_since_ns >= lanes->_aging_ns);
+		bool due = (config->aging_turns && waited >= config->aging_turns) ||
+		           (config->aging_ns && now - lane->_since_ns >= config->aging_ns);
 
 		/* Of several such lanes, the lane that has waited longest. */
 		if (due && waited >= most) {

@@ -118,7 +118,6 @@ static void run(const void *setup, double *values)
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_bound_config limits = BATON_BOUND_CONFIG_INIT;
 	struct baton_resource_stats stats = {0};
-	struct baton_extension extension;
 	struct baton_lane array[4];
 	struct baton_lanes lanes;
 	struct baton_bound bound;
@@ -141,12 +140,12 @@ static void run(const void *setup, double *values)
 	baton_resource_init(&target.resource, NULL, NULL, &config);
 	if (kind == STATS)
 		baton_resource_set_stats(&target.resource, &stats);
-	baton_lanes_init(&lanes, array, 4, 0, 0);
+	baton_lanes_init(&lanes, array, 4, NULL);
 	baton_bound_init(&bound, &limits);
-	if (kind >= LANES && kind <= BOTH)
-		baton_resource_extend(&target.resource, &extension,
-		                      kind == LANES || kind == BOTH ? &lanes : NULL,
-		                      kind == LANES ? NULL : &bound);
+	if (kind == LANES || kind == BOTH)
+		baton_resource_set_lanes(&target.resource, &lanes);
+	if (kind == BOUND || kind == BOUND_BYTES || kind == BOTH)
+		baton_resource_set_bound(&target.resource, &bound);
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		values[2 * threads - 2] = push_all(threads);
 		values[2 * threads - 1] = run_all(threads);

@@ -29,7 +29,6 @@ struct scene {
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct baton_window window; /* full */
-	struct baton_extension extension;
 	struct baton_lane lane;
 	struct baton_lanes lanes;
 	struct piece *pieces;
@@ -156,9 +155,9 @@ static void run_way(const void *setup, double x, double *values)
 	scene.ran = 0;
 	baton_resource_init(&scene.resource, NULL, NULL, &scene.config);
 	baton_window_init(&scene.window, &scene.resource, 0);
-	baton_lanes_init(&scene.lanes, &scene.lane, 1, 0, 0);
+	baton_lanes_init(&scene.lanes, &scene.lane, 1, NULL);
 	if (way->lane)
-		baton_resource_extend(&scene.resource, &scene.extension, &scene.lanes, NULL);
+		baton_resource_set_lanes(&scene.resource, &scene.lanes);
 	for (size_t i = 0; i < scene.count; i++) {
 		struct piece *piece = &scene.pieces[i];
 

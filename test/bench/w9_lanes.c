@@ -136,7 +136,7 @@ static bool run_some(void)
 static void run(const void *setup, double *values)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_extension extension;
+	const struct baton_lanes_config aging = {.aging_turns = 16};
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	pthread_t thread;
@@ -150,9 +150,9 @@ static void run(const void *setup, double *values)
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(pile.manual);
 	baton_resource_init(&pile.resource, NULL, NULL, &config);
-	baton_lanes_init(&lanes, array, 2, pile.kind == AGING ? 16 : 0, 0);
+	baton_lanes_init(&lanes, array, 2, pile.kind == AGING ? &aging : NULL);
 	if (pile.kind == LANES || pile.kind == AGING)
-		baton_resource_extend(&pile.resource, &extension, &lanes, NULL);
+		baton_resource_set_lanes(&pile.resource, &lanes);
 	for (unsigned i = 0; i < PILE; i++)
 		submit(&pile.tasks[i], 1);
 	team_pin(0);

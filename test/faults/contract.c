@@ -78,8 +78,6 @@ static const struct function {
 	{"baton_fan_out_cancel", {EALREADY}},
 	{"baton_fan_out_ref", {0}},
 	{"baton_fan_out_unref", {0}},
-	/* baton/extension.h */
-	{"baton_resource_extend", {0}},
 	/* baton/future.h */
 	{"baton_future_init", {0}},
 	{"baton_promise_init", {0}},
@@ -152,6 +150,8 @@ static const struct function {
 	/* baton/resource.h */
 	{"baton_resource_init", {0}},
 	{"baton_resource_deinit", {0}},
+	{"baton_resource_set_bound", {0}},
+	{"baton_resource_set_lanes", {0}},
 	{"baton_resource_set_stats", {0}},
 	{"baton_resource_user", {0}},
 	{"baton_resource_name", {0}},

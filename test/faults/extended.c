@@ -91,17 +91,18 @@ SCENARIO(extended, first_post)
 SCENARIO(extended, posts_behind_a_bound)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2, .bytes_max = 100};
+	const struct baton_lanes_config aging = {.aging_turns = 1};
 	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
 	struct baton_bound_stats counts;
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound bound;
 
 	USE(baton_tag_init(&extended.tag));
-	USE(baton_lanes_init(&lanes, array, 2, 1, 0));
+	USE(baton_lanes_init(&lanes, array, 2, &aging));
 	USE(baton_bound_init(&bound, &limits));
-	USE(baton_resource_extend(&extended.resource, &extension, &lanes, &bound));
+	USE(baton_resource_set_lanes(&extended.resource, &lanes));
+	USE(baton_resource_set_bound(&extended.resource, &bound));
 	USE(baton_labelled_init(&extended.labelled, count_task, NULL));
 	USE(baton_stamp_set_lane(&extended.labelled.stamp, 1));
 	USE(baton_stamp_set_bytes(&extended.labelled.stamp, 1));
@@ -127,11 +128,11 @@ struct bounded {
 	struct probe probes[2];
 };
 
-static void bounded_extend(struct bounded *bounded, struct baton_extension *extension,
-                           struct baton_bound *bound, const struct baton_bound_config *limits)
+static void bounded_begin(struct bounded *bounded, struct baton_bound *bound,
+                          const struct baton_bound_config *limits)
 {
 	USE(baton_bound_init(bound, limits));
-	USE(baton_resource_extend(&bounded->resource, extension, NULL, bound));
+	USE(baton_resource_set_bound(&bounded->resource, bound));
 	for (size_t i = 0; i < 2; i++)
 		probe_init(&bounded->probes[i]);
 }
@@ -150,14 +151,13 @@ SCENARIO(extended, wait_for_room)
 {
 	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
-	struct baton_extension extension;
 	struct baton_bound_stats counts;
 	struct occupant occupant;
 	struct baton_bound bound;
 	pthread_t submitter;
 	uint32_t waits;
 
-	bounded_extend(&bounded, &extension, &bound, &limits);
+	bounded_begin(&bounded, &bound, &limits);
 	occupy(&occupant, &bounded.resource);
 	INSIST(baton_submit(&bounded.resource, &bounded.probes[0].task),
 	       probe_untouched(&bounded.probes[0]));
@@ -180,12 +180,11 @@ SCENARIO(extended, wait_for_room_in_vain)
 	const struct baton_bound_config limits = {
 		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
-	struct baton_extension extension;
 	struct occupant occupant;
 	struct baton_bound bound;
 	int status;
 
-	bounded_extend(&bounded, &extension, &bound, &limits);
+	bounded_begin(&bounded, &bound, &limits);
 	occupy(&occupant, &bounded.resource);
 	INSIST(baton_submit(&bounded.resource, &bounded.probes[0].task),
 	       probe_untouched(&bounded.probes[0]));
@@ -213,11 +212,10 @@ SCENARIO(extended, wait_for_own_room)
 {
 	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
 	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
-	struct baton_extension extension;
 	struct baton_bound bound;
 	void *value = NULL;
 
-	bounded_extend(&bounded, &extension, &bound, &limits);
+	bounded_begin(&bounded, &bound, &limits);
 	INSIST(baton_call(&bounded.resource, submit_both, &bounded, &value), !value);
 	EXPECT(value == &bounded && probe_done(&bounded.probes[0]));
 	resource_end(&bounded.resource);

@@ -11,7 +11,6 @@
 
 struct session {
 	struct baton_resource resource;
-	struct baton_extension extension;
 	struct baton_lanes lanes;
 	struct baton_bound bound;
 	struct baton_bound_config bound_config;

@@ -60,8 +60,8 @@ struct ground {
 	struct baton_resource resource;
 	struct baton_resource_config config;
 	struct baton_resource_stats stats;
-	struct baton_extension extension;
 	struct baton_lanes lanes;
+	struct baton_lanes_config aging;
 	struct baton_lane lane[MOD_LANES];
 	struct baton_bound bound;
 	struct baton_bound_config bound_config;

@@ -175,8 +175,9 @@ static void configure(struct ground *ground, uint64_t *random)
 	}
 	if (random_one_in(random, 2)) {
 		ground->lane_count = 1 + random_below(random, MOD_LANES);
-		baton_lanes_init(&ground->lanes, ground->lane, ground->lane_count,
-		                 random_below(random, 2) * 8, random_one_in(random, 4) * 100000);
+		ground->aging.aging_turns = random_below(random, 2) * 8;
+		ground->aging.aging_ns = random_one_in(random, 4) * 100000;
+		baton_lanes_init(&ground->lanes, ground->lane, ground->lane_count, &ground->aging);
 	}
 	if (random_one_in(random, 2))
 		give_bound(ground, random);
@@ -198,10 +199,10 @@ void grounds_start(uint64_t *random, struct baton_executor *const *executors, ui
 		ground->config.executor = executors[random_below(random, kinds)];
 		baton_resource_init(&ground->resource, ground, "ground", &ground->config);
 		baton_resource_set_stats(&ground->resource, &ground->stats);
-		if (ground->lane_count || ground->bounded)
-			baton_resource_extend(&ground->resource, &ground->extension,
-			                      ground->lane_count ? &ground->lanes : NULL,
-			                      ground->bounded ? &ground->bound : NULL);
+		if (ground->bounded)
+			baton_resource_set_bound(&ground->resource, &ground->bound);
+		if (ground->lane_count)
+			baton_resource_set_lanes(&ground->resource, &ground->lanes);
 		baton_window_init(&ground->window, &ground->resource,
 		                  1 + random_below(random, MOD_WINDOW_MAX));
 		alarms_init(ground);

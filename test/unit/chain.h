@@ -10,7 +10,6 @@
 
 #include <baton/bound.h>
 #include <baton/detach.h>
-#include <baton/extension.h>
 #include <baton/group.h>
 #include <baton/labelled.h>
 #include <baton/trigger.h>
@@ -30,7 +29,6 @@ struct link {
 			struct baton_windowed windowed;
 		};
 		struct {
-			struct baton_extension extension;
 			struct baton_bound bound;
 		};
 		struct baton_detached token;

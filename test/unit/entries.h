@@ -14,7 +14,6 @@
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/suspend.h>
 #include <baton/tag.h>
 #include <baton/timer.h>
@@ -29,7 +28,6 @@ struct scene {
 	struct baton_resource resource;
 	struct baton_resource_config config;
 	struct baton_resource_stats stats;
-	struct baton_extension extension;
 	struct baton_bound_config bound_config;
 	struct baton_bound bound;
 	struct baton_lane lane;

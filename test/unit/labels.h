@@ -3,7 +3,7 @@
 #ifndef BATON_TEST_UNIT_LABELS_H
 #define BATON_TEST_UNIT_LABELS_H
 
-#include <baton/extension.h>
+#include <baton/bound.h>
 #include <baton/labelled.h>
 
 #include "support.h"
@@ -36,9 +36,9 @@ struct scene {
 	struct baton_resource resource;
 	struct baton_resource_config config;
 	struct baton_resource_stats stats;
-	struct baton_extension extension;
 	struct baton_lane array[BATON_LANES_MAX];
 	struct baton_lanes lanes;
+	struct baton_lanes_config aging;
 	struct baton_bound_config limits;
 	struct baton_bound bound;
 	struct journal journal;
@@ -52,13 +52,14 @@ static inline void scene_begin(struct scene *scene, uint32_t lanes, bool bounded
 	scene->config.cancelled = mark_step_cancelled;
 	baton_resource_init(&scene->resource, scene, "scene", &scene->config);
 	baton_resource_set_stats(&scene->resource, &scene->stats);
-	if (lanes)
-		baton_lanes_init(&scene->lanes, scene->array, lanes, 0, 0);
-	if (bounded)
+	if (lanes) {
+		baton_lanes_init(&scene->lanes, scene->array, lanes, &scene->aging);
+		baton_resource_set_lanes(&scene->resource, &scene->lanes);
+	}
+	if (bounded) {
 		baton_bound_init(&scene->bound, &scene->limits);
-	if (lanes || bounded)
-		baton_resource_extend(&scene->resource, &scene->extension,
-		                      lanes ? &scene->lanes : NULL, bounded ? &scene->bound : NULL);
+		baton_resource_set_bound(&scene->resource, &scene->bound);
+	}
 }
 
 static inline struct scene *scene_create(void)

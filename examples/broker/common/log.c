@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 
@@ -26,7 +25,6 @@ static const char *const level_names[] = {"error", "warning", "info", "debug"};
 static struct {
 	struct baton_resource resource;
 	struct baton_resource_config config;
-	struct baton_extension extension;
 	struct baton_bound bound; /* on the lines that wait */
 	bool started;
 	int level;       /* atomic */
@@ -201,7 +199,7 @@ void log_start(struct baton_pool *slow_pool)
 	log_state.config.cancelled = log_lose;
 	baton_resource_init(&log_state.resource, NULL, "log", &log_state.config);
 	baton_bound_init(&log_state.bound, &bound);
-	baton_resource_extend(&log_state.resource, &log_state.extension, NULL, &log_state.bound);
+	baton_resource_set_bound(&log_state.resource, &log_state.bound);
 	log_state.started = true;
 }
 

@@ -143,10 +143,11 @@ static void rows_extended(void)
 	static const struct baton_bound_config limits = {.tasks_max = 2 * TASKS};
 	static struct baton_bound bound = BATON_BOUND_INIT(&limits);
 	static struct baton_lane array[4];
-	static struct baton_lanes lanes = BATON_LANES_INIT(array, 4, 8, 0);
-	static struct baton_extension extension;
+	static const struct baton_lanes_config aging = {.aging_turns = 8};
+	static struct baton_lanes lanes = BATON_LANES_INIT(array, 4, &aging);
 
-	baton_resource_extend(&resource, &extension, &lanes, &bound);
+	baton_resource_set_lanes(&resource, &lanes);
+	baton_resource_set_bound(&resource, &bound);
 	row_idle("submit, idle, lanes and a bound", (struct counts){2, 0, 0}, submit_plain);
 	row_busy("submit, busy, lanes and a bound", (struct counts){2, 0, 0}, submit_plain);
 	row_busy("batch of 16, busy, lanes and a bound", (struct counts){2.0 / BATCH, 0, 0},

@@ -20,7 +20,6 @@ struct completer {
 
 static struct sim_topic *both;
 static struct extra {
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound_config limits;
@@ -70,15 +69,17 @@ static void extend(struct extra *extra, struct baton_resource *resource)
 	extra->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	extra->limits.tasks_max = sim_pick(2) + 1;
 	extra->limits.policy = policies[sim_pick(laned ? 3 : 2)];
-	if (laned)
-		baton_lanes_init(&extra->lanes, extra->array, 2, 0, 0);
+	if (laned) {
+		baton_lanes_init(&extra->lanes, extra->array, 2, NULL);
+		baton_resource_set_lanes(resource, &extra->lanes);
+	}
 	extra->bounded = !laned || sim_pick(2);
-	if (extra->bounded)
-		baton_bound_init(&extra->bound, &extra->limits);
-	if (extra->bounded && extra->limits.policy != BATON_BOUND_REFUSE)
+	if (!extra->bounded)
+		return;
+	baton_bound_init(&extra->bound, &extra->limits);
+	baton_resource_set_bound(resource, &extra->bound);
+	if (extra->limits.policy != BATON_BOUND_REFUSE)
 		sim_posts_cancelled();
-	baton_resource_extend(resource, &extra->extension, laned ? &extra->lanes : NULL,
-	                      extra->bounded ? &extra->bound : NULL);
 }
 
 static int count(struct baton_timer *unused)

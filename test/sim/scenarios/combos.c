@@ -72,7 +72,6 @@ static struct baton_timers *timers;
 static struct baton_timer timer;
 static struct baton_resource bounded;
 static struct baton_bound bound;
-static struct baton_extension extension;
 static struct baton_task session;
 static struct baton_task filler;
 static struct baton_task finaliser;
@@ -124,7 +123,7 @@ static void session_ends(enum baton_bound_policy policy)
 	                            &timers) == 0);
 	baton_resource_init(&bounded, NULL, NULL, NULL);
 	baton_bound_init(&bound, &limits);
-	baton_resource_extend(&bounded, &extension, NULL, &bound);
+	baton_resource_set_bound(&bounded, &bound);
 	baton_timer_init(&timer, timers, &bounded, count);
 	baton_task_init(&session, ends_session, NULL);
 	baton_task_init(&filler, ends_at_once, NULL);

@@ -64,12 +64,14 @@ void sim_scene_init(uint32_t limit, uint32_t quantum, uint32_t lanes,
 	sim_require(baton_manual_create(&scene->manual) == 0);
 	sim_topic_init(&scene->topic, limit, quantum, baton_manual_executor(scene->manual));
 	scene->topic.config.cancelled = cancel_piece;
-	if (lanes)
-		baton_lanes_init(&scene->lanes, scene->array, lanes, 0, 0);
-	if (limits)
+	if (limits) {
 		baton_bound_init(&scene->bound, limits);
-	baton_resource_extend(&scene->topic.resource, &scene->extension,
-	                      lanes ? &scene->lanes : NULL, limits ? &scene->bound : NULL);
+		baton_resource_set_bound(&scene->topic.resource, &scene->bound);
+	}
+	if (lanes) {
+		baton_lanes_init(&scene->lanes, scene->array, lanes, NULL);
+		baton_resource_set_lanes(&scene->topic.resource, &scene->lanes);
+	}
 }
 
 SIM_UNSEEN static void check_over(void)

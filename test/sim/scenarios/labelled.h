@@ -26,7 +26,6 @@ struct sim_piece {
 struct sim_scene {
 	struct sim_topic topic;
 	struct baton_manual *manual;
-	struct baton_extension extension;
 	struct baton_lane array[3];
 	struct baton_lanes lanes;
 	struct baton_bound bound;

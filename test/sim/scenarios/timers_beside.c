@@ -9,7 +9,6 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/timer.h>
 
 #define TICK 1024U
@@ -21,7 +20,6 @@ static struct baton_resource_config config;
 static struct baton_resource bounded;
 static struct baton_bound_config limits;
 static struct baton_bound bound;
-static struct baton_extension extension;
 static struct baton_timer timer;
 static struct baton_task filler;
 static struct baton_future gone;
@@ -65,7 +63,7 @@ static void begin(enum baton_bound_policy policy)
 	                            &timers) == 0);
 	baton_resource_init(&bounded, NULL, NULL, &config);
 	baton_bound_init(&bound, &limits);
-	baton_resource_extend(&bounded, &extension, NULL, &bound);
+	baton_resource_set_bound(&bounded, &bound);
 	baton_timer_init(&timer, timers, &bounded, fills);
 	baton_task_init(&filler, ends_at_once, NULL);
 	sim_require(baton_timer_arm_at(&timer, TICK) == 0);

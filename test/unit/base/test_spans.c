@@ -87,15 +87,15 @@ Test(spans, endless_aging_gives_no_turn, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS; i++) {
 		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		const struct baton_lanes_config aging = {.aging_ns = endless[i]};
 		struct baton_lane array[2];
 		struct baton_lanes lanes;
-		struct baton_extension extension;
 		struct journal journal = {0};
 		struct occupant occupant;
 		struct laned_step steps[STEPS];
 
-		baton_lanes_init(&lanes, array, 2, 0, endless[i]);
-		baton_resource_extend(&resource, &extension, &lanes, NULL);
+		baton_lanes_init(&lanes, array, 2, &aging);
+		baton_resource_set_lanes(&resource, &lanes);
 		occupy(&occupant, &resource);
 		/* The first one is in the lower lane, and comes last. */
 		for (int step = 0; step < STEPS; step++) {

@@ -41,7 +41,7 @@ static void full_of(struct link *link)
 	baton_task_init(&link->finaliser, nothing_run, NULL);
 	baton_resource_init(&link->resource, NULL, NULL, &link->chain->config);
 	baton_bound_init(&link->bound, &link->chain->bound);
-	baton_resource_extend(&link->resource, &link->extension, NULL, &link->bound);
+	baton_resource_set_bound(&link->resource, &link->bound);
 	expect(link, baton_submit_later(&link->resource, &link->finaliser) == 0);
 }
 
@@ -219,7 +219,7 @@ static void low_init(struct link *link)
 	link->chain->bound.low = low_cancels_next;
 	resource_of(link);
 	baton_bound_init(&link->bound, &link->chain->bound);
-	baton_resource_extend(&link->resource, &link->extension, NULL, &link->bound);
+	baton_resource_set_bound(&link->resource, &link->bound);
 	baton_future_init(&link->future);
 	baton_task_init(&link->task, nothing_run, &link->future);
 	expect(link, baton_submit_later(&link->resource, &link->task) == 0);

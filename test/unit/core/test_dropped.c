@@ -118,8 +118,9 @@ static void scene_init(struct scene *scene)
 	scene->bound_config.policy =
 		way->bound == NEWEST ? BATON_BOUND_DROP_NEWEST : BATON_BOUND_DROP_OLDEST;
 	baton_bound_init(&scene->bound, &scene->bound_config);
-	baton_lanes_init(&scene->lanes, &scene->lane, 1, 0, 0);
-	baton_resource_extend(&scene->resource, &scene->extension, &scene->lanes, &scene->bound);
+	baton_lanes_init(&scene->lanes, &scene->lane, 1, NULL);
+	baton_resource_set_lanes(&scene->resource, &scene->lanes);
+	baton_resource_set_bound(&scene->resource, &scene->bound);
 }
 
 static void try(const struct kind *kind, const struct way *way)

@@ -7,7 +7,6 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/fan_out.h>
 #include <baton/registry.h>
 #include <baton/timer.h>
@@ -98,6 +97,12 @@ struct old_bound_config {
 	uint64_t _reserved[4];
 };
 
+struct old_lanes_config {
+	uint32_t aging_turns;
+	uint64_t aging_ns;
+	uint64_t _reserved[4];
+};
+
 struct old_executor_ops {
 	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
 	int (*drive)(struct baton_executor *executor);
@@ -125,6 +130,8 @@ SAME(resource_config, batch_end);
 SAME(resource_config, batch_ns);
 SAME(resource_config, batch_max);
 SAME(resource_config, hold_completions);
+SAME(lanes_config, aging_turns);
+SAME(lanes_config, aging_ns);
 SAME(pool_options, workers);
 SAME(pool_options, name);
 SAME(pool_options, stack_size);
@@ -224,8 +231,10 @@ Test(growth, so_are_those_that_a_resource_keeps, .timeout = 10)
 {
 	const struct old_resource_config config = {.capture_limit = 10};
 	const struct old_bound_config limits = {.tasks_max = 1};
+	const struct old_lanes_config aging = {.aging_turns = 1};
 	struct baton_bound bound = BATON_BOUND_INIT(AT_THE_EDGE(limits));
-	struct baton_extension extension;
+	struct baton_lane array[1];
+	struct baton_lanes lanes;
 	struct baton_resource resource;
 	struct baton_resource *set[] = {&resource, &resource};
 	struct journal journal = {0};
@@ -235,7 +244,9 @@ Test(growth, so_are_those_that_a_resource_keeps, .timeout = 10)
 	const struct old_fan_out_options fan_out = {.fn = visit, .arg = &visits};
 
 	baton_resource_init(&resource, NULL, NULL, AT_THE_EDGE(config));
-	baton_resource_extend(&resource, &extension, NULL, &bound);
+	baton_resource_set_bound(&resource, &bound);
+	baton_lanes_init(&lanes, array, 1, AT_THE_EDGE(aging));
+	baton_resource_set_lanes(&resource, &lanes);
 	cr_assert_eq(baton_fan_out_submit(set, 2, AT_THE_EDGE(fan_out), NULL), 0);
 	cr_assert_eq(visits, 2);
 	steps_init(steps, 2, &journal, 0);

@@ -7,7 +7,6 @@
 
 #include <baton/bound.h>
 #include <baton/detach.h>
-#include <baton/extension.h>
 #include <baton/lane.h>
 #include <baton/window.h>
 
@@ -31,7 +30,6 @@ struct play {
 	enum behind behind;
 	struct baton_resource_config config;
 	struct baton_resource resource;
-	struct baton_extension extension;
 	struct baton_lanes lanes;
 	struct baton_lane lane;
 	struct baton_bound_config limits;
@@ -136,8 +134,9 @@ static void extend(struct play *play)
 	play->limits.tasks_max = 1;
 	play->limits.tasks_hard = 3;
 	baton_bound_init(&play->bound, &play->limits);
-	baton_lanes_init(&play->lanes, &play->lane, 1, 0, 0);
-	baton_resource_extend(&play->resource, &play->extension, &play->lanes, &play->bound);
+	baton_lanes_init(&play->lanes, &play->lane, 1, NULL);
+	baton_resource_set_lanes(&play->resource, &play->lanes);
+	baton_resource_set_bound(&play->resource, &play->bound);
 }
 
 static void play_init(struct play *play, enum ending ending, enum behind behind,

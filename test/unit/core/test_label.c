@@ -6,7 +6,6 @@
 #include "timer_support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/fan_out.h>
 #include <baton/lane.h>
 #include <baton/trigger.h>
@@ -23,7 +22,6 @@ struct scene {
 	struct stash stash;
 	struct baton_resource_config config;
 	struct baton_resource resource;
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound_config limits;
@@ -254,10 +252,11 @@ static void scene_init(struct scene *scene)
 	scene->config.executor = &scene->stash.executor;
 	scene->config.capture_limit = 0;
 	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
-	baton_lanes_init(&scene->lanes, scene->array, 2, 0, 0);
+	baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
 	scene->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	baton_bound_init(&scene->bound, &scene->limits);
-	baton_resource_extend(&scene->resource, &scene->extension, &scene->lanes, &scene->bound);
+	baton_resource_set_lanes(&scene->resource, &scene->lanes);
+	baton_resource_set_bound(&scene->resource, &scene->bound);
 	baton_window_init(&scene->window, &scene->resource, 1);
 	scene->timers = virtual_timers();
 }

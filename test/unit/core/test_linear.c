@@ -7,7 +7,7 @@
 #include "stash.h"
 
 #include <baton/detach.h>
-#include <baton/extension.h>
+#include <baton/lane.h>
 #include <baton/suspend.h>
 #include <baton/window.h>
 
@@ -26,7 +26,6 @@ struct many {
 	struct stash stash;
 	struct baton_resource_config config;
 	struct baton_resource resource;
-	struct baton_extension extension;
 	struct baton_lane lane;
 	struct baton_lanes lanes;
 	struct piece *pieces;
@@ -111,8 +110,8 @@ static struct many *many_in_a_lane(baton_task_fn fn)
 {
 	struct many *many = many_of(fn);
 
-	baton_lanes_init(&many->lanes, &many->lane, 1, 0, 0);
-	baton_resource_extend(&many->resource, &many->extension, &many->lanes, NULL);
+	baton_lanes_init(&many->lanes, &many->lane, 1, NULL);
+	baton_resource_set_lanes(&many->resource, &many->lanes);
 	return many;
 }
 

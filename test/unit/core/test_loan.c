@@ -3,7 +3,6 @@
 #include "loans.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 
 Test(loan, a_queue_that_nobody_serves_is_worked_off_by_its_submitters, .timeout = 10)
 {
@@ -267,7 +266,6 @@ Test(loan, never_where_the_limit_is_0_nor_by_submit_later, .timeout = 10)
 Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 {
 	struct baton_bound_config bound_config = {.tasks_max = 50};
-	struct baton_extension extension;
 	struct baton_bound_stats counts;
 	struct baton_bound bound;
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -279,7 +277,7 @@ Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 	config.executor = &queue.stash.executor;
 	baton_bound_init(&bound, &bound_config);
 	baton_resource_init(&queue.resource, NULL, NULL, &config);
-	baton_resource_extend(&queue.resource, &extension, NULL, &bound);
+	baton_resource_set_bound(&queue.resource, &bound);
 	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->labelled.task),
 	             0);
 	for (int i = 0; i < 500; i++) {

@@ -8,7 +8,6 @@
 #include <baton/bound.h>
 #include <baton/detach.h>
 #include <baton/epoch.h>
-#include <baton/extension.h>
 #include <baton/group.h>
 #include <baton/hooks.h>
 #include <baton/labelled.h>
@@ -222,7 +221,7 @@ static void too_many_lanes(void)
 	struct baton_lane array[1];
 	struct baton_lanes lanes;
 
-	baton_lanes_init(&lanes, array, BATON_LANES_MAX + 1, 0, 0);
+	baton_lanes_init(&lanes, array, BATON_LANES_MAX + 1, NULL);
 }
 
 static void no_such_lane(void)
@@ -241,29 +240,63 @@ static void strange_bound(void)
 	baton_bound_init(&bound, &config);
 }
 
-static void extended(bool twice, const struct baton_bound_config *config)
-{
-	static struct baton_extension extensions[2];
-	struct baton_bound bound;
+static struct baton_lane array[2];
+static struct baton_lanes lanes[2] = {BATON_LANES_INIT(&array[0], 1, NULL),
+                                      BATON_LANES_INIT(&array[1], 1, NULL)};
+static struct baton_bound bounds[2];
 
-	baton_bound_init(&bound, config);
-	baton_resource_extend(&topic, &extensions[0], NULL, &bound);
-	if (twice)
-		baton_resource_extend(&topic, &extensions[1], NULL, &bound);
+static void bound_set(struct baton_bound *bound, const struct baton_bound_config *config)
+{
+	baton_bound_init(bound, config);
+	baton_resource_set_bound(&topic, bound);
 }
 
-static void extended_twice(void)
+static void bounded_twice(void)
 {
 	const struct baton_bound_config config = {.tasks_max = 1};
 
-	extended(true, &config);
+	bound_set(&bounds[0], &config);
+	baton_resource_set_lanes(&topic, &lanes[0]);
+	bound_set(&bounds[1], &config);
+}
+
+static void laned_twice(void)
+{
+	baton_resource_set_lanes(&topic, &lanes[0]);
+	baton_resource_set_lanes(&topic, &lanes[1]);
+}
+
+static void lanes_not_initialised(void)
+{
+	static struct baton_lanes zeroed;
+
+	baton_resource_set_lanes(&topic, &zeroed);
+}
+
+static void bounded_without_lanes(int (*submit)(struct baton_resource *, struct baton_task *))
+{
+	const struct baton_bound_config config = {.policy = BATON_BOUND_DROP_OLDEST};
+	struct baton_task task = BATON_TASK_INIT(idle_run, NULL);
+
+	bound_set(&bounds[0], &config);
+	(void)submit(&topic, &task);
 }
 
 static void dropping_without_lanes(void)
 {
-	const struct baton_bound_config config = {.policy = BATON_BOUND_DROP_OLDEST};
+	bounded_without_lanes(baton_submit);
+}
 
-	extended(false, &config);
+static int submit_two(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton_task other = BATON_TASK_INIT(idle_run, NULL);
+
+	return baton_submit_batch(resource, (struct baton_task *[]){task, &other}, 2);
+}
+
+static void batch_without_lanes(void)
+{
+	bounded_without_lanes(submit_two);
 }
 
 static struct baton_resource_stats counts[2];
@@ -288,18 +321,18 @@ static void counted_in_use(void)
 	(void)baton_submit(&topic, &task);
 }
 
-static int extends(struct baton_task *task)
+static int bounds_itself(struct baton_task *task)
 {
 	const struct baton_bound_config config = {.tasks_max = 1};
 
 	(void)task;
-	extended(false, &config);
+	bound_set(&bounds[0], &config);
 	return 0;
 }
 
-static void extended_in_use(void)
+static void bounded_in_use(void)
 {
-	in_a_task(extends);
+	in_a_task(bounds_itself);
 }
 
 static void *runs_others(void *manual)
@@ -353,9 +386,13 @@ static const struct mistake mistakes[] = {
 	{strange_bound, "baton_bound_init: the config contradicts itself"},
 	{counted_twice, "baton_resource_set_stats: \"topic/7\" has statistics already"},
 	{counted_in_use, "baton_resource_set_stats: \"topic/7\" is in use"},
-	{extended_twice, "baton_resource_extend: \"topic/7\" is extended already"},
-	{dropping_without_lanes, "baton_resource_extend: \"topic/7\" was given a bound that drops"},
-	{extended_in_use, "baton_resource_extend: \"topic/7\" is in use"},
+	{bounded_twice, "baton_resource_set_bound: \"topic/7\" has a bound already"},
+	{laned_twice, "baton_resource_set_lanes: \"topic/7\" has lanes already"},
+	{lanes_not_initialised,
+         "baton_resource_set_lanes: \"topic/7\" was given lanes that are not initialised"},
+	{dropping_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
+	{batch_without_lanes, "baton_submit: \"topic/7\" has a bound that drops queued tasks"},
+	{bounded_in_use, "baton_resource_set_bound: \"topic/7\" is in use"},
 	{anothers_executor, "baton_manual_run_one: " ANOTHERS},
 	{anothers_loop, "baton_loop_gather: " ANOTHERS},
 };

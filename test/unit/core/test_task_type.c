@@ -7,7 +7,6 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/task_type.h>
 
 enum sort { PUBLISH, ACKNOWLEDGE, UNTYPED, SILENT, SORTS };
@@ -181,12 +180,11 @@ Test(task_type, dropped_by_a_bound_it_reaches_its_own_type, .timeout = 5)
 	const struct baton_bound_config config = {.tasks_max = 1,
 	                                          .policy = BATON_BOUND_DROP_NEWEST};
 	struct baton_bound bound = BATON_BOUND_INIT(&config);
-	struct baton_extension extension;
 	struct scene scene;
 	struct item items[2];
 
 	scene_init(&scene);
-	baton_resource_extend(&scene.resource, &extension, NULL, &bound);
+	baton_resource_set_bound(&scene.resource, &bound);
 	for (int i = 0; i < 2; i++) {
 		item_init(&items[i], PUBLISH, NULL);
 		cr_assert_eq(baton_submit(&scene.resource, &items[i].task), 0);

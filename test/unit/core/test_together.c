@@ -4,7 +4,6 @@
 
 #include <baton/bound.h>
 #include <baton/detach.h>
-#include <baton/extension.h>
 #include <baton/hooks.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
@@ -113,13 +112,12 @@ Test(together, a_hold_ends_the_batch, .timeout = 10)
 
 Test(together, a_suspension_passes_all_lanes, .timeout = 10)
 {
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct stopper stopper;
 
-	baton_lanes_init(&lanes, array, 2, 0, 0);
-	baton_resource_extend(&fix.resource, &extension, &lanes, NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&fix.resource, &lanes);
 	stopper_submit(&stopper, &fix.resource, suspend_own);
 	cr_assert(baton_suspension_is_effective(&stopper.suspension));
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
@@ -138,7 +136,6 @@ Test(together, a_call_with_hooks_counts_behind_a_bound, .timeout = 10)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2};
 	struct baton_bound_stats counts;
-	struct baton_extension extension;
 	struct baton_bound bound;
 	void *value = NULL;
 	struct shop shop;
@@ -146,7 +143,7 @@ Test(together, a_call_with_hooks_counts_behind_a_bound, .timeout = 10)
 
 	shop_init(&shop);
 	baton_bound_init(&bound, &limits);
-	baton_resource_extend(&shop.resource, &extension, NULL, &bound);
+	baton_resource_set_bound(&shop.resource, &bound);
 	for (int i = 1; i <= 4; i++) {
 		cr_assert_eq(baton_call(&shop.resource, seven, &number, &value), 0);
 		cr_assert_eq(value, &number);
@@ -177,14 +174,13 @@ Test(together, a_call_from_a_task_to_a_closed_resource_is_refused, .timeout = 10
 
 Test(together, without_statistics_lanes_are_handed_off_as_well, .timeout = 10)
 {
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 
 	fix.config.capture_limit = 0;
 	fixture_manual();
-	baton_lanes_init(&lanes, array, 2, 0, 0);
-	baton_resource_extend(&fix.resource, &extension, &lanes, NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&fix.resource, &lanes);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);

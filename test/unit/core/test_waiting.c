@@ -7,7 +7,6 @@
 #include "support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/window.h>
@@ -157,7 +156,6 @@ struct scene {
 	struct baton_resource resource;
 	struct baton_resource_config config;
 	struct baton_resource_stats stats;
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound_config bound_config;
@@ -192,8 +190,8 @@ static void in_the_executor(struct scene *scene)
 
 static void in_lanes(struct scene *scene)
 {
-	baton_lanes_init(&scene->lanes, scene->array, 2, 0, 0);
-	baton_resource_extend(&scene->resource, &scene->extension, &scene->lanes, NULL);
+	baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
+	baton_resource_set_lanes(&scene->resource, &scene->lanes);
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 2; i++) {
 		baton_stamp_set_lane(&scene->labelled[i].stamp, 1);
@@ -207,7 +205,7 @@ static void in_a_bound(struct scene *scene)
 	scene->bound_config = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	scene->bound_config.tasks_max = 4;
 	baton_bound_init(&scene->bound, &scene->bound_config);
-	baton_resource_extend(&scene->resource, &scene->extension, NULL, &scene->bound);
+	baton_resource_set_bound(&scene->resource, &scene->bound);
 	in_the_inbox(scene);
 	/* A task that is refused does not wait. */
 	cr_assert_eq(baton_submit(&scene->resource, &scene->labelled[0].task), -EAGAIN);

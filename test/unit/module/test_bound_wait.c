@@ -11,7 +11,6 @@
 struct scene {
 	struct baton_resource resource;
 	struct baton_resource_config config;
-	struct baton_extension extension;
 	struct baton_bound bound;
 	struct baton_bound_config limits;
 	struct stash stash;
@@ -34,7 +33,7 @@ static struct scene *begin(uint64_t wait_ns, bool stashed)
 		.tasks_max = MAX, .policy = BATON_BOUND_WAIT, .wait_ns = wait_ns};
 	baton_resource_init(&scene->resource, scene, "full", &scene->config);
 	baton_bound_init(&scene->bound, &scene->limits);
-	baton_resource_extend(&scene->resource, &scene->extension, NULL, &scene->bound);
+	baton_resource_set_bound(&scene->resource, &scene->bound);
 	for (int i = 0; i < MAX + 2; i++)
 		step_init(&scene->steps[i], &scene->journal, i, NULL);
 	return scene;

@@ -13,7 +13,6 @@ struct bounded {
 	struct client client;
 	struct baton_bound_config limits;
 	struct baton_bound bound;
-	struct baton_extension extension;
 	struct baton_lane lane;
 	struct baton_lanes lanes;
 };
@@ -28,9 +27,9 @@ static void bounded_init(struct bounded *bounded, uint32_t window, uint32_t task
 	bounded->limits.tasks_max = tasks_max;
 	bounded->limits.policy = policy;
 	baton_bound_init(&bounded->bound, &bounded->limits);
-	baton_lanes_init(&bounded->lanes, &bounded->lane, 1, 0, 0);
-	baton_resource_extend(&bounded->client.resource, &bounded->extension, &bounded->lanes,
-	                      &bounded->bound);
+	baton_lanes_init(&bounded->lanes, &bounded->lane, 1, NULL);
+	baton_resource_set_lanes(&bounded->client.resource, &bounded->lanes);
+	baton_resource_set_bound(&bounded->client.resource, &bounded->bound);
 }
 
 static uint64_t waiting(const struct bounded *bounded)

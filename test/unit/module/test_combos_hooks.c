@@ -3,7 +3,7 @@
 #include "ledger.h"
 #include "timer_support.h"
 
-#include <baton/extension.h>
+#include <baton/bound.h>
 #include <baton/fan_out.h>
 #include <baton/suspend.h>
 #include <baton/trigger.h>
@@ -249,7 +249,6 @@ struct bounded_ledger {
 	struct ledger ledger;
 	struct baton_bound_config limits;
 	struct baton_bound bound;
-	struct baton_extension extension;
 	struct baton_lane lane[2];
 	struct baton_lanes lanes;
 };
@@ -260,9 +259,9 @@ static void bounded_ledger_init(struct bounded_ledger *bounded)
 	bounded->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	bounded->limits.tasks_max = 10;
 	baton_bound_init(&bounded->bound, &bounded->limits);
-	baton_lanes_init(&bounded->lanes, bounded->lane, 2, 0, 0);
-	baton_resource_extend(&bounded->ledger.resource, &bounded->extension, &bounded->lanes,
-	                      &bounded->bound);
+	baton_lanes_init(&bounded->lanes, bounded->lane, 2, NULL);
+	baton_resource_set_lanes(&bounded->ledger.resource, &bounded->lanes);
+	baton_resource_set_bound(&bounded->ledger.resource, &bounded->bound);
 }
 
 static void bounded_ledger_end(struct bounded_ledger *bounded)

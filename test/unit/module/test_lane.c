@@ -118,7 +118,7 @@ Test(lane, passed_over_n_times_it_gets_one_turn, .timeout = 10)
 	struct mark_step steps[8];
 
 	scene_begin(scene, 2, false);
-	scene->lanes._aging_turns = 3;
+	scene->aging.aging_turns = 3;
 	queue(scene, steps, (unsigned[]){1, 1, 0, 0, 0, 0, 0, 0}, 8);
 	release(&scene->occupant);
 	cr_assert(JOURNAL_IS(&scene->journal, 2, 3, 4, 0, 5, 6, 7, 1));
@@ -131,7 +131,7 @@ Test(lane, aging_leaves_every_other_turn_to_the_highest, .timeout = 10)
 	struct mark_step steps[9];
 
 	scene_begin(scene, 3, false);
-	scene->lanes._aging_turns = 1;
+	scene->aging.aging_turns = 1;
 	queue(scene, steps, (unsigned[]){1, 1, 1, 2, 2, 2, 0, 0, 0}, 9);
 	release(&scene->occupant);
 	for (int i = 0; i < 5; i += 2)
@@ -152,7 +152,7 @@ Test(lane, without_a_turn_for_some_time_it_gets_one, .timeout = 10)
 	struct mark_step steps[4];
 
 	scene_begin(scene, 2, false);
-	scene->lanes._aging_ns = 1000000;
+	scene->aging.aging_ns = 1000000;
 	occupy(&scene->occupant, &scene->resource);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, NULL);

@@ -69,7 +69,7 @@ static void tasks_at_random(uint32_t aging, uint32_t quantum, uint64_t *rng)
 	scene->config.capture_limit = quantum;
 	scene->config.quantum = quantum;
 	scene_begin(scene, LANES, false);
-	scene->lanes._aging_turns = aging;
+	scene->aging.aging_turns = aging;
 	occupy(&scene->occupant, &scene->resource);
 	while (added < TASKS / 2) {
 		add(scene, &model, &steps[added], added, rng);
@@ -108,7 +108,7 @@ Test(lane_aging, in_time_begins_with_the_first_task_and_with_each_turn, .timeout
 	struct mark_step steps[20];
 
 	scene_begin(scene, 2, false);
-	scene->lanes._aging_ns = UINT64_C(5000000000);
+	scene->aging.aging_ns = UINT64_C(5000000000);
 	for (int round = 0; round < 2; round++) {
 		scene->journal.count = 0;
 		occupy(&scene->occupant, &scene->resource);

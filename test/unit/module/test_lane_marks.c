@@ -86,7 +86,7 @@ Test(lane_marks, with_aging_a_stream_of_urgent_tasks_does_not_hold_up_an_await, 
 	struct awaiter awaiter;
 	pthread_t thread;
 
-	scene->lanes._aging_turns = 4;
+	scene->aging.aging_turns = 4;
 	queue_one(scene, &low, 100, 1);
 	thread = await_elsewhere(&awaiter, scene);
 	queue_one(scene, &high[0], 0, 0);
@@ -296,7 +296,7 @@ Test(lane_marks, under_load_nothing_is_lost_and_each_lane_is_in_order, .timeout 
 	scene->config.executor = baton_pool_executor(pool);
 	scene->config.capture_limit = 3;
 	scene_begin(scene, 3, false);
-	scene->lanes._aging_turns = 5;
+	scene->aging.aging_turns = 5;
 	for (int i = 0; i < 400; i++)
 		mark_step_init(&steps[i], scene, i, (unsigned)i % 3, NULL);
 	for (int i = 0; i < 4; i++)

@@ -6,7 +6,7 @@
  */
 #include "stash.h"
 
-#include <baton/extension.h>
+#include <baton/lane.h>
 #include <baton/window.h>
 
 #include <sys/mman.h>
@@ -27,7 +27,6 @@ struct row {
 	struct baton_resource_config config;
 	struct baton_resource resource;
 	struct baton_window window;
-	struct baton_extension extension;
 	struct baton_lane lane;
 	struct baton_lanes lanes;
 	bool windowed; /* the tasks wait in the window; otherwise in the lane */
@@ -69,9 +68,9 @@ static struct row *row_of(bool windowed)
 	baton_resource_init(&row->resource, NULL, "row", &row->config);
 	row->windowed = windowed;
 	baton_window_init(&row->window, &row->resource, 0);
-	baton_lanes_init(&row->lanes, &row->lane, 1, 0, 0);
+	baton_lanes_init(&row->lanes, &row->lane, 1, NULL);
 	if (!windowed)
-		baton_resource_extend(&row->resource, &row->extension, &row->lanes, NULL);
+		baton_resource_set_lanes(&row->resource, &row->lanes);
 	for (int i = 0; i < COUNT; i++) {
 		struct waiting *waiting = at(row, i);
 

@@ -11,7 +11,6 @@
 struct stage {
 	struct baton_resource resource;
 	struct baton_resource_stats stats;
-	struct baton_extension extension;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
 	struct baton_bound_config limits;
@@ -272,9 +271,10 @@ static void stage_init(struct stage *stage)
 	memset(stage, 0, sizeof(*stage));
 	baton_resource_init(&stage->resource, NULL, NULL, NULL);
 	baton_resource_set_stats(&stage->resource, &stage->stats);
-	baton_lanes_init(&stage->lanes, stage->array, 2, 0, 0);
+	baton_lanes_init(&stage->lanes, stage->array, 2, NULL);
 	baton_bound_init(&stage->bound, &stage->limits);
-	baton_resource_extend(&stage->resource, &stage->extension, &stage->lanes, &stage->bound);
+	baton_resource_set_lanes(&stage->resource, &stage->lanes);
+	baton_resource_set_bound(&stage->resource, &stage->bound);
 	gate_init(&stage->entered);
 	gate_init(&stage->leave);
 	for (size_t i = 0; i < sizeof(stage->tasks) / sizeof(*stage->tasks); i++)

@@ -202,7 +202,6 @@ Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout =
 
 Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout = 10)
 {
-	static struct baton_extension extension;
 	static struct baton_lane array[2];
 	static struct baton_lanes lanes;
 	struct occupant occupant;
@@ -210,8 +209,8 @@ Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout
 	struct step steps[2];
 
 	client_init(&client, 1, NULL);
-	baton_lanes_init(&lanes, array, 2, 0, 0);
-	baton_resource_extend(&client.resource, &extension, &lanes, NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&client.resource, &lanes);
 	client_submit(&client, 0, 2);
 	occupy(&occupant, &client.resource);
 	steps_init(steps, 2, &client.journal, 100);

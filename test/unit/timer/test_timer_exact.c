@@ -3,7 +3,6 @@
 #include "timer_support.h"
 
 #include <baton/bound.h>
-#include <baton/extension.h>
 
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
 
@@ -136,7 +135,6 @@ struct late {
 	/* With a bound of one task. */
 	struct baton_bound_config limits;
 	struct baton_bound bound;
-	struct baton_extension extension;
 	struct baton_task filler;
 };
 
@@ -169,7 +167,7 @@ static void late_init(struct late *late, int (*then)(struct bell *bell),
 	if (policy) {
 		late->limits.policy = *policy;
 		baton_bound_init(&late->bound, &late->limits);
-		baton_resource_extend(&late->resource, &late->extension, NULL, &late->bound);
+		baton_resource_set_bound(&late->resource, &late->bound);
 	}
 	bell_init(&late->bell, late->timers, &late->resource);
 	late->bell.then = then;
