@@ -68,6 +68,20 @@ void baton_job_run(struct baton_job *job);
 void baton_job_cancel(struct baton_job *job);
 struct baton_job *baton_job_next(const struct baton_job *job);
 
+/*
+ * Should the running task, or the running job, make room? A long one asks this at places where it
+ * can stop: it submits its rest again, to its resource or its pool, and returns. True:
+ *   - another task of the running task's resource waits;
+ *   - the resource has a time limit (quantum_ns, capture_limit_ns), and it has passed. The time of
+ *     a stay is counted from its second task, or from the first call of this function in it;
+ *   - a job waits in the executor of this thread, and no other thread of it is free.
+ * A task that a thread has captured has no executor's thread under it: only the first two count.
+ *
+ * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never. Cost: no
+ * atomic read-modify-write; a clock reading where there is a time limit.
+ */
+bool baton_should_yield(void);
+
 struct baton_executor;
 
 struct baton_executor_ops {
@@ -109,7 +123,13 @@ struct baton_executor_ops {
 	 * baton_future_wait(). Any thread; must not block.
 	 */
 	bool (*alone)(struct baton_executor *executor);
-	void (*_reserved[4])(void);
+	/*
+	 * Optional. For baton_should_yield(), on any thread. False unless the calling thread runs a
+	 * job of this executor. Does other work wait for that thread, which no other thread is free
+	 * for? A cheap look: plain loads.
+	 */
+	bool (*should_yield)(struct baton_executor *executor);
+	void (*_reserved[3])(void);
 };
 
 /*

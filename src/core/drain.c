@@ -52,7 +52,7 @@ static bool release(struct baton__frame *frame, struct baton_resource *resource,
 	return baton__word_release(resource, word); /* last touch */
 }
 
-static BATON_NOINLINE bool out_of_time(struct baton__budget *budget)
+BATON_NOINLINE bool baton__out_of_time(struct baton__budget *budget)
 {
 	uint64_t now = baton__now_ns();
 
@@ -67,7 +67,7 @@ BATON_INLINE bool spent(struct baton__budget *budget)
 {
 	if (budget->tasks == 0)
 		return true;
-	if (BATON_UNLIKELY(budget->limit_ns) && budget->ran && out_of_time(budget))
+	if (BATON_UNLIKELY(budget->limit_ns) && budget->ran && baton__out_of_time(budget))
 		return true;
 	budget->ran = true;
 	budget->tasks--;
@@ -286,13 +286,22 @@ static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,
 bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
                   struct baton__budget *budget)
 {
+	struct baton__thread *self = baton__self;
+	struct baton__budget *outer = NULL;
 	bool over;
 
 	BATON_GUARD(guard, resource);
+	if (BATON_UNLIKELY(budget->limit_ns)) {
+		budget->frame = frame;
+		outer = self->timed;
+		self->timed = budget;
+	}
 	if (BATON_UNLIKELY(baton__hooked(resource)))
 		over = drain_in_batches(frame, resource, budget);
 	else
 		over = drain(frame, resource, budget, NULL);
 	guard = NULL;
+	if (BATON_UNLIKELY(budget->limit_ns))
+		self->timed = outer;
 	return over;
 }

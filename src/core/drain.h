@@ -15,7 +15,12 @@ struct baton__budget {
 	bool ran;                         /* false: the first entry needs no look at the clock */
 	const struct baton_future *until; /* stop when complete, or not bound here; or NULL */
 	bool borrowed;                    /* a helper's: stop when empty, never release */
+	const struct baton__frame *frame; /* of a drain with a time limit */
 };
+
+/* Is the time of the stay over? The first call reads the clock and begins it: false. `limit_ns` is
+ * not 0. */
+bool baton__out_of_time(struct baton__budget *budget);
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: the resource was

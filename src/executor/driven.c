@@ -182,6 +182,15 @@ static bool alone(struct baton_executor *executor)
 	return baton__driven_owned(driven_of(executor));
 }
 
+static bool should_yield(struct baton_executor *executor)
+{
+	const struct baton__driven *driven = driven_of(executor);
+
+	/* Relaxed: a hint. */
+	return baton__driven_owned(driven) &&
+	       (driven->list || (load_relaxed(&driven->inbox) & ~CLOSED));
+}
+
 static int returned(struct baton_executor *executor)
 {
 	notify(driven_of(executor));
@@ -195,6 +204,7 @@ void baton__driven_init(struct baton__driven *driven, void (*signal)(struct bato
 		.drive = drive,
 		.returned = returned,
 		.alone = alone,
+		.should_yield = should_yield,
 	};
 
 	*driven = (struct baton__driven){

@@ -121,12 +121,23 @@ static void blocked(struct baton_executor *executor, bool is_blocked)
 		baton__crew_unblocks(mate);
 }
 
+static bool should_yield(struct baton_executor *executor)
+{
+	const struct baton_pool *pool = pool_of(executor);
+	const struct baton__worker *worker = own_worker(pool);
+
+	/* A sleeping or searching worker comes for the jobs. */
+	return worker && baton__idle_all_busy(&pool->idle) &&
+	       (baton__worker_holds_jobs(worker) || baton__injection_length(&pool->injection) > 0);
+}
+
 static const struct baton_executor_ops operations = {
 	.schedule = schedule,
 	.returned = returned,
 	.withdraw = withdraw,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
+	.should_yield = should_yield,
 };
 
 bool baton__pool_has_work(const struct baton_pool *pool)

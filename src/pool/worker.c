@@ -399,3 +399,9 @@ bool baton__worker_has_work(const struct baton__worker *worker)
 	/* [idle.work] seq_cst: pairs with [idle.work] in baton__worker_schedule. */
 	return load_seq_cst(&worker->lifo) || !baton__runqueue_is_empty(&worker->queue);
 }
+
+bool baton__worker_holds_jobs(const struct baton__worker *worker)
+{
+	/* Relaxed: thieves take jobs meanwhile. */
+	return load_relaxed(&worker->lifo) || baton__runqueue_length(&worker->queue) > 0;
+}

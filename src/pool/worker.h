@@ -104,6 +104,9 @@ void baton__worker_blocks(struct baton__worker *worker);
 /* Takes the jobs out of the worker's queues, and appends them to `list`. Any thread. */
 void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *list);
 
+/* Does the worker have jobs besides the one in run? A hint, for the worker itself. */
+bool baton__worker_holds_jobs(const struct baton__worker *worker);
+
 /* Is there a job in the worker's queues? Any thread; sequentially consistent. */
 bool baton__worker_has_work(const struct baton__worker *worker);
 

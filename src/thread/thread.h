@@ -48,6 +48,7 @@ struct baton_resource;
 struct baton_task;
 struct baton__node;
 struct baton__batch;
+struct baton__budget;
 struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
@@ -103,6 +104,7 @@ struct baton__thread {
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;
+	struct baton__budget *timed;    /* drain.h: of the innermost drain with a time limit */
 	uint64_t yields_from_ns;        /* yield.c: no sched_yield before this moment */
 	uint64_t session;               /* the number of threads that have had this record */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */

@@ -55,6 +55,27 @@ static void disarm(void)
 		(void)baton_timer_disarm(&timer[i]);
 }
 
+static void ask(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		(void)baton_should_yield();
+}
+
+static int ask_in_task(struct baton_task *task)
+{
+	(void)task;
+	ask();
+	return 0;
+}
+
+static void ask_in_a_task(void)
+{
+	static struct baton_task task;
+
+	baton_task_init(&task, ask_in_task, NULL);
+	(void)baton_submit(&resource, &task);
+}
+
 static void row(const char *path, struct counts limit, void (*before_it)(void), void (*way)(void))
 {
 	struct bench_counts before;
@@ -111,6 +132,8 @@ void counts_modules(void)
 	row("suspend and resume, idle", (struct counts){4, 0, 0}, NULL, suspend_and_resume);
 	row("tag, cancelled", (struct counts){1, 0, 0}, NULL, cancel_tag);
 	counts_row("blocking bracket in a worker, its end", (struct counts){2, 0, 0}, end);
+	/* The submit itself costs two, for all of them. */
+	row("should_yield in a task", (struct counts){2.0 / ROUNDS, 0, 0}, NULL, ask_in_a_task);
 	if (baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                        &timers))
 		return;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Should the running task or job make room? The answer rests on what the calling thread can see
+ * without an atomic read-modify-write: the resource that it holds, its own stay, and what its
+ * executor tells.
+ */
+#include <baton/executor.h>
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/drain.h"
+#include "core/executor.h"
+#include "core/resource.h"
+
+/* Does an entry wait behind the running task? Called by the holder. `after` of the frame has no
+ * meaning on the short paths, and waits for no task. */
+static bool entry_waits(const struct baton_resource *resource)
+{
+	return resource->_list || baton__word_newest(baton__word(resource)) ||
+	       baton__backlog_has(resource) != BATON__HAS_NOTHING;
+}
+
+/* The executor that the resource names. NULL: it names none; then a thread that runs the resource
+ * for its executor is a member of that executor. */
+static struct baton_executor *named(const struct baton__frame *frame)
+{
+	const struct baton_resource *resource = frame ? frame->resource : NULL;
+
+	return resource && resource->_config ? resource->_config->executor : NULL;
+}
+
+static bool asks(struct baton_executor *executor)
+{
+	return executor && executor->_ops->should_yield && executor->_ops->should_yield(executor);
+}
+
+BATON_EXPORT bool baton_should_yield(void)
+{
+	const struct baton__thread *self = baton__self;
+	const struct baton__frame *frame = self->top;
+	struct baton_executor *executor = named(frame);
+
+	if (baton__forked())
+		return false;
+	if (frame && frame->resource && entry_waits(frame->resource))
+		return true;
+	if (self->timed && self->timed->frame == frame && baton__out_of_time(self->timed))
+		return true;
+	return asks(self->member) || (executor != self->member && asks(executor));
+}
