@@ -139,8 +139,8 @@ void baton__take(struct baton_resource *resource)
 out:
 	if (must_look)
 		resource->_list = baton__suspend_marks_first(resource->_list);
-	/* After the marks have found their places: an index that a look has written is that of the
-	 * inbox (list.h). */
+	/* Index _list anew, after the marks have found their places: the index that a look has
+	 * written has the order of the inbox (list.h). */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
 look:

@@ -58,8 +58,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* Ends with the chain, or when the holder must look. Then the long way looks: it obeys a
-	 * mark, and finds nothing to do for a close. */
+	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
+	 * looks: for a mark the drain obeys it, for a close there is nothing to do. */
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 

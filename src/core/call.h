@@ -50,9 +50,9 @@ BATON_INLINE void baton__count_executed(const struct baton_resource *resource)
  * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: the
  * word is another.
  *
- * Many resources do not fit the caches. While the processor waits for the cache line of this
- * resource, it should get as far ahead as the next call. Stores limit how far the processor gets,
- * so the short paths keep few values across fn that would have to be saved first.
+ * With many resources, each call waits for a cache line. The processor should reach the next call,
+ * and load its line, during that wait. A full store buffer stops the processor, so the short paths
+ * make few stores: they keep few values across fn, since each such value is saved on the stack.
  */
 BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t word,
                                       uintptr_t mode, baton_call_fn fn, void *arg, void **value)

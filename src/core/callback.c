@@ -93,8 +93,8 @@ void baton__tell_refused(struct baton_resource *resource, struct baton_task *tas
 	}
 	/* The visit keeps the resource until the function is called (callback.visit). */
 	baton__turn_visit(resource);
-	/* The task has no future, and the _run of a task of a kind is free ([kind.run]): one of the
-	 * two keeps the resource. */
+	/* The task has no future, and the _run of a task of a kind is free (kind.run): one of the
+	 * two members keeps the resource. */
 	if (baton__of_kind(task))
 		task->_run = (baton_task_fn)(uintptr_t)resource;
 	else

@@ -18,13 +18,14 @@
  *    pushed its task looks at that count. Of the two, one sees the other ([cycle.sleepers]).
  * cycle.no_false_alarm: An edge waits for another edge only if it cannot go on before that edge
  *    does. A pending future needs the baton of its resource. A running future needs the end of its
- *    task, which is in the frame of the holder, or of the batch in which the holder keeps the
- *    completion back. That holder sleeps for another future, without a deadline. These make no edge
+ *    task, which is in the holder's frame; or, if the holder keeps the completion back, the end of
+ *    its batch. That holder sleeps for another future, without a deadline. These make no edge
  *    wait: a promise; a complete future; a resource that is queued or shelved, or whose holder is
  *    awake; a running task that is in no frame and in no batch. Only the holders can change that.
  * cycle.victim: Of the waits on a cycle at least one may be refused. Only a call whose task has
- *    been entered may not, and the task of each such call was entered before the next such call was
- *    submitted.
+ *    been entered may not be refused. A cycle cannot consist of such calls alone: each of these
+ *    tasks was entered before it submitted the next call, so each call would have come before
+ *    itself.
  *
  * Source: the wait-for graph, with waits for all (AND) and for any (OR), as in Chandy, Misra, Haas
  * 1983. The search here is central, since all threads are in one process.

@@ -8,9 +8,9 @@ bool baton__debt_take_out(struct baton_resource **debt, struct baton_resource *r
 {
 	struct baton_resource *found = load_relaxed(debt);
 
-	/* Relaxed: [loan.debt] the visit, not this word, keeps the resource. The last holder sees
-	 * each debt: the debtor's store comes before its push, and [word.publish] orders that push
-	 * before the holder. */
+	/* Relaxed: the visit, not this word, keeps the resource (loan.debt, loan.h). The last
+	 * holder sees each debt: the debtor's store comes before its push, and [word.publish]
+	 * orders that push before the holder. */
 	return found == resource && cas_relaxed(debt, &found, NULL);
 }
 

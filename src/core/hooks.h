@@ -41,7 +41,8 @@ struct baton__batch {
 	uint32_t count;           /* the batch's tasks */
 	uint32_t well;            /* of these, the tasks that fail only if batch_end does */
 	int status;               /* what batch_begin returned */
-	int failed; /* the running task's: the first error of a hook in its flushes, or 0 */
+	/* the first error of a hook that the running task's flushes have called, or 0 */
+	int failed;
 	enum baton__batch_phase phase;
 	bool entered;  /* a task's function is running, and in it no hook */
 	bool answered; /* the completion of `until` is held back */

@@ -13,9 +13,9 @@
  * A plain task meets no kind: it costs one test of bit 0 on the paths that must know.
  *
  * Invariants:
- * [kind.run] The core does not call the _run of a task of a kind: it calls the type's `run`. So
- *    _run is free. A kick and a finaliser keep their function there; a refused task that callback.c
- *    puts off keeps its resource there.
+ * kind.run: The core does not call the _run of a task of a kind: it calls the type's `run`. So _run
+ *    is free. A kick and a finaliser keep their function there; a refused task that callback.c puts
+ *    off keeps its resource there.
  */
 #ifndef BATON_SRC_KIND_H
 #define BATON_SRC_KIND_H

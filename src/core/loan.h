@@ -11,9 +11,10 @@
  * would have been served at once. A thread therefore learns: a loan that leaves tasks behind makes
  * the thread's next loan due at once; a loan that leaves none puts the next loan off, each time for
  * twice as many pushes to queued resources.
- * After a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put nothing
- * off: a thread meets long and short queues in turn, among many resources or in two stages. Without
- * this rule the short queues would excuse the thread from the long queues.
+ * Exception: after a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put
+ * nothing off. A thread may meet long and short queues in turn, if it submits to many resources, or
+ * to a chain of two. Without the exception the short queues would keep the thread from shortening
+ * the long queues.
  *
  * Inside a task no other resource's tasks may run: a task of another resource might wait for the
  * baton that this thread holds. There the submitter notes a debt, and takes the loan when its stack
@@ -22,7 +23,7 @@
  * revokes the debts to that resource.
  *
  * Invariants:
- * [loan.debt] A resource in a thread's `debts` has a visit counted for that debt. The debtor or the
+ * loan.debt: A resource in a thread's `debts` has a visit counted for that debt. The debtor or the
  *    resource's last holder takes the resource out by a CAS; the thread whose CAS succeeds ends the
  *    visit. A debtor that pays adds no debts, so that paying ends.
  */

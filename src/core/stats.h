@@ -18,8 +18,8 @@
  *   time -> 0   the holder, when the marked task leaves; a submitter whose marked task is refused
  *
  * Invariants:
- * stats.order: A task is counted in `submitted` or `_pushed` before it is counted in `_left`, once
- *    in each. A submit that is not accepted takes its count back.
+ * stats.order: A task is counted once in `submitted` or in `_pushed`, and after that once in
+ *    `_left`. A submit that is not accepted takes its count back.
  * stats.marked: `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to
  *    the holder from that push until the holder sets _marked_ns to 0.
  * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set. For this, a holder

@@ -45,12 +45,13 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 		return 0;
 	}
 	baton__frame_push(&frame, resource);
-	/* No other thread has seen the tasks: the chain goes back to the caller. */
+	/* REFUSED: no other thread has seen the tasks, and the chain goes back to the caller. */
 	if (given == BATON__REFUSED)
 		baton__backlog_give_back(resource);
-	/* Other threads' tasks may have been accepted meanwhile, since the resource was busy.
-	 * REFUSED_TOUCHED: a helper may have run some of the chain, and so all of it is accepted.
-	 * No executor takes the resource: this thread runs the tasks at the bottom of its stack. */
+	/* REFUSED_TOUCHED: a helper may have run some of the chain, so all of the chain is
+	 * accepted. In both cases other threads' tasks may have been accepted while the resource
+	 * was busy. Since no executor takes the resource, this thread runs the tasks, here or when
+	 * its stack is unwound. */
 	baton__stay(&frame, resource, &budget);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }

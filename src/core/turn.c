@@ -128,7 +128,7 @@ bool baton__turn_take_over(struct baton_resource *resource)
 
 bool baton__turn_set_final(struct baton_resource *resource)
 {
-	/* Relaxed would do: only the thread that sets the bit goes on. */
+	/* Relaxed would be enough: only the thread that sets the bit continues. */
 	return !(or_acq_rel(&resource->_job._turn, BATON__FINAL) & BATON__FINAL);
 }
 

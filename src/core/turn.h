@@ -180,8 +180,9 @@ BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 }
 
 /*
- * want_shelf: the holder will leave. What the holder tells the unsheller publishes this.
- * unwant_shelf: the holder takes this back, while no thread knows that it is to unshelve.
+ * want_shelf: sets WANTED: the holder will leave. The step by which a thread learns that it is to
+ * unshelve comes later, and publishes WANTED. unwant_shelf: clears WANTED, before any thread has
+ * learnt that.
  */
 void baton__turn_want_shelf(struct baton_resource *resource);
 void baton__turn_unwant_shelf(struct baton_resource *resource);

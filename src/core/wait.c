@@ -91,8 +91,8 @@ static bool announce(struct baton_future *future, struct baton__futex_watch *wat
 	/* Ends: each failure is a flag set once, a visitor, the runner's progress, or a refusal.
 	 * The CAS of the completer, or of settle, comes first, and is seen here; or it finds
 	 * SLEEPERS, changes the watched word, and wakes the sleepers.
-	 * future.unbound (future.c) acquire: in the first case also what became of the resource,
-	 * for doze */
+	 * future.unbound (future.c) acquire: after settle, doze must see that the future is
+	 * unbound */
 	do {
 		state = load_acquire(word);
 		if (state & BATON__FUTURE_FINAL)
@@ -120,9 +120,10 @@ static const void *awaiting(const struct baton__wait *wait)
 	if (wait->deadline)
 		return baton__self;
 	resource = baton__future_resource(future);
-	/* NULL for a task that is not submitted yet: perhaps only threads of this thread's executor
-	 * may run its resource, and all of them wait (L9). A promise is never submitted. Relaxed:
-	 * PROMISE is constant after init. */
+	/* A task that is not submitted yet has no resource. A member of an executor then returns
+	 * NULL, to be nudged for any resource: perhaps only threads of that executor may run the
+	 * task, and all of them wait (L9). A promise is never submitted. Relaxed: PROMISE is
+	 * constant after init. */
 	if (resource ||
 	    (baton__self->member && !(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE)))
 		return resource;

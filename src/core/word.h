@@ -230,7 +230,8 @@ bool baton__word_push_kick(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark);
 bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, enum baton__ask ask);
 
-/* Has an entry been pushed that the runner may not have seen before it left to the visitors? */
+/* Has an entry been pushed that the runner may not have seen before it left the resource to the
+ * visitors? */
 bool baton__word_left_with_tasks(const struct baton_resource *resource);
 
 /* Sets ATTENTION, so that the release at the end of a short path fails. Called by the holder. */
