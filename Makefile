@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # baton. `make help` lists the targets.
 #
-# Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, DESTDIR; V=1 shows the
-# commands; WERROR=1 (or CI set) makes warnings errors; T='name ...' tests test_name.c alone, and
-# TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
+# Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR; V=1 shows
+# the commands; WERROR=1 (or CI set) makes warnings errors; T='name ...' tests test_name.c alone,
+# and TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
 FOLDERS := base thread queue future core executor pool timer module
@@ -23,6 +23,7 @@ CXXFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 INCLUDEDIR ?= $(PREFIX)/include
 LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -40,6 +41,8 @@ MAJOR := $(call version_part,MAJOR)
 MINOR := $(call version_part,MINOR)
 VERSION := $(MAJOR).$(MINOR).$(call version_part,PATCH)
 # Before 1.0 each minor version may break programs.
+# The manual's date.
+DATE := November 22, 2026
 SOVERSION := $(if $(filter 0,$(MAJOR)),$(MAJOR).$(MINOR),$(MAJOR))
 
 # ---- Flags ----
@@ -80,13 +83,19 @@ SHARED := build/libbaton.so.$(VERSION)
 SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
 
 # What is installed, and where to: install and uninstall both go by this list.
-INSTALLED := $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
+CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
+MAN_PAGES = $(addprefix man,$(shell awk -v list=1 -f src/man/pages.awk -f src/man/text.awk \
+	include/baton/*.h) $(patsubst src/man/%,7/%,$(wildcard src/man/*.7)))
+INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,build/libbaton.a $(SHARED) $(SHARED_LINKS),$f:$(f:build/%=$(LIBDIR)/%)) \
-	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc
+	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc \
+	$(foreach f,$(CMAKE_FILES),$f:$(f:build/cmake/%=$(LIBDIR)/cmake/baton/%)) \
+	$(foreach f,$(MAN_PAGES),build/man/$f:$(MANDIR)/$f)
 
 # ---- Library ----
 .PHONY: all
-all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc ## the libraries and baton.pc
+all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc $(CMAKE_FILES) \
+	build/man/made ## the libraries, baton.pc, the CMake files, the manual
 
 # Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
@@ -105,6 +114,27 @@ build/baton.pc: FORCE
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# Relative to where they lie: LIBDIR/cmake/baton.
+build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SHARED@|$(notdir $(SHARED))|g' \
+		-e 's|@SONAME@|libbaton.so.$(SOVERSION)|g' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' $< >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: man html check-man
+man: build/man/made ## the manual: man -M build/man baton
+build/man/made: $(wildcard src/man/*) $(HEADERS) Makefile
+	$(call say,MAN,$(@D))
+	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)'
+	$(Q)touch $@
+
+html: build/man/made | build/deps/test ## the manual as HTML: build/html/baton.7.html
+	$(Q)src/man/html.sh build/man build/html
+
+check-man: build/man/made html ## each function has a page; pages are well formed; no dead links
+	$(Q)test/man.sh build/man build/html
 
 # ---- What is the same in the plain build and in the instrumented ones ----
 # $1: where its files go; $2: what it adds to compiling and linking; $3: what it adds to compiling
@@ -169,7 +199,7 @@ $(eval $(call variant,build/ubsan,$(INSTRUMENTED) -fsanitize=undefined \
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan check-ubsan
-STEPS := tidy check-headers check-readme check check-cxx check-symbols check-install \
+STEPS := tidy check-headers check-readme check check-cxx check-symbols check-install check-man \
 	check-asan check-tsan check-ubsan $(EXTRA_CHECKS)
 
 test: | build/deps/build build/deps/test ## every check below; sets up what it needs
@@ -384,7 +414,8 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 
 uninstall: ## the same list, backwards
 	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
-		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" 2>/dev/null || true
+		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" "$(DESTDIR)$(LIBDIR)/cmake/baton" \
+		2>/dev/null || true
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.

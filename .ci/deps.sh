@@ -124,6 +124,8 @@ for group; do
 	test)
 		need_command "${cxx%% *}" "$(compiler_package "$cxx" g++)"
 		need_command pkg-config pkg-config
+		need_command cmake cmake
+		need_command mandoc mandoc
 		need_headers criterion/criterion.h libcriterion-dev
 		;;
 	demo)

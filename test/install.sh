@@ -38,7 +38,7 @@ awk '
 [ -s "$tmp/example.c" ] || fail "README.md has no \`\`\`c block with a main()"
 
 # Where a user would have it: a prefix of its own.
-dirs="PREFIX=$prefix LIBDIR=$prefix/lib INCLUDEDIR=$prefix/include DESTDIR="
+dirs="PREFIX=$prefix LIBDIR=$prefix/lib INCLUDEDIR=$prefix/include MANDIR=$prefix/man DESTDIR="
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $make install $dirs
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
@@ -60,6 +60,33 @@ done
 LD_LIBRARY_PATH=$prefix/lib ldd "$tmp/shared" | grep -q "$prefix/lib/libbaton.so.${version%.*} " ||
 	[ "$(readelf -d "$tmp/shared" | grep -c 'NEEDED.*\[libbaton.so.[0-9.]*\]')" = 1 ] ||
 	fail "the example does not use the library by its soname"
+# By CMake, the same.
+mkdir "$tmp/cmake"
+cat >"$tmp/cmake/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.10)
+project(example C)
+find_package(baton 0.2 REQUIRED)
+add_executable(shared ../example.c)
+target_link_libraries(shared baton::baton)
+add_executable(static ../example.c)
+target_link_libraries(static baton::baton_static)
+EOF
+cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" \
+	-DCMAKE_C_COMPILER="$(command -v "${cc##* }")" >"$tmp/cmake.log" 2>&1 &&
+	cmake --build "$tmp/cmake/build" >>"$tmp/cmake.log" 2>&1 || {
+	cat "$tmp/cmake.log"
+	fail "the example does not build with CMake"
+}
+for kind in shared static; do
+	timeout 30 "$tmp/cmake/build/$kind" >"$tmp/cmake.out" || fail "CMake's $kind program fails"
+	cmp -s "$tmp/cmake.out" "$tmp/shared.out" || fail "CMake's $kind program prints other lines"
+done
+sed -i 's/baton 0.2 /baton 0.1 /' "$tmp/cmake/CMakeLists.txt"
+! cmake -S "$tmp/cmake" -B "$tmp/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null 2>&1 ||
+	fail "CMake takes this version for one that an older program may use"
+# The manual.
+[ -s "$prefix/man/man3/baton_submit.3" ] && [ -s "$prefix/man/man7/baton.7" ] ||
+	fail "install leaves out the manual"
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $make uninstall $dirs
 [ -z "$(left_in "$prefix")" ] || fail "uninstall leaves $(left_in "$prefix")"
@@ -69,7 +96,8 @@ dirs="PREFIX=/usr LIBDIR=/usr/lib/triplet INCLUDEDIR=/usr/include DESTDIR=$tmp/s
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $make install $dirs
 for file in include/baton.h include/baton/task.h lib/triplet/libbaton.a lib/triplet/libbaton.so \
-	"lib/triplet/libbaton.so.$version" lib/triplet/pkgconfig/baton.pc; do
+	"lib/triplet/libbaton.so.$version" lib/triplet/pkgconfig/baton.pc \
+	lib/triplet/cmake/baton/baton-config.cmake share/man/man7/baton.7; do
 	[ -e "$tmp/stage/usr/$file" ] || fail "install with DESTDIR leaves out $file"
 done
 ! grep -q "$tmp" "$tmp/stage/usr/lib/triplet/pkgconfig/baton.pc" || fail "baton.pc names DESTDIR"

@@ -270,7 +270,7 @@ BEGIN {
 			complain(ARGV[i], "in no layer: move it to one of BROKER_FOLDERS")
 		if (ARGV[i] !~ /^src\//)
 			continue
-		if (!(folder_of(ARGV[i]) in layer))
+		if (ARGV[i] ~ /[.][ch]$/ && !(folder_of(ARGV[i]) in layer))
 			complain(ARGV[i], "in no layer: move it to one of the makefile's FOLDERS")
 		if (ARGV[i] ~ /\.c$/) {
 			if (stem(ARGV[i]) in defined_in)

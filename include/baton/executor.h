@@ -159,7 +159,11 @@ static inline void baton_executor_init(struct baton_executor *executor,
 	executor->_ops = ops;
 }
 
-/* Hands a job to an executor. 0, or the executor's refusal: the job is untouched. Any thread. */
+/*
+ * Hands a job to an executor.
+ *
+ * Returns: 0, or the executor's refusal: the job is untouched. Thread safety: any thread.
+ */
 static inline int baton_executor_schedule(struct baton_executor *executor, struct baton_job *job)
 {
 	int status = executor->_ops->schedule(executor, job);

@@ -107,16 +107,22 @@ int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *dea
 struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
 
 /*
- * The status of the first item that failed, in the order in which they did, and its index through
- * `*index` (may be NULL; untouched if there is none); 0: none has. Being cancelled counts as
- * failing, with -ECANCELED. Final when the fan-out is over.
+ * The status of the item that failed first, and its index through `*index` (may be NULL; untouched
+ * if no item has failed). An item that is cancelled counts as failed with -ECANCELED. The status is
+ * final when the fan-out is over.
  *
  * With BATON_FAN_OUT_CANCEL_ON_SUCCESS, after the first success: 0, and the index of the item that
  * succeeded first. Without a success the status is that of a fan-out without the flag.
+ *
+ * Returns: 0 (no item has failed), or that status.
  */
 int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
 
-/* Of one item: 0, or what it failed with; -EAGAIN: it is not over. `index` less than count. */
+/*
+ * The status of one item. `index` is less than the count of items.
+ *
+ * Returns: 0; the status with which the item failed; -EAGAIN: the item is not over.
+ */
 int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index);
 
 struct baton_fan_out_stats {
@@ -132,9 +138,9 @@ void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
 
 /*
  * Cancels the fan-out: items that have not started do not run their function. The call marks, in
- * one step, and returns; a cancelled item is over when its resource comes to it. 0; -EALREADY:
- * every item is over, or it was cancelled before.
+ * one step, and returns; a cancelled item is over when its resource comes to it.
  *
+ * Returns: 0; -EALREADY: every item is over, or the fan-out was cancelled before.
  * Thread safety: any thread. Blocking: never.
  */
 int baton_fan_out_cancel(struct baton_fan_out *fan_out);

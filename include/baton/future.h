@@ -85,12 +85,12 @@ static inline bool baton_future_is_complete(const struct baton_future *future)
 }
 
 /*
- * status: of a complete future: 0 (done), the task's status (failed), -ECANCELED (cancelled).
- * Before completion: -EAGAIN.
+ * The status and the value of a complete future. The value is that of baton_set_result(), also of a
+ * failed task; NULL if there was none. A promise and a detached task have the value with which they
+ * were completed. Before completion the value is NULL.
  *
- * value: of a complete future the value from baton_set_result(), also of a failed task; NULL if
- * there was none. Of a promise or a detached task: the value with which it was completed. Before
- * completion: NULL.
+ * Returns: status: 0 (done), the task's status (failed), -ECANCELED (cancelled); before completion
+ * -EAGAIN.
  *
  * Thread safety: any thread. Blocking: never.
  */
@@ -201,6 +201,7 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
  *
  * Ownership: the call does not wait for the cancelled futures. Their memory is the caller's when
  * another wait, without a deadline, has returned.
+ * Errors: as baton_future_wait_all().
  */
 int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count,
                                     const struct timespec *deadline);

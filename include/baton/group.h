@@ -103,9 +103,10 @@ int baton_group_wait(struct baton_group *group, const struct timespec *deadline)
 void baton_group_notify(struct baton_group *group, struct baton_continuation *continuation);
 
 /*
- * The first status other than 0 with which a thread left; 0: there was none. Final when the count
- * is zero. take: also forgets the status, for another round.
+ * The first status other than 0 with which a thread left the group. The status is final when the
+ * count is zero. take: also forgets the status, for another round.
  *
+ * Returns: that status; 0: there was none.
  * Thread safety: any thread. Blocking: never.
  */
 int baton_group_status(const struct baton_group *group);

@@ -147,8 +147,8 @@ int baton_pool_shutdown(struct baton_pool *pool);
 /*
  * No more jobs, no more hand-offs. Puts the list of jobs that no worker had taken into `*jobs`
  * (NULL if none); give each to baton_job_run or baton_job_cancel. What a worker had taken is run.
- * Returns at once. 0; -EALREADY if shutdown_now was called before (then *jobs is
- * untouched).
+ *
+ * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched.
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs);
 
@@ -184,8 +184,9 @@ struct baton_pool_stats {
 };
 
 /*
- * One worker's counters (of its place, whichever thread was in it); the pool's. Any thread.
- * -EINVAL: no such worker.
+ * One worker's counters (of its place, whichever thread was in it); the pool's.
+ *
+ * Thread safety: any thread. Errors: -EINVAL: no such worker.
  */
 int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
                                  struct baton_pool_stats *stats);

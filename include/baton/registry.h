@@ -164,7 +164,7 @@ int baton_registry_unref(struct baton_registry_entry *entry);
  * makes another one. It lives until its last reference goes; where nobody is to submit to it until
  * then, close its resource (baton_resource_close()) as well.
  *
- * Blocking: never. 0, or -EALREADY.
+ * Blocking: never. Returns: 0; -EALREADY: the name was taken away before.
  */
 int baton_registry_remove(struct baton_registry_entry *entry);
 

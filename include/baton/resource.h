@@ -256,7 +256,10 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task);
 
-/* As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor. */
+/*
+ * As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor.
+ * Errors: as baton_submit().
+ */
 int baton_submit_later(struct baton_resource *resource, struct baton_task *task);
 
 /*
@@ -320,9 +323,9 @@ int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                 struct baton_future **future);
 
 /*
- * Closes the resource: new submits are refused, accepted tasks still run. 0, or -EALREADY.
+ * Closes the resource: new submits are refused, accepted tasks still run.
  *
- * Thread safety: any thread. Blocking: never.
+ * Thread safety: any thread. Blocking: never. Returns: 0; -EALREADY: the resource is closed.
  */
 int baton_resource_close(struct baton_resource *resource);
 

@@ -72,15 +72,16 @@ void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo, ba
 
 /*
  * The same with memory of the library's (per-thread cache), given back at the end: calls fn(arg).
- * Before the operation, so that if there is no memory it need not be undone: -ENOMEM.
+ * Call it before the operation: without memory there is then nothing to undo.
+ *
+ * Errors: -ENOMEM.
  */
 typedef int (*baton_undo_call_fn)(void *arg);
 int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg);
 
 /*
  * Ends the log. With status 0 (done) the compensations are forgotten; else they run, newest first.
- * Returns the status; -ENOTRECOVERABLE instead if a compensation has failed, now or in a roll back:
- * something is left that somebody must mend. The log's memory is the caller's again.
+ * The log's memory is the caller's again.
  *
  * A task that ends its log last, with the status that it returns, has undone every operation before
  * its future is complete. The log does not undo what the task has submitted elsewhere: submit when
@@ -88,16 +89,24 @@ int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *
  * what fails after its end: the status of a token for which the task was detached (detach.h), and a
  * batch_end (hooks.h). There the hooks undo the batch, or a baton_batch_flush() before the end of
  * the log tells the task.
+ *
+ * Returns: the status; -ENOTRECOVERABLE instead if a compensation has failed, now or in a roll
+ * back: something is left that somebody must mend.
  */
 int baton_undo_log_end(struct baton_undo_log *log, int status);
 
-/* What the first compensation that failed has returned; 0: none has. Also after the end. */
+/*
+ * The status of the first compensation that failed. May be called after the end.
+ *
+ * Returns: that status; 0: none has failed.
+ */
 int baton_undo_log_failure(const struct baton_undo_log *log);
 
 /*
  * Savepoints: what is registered after a mark can be undone by itself, newest first, and the task
  * go on; the mark stays good until one before it is rolled back to. A mark of this log (asserted).
- * roll_back returns 0, or what the first of these compensations to fail has returned.
+ *
+ * Returns: roll_back: 0, or what the first of these compensations to fail has returned.
  */
 struct baton_undo_mark {
 	struct baton_undo *_newest;

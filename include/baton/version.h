@@ -23,7 +23,7 @@ extern "C" {
 /* The version of the library that is linked in, "major.minor.patch". */
 const char *baton_version(void);
 
-/* The same as a number that can be compared with BATON_VERSION. */
+/* The same as a number. Returns: a number that can be compared with BATON_VERSION. */
 int baton_version_number(void);
 
 #ifdef __cplusplus

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+# Makes manual pages out of a public header: baton-NAME(7) out of the header's first comment and its
+# types, and a page of section 3 out of each comment that stands before functions. The pages are in
+# mdoc(7).
+#
+#	awk -v out=DIR -v date='November 22, 2026' -v version=0.2.0 -v headers='future task ...' \
+#		-f pages.awk -f text.awk include/baton/future.h
+#	awk -v list=1 -f pages.awk -f text.awk include/baton/*.h	prints the pages' names
+#
+# What the comments must look like is what STYLE asks of them: a comment stands directly before its
+# declarations; a blank line ends them; what is indented by a tab, or has a |, is a figure; "  -EX
+# text" is a row of a list; a label (LABELS) stands at the beginning of a sentence.
+
+BEGIN {
+	LABELS = "Thread safety|Blocking|Ownership|Ordering|Progress|Cost|Source|Lifetime|" \
+		"Returns|Errors"
+	count = split(headers, names, " ")
+	for (i = 1; i <= count; i++)
+		is_header[names[i]] = 1
+}
+
+FNR == 1 {
+	if (NR > 1)
+		finish()
+	start(FILENAME)
+}
+
+{ line($0) }
+
+END { finish() }
+
+# ---- Reading a header ----
+
+function start(file)
+{
+	header = file
+	sub(/.*\//, "", header)
+	sub(/[.]h$/, "", header)
+	title = doc = code = ""
+	items = depth = in_comment = in_preamble = 0
+	titled = 0
+}
+
+function line(text)
+{
+	if (in_comment) {
+		comment_line(text)
+		return
+	}
+	if (depth == 0 && text ~ /^\/\*/ && text !~ /SPDX/) {
+		end_item()
+		doc = ""
+		in_comment = 1
+		comment_line(text)
+		return
+	}
+	if (skipped(text))
+		return
+	if (text == "" && depth == 0 && !continued) {
+		end_item()
+		return
+	}
+	code = code text "\n"
+	continued = text ~ /\\$/
+	depth += gsub(/{/, "{", text) - gsub(/}/, "}", text)
+}
+
+function skipped(text)
+{
+	if (text ~ /^\/\* SPDX/ || text ~ /^#include/ || text ~ /^#define BATON_[A-Z_]*_H$/)
+		return 1
+	if (text ~ /^#ifdef __cplusplus/) {
+		in_preamble = 1
+		return 1
+	}
+	if (in_preamble) {
+		if (text ~ /^#endif/)
+			in_preamble = 0
+		return 1
+	}
+	return text ~ /^#(if|ifndef|ifdef|else|endif)/
+}
+
+# Collects a comment without its frame of stars.
+function comment_line(text,	last)
+{
+	last = text ~ /\*\/[ \t]*$/
+	sub(/^\/\*+/, "", text)
+	sub(/[ \t]*\*\/[ \t]*$/, "", text)
+	sub(/^ \*/, "", text)
+	sub(/^ /, "", text)
+	doc = doc text "\n"
+	if (!last)
+		return
+	in_comment = 0
+	gsub(/^\n+|\n+$/, "", doc)
+	if (!titled) {
+		titled = 1
+		title = doc
+		doc = ""
+	}
+}
+
+# A comment and the declarations after it are an item. Declarations without a comment belong to the
+# item before them.
+function end_item()
+{
+	if (code != "") {
+		if (doc != "" || !items) {
+			docs[++items] = doc
+			codes[items] = code
+		} else {
+			codes[items] = codes[items] "\n" code
+		}
+		doc = ""
+	} else if (doc ~ /^---- .* ----$/) {
+		doc = "" # a heading in the header
+	}
+	code = ""
+}
+
+function finish(	i)
+{
+	end_item()
+	for (i = 1; i <= items; i++)
+		find_names(i)
+	if (list) {
+		print "7/baton-" header ".7"
+		for (i = 1; i <= items; i++)
+			list_pages(i)
+		return
+	}
+	for (i = 1; i <= items; i++)
+		if (functions[i])
+			write_function_page(i)
+	write_header_page()
+	for (i = 1; i <= items; i++)
+		delete functions[i]
+}
+
+# ---- What an item declares ----
+
+# functions[i]: how many; name[i, k], proto[i, k]. macros[i]: macro[i, k], with its parameters.
+function find_names(i,	text, rest, whole, at)
+{
+	functions[i] = macros[i] = types[i] = 0
+	rest = codes[i]
+	while (rest != "") {
+		at = index(rest, "\n")
+		whole = substr(rest, 1, at - 1)
+		rest = substr(rest, at + 1)
+		if (whole == "")
+			continue
+		if (whole ~ /^#/) {
+			while (whole ~ /\\$/) {
+				at = index(rest, "\n")
+				whole = substr(whole, 1, length(whole) - 1) substr(rest, 1, at - 1)
+				rest = substr(rest, at + 1)
+			}
+			add_macro(i, whole)
+			continue
+		}
+		# Up to the semicolon or body that ends it.
+		while (!ended(whole) && rest != "") {
+			at = index(rest, "\n")
+			whole = whole "\n" substr(rest, 1, at - 1)
+			rest = substr(rest, at + 1)
+		}
+		add_declaration(i, whole)
+	}
+}
+
+function ended(text,	copy, opens, closes)
+{
+	copy = text
+	opens = gsub(/{/, "", copy)
+	closes = gsub(/}/, "", copy)
+	if (opens != closes)
+		return 0
+	sub(/[ \t]*\/\*.*\*\/[ \t]*$/, "", copy)
+	return opens ? text ~ /}[ \t]*;?$|}[^;{}]*;/ : copy ~ /;[ \t]*$/
+}
+
+function add_macro(i, text)
+{
+	if (text !~ /^#define (BATON|baton)_[A-Za-z_0-9]+/)
+		return
+	sub(/^#define /, "", text)
+	match(text, /^[A-Za-z_0-9]+(\([^)]*\))?/)
+	text = substr(text, RSTART, RLENGTH)
+	if (text ~ /^baton_.*[(]/) { # used as a function
+		proto[i, ++functions[i]] = text
+		name[i, functions[i]] = substr(text, 1, index(text, "(") - 1)
+		return
+	}
+	macro[i, ++macros[i]] = text
+}
+
+function add_declaration(i, text,	flat, at)
+{
+	if (text ~ /^(struct|enum|union) [a-z_0-9]+[ \n]*{/ || text ~ /^typedef/) {
+		type[i, ++types[i]] = text
+		return
+	}
+	if (text ~ /^(struct|enum) [a-z_0-9]+;/)
+		return
+	flat = text
+	sub(/\n{.*/, "", flat) # the body of an inline function
+	sub(/;.*/, "", flat)
+	gsub(/[ \t\n]+/, " ", flat)
+	sub(/^static inline /, "", flat)
+	gsub(/BATON_[A-Z_]+\([^()]*\) ?/, "", flat)
+	gsub(/BATON_[A-Z_]+ /, "", flat)
+	sub(/ *BATON_[A-Z_]+$/, "", flat)
+	sub(/ +$/, "", flat)
+	if (flat !~ /^[a-z].*[ *]baton_[a-z_0-9]+\(.*\)$/)
+		return
+	at = match(flat, /baton_[a-z_0-9]+\(/)
+	functions[i]++
+	name[i, functions[i]] = substr(flat, at, RLENGTH - 1)
+	proto[i, functions[i]] = flat
+}
+
+function macro_name(i, k)
+{
+	return substr(macro[i, k], 1, match(macro[i, k] "(", /\(/) - 1)
+}
+
+function list_pages(i,	k)
+{
+	if (!functions[i])
+		return
+	for (k = 1; k <= functions[i]; k++)
+		print "3/" name[i, k] ".3"
+	for (k = 1; k <= macros[i]; k++)
+		print "3/" macro_name(i, k) ".3"
+}
+
+# ---- Writing pages ----
+
+function begin_page(file, page_name, section)
+{
+	page = out "/man" section "/" file "." section
+	held = after_head = 0
+	put(".\\\" Made from include/baton/" header ".h; edit that file.")
+	put(".Dd " date)
+	put(".Dt " toupper(page_name) " " section)
+	put(".Os baton " version)
+}
+
+# A paragraph's macro is held back until something comes that a paragraph may begin with.
+function put(text)
+{
+	if (text == ".Pp") {
+		held = !after_head
+		return
+	}
+	put_lines(text "\n")
+	after_head = text ~ /^[.]S[hs] /
+}
+
+function put_lines(text)
+{
+	if (held && text !~ /^[.](Sh|Bl|Bd|Pp)/)
+		print ".Pp" >page
+	held = after_head = 0
+	printf "%s", text >page
+}
+
+function write_function_page(i,	k, first, argument)
+{
+	first = name[i, 1]
+	begin_page(first, first, 3)
+	self = first
+	delete own
+	for (k = 1; k <= functions[i]; k++)
+		own[name[i, k]] = 1
+	put(".Sh NAME")
+	for (k = 1; k <= functions[i]; k++)
+		put(".Nm " name[i, k] (k < functions[i] + macros[i] ? " ," : ""))
+	for (k = 1; k <= macros[i]; k++)
+		put(".Nm " macro_name(i, k) (k < macros[i] ? " ," : ""))
+	put(".Nd " summary(docs[i]))
+	put(".Sh LIBRARY")
+	put("baton (libbaton, \\-lbaton)")
+	put(".Sh SYNOPSIS")
+	put(".In baton/" header ".h")
+	for (k = 1; k <= functions[i]; k++)
+		write_prototype(proto[i, k], name[i, k])
+	for (k = 1; k <= macros[i]; k++)
+		write_macro(macro[i, k])
+	for (k = 1; k <= types[i]; k++)
+		write_literal(public_part(type[i, k]))
+	put(".Sh DESCRIPTION")
+	write_text(docs[i])
+	put(".Sh SEE ALSO")
+	put(".Xr baton 7 ,")
+	put(".Xr baton\\-" header " 7")
+	close(page)
+	for (k = 2; k <= functions[i]; k++)
+		write_link(name[i, k], first)
+	for (k = 1; k <= macros[i]; k++)
+		write_link(macro_name(i, k), first)
+}
+
+function write_link(from, to,	file)
+{
+	file = out "/man3/" from ".3"
+	print ".so man3/" to ".3" >file
+	close(file)
+}
+
+function write_prototype(text, function_name,	at, result, arguments, k, nested, one, c)
+{
+	at = index(text, function_name "(")
+	result = substr(text, 1, at - 1)
+	sub(/ +$/, "", result)
+	arguments = substr(text, at + length(function_name) + 1)
+	arguments = substr(arguments, 1, length(arguments) - 1)
+	if (result != "")
+		put(".Ft \"" result "\"")
+	put(".Fo " function_name)
+	nested = 0
+	one = ""
+	for (k = 1; k <= length(arguments); k++) {
+		c = substr(arguments, k, 1)
+		nested += (c == "(") - (c == ")")
+		if (c == "," && !nested) {
+			put(".Fa \"" one "\"")
+			one = ""
+			if (substr(arguments, k + 1, 1) == " ")
+				k++
+		} else {
+			one = one c
+		}
+	}
+	put(".Fa \"" one "\"")
+	put(".Fc")
+}
+
+function write_macro(text,	at, parameters, n, parts, k)
+{
+	at = index(text, "(")
+	if (!at) {
+		put(".Pp")
+		put(".Dv " text)
+		return
+	}
+	parameters = substr(text, at + 1, length(text) - at - 1)
+	n = split(parameters, parts, /, */)
+	put(".Fo " substr(text, 1, at - 1))
+	for (k = 1; k <= n; k++)
+		put(".Fa " parts[k])
+	put(".Fc")
+}
+
+function write_header_page(	i, k, any, upper)
+{
+	begin_page("baton-" header, "baton-" header, 7)
+	self = ""
+	delete own
+	put(".Sh NAME")
+	put(".Nm baton\\-" header)
+	put(".Nd " summary(title))
+	put(".Sh SYNOPSIS")
+	put(".In baton/" header ".h")
+	put(".Sh DESCRIPTION")
+	write_text(title)
+	any = 0
+	for (i = 1; i <= items; i++) {
+		if (functions[i] || !(types[i] + macros[i]))
+			continue
+		if (!any++)
+			put(".Sh TYPES AND CONSTANTS")
+		else
+			put(".Pp")
+		if (docs[i] != "")
+			write_text(docs[i])
+		for (k = 1; k <= types[i]; k++)
+			write_literal(public_part(type[i, k]))
+		for (k = 1; k <= macros[i]; k++)
+			write_macro(macro[i, k])
+	}
+	any = 0
+	for (i = 1; i <= items; i++)
+		for (k = 1; k <= functions[i]; k++) {
+			if (!any++) {
+				put(".Sh FUNCTIONS")
+				put(".Bl -column baton_future_wait_all_or_cancel text -compact")
+			}
+			put(".It Xr " name[i, k] " 3 Ta " \
+				(k == 1 ? summary(docs[i]) : "see " name[i, 1]))
+		}
+	if (any)
+		put(".El")
+	put(".Sh SEE ALSO")
+	put(".Xr baton 7")
+	close(page)
+}
+
+# A type without its private members.
+function public_part(text,	n, lines, k, shown, hidden)
+{
+	n = split(text, lines, "\n")
+	shown = ""
+	for (k = 1; k <= n; k++) {
+		if (lines[k] ~ /^\t+[^\/;]*[ *(]_[a-z][a-z_0-9]*(\[[^]]*\])*[);]/) {
+			hidden = 1
+			continue
+		}
+		if (hidden && lines[k] ~ /^}/)
+			shown = shown "\t/* ... */\n"
+		shown = shown lines[k] "\n"
+	}
+	sub(/\n$/, "", shown)
+	return shown
+}
+
+function write_literal(text,	n, lines, k)
+{
+	put(".Bd -literal -offset indent")
+	n = split(text, lines, "\n")
+	for (k = 1; k <= n; k++)
+		put(guarded(escaped(lines[k])))
+	put(".Ed")
+}

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+# Turns the text of comments into mdoc(7): paragraphs, figures, lists, labels, references. Part of
+# pages.awk, which has the variables: page, header, is_header, self, own.
+
+function escaped(text)
+{
+	gsub(/\\/, "\\e", text)
+	gsub(/-E/, "\\-E", text)
+	while (match(text, /^ *\t/))
+		sub(/\t/, "    ", text)
+	gsub(/\t/, "    ", text)
+	return text
+}
+
+function guarded(text)
+{
+	return text ~ /^[.']/ ? "\\&" text : text
+}
+
+# The first sentence, as the line after the name.
+function summary(text,	at)
+{
+	sub(/\n\n.*/, "", text)
+	sub(/\n[ \t].*/, "", text)
+	gsub(/\n/, " ", text)
+	at = match(text, /[.;?]( |$)/)
+	if (at)
+		text = substr(text, 1, at - 1)
+	gsub(/`/, "", text)
+	gsub(/\(\)/, "", text)
+	if (text !~ /^[A-Z]+[A-Z_]/)
+		text = tolower(substr(text, 1, 1)) substr(text, 2)
+	return text == "" ? header : escaped(text)
+}
+
+# Paragraphs and figures in order; labelled sentences come after them, the errors last.
+function write_text(text,	n, lines, k, paragraph, figure)
+{
+	labels = 0
+	errors = errors_seen = ""
+	label = ""
+	n = split(text, lines, "\n")
+	paragraph = figure = ""
+	written = 0
+	for (k = 1; k <= n; k++) {
+		if (lines[k] ~ /^(\t|  )/ || (figure != "" && lines[k] == "" && \
+		    lines[k + 1] ~ /^(\t|  )/)) {
+			if (paragraph != "")
+				write_paragraph(paragraph)
+			paragraph = ""
+			figure = figure lines[k] "\n"
+			continue
+		}
+		if (figure != "")
+			write_figure(figure)
+		figure = ""
+		if (lines[k] == "") {
+			if (paragraph != "")
+				write_paragraph(paragraph)
+			paragraph = ""
+			label = ""
+			continue
+		}
+		paragraph = paragraph (paragraph == "" ? "" : " ") lines[k]
+	}
+	if (figure != "")
+		write_figure(figure)
+	if (paragraph != "")
+		write_paragraph(paragraph)
+	label = ""
+	write_labels()
+}
+
+# A sentence that begins with a label goes on under that label until the paragraph ends, or another
+# label comes.
+function write_paragraph(text,	n, sentences, k, first)
+{
+	first = 1
+	n = split(by_sentence(text), sentences, "\n")
+	for (k = 1; k <= n; k++) {
+		if (match(sentences[k], "^(" LABELS "): ")) {
+			label = substr(sentences[k], 1, RLENGTH - 2)
+			sentences[k] = substr(sentences[k], RLENGTH + 1)
+			label_text[++labels] = ""
+			label_name[labels] = label
+		} else if (match(sentences[k], "^(" LABELS "):$")) {
+			label = substr(sentences[k], 1, RLENGTH - 1)
+			label_text[++labels] = ""
+			label_name[labels] = label
+			continue
+		}
+		if (label != "") {
+			if (label_text[labels] == "" && sentences[k] !~ /^(fn|[^ ]*[_(])/)
+				sentences[k] = toupper(substr(sentences[k], 1, 1)) \
+					substr(sentences[k], 2)
+			label_text[labels] = label_text[labels] marked(sentences[k])
+			continue
+		}
+		if (first && written)
+			put(".Pp")
+		first = 0
+		written = 1
+		put_lines(marked(sentences[k]))
+	}
+}
+
+function by_sentence(text)
+{
+	gsub(/[.] +/, ".\n", text)
+	gsub(/[.][)] +/, ".)\n", text)
+	gsub(/[?] +/, "?\n", text)
+	return text
+}
+
+# A figure is a list if its first line is "  word  text", otherwise it is shown as it is.
+function write_figure(text,	n, lines, k, shown, row, tag)
+{
+	sub(/\n+$/, "", text)
+	n = split(text, lines, "\n")
+	if (text ~ /\t|[|]/ || lines[1] !~ /^ +[^ ]+( [^ ]+)*  +[^ ]/) {
+		shown = ".Bd -literal -offset indent\n"
+		for (k = 1; k <= n; k++)
+			shown = shown guarded(escaped(lines[k])) "\n"
+		shown = shown ".Ed\n"
+	} else {
+		shown = ".Bl -tag -width Ds\n"
+		row = ""
+		for (k = 1; k <= n; k++) {
+			if (match(lines[k], /^ ? ? ? ?[^ ]+( [^ ]+)*  +/)) {
+				tag = substr(lines[k], 1, RLENGTH)
+				lines[k] = substr(lines[k], RLENGTH + 1)
+				gsub(/^ +| +$/, "", tag)
+				if (row != "")
+					shown = shown marked(row)
+				row = lines[k]
+				shown = shown ".It " escaped(tag) "\n"
+			} else {
+				sub(/^ +/, "", lines[k])
+				row = row " " lines[k]
+			}
+		}
+		shown = shown marked(row) ".El\n"
+	}
+	if (label != "") {
+		label_text[labels] = label_text[labels] shown
+		return
+	}
+	written = 1
+	put_lines(shown)
+}
+
+function write_labels(	k, any)
+{
+	any = 0
+	for (k = 1; k <= labels; k++) {
+		if (label_name[k] == "Errors" || label_name[k] == "Returns")
+			continue
+		if (!any++)
+			put(".Bl -tag -width Ds")
+		put(".It Sy " label_name[k])
+		put_lines(label_text[k])
+	}
+	if (any)
+		put(".El")
+	write_labels_of("Returns", "RETURN VALUES")
+	write_labels_of("Errors", "ERRORS")
+}
+
+function write_labels_of(wanted, heading,	k, any)
+{
+	any = 0
+	for (k = 1; k <= labels; k++)
+		if (label_name[k] == wanted) {
+			if (!any++)
+				put(".Sh " heading)
+			put_lines(label_text[k])
+		}
+}
+
+# Sentences as lines of mdoc.
+function marked(text,	n, sentences, k, result)
+{
+	result = ""
+	n = split(by_sentence(text), sentences, "\n")
+	for (k = 1; k <= n; k++)
+		result = result marked_sentence(sentences[k])
+	return result
+}
+
+# Functions and headers are references.
+function marked_sentence(text,	n, words, k, result, current, reference)
+{
+	result = current = ""
+	n = split(text, words, " ")
+	for (k = 1; k <= n; k++) {
+		reference = reference_to(words[k])
+		if (reference == "") {
+			current = current (current == "" ? "" : " ") styled(words[k])
+			continue
+		}
+		if (current != "")
+			result = result guarded(current) "\n"
+		current = ""
+		result = result reference "\n"
+	}
+	if (current != "")
+		result = result guarded(current) "\n"
+	return result
+}
+
+function styled(word)
+{
+	word = escaped(word)
+	while (match(word, /`[^`]+`/))
+		word = substr(word, 1, RSTART - 1) "\\fB" substr(word, RSTART + 1, RLENGTH - 2) \
+			"\\fP" substr(word, RSTART + RLENGTH)
+	return word
+}
+
+function reference_to(word,	before, after, core)
+{
+	before = after = ""
+	core = word
+	if (core ~ /^\(/) {
+		before = "("
+		core = substr(core, 2)
+	}
+	if (match(core, /[.,:;?)]+$/) && core !~ /\(\)$/) {
+		after = substr(core, RSTART)
+		core = substr(core, 1, RSTART - 1)
+		if (after ~ /^\)/ && core ~ /\($/) {
+			core = core ")"
+			after = substr(after, 2)
+		}
+	}
+	if (core ~ /^baton_[a-z_0-9]+\(\)$/) {
+		sub(/\(\)/, "", core)
+		core = (core in own) ? "Fn " core : "Xr " core " 3"
+	} else if (core ~ /^(baton\/)?[a-z_]+[.]h$/) {
+		sub(/^baton\//, "", core)
+		sub(/[.]h$/, "", core)
+		if (!(core in is_header) || core == header && self == "")
+			return ""
+		core = "Xr baton\\-" core " 7"
+	} else {
+		return ""
+	}
+	gsub(/./, " &", after)
+	if (before != "")
+		return ".No \\&( Ns " core (after == "" ? "" : after)
+	return "." core after
+}

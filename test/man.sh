@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The manual: each public function has a page, mandoc has nothing to complain about, each reference
+# leads to a page, the pages name every law, and `man` shows a page.
+#
+#	man.sh MANUAL HTML
+set -eu
+
+manual=$1
+html=$2
+map=src/baton.map
+bad=0
+tmp=$(mktemp)
+trap 'rm -f "$tmp"' EXIT
+
+complain()
+{
+	echo "check-man: $*"
+	bad=1
+}
+
+pages=$(cd "$manual" && grep -L '^[.]so ' man3/*.3 man7/*.7)
+# shellcheck disable=SC2086 # words, on purpose
+(cd "$manual" && mandoc -T lint -W warning $pages) || complain "mandoc complains, see above"
+
+for name in $(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' $map); do
+	grep -q "extern .*[(][*]$name[)]" src/*/*.h && continue # not public
+	[ -s "$manual/man3/$name.3" ] || complain "$name: no page, no comment?"
+done
+
+for link in $(cd "$manual" && grep -l '^[.]so ' man3/*.3); do
+	target=$(sed -n 's/^[.]so //p' "$manual/$link")
+	[ -s "$manual/$target" ] || complain "$link leads to $target, which is not there"
+done
+
+# Xr NAME SECTION, wherever it stands in a line.
+for reference in $(cd "$manual" && cat man3/*.3 man7/*.7 |
+	sed -n 's/.*Xr \([^ ]*\) \([37]\).*/\1.\2/p' | sed 's/\\-/-/g' | sort -u); do
+	section=${reference##*.}
+	[ -s "$manual/man$section/$reference" ] || complain "no page $reference"
+done
+
+for law in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+	grep -q "^[.]It L$law " "$manual/man7/baton-laws.7" || complain "baton-laws: no L$law"
+done
+
+# A function that returns a number says which.
+# shellcheck disable=SC2086 # words, on purpose
+(cd "$manual" && grep -l '^[.]Ft "int"$' $(echo "$pages" | grep '^man3/')) |
+	while read -r page; do
+		grep -qE '^[.]Sh (ERRORS|RETURN VALUES)' "$manual/$page" || echo "$page"
+	done >"$tmp"
+while read -r page; do
+	complain "${page#man3/}: returns int, and has neither Returns: nor Errors:"
+done <"$tmp"
+
+# What a user does.
+for page in baton_submit baton_future_wait BATON_TASK_INIT; do
+	(cd "$manual" && mandoc -T ascii "man3/$page.3") |
+		awk '{gsub(/.\010/, ""); print}' | grep -q "$page" ||
+		complain "man $page shows nothing"
+done
+for link in $(cat "$html"/*.html | grep -o 'href="[a-zA-Z_][^":#]*[.]html"' | sort -u); do
+	target=${link#href=\"}
+	[ -s "$html/${target%\"}" ] || complain "$link leads nowhere"
+done
+exit $bad
