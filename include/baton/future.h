@@ -120,24 +120,24 @@ void *baton_future_value(const struct baton_future *future);
  *   -ETIMEDOUT  the deadline has passed.
  *   -EINVAL     the deadline is malformed.
  *
- * Limits of helping. Helping never makes a wait fail or last longer that would have ended without
- * helping. A helper enters no task after the end of its wait. A wait that can end before the
- * awaited task is complete leaves the tasks before that task to the executor. Such waits are those
- * with a deadline, and those for any of several futures. One exception: a wait for any of several
- * futures runs these tasks if no other thread would (all workers of the pool wait, and no spare can
- * be had). So give a pool spares where its tasks wait with deadlines. If this thread drives an
- * executor, the thread runs that executor's tasks in any wait, and looks at the deadline before
- * each task.
+ * Limits of helping. A wait that would end without helping never fails, or lasts longer, because of
+ * helping (but see Corner cases). A helper enters no task after the end of its wait. A wait that
+ * can end before the awaited task is complete leaves the tasks before that task to the executor.
+ * Such waits are those with a deadline, and those for any of several futures. One exception: a wait
+ * for any of several futures runs these tasks if no other thread would (all workers of the pool
+ * wait, and no spare can be had). So give a pool spares where its tasks wait with deadlines. If
+ * this thread drives an executor, the thread runs that executor's tasks in any wait, and looks at
+ * the deadline before each task.
  *
- * Corner cases. A waiter that was asleep when the task was submitted leaves the task to the
- * executor; but a pool's worker helps, unless the resource was queued before. A thread drives its
- * executor only while it waits for a task of that executor. While the thread waits for a task of
- * another executor, it does not, even if that task waits for this executor. If a wait with a
- * deadline is made inside a task that a helper has entered, the resources that the helper holds
- * further down the stack do not count as held by this thread: the wait never returns -EDEADLK for
- * them, but lasts until its deadline. In one case helping makes a wait last longer: the entered
- * task completes the helper's future before the task itself returns (by its own token, by
- * baton_batch_flush()), and then waits for the helper's thread.
+ * Corner cases. If the waiter sleeps already when the task is submitted, it leaves the task to the
+ * executor; but a pool's worker is woken to help, unless the resource was queued before the submit.
+ * A thread drives its executor only while it waits for a task of that executor. While the thread
+ * waits for a task of another executor, it does not, even if that task waits for this executor. If
+ * a wait with a deadline is made inside a task that a helper has entered, the resources that the
+ * helper holds further down the stack do not count as held by this thread: the wait never returns
+ * -EDEADLK for them, but lasts until its deadline. In one case helping makes a wait last longer:
+ * the entered task completes the helper's future before the task itself returns (by its own token,
+ * by baton_batch_flush()), and then waits for the helper's thread.
  */
 int baton_future_wait(struct baton_future *future, const struct timespec *deadline);
 

@@ -2,8 +2,7 @@
 /*
  * After a suspend, the resource's running task finishes, and no further task runs, not even a task
  * that was queued before; submitted tasks wait until the resource is resumed. Quiescing suspends
- * several
- * resources: none of them runs a task while the caller looks at (or changes) their state,
+ * several resources: none of them runs a task while the caller looks at (or changes) their state,
  * consistently over all of them.
  *
  *                               | may run beside                       | from
@@ -100,7 +99,7 @@ int baton_suspension_wait(struct baton_suspension *suspension, const struct time
  * wait for one of those.
  *
  * Thread safety: any thread, not necessarily the one that has suspended.
- * Blocking: never (the tasks run here take what they take).
+ * Blocking: never (apart from what the tasks that run here do).
  * Ordering: what the caller did before is visible to the resource's next task.
  * Errors: the resource remains suspended: -EINVAL: the suspension is not in use.
  */
@@ -121,8 +120,8 @@ int baton_resource_resume_later(struct baton_suspension *suspension);
  * is quiesced inside a task whose resource is in this set: such a wait may last for ever.
  *
  * Thread safety: any thread. Blocking: quiesce: yes.
- * Errors: quiesce: all is undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them. -EPIPE: one
- * is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
+ * Errors: quiesce: all suspensions are undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them.
+ * -EPIPE: one is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
  */
 BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
                                  struct baton_suspension *suspensions,

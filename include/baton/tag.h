@@ -15,7 +15,7 @@
  *   stamp_set, _hold_tag    | everything but init | the owner of the stamped task
  *   init                    | nothing             | the owner
  *
- * A cancel increments the tag's generation. A stamp remembers the generation of its tag. A runner
+ * A cancel advances the tag's generation. A stamp remembers the generation of its tag. A runner
  * that comes to a task whose stamp has an older generation completes the task as cancelled instead
  * of entering it.
  *

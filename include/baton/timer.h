@@ -169,8 +169,8 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
 /*
  * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.
  *
- * arm_again_after: the first run comes after the delay, and each later run that long after the end
- * of the run before.
+ * arm_again_after: the first run comes after the delay, and each later run comes the same delay
+ * after the end of the run before.
  *
  * arm_every: the runs come at a fixed rate: at `first_ns` (a time), and then every `period_ns`,
  * without drift. When a run ends so late that later runs are overdue, SKIP leaves these out, and
@@ -182,7 +182,7 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
  * (cancel_pending), refused or dropped by a bound, or kept from running by a failed batch_begin.
  * The repetition ends when the resource refuses a run otherwise (it was closed); see
  * baton_timer_dropped_fn. A run without a label is a task of lane 0: exempt that lane from a bound
- * (bound.h), lest a timer that does not repeat be lost when the resource is full.
+ * (bound.h); otherwise a timer that does not repeat is lost when the resource is full.
  *
  * Otherwise as baton_timer_arm_after(). Errors: also -EINVAL: the period is 0, or there is no such
  * policy.
@@ -247,7 +247,7 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
  * baton_resource_await(). If the timer's function, for which the call waits, arms the timer anew,
  * the timer is stopped again.
  *
- * Blocking: yes. 0: at once, in a task of the timer's resource, too, where stop would return IDLE,
+ * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
  * DONE or PENDING.
  * Errors: the timer is stopped, and the memory is baton's as after stop: -EDEADLK: the call would
  * have to wait although it was made in a task of the timer's resource, or would wait for ever. Also

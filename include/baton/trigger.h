@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A trigger is a task that is pending at most once, however often it is fired: flush what is dirty,
- * start the resending, write the retained message. A trigger that is fired while its function runs
- * has the function run exactly once more.
+ * start the resending, write the retained message. If a trigger is fired while its function runs,
+ * the function runs exactly once more afterwards.
  *
  *	static void flush(struct baton_trigger *trigger, uint64_t fires)
  *	{
@@ -85,8 +85,8 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * atomic operation; a fire that runs inline costs two more than baton_submit. (A thread that the
  * system stops inside a fire, before its submit, delays the run that others have coalesced into.)
  * Ownership: the trigger's memory is baton's while the task is pending: see stop.
- * Ordering: what the caller did before is visible to the run that answers the fire. The run has the
- * place in the resource's order of the first fire that it answers.
+ * Ordering: what the caller did before is visible to the run that answers the fire. In the
+ * resource's order the run has the place of the first fire that it answers.
  * Errors: this fire will not be answered: -ECANCELED: the trigger is stopped. -EINVAL: the trigger
  * has no function or no resource. -EPIPE, -ESHUTDOWN, -EAGAIN as for baton_submit; a later fire
  * tries again. (The trigger's lane is that of its `stamp`, by default 0; a bound can exempt that

@@ -40,8 +40,8 @@
  * comes), by baton_windowed_cancel() (and completes soon), or by baton_window_cancel(). A
  * cancel_pending or shutdown_now cancels a windowed task before the task has reached the window,
  * and after the task's turn has come, but not while the task waits in the window: call
- * baton_window_cancel() as well. For a
- * disconnect: cancel a tag, or call baton_window_cancel(); and complete the tasks in flight.
+ * baton_window_cancel() as well. For a disconnect: cancel a tag, or call baton_window_cancel(); and
+ * complete the tasks in flight.
  *
  * Closing. A closed resource still runs the tasks that wait in its windows. An await on a closed
  * resource, and its finaliser, wait until no task is in flight or waiting in any window. So

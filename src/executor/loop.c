@@ -65,8 +65,8 @@ BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 	return baton__driven_adopt(&loop->driven);
 }
 
-/* Runs the jobs in the list, at most `jobs_max` (0: all). Jobs that they schedule are for the next
- * call, so that the loop looks at its sockets in between. */
+/* Runs the jobs in the list, at most `jobs_max` (0: all). Jobs that these jobs schedule are for the
+ * next call, so that the loop looks at its sockets in between. */
 static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 {
 	const struct baton_job *last = baton__driven_last(&loop->driven);

@@ -165,7 +165,8 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 
 	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
 	/* Relaxed: [future.final] publishes the value. Atomic: while a refused submitter completes
-	 * the future, a canceller may read the value to find its task (backlog.h). */
+	 * the future, a canceller may read the value to find its task (list.back_link,
+	 * core/list.h). */
 	store_relaxed(&future->_value, value);
 	future->_status = status;
 	/* Ends: as in claim. */

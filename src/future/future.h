@@ -37,11 +37,11 @@
  *    touch of a future that is not DROPPED. Before that CAS the completer stores value and status,
  *    and takes the list of continuations.
  * future.visit: While VISITOR is set, and then until the count of the visit is taken back, the
- *    resource exists: its task, or the count, keeps it from being released for good
- *    (resource.visits, resource.h). While the submit is under way neither does, but during a submit
- *    nobody may free the resource. A refused submit may leave a count after the release. Hence
- *    baton_resource_await() must begin after such a submit (baton/resource.h); otherwise the
- *    submitter would have to wait for the visitor, against L4.
+ *    resource exists. The future's task, or the count, keeps the resource from being released for
+ *    good (resource.visits, resource.h). While the submit is under way there may be neither, but
+ *    during a submit nobody may free the resource. A refused submit may leave a count after the
+ *    release. Hence baton_resource_await() must begin after such a submit (baton/resource.h);
+ *    otherwise the submitter would have to wait for the visitor, against L4.
  * future.generation: leave clears no VISITOR bit of another generation: that bit may belong to a
  *    visit to another resource, and the leaver's own visit was counted by settle. Within one
  *    generation all visits are to one resource. So if claim has counted a visitor, and the next
@@ -101,9 +101,9 @@ struct baton__counted {
  */
 BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_resource *resource)
 {
-	/* [future.bound] release: the words of the resource, which a visitor may see here for the
-	 * first time; where a detach unbinds the future, the claim. Pairs with [future.bound] in
-	 * baton__future_resource */
+	/* [future.bound] release: the words of the resource, since a visitor may learn of the
+	 * resource by this store; if a detach unbinds the future: the claim, which came before.
+	 * Pairs with [future.bound] in baton__future_resource */
 	store_release(&future->_resource, resource);
 }
 

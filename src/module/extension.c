@@ -44,7 +44,8 @@ static void captured_unlaned(struct baton_resource *resource, const struct baton
 static const struct baton__backlog laned = {LANES};
 static const struct baton__backlog bounded = {BOUND};
 static const struct baton__backlog both = {LANES, BOUND};
-/* A bound that drops queued tasks, before the resource has lanes: the first submit stops. */
+/* The table of a bound that drops queued tasks, as long as the resource has no lanes: the first
+ * submit stops at an assertion. */
 static const struct baton__backlog unlaned = {.reserve = reserve_unlaned,
                                               .captured = captured_unlaned};
 

@@ -61,7 +61,8 @@ uint64_t baton__policy_mean(const struct baton_pool_policy *policy, uint64_t mea
 
 	if (last >= mean)
 		return last;
-	/* In this order: down * smoothing may overflow. Rounded down, so that it ends at `last`. */
+	/* Divided before it is multiplied, since down * smoothing may overflow. The mean is rounded
+	 * down, so that it reaches `last` in the end. */
 	return mean - (down / UNIT * policy->smoothing +
 	               (down % UNIT * policy->smoothing + UNIT - 1) / UNIT);
 }

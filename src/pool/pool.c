@@ -9,8 +9,8 @@
  *    they can help. A thread that leaves a worker's place vacant looks for jobs afterwards. A
  *    thread that publishes a job looks for vacant places afterwards. Both are seq_cst
  *    ([pool.vacant]): one of the two sees the other.
- * pool.taken: A job that schedule has taken is, once, run by a worker, or put into the list of
- *    shutdown_now, or withdrawn.
+ * pool.taken: A job that schedule has taken is either run by a worker, or put into the list of
+ *    shutdown_now, or withdrawn, exactly once.
  * pool.outside: A thread from outside says so (thread.h, thread.touch) while it is inside a call of
  *    the pool. Before that thread has looked for sleepers, its job may have run, and another thread
  *    may destroy the pool: destroy waits for the threads inside.

@@ -10,8 +10,8 @@
  *    its own queue, the last worker that stops searching. The one exception is in
  *    baton__worker_schedule.
  * worker.leaves: A worker leaves its loop only when its own queues are empty; no other thread fills
- *    them. Or its thread leaves inside a job; then the queues stay with the place, for its next
- *    holder (crew.c).
+ *    them. Exception: a thread that blocks inside a job leaves the queues with the place, for the
+ *    next holder of the place (crew.c).
  * worker.has_nothing: A worker that sleeps in the idle set holds no job, and its queues are empty.
  */
 #include "pool/worker.h"

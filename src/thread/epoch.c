@@ -64,8 +64,8 @@ static BATON_COLD int first_section(void)
 
 BATON_EXPORT int baton_epoch_enter(void)
 {
-	/* A look at the depth, too: in a fork's child that baton cannot serve, the thread may have
-	 * its record. */
+	/* The depth is tested, too: in a fork's child that baton cannot serve, the thread may have
+	 * its epoch record. */
 	if (BATON_UNLIKELY(!baton__self->epoch || baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = first_section();
 

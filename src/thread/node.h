@@ -21,7 +21,7 @@ struct baton__node;
 /* The bytes of a node before its body. */
 #define BATON__NODE_HEADER_SIZE 16
 
-/* The largest bodies: of a small node, which is one cache line (a post's), and of any node. */
+/* The largest body of a small node, which is one cache line (a post is small); of a large node. */
 #define BATON__NODE_SMALL_SIZE 48
 #define BATON__NODE_BODY_SIZE 112
 

@@ -57,8 +57,9 @@ struct baton__slabs {
 	uint64_t taken;      /* number of pieces, ever; the owner's */
 	uint32_t mapped;     /* number of slabs, ever; the owner's */
 	uint32_t piece_size; /* constant: at least the header's size, divides SLAB_SIZE */
-	uintptr_t pile BATON_CACHE_ALIGNED; /* pieces given and not yet taken off, HELD */
-	struct baton__piece *unfiled;       /* pieces taken from the pile that are not filed yet */
+	/* the newest piece given and not yet taken off; bit HELD */
+	uintptr_t pile BATON_CACHE_ALIGNED;
+	struct baton__piece *unfiled; /* pieces taken from the pile that are not filed yet */
 	struct baton__slab *listed;
 	uint64_t filed;    /* number of pieces, ever; the holder's */
 	uint32_t unmapped; /* number of slabs, ever; the holder's */

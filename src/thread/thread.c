@@ -330,7 +330,7 @@ bool baton__thread_wakes(uint32_t nudge)
 	/* [thread.nudge] seq_cst: before the second look at `nudge`; pairs with [thread.nudge] in
 	 * nudge */
 	store_seq_cst(&self->asleep, 0);
-	(void)sub_relaxed(&sleepers, 1); /* late: too high is harmless */
+	(void)sub_relaxed(&sleepers, 1); /* a count that is too high is harmless */
 	return load_seq_cst(&self->nudge) != nudge;
 }
 

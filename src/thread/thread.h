@@ -22,10 +22,10 @@
  *    may enter another.
  * thread.obstacle: A thread that finds a visitor in its way stores the future in `obstacle` (after
  *    it has set `asleep`), and sets WANTED in that future. The visitor that clears WANTED nudges
- *    the threads with that obstacle. Both are RMWs of the future's state (future.wanted, future.c):
- *    either the sleeper finds that the visitor has left, or the visitor finds WANTED. Progress: a
- *    thread is nudged once for each look that met a visitor, and of the nudged threads at least one
- *    finds no visitor.
+ *    the threads with that obstacle. WANTED is set and cleared by RMWs of the future's state
+ *    (future.wanted, future.c): either the sleeper finds that the visitor has left, or the visitor
+ *    finds WANTED. Progress: a thread is nudged once for each look that met a visitor, and of the
+ *    nudged threads at least one finds no visitor.
  */
 #ifndef BATON_SRC_THREAD_H
 #define BATON_SRC_THREAD_H

@@ -46,8 +46,8 @@ static bool enter(struct baton_timer *timer)
 		BATON_ASSERT(word & BATON__TIMER_TASK);
 		next = word & ~(BATON__TIMER_TASK | BATON__TIMER_DUE);
 		/* RUNNING already: the caller is the driver, whose submit a bound has refused or
-		 * dropped while the function runs. The run sees to GONE and to the repetition at
-		 * its end. */
+		 * dropped while the function runs. At its end the run takes care of GONE and of the
+		 * repetition. */
 		if (!(word & BATON__TIMER_RUNNING))
 			next = word & BATON__TIMER_DUE ? next | BATON__TIMER_RUNNING
 			                               : next & ~BATON__TIMER_GONE;
