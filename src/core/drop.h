@@ -5,7 +5,7 @@
 
 #include "core/resource.h"
 
-/* Completes a task as cancelled that has been counted as left already. Called by the holder. */
+/* Completes, as cancelled, a task that has been counted as left already. Called by the holder. */
 void baton__cancel_entered(struct baton_resource *resource, struct baton_task *task);
 
 /* Calls the `cancelled` of a task without a future, if there is one. */

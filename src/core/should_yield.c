@@ -12,16 +12,16 @@
 #include "core/executor.h"
 #include "core/resource.h"
 
-/* Does an entry wait behind the running task? Called by the holder. `after` of the frame has no
- * meaning on the short paths, and waits for no task. */
+/* Does an entry wait behind the running task? Called by the holder. The frame's `after` does not
+ * count: it has no value on the short paths, and its marks wait for no task. */
 static bool entry_waits(const struct baton_resource *resource)
 {
 	return resource->_list || baton__word_newest(baton__word(resource)) ||
 	       baton__backlog_has(resource) != BATON__HAS_NOTHING;
 }
 
-/* The executor that the resource names. NULL: it names none; then a thread that runs the resource
- * for its executor is a member of that executor. */
+/* The executor that the resource names. NULL: none, so the default pool; baton_should_yield() asks
+ * the executor of which this thread is a member anyway. */
 static struct baton_executor *named(const struct baton__frame *frame)
 {
 	const struct baton_resource *resource = frame ? frame->resource : NULL;

@@ -141,8 +141,8 @@ static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 	for (size_t i = 0; i < count; i++)
 		if (!announce(wait->futures[first + i], &watches[i]))
 			return 0;
-	/* The future was bound or unbound after this thread had stored `awaiting`: look again. If
-	 * that happens later, it wakes this thread. */
+	/* The future was bound or unbound after this thread had stored `awaiting`: look again. A
+	 * bind or unbind that comes later wakes this thread. */
 	if (awaiting(wait) != load_relaxed(&baton__self->awaiting))
 		return 0;
 	watches[count] = (struct baton__futex_watch){&baton__self->nudge, nudge};

@@ -16,7 +16,7 @@ struct range {
 static const struct range refused[] = {
 	{0x00, 0x1f},     /* C0 */
 	{0x7f, 0x9f},     /* DEL and C1: 0x9b alone begins a terminal's command */
-	{0x061c, 0x061c}, /* a mark of direction, as the next */
+	{0x061c, 0x061c}, /* a mark of direction, like the next entry */
 	{0x200e, 0x200f},
 	{0x2028, 0x202e}, /* line and paragraph separator, embeddings and overrides of direction */
 	{0x2066, 0x2069}, /* isolates */
