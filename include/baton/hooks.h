@@ -58,9 +58,10 @@
  * the batch with baton_batch_flush() before such a wait. A wait for a completion of its own batch
  * returns -EDEADLK.
  *
+ * Calls. A baton_try_call() that runs is a batch of its own.
+ *
  * Cost. With hooks in the config, baton_call, async and post go through a task (law L11: other
- * resources pay nothing). One consequence: a baton_try_call() waits if another thread suspends the
- * resource after the call has found the resource idle, and before the call's task is entered.
+ * resources pay nothing).
  */
 #ifndef BATON_HOOKS_H
 #define BATON_HOOKS_H

@@ -282,8 +282,7 @@ typedef void *(*baton_call_fn)(void *arg);
  * be NULL). On an idle resource the function runs inline. On a busy resource baton_call() waits its
  * turn as baton_future_wait() does, and baton_try_call() returns -EAGAIN.
  *
- * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: no, but see
- * hooks.h.
+ * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
  * Ordering: as baton_submit(); what the function did is visible to the caller.
  * Errors: fn has not run and *value is untouched:
  *   -EPIPE, -ESHUTDOWN  as for baton_submit.

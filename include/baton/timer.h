@@ -47,6 +47,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <baton/attributes.h>
 #include <baton/future.h>
@@ -245,15 +246,15 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
 /*
  * As stop, and waits until the memory is the caller's; the waiter helps the resource like
  * baton_resource_await(). If the timer's function, for which the call waits, arms the timer anew,
- * the timer is stopped again.
+ * the timer is stopped again. `deadline` as for baton_future_wait(); NULL: none.
  *
  * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
  * DONE or PENDING.
- * Errors: the timer is stopped, and the memory is baton's as after stop: -EDEADLK: the call would
- * have to wait although it was made in a task of the timer's resource, or would wait for ever. Also
- * in the cases of thread.h.
+ * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT. -EDEADLK: the
+ * call would have to wait although it was made in a task of the timer's resource, or would wait for
+ * ever. Also in the cases of thread.h. Nothing happens: -EINVAL: a malformed deadline.
  */
-int baton_timer_stop_wait(struct baton_timer *timer);
+int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline);
 
 /* ---- The wheel ---- */
 

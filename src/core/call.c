@@ -12,8 +12,11 @@
 #include "core/cancel.h"
 #include "core/cycle.h"
 #include "core/frame.h"
+#include "core/guard.h"
 #include "core/handoff.h"
+#include "core/hooks.h"
 #include "core/label.h"
+#include "core/run.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -155,12 +158,17 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 	return end_call(&call, value);
 }
 
-/* With drain hooks, a call that runs at once is a batch, too. The end of the batch, which may fail,
- * comes before the release, and so before the wait. */
+/*
+ * With drain hooks, a call that runs at once is a batch of its own. The drain looks at the inbox
+ * only after this batch: a suspend, or a cancel of all that waits, comes too late for the call, and
+ * the call never waits.
+ */
 static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton_call_fn fn,
                                           void *arg, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
+	const struct baton__budget none = {0};
+	struct baton__batch batch;
 	struct baton__frame frame;
 
 	/* An idle, open resource with hooks is SPECIAL. */
@@ -169,13 +177,19 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 		return -EAGAIN;
 	call_init(&call, NULL);
 	BATON_ASSERT(baton__ready(resource, &call.task));
-	baton__index_forget(resource);
-	resource->_list = &call.task;
 	if (resource->_stats)
 		baton__backlog_captured(resource, &call.task);
 	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, 1);
-	return end_call(&call, value);
+	BATON_GUARD(guard, resource);
+	baton__run_task(&frame, resource, &call.task,
+	                baton__batch_init(&batch, &frame, resource, &none));
+	baton__batch_leave(&frame);
+	guard = NULL;
+	BATON_ASSERT(baton__future_final(&call.future));
+	baton__run_captured(&frame, resource, 1, 1);
+	if (!call.future._status && value)
+		*value = call.future._value;
+	return call.future._status;
 }
 
 /* The long way: for a thread's first call, a busy resource, and options. */

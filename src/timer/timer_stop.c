@@ -8,6 +8,7 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
+#include "base/futex.h"
 #include "thread/thread.h"
 
 #include <errno.h>
@@ -151,34 +152,40 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	return state;
 }
 
-static int await_end(struct baton_timer *timer)
+/* Waits until the run is over; -ETIMEDOUT: the deadline has passed, and it is not. */
+static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 {
 	struct baton_resource *resource = timer->_resource;
 	int error;
 
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
-	/* Ends with the driver, which submits the task, and with the resource's runner, which comes
-	 * to the task. [timer.touched] acquire: the run is over; pairs with [timer.touched] in
-	 * leave */
+	/* Ends with the deadline, or with the driver, which submits the task, and the resource's
+	 * runner, which comes to the task. [timer.touched] acquire: the run is over; pairs with
+	 * [timer.touched] in leave */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
-		error = baton_resource_await(resource, NULL);
-		if (error)
+		/* The driver may be about to submit: the resource may be idle meanwhile. */
+		if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
+			return -ETIMEDOUT;
+		error = baton_resource_await(resource, deadline);
+		if (error && error != -ETIMEDOUT)
 			return error;
 		(void)sched_yield();
 	}
 	return 0;
 }
 
-BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer)
+BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline)
 {
 	int error;
 
+	if (!baton__deadline_valid(deadline))
+		return -EINVAL;
 	/* Ends: a round is repeated only if the timer was armed since, for example by the function
 	 * that was waited for. */
 	do {
 		if (stop(timer) & BATON__TIMER_BUSY) {
-			error = await_end(timer);
+			error = await_end(timer, deadline);
 			if (error)
 				return error;
 		}

@@ -202,7 +202,7 @@ static const struct function {
 	{"baton_timer_set_dropped", {0}},
 	{"baton_timer_disarm", {0}},
 	{"baton_timer_stop_then", {0}},
-	{"baton_timer_stop_wait", {FIRST, EDEADLK}},
+	{"baton_timer_stop_wait", {FIRST, EDEADLK, ETIMEDOUT}},
 	{"baton_timers_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_timers_default", {FIRST, EAGAIN}},
 	{"baton_timers_default_destroy", {FIRST, EDEADLK, EBUSY}},

@@ -83,7 +83,7 @@ static void *stop_and_wait(void *arg)
 {
 	struct bell *bell = arg;
 
-	INSIST(baton_timer_stop_wait(&bell->timer), true);
+	INSIST(baton_timer_stop_wait(&bell->timer, NULL), true);
 	return NULL;
 }
 
@@ -95,7 +95,7 @@ static void *destroy(void *timers)
 
 static void bell_end(struct bell *bell)
 {
-	INSIST(baton_timer_stop_wait(&bell->timer), true);
+	INSIST(baton_timer_stop_wait(&bell->timer, NULL), true);
 	resource_end(&bell->resource);
 }
 

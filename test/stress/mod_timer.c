@@ -182,7 +182,7 @@ void alarms_stop(struct ground *ground)
 	for (int i = 0; i < MOD_ALARMS; i++) {
 		struct alarm *alarm = &ground->alarms[i];
 
-		MUST(baton_timer_stop_wait(&alarm->timer) == 0);
+		MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
 		if (baton_timer_state(&alarm->timer) > BATON_TIMER_DONE)
 			report(NULL, NULL, "ground %u: a stopped timer is in state %d",
 			       ground->number, baton_timer_state(&alarm->timer));
@@ -244,13 +244,13 @@ static void end_private(struct alarm *alarm, uint64_t *random)
 	struct baton_future *gone;
 
 	if (random_one_in(random, 3)) {
-		MUST(baton_timer_stop_wait(&alarm->timer) == 0);
+		MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
 		return;
 	}
 	if (random_one_in(random, 2)) {
 		state = baton_timer_stop(&alarm->timer);
 		if (state > BATON_TIMER_PENDING)
-			MUST(baton_timer_stop_wait(&alarm->timer) == 0);
+			MUST(baton_timer_stop_wait(&alarm->timer, NULL) == 0);
 		return;
 	}
 	gone = cell_take();

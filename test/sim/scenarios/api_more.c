@@ -265,7 +265,7 @@ void sim_more_act(void)
 
 void sim_more_close(void)
 {
-	sim_require(baton_timer_stop_wait(&timer) == 0);
+	sim_require(baton_timer_stop_wait(&timer, NULL) == 0);
 	sim_require(baton_timers_destroy(timers) == 0);
 }
 

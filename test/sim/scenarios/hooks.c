@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <baton/hooks.h>
+#include <baton/suspend.h>
 
 #define NOTES 4
 
@@ -225,6 +226,42 @@ static void call(void *note)
 
 	sim_require(sim_note_call(mine) == 0);
 	sim_require(committed[mine - notes]);
+}
+
+static struct baton_future answered = BATON_PROMISE_INIT;
+
+static void suspend_until_answered(void *unused)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	(void)unused;
+	sim_require(baton_resource_suspend(&topic.resource, &suspension) == 0);
+	sim_require(baton_future_wait(&answered, NULL) == 0);
+	sim_require(baton_resource_resume(&suspension) == 0);
+}
+
+static void try_call(void *note)
+{
+	struct sim_note *mine = note;
+	int status;
+
+	sim_note_begin(mine);
+	status = baton_try_call(&topic.resource, sim_note_run, mine, NULL);
+	if (status)
+		sim_require(status == -EAGAIN);
+	else
+		sim_require(committed[mine - notes]);
+	(void)sim_note_end(mine, status);
+	sim_require(baton_future_complete(&answered, 0, NULL) == 0);
+}
+
+SIM_SCENARIO(hooks_try_call, "a try_call does not wait for a resume")
+{
+	stage(10, 64, 0);
+	notes[0].own_future = false;
+	sim_start(try_call, &notes[0]);
+	sim_start(suspend_until_answered, NULL);
+	finish();
 }
 
 static void async_and_drop(void *note)

@@ -240,7 +240,7 @@ SIM_SCENARIO(timers_stop_then, "the promise of stop_then, for a timer that is re
 static void does_stop_wait(void *unused)
 {
 	(void)unused;
-	sim_require(baton_timer_stop_wait(&timer_a) == 0);
+	sim_require(baton_timer_stop_wait(&timer_a, NULL) == 0);
 	give_back(&timer_a);
 }
 
