@@ -29,6 +29,7 @@
 #ifndef BATON_POOL_H
 #define BATON_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -67,7 +68,11 @@ struct baton_pool_policy {
 	uint32_t smoothing;
 	/* A worker looks at the injection queue after so many jobs whatever they take; 0: 128. */
 	uint32_t tick_budget;
-	uint64_t _reserved[6];
+	/* How much of another worker's queue a thief takes, in 256ths, at most half a ring (128
+	 * jobs); 0: half, as in Go. At most 256. */
+	uint32_t steal_max;
+	uint32_t _unused;
+	uint64_t _reserved[5];
 };
 
 #define BATON_POOL_INJECTION_NS_MAX UINT64_C(1000000000)
@@ -89,12 +94,14 @@ struct baton_pool_options {
 	uint64_t spare_keep_ns;
 	/* Copied; NULL: the defaults. */
 	const struct baton_pool_policy *policy;
-	uint64_t _reserved[3];
+	/* Count the jobs that the pool accepts, see `accepted`; false: they are not counted. */
+	bool count_accepted;
+	uint64_t _reserved[2];
 };
 
 #define BATON_POOL_OPTIONS_INIT                                                                    \
 	{                                                                                          \
-		0, NULL, 0, NULL, 0, 0, 0, NULL,                                                   \
+		0, NULL, 0, NULL, 0, 0, 0, NULL, false,                                            \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -169,11 +176,19 @@ int baton_pool_destroy(struct baton_pool *pool);
 
 /* What workers did since the pool was created. */
 struct baton_pool_stats {
-	uint64_t executed;          /* jobs run */
-	uint64_t stolen;            /* jobs taken from other workers */
-	uint64_t parked;            /* times a worker went to sleep */
-	uint64_t woken;             /* times it was woken */
-	uint64_t lifo_hits;         /* jobs from the LIFO slot */
+	uint64_t executed; /* jobs run */
+	uint64_t stolen;   /* jobs taken from other workers */
+	uint64_t steals;   /* times a worker took jobs from another one */
+	/* Jobs accepted, refused ones left out, whether they run here or with a helper; 0 unless
+	 * the options ask for it. One worker's: those that its own jobs submitted. A job from
+	 * outside then costs one more atomic operation. */
+	uint64_t accepted;
+	uint64_t interval;  /* jobs between two looks at the injection queue now; the pool's:
+	                    * the longest */
+	uint64_t awake_ns;  /* time in jobs, or looking around for them: not asleep */
+	uint64_t parked;    /* times a worker went to sleep */
+	uint64_t woken;     /* times it was woken */
+	uint64_t lifo_hits; /* jobs from the LIFO slot */
 	uint64_t injection_batches; /* times jobs were fetched from the injection queue */
 	/* The pool's, 0 in one worker's: */
 	uint64_t spares;         /* threads beyond the number of workers, now */
@@ -181,6 +196,7 @@ struct baton_pool_stats {
 	uint64_t spares_retired; /* those that ended because they were idle */
 	uint64_t spares_refused; /* times one was missing at the bound, spares_max */
 	uint64_t spares_failed;  /* times one could not be started */
+	uint64_t _reserved[4];
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "queue/injection.h"
+#include "pool/awake.h"
 #include "pool/idle.h"
 #include "pool/pool.h"
 
@@ -64,6 +65,7 @@ void baton__worker_park(struct baton__worker *worker)
 	enum baton__idle_entered entered =
 		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
 	uint64_t since;
+	uint64_t now;
 	uint32_t state;
 
 	if (entered == BATON__IDLE_ALONE) {
@@ -88,8 +90,11 @@ void baton__worker_park(struct baton__worker *worker)
 		(void)baton__idle_notify(&pool->idle); /* wakes any sleeper, perhaps this worker */
 	baton__worker_count(&worker->counts.parked, 1);
 	since = baton__now_ns();
+	baton__awake_end(&worker->counts.awake, since);
 	baton__idle_wait(&pool->idle, worker->index);
-	learn(worker, baton__now_ns() - since);
+	now = baton__now_ns();
+	baton__awake_begin(&worker->counts.awake, now);
+	learn(worker, now - since);
 	baton__worker_count(&worker->counts.woken, 1);
 	worker->searching = true; /* if the pool ends, the value does not matter */
 }

@@ -7,6 +7,8 @@
  */
 #include "pool/policy.h"
 
+#include "queue/runqueue.h"
+
 #include <errno.h>
 
 /* At most so many jobs between two looks, as in Go and tokio. */
@@ -39,10 +41,12 @@ int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool
 	policy->injection_max = or_default(policy->injection_max, BATON_WORKER_INJECTION_TICK);
 	policy->smoothing = or_default(policy->smoothing, UNIT);
 	policy->tick_budget = or_default(policy->tick_budget, TICK_BUDGET);
+	policy->steal_max = or_default(policy->steal_max, BATON__WHOLE / 2);
 	if (policy->injection_ns > BATON_POOL_INJECTION_NS_MAX ||
 	    jobs_out_of_range(policy->injection_min) || jobs_out_of_range(policy->injection_max) ||
 	    jobs_out_of_range(policy->tick_budget) ||
-	    policy->injection_min > policy->injection_max || policy->smoothing > UNIT)
+	    policy->injection_min > policy->injection_max || policy->smoothing > UNIT ||
+	    policy->steal_max > BATON__WHOLE)
 		return -EINVAL;
 	return 0;
 }

@@ -97,6 +97,35 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 	return schedule_unless(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
 }
 
+/*
+ * As schedule_unless, and counts the job. Counted before, so that a thread that sees the job done
+ * sees it counted; and uncounted if the pool refuses the job.
+ */
+static int schedule_counted(struct baton_pool *pool, struct baton_job *job, uint32_t refusing)
+{
+	struct baton__worker *worker = baton__forked() ? NULL : own_worker(pool);
+	int status;
+
+	/* Relaxed: counters order nothing. */
+	if (worker)
+		baton__worker_count(&worker->counts.accepted, 1);
+	else
+		(void)add_relaxed(&pool->accepted, 1);
+	status = schedule_unless(pool, job, refusing);
+	if (status >= 0)
+		return status;
+	if (worker)
+		baton__worker_count(&worker->counts.accepted, UINT64_MAX);
+	else
+		(void)sub_relaxed(&pool->accepted, 1);
+	return status;
+}
+
+static int schedule_and_count(struct baton_executor *executor, struct baton_job *job)
+{
+	return schedule_counted(pool_of(executor), job, BATON__POOL_STOP | BATON__POOL_ENDED);
+}
+
 static int returned(struct baton_executor *executor)
 {
 	return baton__pool_notify(pool_of(executor));
@@ -133,6 +162,16 @@ static bool should_yield(struct baton_executor *executor)
 
 static const struct baton_executor_ops operations = {
 	.schedule = schedule,
+	.returned = returned,
+	.withdraw = withdraw,
+	.blocked = blocked,
+	.alone = baton__crew_stuck,
+	.should_yield = should_yield,
+};
+
+/* Of a pool that counts what it accepts: the others pay nothing for it. */
+static const struct baton_executor_ops counting_operations = {
+	.schedule = schedule_and_count,
 	.returned = returned,
 	.withdraw = withdraw,
 	.blocked = blocked,
@@ -249,7 +288,9 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 		return NULL;
 	pool = (struct baton_pool *)(void *)block;
 	memset(block, 0, size);
-	baton_executor_init(&pool->executor, &operations);
+	baton_executor_init(&pool->executor,
+	                    options->count_accepted ? &counting_operations : &operations);
+	pool->counts_accepted = options->count_accepted;
 	pool->worker_count = count;
 	pool->workers = (struct baton__worker *)(void *)(block + workers_at);
 	pool->mate_count = mates;
@@ -323,8 +364,10 @@ BATON_EXPORT size_t baton_pool_workers(const struct baton_pool *pool)
 
 BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job)
 {
-	int status = schedule_unless(pool, &job->job,
-	                             BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED);
+	const uint32_t refusing = BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED;
+	int status = BATON_UNLIKELY(pool->counts_accepted)
+	                     ? schedule_counted(pool, &job->job, refusing)
+	                     : schedule_unless(pool, &job->job, refusing);
 
 	return status < 0 ? status : 0;
 }

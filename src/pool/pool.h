@@ -47,6 +47,7 @@ struct baton_pool {
 	int *cpus; /* NULL: not pinned */
 	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
+	bool counts_accepted;
 	bool is_default; /* set by default_pool.c; baton_pool_destroy refuses it */
 	/* The members above are immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
@@ -61,6 +62,7 @@ struct baton_pool {
 	uint32_t haste;      /* not 0: brackets last; 0: brackets are short; see vacancy.c */
 	uint32_t retired;    /* the mate that has retired and is not joined: index + 1; 0: none */
 	struct baton__crew_counts crew_counts;
+	uint64_t accepted; /* jobs from outside, if counts_accepted; any thread adds, relaxed */
 	struct baton__idle idle;
 	struct baton__injection injection;
 };

@@ -3,6 +3,8 @@
  * Reads the pool's counters. Each value is exact, but the values are not of one moment.
  */
 #include "base/atomic.h"
+#include "base/futex.h"
+#include "pool/awake.h"
 #include "pool/pool.h"
 
 #include <errno.h>
@@ -23,6 +25,10 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 	stats->woken = load_relaxed(&counts->woken);
 	stats->lifo_hits = load_relaxed(&counts->lifo_hits);
 	stats->injection_batches = load_relaxed(&counts->injection_batches);
+	stats->steals = load_relaxed(&counts->steals);
+	stats->accepted = load_relaxed(&counts->accepted);
+	stats->interval = load_relaxed(&counts->interval);
+	stats->awake_ns = baton__awake_read(&counts->awake, baton__now_ns());
 	return 0;
 }
 
@@ -42,7 +48,13 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 		sum.woken += one.woken;
 		sum.lifo_hits += one.lifo_hits;
 		sum.injection_batches += one.injection_batches;
+		sum.steals += one.steals;
+		sum.accepted += one.accepted;
+		sum.awake_ns += one.awake_ns;
+		if (sum.interval < one.interval)
+			sum.interval = one.interval;
 	}
+	sum.accepted += load_relaxed(&pool->accepted);
 	/* `threads` may be smaller: some workers' threads have ended or not begun, while other
 	 * threads wait inside jobs. */
 	sum.spares = threads > pool->worker_count ? threads - pool->worker_count : 0;

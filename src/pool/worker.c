@@ -21,6 +21,7 @@
 #include "thread/thread.h"
 #include "queue/injection.h"
 #include "core/executor.h"
+#include "pool/awake.h"
 #include "pool/idle.h"
 #include "pool/policy.h"
 #include "pool/pool.h"
@@ -148,13 +149,15 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 
 		if (victim == worker)
 			continue;
-		job = baton__runqueue_steal(&victim->queue, &worker->queue, &stolen);
+		job = baton__runqueue_steal(&victim->queue, &worker->queue, pool->policy.steal_max,
+		                            &stolen);
 		if (!job && lifo_too) {
 			job = take_lifo(victim);
 			stolen = 1;
 		}
 		if (job) {
 			baton__worker_count(&worker->counts.stolen, stolen);
+			baton__worker_count(&worker->counts.steals, 1);
 			got_work(worker, stolen > 1);
 			return job;
 		}
@@ -188,6 +191,7 @@ static void even_out(struct baton__worker *worker)
 		push_back(worker, job);
 	}
 	baton__worker_count(&worker->counts.stolen, moved);
+	baton__worker_count(&worker->counts.steals, moved > 0);
 	/* worker.looks: workers that searched meanwhile have missed these jobs. */
 	if (moved)
 		announce(pool);
@@ -273,6 +277,7 @@ static void tune(struct baton__worker *worker)
 	worker->mean = baton__policy_mean(policy, worker->mean, last);
 	worker->interval = baton__policy_interval(policy, worker->mean);
 	worker->to_injection = worker->interval;
+	store_relaxed(&worker->counts.interval, worker->interval); /* for readers */
 	worker->tuned_ns = now;
 }
 
@@ -317,6 +322,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 
 	current = worker;
 	worker->tuned_ns = baton__now_ns();
+	baton__awake_begin(&worker->counts.awake, worker->tuned_ns);
 	/* Ended by shutdown or shutdown_now: see find. */
 	while ((job = next_job(worker))) {
 		/* Not a plain job: its memory may be reused while it runs. */
@@ -333,6 +339,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 			return false;
 		worker->running = NULL;
 	}
+	baton__awake_end(&worker->counts.awake, baton__now_ns());
 	current = NULL;
 	return true;
 }

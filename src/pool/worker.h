@@ -30,6 +30,10 @@ struct baton__worker_counts {
 	uint64_t woken;
 	uint64_t lifo_hits;
 	uint64_t injection_batches;
+	uint64_t steals;
+	uint64_t accepted; /* scheduled by this worker itself, if the pool counts that */
+	uint64_t interval;
+	uint64_t awake; /* see awake.h */
 };
 
 struct baton__worker {

@@ -104,7 +104,7 @@ void baton__runqueue_overflow(struct baton__runqueue *queue, struct baton__jobli
 }
 
 struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct baton__runqueue *into,
-                                        size_t *count)
+                                        uint32_t share, size_t *count)
 {
 	uint64_t own = load_relaxed(&into->tail); /* this thread's own */
 
@@ -117,26 +117,29 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 		/* [runqueue.job] acquire: slots and jobs */
 		uint64_t tail = load_acquire(&from->tail);
 		uint64_t length = tail - head;
-		uint64_t half = length - length / 2;
+		uint64_t part = (length * share + BATON__WHOLE - 1) / BATON__WHOLE;
 
 		if (head >= tail)
 			return NULL;
 		if (length > SLOTS)
 			continue; /* head was out of date when tail was read */
 
+		if (part > SLOTS / 2)
+			part = SLOTS / 2;
+
 		struct baton_job *oldest = load_relaxed(slot_of(from, head)); /* runqueue.claim */
 
-		for (uint64_t i = 1; i < half; i++)
+		for (uint64_t i = 1; i < part; i++)
 			store_relaxed(slot_of(into, own + i - 1),
 			              load_relaxed(slot_of(from, head + i)));
 		/* [runqueue.slot] release: the slots were read; pairs with [runqueue.slot] in
 		 * push. */
-		if (!cas_acq_rel(&from->head, &head, head + half))
+		if (!cas_acq_rel(&from->head, &head, head + part))
 			continue;
 		/* [runqueue.job] release, [runqueue.sleepers] seq_cst: as in push. */
-		if (half > 1)
-			store_seq_cst(&into->tail, own + half - 1);
-		*count = (size_t)half;
+		if (part > 1)
+			store_seq_cst(&into->tail, own + part - 1);
+		*count = (size_t)part;
 		return oldest;
 	}
 	return NULL;

@@ -52,13 +52,14 @@ struct baton_job *baton__runqueue_pop(struct baton__runqueue *queue);
 void baton__runqueue_overflow(struct baton__runqueue *queue, struct baton__joblist *list);
 
 /*
- * Takes the older half (rounded up) of `from`: returns the oldest job and puts the others into
- * `into`, which is the caller's own, and at most half full. *count: the number of jobs taken; 0:
- * the queue is empty, or other thieves were faster. Progress: bounded; a thread stopped before its
- * CAS on head has taken nothing.
+ * Takes the older part of `from`: `share` / BATON__WHOLE of its jobs, rounded up, at most half a
+ * ring. Returns the oldest job and puts the others into `into`, which is the caller's own, and at
+ * most half full. *count: the number of jobs taken; 0: the queue is empty, or other thieves were
+ * faster. Progress: bounded; a thread stopped before its CAS on head has taken nothing.
  */
+#define BATON__WHOLE 256U
 struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct baton__runqueue *into,
-                                        size_t *count);
+                                        uint32_t share, size_t *count);
 
 /* Takes the oldest job, NULL if there is none. For threads other than the owner, which has pop. */
 struct baton_job *baton__runqueue_take(struct baton__runqueue *queue);

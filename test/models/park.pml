@@ -307,7 +307,7 @@ steal:
 			if
 			:: runqueue[victim] ->
 				/* @src worker.c:steal
-				 * baton__runqueue_steal(&victim->queue, &worker->queue, &stolen) */
+				 * baton__runqueue_steal(&victim->queue, &worker->queue, */
 				share = (runqueue[victim] > 1 -> 2 : 1);
 				runqueue[victim] = runqueue[victim] - share;
 				more = (share > 1);

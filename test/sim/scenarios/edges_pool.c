@@ -61,7 +61,8 @@ static void steal_into(void *into)
 {
 	for (int i = 0; i < 2; i++) {
 		size_t count;
-		struct baton_job *job = baton__runqueue_steal(&queue, into, &count);
+		struct baton_job *job =
+			baton__runqueue_steal(&queue, into, BATON__WHOLE / 2, &count);
 
 		if (!job)
 			continue;
@@ -136,7 +137,7 @@ SIM_SCENARIO(edge_runqueue_2, "[runqueue.job] a thief of a thief's loot", .bound
 	for (int i = 0; i < 4; i++)
 		sim_require(baton__runqueue_push(&queue, made(i)));
 	sim_start(steal_into, &thiefs);
-	job = baton__runqueue_steal(&thiefs, &second, &count);
+	job = baton__runqueue_steal(&thiefs, &second, BATON__WHOLE / 2, &count);
 	if (job)
 		got(job);
 	while ((job = baton__runqueue_pop(&second)))
@@ -155,7 +156,7 @@ static void steal_beside_own(void *argument)
 	(void)argument;
 	for (int i = 6; i < 8; i++)
 		sim_require(baton__runqueue_push(&thiefs, made(i)));
-	job = baton__runqueue_steal(&queue, &thiefs, &count);
+	job = baton__runqueue_steal(&queue, &thiefs, BATON__WHOLE / 2, &count);
 	if (job)
 		got(job);
 	while ((job = baton__runqueue_pop(&thiefs)))
@@ -386,7 +387,7 @@ SIM_SCENARIO(edge_runqueue_sleep, "[runqueue.sleepers] the same for a run queue"
 static void steal_and_look(void *argument)
 {
 	size_t count;
-	struct baton_job *job = baton__runqueue_steal(&queue, &thiefs, &count);
+	struct baton_job *job = baton__runqueue_steal(&queue, &thiefs, BATON__WHOLE / 2, &count);
 
 	(void)argument;
 	sim_require(job);

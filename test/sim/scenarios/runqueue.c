@@ -62,7 +62,8 @@ static void steal_into(struct baton__runqueue *into, unsigned times)
 	size_t count;
 
 	for (unsigned i = 0; i < times; i++) {
-		struct baton_job *job = baton__runqueue_steal(&queue, into, &count);
+		struct baton_job *job =
+			baton__runqueue_steal(&queue, into, BATON__WHOLE / 2, &count);
 
 		sim_require(!job == !count);
 		sim_require(count <= 2); /* half of the ring */
@@ -197,7 +198,7 @@ static void park(void *argument)
 static void thief_who_looks(void *argument)
 {
 	size_t count;
-	struct baton_job *job = baton__runqueue_steal(&queue, argument, &count);
+	struct baton_job *job = baton__runqueue_steal(&queue, argument, BATON__WHOLE / 2, &count);
 
 	sim_require(job);
 	(void)sim_item_got(job);

@@ -41,8 +41,8 @@ struct old_pool_options {
 /* Of the version after 0.2.0. */
 struct old_pool_policy {
 	uint64_t injection_ns;
-	uint32_t injection_min, injection_max, smoothing, tick_budget;
-	uint64_t _reserved[6];
+	uint32_t injection_min, injection_max, smoothing, tick_budget, steal_max, _unused;
+	uint64_t _reserved[5];
 };
 
 struct old_timers_options {
@@ -143,6 +143,7 @@ SAME(pool_policy, injection_min);
 SAME(pool_policy, injection_max);
 SAME(pool_policy, smoothing);
 SAME(pool_policy, tick_budget);
+SAME(pool_policy, steal_max);
 SAME(timers_options, submit);
 SAME(timers_options, resolution_ns);
 SAME(timers_options, dropped);

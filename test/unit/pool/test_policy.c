@@ -68,6 +68,7 @@ Test(policy, zero_is_each_default, .timeout = 5)
 		.injection_max = 61,
 		.smoothing = UNIT,
 		.tick_budget = 128,
+		.steal_max = 128,
 	};
 	struct baton_pool_policy policies[] = {filled(NULL), filled(&zeroes), filled(&written)};
 
@@ -150,6 +151,8 @@ Test(policy, refuses_numbers_out_of_range, .timeout = 5)
 		{{.tick_budget = 2}, 0},
 		{{.tick_budget = BATON_POOL_JOBS_MAX}, 0},
 		{{.tick_budget = BATON_POOL_JOBS_MAX + 1}, -EINVAL},
+		{{.steal_max = 256}, 0},
+		{{.steal_max = 257}, -EINVAL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -212,4 +215,123 @@ Test(policy, a_job_from_outside_waits_for_two_long_jobs_at_most, .timeout = 20)
 	}
 	atomic_store(&saturation.ends, 1);
 	cr_assert_eq(baton_pool_destroy(saturation.pool), 0);
+}
+
+/* One worker makes jobs, and waits; the other one must come for each. */
+struct maker {
+	struct work work;
+	struct work *works;
+	struct plug *plug;
+	atomic_int made_done;
+};
+
+enum { MADE = 100 };
+
+static void maker_run(struct baton_plain_job *job)
+{
+	struct maker *maker = baton_container_of(job, struct maker, work.job);
+
+	for (int i = 0; i < MADE; i++)
+		MUST(baton_pool_submit(maker->work.pool, &maker->works[i].job) == 0);
+	gate_open(&maker->plug->leave); /* all are there when the thief comes */
+	until_at_least(&maker->made_done, MADE);
+	work_finish(&maker->work);
+}
+
+static struct baton_pool_stats stats_of_thefts(uint32_t steal_max)
+{
+	/* No round ends: even_out moves nothing. */
+	const struct baton_pool_policy policy = {
+		.injection_min = BATON_POOL_JOBS_MAX,
+		.injection_max = BATON_POOL_JOBS_MAX,
+		.tick_budget = BATON_POOL_JOBS_MAX,
+		.steal_max = steal_max,
+	};
+	struct baton_pool_options options = {.workers = 2, .policy = &policy};
+	struct baton_pool_stats stats;
+	struct baton_pool *pool;
+	struct maker maker = {.made_done = 0};
+	struct plug plug;
+	atomic_int done = 0;
+
+	options.spares_max = BATON_POOL_NO_SPARES;
+	options.count_accepted = true;
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	plug_in(&plug, pool);
+	maker.works = works_create(MADE, pool, &maker.made_done);
+	maker.plug = &plug;
+	work_init(&maker.work, maker_run, pool, &done);
+	cr_assert_eq(baton_pool_submit(pool, &maker.work.job), 0);
+	until_at_least(&done, 1);
+	baton_pool_stats_read(pool, &stats);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	free(maker.works);
+	return stats;
+}
+
+Test(policy, a_thief_takes_the_share_that_it_is_told, .timeout = 20)
+{
+	struct baton_pool_stats single = stats_of_thefts(1);
+	struct baton_pool_stats all = stats_of_thefts(256);
+	struct baton_pool_stats half = stats_of_thefts(0);
+
+	cr_assert_eq(single.stolen, MADE);
+	cr_assert_eq(single.steals, MADE, "one by one");
+	cr_assert_eq(all.stolen, MADE);
+	cr_assert_eq(all.steals, 2, "the queue, and the LIFO slot");
+	cr_assert_eq(half.stolen, MADE);
+	cr_assert_eq(half.steals, 8, "99, of which 50, 25, 12, 6, 3, 2, 1; and the LIFO slot");
+	cr_assert_eq(half.accepted, MADE + 2);
+}
+
+Test(policy, accepted_jobs_are_counted_when_asked_for, .timeout = 20)
+{
+	struct baton_pool_options options = {.workers = 1, .count_accepted = true};
+	struct baton_pool_stats stats;
+	struct baton_pool *pool;
+	struct work works[3];
+	atomic_int done = 0;
+
+	for (int counted = 1; counted >= 0; counted--) {
+		options.count_accepted = counted;
+		cr_assert_eq(baton_pool_create(&options, &pool), 0);
+		for (int i = 0; i < 3; i++)
+			work_init(&works[i], work_run, pool, &done);
+		cr_assert_eq(baton_pool_submit(pool, &works[0].job), 0);
+		cr_assert_eq(baton_executor_schedule(baton_pool_executor(pool), &works[1].job.job),
+		             0);
+		cr_assert_eq(baton_pool_shutdown(pool), 0);
+		cr_assert_eq(baton_pool_submit(pool, &works[2].job), -ESHUTDOWN);
+		cr_assert_eq(baton_pool_await_termination(pool, NULL), 0);
+		baton_pool_stats_read(pool, &stats);
+		cr_assert_eq(stats.accepted, counted ? 2 : 0, "the refused one is not counted");
+		cr_assert_eq(stats.executed, 2);
+		cr_assert_eq(stats.interval, 0, "no round has ended");
+		cr_assert_eq(baton_pool_destroy(pool), 0);
+	}
+}
+
+Test(policy, time_awake_goes_on_in_a_job_and_stands_still_asleep, .timeout = 20)
+{
+	struct baton_pool *pool = pool_of(1);
+	struct baton_pool_stats before, after;
+	struct plug plug;
+
+	plug_in(&plug, pool);
+	baton_pool_stats_read(pool, &before);
+	work_for_ns(2000 * US);
+	baton_pool_stats_read(pool, &after);
+	cr_assert_geq(after.awake_ns - before.awake_ns, 2000 * US);
+	gate_open(&plug.leave);
+	until_all_asleep(pool);
+	do { /* the counter is written before the sleep */
+		baton_pool_stats_read(pool, &before);
+		sched_yield();
+		baton_pool_stats_read(pool, &after);
+	} while (before.awake_ns != after.awake_ns);
+	work_for_ns(2000 * US);
+	baton_pool_stats_read(pool, &after);
+	cr_assert_eq(after.awake_ns, before.awake_ns);
+	cr_assert_geq(after.awake_ns, 2000 * US);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

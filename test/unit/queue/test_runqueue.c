@@ -87,26 +87,39 @@ Test(runqueue, overflow_gives_the_older_half_in_order, .timeout = 10)
 	free(queue);
 }
 
-Test(runqueue, a_thief_takes_the_older_half_rounded_up, .timeout = 10)
+/* The older part, rounded up, at most half a ring. */
+static size_t part_of(int count, uint32_t share)
 {
-	for (int count = 1; count <= SLOTS; count++) {
+	size_t part = ((size_t)count * share + 255) / 256;
+
+	return part < SLOTS / 2 ? part : SLOTS / 2;
+}
+
+Test(runqueue, a_thief_takes_its_share_of_the_oldest_jobs, .timeout = 10)
+{
+	static const uint32_t shares[] = {1, 64, 128, 200, 256};
+
+	for (int i = 0; i < 5 * SLOTS; i++) {
 		struct baton__runqueue *from = queue_create(77);
 		struct baton__runqueue *into = queue_create(1000);
 		struct item items[SLOTS] = {0};
-		size_t half = (size_t)(count + 1) / 2;
+		uint32_t share = shares[i / SLOTS];
+		int count = i % SLOTS + 1;
+		size_t part = part_of(count, share);
 		size_t stolen = 0;
 
 		push_numbers(from, items, count);
-		cr_assert_eq(baton__runqueue_steal(from, into, &stolen), &items[0].job);
-		cr_assert_eq(stolen, half);
-		cr_assert_eq(baton__runqueue_length(into), half - 1);
-		for (int i = 1; i < (int)half; i++)
-			cr_assert_eq(pop_number(into), i);
-		for (int i = (int)half; i < count; i++)
-			cr_assert_eq(pop_number(from), i);
+		cr_assert_eq(baton__runqueue_steal(from, into, share, &stolen), &items[0].job);
+		cr_assert_eq(stolen, part, "%d, %u: %zu", count, share, stolen);
+		cr_assert_eq(baton__runqueue_length(into), part - 1);
+		for (int k = 1; k < (int)part; k++)
+			cr_assert_eq(pop_number(into), k);
+		for (int k = (int)part; k < count; k++)
+			cr_assert_eq(pop_number(from), k);
 		free(from);
 		free(into);
 	}
+	cr_assert_eq(part_of(7, 128), 4, "half, rounded up");
 }
 
 Test(runqueue, a_thief_finds_nothing_in_an_empty_queue, .timeout = 10)
@@ -115,7 +128,7 @@ Test(runqueue, a_thief_finds_nothing_in_an_empty_queue, .timeout = 10)
 	struct baton__runqueue *into = queue_create(0);
 	size_t stolen = 1;
 
-	cr_assert_null(baton__runqueue_steal(from, into, &stolen));
+	cr_assert_null(baton__runqueue_steal(from, into, BATON__WHOLE / 2, &stolen));
 	cr_assert_eq(stolen, 0);
 	cr_assert_null(baton__runqueue_take(from));
 	free(from);
@@ -158,7 +171,8 @@ static void *thief_main(void *arg)
 
 	while (atomic_load(&heist->running)) {
 		size_t stolen;
-		struct baton_job *job = baton__runqueue_steal(heist->victim, own, &stolen);
+		struct baton_job *job =
+			baton__runqueue_steal(heist->victim, own, BATON__WHOLE / 2, &stolen);
 
 		if (!job)
 			sched_yield();
