@@ -100,6 +100,8 @@ void baton__take(struct baton_resource *resource)
 	uintptr_t word = baton__word_take(resource);
 	const bool must_look = baton__word_must_look(word);
 	struct baton_task **end = &resource->_list;
+	struct baton_task *suspends = NULL;
+	struct baton_task *last = NULL;
 	struct baton_task *first;
 	struct baton_task *newest;
 	struct baton_task *oldest = NULL;
@@ -123,27 +125,25 @@ void baton__take(struct baton_resource *resource)
 		                "only when its function has been entered");
 	if (resource->_stats)
 		count_taken(resource, count);
+	if (must_look)
+		suspends = baton__suspend_marks_out(&oldest, &last);
 	if (baton__backlog_sorts(resource)) {
 		baton__backlog(resource)->take(resource, oldest, must_look);
-		goto out;
+	} else {
+		baton__index_forget(resource);
+		/* _list is empty, unless the job is being cancelled. */
+		while (*end)
+			end = &(*end)->_next;
+		*end = oldest;
+		if (must_look)
+			resource->_list = baton__obey_cancel_marks(resource, resource->_list);
 	}
-	if (BATON_UNLIKELY(*end != NULL) && baton__list_add_marks(resource, oldest))
-		goto look;
-	baton__index_forget(resource);
-	/* _list is mostly empty; otherwise it has marks only, unless the job is being cancelled. */
-	while (*end)
-		end = &(*end)->_next;
-	*end = oldest;
-	if (must_look)
-		resource->_list = baton__obey_cancel_marks(resource, resource->_list);
-out:
-	if (must_look)
-		resource->_list = baton__suspend_marks_first(resource->_list);
-	/* Index _list anew, after the marks have found their places: the index that a look has
-	 * written has the order of the inbox (list.h). */
+	if (suspends)
+		baton__list_first(resource, suspends, last);
+	/* After the marks have found their places: an index that a look has written is that of the
+	 * inbox (list.h). */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
-look:
 	if (resource->_stats)
 		baton__backlog_look(resource);
 }

@@ -104,7 +104,7 @@ static bool too_many_kicks(struct baton__budget *budget)
 
 /*
  * Meets the mark at the head of _list. BATON__MET_LAST: the mark stays there, and the stay is over,
- * since a helper has nothing more to do, or the budget has nothing left for a kick.
+ * since the budget has nothing left for a kick.
  */
 static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
                                            struct baton_resource *resource,
@@ -112,22 +112,9 @@ static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
 {
 	struct baton_task *mark = resource->_list;
 	const struct baton__kind *kind = baton__kind(mark);
-	uintptr_t word = baton__word(resource);
 
-	if (budget->borrowed && !(kind->type._flags & BATON__KIND_OVERTAKES) &&
-	    baton__word_is_closed(word) && baton__backlog_only_marks(resource)) {
-		/* A helper cannot release: on a closed resource the last marks stay. */
-		if (!baton__backlog_sorts(resource))
-			baton__marks_note(resource);
-		if (!baton__word_newest(word))
-			return BATON__MET_LAST;
-		/* The inbox may have tasks: a look has left them there. */
-		baton__take(resource);
-		return BATON__MET;
-	}
 	if (kind->type._flags & BATON__KIND_COUNTS && too_many_kicks(budget))
 		return BATON__MET_LAST;
-	baton__marks_forget(resource);
 	resource->_list = mark->_next;
 	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
 	BATON_ASSERT(kind->meet);
@@ -144,8 +131,10 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 	const struct baton_task *task = resource->_list;
 
 	/* A suspend mark at the head goes first; the next look comes after that mark. */
+	if (task && baton__kind_is(task, BATON__KIND_OVERTAKES))
+		return false;
 	if (task && !baton__backlog_sorts(resource))
-		return !baton__kind_is(task, BATON__KIND_OVERTAKES) && baton__look(resource);
+		return baton__look(resource);
 	if (!baton__word_newest(word) && !baton__word_is_asking(word))
 		return false;
 	baton__take(resource);
@@ -201,7 +190,7 @@ BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_
 	}
 	if (BATON_UNLIKELY(baton__is_mark(task)))
 		return baton__kind_is(task, BATON__KIND_OVERTAKES) ? SUSPEND : MEET;
-	if (BATON_UNLIKELY(frame->after != NULL))
+	if (baton__awaits_are_due(frame))
 		return FIRE;
 	return spent(budget) ? END : RUN;
 }
@@ -213,9 +202,9 @@ static bool end_drain(struct baton__frame *frame, struct baton_resource *resourc
 		baton__backlog_put_back(resource);
 	/* Every way out with the baton held comes here (hooks.open, hooks.h). */
 	baton__batch_leave(frame);
-	/* A helper ends on an open resource: all that was accepted before the awaits is over. */
-	if (frame->after)
-		baton__fire_awaits(frame, resource);
+	/* All that was accepted before these awaits is over. */
+	baton__fire_awaits(frame);
+	baton__marks_put_back(frame, resource);
 	return baton__shelf_leave(frame, resource);
 }
 
@@ -242,7 +231,7 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 				baton__batch_look(batch, budget);
 			break;
 		case FIRE:
-			baton__fire_awaits(frame, resource);
+			baton__fire_awaits(frame);
 			break;
 		case MEET:
 		case SUSPEND:

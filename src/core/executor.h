@@ -16,9 +16,8 @@
 #define BATON__JOB_PLAIN 1U
 /* A bit: the job is in a thread's deferred list, to be cancelled instead of run. */
 #define BATON__JOB_TO_CANCEL 2U
-/* Bits of a resource's job: see list.h. */
+/* A bit of a resource's job: see list.h. */
 #define BATON__JOB_INDEXED 4U
-#define BATON__JOB_MARKS 8U
 
 /* The bits may change during the call: a helper may hold the resource of the job. */
 static inline bool baton__job_is_resource(const struct baton_job *job)

@@ -139,25 +139,14 @@ bool baton__help(struct baton_resource *resource, struct baton__budget *budget, 
  */
 static void unlink_from(struct baton_resource *resource, struct baton_future *future)
 {
-	struct baton_task *before = NULL;
 	struct baton_task *task = baton__backlog_unlink(resource, future);
 
-	if (task) {
-		baton__cancel_task(resource, task);
+	if (!task)
 		return;
-	}
-	/* Suspend marks are at the head of _list. */
-	for (struct baton_task **link = &resource->_list;
-	     *link && baton__kind_is(*link, BATON__KIND_OVERTAKES);
-	     before = *link, link = &(*link)->_next) {
-		task = *link;
-		if (baton__mark_future(task) != future)
-			continue;
-		*link = task->_next;
-		baton__index_again(task->_next, before);
+	if (baton__is_mark(task))
 		baton__suspend_cancelled(resource, task);
-		return;
-	}
+	else
+		baton__cancel_task(resource, task);
 }
 
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,

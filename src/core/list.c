@@ -12,9 +12,15 @@
 /* The address of `nothing` in a future's _value: no entry is before the task (list.back_link). */
 static struct baton_task nothing;
 
+struct baton_future *baton__entry_future(struct baton_task *entry)
+{
+	return baton__kind_is(entry, BATON__KIND_OVERTAKES) ? baton__mark_future(entry)
+	                                                    : baton__task_future(entry);
+}
+
 void baton__index(struct baton_task *task, struct baton_task *before)
 {
-	struct baton_future *future = baton__task_future(task);
+	struct baton_future *future = baton__entry_future(task);
 
 	/* Relaxed, as each access to _value before completion: _value is written under the baton,
 	 * or before a submit is accepted. */
@@ -24,7 +30,7 @@ void baton__index(struct baton_task *task, struct baton_task *before)
 
 void baton__index_again(struct baton_task *task, struct baton_task *before)
 {
-	const struct baton_future *future = task ? baton__task_future(task) : NULL;
+	const struct baton_future *future = task ? baton__entry_future(task) : NULL;
 
 	if (future && load_relaxed(&future->_value))
 		baton__index(task, before);
@@ -35,29 +41,12 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
 {
 	struct baton_task *before = NULL;
 
-	baton__marks_forget(resource);
 	last->_next = NULL;
 	for (struct baton_task *task = first; task; before = task, task = task->_next)
 		baton__index(task, before);
 	baton__index_again(resource->_list, last);
 	last->_next = resource->_list;
 	resource->_list = first;
-}
-
-bool baton__list_add_marks(struct baton_resource *resource, struct baton_task *first)
-{
-	struct baton_task *last = NULL;
-
-	if (!baton__marks_known(resource))
-		return false;
-	for (struct baton_task *task = first; task; last = task, task = task->_next)
-		if (!baton__only_mark(task))
-			return false;
-	if (last) {
-		last->_next = resource->_list;
-		resource->_list = first;
-	}
-	return true;
 }
 
 /* ---- The look ---- */
@@ -70,8 +59,9 @@ static void obey_cancel(struct baton_resource *resource, struct baton_task *newe
 {
 	struct baton_task **end = &resource->_list;
 	struct baton_task *oldest = NULL;
+	struct baton_task *suspends;
+	struct baton_task *last;
 
-	baton__marks_forget(resource);
 	/* Ends with the oldest entry. The mark concerns every task that was accepted before the
 	 * mark. */
 	while (newest) {
@@ -81,11 +71,13 @@ static void obey_cancel(struct baton_resource *resource, struct baton_task *newe
 		oldest = newest;
 		newest = older;
 	}
+	suspends = baton__suspend_marks_out(&oldest, &last);
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
 	resource->_list = baton__obey_cancel_marks(resource, resource->_list);
-	resource->_list = baton__suspend_marks_first(resource->_list);
+	if (suspends)
+		baton__list_first(resource, suspends, last);
 	baton__backlog_look(resource);
 }
 
@@ -218,14 +210,14 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 			baton__index_list(resource);
 		if (!load_relaxed(&future->_value))
 			return NULL;
-		if (task && baton__task_future(task) == future) {
+		if (task && baton__entry_future(task) == future) {
 			resource->_list = task->_next;
 			return task;
 		}
 		/* also the entries that were pushed since the look */
 		word = baton__word_inbox(resource);
 		task = baton__word_newest(word);
-		if (task && baton__task_future(task) == future) {
+		if (task && baton__entry_future(task) == future) {
 			if (!pop_newest(resource, task, word))
 				continue;
 			return task;
@@ -237,7 +229,7 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 			break;
 	}
 	task = baton__older(before);
-	BATON_ASSERT(task && baton__task_future(task) == future);
+	BATON_ASSERT(task && baton__entry_future(task) == future);
 	before->_next = (struct baton_task *)((uintptr_t)task->_next |
 	                                      ((uintptr_t)before->_next & BATON__LOOKED));
 	baton__index_again(baton__older(task), before);

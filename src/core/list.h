@@ -13,7 +13,8 @@
  * To unlink a task that is cancelled by its future, the holder needs the entry before the task: in
  * _list the next older entry, in the inbox the next newer entry. While the task waits, its future's
  * _value points to that entry; _value has no other use before the future is complete. For _list
- * these pointers are written when the first of them is needed, for all tasks at once.
+ * these pointers are written when the first of them is needed, for all tasks at once. The same
+ * holds for suspend marks, which have futures, too; their pointers are written at once.
  *
  * Invariants:
  * list.looked: If the _next of an inbox entry has LOOKED, this entry and all older entries have
@@ -24,10 +25,6 @@
  *    `nothing` (list.c), or to an entry that has gone. While the job is INDEXED, no future of a
  *    task in _list has NULL. The _value of a future whose task is not accepted is NULL, even if
  *    another thread completes that future meanwhile.
- * list.marks: While the job is MARKS, _list is not empty, and each entry of _list is a mark that is
- *    neither a cancel mark, nor a suspend mark, nor a kick. A helper of a closed resource leaves
- *    such marks in _list, and sets the bit. The holder that meets the first of these marks clears
- *    the bit.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H
@@ -47,58 +44,28 @@ BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);
 }
 
-/* Writes to the task's future which entry is before the task (list.back_link); NULL: none. */
+/* The future by which the entry may be cancelled: of a task or suspend mark. NULL: none. */
+struct baton_future *baton__entry_future(struct baton_task *entry);
+
+/* Writes to the entry's future which entry is before the entry (list.back_link); NULL: none. */
 void baton__index(struct baton_task *task, struct baton_task *before);
 
 /*
- * Indexes a task again if the task has an index: the entry before the task was unlinked, or entries
- * were put before the task.
+ * Indexes an entry again if it has an index: the entry before it was unlinked, or entries were put
+ * before it.
  */
 void baton__index_again(struct baton_task *task, struct baton_task *before);
 
 /* Indexes all of _list, unless the job is INDEXED. */
 void baton__index_list(struct baton_resource *resource);
 
-/*
- * Does _list have marks alone (list.marks)? known: the holder has found marks alone before. note:
- * the holder finds marks alone. forget: called before _list may become empty, and before an entry
- * of another kind comes into _list.
- */
-BATON_INLINE bool baton__marks_known(const struct baton_resource *resource)
-{
-	/* Relaxed: as in baton__index_forget. */
-	return load_relaxed(&resource->_job._kind) & BATON__JOB_MARKS;
-}
-
-BATON_INLINE void baton__marks_note(struct baton_resource *resource)
-{
-	if (!baton__marks_known(resource))
-		(void)add_relaxed(&resource->_job._kind, BATON__JOB_MARKS);
-}
-
-BATON_INLINE void baton__marks_forget(struct baton_resource *resource)
-{
-	if (baton__marks_known(resource))
-		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_MARKS);
-}
-
-/*
- * Puts a chain, linked oldest first, before the entries of _list, if the job is MARKS and the chain
- * has marks alone. Marks need no order among themselves. Walks over the chain, not over _list.
- * False: nothing is done.
- */
-bool baton__list_add_marks(struct baton_resource *resource, struct baton_task *first);
-
-/* Clears INDEXED and MARKS; called before tasks without an index come into _list. */
+/* Clears INDEXED; called before tasks without an index come into _list. */
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {
-	/* Relaxed: only the holder changes these bits; all other bits are constant, or belong to
+	/* Relaxed: only the holder changes this bit; all other bits are constant, or belong to
 	 * the deferred list. */
-	uint32_t bits =
-		load_relaxed(&resource->_job._kind) & (BATON__JOB_INDEXED | BATON__JOB_MARKS);
-
-	if (BATON_UNLIKELY(bits))
-		(void)sub_relaxed(&resource->_job._kind, bits);
+	if (BATON_UNLIKELY(load_relaxed(&resource->_job._kind) & BATON__JOB_INDEXED))
+		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }
 
 /* Puts a chain, linked oldest first, before all entries of _list. */
@@ -112,7 +79,10 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
  */
 bool baton__look(struct baton_resource *resource);
 
-/* Unlinks the task of `future`, which is CANCELLING. NULL: the task does not wait here. */
+/*
+ * Unlinks the task or suspend mark of `future`, which is CANCELLING. NULL: the entry does not wait
+ * here.
+ */
 struct baton_task *baton__list_unlink(struct baton_resource *resource, struct baton_future *future);
 
 #endif

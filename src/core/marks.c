@@ -39,11 +39,11 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 	return kept;
 }
 
-struct baton_task *baton__suspend_marks_first(struct baton_task *list)
+struct baton_task *baton__suspend_marks_out(struct baton_task **chain, struct baton_task **last)
 {
 	struct baton_task *marks = NULL;
 	struct baton_task **end = &marks;
-	struct baton_task **link = &list;
+	struct baton_task **link = chain;
 
 	while (*link) {
 		struct baton_task *task = *link;
@@ -55,8 +55,9 @@ struct baton_task *baton__suspend_marks_first(struct baton_task *list)
 		*link = task->_next;
 		*end = task;
 		end = &task->_next;
+		*last = task;
 	}
-	*end = list;
+	*end = NULL;
 	return marks;
 }
 
@@ -66,9 +67,21 @@ struct baton_task *baton__suspend_marks_first(struct baton_task *list)
  */
 static void fire_await(struct baton_task *mark)
 {
-	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
+	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_DONE, 0, NULL, NULL);
+}
 
-	baton__future_finish(&awaiter->counted.future, BATON__FUTURE_DONE, 0, NULL, NULL);
+/* The same for an await on a closed resource, and for all that it carries. */
+static void fire_closed(struct baton_task *mark)
+{
+	struct baton_task *other = baton__awaiter(mark)->others;
+
+	fire_await(mark);
+	while (other) {
+		struct baton_task *next = other->_next;
+
+		fire_await(other);
+		other = next;
+	}
 }
 
 void baton__after(struct baton_task *after)
@@ -93,6 +106,8 @@ void baton__after(struct baton_task *after)
 	}
 }
 
+/* ---- Postponing: the turn of a mark has come, and it waits for the release ---- */
+
 enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
                                 struct baton_task *mark)
 {
@@ -106,15 +121,48 @@ enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resourc
 	return BATON__MET;
 }
 
+/*
+ * From here on no thread becomes a visitor by the mark's future. The claim counts a visitor that is
+ * there. False: it was claimed before.
+ */
+static bool claim(struct baton_resource *resource, struct baton_task *mark)
+{
+	return baton__future_claim(baton__mark_future(mark), baton__turn_visits(resource));
+}
+
 static enum baton__met postpone_await(struct baton__frame *frame, struct baton_resource *resource,
                                       struct baton_task *mark)
 {
-	struct baton__awaiter *awaiter = baton_container_of(mark, struct baton__awaiter, task);
+	(void)claim(resource, mark);
+	if (!frame->after || !baton__kind_is(frame->after_last, BATON__KIND_FOR_GOOD))
+		return baton__postpone(frame, resource, mark);
+	mark->_next = frame->after;
+	frame->after = mark;
+	return BATON__MET;
+}
 
-	/* From here on no thread becomes a visitor by this future. The claim counts a visitor that
-	 * is there. */
-	(void)baton__future_claim(&awaiter->counted.future, baton__turn_visits(resource));
-	return baton__postpone(frame, resource, mark);
+/* An await on a closed resource: see marks.many. */
+static enum baton__met postpone_closed(struct baton__frame *frame, struct baton_resource *resource,
+                                       struct baton_task *mark)
+{
+	struct baton__awaiter *awaiter = baton__awaiter(mark);
+	struct baton__awaiter *carrier;
+
+	/* Not if the baton is borrowed (marks.claimed). */
+	if (baton__turn_seems_held(resource)) {
+		struct baton_task *other = awaiter->others;
+
+		(void)claim(resource, mark);
+		while (other && claim(resource, other))
+			other = other->_next;
+	}
+	if (!frame->after || !baton__kind_is(frame->after_last, BATON__KIND_FOR_GOOD) ||
+	    baton__kind_is(frame->after_last, BATON__KIND_LAST) || awaiter->others)
+		return baton__postpone(frame, resource, mark);
+	carrier = baton__awaiter(frame->after_last);
+	mark->_next = carrier->others;
+	carrier->others = mark;
+	return BATON__MET;
 }
 
 const struct baton__kind baton__cancel_kind = {
@@ -129,29 +177,25 @@ const struct baton__kind baton__await_kind = {
 
 const struct baton__kind baton__await_closed_kind = {
 	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_FOR_GOOD,
-	.meet = postpone_await,
-	.after = fire_await,
+	.meet = postpone_closed,
+	.after = fire_closed,
 };
 
-BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame, struct baton_resource *resource)
+BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame)
+{
+	while (baton__awaits_are_due(frame)) {
+		struct baton_task *mark = frame->after;
+
+		frame->after = mark->_next;
+		baton__kind(mark)->after(mark);
+	}
+}
+
+void baton__marks_put_back(struct baton__frame *frame, struct baton_resource *resource)
 {
 	struct baton_task *after = frame->after;
-	struct baton_task **end = &resource->_list;
 
 	frame->after = NULL;
-	while (after) {
-		struct baton_task *mark = after;
-
-		after = mark->_next;
-		/* The mark waits for the release for good; a kick has brought work: back into
-		 * _list. */
-		if (!baton__kind_is(mark, BATON__KIND_FOR_GOOD)) {
-			baton__kind(mark)->after(mark);
-			continue;
-		}
-		mark->_next = NULL;
-		while (*end)
-			end = &(*end)->_next;
-		*end = mark;
-	}
+	if (BATON_UNLIKELY(after != NULL))
+		baton__list_first(resource, after, frame->after_last);
 }

@@ -3,6 +3,17 @@
  * Marks: entries that lie among the tasks and are no tasks. Here are those of cancel and await;
  * close.c has the finaliser, shelf.c the suspend marks, kick.c the kicks. Only the holder meets a
  * mark.
+ *
+ * Invariants:
+ * marks.many: Any number of awaits may wait for the release of one closed resource for good, since
+ *    an await that times out leaves its mark behind. Each stay postpones these marks, and puts them
+ *    back into _list if the stay ends before the release. For this to take O(1), one of the marks
+ *    carries the other marks in its list `others`. A mark that carries others is in one frame's
+ *    `after`, or before all other marks of _list that are FOR_GOOD, so that the next stay meets
+ *    this mark first. A stay postpones three such entries at most, the finaliser included.
+ * marks.claimed: In `others` the marks whose future is claimed come last. The runner claims the
+ *    futures. A helper does not, since a thread that waits may have to help again, and to withdraw
+ *    the job.
  */
 #ifndef BATON_SRC_MARKS_H
 #define BATON_SRC_MARKS_H
@@ -14,24 +25,25 @@
 struct baton__awaiter {
 	struct baton__counted counted;
 	struct baton_task task;
+	struct baton_task *others; /* of a mark that is FOR_GOOD: see marks.many */
 };
 
-/* Is the entry a mark that stays among its like: no cancel mark, no suspend mark, no kick? */
-BATON_INLINE bool baton__only_mark(const struct baton_task *task)
+BATON_INLINE struct baton__awaiter *baton__awaiter(struct baton_task *mark)
 {
-	return baton__is_mark(task) &&
-	       !baton__kind_is(task,
-	                       BATON__KIND_COUNTS | BATON__KIND_CANCELS | BATON__KIND_OVERTAKES);
+	return baton_container_of(mark, struct baton__awaiter, task);
+}
+
+/* The future of a mark that a thread waits for. */
+BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)
+{
+	return &baton__awaiter(mark)->counted.future;
 }
 
 /*
- * Has _list neither tasks of the user's nor kicks, which may let tasks start? Walks over _list,
- * unless the job is MARKS. Called by the holder.
+ * Has _list neither tasks of the user's nor kicks, which may let tasks start? Called by the holder.
  */
 BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
 {
-	if (baton__marks_known(resource))
-		return true;
 	for (const struct baton_task *task = resource->_list; task; task = task->_next)
 		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
 			return false;
@@ -63,13 +75,28 @@ enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resourc
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list);
 
-/* Puts the suspend marks of the list first, and returns the list. */
-struct baton_task *baton__suspend_marks_first(struct baton_task *list);
+/*
+ * Takes the suspend marks out of the chain, linked oldest first. Returns the marks in the same
+ * order; NULL: there are none. `*last`: the last of them.
+ */
+struct baton_task *baton__suspend_marks_out(struct baton_task **chain, struct baton_task **last);
 
 /*
- * More tasks follow before the release: fires the postponed awaits, and puts the marks that are
- * FOR_GOOD back into _list.
+ * The postponed marks of the holder's stay are in the frame: first those that wait until the tasks
+ * before them are over, then those that are FOR_GOOD.
  */
-void baton__fire_awaits(struct baton__frame *frame, struct baton_resource *resource);
+
+/* Do postponed awaits wait that are to be fired before the next task? */
+BATON_INLINE bool baton__awaits_are_due(const struct baton__frame *frame)
+{
+	return BATON_UNLIKELY(frame->after != NULL) &&
+	       !baton__kind_is(frame->after, BATON__KIND_FOR_GOOD);
+}
+
+/* More tasks follow before the release: fires these awaits. */
+void baton__fire_awaits(struct baton__frame *frame);
+
+/* The stay ends without a release: puts the postponed marks that are left first into _list. */
+void baton__marks_put_back(struct baton__frame *frame, struct baton_resource *resource);
 
 #endif

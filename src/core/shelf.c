@@ -39,23 +39,12 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 	return true;
 }
 
-/*
- * Puts the postponed marks first into _list, where the runner meets them again. These marks wait
- * for the release, and shelving is no release.
- */
-static void put_back(struct baton__frame *frame, struct baton_resource *resource)
-{
-	if (!frame->after)
-		return;
-	baton__list_first(resource, frame->after, frame->after_last);
-	frame->after = NULL;
-}
-
 bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource)
 {
 	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
 		return false;
-	put_back(frame, resource);
+	/* The postponed marks wait for the release, and shelving is no release. */
+	baton__marks_put_back(frame, resource);
 	return baton__turn_shelve(resource); /* last touch, if true */
 }
 

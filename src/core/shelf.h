@@ -39,10 +39,4 @@ extern const struct baton__kind baton__suspend_kind;
 /* Completes an unlinked suspend mark as cancelled. Called by the holder. */
 void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark);
 
-/* The future that the suspend mark completes. */
-BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)
-{
-	return &baton_container_of(mark, struct baton__awaiter, task)->counted.future;
-}
-
 #endif

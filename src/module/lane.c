@@ -261,6 +261,21 @@ static struct baton_task *pick(struct baton_resource *resource)
 	return lanes->_picked;
 }
 
+/* Takes the first of the marks that wait for no task any more. */
+static struct baton_task *take_mark(struct baton_lanes *lanes)
+{
+	struct baton_task *mark = lanes->_marks;
+
+	lanes->_marks = mark->_next;
+	mark->_next = NULL;
+	if (!lanes->_marks && lanes->_marks_later) {
+		lanes->_marks = lanes->_marks_later;
+		lanes->_marks_later = NULL;
+		baton__lanes_stamp(lanes);
+	}
+	return mark;
+}
+
 bool baton__lanes_next(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
@@ -271,13 +286,11 @@ bool baton__lanes_next(struct baton_resource *resource)
 		sort_unsorted(resource);
 	if (BATON_UNLIKELY(lanes->_admitted != NULL)) {
 		resource->_list = take_admitted(lanes);
+		baton__index(resource->_list, NULL);
 		return true;
 	}
 	if (BATON_UNLIKELY(lanes->_marks != NULL) && lanes->_older == 0) {
-		resource->_list = lanes->_marks;
-		lanes->_marks = lanes->_marks_later;
-		lanes->_marks_later = NULL;
-		baton__lanes_stamp(lanes);
+		resource->_list = take_mark(lanes);
 		return true;
 	}
 	if (!lanes->_busy)
@@ -343,23 +356,32 @@ void baton__lanes_admit(struct baton_resource *resource, struct baton_task *firs
 		baton__index(task, before);
 }
 
-/* Unlinks the future's task, which was admitted and is not in _list yet. */
-static struct baton_task *unlink_admitted(struct baton_lanes *lanes, struct baton_future *future)
+/*
+ * Unlinks the entry of the future: a task that was admitted, or a suspend mark in _list. Each has
+ * an index (list.back_link, core/list.h). The index of the first entry of _list, or of _admitted,
+ * may name an entry that has gone.
+ */
+static struct baton_task *unlink_indexed(struct baton_resource *resource,
+                                         struct baton_future *future)
 {
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task *entry = resource->_list;
 	struct baton_task *before;
-	struct baton_task *task;
 
+	if (entry && baton__entry_future(entry) == future) {
+		resource->_list = entry->_next;
+		return entry;
+	}
 	if (lanes->_admitted && baton__task_future(lanes->_admitted) == future)
 		return take_admitted(lanes);
 	before = (struct baton_task *)load_relaxed(&future->_value);
-	task = before->_next;
-	BATON_ASSERT(task && baton__task_future(task) == future);
-	before->_next = task->_next;
-	if (task->_next)
-		baton__index(task->_next, before);
-	else
+	entry = before->_next;
+	BATON_ASSERT(entry && baton__entry_future(entry) == future);
+	before->_next = entry->_next;
+	baton__index_again(entry->_next, before);
+	if (lanes->_admitted && lanes->_admitted_last == entry)
 		lanes->_admitted_last = before;
-	return task;
+	return entry;
 }
 
 struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct baton_future *future)
@@ -370,17 +392,6 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		baton__bound_unsorted(resource, task);
 		return task;
 	}
-	/* A task in no lane has an index if its window has admitted it (list.back_link,
-	 * core/list.h). */
-	if (!load_relaxed(&future->_value))
-		return NULL;
-	/* _list has one task at most, and marks. */
-	for (struct baton_task **link = &resource->_list; *link; link = &(*link)->_next) {
-		task = *link;
-		if (baton__task_future(task) != future)
-			continue;
-		*link = task->_next;
-		return task;
-	}
-	return unlink_admitted(baton__lanes(resource), future);
+	/* An entry of _list without an index has been met since. */
+	return load_relaxed(&future->_value) ? unlink_indexed(resource, future) : NULL;
 }

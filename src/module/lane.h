@@ -15,8 +15,9 @@
  *    of the lanes is their sum. These numbers are set when the first mark comes into _marks; for
  *    _marks_later, when those marks have gone. So no mark waits for a task sorted after that.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
- * lane.admitted: The _value of a future whose task is _admitted is the task before that one, as in
- *    a plain list (list.back_link, core/list.h). The first task's may be a task that has gone.
+ * lane.admitted: The _value of a future whose task is in _admitted, or has come from there into
+ *    _list, is the entry before that task, as in a plain list (list.back_link, core/list.h). The
+ *    _value of a list's first entry may name an entry that has gone.
  */
 #ifndef BATON_SRC_LANE_H
 #define BATON_SRC_LANE_H

@@ -80,6 +80,15 @@ SIM_SCENARIO(bound_counts, "what is read of a bound is never less than nothing")
 	sim_scene_end();
 }
 
+SIM_SCENARIO(bound_counts_full, "what is read of a bound is never more than the limit", .bound = 3)
+{
+	init_bounded(BATON_BOUND_REFUSE, 2, 2, 0);
+	sim_start(submit_maybe, sim_piece_init(2, 0, false));
+	sim_start(read_counts, NULL);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 /* A task's place is free before its future is complete. */
 static void twice(void *argument)
 {

@@ -177,6 +177,19 @@ SIM_SCENARIO(await_deadline, "an await that times out leaves nothing behind")
 	sim_stage_end(&stage);
 }
 
+SIM_SCENARIO(await_closed_deadline, "an await on a closed resource, behind those that timed out",
+             .bound = 1)
+{
+	sim_stage_init(&stage, 10, 64, 1);
+	sim_require(baton_resource_close(&topic->resource) == 0);
+	sim_start(await_in_time, NULL);
+	sim_start(await_in_time, NULL);
+	sim_start(await, NULL);
+	sim_drive(stage.manual);
+	sim_note_over(&notes[0]);
+	sim_stage_end(&stage);
+}
+
 /* ---- Finalisers ---- */
 
 SIM_SCENARIO(close_then_submit, "beside close_then a submit is refused, or runs before it",

@@ -81,6 +81,21 @@ SIM_SCENARIO(suspend_overtakes, "nothing that was queued before runs, whoever co
 	sim_stage_end(&stage);
 }
 
+SIM_SCENARIO(suspend_in_time, "a wait with a deadline obeys the mark, and enters no task")
+{
+	struct timespec deadline = sim_in(1000000000);
+
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_require(baton_resource_suspend(&topic->resource, &suspensions[0]) == 0);
+	sim_require(baton_suspension_wait(&suspensions[0], &deadline) == 0);
+	sim_require(sim_left(topic, SIM_THREADS_MAX) == 2);
+	suspended(topic);
+	sim_require(baton_resource_resume(&suspensions[0]) == 0);
+	sim_drive(stage.manual);
+	sim_note_over(&notes[0]);
+	sim_stage_end(&stage);
+}
+
 SIM_SCENARIO(suspend_later, "limit 0: only the executor's thread comes to the mark", .bound = 1)
 {
 	sim_stage_init(&stage, 0, 1, 2);
