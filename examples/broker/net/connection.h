@@ -191,8 +191,8 @@ bool connection_full(const struct connection *connection);
 
 /*
  * input.c. start: begins to read (errors: libuv's). again: handles the bytes that were kept. last:
- * reads what the socket has and handles it. free: drops the kept bytes. begun: has a part of a
- * packet, or of a TLS record, come whose end has not come yet?
+ * reads what the socket has and handles it. free: drops the kept bytes. begun: is a packet, or a
+ * TLS record, incomplete?
  */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);
