@@ -2,12 +2,12 @@
 /*
  * Epochs let a thread read a structure without a lock while another thread takes parts out of it
  * and frees them. A reader is in a section. A part is freed after every section that might have
- * found the part is over. The mechanism is Concurrency Kit's ck_epoch, with what
- * ck_epoch leaves to its users: who has a record, and who drives it.
+ * found the part is over. The mechanism is Concurrency Kit's ck_epoch. This header adds what
+ * ck_epoch leaves to its users: which thread has which record, and when memory is reclaimed.
  *
  * A thread's record is made at its first section, and passes at its exit to a later thread. Records
- * hold no garbage. Garbage lies in a limbo, which belongs to the thread that changes the structure;
- * where the structure belongs to a resource, to the resource's baton.
+ * hold no garbage. Garbage lies in a limbo. A limbo is used by one thread at a time, the thread
+ * that changes the structure: for example the holder of a resource's baton.
  *
  *                    | may run beside                   | from
  *   enter, leave     | everything                       | any thread, also inside tasks
@@ -31,9 +31,9 @@ extern "C" {
 /*
  * enter: begins a section of this thread. What the thread finds by acquire loads from here on stays
  * until the section's end, even if another thread retires it. Sections nest. Keep sections short:
- * while one lasts, retired memory stays anywhere in the process. Do not wait in a section, nor run
- * a task that may run other threads' tasks. A thread does not end in a section (asserted). leave:
- * ends the section.
+ * while a section lasts, no memory that is retired during the section is freed, in any limbo of the
+ * process. Do not wait in a section, nor run a task that may run other threads' tasks. A thread
+ * does not end in a section (asserted). leave: ends the section.
  *
  * Thread safety: any thread. Blocking: never.
  * Progress: wait-free, one atomic read-modify-write; a thread's first section allocates.
@@ -45,7 +45,7 @@ void baton_epoch_leave(void);
 /* Is the calling thread in a section? */
 bool baton_epoch_inside(void);
 
-/* Lies in what is retired: from then until its function is called. */
+/* A member of what is retired. baton uses it from the retire until `reclaim` is called. */
 struct baton_retired {
 	void *_function;
 	void *_next;
@@ -59,9 +59,9 @@ struct baton_limbo;
 BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo);
 
 /*
- * Has `reclaim` called, by a later poll of this limbo, when no section is left that began before
- * this call. No reader that begins a section from now on may find it any more: it has been taken
- * out of where readers look.
+ * A later poll of this limbo calls `reclaim`, when no section is left that began before this call.
+ * Before this call, take the object out of the structure, so that no reader that begins a section
+ * later finds the object.
  *
  * Blocking: never.
  */
@@ -69,18 +69,20 @@ void baton_limbo_retire(struct baton_limbo *limbo, struct baton_retired *retired
                         baton_reclaim_fn reclaim);
 
 /*
- * Calls `reclaim` for what nobody can read any more; returns how much is left. Where no thread is
- * in a section that is all; else what was retired before the oldest section began, less what one
- * more poll would find. So who polls once for each change that he makes holds the garbage of the
- * changes made during one section, of any thread's; a thread stopped in a section delays nobody,
- * but memory grows until it goes on.
+ * Calls `reclaim` for the objects that no thread can read any more; returns the number of objects
+ * that are left. If no thread is in a section, all objects are reclaimed. Otherwise those are
+ * reclaimed that were retired before the oldest section began, though some of them may need one
+ * more poll. So a thread that polls once for each of its changes holds the garbage of the changes
+ * that were made during one section. A thread that is stopped in a section delays no thread, but
+ * memory grows until it goes on.
  *
  * Blocking: never. Cost: a look at each thread's record.
  * Ordering: all that readers did in their sections happens-before the call of `reclaim`.
  */
 size_t baton_limbo_poll(struct baton_limbo *limbo);
 
-/* Waits for the sections that hold up what is left, reclaims it, frees. */
+/* Waits until the sections that could read the remaining objects have ended, reclaims these
+ * objects, and frees the limbo. */
 void baton_limbo_destroy(struct baton_limbo *limbo);
 
 #ifdef __cplusplus

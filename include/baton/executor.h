@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The executor interface: how a resource asks to be drained later, on another thread. baton brings
- * three: the work-stealing pool (pool.h), and below a manual one and one for a thread that lives in
- * an event loop. A fourth is easily written: see struct baton_executor_ops.
+ * The executor interface: how a resource asks to be drained later, on another thread. baton has
+ * three executors: the work-stealing pool (pool.h), and in this header the manual executor and the
+ * loop executor, for a thread that runs an event loop. For an executor of your own see struct
+ * baton_executor_ops.
  */
 #ifndef BATON_EXECUTOR_H
 #define BATON_EXECUTOR_H
@@ -18,9 +19,9 @@ extern "C" {
 #endif
 
 /*
- * What an executor runs. Intrusive; a resource holds one, and a plain job is one with a function.
- * An executor links accepted jobs by _next (it is the executor's from schedule() until it calls
- * baton_job_run or baton_job_cancel) and leaves the other members alone.
+ * What an executor runs: a resource's job, which is a member of the resource, or a plain job, which
+ * has a function. From schedule() until the executor calls baton_job_run() or baton_job_cancel(),
+ * _next is the executor's, to link jobs. An executor does not touch the other members.
  */
 struct baton_job {
 	struct baton_job *_next;
@@ -55,27 +56,30 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
 }
 
 /*
- * For executors, and for whoever got jobs from baton_pool_shutdown_now(): run the job on this
- * thread (a resource: its tasks, at least one quantum), or cancel it (a resource: its pending tasks
- * complete as cancelled; the resource stays usable). Exactly one of the two, exactly once.
- * baton_job_next: the next one in a list of jobs; read it before running the job.
+ * For executors, and for a thread that got jobs from baton_pool_shutdown_now(). run: runs the job
+ * on this thread; a resource's job runs the resource's tasks: one quantum, and, if the executor
+ * refuses the rest, the rest. cancel: cancels the job; the pending tasks of a resource complete as
+ * cancelled, and the resource stays usable. Each job is run or cancelled, exactly once. next: the
+ * next job in a list of jobs; read it before the job is run.
  *
  * A resource's job needs a record of the thread (thread.h). If there is no memory for one, the
- * process ends (an assertion): let a thread of an executor of your own call baton_thread_attach()
- * first, which can fail.
+ * process ends (an assertion): so a thread of your own executor first calls baton_thread_attach(),
+ * which returns an error instead.
  */
 void baton_job_run(struct baton_job *job);
 void baton_job_cancel(struct baton_job *job);
 struct baton_job *baton_job_next(const struct baton_job *job);
 
 /*
- * Should the running task, or the running job, make room? A long one asks this at places where it
- * can stop: it submits its rest again, to its resource or its pool, and returns. True:
+ * Should the running task, or the running job, make room? A long task or job calls this at places
+ * where it can stop. If the answer is true, it submits the rest of its work again, to its resource
+ * or its pool, and returns. True:
  *   - another task of the running task's resource waits;
  *   - the resource has a time limit (quantum_ns, capture_limit_ns), and it has passed. The time of
- *     a stay is counted from its second task, or from the first call of this function in it;
- *   - a job waits in the executor of this thread, and no other thread of it is free.
- * A task that a thread has captured has no executor's thread under it: only the first two count.
+ *     a stay is counted from the second task of the stay, or from the first call of this function
+ *     during the stay;
+ *   - a job waits in the executor of this thread, and no other thread of that executor is free.
+ * In a task that runs inside its submitter's call only the first two count.
  *
  * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never. Cost: no
  * atomic read-modify-write; a clock reading where there is a time limit.
@@ -93,26 +97,27 @@ struct baton_executor_ops {
 	 */
 	int (*schedule)(struct baton_executor *executor, struct baton_job *job);
 	/*
-	 * Optional. Called by a thread that is about to wait for something that this executor will
-	 * run (itself: not for a task elsewhere that in its turn waits for this executor). If the
-	 * calling thread is the one that drives it: run one job and return 1, or return 0 if there
-	 * is none. -EDEADLK: it is, but too deeply nested. Any other thread: -EPERM.
+	 * Optional. Called by a thread that is about to wait for a task that this executor runs
+	 * (not for a task of another executor, even if that task waits for this executor). On the
+	 * thread that drives the executor: runs one job and returns 1; 0: there is no job;
+	 * -EDEADLK: calls have nested too deep. On any other thread: -EPERM.
 	 */
 	int (*drive)(struct baton_executor *executor);
 	/*
 	 * Optional. A waiter took the baton of a resource whose job is in this executor's queue and
-	 * has given it back. The job is still in the queue; make sure that some thread will come
-	 * to it. 0; or 1 as from schedule.
+	 * has given it back. The job is still in the queue: the executor makes sure that some
+	 * thread will come to it. Returns 0, or 1 as schedule does.
 	 */
 	int (*returned)(struct baton_executor *executor);
 	/*
-	 * Optional. If the job is in a queue that the calling thread, one of this executor's or
-	 * not, can reach: take it out, and return true. It will then not be run. Must run nothing.
+	 * Optional. If the job is in a queue that the calling thread can reach, takes the job out,
+	 * so that it will not be run, and returns true. The calling thread need not belong to this
+	 * executor. Must run nothing.
 	 */
 	bool (*withdraw)(struct baton_executor *executor, struct baton_job *job);
 	/*
 	 * Optional. A thread that belongs to this executor is about to sleep inside a job
-	 * (`blocked`), or goes on after that.
+	 * (`blocked`), or goes on after the sleep.
 	 */
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 	/*
@@ -124,9 +129,9 @@ struct baton_executor_ops {
 	 */
 	bool (*alone)(struct baton_executor *executor);
 	/*
-	 * Optional. For baton_should_yield(), on any thread. False unless the calling thread runs a
-	 * job of this executor. Does other work wait for that thread, which no other thread is free
-	 * for? A cheap look: plain loads.
+	 * Optional. For baton_should_yield(), on any thread. Does other work wait, for which no
+	 * other thread is free? False unless the calling thread runs a job of this executor. A
+	 * cheap look: plain loads.
 	 */
 	bool (*should_yield)(struct baton_executor *executor);
 	void (*_reserved[3])(void);
@@ -143,7 +148,7 @@ struct baton_executor {
 
 /*
  * An executor of one's own: a struct that begins with, or contains, a struct baton_executor. `ops`
- * must outlive it; an optional operation may be NULL; `schedule` is there.
+ * must outlive it. `schedule` is required; an optional operation may be NULL.
  *
  *	static const struct baton_executor_ops ops = {.schedule = schedule};
  *	static struct my_executor mine = {.executor = BATON_EXECUTOR_INIT(&ops)};
@@ -190,8 +195,9 @@ bool baton_manual_run_one(struct baton_manual *manual);
 size_t baton_manual_run_until_idle(struct baton_manual *manual);
 
 /*
- * Refuses further jobs (-ESHUTDOWN), cancels those that are queued, frees. No other thread may
- * still run, or help, a resource that uses it: it would hand it off here.
+ * Refuses further jobs (-ESHUTDOWN), cancels the queued jobs, and frees the executor. No other
+ * thread may still run, or help, a resource that uses this executor: that thread would hand the
+ * resource off to it.
  */
 void baton_manual_destroy(struct baton_manual *manual);
 
@@ -210,32 +216,34 @@ BATON_MUST_USE int baton_loop_create(struct baton_loop **loop);
 struct baton_executor *baton_loop_executor(struct baton_loop *loop);
 int baton_loop_fd(const struct baton_loop *loop);
 
-/* The calling thread is from now on the one that drives the loop. Errors: see thread.h. */
+/* From now on the calling thread drives the loop. Errors: see thread.h. */
 int baton_loop_adopt(struct baton_loop *loop);
 
 /*
  * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
- * returns how many. What is left makes the descriptor readable again.
+ * returns how many. If jobs are left, the descriptor becomes readable again.
  */
 size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
 
 /*
- * What the loop's own callbacks schedule needs no signal: gather, before they are called (or before
- * the loop sleeps in its poll), and run_gathered when they have been: between the two a job that
- * the owner's own thread schedules costs neither an atomic operation nor a system call, and is not
- * announced by the descriptor. run_gathered runs them, and whatever a baton_loop_run() has left;
- * jobs of other threads signal as ever, and are for baton_loop_run(), which ends the gathering and
- * runs what was gathered, too. What these jobs schedule is for the next turn, and signals.
+ * Jobs that the loop's own callbacks schedule need no signal. Call gather before the callbacks are
+ * called, or before the loop sleeps in its poll, and run_gathered after the callbacks. Between
+ * these two calls a job that the owner's thread schedules costs neither an atomic operation nor a
+ * system call, and the descriptor does not announce the job. run_gathered runs these jobs, and jobs
+ * that a baton_loop_run() has left. Jobs of other threads signal as always, and are run by
+ * baton_loop_run(), which ends the gathering and also runs the gathered jobs. A job that is
+ * scheduled by one of these jobs is for the next turn, and signals.
  *
- * The owner's thread only, which must not go to sleep in between but in the loop's poll, with
- * nothing gathered before it; in a wait of baton's for one of the gathered tasks it runs them.
+ * Thread safety: the owner's thread. Between the two calls this thread must not sleep, except in
+ * the loop's poll, before anything is gathered. In a wait of baton's for a gathered task the thread
+ * runs the gathered tasks.
  */
 void baton_loop_gather(struct baton_loop *loop);
 size_t baton_loop_run_gathered(struct baton_loop *loop);
 
 /*
- * Refuses further jobs (-ESHUTDOWN), runs those that are queued, closes the descriptor, frees.
- * Other threads as for baton_manual_destroy().
+ * Refuses further jobs (-ESHUTDOWN), runs the queued jobs, closes the descriptor, and frees the
+ * executor. Other threads as for baton_manual_destroy().
  */
 void baton_loop_destroy(struct baton_loop *loop);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fan-out submits one function to many resources, with one allocation, and is over when it has
- * run on all of them: one future, one wake.
+ * A fan-out submits one function to many resources, with one allocation. The fan-out is over when
+ * the function has run on all of them: there is one future for all, and one wake.
  *
  *	static int deliver(struct baton_resource *session, void *message, size_t index);
  *
@@ -56,7 +56,8 @@ struct baton_fan_out_options {
 	baton_fan_out_fn fn;
 	void *arg;
 	uint32_t flags;
-	/* Of each item; NULL: none. Stamped during the submit; the lane below BATON_LANES_MAX. */
+	/* The label of each item; NULL: none. Stamped during the submit; the lane is below
+	 * BATON_LANES_MAX. */
 	const struct baton_label *label;
 	uint64_t _reserved[4];
 };
@@ -73,7 +74,7 @@ struct baton_fan_out;
  *
  * `*fan_out` is set before the first item is submitted, so that the function may use it. End the
  * reference with baton_fan_out_unref(), whether the fan-out is over or not. `fan_out` may be NULL:
- * then no thread is told.
+ * then no thread can wait for the fan-out, or read its outcome.
  *
  * A resource that refuses (-EPIPE: closed, -EAGAIN: its bound, and so on) does not keep the others
  * from running: its item has failed with that error.
@@ -126,13 +127,15 @@ int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
 int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index);
 
 struct baton_fan_out_stats {
-	size_t count;     /* items */
-	size_t failed;    /* of these, the function or a drain hook failed, or it was refused */
+	size_t count; /* items */
+	/* of these, the function or a drain hook failed, or the item was refused */
+	size_t failed;
 	size_t cancelled; /* of these, the function was not run, and never will be */
 	size_t left;      /* of these, not over yet */
 };
 
-/* Each number by itself; balanced (the rest are done) when the fan-out is over. Any thread. */
+/* Copies the counts. Each count is exact, but the counts are not of one moment; they agree when the
+ * fan-out is over (count = failed + cancelled + items done). Any thread. */
 void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
                               struct baton_fan_out_stats *counts);
 

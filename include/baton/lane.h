@@ -29,8 +29,8 @@
  *
  * Await, cancel_pending and a finaliser know no lanes. baton_resource_await() waits for the tasks
  * that were accepted before the await, in whatever lane: if a lower lane starves (no aging), the
- * await does not return. Where several awaits wait, an await may wait for some later tasks, too:
- * for those that were accepted before the awaits in front of it ended. cancel_pending cancels
+ * await does not return. If several awaits are under way, an await may also wait for some later
+ * tasks: for tasks that were accepted before an earlier await ended. cancel_pending cancels
  * everything that was accepted before the call. A finaliser comes after everything.
  *
  * Source: multi-level queues with aging, as in operating systems' schedulers.
@@ -108,7 +108,8 @@ struct baton_lanes {
 	struct baton_task *_marks_last; /* of _marks_later */
 	struct baton_task *_admitted;   /* go before all tasks in the lanes */
 	struct baton_task *_admitted_last;
-	struct baton_task *_picked; /* and how things were before, lest it be put back */
+	/* and the values before the pick, in case the task is put back */
+	struct baton_task *_picked;
 	uint64_t _picked_served;
 	uint64_t _picked_since_ns;
 	size_t _older;

@@ -30,9 +30,9 @@
  * bound and a failing batch_begin do not stop it; statistics do not count it, and no batch
  * (hooks.h) contains it.
  *
- * Memory, for each object: its struct and its name in one allocation, the name copied once; of that
- * the entry is 128 bytes. Beside it 16 to 32 bytes of the set, which grows by doubling and does not
- * shrink.
+ * Memory, for each object: one allocation, with the object's struct (of which the entry is 128
+ * bytes) and a copy of its name; and 16 to 32 bytes of the set, which grows by doubling and does
+ * not shrink.
  *
  * Source: Concurrency Kit's ck_hs and ck_epoch; the count that does not rise from 0 is that of
  * kref_get_unless_zero() in Linux.
@@ -57,7 +57,8 @@ struct baton_registry;
 
 /* The first member of an object. */
 struct baton_registry_entry {
-	/* The object's. Do not close_then() it: that is how the registry ends it. */
+	/* The object's resource. Do not call baton_resource_close_then() for it: the registry's own
+	 * finaliser ends the object. */
 	struct baton_resource resource;
 	uint64_t _references;
 	uint64_t _hash;
@@ -72,25 +73,26 @@ struct baton_registry_entry {
 };
 
 struct baton_registry_options {
-	/* Of the struct that begins with an entry. */
+	/* The size of the struct that begins with an entry. */
 	size_t object_size;
 	/*
-	 * Makes the object: its memory is zeroed, but for the entry, which has its name, and its
-	 * resource, which is initialised with `object_config` and without user, name and stats;
-	 * init may do that again. Nobody else sees the object yet. Under the baton of the
-	 * registry's resource: it may look names up, and acquire others, but must not wait. 0, or a
-	 * negative errno, which acquire returns; then there is no object. NULL: nothing to do.
+	 * Initialises a new object. The entry is set up: it has its name, and its resource is
+	 * initialised with `object_config`, without user, name and stats; init may initialise the
+	 * resource again. All other memory of the object is zero. No other thread sees the object
+	 * yet. Called under the baton of the registry's resource: init may look names up, and
+	 * acquire other objects, but must not wait. Returns 0, or a negative errno, which acquire
+	 * returns; then there is no object. NULL: nothing to do.
 	 */
 	int (*init)(struct baton_registry_entry *entry, void *arg);
 	/*
-	 * The end: no reference is left, every task has run, the resource is closed. Gives back
-	 * what init and the tasks have taken; not the memory of the object, which is the
-	 * registry's. On any thread that releases, or runs tasks of the object or of the registry;
-	 * it must not wait. NULL: nothing to do.
+	 * Called when no reference is left, every task has run, and the resource is closed. Gives
+	 * back what init and the tasks have taken, but not the memory of the object, which is the
+	 * registry's. Called on any thread that gives a reference back, or that runs tasks of the
+	 * object or of the registry; deinit must not wait. NULL: nothing to do.
 	 */
 	void (*deinit)(struct baton_registry_entry *entry, void *arg);
 	void *arg;
-	/* Goes into the hash. A random one where names come from strangers. */
+	/* The seed of the hash of names. Use a random seed if strangers choose the names. */
 	uint64_t seed;
 	/* For the objects' resources, and for the registry's own: as in baton_resource_init(). */
 	const struct baton_resource_config *object_config;
@@ -109,39 +111,37 @@ struct baton_registry_options {
 
 /*
  * The options are copied.
- * Errors: -EINVAL: an object smaller than an entry; a `config` with capture limit 0 (a release must
- * always find somebody who runs its task). -ENOMEM.
+ * Errors: -EINVAL: an object smaller than an entry; a `config` with capture limit 0 (the thread
+ * that gives the last reference back must be able to run the registry's steps itself). -ENOMEM.
  */
 BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *options,
                                          struct baton_registry **registry);
 
 /*
- * Waits until every object has ended, frees. All references have been given back (asserted). Not
- * inside a task or a section. Errors: see thread.h.
+ * Waits until every object has ended, and frees the registry. All references have been given back
+ * (asserted). Do not call it inside a task or a section. Errors: see thread.h.
  */
 int baton_registry_destroy(struct baton_registry *registry);
 
 /*
- * The object of that name, and a reference on it. Names are bytes, of any length up to 2^32 - 1,
- * none included.
+ * Returns the object of that name, and a reference on the object. A name is a string of 0 to 2^32 -
+ * 1 bytes, of any values.
  *
- * Blocking: never. Progress: lock-free; where the name is not there or its object is, allocates
- * only at a thread's first section.
+ * Blocking: never. Progress: lock-free; find allocates only at a thread's first section.
  * Ordering: what init did is visible.
- * Errors: -ENOENT: there is none, or it has been removed, or its last reference is gone: a dead one
- * is never returned. -ENAMETOOLONG.
+ * Errors: -ENOENT: no object has the name; an object that has been removed, or whose last reference
+ * is gone, is never returned. -ENAMETOOLONG.
  */
 BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const void *name,
                                        size_t length, struct baton_registry_entry **entry);
 
 /*
- * The same, but makes the object if there is none. At most one object has a name at a time, save
- * that a removed one lives on, without it, until its last reference goes; one whose end has begun
- * counts no more.
+ * As find, but makes the object if no object has the name. At most one object has a name at a time.
+ * An object that was removed, or whose end has begun, no longer has its name.
  *
- * Blocking: not where the object is there. Else it waits its turn as baton_call() does; who must
- * not wait does it in a task of baton_registry_resource(), where it never does. Errors: as find,
- * without -ENOENT; and -ENOMEM, what init returns, and what baton_call() does.
+ * Blocking: never, if the object exists. Otherwise the call waits its turn as baton_call() does. A
+ * thread that must not wait calls it in a task of baton_registry_resource(), where it never waits.
+ * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, and what baton_call() does.
  */
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                           size_t length, struct baton_registry_entry **entry);
@@ -150,9 +150,9 @@ BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const
 void baton_registry_ref(struct baton_registry_entry *entry);
 
 /*
- * Gives a reference back. Whatever its holder submitted to the object is accepted before the end,
- * and runs. With the last one: the object is found no more, its resource closes, its tasks run,
- * deinit is called, and its memory goes when no look-up can touch it any more.
+ * Gives a reference back. Tasks that its holder has submitted to the object run before the object
+ * ends. With the last reference the object ends: it is not found any more, its resource closes, its
+ * tasks run, deinit is called, and its memory is freed when no look-up can touch it any more.
  *
  * Blocking: never; but the end may run inside this call.
  * Errors: see thread.h; the reference is still held.
@@ -160,29 +160,31 @@ void baton_registry_ref(struct baton_registry_entry *entry);
 int baton_registry_unref(struct baton_registry_entry *entry);
 
 /*
- * Takes the object's name away: from here on it is not found, and the next acquire of its name
- * makes another one. It lives until its last reference goes; where nobody is to submit to it until
- * then, close its resource (baton_resource_close()) as well.
+ * Takes the object's name away: the object is not found any more, and the next acquire of the name
+ * makes another object. The removed object lives until its last reference goes. If no thread is to
+ * submit to it until then, close its resource (baton_resource_close()) as well.
  *
  * Blocking: never. Returns: 0; -EALREADY: the name was taken away before.
  */
 int baton_registry_remove(struct baton_registry_entry *entry);
 
 /*
- * Calls visit(entry, arg) for each object, in no order, until it returns false. The reference is
- * the walk's: visit takes one of its own for later. Each object that is there from the beginning to
- * the end is visited exactly once, one that comes or goes meanwhile at most once. In a task of
- * baton_registry_resource() none comes: it is as if at one moment.
+ * Calls visit(entry, arg) for each object, in any order, until visit returns false. During the
+ * visit the walk holds a reference; visit takes a reference of its own if it keeps the entry. Each
+ * object that is there from the beginning to the end of the walk is visited exactly once, an object
+ * that comes or goes meanwhile at most once. In a task of baton_registry_resource() no object is
+ * made meanwhile: the walk is as if at one moment.
  *
- * Blocking: never. The walk is one epoch section: short visits. Errors: see thread.h.
+ * Blocking: never. The walk is one epoch section: keep the visits short. Errors: see thread.h.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
 int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg);
 
-/* The resource whose tasks are the changes: a task of the user's stands between two of them. */
+/* The registry's own resource, whose tasks change the registry: while a task of the user's runs
+ * there, no object is made, and none ends. */
 struct baton_resource *baton_registry_resource(struct baton_registry *registry);
 
-/* Of an object that somebody holds; not terminated. */
+/* The name of an object, which the caller keeps by a reference. Not terminated by a NUL. */
 const void *baton_registry_name(const struct baton_registry_entry *entry, size_t *length);
 
 /* How many names there are, about: an object whose end has just begun may still be counted. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An undo log lets a task either complete all of its operations or leave no trace: it registers a
- * compensation for each operation as it goes; if it fails they run in reverse order, under the same
- * baton, before the next task of the resource begins.
+ * An undo log lets a task either complete all of its operations or leave no trace. The task
+ * registers a compensation for each operation. If the task fails, the compensations run in reverse
+ * order, under the same baton, before the next task of the resource begins.
  *
  *	static int transfer_run(struct baton_task *task)
  *	{
@@ -15,11 +15,12 @@
  *		return baton_undo_log_end(&log, deposit(transfer));
  *	}
  *
- * Where deposit() returns a status, put_money_back() is called. A log may be used in a task of any
- * sort, and in the function of a baton_call().
+ * If deposit() fails, put_money_back() is called. A log may be used in a task of any sort, and in
+ * the function of a baton_call().
  *
- * Thread safety: a log belongs to the task, and the thread, that began it; everything here is for
- * that thread alone, with that baton held (asserted). A nested task has a log of its own.
+ * Thread safety: a log belongs to the task that began it. Only the thread of that task calls these
+ * functions, while the baton of the task's resource is held (asserted). A nested task has a log of
+ * its own.
  *
  * Source: the compensations of sagas (Garcia-Molina and Salem 1987), here within one task; SQL's
  * savepoints; ARIES' undo in reverse order.
@@ -40,14 +41,16 @@ extern "C" {
 struct baton_undo;
 
 /*
- * A compensation. It finds its struct with baton_container_of(), and may give back its memory: it
- * is out of the log when it is called. It may submit tasks, also to its own resource, where they
- * run after this task; it may not use the log that it comes from (asserted). Returns 0, or a
- * status if it could not undo: the others run all the same, and see baton_undo_log_end().
+ * A compensation's function. It finds the compensation's struct with baton_container_of(), and may
+ * free that struct, since a compensation is taken out of the log before it is called. The function
+ * may submit tasks; tasks for the same resource run after this task. It must not use the log
+ * (asserted). Returns 0, or a status if it could not undo: the other compensations run all the
+ * same, and baton_undo_log_end() tells.
  */
 typedef int (*baton_undo_fn)(struct baton_undo *undo);
 
-/* Caller's memory, the log's from push until it is called or the log has ended. */
+/* A compensation, in the caller's memory. The memory is the log's from push until the compensation
+ * is called, or the log has ended. */
 struct baton_undo {
 	struct baton_undo *_older;
 	baton_undo_fn _fn;
@@ -61,18 +64,21 @@ struct baton_undo_log {
 	bool _undoing;
 };
 
-/* Begins a log in the caller's memory, mostly its stack, inside a task or call (asserted). */
+/* Begins a log in the caller's memory, mostly on the stack. Inside a task or call only
+ * (asserted). */
 void baton_undo_log_begin(struct baton_undo_log *log);
 
 /*
- * Registers a compensation, after or before the operation that it undoes; in the latter case it
- * must be able to see whether that took place. No allocation, and it cannot fail.
+ * Registers a compensation, after or before the operation that it undoes. If it is registered
+ * before, the compensation must find out whether the operation took place. Allocates nothing, and
+ * cannot fail.
  */
 void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo, baton_undo_fn fn);
 
 /*
- * The same with memory of the library's (per-thread cache), given back at the end: calls fn(arg).
- * Call it before the operation: without memory there is then nothing to undo.
+ * Registers fn(arg) as a compensation, in memory of the library's (per-thread cache), which is
+ * given back at the latest when the log ends. Call baton_undo_log_add() before the operation: if
+ * add fails, there is nothing to undo.
  *
  * Errors: -ENOMEM.
  */
@@ -87,11 +93,11 @@ int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *
  * its future is complete. The log does not undo what the task has submitted elsewhere: submit when
  * nothing can fail any more, or let a compensation cancel the submitted task. The log does not see
  * what fails after its end: the status of a token for which the task was detached (detach.h), and a
- * batch_end (hooks.h). There the hooks undo the batch, or a baton_batch_flush() before the end of
- * the log tells the task.
+ * batch_end (hooks.h). For a batch_end, let the hooks undo the batch, or call baton_batch_flush()
+ * before the end of the log: its status tells the task.
  *
- * Returns: the status; -ENOTRECOVERABLE instead if a compensation has failed, now or in a roll
- * back: something is left that somebody must mend.
+ * Returns: the status; or -ENOTRECOVERABLE if a compensation has failed, now or in a roll back:
+ * then a change is left that the program must repair in another way.
  */
 int baton_undo_log_end(struct baton_undo_log *log, int status);
 
@@ -103,10 +109,11 @@ int baton_undo_log_end(struct baton_undo_log *log, int status);
 int baton_undo_log_failure(const struct baton_undo_log *log);
 
 /*
- * Savepoints: what is registered after a mark can be undone by itself, newest first, and the task
- * go on; the mark stays good until one before it is rolled back to. A mark of this log (asserted).
+ * Savepoints. roll_back runs the compensations that were registered after the mark, newest first,
+ * and the task goes on. A mark is valid for its own log (asserted), until the log is rolled back to
+ * an earlier mark.
  *
- * Returns: roll_back: 0, or what the first of these compensations to fail has returned.
+ * Returns: roll_back: 0, or the status of the first of these compensations that has failed.
  */
 struct baton_undo_mark {
 	struct baton_undo *_newest;
