@@ -250,9 +250,9 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
  *
  * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
  * DONE or PENDING.
- * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT. -EDEADLK: the
+ * Errors: the timer is stopped, and the memory is baton's as after stop: -ETIMEDOUT; -EDEADLK: the
  * call would have to wait although it was made in a task of the timer's resource, or would wait for
- * ever. Also in the cases of thread.h. Nothing happens: -EINVAL: a malformed deadline.
+ * ever; the errors of thread.h. Nothing has happened: -EINVAL: a malformed deadline.
  */
 int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline);
 

@@ -140,8 +140,8 @@ void baton__take(struct baton_resource *resource)
 	}
 	if (suspends)
 		baton__list_first(resource, suspends, last);
-	/* After the marks have found their places: an index that a look has written is that of the
-	 * inbox (list.h). */
+	/* The indexes that a look has written are those of the inbox (list.h). They are written
+	 * anew when all marks are in their places. */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
 	if (resource->_stats)

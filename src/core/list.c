@@ -214,7 +214,7 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 			resource->_list = task->_next;
 			return task;
 		}
-		/* also the entries that were pushed since the look */
+		/* Loads the word again, with the entries that were pushed since the look. */
 		word = baton__word_inbox(resource);
 		task = baton__word_newest(word);
 		if (task && baton__entry_future(task) == future) {

@@ -64,9 +64,9 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 		/* [bound.pushed] acquire: the reservations of tasks that have left, so that the
 		 * difference is not negative; pairs with [bound.pushed] in left */
 		gone = load_acquire(&bound->_gone);
-		/* [bound.gone] acquire: the _gone on which the reservations in _pushed rely: the
-		 * second look finds it, and the difference is never above the bound; pairs with
-		 * [bound.gone] in reserve */
+		/* [bound.gone] acquire: the value of _gone on which the reservations in _pushed
+		 * rely. The second look finds that value or a later one, so the difference is never
+		 * above the bound; pairs with [bound.gone] in reserve */
 		waiting = amount_of(load_acquire(&bound->_pushed) - gone);
 		/* Relaxed: see [bound.gone]. */
 	} while (load_relaxed(&bound->_gone) != gone);
@@ -154,8 +154,8 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 }
 
 /*
- * Waits until the tasks accepted before have run, and again, until there is room. The submitter
- * helps before it sleeps, as every waiter does.
+ * Waits until the tasks accepted before have run, and repeats this until there is room. The
+ * submitter helps before it sleeps, as every waiter does.
  */
 static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
 {

@@ -14,11 +14,11 @@
  * bound.counted: The holder adds each accepted task to _gone, once, when the task leaves the queue
  *    to be entered or cancelled. A submit that is not accepted takes its reservation back.
  * bound.difference: A submitter reads _gone before _pushed ([bound.pushed]), so the difference may
- *    be too large, but is never negative. A submitter refuses only if _gone has not changed since:
- *    the bound was full then.
+ *    be too large, but is never negative. A submit is refused only if _gone has not changed between
+ *    two looks: at the second look the bound was full.
  *
- * Linearisation point of a refusal: the second look at _gone. ABA: a _pushed that recurs means the
- * same, and _gone only makes room.
+ * Linearisation point of a refusal: the second look at _gone. ABA: a value of _pushed that recurs
+ * stands for the same reservations, and _gone only makes room.
  */
 #ifndef BATON_SRC_BOUND_H
 #define BATON_SRC_BOUND_H

@@ -392,6 +392,6 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 		baton__bound_unsorted(resource, task);
 		return task;
 	}
-	/* An entry of _list without an index has been met since. */
+	/* NULL: the entry was in _list, without an index, and the drain has met it since. */
 	return load_relaxed(&future->_value) ? unlink_indexed(resource, future) : NULL;
 }

@@ -12,8 +12,9 @@
  * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
  *    tasks that are taken from the inbox later.
  * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older
- *    of the lanes is their sum. These numbers are set when the first mark comes into _marks; for
- *    _marks_later, when those marks have gone. So no mark waits for a task sorted after that.
+ *    of the lanes is their sum. These numbers are set when the first mark comes into _marks, and
+ *    set anew when _marks_later become the _marks. So no mark waits for a task that is sorted after
+ *    this setting.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
  * lane.admitted: The _value of a future whose task is in _admitted, or has come from there into
  *    _list, is the entry before that task, as in a plain list (list.back_link, core/list.h). The

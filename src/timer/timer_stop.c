@@ -152,7 +152,7 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	return state;
 }
 
-/* Waits until the run is over; -ETIMEDOUT: the deadline has passed, and it is not. */
+/* Waits until the run is over; -ETIMEDOUT: the deadline has passed first. */
 static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 {
 	struct baton_resource *resource = timer->_resource;
@@ -160,8 +160,8 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 
 	if (baton__thread_holds(baton__self, resource))
 		return -EDEADLK;
-	/* Ends with the deadline, or with the driver, which submits the task, and the resource's
-	 * runner, which comes to the task. [timer.touched] acquire: the run is over; pairs with
+	/* The loop ends when the driver has submitted the task and the resource's runner has come
+	 * to it, or at the deadline. [timer.touched] acquire: the run is over; pairs with
 	 * [timer.touched] in leave */
 	while (load_acquire(&timer->_word) & BATON__TIMER_BUSY) {
 		/* The driver may be about to submit: the resource may be idle meanwhile. */
