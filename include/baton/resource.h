@@ -145,7 +145,7 @@ struct baton_resource_stats {
 	struct baton_backlog _backlog;
 	uint64_t submitted; /* tasks accepted; a task whose submit is under way may count */
 	uint64_t executed;  /* of these, run to the end of their function */
-	uint64_t cancelled; /* of these, never to run */
+	uint64_t cancelled; /* of these, never to run; also those that a bound has dropped */
 	uint64_t captures;  /* submits that ran inline */
 	uint64_t _left;
 	uint64_t _passed_ns;
@@ -155,9 +155,10 @@ struct baton_resource_stats {
 	/*
 	 * The time since which the oldest of these waits (CLOCK_MONOTONIC). 0: no task waits. The
 	 * value is the time of the task's submit, or earlier, by at most the time that a task
-	 * before it took through the queue. Where tasks overtake each other (lanes, windows) the
-	 * oldest task may have waited for longer. Also 0 (not known) when the submit that had
-	 * stored the time was refused, because of a concurrent close.
+	 * before it took through the queue. It is earlier by more when the task that had stored
+	 * the time of its submit was cancelled by its future. Where tasks overtake each other
+	 * (lanes, windows) the oldest task may have waited for longer. Also 0 (not known) when the
+	 * submit that had stored the time was refused, because of a concurrent close.
 	 */
 	uint64_t oldest_ns;
 	uint64_t handoffs;    /* times the resource was given to its executor */
@@ -168,6 +169,7 @@ struct baton_resource_stats {
 	uint64_t _pushed;
 	uint64_t _marked_ns;
 	const struct baton_task *_marked;
+	uint64_t _dropped;
 };
 
 struct baton_resource {

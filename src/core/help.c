@@ -143,10 +143,13 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 
 	if (!task)
 		return;
-	if (baton__is_mark(task))
+	if (baton__is_mark(task)) {
 		baton__suspend_cancelled(resource, task);
-	else
-		baton__cancel_task(resource, task);
+		return;
+	}
+	if (resource->_stats)
+		baton__stats_unlinked(resource, task);
+	baton__cancel_task(resource, task);
 }
 
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,

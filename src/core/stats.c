@@ -79,6 +79,27 @@ static void count_left(struct baton_resource_stats *stats)
 		store_release(&stats->_passed_ns, 0);
 }
 
+void baton__stats_dropped(struct baton_resource *resource, uint32_t count)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	/* Relaxed: only counted. */
+	if (stats)
+		(void)add_relaxed(&stats->_dropped, count);
+}
+
+void baton__stats_unlinked(struct baton_resource *resource, const struct baton_task *task)
+{
+	struct baton_resource_stats *stats = baton__stats(resource);
+
+	/* Relaxed: as in left. */
+	if (!stats || load_relaxed(&stats->_marked) != task)
+		return;
+	if (!load_relaxed(&stats->_passed_ns))
+		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
+	unmark(stats);
+}
+
 void baton__stats_left(struct baton_resource *resource, const struct baton_task *task)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -154,12 +175,13 @@ static void read_queue(const struct baton_resource_stats *stats, struct baton_re
 BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *stats,
                                             struct baton_resource_stats *copy)
 {
+	const uint64_t dropped = load_relaxed(&stats->_dropped);
 	uint64_t over;
 
 	*copy = (struct baton_resource_stats){
 		.executed = load_relaxed(&stats->executed),
 		.failed = load_relaxed(&stats->failed),
-		.cancelled = load_relaxed(&stats->cancelled),
+		.cancelled = load_relaxed(&stats->cancelled) + dropped,
 		.captures = load_relaxed(&stats->captures),
 		.handoffs = load_relaxed(&stats->handoffs),
 		.helped = load_relaxed(&stats->helped),
@@ -167,6 +189,7 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 		.backlog_max = load_relaxed(&stats->backlog_max),
 	};
 	read_queue(stats, copy);
+	copy->submitted += dropped;
 	/* Not one instant's values: `executed` and `cancelled` were read before `submitted`. */
 	over = copy->executed + copy->cancelled;
 	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;

@@ -7,11 +7,14 @@
  * Holder and submitters count in different words. The holder counts the tasks of a submit that has
  * captured the resource (`submitted`), and the tasks that leave the queue (`_left`), by plain
  * stores. A submitter counts the tasks that it is about to push (`_pushed`), by one atomic
- * addition.
+ * addition. A task that a bound drops at its submit is counted in `_dropped` alone, which a reader
+ * adds to `submitted` and to `cancelled`.
  *
  * The time of the oldest: at most one task that waits is marked. A submitter that finds no mark
  * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
- * left. In a queue without overtaking all tasks that wait are younger than `_passed_ns`.
+ * left in its turn. In a queue without overtaking all tasks that wait are younger than
+ * `_passed_ns`. A marked task that is unlinked before its turn leaves `_passed_ns` as it is, unless
+ * that is not set.
  *
  * _marked_ns is 0 while no task is marked, else the time of the mark:
  *   0 -> time   a submitter, which then stores its task in `_marked` and pushes that task
@@ -73,7 +76,16 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 void baton__stats_captured(struct baton_resource *resource, uint32_t count);
 void baton__stats_call(struct baton_resource *resource);
 
+/* Counts tasks that a bound drops at their submit. Called by the submitter. */
+void baton__stats_dropped(struct baton_resource *resource, uint32_t count);
+
 /* Counts a task that leaves the queue, to be entered or cancelled. Called by the holder. */
 void baton__stats_left(struct baton_resource *resource, const struct baton_task *task);
+
+/*
+ * The task leaves the queue next, although older tasks wait: `_passed_ns` does not move on to the
+ * time of this task. Called by the holder.
+ */
+void baton__stats_unlinked(struct baton_resource *resource, const struct baton_task *task);
 
 #endif

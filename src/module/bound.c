@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "core/label.h"
 #include "core/callback.h"
+#include "core/stats.h"
 #include "core/submit.h"
 #include "module/extension.h"
 #include "module/lane.h"
@@ -212,6 +213,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 
 		first = task->_next;
 		(void)add_relaxed(&bound->_dropped, 1);
+		baton__stats_dropped(resource, 1);
 		drop(resource, task);
 	}
 	return 1;

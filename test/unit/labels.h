@@ -80,7 +80,8 @@ static inline void scene_end(struct scene *scene)
 {
 	resource_end(&scene->resource);
 	cr_assert_eq(resource_counts(&scene->stats).submitted,
-	             scene->stats.executed + scene->stats.cancelled);
+	             resource_counts(&scene->stats).executed +
+	                     resource_counts(&scene->stats).cancelled);
 	cr_assert_eq(scene->lanes._busy, 0);
 	cr_assert_eq(scene->bound._pushed, scene->bound._gone);
 	cr_assert_eq(scene->bound._sorted, 0);

@@ -138,6 +138,10 @@ Test(bound, the_newest_is_complete_before_its_submit_returns, .timeout = 10)
 	release(&scene->occupant);
 	cr_assert_eq(ran, 0);
 	cr_assert(JOURNAL_IS(&scene->journal, 0));
+	cr_assert_eq(resource_counts(&scene->stats).submitted, 7);
+	cr_assert_eq(resource_counts(&scene->stats).executed, 2);
+	cr_assert_eq(resource_counts(&scene->stats).cancelled, 5);
+	cr_assert_eq(resource_counts(&scene->stats).outstanding, 0);
 	scene_end(scene);
 }
 
