@@ -6,7 +6,7 @@
 # and TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread queue future core executor pool timer module
+FOLDERS := base thread queue future core executor pool timer module mainloop
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 

@@ -12,6 +12,7 @@
 #include <baton/future.h>
 #include <baton/group.h>
 #include <baton/hooks.h>
+#include <baton/mainloop.h>
 #include <baton/pool.h>
 #include <baton/registry.h>
 #include <baton/resource.h>

@@ -2,6 +2,8 @@
 /*
  * The loop executor: an eventfd tells a thread in an event loop that jobs wait.
  */
+#include "executor/loop.h"
+
 #include "executor/driven.h"
 
 #include "core/resource.h"
@@ -16,11 +18,11 @@ struct baton_loop {
 	int fd;
 };
 
-/* Makes the descriptor readable. EAGAIN (2^64 - 2 unread signals): it is readable already. */
-static void signal_fd(struct baton_loop *loop)
+void baton__loop_signal(struct baton_loop *loop)
 {
 	uint64_t one = 1;
 
+	/* EAGAIN (2^64 - 2 unread signals): the descriptor is readable already. */
 	while (write(loop->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
@@ -29,7 +31,12 @@ static void signal_fd(struct baton_loop *loop)
  * takes the inbox: no signal is lost. */
 static void signal_driven(struct baton__driven *driven)
 {
-	signal_fd(baton_container_of(driven, struct baton_loop, driven));
+	baton__loop_signal(baton_container_of(driven, struct baton_loop, driven));
+}
+
+bool baton__loop_owned(const struct baton_loop *loop)
+{
+	return baton__driven_owned(&loop->driven);
 }
 
 BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
@@ -87,7 +94,7 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 		baton_job_run(job);
 	}
 	if (loop->driven.list)
-		signal_fd(loop);
+		baton__loop_signal(loop);
 	return count;
 }
 

@@ -183,6 +183,8 @@ void composes()
 {
 	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr);
 	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
+	baton_mainloop loop = BATON_MAINLOOP_INIT;
+	baton_source source = BATON_SOURCE_INIT(&loop, nullptr, "source");
 	baton_group group = group_fresh;
 	baton_future undone = future_fresh;
 	baton_task failing = BATON_TASK_INIT(fail_and_undo, &undone);
@@ -191,6 +193,7 @@ void composes()
 	baton_fan_out_options options = {visit, &visits, 0, nullptr, {}};
 	baton_fan_out *fan_out = nullptr;
 
+	EXPECT(baton_source_start(&source) == -ESHUTDOWN);
 	EXPECT(baton_trigger_fire(&trigger) == 0);
 	EXPECT(fires_answered == 1);
 	baton_group_enter(&group);

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A main loop: sources of work with priorities, timers, and idle work, on one thread. For a program
+ * that has an event loop of its own (libuv, epoll, a GUI): the program watches one descriptor and
+ * one deadline.
+ *
+ *	static int repaint(struct baton_source *source) { ...; return 0; }
+ *
+ *	static const struct baton_source_config repainting = {
+ *		.fn = repaint, .kind = BATON_SOURCE_IDLE, .priority = BATON_PRIORITY_REPAINT,
+ *	};
+ *	static struct baton_mainloop loop;
+ *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
+ *
+ *	baton_mainloop_create(&loop, NULL);
+ *	baton_source_start(&repainter);              // from any thread; active already: still once
+ *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
+ *	baton_mainloop_run(&loop, 10);               // on the loop's thread
+ *
+ *                                    | may run beside             | from
+ *   source start, start_after, stop, | everything but create,     | any thread, also inside
+ *   set_priority, is_active          | destroy, init of the same  | the functions of sources
+ *   mainloop next, now, stats_read   | everything but create,     | any thread
+ *                                    | destroy                    |
+ *   run, drain, advance_to, pass,    | the calls above            | the owner
+ *   depend, undepend, forget, cycle  |                            |
+ *   should_yield                     | the calls above            | any; false but for the owner
+ *   create, destroy, source init     | nothing                    | the owner
+ *
+ * The owner is the thread that created the loop, or the last one that called
+ * baton_mainloop_adopt().
+ *
+ * A source runs under the baton of the loop's resource, whose tasks only the owner runs. So sources
+ * never overlap, baton_assert_held() holds in them, and tasks that are submitted to
+ * baton_mainloop_resource() run between two sources.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC, or of the loop's virtual clock. A deadline from
+ * BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
+ *
+ * Progress: start, stop and set_priority are lock-free. A thread stopped inside one of them delays
+ * starts of that source, and no other source.
+ * Source: the scheduler of an office suite (VCL's Task, Idle and Timer); the aging of Unix
+ * schedulers; C. A. Crane's leftist heap (1972) for the deadlines.
+ */
+#ifndef BATON_MAINLOOP_H
+#define BATON_MAINLOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/attributes.h>
+#include <baton/executor.h>
+#include <baton/resource.h>
+#include <baton/timer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Sources ---- */
+
+struct baton_source;
+struct baton__mainloop;
+struct baton__dependent;
+
+/*
+ * The loop's handle, in the caller's memory. Zeroed, or after destroy, it is a loop that does not
+ * exist: calls with it return -ESHUTDOWN, also those of sources that belong to it.
+ */
+struct baton_mainloop {
+	struct baton__mainloop *_loop;
+};
+
+#define BATON_MAINLOOP_INIT                                                                        \
+	{                                                                                          \
+		NULL                                                                               \
+	}
+
+enum baton_source_kind {
+	BATON_SOURCE_IDLE = 0,   /* runs as soon as no more important source is ready */
+	BATON_SOURCE_TIMER = 1,  /* runs when its period has passed since its start */
+	BATON_SOURCE_CUSTOM = 2, /* runs when its function `ready` says so */
+};
+
+/* Lower runs first. Any number below BATON_PRIORITIES is a priority; these have names. */
+enum baton_priority {
+	BATON_PRIORITY_HIGHEST = 0,
+	BATON_PRIORITY_DEFAULT = 1,
+	BATON_PRIORITY_HIGH_IDLE = 2,
+	BATON_PRIORITY_RESIZE = 3,
+	BATON_PRIORITY_REPAINT = 4,
+	BATON_PRIORITY_POST_PAINT = 5,
+	BATON_PRIORITY_DEFAULT_IDLE = 6,
+	BATON_PRIORITY_LOWEST = 7,
+};
+#define BATON_PRIORITIES 16
+
+#define BATON_MAINLOOP_TIME_MAX ((UINT64_C(1) << 59) - 1)
+
+/*
+ * A source's function. Returns 0; or BATON_SOURCE_GONE: the function has freed the source, which is
+ * not active and which no other thread uses; baton does not touch the source any more. A negative
+ * errno counts in `failed` of the statistics.
+ *
+ * A source that is not `again` is inactive before its function runs. So the function may start its
+ * own source, at the loop's end if need be.
+ */
+typedef int (*baton_source_fn)(struct baton_source *source);
+#define BATON_SOURCE_GONE 1
+
+/*
+ * CUSTOM: is the source ready at the time `now`? 0: yes. BATON_NEVER: no; ask in the next round.
+ * Other values: no; ask again when so many ns have passed. Called once a round, under the baton of
+ * the loop's resource. It may start and stop other sources. It may not free a source, or run the
+ * loop (-EDEADLK).
+ */
+typedef uint64_t (*baton_source_ready_fn)(struct baton_source *source, uint64_t now);
+
+/* What sources of one sort share. Must outlive them. Growth: see resource.h. */
+struct baton_source_config {
+	baton_source_fn fn;
+	enum baton_source_kind kind;
+	bool again;                  /* started again after each run, until it is stopped */
+	uint32_t priority;           /* below BATON_PRIORITIES */
+	uint64_t period_ns;          /* TIMER */
+	baton_source_ready_fn ready; /* CUSTOM */
+	uint64_t _reserved[4];
+};
+
+struct baton_source_link {
+	struct baton_source_link *_next; /* in a list; in the heap of deadlines: left, right, up */
+	struct baton_source_link *_prev;
+	struct baton_source_link *_up;
+};
+
+struct baton_source {
+	uint64_t _state;
+	struct baton_source *_posted;
+	struct baton_source_link _link;
+	struct baton_mainloop *_loop;
+	const struct baton_source_config *_config;
+	const char *_name;
+	struct baton__dependent *_dependent;
+	uint64_t _due;
+	uint64_t _order;
+	uint32_t _priority;
+	uint8_t _rank;
+	uint8_t _place;
+	uint8_t _level;
+	uint8_t _unused;
+};
+
+/* A source that is not active. `name`: for messages; must outlive the source; may be NULL. */
+#define BATON_SOURCE_INIT(loop, config, name)                                                      \
+	{                                                                                          \
+		0, NULL, {NULL, NULL, NULL}, (loop), (config), (name), NULL, 0, 0, 0, 0, 0, 0, 0   \
+	}
+void baton_source_init(struct baton_source *source, struct baton_mainloop *loop,
+                       const struct baton_source_config *config, const char *name);
+const char *baton_source_name(const struct baton_source *source);
+
+/*
+ * start: the source becomes active. An IDLE is ready immediately, a TIMER after its period, a
+ * CUSTOM when its function says so. start_after: the same after a delay, once; the runs that follow
+ * by `again` have the config's period. BATON_NEVER: the source is active, and never ready.
+ *
+ * A source that is active already is started anew, and runs once: a deadline counts anew; a source
+ * that is ready, and would be so anew, keeps its place; so does one whose deadline stays the same.
+ * A source that runs just now runs once more afterwards.
+ *
+ * Sources of one priority run in the order in which they became ready; deadlines of one time, in
+ * the order of their starts.
+ *
+ * Thread safety: any thread. Of several starts at once one takes effect.
+ * Blocking: never.
+ * Ownership: the source's memory is the loop's until its function is entered (`again`: until it is
+ * stopped), see baton_source_stop().
+ * Ordering: what the caller did before is visible to the run.
+ * Errors: the source is as it was:
+ *   -ESHUTDOWN  the loop does not exist (any more).
+ *   -EINVAL     the config has no function, or a kind or priority that does not exist; a CUSTOM
+ *               has no `ready`; a TIMER that is `again` has the period 0; the delay, or the
+ *               period, is more than BATON_MAINLOOP_TIME_MAX (and not BATON_NEVER).
+ * Cost: two atomic operations, and one system call for the first start that the owner must be woken
+ * for; none while the owner runs the loop, or comes early enough by itself. On the owner's thread
+ * one atomic operation.
+ */
+int baton_source_start(struct baton_source *source);
+int baton_source_start_after(struct baton_source *source, uint64_t delay_ns);
+
+/*
+ * Stops the source: it will not run until it is started again. Returns what the call found:
+ *
+ *   BATON_SOURCE_INACTIVE  the source was not active.
+ *   BATON_SOURCE_WAITING   the source was active, and did not run yet.
+ *   BATON_SOURCE_RUNNING   the source's function runs just now, and goes on; nothing follows.
+ *
+ * On the owner's thread stop is final: unless the answer is RUNNING the loop does not touch the
+ * source any more, except for its dependencies (baton_source_forget()). On another thread the
+ * source's memory is the loop's until the owner comes to the source: to free a source, stop it in a
+ * task that is posted to baton_mainloop_resource().
+ *
+ * Thread safety: any thread. Blocking: never. Errors: -ESHUTDOWN.
+ */
+#define BATON_SOURCE_INACTIVE 0
+#define BATON_SOURCE_WAITING 1
+#define BATON_SOURCE_RUNNING 2
+int baton_source_stop(struct baton_source *source);
+
+/*
+ * Changes the priority. A source that is ready goes to the end of its new priority.
+ *
+ * Thread safety: any thread. Blocking: never.
+ * Errors: nothing happens: -EINVAL: the priority is not below BATON_PRIORITIES. -ESHUTDOWN.
+ */
+int baton_source_set_priority(struct baton_source *source, uint32_t priority);
+
+/*
+ * Is the source active: started, and neither stopped nor, unless it is `again`, entered since? A
+ * source that a dependency holds back is active.
+ *
+ * Thread safety: any thread; the answer is true of one moment. Blocking: never.
+ */
+bool baton_source_is_active(const struct baton_source *source);
+
+/*
+ * depend: the child does not run while the parent is active or runs. A child that becomes ready
+ * meanwhile waits, and is active; when its last such parent is stopped, or has run, the child goes
+ * on as if it were started at that moment (a deadline counts from the child's own start). A running
+ * child goes on.
+ *
+ * undepend: ends that. forget: stops the source, and ends all its dependencies: the memory is then
+ * the caller's, as after stop. A source may be freed without forget only if it has no dependencies,
+ * or by BATON_SOURCE_GONE, which ends them.
+ *
+ * Thread safety: the owner. Blocking: never.
+ * Errors: nothing happens:
+ *   -ELOOP     the parent depends, through others maybe, on the child: see
+ *              baton_mainloop_cycle().
+ *   -EXDEV     the two sources belong to different loops.
+ *   -EEXIST    the child depends on the parent already. undepend: -ENOENT: it does not.
+ *   -EPERM     the caller is not the owner. -ESHUTDOWN. -ENOMEM.
+ */
+int baton_source_depend(struct baton_source *parent, struct baton_source *child);
+int baton_source_undepend(struct baton_source *parent, struct baton_source *child);
+int baton_source_forget(struct baton_source *source);
+
+/* ---- The loop ---- */
+
+/* Zero is the default of every member. Growth: see resource.h. */
+struct baton_mainloop_options {
+	const char *name; /* the loop's resource's, for messages; must outlive the loop */
+	/*
+	 * The clock is virtual: it starts at 0, and baton_mainloop_advance_to() moves it. The same
+	 * starts give the same order of runs. The input probe is not asked.
+	 */
+	bool deterministic;
+	/*
+	 * 0: strict: a source never runs while a more important one is ready. n: at most every n-th
+	 * run is out of that order, for the source that has been ready for longest. So no source
+	 * starves.
+	 */
+	uint32_t aging;
+	uint64_t slice_ns; /* of baton_mainloop_should_yield(). 0: BATON_MAINLOOP_SLICE */
+	/*
+	 * Asked before an IDLE runs: does the host have input of one of these kinds? Then the idle
+	 * does not run, and the run ends with the descriptor readable: the host serves its input
+	 * first. NULL: there is no input. The probe may not call the loop.
+	 */
+	bool (*any_input)(void *arg, uint32_t kinds);
+	uint32_t input_kinds; /* given to any_input. 0: all */
+	/* Called by destroy for each source that is still active, which then no longer is. */
+	void (*still_active)(void *arg, struct baton_source *source);
+	void *arg;
+	uint64_t _reserved[4];
+};
+
+#define BATON_MAINLOOP_SLICE (50 * BATON_MILLISECOND)
+
+/*
+ * Creates a loop; the calling thread is its owner. `options` are copied; NULL: the defaults.
+ * adopt: the calling thread becomes the owner; nothing of the loop may be under way.
+ *
+ * Errors: -ENOMEM, -EMFILE, -ENFILE. -EINVAL: the slice is more than BATON_MAINLOOP_TIME_MAX.
+ * adopt: -ESHUTDOWN; see thread.h.
+ */
+BATON_MUST_USE int baton_mainloop_create(struct baton_mainloop *loop,
+                                         const struct baton_mainloop_options *options);
+int baton_mainloop_adopt(struct baton_mainloop *loop);
+
+/*
+ * Ends the loop: runs the tasks that are queued on its resource, then makes every source that is
+ * still active inactive, and names it to `still_active`. Returns the number of these sources.
+ * Active sources, and sources with dependencies, must still be there.
+ *
+ * Thread safety: the owner; no call on the loop or its sources is under way. A later one returns
+ * -ESHUTDOWN.
+ * Blocking: as baton_resource_await().
+ * Errors: nothing happens: -EDEADLK: called from inside the loop's run. -EPERM: the caller is not
+ * the owner. -ESHUTDOWN. Those of baton_resource_await(): the loop's resource is closed.
+ */
+int64_t baton_mainloop_destroy(struct baton_mainloop *loop);
+
+/*
+ * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
+ * (with capture limit 0; see executor.h). NULL: the loop does not exist.
+ */
+struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop);
+struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop);
+
+/*
+ * For the host loop. fd: an eventfd, readable when the loop should be run. next: the time at which
+ * it should be run at the latest, if the descriptor does not become readable before; 0: at once;
+ * BATON_NEVER: not before. Between two runs any number of starts and stops make the descriptor
+ * readable at most once, and only those that make the loop's next deadline an earlier one. A run
+ * that comes too early runs nothing.
+ *
+ * fd: a negative errno: -ESHUTDOWN. next: any thread; BATON_NEVER where the loop does not exist.
+ */
+int baton_mainloop_fd(const struct baton_mainloop *loop);
+uint64_t baton_mainloop_next(const struct baton_mainloop *loop);
+
+/* The time on the loop's clock; 0: the loop does not exist. Any thread. Blocking: never. */
+uint64_t baton_mainloop_now(const struct baton_mainloop *loop);
+
+/*
+ * run: one round: asks the CUSTOM sources, runs ready sources, at most `sources_max`, until none is
+ * ready, and the tasks submitted to the loop's resource and executor. Returns how many sources ran.
+ * What is left makes the descriptor readable.
+ *
+ * drain: rounds until no source is ready, an idle gives way to input, or the time `deadline_ns` on
+ * the loop's clock is reached, which is looked at between two sources. With an IDLE that is `again`
+ * only the deadline or input ends it. Returns how many sources ran.
+ *
+ * Inside a source's function the call is nested: only sources at least as important as the running
+ * one run, never a running one, and none of the tasks. Inside a task of the loop's resource: all
+ * sources.
+ *
+ * Thread safety: the owner. Blocking: as the functions do.
+ * Errors: nothing runs: -EINVAL: sources_max is 0. -EPERM: the caller is not the owner. -EDEADLK:
+ * inside `ready`, or nested BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
+ * been closed.
+ */
+int64_t baton_mainloop_run(struct baton_mainloop *loop, size_t sources_max);
+int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns);
+
+/*
+ * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
+ * up to `time_ns` in turn, runs what is ready at that time, and ends at `time_ns`; or, when
+ * `sources_max` sources have run and more are ready, before. Each source runs exactly at its
+ * deadline. CUSTOM sources are asked at the start, at each of these times, and at the end. Returns
+ * how many sources ran.
+ *
+ * pass: inside a source: moves the clock on, without a run: the function takes so long.
+ *
+ * Errors: as run; also -EINVAL: the clock is not virtual; the time has passed, or is more than
+ * BATON_MAINLOOP_TIME_MAX. advance_to: -EDEADLK: inside a source or task of the loop.
+ */
+int64_t baton_mainloop_advance_to(struct baton_mainloop *loop, uint64_t time_ns,
+                                  size_t sources_max);
+int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns);
+
+/*
+ * For long functions: is the running source's slice over, does input wait, or is a more important
+ * source ready? The function then returns, and goes on in its next run. False outside of sources.
+ *
+ * Thread safety: any thread; false on any other than the owner. Blocking: never. No atomic
+ * read-modify-write where no other thread has started a source.
+ */
+bool baton_mainloop_should_yield(struct baton_mainloop *loop);
+
+/*
+ * The names of the sources on the cycle that the loop's last -ELOOP would have closed, beginning
+ * with the parent; each source depends on the next, the last on the first. Copies at most
+ * `names_max`, and BATON_MAINLOOP_CYCLE_MAX; returns how many sources are on the cycle. A source
+ * without a name: "". Errors: 0: there was none. Thread safety: the owner.
+ */
+#define BATON_MAINLOOP_CYCLE_MAX 16
+size_t baton_mainloop_cycle(const struct baton_mainloop *loop, const char **names,
+                            size_t names_max);
+
+/* What the loop has done since it was created. */
+struct baton_mainloop_stats {
+	uint64_t runs;         /* of sources */
+	uint64_t failed;       /* of these, returned a negative errno */
+	uint64_t rounds;       /* run, drain and advance: looks at the CUSTOM sources */
+	uint64_t wakes;        /* times that the descriptor was made readable, for a source */
+	uint64_t gave_way;     /* rounds that ended since an idle gave way to input */
+	uint64_t out_of_order; /* runs that aging brought forward */
+};
+
+/* Copies the counters, each read atomically. Any thread. Blocking: never. */
+void baton_mainloop_stats_read(const struct baton_mainloop *loop,
+                               struct baton_mainloop_stats *copy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the main loop (src/mainloop) needs of the loop executor beside its public calls.
+ */
+#ifndef BATON_SRC_LOOP_H
+#define BATON_SRC_LOOP_H
+
+#include <baton/executor.h>
+
+#include <stdbool.h>
+
+/* Makes the descriptor readable. Any thread. */
+void baton__loop_signal(struct baton_loop *loop);
+
+/* Is the calling thread the owner? */
+bool baton__loop_owned(const struct baton_loop *loop);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dependencies: edges between the records of sources, the search for a cycle, and its names.
+ */
+#include "mainloop/depend.h"
+
+#include "executor/loop.h"
+#include "mainloop/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* In two lists: the parent's `children`, and the child's `parents`. */
+struct baton__edge {
+	struct baton__dependent *parent;
+	struct baton__dependent *child;
+	struct baton__edge *next_child;
+	struct baton__edge *next_parent;
+};
+
+/* The child has one busy parent more, or less. */
+static void block(struct baton__mainloop *loop, struct baton__dependent *child, bool more)
+{
+	struct baton_source *source = child->source;
+
+	child->blockers += more ? (size_t)1 : (size_t)-1;
+	/* Not settled, but placed: that changes nothing for the child's own children. Relaxed: a
+	 * source whose word another thread has changed is settled when it is absorbed. */
+	if (child->blockers == (more ? 1 : 0))
+		baton__source_place(loop, source, load_relaxed(&source->_state));
+}
+
+void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent *dependent,
+                           bool busy)
+{
+	if (dependent->busy == busy)
+		return;
+	dependent->busy = busy;
+	/* Bounded by the children. */
+	for (struct baton__edge *edge = dependent->children; edge; edge = edge->next_child)
+		block(loop, edge->child, busy);
+}
+
+/* ---- Records ---- */
+
+/* A run of `source`, or with the record `old`, that is under way has now the record `record`. */
+static void note_run(struct baton__mainloop *loop, const struct baton_source *source,
+                     const struct baton__dependent *old, struct baton__dependent *record)
+{
+	/* Bounded by the nested runs. */
+	for (struct baton__source_run *run = loop->running; run; run = run->below)
+		if (old ? run->dependent == old : run->source == source)
+			run->dependent = record;
+}
+
+static struct baton__dependent *record_of(struct baton__mainloop *loop, struct baton_source *source)
+{
+	struct baton__dependent *record = source->_dependent;
+
+	if (record)
+		return record;
+	record = calloc(1, sizeof(*record));
+	if (!record)
+		return NULL;
+	record->source = source;
+	record->next = loop->dependents;
+	record->prev = &loop->dependents;
+	if (record->next)
+		record->next->prev = &record->next;
+	loop->dependents = record;
+	source->_dependent = record;
+	note_run(loop, source, NULL, record);
+	return record;
+}
+
+static void record_free(struct baton__mainloop *loop, struct baton__dependent *record)
+{
+	note_run(loop, NULL, record, NULL);
+	*record->prev = record->next;
+	if (record->next)
+		record->next->prev = record->prev;
+	free(record);
+}
+
+/* Sets or clears PARENT. */
+static void set_parent(struct baton_source *source, bool parent)
+{
+	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
+
+	/* Ends: a CAS fails only because of another thread's start or stop. Relaxed: the owner
+	 * settles the source afterwards, by what it then reads. */
+	while (!cas_relaxed(&source->_state, &word,
+	                    parent ? word | BATON__SOURCE_PARENT : word & ~BATON__SOURCE_PARENT))
+		;
+}
+
+/* Frees the record, and forgets it in its source, if it has no edge any more. */
+static void drop_if_bare(struct baton__mainloop *loop, struct baton__dependent *record)
+{
+	if (!record->children && record->source)
+		set_parent(record->source, false);
+	if (record->children || record->parents || !record->source)
+		return;
+	record->source->_dependent = NULL;
+	record_free(loop, record);
+}
+
+/* Takes the edge out of its two lists, and frees it. */
+static void cut(struct baton__mainloop *loop, struct baton__edge *edge)
+{
+	struct baton__dependent *parent = edge->parent;
+	struct baton__dependent *child = edge->child;
+	struct baton__edge **link = &parent->children;
+
+	while (*link != edge)
+		link = &(*link)->next_child;
+	*link = edge->next_child;
+	link = &child->parents;
+	while (*link != edge)
+		link = &(*link)->next_parent;
+	*link = edge->next_parent;
+	free(edge);
+	if (parent->busy && child->source)
+		block(loop, child, false);
+	drop_if_bare(loop, parent);
+	drop_if_bare(loop, child);
+}
+
+void baton__dependent_end(struct baton__mainloop *loop, struct baton__dependent *dependent)
+{
+	/* The source may be gone: no edge's end touches it. */
+	dependent->source = NULL;
+	while (dependent->children)
+		cut(loop, dependent->children);
+	while (dependent->parents)
+		cut(loop, dependent->parents);
+	record_free(loop, dependent);
+}
+
+/* Ends the dependencies of a source that is still there. */
+static void end_of(struct baton__mainloop *loop, struct baton_source *source)
+{
+	struct baton__dependent *record = source->_dependent;
+
+	source->_dependent = NULL;
+	set_parent(source, false);
+	baton__dependent_end(loop, record);
+}
+
+void baton__dependents_end(struct baton__mainloop *loop)
+{
+	while (loop->dependents)
+		end_of(loop, loop->dependents->source);
+}
+
+/* ---- Cycles ---- */
+
+/* Appends the record to those that are to be searched, unless it was met before. */
+static struct baton__dependent *meet(struct baton__mainloop *loop, struct baton__dependent *record,
+                                     struct baton__dependent *from, struct baton__dependent *last)
+{
+	if (record->searched == loop->searches)
+		return last;
+	record->searched = loop->searches;
+	record->found = from;
+	record->queue = NULL;
+	last->queue = record;
+	return record;
+}
+
+/*
+ * Is there a path of edges from `from` down to `to`? Breadth first, so the path found is a shortest
+ * one: from `to` back along `found`.
+ */
+static bool leads(struct baton__mainloop *loop, struct baton__dependent *from,
+                  struct baton__dependent *to)
+{
+	struct baton__dependent *last = from;
+
+	from->searched = ++loop->searches;
+	from->found = NULL;
+	from->queue = NULL;
+	/* Ends: each record is met once. */
+	for (; from && to->searched != loop->searches; from = from->queue)
+		for (struct baton__edge *edge = from->children; edge; edge = edge->next_child)
+			last = meet(loop, edge->child, from, last);
+	return to->searched == loop->searches;
+}
+
+static void name_cycle(struct baton__mainloop *loop, const struct baton__dependent *parent)
+{
+	loop->cycle_count = 0;
+	/* Bounded by the path that leads has found. */
+	for (; parent; parent = parent->found) {
+		const char *name = parent->source->_name;
+
+		if (loop->cycle_count < BATON_MAINLOOP_CYCLE_MAX)
+			loop->cycle[loop->cycle_count] = name ? name : "";
+		loop->cycle_count++;
+	}
+}
+
+BATON_EXPORT size_t baton_mainloop_cycle(const struct baton_mainloop *handle, const char **names,
+                                         size_t names_max)
+{
+	const struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	if (!loop)
+		return 0;
+	for (size_t i = 0; i < names_max && i < loop->cycle_count && i < BATON_MAINLOOP_CYCLE_MAX;
+	     i++)
+		names[i] = loop->cycle[i];
+	return loop->cycle_count;
+}
+
+/* ---- Edges ---- */
+
+static struct baton__edge *edge_of(const struct baton_source *parent,
+                                   const struct baton_source *child)
+{
+	struct baton__edge *edge = child->_dependent ? child->_dependent->parents : NULL;
+
+	while (edge && edge->parent->source != parent)
+		edge = edge->next_parent;
+	return edge;
+}
+
+/* Links a new edge, and brings parent and child into line. */
+static void link_edge(struct baton__mainloop *loop, struct baton__edge *edge)
+{
+	struct baton_source *parent = edge->parent->source;
+
+	edge->next_child = edge->parent->children;
+	edge->parent->children = edge;
+	edge->next_parent = edge->child->parents;
+	edge->child->parents = edge;
+	set_parent(parent, true);
+	if (edge->parent->busy)
+		block(loop, edge->child, true);
+	/* Relaxed: as in block. A record that is new has not been settled yet. */
+	baton__dependent_tell(loop, edge->parent,
+	                      load_relaxed(&parent->_state) &
+	                              (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+}
+
+static int depend(struct baton__mainloop *loop, struct baton_source *parent,
+                  struct baton_source *child)
+{
+	struct baton__dependent *above = record_of(loop, parent);
+	struct baton__dependent *below = record_of(loop, child);
+	struct baton__edge *edge = NULL;
+	int error = -ENOMEM;
+
+	if (!above || !below)
+		goto drop;
+	error = -ELOOP;
+	if (leads(loop, below, above)) {
+		name_cycle(loop, above);
+		goto drop;
+	}
+	error = -ENOMEM;
+	edge = calloc(1, sizeof(*edge));
+	if (!edge)
+		goto drop;
+	edge->parent = above;
+	edge->child = below;
+	link_edge(loop, edge);
+	return 0;
+
+drop:
+	if (above)
+		drop_if_bare(loop, above);
+	if (below && below != above)
+		drop_if_bare(loop, below);
+	return error;
+}
+
+/* The loop of a source, for a call of the owner's. NULL: `*error` says why. */
+static struct baton__mainloop *own_loop(const struct baton_source *source, int *error)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(source->_loop);
+
+	*error = -ESHUTDOWN;
+	if (loop && !baton__loop_owned(loop->executor)) {
+		*error = -EPERM;
+		return NULL;
+	}
+	if (loop)
+		baton__mainloop_absorb(loop);
+	return loop;
+}
+
+BATON_EXPORT int baton_source_depend(struct baton_source *parent, struct baton_source *child)
+{
+	int error;
+	struct baton__mainloop *loop = own_loop(parent, &error);
+
+	if (!loop)
+		return error;
+	if (parent->_loop != child->_loop)
+		return -EXDEV;
+	if (edge_of(parent, child))
+		return -EEXIST;
+	return depend(loop, parent, child);
+}
+
+BATON_EXPORT int baton_source_undepend(struct baton_source *parent, struct baton_source *child)
+{
+	int error;
+	struct baton__mainloop *loop = own_loop(parent, &error);
+	struct baton__edge *edge;
+
+	if (!loop)
+		return error;
+	if (parent->_loop != child->_loop)
+		return -EXDEV;
+	edge = edge_of(parent, child);
+	if (!edge)
+		return -ENOENT;
+	cut(loop, edge);
+	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+	return 0;
+}
+
+BATON_EXPORT int baton_source_forget(struct baton_source *source)
+{
+	int error;
+	struct baton__mainloop *loop = own_loop(source, &error);
+
+	if (!loop)
+		return error;
+	error = baton_source_stop(source);
+	if (error < 0 || !source->_dependent)
+		return error;
+	end_of(loop, source);
+	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+	return error;
+}

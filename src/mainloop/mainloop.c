@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A main loop's beginning and end, and what the host asks it.
+ */
+#include "mainloop/mainloop.h"
+
+#include "base/futex.h"
+#include "executor/loop.h"
+#include "mainloop/depend.h"
+#include "mainloop/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Tasks of the loop's resource, sources among them, that run before the executor's next job. */
+#define QUANTUM 1024
+
+uint64_t baton__mainloop_clock(const struct baton__mainloop *loop)
+{
+	/* Relaxed: a time. */
+	return loop->options.deterministic ? load_relaxed(&loop->virtual_now) : baton__now_ns();
+}
+
+static int init(struct baton__mainloop *loop, const struct baton_mainloop_options *options)
+{
+	int error = baton_loop_create(&loop->executor);
+
+	if (error)
+		return error;
+	error = baton_loop_adopt(loop->executor);
+	if (error) {
+		baton_loop_destroy(loop->executor);
+		return error;
+	}
+	if (options)
+		loop->options = *options;
+	loop->config.executor = baton_loop_executor(loop->executor);
+	loop->config.quantum = QUANTUM;
+	baton_resource_init(&loop->resource, NULL, loop->options.name, &loop->config);
+	baton_task_init(&loop->turn, baton__mainloop_turn, NULL);
+	baton__order_init(loop);
+	loop->alarm = BATON_NEVER;
+	loop->now = baton__mainloop_clock(loop);
+	return 0;
+}
+
+BATON_EXPORT int baton_mainloop_create(struct baton_mainloop *handle,
+                                       const struct baton_mainloop_options *options)
+{
+	struct baton__mainloop *loop;
+	int error;
+
+	if (options && options->slice_ns > BATON_MAINLOOP_TIME_MAX)
+		return -EINVAL;
+	loop = calloc(1, sizeof(*loop));
+	if (!loop)
+		return -ENOMEM;
+	error = init(loop, options);
+	if (error) {
+		free(loop);
+		return error;
+	}
+	/* [mainloop.made] release: the loop; pairs with [mainloop.made] in baton__mainloop_of */
+	store_release(&handle->_loop, loop);
+	return 0;
+}
+
+BATON_EXPORT int baton_mainloop_adopt(struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop ? baton_loop_adopt(loop->executor) : -ESHUTDOWN;
+}
+
+/* Makes each active source inactive, and tells of it. Returns how many there were. */
+static int64_t end_sources(struct baton__mainloop *loop)
+{
+	struct baton_source *source;
+	int64_t count = 0;
+
+	baton__mainloop_absorb(loop);
+	while ((source = baton__order_any(loop))) {
+		baton__source_unlink(loop, source);
+		/* Relaxed: no other thread uses the source. */
+		store_relaxed(&source->_state, 0);
+		count++;
+		if (loop->options.still_active)
+			loop->options.still_active(loop->options.arg, source); /* last touch */
+	}
+	return count;
+}
+
+BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+	int64_t count;
+	int error;
+
+	if (!loop)
+		return -ESHUTDOWN;
+	if (!baton__loop_owned(loop->executor))
+		return -EPERM;
+	if (loop->round || loop->running || baton__thread_holds(baton__self, &loop->resource))
+		return -EDEADLK;
+	/* -EALREADY: the user has closed the resource, or an earlier destroy has. */
+	(void)baton_resource_close(&loop->resource);
+	error = baton_resource_await(&loop->resource, NULL);
+	if (error)
+		return error;
+	/* [mainloop.made] release: nothing is published; pairs with [mainloop.made] in
+	 * baton__mainloop_of */
+	store_release(&handle->_loop, NULL);
+	baton__dependents_end(loop);
+	count = end_sources(loop);
+	baton_loop_destroy(loop->executor);
+	free(loop);
+	return count;
+}
+
+BATON_EXPORT struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop ? &loop->resource : NULL;
+}
+
+BATON_EXPORT struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop ? baton_loop_executor(loop->executor) : NULL;
+}
+
+BATON_EXPORT int baton_mainloop_fd(const struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop ? baton_loop_fd(loop->executor) : -ESHUTDOWN;
+}
+
+BATON_EXPORT uint64_t baton_mainloop_next(const struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	/* Relaxed: a start that changes the alarm makes the descriptor readable. */
+	return loop ? load_relaxed(&loop->alarm) : BATON_NEVER;
+}
+
+BATON_EXPORT uint64_t baton_mainloop_now(const struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop ? baton__mainloop_clock(loop) : 0;
+}
+
+BATON_EXPORT void baton_mainloop_stats_read(const struct baton_mainloop *handle,
+                                            struct baton_mainloop_stats *copy)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+	const struct baton_mainloop_stats *stats;
+
+	*copy = (struct baton_mainloop_stats){0};
+	if (!loop)
+		return;
+	stats = &loop->stats;
+	/* Relaxed: counters. */
+	copy->runs = load_relaxed(&stats->runs);
+	copy->failed = load_relaxed(&stats->failed);
+	copy->rounds = load_relaxed(&stats->rounds);
+	copy->wakes = load_relaxed(&stats->wakes);
+	copy->gave_way = load_relaxed(&stats->gave_way);
+	copy->out_of_order = load_relaxed(&stats->out_of_order);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the main loop's files share.
+ *
+ * A source's word says what its starters and stoppers want. Any thread changes the word by CAS.
+ * Where the source lies (`_place`, `_link`, `_due`, `_order`, `_level`) only the owner knows, and
+ * brings it into line with the word (settle, in order.c): at once, if the owner itself has changed
+ * the word; else when it takes the source out of the inbox.
+ *
+ * The word:
+ *   POSTED   1 bit. The source lies in the inbox, or its poster is about to push it. Set by the
+ *            poster. Cleared by the owner, when it has taken the source out.
+ *   ACTIVE   1 bit. Set by start. Cleared by stop, and by the owner before the run of a source that
+ *            is not `again`.
+ *   RUNNING  1 bit. The function runs. Set and cleared by the owner.
+ *   FRESH    1 bit. Started since the last run began. Set by start; cleared by stop, and by the
+ *            owner before a run.
+ *   PARENT   1 bit. Other sources depend on this one: a stop wakes the owner. The owner's.
+ *   DUE      59 bits. The deadline of the last start; all ones: never.
+ *
+ * Invariants:
+ * mainloop.posted: The thread that sets POSTED pushes the source, once; until the owner has cleared
+ *    POSTED nobody else touches `_posted`.
+ * mainloop.place: A source that is not RUNNING, and whose word the owner has settled, lies in the
+ *    place that the word asks for: in no list if it is not ACTIVE; else in `waiting` if a
+ *    parent is busy or the deadline is never, in the heap before its deadline, in `asking` (CUSTOM)
+ *    or in the list of its priority. A RUNNING source is in no list: no nested run enters it.
+ * mainloop.alarm: `alarm` is 0 while the owner is sure to look at the inbox again: it runs the
+ *    loop, or a wake is under way to it. Else it is the time at which the host will run the loop.
+ *    The owner stores `alarm`, then looks at the inbox; a poster pushes, then looks at `alarm`.
+ *    Both are seq_cst ([mainloop.alarm]), so one of the two sees the other. The thread that changes
+ *    `alarm` to 0 makes the descriptor readable: one wake for any number of starts.
+ * mainloop.published: A start that finds POSTED set leaves the push to another thread, the poster,
+ *    and wakes the owner by itself; the owner may find the inbox empty, and publish a later alarm,
+ *    before the poster pushes. So the poster compares `published`, which counts alarms, from before
+ *    its CAS on the word and after its push. If an alarm was published meanwhile, the poster wakes
+ *    the owner in any case; else the alarm comes after the push, and the owner sees the source.
+ */
+#ifndef BATON_SRC_MAINLOOP_H
+#define BATON_SRC_MAINLOOP_H
+
+#include <baton/mainloop.h>
+
+#include "base/atomic.h"
+#include "base/platform.h"
+#include "thread/thread.h"
+
+#define BATON__SOURCE_POSTED ((uint64_t)1)
+#define BATON__SOURCE_ACTIVE ((uint64_t)2)
+#define BATON__SOURCE_RUNNING ((uint64_t)4)
+#define BATON__SOURCE_FRESH ((uint64_t)8)
+#define BATON__SOURCE_PARENT ((uint64_t)16)
+#define BATON__SOURCE_DUE_SHIFT 5
+#define BATON__SOURCE_FLAGS (((uint64_t)1 << BATON__SOURCE_DUE_SHIFT) - 1)
+
+/* `_place`: where the owner has put a source. */
+enum {
+	BATON__NOWHERE = 0,
+	BATON__READY = 1,   /* in ready[_level] */
+	BATON__HEAP = 2,    /* waits for `_due` */
+	BATON__ASKING = 3,  /* a CUSTOM, to be asked in the next round */
+	BATON__WAITING = 4, /* for its parents, or for ever */
+};
+
+/* One run of a source's function, on the owner's stack. */
+struct baton__source_run {
+	struct baton__source_run *below;
+	struct baton_source *source;
+	struct baton__dependent *dependent;
+	uint64_t began;
+	uint32_t level;
+};
+
+/* One call of run, drain or advance_to, on the owner's stack. */
+struct baton__round {
+	struct baton__round *below;
+	uint64_t deadline; /* no source is entered from then on */
+	size_t left;       /* sources that it may still run */
+	int64_t count;     /* sources that it has run */
+	uint32_t levels;   /* the priorities that it may run, as bits */
+	bool asked;        /* the CUSTOM sources */
+	bool gave_way;     /* an idle gave way to input: the round is over */
+	int error;
+};
+
+struct baton__mainloop {
+	uintptr_t inbox; /* the newest posted source, or 0 */
+	uint64_t alarm;
+	uint64_t published; /* alarms; the owner counts */
+	uint64_t virtual_now;
+	struct baton_mainloop_stats stats;
+	struct baton_loop *executor;
+	struct baton_resource resource;
+	struct baton_resource_config config;
+	struct baton_mainloop_options options;
+	/* The owner's: */
+	struct baton_task turn; /* runs one source as a task of the resource */
+	bool turn_queued;
+	bool asks;     /* a `ready` or the input probe is being called */
+	bool ask_soon; /* a source in `asking` has not been asked since it came there */
+	uint32_t mask; /* bit n: ready[n] has a source */
+	struct baton_source_link ready[BATON_PRIORITIES];
+	struct baton_source_link asking;
+	struct baton_source_link waiting;
+	struct baton_source_link *heap; /* the earliest deadline */
+	uint64_t now;   /* at the last look at the clock; no deadline in the heap has passed it */
+	uint64_t order; /* the next number: of a start, or of a source that becomes ready */
+	uint64_t turns; /* for the aging */
+	struct baton__source_run *running; /* the innermost */
+	struct baton__round *round;        /* the innermost */
+	struct baton__dependent *dependents;
+	uint64_t searches;
+	size_t cycle_count;
+	const char *cycle[BATON_MAINLOOP_CYCLE_MAX];
+};
+
+/* The loop behind a handle; NULL: there is none. */
+BATON_INLINE struct baton__mainloop *baton__mainloop_of(const struct baton_mainloop *handle)
+{
+	/* [mainloop.made] acquire: the loop; pairs with [mainloop.made] in baton_mainloop_create */
+	return handle ? load_acquire(&handle->_loop) : NULL;
+}
+
+/* The deadline that a word asks for. */
+BATON_INLINE uint64_t baton__source_due(uint64_t word)
+{
+	const uint64_t due = word >> BATON__SOURCE_DUE_SHIFT;
+
+	return due < BATON_MAINLOOP_TIME_MAX ? due : BATON_NEVER;
+}
+
+BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *link)
+{
+	return baton_container_of(link, struct baton_source, _link);
+}
+
+/* Adds to a counter, which only the owner writes, and any thread reads. */
+BATON_INLINE void baton__mainloop_count(uint64_t *counter)
+{
+	/* Relaxed: a counter. */
+	store_relaxed(counter, load_relaxed(counter) + 1);
+}
+
+/* The time on the loop's clock. Any thread. */
+uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
+
+/* The owner takes the inbox, and settles its sources. */
+void baton__mainloop_absorb(struct baton__mainloop *loop);
+
+/* Makes the descriptor readable, unless the owner comes by `due` anyway. Any thread. */
+void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);
+
+/* The time at which the loop must be run next; 0: now. The owner. */
+uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);
+
+/* The task that runs one source. */
+int baton__mainloop_turn(struct baton_task *task);
+
+#endif

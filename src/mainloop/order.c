@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The places of a loop's sources.
+ */
+#include "mainloop/order.h"
+
+#include "mainloop/depend.h"
+#include "mainloop/heap.h"
+
+/* ---- Lists ---- */
+
+static void list_init(struct baton_source_link *list)
+{
+	list->_next = list;
+	list->_prev = list;
+}
+
+static void list_append(struct baton_source_link *list, struct baton_source *source)
+{
+	struct baton_source_link *link = &source->_link;
+
+	link->_next = list;
+	link->_prev = list->_prev;
+	list->_prev->_next = link;
+	list->_prev = link;
+}
+
+static void list_remove(struct baton_source *source)
+{
+	struct baton_source_link *link = &source->_link;
+
+	link->_prev->_next = link->_next;
+	link->_next->_prev = link->_prev;
+}
+
+void baton__order_init(struct baton__mainloop *loop)
+{
+	for (unsigned level = 0; level < BATON_PRIORITIES; level++)
+		list_init(&loop->ready[level]);
+	list_init(&loop->asking);
+	list_init(&loop->waiting);
+}
+
+void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source)
+{
+	switch (source->_place) {
+	case BATON__NOWHERE:
+		return;
+	case BATON__HEAP:
+		baton__heap_remove(&loop->heap, source);
+		break;
+	default:
+		list_remove(source);
+		break;
+	}
+	if (source->_place == BATON__READY && baton__links_empty(&loop->ready[source->_level]))
+		loop->mask &= ~((uint32_t)1 << source->_level);
+	if (source->_place == BATON__ASKING && baton__links_empty(&loop->asking))
+		loop->ask_soon = false;
+	source->_place = BATON__NOWHERE;
+}
+
+static void put(struct baton__mainloop *loop, struct baton_source *source, uint8_t place)
+{
+	baton__source_unlink(loop, source);
+	list_append(place == BATON__ASKING ? &loop->asking : &loop->waiting, source);
+	source->_place = place;
+}
+
+/* ---- Places ---- */
+
+static uint8_t level_of(const struct baton_source *source)
+{
+	/* Relaxed: a number. A thread that changes it posts the source afterwards. */
+	const uint32_t priority = load_relaxed(&source->_priority);
+
+	return (uint8_t)(priority ? priority - 1 : source->_config->priority);
+}
+
+/* The source is ready: it goes to the end of its priority, or keeps its place there. */
+static void put_ready(struct baton__mainloop *loop, struct baton_source *source)
+{
+	const uint8_t level = level_of(source);
+
+	if (source->_place == BATON__READY && source->_level == level)
+		return;
+	baton__source_unlink(loop, source);
+	list_append(&loop->ready[level], source);
+	loop->mask |= (uint32_t)1 << level;
+	source->_level = level;
+	source->_order = loop->order++;
+	source->_place = BATON__READY;
+}
+
+/* The source's time has come. */
+static void put_due(struct baton__mainloop *loop, struct baton_source *source)
+{
+	if (source->_config->kind != BATON_SOURCE_CUSTOM || source->_place == BATON__READY) {
+		put_ready(loop, source);
+		return;
+	}
+	put(loop, source, BATON__ASKING);
+	loop->ask_soon = true;
+}
+
+static void put_heap(struct baton__mainloop *loop, struct baton_source *source, uint64_t due)
+{
+	if (source->_place == BATON__HEAP && source->_due == due)
+		return;
+	baton__source_unlink(loop, source);
+	source->_due = due;
+	source->_order = loop->order++;
+	baton__heap_insert(&loop->heap, source);
+	source->_place = BATON__HEAP;
+}
+
+void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
+{
+	const uint64_t due = baton__source_due(word);
+
+	if (!(word & BATON__SOURCE_ACTIVE) || word & BATON__SOURCE_RUNNING)
+		baton__source_unlink(loop, source);
+	else if (due == BATON_NEVER || baton__dependent_held(source->_dependent))
+		put(loop, source, BATON__WAITING);
+	else if (due > loop->now)
+		put_heap(loop, source, due);
+	else
+		put_due(loop, source);
+}
+
+void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
+{
+	if (source->_dependent)
+		baton__dependent_tell(loop, source->_dependent,
+		                      word & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+	baton__source_place(loop, source, word);
+}
+
+void baton__order_expire(struct baton__mainloop *loop, uint64_t now)
+{
+	if (now > loop->now)
+		loop->now = now;
+	/* Ends: nothing is put into the heap meanwhile. */
+	while (loop->heap && baton__source_of(loop->heap)->_due <= loop->now)
+		put_due(loop, baton__source_of(loop->heap));
+}
+
+uint64_t baton__order_next(const struct baton__mainloop *loop)
+{
+	return loop->heap ? baton__source_of(loop->heap)->_due : BATON_NEVER;
+}
+
+/* Of the oldest sources of these priorities, the one that became ready first. */
+static struct baton_source *oldest(const struct baton__mainloop *loop, uint32_t mask)
+{
+	struct baton_source *found = NULL;
+
+	/* Bounded by the priorities. */
+	for (; mask; mask &= mask - 1) {
+		struct baton_source *source =
+			baton__source_of(loop->ready[__builtin_ctz(mask)]._next);
+
+		if (!found || source->_order < found->_order)
+			found = source;
+	}
+	return found;
+}
+
+struct baton_source *baton__order_pick(struct baton__mainloop *loop, uint32_t levels)
+{
+	const uint32_t mask = loop->mask & levels;
+	struct baton_source *first;
+
+	if (!mask)
+		return NULL;
+	first = baton__source_of(loop->ready[__builtin_ctz(mask)]._next);
+	if (loop->options.aging && loop->turns >= loop->options.aging - 1)
+		return oldest(loop, mask);
+	return first;
+}
+
+/* Asks one CUSTOM, which has just been put back into `asking`. */
+static void ask(struct baton__mainloop *loop, struct baton_source *source)
+{
+	uint64_t wait;
+
+	loop->asks = true;
+	wait = source->_config->ready(source, loop->now);
+	loop->asks = false;
+	if (source->_place != BATON__ASKING)
+		return; /* `ready` has stopped the source, or put it off */
+	if (!wait)
+		put_ready(loop, source);
+	else if (wait != BATON_NEVER)
+		put_heap(loop, source,
+		         wait < BATON_MAINLOOP_TIME_MAX ? loop->now + wait : BATON_NEVER - 1);
+}
+
+void baton__order_ask(struct baton__mainloop *loop)
+{
+	struct baton_source_link round;
+
+	loop->ask_soon = false;
+	if (baton__links_empty(&loop->asking))
+		return;
+	round = loop->asking;
+	round._next->_prev = &round;
+	round._prev->_next = &round;
+	list_init(&loop->asking);
+	/* Ends: what is asked, or started meanwhile, goes to `asking`. */
+	while (!baton__links_empty(&round)) {
+		struct baton_source *source = baton__source_of(round._next);
+
+		put(loop, source, BATON__ASKING);
+		ask(loop, source);
+	}
+}
+
+struct baton_source *baton__order_any(const struct baton__mainloop *loop)
+{
+	if (loop->mask)
+		return baton__source_of(loop->ready[__builtin_ctz(loop->mask)]._next);
+	if (loop->heap)
+		return baton__source_of(loop->heap);
+	if (!baton__links_empty(&loop->asking))
+		return baton__source_of(loop->asking._next);
+	return baton__links_empty(&loop->waiting) ? NULL : baton__source_of(loop->waiting._next);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running a loop's sources: one at a time, each in a task of the loop's resource (the turn), which
+ * submits itself again while the round goes on; so other tasks of the resource get their turn in
+ * between. In a nested round the baton is held already, and the sources run in its frame.
+ */
+#include "mainloop/mainloop.h"
+
+#include "base/futex.h"
+#include "core/frame.h"
+#include "executor/loop.h"
+#include "mainloop/depend.h"
+#include "mainloop/order.h"
+
+#include <errno.h>
+
+#define ACTIVE BATON__SOURCE_ACTIVE
+#define RUNNING BATON__SOURCE_RUNNING
+#define FRESH BATON__SOURCE_FRESH
+
+#define ALL_LEVELS (((uint32_t)1 << BATON_PRIORITIES) - 1)
+/* drain asks the CUSTOM sources again after so many runs. */
+#define DRAIN_ROUND 64
+/* A round ends when the executor has run its jobs so often, and no source has run meanwhile. */
+#define PATIENCE 16
+
+uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop)
+{
+	return loop->mask || loop->ask_soon ? 0 : baton__order_next(loop);
+}
+
+/* ---- One source ---- */
+
+/* The source is to run now. False: another thread has stopped it, or put it off, and has posted
+ * it. */
+static bool claim(struct baton__mainloop *loop, struct baton_source *source)
+{
+	const uint64_t clear = source->_config->again ? FRESH : FRESH | ACTIVE;
+	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
+
+	baton__source_unlink(loop, source);
+	/* Ends: a CAS fails only because of another thread's start, stop or post.
+	 * [source.word] acquire: what the starter did; pairs with [source.word] in change_posted
+	 */
+	do {
+		if (!(word & ACTIVE) || baton__source_due(word) > loop->now)
+			return false;
+	} while (!cas_acq_rel(&source->_state, &word, (word & ~clear) | RUNNING));
+	return true;
+}
+
+/* The source's function has returned. A source that is `again` is started anew, unless it was
+ * stopped or started meanwhile. */
+static void finish(struct baton__mainloop *loop, struct baton_source *source)
+{
+	const struct baton_source_config *config = source->_config;
+	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
+	uint64_t due = 0;
+	uint64_t next;
+
+	if (config->again && config->kind == BATON_SOURCE_TIMER)
+		due = baton__time_after(baton__mainloop_clock(loop), config->period_ns);
+	if (due > BATON_MAINLOOP_TIME_MAX)
+		due = BATON_MAINLOOP_TIME_MAX;
+	/* Ends: as in claim.
+	 * [source.word] acquire: what a starter did; pairs with [source.word] in change_posted */
+	do {
+		next = word & ~RUNNING;
+		if (word & ACTIVE && !(word & FRESH))
+			next = (next & BATON__SOURCE_FLAGS) | due << BATON__SOURCE_DUE_SHIFT;
+	} while (!cas_acq_rel(&source->_state, &word, next));
+	baton__source_settle(loop, source, next);
+}
+
+static void enter(struct baton__mainloop *loop, struct baton__round *round,
+                  struct baton_source *source)
+{
+	struct baton__source_run run = {
+		.below = loop->running,
+		.source = source,
+		.dependent = source->_dependent,
+		.began = loop->now,
+		.level = source->_level,
+	};
+	int status;
+
+	if (!claim(loop, source))
+		return;
+	round->left--;
+	round->count++;
+	loop->running = &run;
+	baton__mainloop_count(&loop->stats.runs);
+	status = source->_config->fn(source);
+	loop->running = run.below;
+	if (status < 0)
+		baton__mainloop_count(&loop->stats.failed);
+	if (status != BATON_SOURCE_GONE)
+		finish(loop, source);
+	else if (run.dependent)
+		baton__dependent_end(loop, run.dependent);
+}
+
+static bool has_input(struct baton__mainloop *loop)
+{
+	const struct baton_mainloop_options *options = &loop->options;
+	bool input;
+
+	if (!options->any_input || options->deterministic)
+		return false;
+	loop->asks = true;
+	input = options->any_input(options->arg,
+	                           options->input_kinds ? options->input_kinds : UINT32_MAX);
+	loop->asks = false;
+	return input;
+}
+
+/* Brings the loop up to date: what other threads have posted, and what is due. */
+static void look(struct baton__mainloop *loop)
+{
+	baton__mainloop_absorb(loop);
+	baton__order_expire(loop, baton__mainloop_clock(loop));
+}
+
+/* Counts the pick of a source for the aging. */
+static void count_turn(struct baton__mainloop *loop, const struct baton_source *source,
+                       uint32_t levels)
+{
+	if (!loop->options.aging)
+		return;
+	loop->turns++;
+	if (source->_level == (unsigned)__builtin_ctz(loop->mask & levels))
+		return;
+	loop->turns = 0;
+	baton__mainloop_count(&loop->stats.out_of_order);
+}
+
+/* Runs the next source of the round. False: there is none. The caller holds the baton. */
+static bool step(struct baton__mainloop *loop, struct baton__round *round)
+{
+	struct baton_source *source;
+
+	look(loop);
+	if (!round->asked) {
+		round->asked = true;
+		baton__mainloop_count(&loop->stats.rounds);
+		baton__order_ask(loop);
+	}
+	if (loop->now >= round->deadline)
+		round->left = 0;
+	if (!round->left)
+		return false;
+	source = baton__order_pick(loop, round->levels);
+	if (!source)
+		return false;
+	if (source->_config->kind == BATON_SOURCE_IDLE && has_input(loop)) {
+		round->gave_way = true;
+		baton__mainloop_count(&loop->stats.gave_way);
+		return false;
+	}
+	count_turn(loop, source, round->levels);
+	enter(loop, round, source);
+	return true;
+}
+
+/* ---- A round ---- */
+
+/* Is there something to do in this round, as far as the loop has looked? */
+static bool wants_turn(const struct baton__mainloop *loop, const struct baton__round *round)
+{
+	if (round->gave_way || round->error)
+		return false;
+	if (!round->asked && !baton__links_empty(&loop->asking))
+		return true;
+	return round->left && loop->mask & round->levels;
+}
+
+static void submit_turn(struct baton__mainloop *loop, struct baton__round *round)
+{
+	round->error = baton_submit_later(&loop->resource, &loop->turn);
+	loop->turn_queued = !round->error;
+}
+
+int baton__mainloop_turn(struct baton_task *task)
+{
+	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
+	struct baton__round *round = loop->round;
+
+	loop->turn_queued = false;
+	if (!round) {
+		/* The resource was suspended at the end of the round, or a wait of the owner's has
+		 * come here. The host comes again. */
+		baton__loop_signal(loop->executor);
+		return 0;
+	}
+	if (step(loop, round) && wants_turn(loop, round))
+		submit_turn(loop, round);
+	return 0;
+}
+
+/* Runs a round that holds no baton yet: the turns, and what else the executor has. */
+static void drive(struct baton__mainloop *loop, struct baton__round *round)
+{
+	int64_t count = round->count;
+	unsigned patience = PATIENCE;
+	bool more = true;
+
+	/* Ends with the round: `left` counts down, or nothing is ready. And when the executor runs
+	 * nothing, or nothing but other resources' tasks: the loop's resource is suspended. */
+	look(loop);
+	while (more && patience--) {
+		if (!loop->turn_queued && wants_turn(loop, round)) {
+			baton_loop_gather(loop->executor);
+			submit_turn(loop, round);
+		}
+		more = baton_loop_run(loop->executor, 0);
+		/* What has run may have taken long, or passed the virtual time. */
+		look(loop);
+		more = more && (loop->turn_queued || wants_turn(loop, round));
+		if (round->count > count)
+			patience = PATIENCE;
+		count = round->count;
+	}
+}
+
+/* The sources that a round may run which begins now. */
+static uint32_t levels_now(const struct baton__mainloop *loop)
+{
+	return loop->running ? ((uint32_t)2 << loop->running->level) - 1 : ALL_LEVELS;
+}
+
+static bool held(const struct baton__mainloop *loop)
+{
+	return baton__thread_holds(baton__self, &loop->resource);
+}
+
+static void run_round(struct baton__mainloop *loop, struct baton__round *round)
+{
+	struct baton__frame frame;
+
+	round->below = loop->round;
+	loop->round = round;
+	round->asked = false;
+	if (held(loop)) {
+		baton__frame_push(&frame, &loop->resource);
+		/* Ends: `left` counts down, or nothing is ready. */
+		while (step(loop, round))
+			;
+		baton__frame_pop(&frame);
+	} else {
+		drive(loop, round);
+	}
+	loop->round = round->below;
+}
+
+/* The owner begins to run the loop: until publish, nobody has to wake it. */
+static void awake(struct baton__mainloop *loop)
+{
+	/* Relaxed: a wake too many does no harm. */
+	store_relaxed(&loop->alarm, 0);
+}
+
+/* The owner ends: the host comes at the next deadline, or when it is woken. */
+static void publish(struct baton__mainloop *loop)
+{
+	if (loop->round)
+		return; /* a nested run */
+	/* Ends: each turn is another thread's post. */
+	for (;;) {
+		const uint64_t due = baton__mainloop_next_due(loop);
+
+		if (!due) {
+			/* A turn that is queued signals when it runs. */
+			if (!loop->turn_queued)
+				baton__loop_signal(loop->executor);
+			return;
+		}
+		/* Relaxed load: only the owner stores. Seq_cst: mainloop.published. */
+		store_seq_cst(&loop->published, load_relaxed(&loop->published) + 1);
+		/* [mainloop.alarm] seq_cst: before the look at the inbox; pairs with
+		 * [mainloop.alarm] in wake. With less, owner and poster could miss each other. */
+		store_seq_cst(&loop->alarm, due);
+		/* Seq_cst: mainloop.alarm. */
+		if (!load_seq_cst(&loop->inbox))
+			return;
+		awake(loop);
+		baton__mainloop_absorb(loop);
+	}
+}
+
+/* ---- The calls ---- */
+
+/* The loop, if the caller may run it now. NULL: `*error` says why not. */
+static struct baton__mainloop *enter_loop(const struct baton_mainloop *handle, int *error)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	*error = 0;
+	if (!loop)
+		*error = -ESHUTDOWN;
+	else if (!baton__loop_owned(loop->executor))
+		*error = -EPERM;
+	else if (loop->asks || baton__self->depth >= BATON_NESTING_MAX)
+		*error = -EDEADLK;
+	return *error ? NULL : loop;
+}
+
+/* What a call returns: how many sources ran, or, if none did, the error. */
+static int64_t outcome(const struct baton__round *round)
+{
+	return round->error && !round->count ? round->error : round->count;
+}
+
+BATON_EXPORT int64_t baton_mainloop_run(struct baton_mainloop *handle, size_t sources_max)
+{
+	int error;
+	struct baton__mainloop *loop = enter_loop(handle, &error);
+	struct baton__round round = {.deadline = BATON_NEVER, .left = sources_max};
+
+	if (!loop)
+		return error;
+	if (!sources_max)
+		return -EINVAL;
+	awake(loop);
+	round.levels = levels_now(loop);
+	run_round(loop, &round);
+	publish(loop);
+	return outcome(&round);
+}
+
+BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_t deadline_ns)
+{
+	int error;
+	struct baton__mainloop *loop = enter_loop(handle, &error);
+	struct baton__round round = {.deadline = deadline_ns};
+	int64_t before;
+
+	if (!loop)
+		return error;
+	awake(loop);
+	round.levels = levels_now(loop);
+	/* Ends when no source is ready, or at the deadline. */
+	do {
+		before = round.count;
+		round.left = DRAIN_ROUND;
+		run_round(loop, &round);
+	} while ((round.count > before || loop->ask_soon) && !round.gave_way && !round.error &&
+	         loop->now < deadline_ns);
+	publish(loop);
+	return outcome(&round);
+}
+
+/* Moves the virtual clock to the next deadline, at most to `time_ns`. False: it stands there. */
+static bool move_clock(struct baton__mainloop *loop, uint64_t time_ns)
+{
+	uint64_t next = baton__order_next(loop);
+
+	if (next > time_ns)
+		next = time_ns;
+	if (next <= loop->now)
+		return false;
+	/* Relaxed: a time; other threads may read it. */
+	store_relaxed(&loop->virtual_now, next);
+	baton__order_expire(loop, next);
+	return true;
+}
+
+BATON_EXPORT int64_t baton_mainloop_advance_to(struct baton_mainloop *handle, uint64_t time_ns,
+                                               size_t sources_max)
+{
+	int error;
+	struct baton__mainloop *loop = enter_loop(handle, &error);
+	struct baton__round round = {.deadline = BATON_NEVER, .left = sources_max};
+
+	if (!loop)
+		return error;
+	if (loop->round || held(loop))
+		return -EDEADLK;
+	if (!loop->options.deterministic || !sources_max || time_ns > BATON_MAINLOOP_TIME_MAX ||
+	    time_ns < baton__mainloop_clock(loop))
+		return -EINVAL;
+	awake(loop);
+	round.levels = ALL_LEVELS;
+	/* Ends: a source runs, and `left` counts down; or the clock moves on. */
+	do
+		run_round(loop, &round);
+	while (round.left && !round.error && (loop->ask_soon || move_clock(loop, time_ns)));
+	publish(loop);
+	return outcome(&round);
+}
+
+BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t ns)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+	uint64_t now;
+
+	if (!loop)
+		return -ESHUTDOWN;
+	if (!baton__loop_owned(loop->executor))
+		return -EPERM;
+	now = baton__mainloop_clock(loop);
+	if (!loop->options.deterministic || !loop->running || ns > BATON_MAINLOOP_TIME_MAX - now)
+		return -EINVAL;
+	/* Relaxed: as in move_clock. */
+	store_relaxed(&loop->virtual_now, now + ns);
+	return 0;
+}
+
+BATON_EXPORT bool baton_mainloop_should_yield(struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+	const struct baton__source_run *run;
+	uint64_t slice;
+
+	if (!loop || !baton__loop_owned(loop->executor) || !loop->running)
+		return false;
+	run = loop->running;
+	slice = loop->options.slice_ns ? loop->options.slice_ns : BATON_MAINLOOP_SLICE;
+	look(loop);
+	return loop->now - run->began >= slice || loop->mask & (((uint32_t)1 << run->level) - 1) ||
+	       has_input(loop);
+}

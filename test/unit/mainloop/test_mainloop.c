@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* The main loop's sources: order, priorities, start and stop, on a virtual clock. */
+#include "mainloop_support.h"
+
+#define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
+#define EXPECT(text) cr_assert_str_eq(log_take(), text)
+
+static struct lettered a = LETTERED(idle, a);
+static struct lettered b = LETTERED(idle, b);
+static struct lettered c = LETTERED(idle, c);
+static struct lettered t = LETTERED(tick, t);
+static struct lettered u = LETTERED(tick, u);
+
+Test(mainloop, lower_priorities_run_first_and_equal_ones_in_order, .timeout = 10)
+{
+	virtual_loop(0);
+	START(a);
+	START(b);
+	START(c);
+	START(t);
+	cr_assert_eq(baton_source_set_priority(&c.source, BATON_PRIORITY_HIGHEST), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
+	EXPECT("cab");
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "the timer is not due");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 10), 1);
+	EXPECT("t");
+	cr_assert(!baton_source_is_active(&t.source));
+	loop_end(0);
+}
+
+Test(mainloop, an_active_source_is_started_anew_and_runs_once, .timeout = 10)
+{
+	virtual_loop(0);
+	START(a);
+	START(b);
+	START(a);
+	START(t);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 6, 10), 2);
+	EXPECT("ab");
+	START(t);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 15, 10), 0, "the deadline counts anew");
+	cr_assert_eq(baton_mainloop_next(&loop), 16);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 16, 10), 1);
+	START(t);
+	cr_assert_eq(baton_source_start_after(&t.source, 3), 0, "nearer");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 10), 1);
+	EXPECT("tt");
+	loop_end(0);
+}
+
+Test(mainloop, stop_says_what_it_met, .timeout = 10)
+{
+	virtual_loop(0);
+	cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_INACTIVE);
+	START(a);
+	START(t);
+	cr_assert(baton_source_is_active(&a.source));
+	cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_source_stop(&t.source), BATON_SOURCE_WAITING);
+	cr_assert(!baton_source_is_active(&a.source));
+	cr_assert_eq(baton_mainloop_next(&loop), 0, "the start had woken the host");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 10), 0);
+	cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER);
+	loop_end(0);
+}
+
+static int stops_itself(struct lettered *lettered)
+{
+	cr_assert(baton_source_is_active(&lettered->source));
+	if (lettered->runs < 3)
+		return 0;
+	cr_assert_eq(baton_source_stop(&lettered->source), BATON_SOURCE_RUNNING);
+	return 0;
+}
+
+Test(mainloop, again_runs_until_it_is_stopped, .timeout = 10)
+{
+	static struct lettered i = LETTERED(idle_again, i);
+	static struct lettered p = LETTERED(tick_again, p);
+
+	i.act = p.act = stops_itself;
+	virtual_loop(0);
+	START(i);
+	START(p);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 9, 10), 3);
+	EXPECT("iii");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 20, 10), 2);
+	cr_assert_eq(baton_mainloop_next(&loop), 30);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 1000, 10), 1);
+	EXPECT("ppp");
+	loop_end(0);
+}
+
+static int restarts(struct lettered *lettered)
+{
+	cr_assert(!baton_source_is_active(&lettered->source));
+	cr_assert_eq(baton_source_start_after(&lettered->source, lettered->runs < 3 ? 5 : 0), 0);
+	cr_assert(baton_source_is_active(&lettered->source));
+	if (lettered->runs == 4)
+		cr_assert_eq(baton_source_stop(&lettered->source), BATON_SOURCE_RUNNING);
+	return 0;
+}
+
+Test(mainloop, a_function_may_start_its_own_source, .timeout = 10)
+{
+	virtual_loop(0);
+	a.act = restarts;
+	START(a);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 10), 3);
+	EXPECT("abaaa");
+	cr_assert_eq(a.runs, 4);
+	loop_end(0);
+}
+
+static int frees(struct lettered *lettered)
+{
+	free(lettered);
+	return BATON_SOURCE_GONE;
+}
+
+Test(mainloop, a_function_may_free_its_source, .timeout = 10)
+{
+	struct lettered *one = malloc(sizeof(*one));
+	struct lettered *two = malloc(sizeof(*two));
+
+	virtual_loop(0);
+	cr_assert(one && two);
+	*one = (struct lettered)LETTERED(idle, 1);
+	*two = (struct lettered)LETTERED(idle, 2);
+	one->act = two->act = frees;
+	cr_assert_eq(baton_source_depend(&one->source, &two->source), 0);
+	cr_assert_eq(baton_source_depend(&two->source, &a.source), 0);
+	START(*two);
+	START(*one);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
+	EXPECT("12a");
+	loop_end(0);
+}
+
+Test(mainloop, deadlines_run_in_order_and_ties_by_start, .timeout = 10)
+{
+	virtual_loop(0);
+	cr_assert_eq(baton_source_start_after(&a.source, 1000), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 990, 10), 0);
+	START(t);
+	START(u);
+	cr_assert_eq(baton_source_start_after(&b.source, 10), 0);
+	cr_assert_eq(baton_source_start_after(&c.source, 9), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 999, 10), 1);
+	EXPECT("c");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 1000, 10), 4);
+	EXPECT("tuab");
+	loop_end(0);
+}
+
+static int notes_time(struct lettered *lettered)
+{
+	lettered->runs = (int)baton_mainloop_now(&loop);
+	return 0;
+}
+
+Test(mainloop, a_virtual_timer_runs_exactly_at_its_deadline, .timeout = 10)
+{
+	static const uint64_t delays[] = {1, 63, 64, 65, 4095, 4096, 4097, 262143, 262144, 999999};
+
+	virtual_loop(0);
+	t.act = notes_time;
+	for (size_t i = 0; i < sizeof(delays) / sizeof(*delays); i++) {
+		const uint64_t begin = baton_mainloop_now(&loop);
+
+		cr_assert_eq(baton_source_start_after(&t.source, delays[i]), 0);
+		cr_assert_eq(baton_mainloop_advance_to(&loop, begin + delays[i] + i, 10), 1);
+		cr_assert_eq(t.runs, begin + delays[i]);
+		cr_assert_eq(baton_mainloop_now(&loop), begin + delays[i] + i);
+	}
+	cr_assert_eq(baton_source_start_after(&t.source, BATON_NEVER), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX, 10), 0);
+	cr_assert(baton_source_is_active(&t.source));
+	loop_end(1);
+}
+
+Test(mainloop, equal_priorities_take_turns, .timeout = 10)
+{
+	static struct lettered i = LETTERED(idle_again, i);
+	static struct lettered j = LETTERED(idle_again, j);
+
+	virtual_loop(0);
+	START(i);
+	START(j);
+	START(a);
+	cr_assert_eq(baton_source_set_priority(&a.source, 7), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 6), 6);
+	EXPECT("ijijij");
+	loop_end(3);
+}
+
+Test(mainloop, with_aging_no_source_starves, .timeout = 10)
+{
+	static struct lettered i = LETTERED(idle_again, i);
+	struct baton_mainloop_stats stats;
+
+	virtual_loop(4);
+	START(i);
+	START(a);
+	START(b);
+	cr_assert_eq(baton_source_set_priority(&a.source, 15), 0);
+	cr_assert_eq(baton_source_set_priority(&b.source, 7), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 10);
+	EXPECT("iiiaiiibii");
+	baton_mainloop_stats_read(&loop, &stats);
+	cr_assert_eq(stats.out_of_order, 2);
+	cr_assert_eq(stats.runs, 10);
+	loop_end(1);
+}
+
+static int asked;
+static uint64_t answer;
+
+static uint64_t answers(struct baton_source *source, uint64_t now)
+{
+	(void)source;
+	(void)now;
+	asked++;
+	return answer;
+}
+
+Test(mainloop, a_custom_source_runs_when_it_says_so, .timeout = 10)
+{
+	static const struct baton_source_config custom = {
+		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = answers};
+	static struct lettered q = LETTERED(custom, q);
+
+	virtual_loop(0);
+	answer = BATON_NEVER;
+	START(q);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	cr_assert_eq(asked, 1, "once a round");
+	cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER);
+	answer = 30;
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(asked, 2);
+	cr_assert_eq(baton_mainloop_next(&loop), 30);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 29, 10), 0);
+	cr_assert_eq(asked, 2, "not before it wants to be");
+	answer = 0;
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 30, 10), 1);
+	EXPECT("aq");
+	cr_assert(!baton_source_is_active(&q.source));
+	loop_end(0);
+}
+
+Test(mainloop, a_thousand_sources_leave_the_heap_in_order, .timeout = 10)
+{
+	enum { COUNT = 1000 };
+	static struct lettered many[COUNT];
+	uint64_t rng = rng_fork(test_seed(), 0);
+	int expected = 0;
+
+	virtual_loop(0);
+	for (int i = 0; i < COUNT; i++) {
+		many[i] = (struct lettered)LETTERED(tick, m);
+		many[i].act = notes_time;
+	}
+	for (int i = 0; i < 3 * COUNT; i++) {
+		struct baton_source *source = &many[rng_below(&rng, COUNT)].source;
+
+		if (rng_below(&rng, 4))
+			cr_assert_eq(baton_source_start_after(source, 1 + rng_below(&rng, 500)), 0);
+		else
+			cr_assert_geq(baton_source_stop(source), 0);
+	}
+	for (int i = 0; i < COUNT; i++)
+		expected += baton_source_is_active(&many[i].source);
+	for (uint64_t time = 1; time <= 500; time++) {
+		int64_t count = baton_mainloop_advance_to(&loop, time, COUNT);
+
+		for (int i = 0; i < COUNT; i++)
+			count -= many[i].runs == (int)time;
+		cr_assert_eq(count, 0);
+		log_length = 0;
+	}
+	for (int i = 0; i < COUNT; i++)
+		expected -= many[i].runs > 0;
+	cr_assert_eq(expected, 0);
+	loop_end(0);
+}

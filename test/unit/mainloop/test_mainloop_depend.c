@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Dependencies between sources, the end of a loop, and bad arguments. */
+#include "mainloop_support.h"
+
+#define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
+#define EXPECT(text) cr_assert_str_eq(log_take(), text)
+#define DEPEND(parent, child) baton_source_depend(&(parent).source, &(child).source)
+
+static struct lettered a = LETTERED(idle, a);
+static struct lettered b = LETTERED(idle, b);
+static struct lettered c = LETTERED(idle, c);
+static struct lettered t = LETTERED(tick, t);
+
+Test(mainloop_depend, a_child_waits_for_its_active_parents, .timeout = 10)
+{
+	virtual_loop(0);
+	cr_assert_eq(DEPEND(t, a), 0);
+	cr_assert_eq(DEPEND(b, a), 0);
+	START(a);
+	START(t);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("b");
+	cr_assert(baton_source_is_active(&a.source), "it waits for the timer");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 20, 10), 2);
+	EXPECT("ta");
+	START(a);
+	START(t);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(baton_source_stop(&t.source), BATON_SOURCE_WAITING);
+	cr_assert(loop_readable(0), "the stop has made the child ready");
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("a");
+	START(a);
+	START(t);
+	cr_assert_eq(baton_source_undepend(&t.source, &a.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("a");
+	loop_end(1);
+}
+
+static void *stops(void *arg)
+{
+	struct lettered *lettered = arg;
+
+	MUST(baton_source_stop(&lettered->source) == BATON_SOURCE_WAITING);
+	return NULL;
+}
+
+Test(mainloop_depend, another_threads_stop_of_the_parent_wakes, .timeout = 10)
+{
+	real_loop();
+	cr_assert_eq(DEPEND(t, a), 0);
+	cr_assert_eq(baton_source_start_after(&t.source, 100 * BATON_SECOND), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_not(loop_readable(0));
+	thread_join(thread_start(stops, &t));
+	cr_assert(loop_readable(0));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("a");
+	loop_end(0);
+}
+
+static int runs_children(struct lettered *lettered)
+{
+	(void)lettered;
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "its parent runs");
+	return 0;
+}
+
+Test(mainloop_depend, a_running_parent_holds_its_children_back, .timeout = 10)
+{
+	virtual_loop(0);
+	b.act = runs_children;
+	cr_assert_eq(DEPEND(b, a), 0);
+	START(a);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	EXPECT("ba");
+	loop_end(0);
+}
+
+Test(mainloop_depend, a_cycle_is_refused_and_named, .timeout = 10)
+{
+	const char *names[4] = {NULL};
+	static struct lettered chain[20];
+
+	virtual_loop(0);
+	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 0);
+	cr_assert_eq(DEPEND(a, b), 0);
+	cr_assert_eq(DEPEND(b, c), 0);
+	cr_assert_eq(DEPEND(a, c), 0);
+	cr_assert_eq(DEPEND(b, t), 0);
+	cr_assert_eq(DEPEND(t, c), 0);
+	cr_assert_eq(DEPEND(c, a), -ELOOP);
+	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 2);
+	cr_assert_str_eq(names[0], "c");
+	cr_assert_str_eq(names[1], "a");
+	cr_assert_eq(DEPEND(t, a), -ELOOP);
+	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 3);
+	cr_assert_str_eq(names[0], "t");
+	cr_assert_str_eq(names[1], "b");
+	cr_assert_str_eq(names[2], "a");
+	cr_assert_eq(DEPEND(a, a), -ELOOP);
+	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 1);
+	for (int i = 0; i < 20; i++) {
+		chain[i] = (struct lettered)LETTERED(idle, x);
+		if (i)
+			cr_assert_eq(DEPEND(chain[i - 1], chain[i]), 0);
+	}
+	cr_assert_eq(DEPEND(chain[19], chain[0]), -ELOOP);
+	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 20);
+	loop_end(0);
+}
+
+Test(mainloop_depend, forget_ends_them, .timeout = 10)
+{
+	virtual_loop(0);
+	cr_assert_eq(DEPEND(a, b), 0);
+	cr_assert_eq(DEPEND(b, c), 0);
+	START(a);
+	START(b);
+	START(c);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+	cr_assert_eq(baton_source_forget(&b.source), BATON_SOURCE_WAITING);
+	memset(&b, 0xEE, sizeof(b));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("ac");
+	START(a);
+	cr_assert_eq(baton_source_forget(&c.source), BATON_SOURCE_INACTIVE);
+	cr_assert_eq(baton_source_forget(&a.source), BATON_SOURCE_WAITING);
+	loop_end(0);
+}
+
+static char named[16];
+
+static void name_active(void *arg, struct baton_source *source)
+{
+	cr_assert_eq(arg, named);
+	strcat(named, baton_source_name(source));
+	memset(source, 0xEE, sizeof(*source));
+}
+
+Test(mainloop_depend, destroy_names_what_is_active, .timeout = 10)
+{
+	struct baton_mainloop_options options = {.still_active = name_active, .arg = named};
+
+	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	cr_assert_eq(DEPEND(a, b), 0);
+	START(a);
+	START(b);
+	START(t);
+	cr_assert_eq(baton_mainloop_destroy(&loop), 3);
+	cr_assert(strchr(named, 'a') && strchr(named, 'b') && strchr(named, 't'));
+	cr_assert_eq(baton_source_start(&c.source), -ESHUTDOWN);
+	real_loop();
+	START(c);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+	loop_end(0);
+}
+
+static int misuses(struct lettered *lettered)
+{
+	(void)lettered;
+	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 1), -EDEADLK);
+	cr_assert_eq(baton_mainloop_pass(&loop, BATON_NEVER), -EINVAL);
+	return -EIO;
+}
+
+static void *misuses_task(void *arg)
+{
+	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
+	cr_assert_eq(baton_mainloop_pass(&loop, 1), -EINVAL);
+	return arg;
+}
+
+static void *misuses_thread(void *arg)
+{
+	MUST(baton_mainloop_run(&loop, 1) == -EPERM);
+	MUST(baton_mainloop_drain(&loop, 1) == -EPERM);
+	MUST(baton_mainloop_advance_to(&loop, 1, 1) == -EPERM);
+	MUST(baton_mainloop_pass(&loop, 1) == -EPERM);
+	MUST(baton_mainloop_destroy(&loop) == -EPERM);
+	MUST(DEPEND(a, b) == -EPERM);
+	MUST(baton_source_undepend(&a.source, &b.source) == -EPERM);
+	MUST(baton_source_forget(&a.source) == -EPERM);
+	MUST(!baton_mainloop_should_yield(&loop));
+	return arg;
+}
+
+Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 10)
+{
+	static struct baton_mainloop other;
+	static struct lettered o = {BATON_SOURCE_INIT(&other, &idle, "o"), 'o', NULL, 0};
+	struct baton_mainloop_options options = {.slice_ns = BATON_NEVER};
+	struct baton_mainloop_stats stats;
+
+	cr_assert_eq(baton_mainloop_create(&loop, &options), -EINVAL);
+	virtual_loop(0);
+	cr_assert_eq(baton_mainloop_create(&other, NULL), 0);
+	START(a);
+	a.act = misuses;
+	cr_assert_eq(DEPEND(a, o), -EXDEV);
+	cr_assert_eq(DEPEND(b, c), 0);
+	cr_assert_eq(DEPEND(b, c), -EEXIST);
+	cr_assert_eq(baton_source_undepend(&a.source, &o.source), -EXDEV);
+	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ENOENT);
+	cr_assert_eq(baton_source_undepend(&b.source, &c.source), 0);
+	cr_assert_eq(baton_source_set_priority(&a.source, BATON_PRIORITIES), -EINVAL);
+	cr_assert_eq(baton_source_start_after(&a.source, BATON_MAINLOOP_TIME_MAX + 1), -EINVAL);
+	cr_assert_eq(baton_mainloop_run(&loop, 0), -EINVAL);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 0), -EINVAL);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX + 1, 1), -EINVAL);
+	cr_assert_eq(baton_mainloop_advance_to(&other, BATON_MAINLOOP_TIME_MAX, 1), -EINVAL);
+	thread_join(thread_start(misuses_thread, NULL));
+	cr_assert_eq(baton_call(baton_mainloop_resource(&loop), misuses_task, NULL, NULL), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 10), 1);
+	EXPECT("a");
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 9, 1), -EINVAL);
+	baton_mainloop_stats_read(&loop, &stats);
+	cr_assert_eq(stats.failed, 1);
+	baton_resource_close(baton_mainloop_resource(&loop));
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), -EPIPE);
+	cr_assert(baton_source_is_active(&b.source));
+	loop_end(1);
+	cr_assert_eq(baton_mainloop_destroy(&other), 0);
+}
+
+Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)
+{
+	static const struct baton_source_config bad[] = {
+		{.fn = NULL},
+		{.fn = lettered_run, .priority = BATON_PRIORITIES},
+		{.fn = lettered_run, .kind = (enum baton_source_kind)3},
+		{.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM},
+		{.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .again = true},
+		{.fn = lettered_run,
+	         .kind = BATON_SOURCE_TIMER,
+	         .period_ns = BATON_MAINLOOP_TIME_MAX + 1},
+	};
+
+	virtual_loop(0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct baton_source source;
+
+		baton_source_init(&source, &loop, &bad[i], "bad");
+		cr_assert_eq(baton_source_start(&source), -EINVAL);
+		cr_assert_eq(baton_source_start_after(&source, 1), -EINVAL);
+		cr_assert_not(baton_source_is_active(&source));
+	}
+	loop_end(0);
+}
+
+Test(mainloop_depend, a_loop_that_does_not_exist_is_an_error, .timeout = 10)
+{
+	const char *name;
+	struct baton_mainloop_stats stats;
+
+	cr_assert_eq(baton_source_start(&a.source), -ESHUTDOWN);
+	cr_assert_eq(baton_source_start_after(&a.source, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_source_stop(&a.source), -ESHUTDOWN);
+	cr_assert_eq(baton_source_set_priority(&a.source, 1), -ESHUTDOWN);
+	cr_assert_eq(DEPEND(a, b), -ESHUTDOWN);
+	cr_assert_eq(baton_source_undepend(&a.source, &b.source), -ESHUTDOWN);
+	cr_assert_eq(baton_source_forget(&a.source), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_drain(&loop, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 1, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_pass(&loop, 1), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_adopt(&loop), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_fd(&loop), -ESHUTDOWN);
+	cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER);
+	cr_assert_eq(baton_mainloop_now(&loop), 0);
+	cr_assert_eq(baton_mainloop_cycle(&loop, &name, 1), 0);
+	cr_assert_null(baton_mainloop_resource(&loop));
+	cr_assert_null(baton_mainloop_executor(&loop));
+	cr_assert_not(baton_mainloop_should_yield(&loop));
+	baton_mainloop_stats_read(&loop, &stats);
+	cr_assert_eq(stats.runs, 0);
+	cr_assert_eq(baton_mainloop_destroy(&loop), -ESHUTDOWN);
+}
