@@ -16,6 +16,28 @@ Test(close, what_was_accepted_still_runs_and_new_tasks_are_refused, .timeout = 1
 	fixture_end();
 }
 
+/* Whatever else is wrong with the task, which stays as it is. */
+Test(close, a_task_whose_future_is_in_use_elsewhere_is_refused_as_any_other, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct step step;
+
+	fixture_config();
+	occupy(&fix.occupant, &other);
+	step_init(&step, &fix.journal, 1, &future);
+	cr_assert_eq(baton_submit(&other, &step.task), 0);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), -EPIPE);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), -EPIPE);
+	release(&fix.occupant);
+	cr_assert_eq(baton_future_status(&future), 0);
+	cr_assert(journal_counts_up(&fix.journal, 1, 1));
+	resource_end(&other);
+	fixture_end();
+}
+
 Test(close, a_second_close_says_already, .timeout = 10)
 {
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);

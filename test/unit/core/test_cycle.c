@@ -216,7 +216,7 @@ static void *unbound_main(void *arg)
 	return NULL;
 }
 
-Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeout = 10)
+static void is_closed_by(int (*submit)(struct baton_resource *, struct baton_task *))
 {
 	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL),
 	                          .future = BATON_FUTURE_INIT};
@@ -227,11 +227,23 @@ Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeo
 	until_at_least(&unbound.tid, 1);
 	until_asleep(atomic_load(&unbound.tid));
 	step_init(&step, &journal, 0, &unbound.future);
-	cr_assert_eq(baton_submit(&unbound.resource, &step.task), 0);
+	cr_assert_eq(submit(&unbound.resource, &step.task), 0);
 	thread_join(thread);
 	cr_assert_eq(unbound.status, -EDEADLK);
 	cr_assert_eq(baton_future_wait(&unbound.future, NULL), 0);
 	resource_end(&unbound.resource);
+}
+
+static int submit_a_batch(struct baton_resource *resource, struct baton_task *task)
+{
+	return baton_submit_batch(resource, &task, 1);
+}
+
+Test(cycle, is_closed_by_a_submit_to_the_resource_that_the_sleeper_holds, .timeout = 10)
+{
+	is_closed_by(baton_submit);
+	is_closed_by(baton_submit_later);
+	is_closed_by(submit_a_batch);
 }
 
 /* ---- Any, all, promises, cancelled ---- */
@@ -315,6 +327,84 @@ Test(cycle, is_none_if_one_of_any_may_come, .timeout = 10)
 	pair_run(&pair);
 	cr_assert_eq(atomic_load(&pair.status[0]), 0);
 	cr_assert_eq(atomic_load(&pair.status[1]), 0);
+}
+
+/*
+ * The first of three waits for the promise alone. The second waits for a task behind the first, or
+ * for one behind the third; the third for a task behind the second.
+ */
+struct link {
+	struct baton_resource resource;
+	struct link *wants[2];
+	struct baton_future *promise; /* waited for instead, if `wants` is empty */
+	struct baton_future futures[2];
+	struct step steps[2];
+	struct journal *journals[2];
+	struct journal journal;
+	atomic_int *turn; /* whose turn it is to wait, when all hold their resources */
+	atomic_int *holding;
+	int number;
+	atomic_int tid;
+	int status;
+};
+
+static void *link_wait(void *arg)
+{
+	struct link *link = arg;
+	struct baton_future *futures[2] = {link->promise};
+	size_t count = link->promise != NULL;
+
+	atomic_fetch_add(link->holding, 1);
+	until_at_least(link->turn, link->number);
+	for (; count < 2 && link->wants[count]; count++) {
+		struct link *wanted = link->wants[count];
+
+		futures[count] = &link->futures[count];
+		baton_future_init(futures[count]);
+		step_init(&link->steps[count], &wanted->journal, 0, futures[count]);
+		MUST(baton_submit(&wanted->resource, &link->steps[count].task) == 0);
+	}
+	atomic_store(&link->tid, thread_id());
+	link->status = baton_future_wait_any(futures, count, NULL, NULL);
+	return NULL;
+}
+
+static void *link_main(void *arg)
+{
+	struct link *link = arg;
+
+	MUST(baton_call(&link->resource, link_wait, link, NULL) == 0);
+	return NULL;
+}
+
+Test(cycle, is_none_if_the_wait_that_may_end_is_the_last_of_a_chain, .timeout = 10)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct link links[3] = {
+		{.promise = &promise}, {.wants = {&links[2], &links[0]}}, {.wants = {&links[1]}}};
+	atomic_int turn = 0, holding = 0;
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++) {
+		baton_resource_init(&links[i].resource, NULL, NULL, NULL);
+		links[i].turn = &turn;
+		links[i].holding = &holding;
+		links[i].number = i + 1;
+		threads[i] = thread_start(link_main, &links[i]);
+	}
+	until_at_least(&holding, 3);
+	for (int i = 0; i < 3; i++) {
+		atomic_store(&turn, i + 1);
+		until_at_least(&links[i].tid, 1);
+		until_asleep(atomic_load(&links[i].tid));
+	}
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		thread_join(threads[i]);
+		cr_assert_eq(links[i].status, 0, "%d", i);
+	}
+	for (int i = 0; i < 3; i++)
+		resource_end(&links[i].resource);
 }
 
 Test(cycle, is_one_if_one_of_all_cannot_come, .timeout = 10)

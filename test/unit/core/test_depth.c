@@ -46,10 +46,10 @@ static void deep_down(void (*work)(void *scene), void *scene)
 struct scene {
 	struct stash stash;
 	struct baton_resource_config config;
-	struct baton_resource resources[2];
+	struct baton_resource resources[3];
 	struct journal journal;
 	struct step steps[2];
-	struct step finaliser;
+	struct step finalisers[3];
 	int results[3];
 	size_t ran; /* when `work` was over */
 };
@@ -61,10 +61,10 @@ static void scene_init(struct scene *scene)
 	atomic_store(&scene->stash.answer, -ESHUTDOWN);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		baton_resource_init(&scene->resources[i], NULL, NULL, &scene->config);
 	steps_init(scene->steps, 2, &scene->journal, 0);
-	step_init(&scene->finaliser, &scene->journal, 2, NULL);
+	steps_init(scene->finalisers, 3, &scene->journal, 2);
 }
 
 static void submits_two(void *arg)
@@ -94,19 +94,22 @@ static void closes(void *arg)
 {
 	struct scene *scene = arg;
 
-	scene->results[0] = baton_resource_close_then(&scene->resources[0], &scene->finaliser.task);
+	for (int i = 0; i < 3; i++)
+		scene->results[i] =
+			baton_resource_close_then(&scene->resources[i], &scene->finalisers[i].task);
 	scene->ran = scene->journal.count;
 }
 
-Test(depth, a_finaliser_is_put_off_too, .timeout = 10)
+Test(depth, finalisers_are_put_off_too_and_called_in_their_order, .timeout = 10)
 {
 	struct scene scene;
 
 	scene_init(&scene);
 	deep_down(closes, &scene);
-	cr_assert_eq(scene.results[0], 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(scene.results[i], 0);
 	cr_assert_eq(scene.ran, 0);
-	cr_assert(journal_counts_up(&scene.journal, 2, 1));
+	cr_assert(journal_counts_up(&scene.journal, 2, 3));
 }
 
 static void awaits_the_second(void *arg)
@@ -114,7 +117,8 @@ static void awaits_the_second(void *arg)
 	struct scene *scene = arg;
 
 	scene->results[0] = baton_submit(&scene->resources[0], &scene->steps[0].task);
-	scene->results[1] = baton_resource_close_then(&scene->resources[1], &scene->finaliser.task);
+	scene->results[1] =
+		baton_resource_close_then(&scene->resources[1], &scene->finalisers[0].task);
 	scene->results[2] = baton_resource_await(&scene->resources[1], NULL);
 	scene->ran = scene->journal.count;
 }
@@ -131,5 +135,34 @@ Test(depth, what_was_put_off_and_closed_can_be_awaited_before_what_came_first, .
 	cr_assert_eq(scene.journal.count, 2);
 	cr_assert_eq(scene.journal.number[0], 0);
 	cr_assert_eq(scene.journal.number[1], 2, "the finaliser");
+	resource_end(&scene.resources[0]);
+}
+
+static void cancels(void *arg)
+{
+	struct scene *scene = arg;
+
+	baton_job_cancel(atomic_load(&scene->stash.jobs[0]));
+	scene->ran = scene->journal.count;
+}
+
+Test(depth, a_cancelled_job_is_put_off_and_its_resource_is_as_before, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct scene scene;
+
+	scene_init(&scene);
+	atomic_store(&scene.stash.answer, 0);
+	step_init(&scene.steps[0], &scene.journal, 0, &future);
+	cr_assert_eq(baton_submit_later(&scene.resources[0], &scene.steps[0].task), 0);
+	deep_down(cancels, &scene);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+	cr_assert_eq(scene.journal.count, 0);
+	for (int round = 0; round < 2; round++) {
+		cr_assert_eq(baton_submit_later(&scene.resources[0], &scene.steps[1].task), 0);
+		scene.stash.next = (size_t)round + 1;
+		stash_run(&scene.stash);
+		cr_assert_eq(scene.journal.count, (size_t)round + 1);
+	}
 	resource_end(&scene.resources[0]);
 }

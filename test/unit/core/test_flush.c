@@ -70,6 +70,33 @@ Test(flush, a_task_fails_with_the_batch_that_it_ends, .timeout = 10)
 	resource_end(&ledger.resource);
 }
 
+static void flush_in_hook(void *arg)
+{
+	*(int *)arg = baton_batch_flush();
+}
+
+Test(flush, a_hook_cannot_flush_the_batch_that_it_ends, .timeout = 10)
+{
+	struct flusher flusher = {.result = 1};
+	struct ledger ledger;
+	struct entry entries[2];
+	int result = 0;
+
+	ledger_init(&ledger, NULL);
+	ledger.on_end = flush_in_hook;
+	ledger.arg = &result;
+	flusher.ledger = &ledger;
+	flusher.before = &entries[0].future;
+	entries_init(entries, 2, &ledger);
+	entries[1].body = flush;
+	entries[1].arg = &flusher;
+	entries_submit(entries, 2);
+	cr_assert_eq(result, -EBUSY);
+	cr_assert_eq(flusher.result, 0);
+	cr_assert(ledger_balanced(&ledger));
+	resource_end(&ledger.resource);
+}
+
 Test(flush, what_does_not_begin_anew_runs_nothing_more, .timeout = 10)
 {
 	struct flusher flusher = {.begin_status = -EBUSY};

@@ -2,6 +2,8 @@
 /*
  * A label does the same for every sort of task: a table of sorts, each with lane, bytes and tag.
  */
+#include "thread/node.h"
+
 #include "fixture.h"
 #include "timer_support.h"
 
@@ -318,6 +320,37 @@ Test(label, says_the_tag_of_every_sort, .timeout = 10)
 		if (scene.calling)
 			cr_expect_eq(scene.called, -ECANCELED);
 	}
+}
+
+/* The memory of a node is used for one sort after the other. */
+Test(label, has_nothing_of_what_its_node_held_before, .timeout = 10)
+{
+	struct baton_tag tag = BATON_TAG_INIT;
+	const struct baton_label label = {.tag = &tag, .hold = true};
+	const struct baton_call_options options = {.fn = call, .label = &label};
+
+	fixture_config();
+	for (int sort = 0; sort < 2; sort++) {
+		struct baton_future *future = NULL;
+		void *nodes[64];
+
+		for (int i = 0; i < 64; i++)
+			nodes[i] = memset(baton__node_alloc(BATON__NODE_BODY_SIZE), 0xff,
+			                  BATON__NODE_BODY_SIZE);
+		for (int i = 0; i < 64; i++)
+			baton__node_free(nodes[i]);
+		occupy(&fix.occupant, &fix.resource);
+		if (sort)
+			cr_assert_eq(baton_async_with(&fix.resource, &options, &future), 0);
+		else
+			cr_assert_eq(baton_post_with(&fix.resource, &options), 0);
+		cr_assert_eq(baton_tag_held(&tag), 1);
+		release(&fix.occupant);
+		cr_assert_eq(baton_tag_held(&tag), 0);
+		if (future)
+			baton_future_unref(future);
+	}
+	fixture_end();
 }
 
 Test(label, of_a_refused_submit_lets_its_tag_go, .timeout = 10)

@@ -230,6 +230,25 @@ Test(detach, misuse_is_refused_and_the_task_is_as_any_other, .timeout = 10)
 	fixture_end();
 }
 
+/* Not even if the runner has just run a task with one. */
+Test(detach, a_task_without_a_future_detaches_none, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct request request;
+
+	request_init(&request, false);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	release(&fix.occupant);
+	cr_assert_eq(request.detached, 0);
+	baton_future_init(&future); /* it is the caller's again */
+	cr_assert_eq(baton_detached_complete(&request.token, -EIO, NULL), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
+	fixture_end();
+}
+
 struct holder {
 	struct baton_task task;
 	struct baton_detached tokens[2];

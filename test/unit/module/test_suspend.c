@@ -248,27 +248,28 @@ Test(suspend, the_backlog_runs_up_to_the_capture_limit_then_on_the_executor, .ti
 
 Test(suspend, what_no_executor_takes_runs_where_it_is_resumed, .timeout = 10)
 {
-	for (uint32_t limit = 0; limit < 2; limit++) {
-		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-		struct baton_suspension suspension = BATON_SUSPENSION_INIT;
-		struct baton_resource resource;
-		struct journal journal = {0};
-		struct stash stash;
-		struct step steps[3];
+	enum { MANY = BATON_QUANTUM + 1 }; /* resume leaves more than a quantum to the executor */
+	static const struct {
+		uint32_t limit;
+		bool later;
+		size_t count;
+	} rows[] = {{0, false, 3}, {1, true, 3}, {1, false, MANY}, {1, true, MANY}};
 
-		stash_init(&stash);
-		atomic_store(&stash.answer, -ESHUTDOWN);
-		config.executor = &stash.executor;
-		config.capture_limit = limit;
-		baton_resource_init(&resource, NULL, NULL, &config);
-		steps_init(steps, 3, &journal, 0);
-		cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
-		for (int i = 0; i < 3; i++)
-			cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-		cr_assert_eq(limit ? baton_resource_resume_later(&suspension)
-		                   : baton_resource_resume(&suspension),
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+		struct step steps[MANY];
+
+		fix.config.capture_limit = rows[row].limit;
+		fixture_stash();
+		atomic_store(&fix.stash.answer, -ESHUTDOWN);
+		steps_init(steps, MANY, &fix.journal, 0);
+		cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+		for (size_t i = 0; i < rows[row].count; i++)
+			cr_assert_eq(baton_submit(&fix.resource, &steps[i].task), 0);
+		cr_assert_eq(rows[row].later ? baton_resource_resume_later(&suspension)
+		                             : baton_resource_resume(&suspension),
 		             0);
-		cr_assert(journal_counts_up(&journal, 0, 3));
-		resource_end(&resource);
+		cr_assert(journal_counts_up(&fix.journal, 0, rows[row].count), "row %zu", row);
+		fixture_end();
 	}
 }

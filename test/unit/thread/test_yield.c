@@ -14,6 +14,9 @@ static struct {
 	uint64_t takes_ns; /* one yield, and what the process's CPU clock advances meanwhile */
 	uint64_t uses_ns;
 	unsigned yields;
+	struct baton_future *complete; /* by the clock that has reached `complete_ns` */
+	uint64_t complete_ns;
+	uint64_t step_ns; /* what each look at the clock takes */
 } fake;
 
 int sched_yield(void)
@@ -33,6 +36,11 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	if (!fake.on)
 		return (int)syscall(SYS_clock_gettime, clock, time);
 	*time = (struct timespec){(time_t)(ns / (1000 * MS)), (long)(ns % (1000 * MS))};
+	fake.now_ns += fake.step_ns;
+	if (fake.complete && clock == CLOCK_MONOTONIC && ns >= fake.complete_ns) {
+		MUST(baton_future_complete(fake.complete, 0, NULL) == 0);
+		fake.complete = NULL;
+	}
 	return 0;
 }
 
@@ -52,6 +60,21 @@ static unsigned yields_of_a_wait(uint64_t takes_ns, uint64_t uses_ns)
 	MUST(baton_future_wait(&promise, &deadline) == -ETIMEDOUT);
 	fake.on = false;
 	return fake.yields;
+}
+
+/* The wait looks at the clock when it begins, and again before it helps. */
+Test(yield, a_future_that_completes_as_the_deadline_passes_has_not_timed_out, .timeout = 10)
+{
+	struct baton_future promise = BATON_PROMISE_INIT;
+	struct timespec deadline = {0, US};
+
+	fake.complete = &promise;
+	fake.complete_ns = US;
+	fake.step_ns = US;
+	fake.on = true;
+	cr_assert_eq(baton_future_wait(&promise, &deadline), 0);
+	fake.on = false;
+	cr_assert_null(fake.complete);
 }
 
 Test(yield, short_ones_are_all_made, .timeout = 10)
