@@ -13,6 +13,7 @@ struct message {
 	struct journal *journal;
 	int number;
 	bool keeps; /* the function detaches, and so keeps its place */
+	unsigned flags;
 	int detached;
 };
 
@@ -22,7 +23,7 @@ static inline int message_run(struct baton_task *task)
 
 	journal_add(message->journal, message->number);
 	if (message->keeps)
-		message->detached = baton_detach(&message->windowed.token, 0);
+		message->detached = baton_detach(&message->windowed.token, message->flags);
 	return 0;
 }
 

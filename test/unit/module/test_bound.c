@@ -1,7 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* Bounds: what is too much, by each policy, in tasks and bytes; and that the counts balance. */
+#include "module/bound.h"
+
 #include "labels.h"
 #include "stash.h"
+
+Test(bound, has_limits_and_marks_that_fit_each_other, .timeout = 5)
+{
+	static const struct {
+		struct baton_bound_config config;
+		bool valid;
+	} rows[] = {
+		{{.tasks_max = 0}, true},
+		{{.tasks_max = 2, .tasks_hard = 2}, true},
+		{{.tasks_max = 3, .tasks_hard = 2}, false},
+		{{.tasks_hard = 2}, false},
+		{{.tasks_max = BATON_BOUND_TASKS_MAX}, true},
+		{{.tasks_max = BATON_BOUND_TASKS_MAX + 1}, false},
+		{{.tasks_hard = BATON_BOUND_TASKS_MAX + 1}, false},
+		{{.bytes_max = 2, .bytes_hard = 2}, true},
+		{{.bytes_max = 3, .bytes_hard = 2}, false},
+		{{.bytes_hard = 2}, false},
+		{{.bytes_max = BATON_BOUND_BYTES_MAX}, true},
+		{{.bytes_max = BATON_BOUND_BYTES_MAX + 1}, false},
+		{{.bytes_hard = BATON_BOUND_BYTES_MAX + 1}, false},
+		{{.tasks_low = 2}, true},
+		{{.tasks_low = 2, .tasks_high = 3}, true},
+		{{.tasks_low = 2, .tasks_high = 2}, false},
+		{{.bytes_low = 2}, true},
+		{{.bytes_low = 2, .bytes_high = 3}, true},
+		{{.bytes_low = 2, .bytes_high = 2}, false},
+		{{.policy = BATON_BOUND_WAIT}, true},
+		{{.policy = BATON_BOUND_WAIT + 1}, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cr_expect_eq(baton__bound_valid(&rows[i].config), rows[i].valid, "row %zu", i);
+}
 
 Test(bound, refuses_what_is_too_much_and_leaves_it_untouched, .timeout = 10)
 {

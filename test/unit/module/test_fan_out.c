@@ -267,15 +267,19 @@ Test(fan_out, flags_that_contradict_or_are_unknown_are_refused, .timeout = 10)
 
 Test(fan_out, its_function_may_cancel_the_rest, .timeout = 10)
 {
+	struct baton_tag tag = BATON_TAG_INIT;
+	const struct baton_label label = {.tag = &tag, .hold = true};
 	struct fan fan;
 	size_t index = 99;
 
 	fan_init(&fan);
 	fan.cancelling = 2;
+	fan.label = &label;
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert(journal_counts_up(&fan.journal, 0, 3));
 	cr_assert_eq(baton_fan_out_status(fan.fan_out, &index), -ECANCELED);
 	cr_assert_eq(index, 3U);
+	cr_assert_eq(baton_tag_held(&tag), 0);
 	expect_counts(&fan, 3, 0, RESOURCES - 3);
 	fan_end(&fan);
 }

@@ -143,6 +143,26 @@ Test(group, a_round_notifies_only_its_own, .timeout = 10)
 	fixture_end();
 }
 
+/* In whichever round, and beside whichever others, it was notified before. */
+Test(group, a_continuation_can_be_registered_again, .timeout = 10)
+{
+	struct baton_group group = BATON_GROUP_INIT;
+	struct relay relays[2];
+
+	relays_init(relays, 2, &fix.resource, &fix.journal);
+	baton_group_enter(&group);
+	for (int i = 0; i < 2; i++)
+		baton_group_notify(&group, &relays[i].continuation);
+	baton_group_leave(&group);
+	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	for (int i = 0; i < 2; i++) {
+		fix.journal.count = 0;
+		baton_group_notify(&group, &relays[i].continuation);
+		cr_assert(journal_counts_up(&fix.journal, i, 1));
+	}
+	fixture_end();
+}
+
 struct owner {
 	struct baton_group group;
 	struct baton_continuation continuation;

@@ -57,6 +57,22 @@ Test(window, a_function_that_does_not_detach_gives_its_place_back, .timeout = 10
 		cr_assert_eq(baton_future_state(&client.messages[i].future), BATON_DONE);
 }
 
+Test(window, a_task_that_ran_needs_a_place_again_when_it_is_submitted_again, .timeout = 10)
+{
+	struct client client;
+
+	client_init(&client, 1, NULL);
+	client.messages[0].keeps = false;
+	client_submit(&client, 0, 2);
+	client_submit(&client, 0, 1);
+	cr_assert_eq(baton_window_waiting(&client.window), 1);
+	cr_assert_eq(baton_window_in_flight(&client.window), 1);
+	cr_assert_eq(client_ack(&client, 1), 0);
+	cr_assert(JOURNAL_IS(&client.journal, 0, 1, 0));
+	cr_assert_eq(baton_window_in_flight(&client.window), 0);
+	client_end(&client);
+}
+
 Test(window, later_ones_do_not_overtake_who_waits, .timeout = 10)
 {
 	struct client client;
@@ -220,6 +236,30 @@ Test(window, when_its_turn_has_come_it_goes_before_what_is_in_any_lane, .timeout
 	release(&occupant);
 	cr_assert(JOURNAL_IS(&client.journal, 0, 1, 100, 101));
 	cr_assert_eq(client_ack(&client, 1), 0);
+	client_end(&client);
+}
+
+/* The resource has nothing but the second one, whose turn has come. */
+Test(window, one_that_holds_the_resource_keeps_the_next_one_whose_turn_has_come, .timeout = 10)
+{
+	static struct baton_lane array[2];
+	static struct baton_lanes lanes;
+	struct occupant occupant;
+	struct client client;
+
+	client_init(&client, 2, NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&client.resource, &lanes);
+	client.messages[2].flags = BATON_DETACH_HOLD;
+	client_submit(&client, 0, 4);
+	occupy(&occupant, &client.resource);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	cr_assert_eq(client_ack(&client, 1), 0);
+	release(&occupant);
+	cr_assert(JOURNAL_IS(&client.journal, 0, 1, 2));
+	cr_assert_eq(client_ack(&client, 2), 0);
+	cr_assert(JOURNAL_IS(&client.journal, 0, 1, 2, 3));
+	cr_assert_eq(client_ack(&client, 3), 0);
 	client_end(&client);
 }
 
