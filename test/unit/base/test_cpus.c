@@ -10,6 +10,31 @@
 
 static char root[64];
 
+/* A kernel with so many CPUs, all of them allowed; 0: the real one. */
+static struct {
+	size_t cpus;
+	int error; /* of each call; 0: of those alone whose set is too small */
+	unsigned calls;
+} kernel;
+
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set)
+{
+	long written = kernel.cpus ? (long)kernel.cpus / 8
+	                           : syscall(SYS_sched_getaffinity, process, size, set);
+
+	kernel.calls++;
+	if (kernel.cpus && (kernel.error || (size_t)written > size)) {
+		errno = kernel.error ? kernel.error : EINVAL;
+		return -1;
+	}
+	if (written < 0)
+		return -1;
+	if (kernel.cpus)
+		memset(set, 0xff, (size_t)written);
+	memset((char *)set + written, 0, size - (size_t)written);
+	return 0;
+}
+
 static void make_root(void)
 {
 	snprintf(root, sizeof(root), "/tmp/baton-cpus-XXXXXX");
@@ -70,6 +95,27 @@ Test(cpus, follows_the_affinity_of_the_thread)
 	MUST(sched_setaffinity(0, sizeof(one), &one) == 0);
 	cr_assert_eq(baton__cpus_allowed(), 1);
 	cr_assert_eq(baton__cpus_available(""), 1);
+}
+
+Test(cpus, are_counted_whatever_their_number_and_one_if_that_fails)
+{
+	static const struct {
+		size_t cpus;
+		int error;
+		unsigned calls;
+		size_t found;
+	} rows[] = {{64, 0, 1, 64},      {1024, 0, 1, 1024},
+	            {1088, 0, 2, 1088},  {1 << 20, 0, 11, 1 << 20},
+	            {1 << 21, 0, 11, 1}, {64, EPERM, 1, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		kernel.cpus = rows[i].cpus;
+		kernel.error = rows[i].error;
+		kernel.calls = 0;
+		cr_expect_eq(baton__cpus_allowed(), rows[i].found, "row %zu", i);
+		cr_expect_eq(kernel.calls, rows[i].calls, "row %zu", i);
+	}
+	kernel.cpus = 0;
 }
 
 Test(cpus, sees_no_quota_where_there_are_no_cgroups)

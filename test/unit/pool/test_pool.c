@@ -2,6 +2,8 @@
 /* The pool at work: every job once, no wake-up lost, newest first, stealing, counting. */
 #include "pool_support.h"
 
+#include <baton/blocking.h>
+
 enum { SUBMITTERS = 4, EACH = 20000 };
 
 struct submitters {
@@ -221,6 +223,7 @@ struct turn {
 	int *turns; /* one worker alone writes them */
 	atomic_int *done;
 	int resource;
+	bool blocks;
 };
 
 static int turn_run(struct baton_task *task)
@@ -228,12 +231,16 @@ static int turn_run(struct baton_task *task)
 	struct turn *turn = baton_container_of(task, struct turn, task);
 	int number = atomic_load(turn->done);
 
+	if (turn->blocks)
+		baton_blocking_begin();
+	if (turn->blocks)
+		baton_blocking_end();
 	turn->turns[number] = turn->resource;
 	atomic_store(turn->done, number + 1); /* last touch */
 	return 0;
 }
 
-Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
+static void put_behind_the_others(bool blocks)
 {
 	enum { RESOURCES = 3, TASKS = 5 };
 	struct baton_pool *pool = pool_of(1);
@@ -257,6 +264,7 @@ Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
 		turns[i].turns = order;
 		turns[i].done = &done;
 		turns[i].resource = i / TASKS;
+		turns[i].blocks = blocks;
 		cr_assert_eq(baton_submit(resource, &turns[i].task), 0);
 	}
 	gate_open(&plug.leave);
@@ -266,6 +274,12 @@ Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
 	for (int i = 0; i < RESOURCES; i++)
 		resource_end(&resources[i]);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+Test(pool, puts_a_resource_behind_the_others_after_its_quantum, .timeout = 10)
+{
+	put_behind_the_others(false);
+	put_behind_the_others(true);
 }
 
 /* ---- Evening out ---- */

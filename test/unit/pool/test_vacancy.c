@@ -6,6 +6,11 @@
 
 #include <baton.h>
 
+#include "base/atomic.h"
+#include "pool/pool.h"
+#include "pool/vacancy.h"
+#include "pool/worker.h"
+
 #define LASTING_NS 50000
 #define LOOKS 50
 #define SHORT_BLOCKS 4 /* in a row, after which a pool takes the next one for short, too */
@@ -147,5 +152,26 @@ Test(vacancy, after_a_block_that_lasted_the_next_ones_are_taken_to_last, .timeou
 		block_shortly(pool, 1);
 		cr_assert_not(taken(pool, 0));
 	}
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
+
+/* The spare is the test: it sleeps until moments that have passed for the kernel. */
+Test(vacancy, a_spare_watches_twice_as_long_each_time_as_long_as_brackets_begin, .timeout = 5)
+{
+	struct baton_pool *pool = pool_of_one();
+	struct baton__watch watch = {0};
+
+	for (uint64_t span_ns = LASTING_NS; span_ns < 64 * LASTING_NS; span_ns *= 2) {
+		atomic_fetch_add(&now_ns_of_all, 1);
+		baton__vacancy_begin(&pool->workers[0], false);
+		atomic_fetch_add(&now_ns_of_all, 1);
+		cr_assert(baton__vacancy_watch(pool, &watch));
+		cr_assert_eq(watch.span_ns, span_ns < 32 * LASTING_NS ? span_ns : 32 * LASTING_NS);
+		cr_assert_not(baton__vacancy_watch(pool, &watch), "no bracket has begun since");
+	}
+	atomic_fetch_add(&now_ns_of_all, 1);
+	baton__vacancy_begin(&pool->workers[0], false);
+	store_relaxed(&pool->haste, 1);
+	cr_assert_not(baton__vacancy_watch(pool, &watch), "brackets last");
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

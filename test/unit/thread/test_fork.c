@@ -116,6 +116,53 @@ Test(fork, a_section_of_the_forking_thread_goes_on_in_the_child, .timeout = 10)
 	baton_epoch_leave();
 }
 
+static void retired_is_gone(struct baton_retired *retired)
+{
+	(void)retired;
+}
+
+static int is_reclaimed(void *arg)
+{
+	struct baton_retired retired;
+
+	baton_limbo_retire(arg, &retired, retired_is_gone);
+	(void)baton_limbo_poll(arg);
+	CHECK(1, baton_limbo_poll(arg) == 0);
+	return 0;
+}
+
+struct reader {
+	atomic_int inside;
+	sem_t leave;
+};
+
+static void *reader_main(void *arg)
+{
+	struct reader *reader = arg;
+
+	MUST(baton_epoch_enter() == 0);
+	atomic_store(&reader->inside, 1);
+	gate_pass(&reader->leave);
+	baton_epoch_leave();
+	return NULL;
+}
+
+Test(fork, a_section_of_another_thread_has_ended_in_the_child, .timeout = 10)
+{
+	struct baton_limbo *limbo = NULL;
+	struct reader reader = {.inside = 0};
+	pthread_t thread;
+
+	gate_init(&reader.leave);
+	cr_assert_eq(baton_limbo_create(&limbo), 0);
+	thread = thread_start(reader_main, &reader);
+	until_at_least(&reader.inside, 1);
+	cr_assert_eq(in_child(is_reclaimed, limbo), 0);
+	gate_open(&reader.leave);
+	thread_join(thread);
+	baton_limbo_destroy(limbo);
+}
+
 /* A process with a pool, at rest. */
 struct parent {
 	struct baton_pool *pool;

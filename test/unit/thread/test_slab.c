@@ -58,6 +58,7 @@ Test(slab, a_slab_whose_pieces_are_all_back_is_unmapped_save_for_two, .timeout =
 	for (size_t i = 0; i < MANY; i += PIECES)
 		give_one(&slabs, i);
 	cr_assert_eq(baton__slabs_mapped(), before + BATON_SLAB_SPARES);
+	cr_assert_eq(slabs.mapped - slabs.unmapped, BATON_SLAB_SPARES);
 	cr_assert_eq(slabs.taken, slabs.filed);
 }
 

@@ -2,6 +2,8 @@
 /* Wheels: their end, their sources (thread, event loop), their counters, contended use. */
 #include "timer_support.h"
 
+#include "timer/wheel.h"
+
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
 
 static struct baton_timer *dropped_timer;
@@ -208,10 +210,10 @@ Test(timers, an_event_loop_is_woken_for_an_earlier_deadline_only, .timeout = 5)
 		bell_init(&bells[i], timers, &resource);
 	cr_assert_eq(baton_timers_next(timers), BATON_NEVER);
 	cr_assert_eq(baton_timer_arm_after(&bells[0].timer, 20 * BATON_MILLISECOND), 0);
+	cr_assert_eq(baton_timer_arm_after(&bells[1].timer, 3600 * BATON_SECOND), 0);
 	cr_assert_eq(wakes, 1);
 	next = baton_timers_next(timers);
 	cr_assert_leq(next, now_ns() + 22 * BATON_MILLISECOND);
-	cr_assert_eq(baton_timer_arm_after(&bells[1].timer, 3600 * BATON_SECOND), 0);
 	cr_assert_eq(baton_timer_arm_after(&bells[2].timer, 7200 * BATON_SECOND), 0);
 	cr_assert_eq(wakes, 1);
 	cr_assert_eq(baton_timer_arm_after(&bells[3].timer, 0), 0);
@@ -265,6 +267,19 @@ static void real(enum baton_timers_submit submit)
 Test(timers, a_thread_submits_what_has_expired_never_early, .timeout = 20)
 {
 	real(BATON_TIMERS_SUBMIT_DEFAULT);
+}
+
+/* So that a timer is placed in its own slot, and is not looked at before its time. */
+Test(timers, a_wheel_follows_the_clock_while_nothing_is_due, .timeout = 5)
+{
+	struct baton_timer_link entry;
+	struct baton__wheel wheel;
+
+	baton__wheel_init(&wheel, 0);
+	cr_assert_null(baton__wheel_look(&wheel, 5000));
+	cr_assert_eq(baton__wheel_place(&wheel, &entry, 5001), 5001);
+	cr_assert_null(baton__wheel_look(&wheel, 5000));
+	cr_assert_eq(baton__wheel_look(&wheel, 5001), &entry);
 }
 
 Test(timers, a_thread_may_run_it_itself, .timeout = 20)
