@@ -45,6 +45,11 @@ static inline unsigned add(struct inflight *inflight, size_t number, unsigned qo
 	return inflight_add(inflight, message(number), (uint8_t)qos, false)->packet_id;
 }
 
+static inline void acknowledge(struct inflight *inflight, uint8_t type, uint16_t packet_id)
+{
+	cr_assert_eq(inflight_acknowledge(inflight, type, packet_id), 0);
+}
+
 static inline unsigned state(const struct inflight *inflight, uint16_t packet_id)
 {
 	return inflight_find(inflight, packet_id)->state;

@@ -34,7 +34,7 @@ Test(inflight_again, publishes_are_sorted_as_they_were_added, .timeout = 5)
 	for (unsigned i = 0; i < 5; i++)
 		add(&inflight, i, 1 + i % 2);
 	cr_assert(SORTED_AS(&inflight, 1, 2, 3, 4, 5));
-	inflight_acknowledge(&inflight, CODEC_PUBACK, 3);
+	acknowledge(&inflight, CODEC_PUBACK, 3);
 	cr_assert(SORTED_AS(&inflight, 1, 2, 4, 5));
 	inflight_clear(&inflight);
 }
@@ -46,14 +46,14 @@ Test(inflight_again, those_that_await_a_pubcomp_come_first_as_their_pubrecs_came
 
 	for (unsigned i = 0; i < 6; i++)
 		add(&inflight, i, 2);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 5);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 2);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 6);
+	acknowledge(&inflight, CODEC_PUBREC, 5);
+	acknowledge(&inflight, CODEC_PUBREC, 2);
+	acknowledge(&inflight, CODEC_PUBREC, 6);
 	cr_assert(SORTED_AS(&inflight, 5, 2, 6, 1, 3, 4));
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 5);
+	acknowledge(&inflight, CODEC_PUBREC, 5);
 	cr_assert(SORTED_AS(&inflight, 5, 2, 6, 1, 3, 4));
-	inflight_acknowledge(&inflight, CODEC_PUBCOMP, 2);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 1);
+	acknowledge(&inflight, CODEC_PUBCOMP, 2);
+	acknowledge(&inflight, CODEC_PUBREC, 1);
 	cr_assert(SORTED_AS(&inflight, 5, 6, 1, 3, 4));
 	inflight_clear(&inflight);
 }
@@ -63,7 +63,7 @@ Test(inflight_again, order_outlives_the_end_of_the_packet_ids, .timeout = 5)
 	struct inflight inflight = {0};
 
 	for (unsigned i = 1; i < 65534; i++)
-		inflight_acknowledge(&inflight, CODEC_PUBACK, (uint16_t)add(&inflight, 0, 1));
+		acknowledge(&inflight, CODEC_PUBACK, (uint16_t)add(&inflight, 0, 1));
 	for (unsigned i = 0; i < 5; i++)
 		add(&inflight, i, 1);
 	cr_assert(SORTED_AS(&inflight, 65534, 65535, 1, 2, 3));
@@ -120,7 +120,7 @@ Test(inflight_again, settling_keeps_states_messages_and_packet_ids, .timeout = 5
 	add(&inflight, 0, 1);
 	add(&inflight, 1, 2);
 	add(&inflight, 2, 2);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 3);
+	acknowledge(&inflight, CODEC_PUBREC, 3);
 	inflight_settle(&inflight, inflight_find(&inflight, 1)->order);
 	cr_assert_eq(inflight.count, 3);
 	cr_assert_eq(state(&inflight, 1), INFLIGHT_AWAITS_PUBACK);
@@ -139,9 +139,9 @@ Test(inflight_again, a_duplicate_is_acknowledged_as_any_other, .timeout = 5)
 	add(&inflight, 0, 1);
 	add(&inflight, 1, 2);
 	inflight_settle(&inflight, inflight.order);
-	inflight_acknowledge(&inflight, CODEC_PUBACK, 1);
-	inflight_acknowledge(&inflight, CODEC_PUBREC, 2);
-	inflight_acknowledge(&inflight, CODEC_PUBCOMP, 2);
+	acknowledge(&inflight, CODEC_PUBACK, 1);
+	acknowledge(&inflight, CODEC_PUBREC, 2);
+	acknowledge(&inflight, CODEC_PUBCOMP, 2);
 	cr_assert_eq(inflight.count, 0);
 	cr_assert_eq(released_once(2), 2);
 	/* What comes next at the same place is new. */
@@ -157,7 +157,7 @@ Test(inflight_again, to_clear_gives_back_each_message_once, .timeout = 5)
 	for (unsigned i = 0; i < 1000; i++)
 		add(&inflight, i, 1 + i % 2);
 	for (uint16_t id = 1; id <= 500; id++)
-		inflight_acknowledge(&inflight, id % 2 ? CODEC_PUBACK : CODEC_PUBREC, id);
+		acknowledge(&inflight, id % 2 ? CODEC_PUBACK : CODEC_PUBREC, id);
 	inflight_settle(&inflight, 700);
 	inflight_clear(&inflight);
 	cr_assert_eq(inflight.count, 0);
@@ -238,7 +238,7 @@ Test(inflight_again, anything_at_random_is_sorted_as_in_a_list, .timeout = 60)
 			unsigned id = list_size ? list[rng_below(&rng, (uint32_t)list_size)].id : 9;
 			uint8_t type = types[rng_below(&rng, 3)];
 
-			inflight_acknowledge(&inflight, type, (uint16_t)id);
+			(void)inflight_acknowledge(&inflight, type, (uint16_t)id);
 			list_acknowledge(type, id, now);
 		} else {
 			struct inflight_entry **sorted = inflight_sorted(&inflight);
