@@ -56,6 +56,19 @@ struct baton_pool;
  * goes by before the worker knows: at most injection_max jobs. That is why the default of
  * injection_max is small, and why there is no memory by default (test/bench/README.md, W21).
  */
+enum baton_pool_order {
+	BATON_POOL_FIFO = 0,
+	/*
+	 * Evens out how often jobs have to come back. A resource that is put back at the end of its
+	 * quantum, or a plain job that submits itself again while it runs, comes back. A job that
+	 * has come back `hot_from` times in a row is hot: it waits in a second queue of its worker,
+	 * from which thieves steal, too. A worker takes hot jobs first, but after `hot_share` of
+	 * them a cold one. A resource begins at 0 again when it was idle, or another thread has
+	 * handed it off; a plain job when it was submitted by anything but itself.
+	 */
+	BATON_POOL_YIELDS = 1,
+};
+
 struct baton_pool_policy {
 	/* About how long a job from outside waits for a busy worker; 0: ten microseconds. At most
 	 * BATON_POOL_INJECTION_NS_MAX. */
@@ -71,8 +84,10 @@ struct baton_pool_policy {
 	/* How much of another worker's queue a thief takes, in 256ths, at most half a ring (128
 	 * jobs); 0: half, as in Go. At most 256. */
 	uint32_t steal_max;
-	uint32_t _unused;
-	uint64_t _reserved[5];
+	enum baton_pool_order order;
+	uint32_t hot_from;  /* YIELDS; 0: 4. At most 32767 */
+	uint32_t hot_share; /* YIELDS; 0: 3. At most BATON_POOL_JOBS_MAX */
+	uint64_t _reserved[4];
 };
 
 #define BATON_POOL_INJECTION_NS_MAX UINT64_C(1000000000)
@@ -185,6 +200,7 @@ struct baton_pool_stats {
 	uint64_t accepted;
 	uint64_t interval;  /* jobs between two looks at the injection queue now; the pool's:
 	                    * the longest */
+	uint64_t hot;       /* times a job was put into a hot queue, see BATON_POOL_YIELDS */
 	uint64_t awake_ns;  /* time in jobs, or looking around for them: not asleep */
 	uint64_t parked;    /* times a worker went to sleep */
 	uint64_t woken;     /* times it was woken */

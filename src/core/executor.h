@@ -19,6 +19,10 @@
 /* A bit of a resource's job: see list.h. */
 #define BATON__JOB_INDEXED 4U
 
+/* How often the job has come back to its pool in a row (pool/order.h), in the bits above. */
+#define BATON__JOB_RETURNS 0x10000U
+#define BATON__RETURNS_MAX 0x7FFFU
+
 /* The bits may change during the call: a helper may hold the resource of the job. */
 static inline bool baton__job_is_resource(const struct baton_job *job)
 {

@@ -7,6 +7,7 @@
  */
 #include "pool/policy.h"
 
+#include "core/executor.h"
 #include "queue/runqueue.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@
 #endif
 #define INJECTION_NS 10000
 #define TICK_BUDGET 128
+#define HOT_FROM 4
+#define HOT_SHARE 3
 #define JOBS_MIN 2 /* one of two is the worker's own */
 #define UNIT 256U
 
@@ -42,11 +45,15 @@ int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool
 	policy->smoothing = or_default(policy->smoothing, UNIT);
 	policy->tick_budget = or_default(policy->tick_budget, TICK_BUDGET);
 	policy->steal_max = or_default(policy->steal_max, BATON__WHOLE / 2);
+	policy->hot_from = or_default(policy->hot_from, HOT_FROM);
+	policy->hot_share = or_default(policy->hot_share, HOT_SHARE);
 	if (policy->injection_ns > BATON_POOL_INJECTION_NS_MAX ||
 	    jobs_out_of_range(policy->injection_min) || jobs_out_of_range(policy->injection_max) ||
 	    jobs_out_of_range(policy->tick_budget) ||
 	    policy->injection_min > policy->injection_max || policy->smoothing > UNIT ||
-	    policy->steal_max > BATON__WHOLE)
+	    policy->steal_max > BATON__WHOLE || policy->hot_from > BATON__RETURNS_MAX ||
+	    policy->hot_share > BATON_POOL_JOBS_MAX ||
+	    (policy->order != BATON_POOL_FIFO && policy->order != BATON_POOL_YIELDS))
 		return -EINVAL;
 	return 0;
 }

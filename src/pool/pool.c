@@ -25,6 +25,7 @@
 #include "base/cpus.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "pool/order.h"
 #include "pool/spawn.h"
 
 #include <errno.h>
@@ -67,6 +68,8 @@ static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
 	if (status)
 		return status;
 	baton__thread_enter(pool);
+	if (pool->policy.order == BATON_POOL_YIELDS)
+		baton__returns_reset(job);
 	status = baton__injection_push(&pool->injection, job);
 	if (!status)
 		status = baton__pool_notify(pool);
@@ -269,13 +272,16 @@ static void keep_options(struct baton_pool *pool, const struct baton_pool_option
 }
 
 /* Allocates one block: the pool, its workers, sleepers, mates, and CPU numbers. */
-static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count)
+static struct baton_pool *allocate(const struct baton_pool_options *options, size_t count,
+                                   const struct baton_pool_policy *policy)
 {
 	size_t spares = spares_of(options);
 	/* A retired thread keeps its mate until the next thread retires: one more. */
 	size_t mates = count + spares + (spares > 0);
 	size_t workers_at = sizeof(struct baton_pool);
-	size_t sleepers_at = workers_at + count * sizeof(struct baton__worker);
+	size_t hots_at = workers_at + count * sizeof(struct baton__worker);
+	size_t hots = policy->order == BATON_POOL_YIELDS ? count : 0;
+	size_t sleepers_at = hots_at + hots * sizeof(struct baton__runqueue);
 	size_t mates_at = sleepers_at + count * sizeof(struct baton__sleeper);
 	size_t cpus_at = mates_at + mates * sizeof(struct baton__mate);
 	size_t size = cpus_at + (options->cpus ? options->cpu_count * sizeof(int) : 0);
@@ -302,6 +308,11 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 	baton__idle_init(&pool->idle, (struct baton__sleeper *)(void *)(block + sleepers_at),
 	                 count);
 	baton__injection_init(&pool->injection);
+	pool->policy = *policy;
+	for (size_t i = 0; i < count; i++)
+		baton__worker_init(&pool->workers[i], pool, i,
+		                   hots ? (struct baton__runqueue *)(void *)(block + hots_at) + i
+		                        : NULL);
 	return pool;
 }
 
@@ -326,12 +337,9 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	count = options->workers ? options->workers : baton__cpus_available("");
 	if (count > BATON_POOL_WORKERS_MAX)
 		count = BATON_POOL_WORKERS_MAX;
-	pool = allocate(options, count);
+	pool = allocate(options, count, &policy);
 	if (!pool)
 		return -ENOMEM;
-	pool->policy = policy;
-	for (size_t i = 0; i < count; i++)
-		baton__worker_init(&pool->workers[i], pool, i);
 	baton__fork_pools_add(1);
 	error = baton__spawn(pool);
 	if (error)

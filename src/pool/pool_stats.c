@@ -26,6 +26,7 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 	stats->lifo_hits = load_relaxed(&counts->lifo_hits);
 	stats->injection_batches = load_relaxed(&counts->injection_batches);
 	stats->steals = load_relaxed(&counts->steals);
+	stats->hot = load_relaxed(&counts->hot);
 	stats->accepted = load_relaxed(&counts->accepted);
 	stats->interval = load_relaxed(&counts->interval);
 	stats->awake_ns = baton__awake_read(&counts->awake, baton__now_ns());
@@ -49,6 +50,7 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 		sum.lifo_hits += one.lifo_hits;
 		sum.injection_batches += one.injection_batches;
 		sum.steals += one.steals;
+		sum.hot += one.hot;
 		sum.accepted += one.accepted;
 		sum.awake_ns += one.awake_ns;
 		if (sum.interval < one.interval)

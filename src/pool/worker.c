@@ -23,6 +23,7 @@
 #include "core/executor.h"
 #include "pool/awake.h"
 #include "pool/idle.h"
+#include "pool/order.h"
 #include "pool/policy.h"
 #include "pool/pool.h"
 
@@ -62,10 +63,13 @@ static struct baton_job *take_lifo(struct baton__worker *worker)
 static void push_back(struct baton__worker *worker, struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
+	struct baton__runqueue *queue = baton__order_queue(&worker->order, job);
 
-	if (BATON_LIKELY(baton__runqueue_push(&worker->queue, job)))
+	if (BATON_UNLIKELY(queue == worker->order.hot))
+		baton__worker_count(&worker->counts.hot, 1);
+	if (BATON_LIKELY(baton__runqueue_push(queue, job)))
 		return;
-	baton__runqueue_overflow(&worker->queue, &list);
+	baton__runqueue_overflow(queue, &list);
 	baton__joblist_append(&list, job);
 	/* shutdown_now has closed the queue: this worker runs the jobs before it ends. */
 	if (baton__injection_push_list(&worker->pool->injection, &list))
@@ -149,8 +153,7 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 
 		if (victim == worker)
 			continue;
-		job = baton__runqueue_steal(&victim->queue, &worker->queue, pool->policy.steal_max,
-		                            &stolen);
+		job = baton__order_steal(&worker->order, &victim->order, &stolen);
 		if (!job && lifo_too) {
 			job = take_lifo(victim);
 			stolen = 1;
@@ -175,16 +178,16 @@ static void even_out(struct baton__worker *worker)
 {
 	struct baton_pool *pool = worker->pool;
 	struct baton__worker *other = &pool->workers[next_random(worker) % pool->worker_count];
-	size_t own = baton__runqueue_length(&worker->queue);
+	size_t own = baton__order_length(&worker->order);
 	/* The other worker is in a job, which counts; this worker has put its last job back. */
-	size_t others = baton__runqueue_length(&other->queue) + 1;
+	size_t others = baton__order_length(&other->order) + 1;
 	size_t moved = 0;
 
 	worker->evened_ns = worker->tuned_ns;
 	if (others <= own + 1 + own / EVEN_PART)
 		return;
 	for (size_t wanted = (others - own) / 2; moved < wanted; moved++) {
-		struct baton_job *job = baton__runqueue_take(&other->queue);
+		struct baton_job *job = baton__order_take(&other->order);
 
 		if (!job)
 			break;
@@ -250,14 +253,14 @@ static struct baton_job *next_own(struct baton__worker *worker)
 		job = take_lifo(worker);
 	} else {
 		worker->lifo_streak = 0;
-		job = baton__runqueue_pop(&worker->queue);
+		job = baton__order_pop(&worker->order);
 		if (job)
 			return job;
 		job = take_lifo(worker);
 	}
 	if (!job) {
 		worker->lifo_streak = 0;
-		return baton__runqueue_pop(&worker->queue);
+		return baton__order_pop(&worker->order);
 	}
 	worker->lifo_streak++;
 	baton__worker_count(&worker->counts.lifo_hits, 1);
@@ -297,13 +300,14 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		job = find(worker);
 	if (BATON_UNLIKELY(worker->unannounced)) { /* see baton__worker_schedule */
 		worker->unannounced = false;
-		if (job && !baton__runqueue_is_empty(&worker->queue))
+		if (job && !baton__order_is_empty(&worker->order))
 			announce(worker->pool);
 	}
 	return job;
 }
 
-void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index)
+void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index,
+                        struct baton__runqueue *hot)
 {
 	*worker = (struct baton__worker){
 		.pool = pool,
@@ -312,8 +316,11 @@ void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, s
 		.to_injection = baton__policy_interval(&pool->policy, 0),
 		.interval = baton__policy_interval(&pool->policy, 0),
 		.looks = BATON_WORKER_LOOKS,
+		.order = {.policy = &pool->policy, .hot = hot},
 	};
-	baton__runqueue_init(&worker->queue);
+	baton__runqueue_init(&worker->order.queue);
+	if (hot)
+		baton__runqueue_init(hot);
 }
 
 bool baton__worker_loop(struct baton__worker *worker)
@@ -327,6 +334,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 	while ((job = next_job(worker))) {
 		/* Not a plain job: its memory may be reused while it runs. */
 		worker->running = baton__job_is_resource(job) ? job : NULL;
+		worker->entered = job;
 		/* Before the run: a thread that sees the job done sees it counted. */
 		baton__worker_count(&worker->counts.executed, 1);
 		worker->fresh = false;
@@ -354,15 +362,37 @@ struct baton__worker *baton__worker_current(void)
 	return current;
 }
 
+/*
+ * YIELDS: does the job come back: a resource whose quantum is over (`leaves`), or the plain job
+ * that runs? Counts that. (A plain job that lies where the running one was, which has been freed,
+ * is taken for the running one: its count is then 1.)
+ */
+static BATON_NOINLINE bool came_back(const struct baton__worker *worker, struct baton_job *job,
+                                     bool leaves)
+{
+	if (leaves || (job == worker->entered && !worker->running)) {
+		baton__returns_count(job);
+		return true;
+	}
+	baton__returns_reset(job);
+	return false;
+}
+
 int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 {
-	if (job == worker->running && job == baton__self->leaving) {
+	bool leaves = job == worker->running && job == baton__self->leaving;
+	bool back = leaves;
+
+	if (BATON_UNLIKELY(worker->order.hot != NULL))
+		back = came_back(worker, job, leaves);
+	if (back) {
 		/* A resource whose quantum is over goes behind the other jobs. Its runner returns
 		 * to this worker's loop, and takes the resource next if it is the only job: no
 		 * worker need be woken for it. If another job comes in between, next_job or
 		 * worker_blocks announces it. */
 		push_back(worker, job);
-		if (baton__runqueue_length(&worker->queue) == 1 && !load_relaxed(&worker->lifo)) {
+		if (leaves && baton__order_length(&worker->order) == 1 &&
+		    !load_relaxed(&worker->lifo)) {
 			worker->unannounced = true;
 			return 0;
 		}
@@ -394,7 +424,7 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 	struct baton_job *job;
 
 	/* Ends: once the pool is stopped the worker puts little there. */
-	while ((job = baton__runqueue_take(&worker->queue)))
+	while ((job = baton__order_take(&worker->order)))
 		baton__joblist_append(list, job);
 	job = take_lifo(worker);
 	if (job)
@@ -404,11 +434,11 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 bool baton__worker_has_work(const struct baton__worker *worker)
 {
 	/* [idle.work] seq_cst: pairs with [idle.work] in baton__worker_schedule. */
-	return load_seq_cst(&worker->lifo) || !baton__runqueue_is_empty(&worker->queue);
+	return load_seq_cst(&worker->lifo) || !baton__order_is_empty(&worker->order);
 }
 
 bool baton__worker_holds_jobs(const struct baton__worker *worker)
 {
 	/* Relaxed: thieves take jobs meanwhile. */
-	return load_relaxed(&worker->lifo) || baton__runqueue_length(&worker->queue) > 0;
+	return load_relaxed(&worker->lifo) || baton__order_length(&worker->order) > 0;
 }

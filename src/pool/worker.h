@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "queue/joblist.h"
-#include "queue/runqueue.h"
+#include "pool/order.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +33,7 @@ struct baton__worker_counts {
 	uint64_t steals;
 	uint64_t accepted; /* scheduled by this worker itself, if the pool counts that */
 	uint64_t interval;
+	uint64_t hot;
 	uint64_t awake; /* see awake.h */
 };
 
@@ -53,7 +54,9 @@ struct baton__worker {
 	uint32_t looks;        /* how often it looks around after a job; see learn, park.c */
 	bool searching;        /* it is counted as searching in the idle set */
 	bool fresh;            /* it was woken, and has run no job since */
-	bool unannounced;      /* it has not announced a push to its run queue; see schedule */
+	/* YIELDS: the job that runs; only compared: may be gone. */
+	const struct baton_job *entered;
+	bool unannounced; /* it has not announced a push to its run queue; see schedule */
 	/* Shared: the mate that is this worker: index + 1; 0: the place is vacant (crew.holding,
 	 * crew.c). */
 	uint32_t holder BATON_CACHE_ALIGNED;
@@ -61,7 +64,7 @@ struct baton__worker {
 	/* Shared: the newest job of this worker. The worker puts it here; the worker and thieves
 	 * take it by a swap. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
-	struct baton__runqueue queue;
+	struct baton__order order;
 	struct baton__worker_counts counts BATON_CACHE_ALIGNED;
 };
 
@@ -71,7 +74,9 @@ BATON_INLINE void baton__worker_count(uint64_t *counter, uint64_t more)
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
-void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index);
+/* `hot`: the second queue, or NULL. */
+void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index,
+                        struct baton__runqueue *hot);
 
 /*
  * The worker's loop. True: the pool has ended. False: the thread has blocked inside its last job,

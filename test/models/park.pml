@@ -307,7 +307,7 @@ steal:
 			if
 			:: runqueue[victim] ->
 				/* @src worker.c:steal
-				 * baton__runqueue_steal(&victim->queue, &worker->queue, */
+				 * baton__order_steal(&worker->order, */
 				share = (runqueue[victim] > 1 -> 2 : 1);
 				runqueue[victim] = runqueue[victim] - share;
 				more = (share > 1);
@@ -468,7 +468,7 @@ job:
 	if
 	:: unannounced ->
 		unannounced = false;
-		/* @src worker.c:next_job !baton__runqueue_is_empty(&worker->queue) */
+		/* @src worker.c:next_job !baton__order_is_empty(&worker->order) */
 		if
 		:: runqueue[me] -> notify()
 		:: else
@@ -506,7 +506,7 @@ requeue:
 	runqueue[me]++;
 	atomic {
 		/* @src worker.c:baton__worker_schedule
-		 * baton__runqueue_length(&worker->queue) == 1 */
+		 * baton__order_length(&worker->order) == 1 */
 		if
 		:: runqueue[me] == 1 && !lifo[me] -> unannounced = true; goto may_block
 		:: else

@@ -73,7 +73,7 @@ SIM_UNSEEN static bool others_have_jobs(void)
 		const struct baton__worker *worker = &pool->workers[i];
 
 		if (i + 1 != sim_frozen() &&
-		    (worker->lifo || worker->queue.head < worker->queue.tail))
+		    (worker->lifo || worker->order.queue.head < worker->order.queue.tail))
 			return true;
 	}
 	return false;

@@ -137,10 +137,12 @@ SIM_UNSEEN void sim_items_settled(const struct sim_item *items, unsigned count)
 }
 
 size_t sim_spares = BATON_POOL_NO_SPARES;
+const struct baton_pool_policy *sim_policy;
 
 struct baton_pool *sim_pool_awake(unsigned workers)
 {
-	struct baton_pool_options options = {.workers = workers, .spares_max = sim_spares};
+	struct baton_pool_options options = {
+		.workers = workers, .spares_max = sim_spares, .policy = sim_policy};
 	struct baton_pool *pool = NULL;
 
 	sim_calm(true);

@@ -62,6 +62,8 @@ void sim_items_settled(const struct sim_item *items, unsigned count);
 
 /* Of the pools below: spares at most; none unless a scenario says so. */
 extern size_t sim_spares;
+/* Their policy; NULL: the defaults. */
+extern const struct baton_pool_policy *sim_policy;
 
 /* A pool of so many workers, all of them asleep; and one whose workers are still starting. */
 struct baton_pool *sim_pool(unsigned workers);

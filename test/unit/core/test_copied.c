@@ -95,11 +95,11 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	pool->workers = workers;
 	pool->worker_count = WORKERS;
 	EACH(&workers[0].counts, .executed = 1, .stolen = 2, .parked = 3, .woken = 4,
-	     .lifo_hits = 5, .injection_batches = 6, .steals = 7, .accepted = 8, .interval = 60,
-	     .awake = BATON__ASLEEP | 1000);
+	     .lifo_hits = 5, .injection_batches = 6, .steals = 7, .accepted = 8, .hot = 9,
+	     .interval = 60, .awake = BATON__ASLEEP | 1000);
 	EACH(&workers[1].counts, .executed = 10, .stolen = 20, .parked = 30, .woken = 40,
-	     .lifo_hits = 50, .injection_batches = 60, .steals = 70, .accepted = 80, .interval = 9,
-	     .awake = BATON__ASLEEP | 10000);
+	     .lifo_hits = 50, .injection_batches = 60, .steals = 70, .accepted = 80, .hot = 90,
+	     .interval = 9, .awake = BATON__ASLEEP | 10000);
 	pool->accepted = 800;
 	EACH(&pool->crew_counts, .started = 7, .retired = 8, .refused = 9, .failed = 10);
 	cr_assert_eq(baton_pool_worker_stats_read(pool, 1, &stats), 0);
@@ -111,6 +111,7 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	cr_assert_eq(stats.injection_batches, 60);
 	cr_assert_eq(stats.steals, 70);
 	cr_assert_eq(stats.accepted, 80);
+	cr_assert_eq(stats.hot, 90);
 	cr_assert_eq(stats.interval, 9);
 	cr_assert_eq(stats.awake_ns, 10000);
 	cr_assert_eq(stats.spares_started, 0);
@@ -125,6 +126,7 @@ Test(copied, a_pools_and_its_workers, .timeout = 5)
 	cr_assert_eq(stats.injection_batches, 66);
 	cr_assert_eq(stats.steals, 77);
 	cr_assert_eq(stats.accepted, 888);
+	cr_assert_eq(stats.hot, 99);
 	cr_assert_eq(stats.interval, 60);
 	cr_assert_eq(stats.awake_ns, 11000);
 	cr_assert_eq(stats.spares, 3);

@@ -41,8 +41,10 @@ struct old_pool_options {
 /* Of the version after 0.2.0. */
 struct old_pool_policy {
 	uint64_t injection_ns;
-	uint32_t injection_min, injection_max, smoothing, tick_budget, steal_max, _unused;
-	uint64_t _reserved[5];
+	uint32_t injection_min, injection_max, smoothing, tick_budget, steal_max;
+	enum baton_pool_order order;
+	uint32_t hot_from, hot_share;
+	uint64_t _reserved[4];
 };
 
 struct old_timers_options {
@@ -144,6 +146,9 @@ SAME(pool_policy, injection_max);
 SAME(pool_policy, smoothing);
 SAME(pool_policy, tick_budget);
 SAME(pool_policy, steal_max);
+SAME(pool_policy, order);
+SAME(pool_policy, hot_from);
+SAME(pool_policy, hot_share);
 SAME(timers_options, submit);
 SAME(timers_options, resolution_ns);
 SAME(timers_options, dropped);

@@ -69,6 +69,8 @@ Test(policy, zero_is_each_default, .timeout = 5)
 		.smoothing = UNIT,
 		.tick_budget = 128,
 		.steal_max = 128,
+		.hot_from = 4,
+		.hot_share = 3,
 	};
 	struct baton_pool_policy policies[] = {filled(NULL), filled(&zeroes), filled(&written)};
 
@@ -153,6 +155,12 @@ Test(policy, refuses_numbers_out_of_range, .timeout = 5)
 		{{.tick_budget = BATON_POOL_JOBS_MAX + 1}, -EINVAL},
 		{{.steal_max = 256}, 0},
 		{{.steal_max = 257}, -EINVAL},
+		{{.order = BATON_POOL_YIELDS}, 0},
+		{{.order = (enum baton_pool_order)2}, -EINVAL},
+		{{.hot_from = 0x7FFF}, 0},
+		{{.hot_from = 0x8000}, -EINVAL},
+		{{.hot_share = BATON_POOL_JOBS_MAX}, 0},
+		{{.hot_share = BATON_POOL_JOBS_MAX + 1}, -EINVAL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
