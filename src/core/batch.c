@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "core/barge.h"
 #include "core/cycle.h"
-#include "core/frame.h"
+#include "core/stay.h"
 #include "core/guard.h"
 #include "core/list.h"
 #include "core/loan.h"
@@ -49,14 +49,14 @@ static size_t length_of(const struct baton_task *task)
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
+	struct baton__stay stay;
 	size_t ran = 0;
 
 	if (self->depth >= BATON_NESTING_MAX || baton__word(resource) != BATON__NORMAL ||
 	    !within_limit(resource, count) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
-	baton__frame_enter(self, &frame, resource);
+	baton__frame_enter(self, &stay.frame, resource);
 	BATON_GUARD(guard, resource);
 	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
 	 * looks: for a mark the drain obeys it, for a close there is nothing to do. */
@@ -72,7 +72,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 		require_each_once(resource, ran, count);
 	if (BATON_LIKELY(!task) &&
 	    BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL))) {
-		baton__frame_exit(self, &frame);
+		baton__frame_exit(self, &stay.frame);
 		return true;
 	}
 	baton__index_forget(resource);

@@ -11,7 +11,6 @@
 #include "core/barge.h"
 #include "core/cancel.h"
 #include "core/cycle.h"
-#include "core/frame.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/hooks.h"
@@ -167,9 +166,8 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
                                           void *arg, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
-	const struct baton__budget none = {0};
 	struct baton__batch batch;
-	struct baton__frame frame;
+	struct baton__stay stay;
 
 	/* An idle, open resource with hooks is SPECIAL. */
 	if (!baton__capture_limit(resource) ||
@@ -179,14 +177,16 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	BATON_ASSERT(baton__ready(resource, &call.task));
 	if (resource->_stats)
 		baton__backlog_captured(resource, &call.task);
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
+	baton__stay_spent(&stay);
 	BATON_GUARD(guard, resource);
-	baton__run_task(&frame, resource, &call.task,
-	                baton__batch_init(&batch, &frame, resource, &none));
-	baton__batch_leave(&frame);
+	baton__batch_init(&batch, &stay);
+	baton__run_task(&stay.frame, resource, &call.task, &batch);
+	(void)baton__batch_end(&batch);
+	stay.frame.batch = NULL;
 	guard = NULL;
 	BATON_ASSERT(baton__future_final(&call.future));
-	baton__run_captured(&frame, resource, 1, 1);
+	baton__run_captured(&stay, 1, 1);
 	if (!call.future._status && value)
 		*value = call.future._value;
 	return call.future._status;

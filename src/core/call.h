@@ -8,7 +8,7 @@
 
 #include <baton/labelled.h>
 
-#include "core/frame.h"
+#include "core/stay.h"
 #include "core/guard.h"
 #include "core/resource.h"
 #include "core/stats.h"
@@ -58,12 +58,12 @@ BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t
                                       uintptr_t mode, baton_call_fn fn, void *arg, void **value)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
+	struct baton__stay stay;
 	void *result;
 
 	if (!baton__word_capture(resource, word, mode))
 		return false;
-	baton__frame_enter(self, &frame, resource);
+	baton__frame_enter(self, &stay.frame, resource);
 	BATON_GUARD(guard, resource);
 	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
 	 * config->failed. */
@@ -76,7 +76,7 @@ BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t
 	if (mode != BATON__NORMAL)
 		baton__count_executed(resource);
 	if (BATON_LIKELY(baton__word_release_at_once(resource, mode)))
-		baton__frame_exit(self, &frame);
+		baton__frame_exit(self, &stay.frame);
 	else
 		baton__run_on(1, 1);
 	return true;

@@ -21,18 +21,20 @@
  * place. False, with an empty _list: there are no visitors. False, with a _list of the marks that
  * were postponed: a kick has come, or the last visitor has gone, and this thread continues.
  */
-static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *resource)
+static bool left_to_visitors(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
+
 	if (!baton__turn_is_visited(resource))
 		return false;
 	baton__debt_revoke(resource);
-	resource->_list = frame->after;
+	resource->_list = stay->after;
 	/* By leave this thread becomes a visitor, so that it may look at the word afterwards. */
 	if (!baton__turn_leave(resource)) {
 		resource->_list = NULL;
 		return false;
 	}
-	frame->after = NULL;
+	stay->after = NULL;
 	if (baton__word_left_with_tasks(resource) && baton__turn_take_over(resource)) {
 		baton__turn_unvisit(resource);
 		return false;
@@ -41,10 +43,12 @@ static bool left_to_visitors(struct baton__frame *frame, struct baton_resource *
 }
 
 /* Nothing is left: releases the resource. False: an entry has come, or the mode has changed. */
-static bool release(struct baton__frame *frame, struct baton_resource *resource, uintptr_t word)
+static bool release(struct baton__stay *stay, uintptr_t word)
 {
-	if (baton__word_is_closed(word) && frame->after) {
-		if (left_to_visitors(frame, resource))
+	struct baton_resource *resource = stay->frame.resource;
+
+	if (baton__word_is_closed(word) && stay->after) {
+		if (left_to_visitors(stay))
 			return true;
 		if (resource->_list)
 			return false;
@@ -52,25 +56,25 @@ static bool release(struct baton__frame *frame, struct baton_resource *resource,
 	return baton__word_release(resource, word); /* last touch */
 }
 
-BATON_NOINLINE bool baton__out_of_time(struct baton__budget *budget)
+BATON_NOINLINE bool baton__out_of_time(struct baton__stay *stay)
 {
 	uint64_t now = baton__now_ns();
 
-	if (budget->until_ns == 0) {
-		budget->until_ns = baton__time_after(now, budget->limit_ns);
+	if (stay->until_ns == 0) {
+		stay->until_ns = baton__time_after(now, stay->limit_ns);
 		return false;
 	}
-	return now >= budget->until_ns;
+	return now >= stay->until_ns;
 }
 
-BATON_INLINE bool spent(struct baton__budget *budget)
+BATON_INLINE bool spent(struct baton__stay *stay)
 {
-	if (budget->tasks == 0)
+	if (stay->tasks == 0)
 		return true;
-	if (BATON_UNLIKELY(budget->limit_ns) && budget->ran && baton__out_of_time(budget))
+	if (BATON_UNLIKELY(stay->limit_ns) && stay->ran && baton__out_of_time(stay))
 		return true;
-	budget->ran = true;
-	budget->tasks--;
+	stay->ran = true;
+	stay->tasks--;
 	return false;
 }
 
@@ -78,15 +82,15 @@ BATON_INLINE bool spent(struct baton__budget *budget)
  * Is a helper's wait over, for any reason? Or can this resource do no more for the wait, because
  * the awaited future was detached, or its task was refused here and perhaps submitted elsewhere?
  */
-BATON_INLINE bool needless(const struct baton__budget *budget,
-                           const struct baton_resource *resource)
+BATON_INLINE bool needless(const struct baton__stay *stay)
 {
-	const struct baton_future *until = budget->until;
+	const struct baton_future *until = stay->until;
 
 	if (BATON_LIKELY(!until))
 		return false;
 	/* Relaxed: only compared. If another thread's unbinding is seen late, it counts as late. */
-	return baton__future_final(until) || load_relaxed(&until->_resource) != resource;
+	return baton__future_final(until) ||
+	       load_relaxed(&until->_resource) != stay->frame.resource;
 }
 
 /*
@@ -94,32 +98,23 @@ BATON_INLINE bool needless(const struct baton__budget *budget,
  * (L8). The kick that begins a stay is free: a thread that captures the resource for its kick has
  * the whole limit for the tasks that the kick starts.
  */
-static bool too_many_kicks(struct baton__budget *budget)
+static bool too_many_kicks(struct baton__stay *stay)
 {
-	if (budget->ran)
-		return spent(budget);
-	budget->ran = true;
+	if (stay->ran)
+		return spent(stay);
+	stay->ran = true;
 	return false;
 }
 
-/*
- * Meets the mark at the head of _list. BATON__MET_LAST: the mark stays there, and the stay is over,
- * since the budget has nothing left for a kick.
- */
-static BATON_NOINLINE enum baton__met meet(struct baton__frame *frame,
-                                           struct baton_resource *resource,
-                                           struct baton__budget *budget)
+/* Meets the mark at the head of _list. */
+static BATON_NOINLINE enum baton__met meet(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *mark = resource->_list;
-	const struct baton__kind *kind = baton__kind(mark);
-
-	if (kind->type._flags & BATON__KIND_COUNTS && too_many_kicks(budget))
-		return BATON__MET_LAST;
 	resource->_list = mark->_next;
 	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
-	BATON_ASSERT(kind->meet);
-	return kind->meet(frame, resource,
-	                  mark); /* last touch of the mark, unless it is postponed */
+	BATON_ASSERT(baton__kind(mark)->meet);
+	return baton__kind(mark)->meet(stay, mark); /* last touch, unless the mark is postponed */
 }
 
 /*
@@ -145,19 +140,32 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 enum step {
 	RUN,     /* the first task of _list, for which the budget has been charged */
 	FIRE,    /* the awaits that were postponed: more work follows */
-	MEET,    /* the mark at the head of _list */
+	MEET,    /* the mark at the head of _list, for which the budget has been charged */
 	SUSPEND, /* the same, for a mark that overtakes: its owner finds nothing under way */
 	TAKE,    /* the inbox */
 	AGAIN,   /* ask again: the look, or the backlog, may have brought an entry */
 	LEAVE,   /* the baton goes to the shelf */
 	RELEASE, /* nothing is left */
-	END,     /* the stay is over, and the baton is still held */
+	END,     /* the stay is over: what is left stays for the next holder */
 };
 
-/* Does an open batch end before this step? Nothing of a batch may be under way in these steps. */
+/*
+ * Does an open batch end before this step? Nothing of a batch may be under way in these steps
+ * (hooks.open, hooks.h). Every way out of the drain is one of them.
+ */
 BATON_INLINE bool ends_batch(enum step step)
 {
-	return step == FIRE || step == SUSPEND || step == LEAVE || step == RELEASE;
+	return step == FIRE || step == SUSPEND || step == LEAVE || step == RELEASE || step == END;
+}
+
+/* The step at the mark at the head of _list. */
+static BATON_NOINLINE enum step step_at_mark(struct baton__stay *stay)
+{
+	const struct baton_task *mark = stay->frame.resource->_list;
+
+	if (baton__kind_is(mark, BATON__KIND_OVERTAKES))
+		return SUSPEND;
+	return baton__kind_is(mark, BATON__KIND_COUNTS) && too_many_kicks(stay) ? END : MEET;
 }
 
 /*
@@ -167,12 +175,12 @@ BATON_INLINE bool ends_batch(enum step step)
  * Between the question needless() and the entry of a task nothing may complete a future (L9). So
  * each action that could complete a future answers AGAIN, or is a step of its own.
  */
-BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_resource *resource,
-                                 struct baton__budget *budget, uintptr_t *word)
+BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task = resource->_list;
 
-	if (needless(budget, resource))
+	if (needless(stay))
 		return END;
 	*word = baton__word(resource);
 	if (BATON_UNLIKELY(baton__word_must_look(*word))) {
@@ -186,39 +194,39 @@ BATON_INLINE enum step next_step(const struct baton__frame *frame, struct baton_
 			return TAKE;
 		if (BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_next(resource))
 			return AGAIN;
-		return budget->borrowed ? END : RELEASE;
+		return stay->borrowed ? END : RELEASE;
 	}
 	if (BATON_UNLIKELY(baton__is_mark(task)))
-		return baton__kind_is(task, BATON__KIND_OVERTAKES) ? SUSPEND : MEET;
-	if (baton__awaits_are_due(frame))
+		return step_at_mark(stay);
+	if (baton__awaits_are_due(stay))
 		return FIRE;
-	return spent(budget) ? END : RUN;
+	return spent(stay) ? END : RUN;
 }
 
 /* The stay is over, and this thread holds the baton. True: the baton has been shelved. */
-static bool end_drain(struct baton__frame *frame, struct baton_resource *resource)
+static bool end_drain(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
+
 	if (BATON_UNLIKELY(resource->_stats != NULL))
 		baton__backlog_put_back(resource);
-	/* Every way out with the baton held comes here (hooks.open, hooks.h). */
-	baton__batch_leave(frame);
 	/* All that was accepted before these awaits is over. */
-	baton__fire_awaits(frame);
-	baton__marks_put_back(frame, resource);
-	return baton__shelf_leave(frame, resource);
+	baton__fire_awaits(stay);
+	baton__marks_put_back(stay);
+	return baton__shelf_leave(stay);
 }
 
 /* `batch`: NULL without hooks. Compiled twice: hooks cost other resources nothing (L11). */
-BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resource,
-                        struct baton__budget *budget, struct baton__batch *batch)
+BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *task;
 	uintptr_t word;
 
-	/* Ends: the budget bounds tasks and kicks. Each other mark belongs to one call: an await, a
+	/* Ends: the limits bound tasks and kicks. Each other mark belongs to one call: an await, a
 	 * close_then, a suspend. */
 	for (;;) {
-		enum step step = next_step(frame, resource, budget, &word);
+		enum step step = next_step(stay, &word);
 
 		if (batch && ends_batch(step) && baton__batch_end(batch))
 			continue; /* an entry may have come meanwhile */
@@ -226,23 +234,17 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 		case RUN:
 			task = resource->_list;
 			resource->_list = task->_next;
-			baton__run_task(frame, resource, task, batch);
+			baton__run_task(&stay->frame, resource, task, batch);
 			if (batch)
-				baton__batch_look(batch, budget);
+				baton__batch_look(batch);
 			break;
 		case FIRE:
-			baton__fire_awaits(frame);
+			baton__fire_awaits(stay);
 			break;
 		case MEET:
 		case SUSPEND:
-			switch (meet(frame, resource, budget)) {
-			case BATON__MET:
-				break;
-			case BATON__MET_LEFT:
+			if (meet(stay) == BATON__MET_LEFT)
 				return true;
-			case BATON__MET_LAST:
-				return end_drain(frame, resource);
-			}
 			break;
 		case TAKE:
 			baton__take(resource);
@@ -250,47 +252,45 @@ BATON_INLINE bool drain(struct baton__frame *frame, struct baton_resource *resou
 		case AGAIN:
 			break;
 		case LEAVE:
-			if (baton__shelf_leave(frame, resource))
+			if (baton__shelf_leave(stay))
 				return true;
 			break;
 		case RELEASE:
-			if (release(frame, resource, word))
+			if (release(stay, word))
 				return true;
 			break;
 		case END:
-			return end_drain(frame, resource);
+			return end_drain(stay);
 		}
 	}
 }
 
-static BATON_NOINLINE bool drain_in_batches(struct baton__frame *frame,
-                                            struct baton_resource *resource,
-                                            struct baton__budget *budget)
+static BATON_NOINLINE bool drain_in_batches(struct baton__stay *stay)
 {
 	struct baton__batch batch;
+	bool over;
 
-	return drain(frame, resource, budget, baton__batch_init(&batch, frame, resource, budget));
+	baton__batch_init(&batch, stay);
+	over = drain(stay, &batch);
+	stay->frame.batch = NULL;
+	return over;
 }
 
-bool baton__drain(struct baton__frame *frame, struct baton_resource *resource,
-                  struct baton__budget *budget)
+bool baton__drain(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton__thread *self = baton__self;
-	struct baton__budget *outer = NULL;
+	struct baton__stay *outer = NULL;
 	bool over;
 
 	BATON_GUARD(guard, resource);
-	if (BATON_UNLIKELY(budget->limit_ns)) {
-		budget->frame = frame;
+	if (BATON_UNLIKELY(stay->limit_ns)) {
 		outer = self->timed;
-		self->timed = budget;
+		self->timed = stay;
 	}
-	if (BATON_UNLIKELY(baton__hooked(resource)))
-		over = drain_in_batches(frame, resource, budget);
-	else
-		over = drain(frame, resource, budget, NULL);
+	over = BATON_UNLIKELY(baton__hooked(resource)) ? drain_in_batches(stay) : drain(stay, NULL);
 	guard = NULL;
-	if (BATON_UNLIKELY(budget->limit_ns))
+	if (BATON_UNLIKELY(stay->limit_ns))
 		self->timed = outer;
 	return over;
 }

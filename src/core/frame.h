@@ -8,7 +8,7 @@
 #include "core/deferred.h"
 #include "core/resource.h"
 
-/* Pushes the frame of a short path, which does not need `value`, `after` and `batch`. */
+/* Pushes the frame of a short path, which does not need `value` and `batch`. */
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
                                      struct baton_resource *resource)
 {
@@ -23,7 +23,6 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 {
 	baton__frame_enter(baton__self, frame, resource);
 	frame->value = NULL;
-	frame->after = NULL;
 	frame->batch = NULL;
 }
 

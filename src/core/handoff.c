@@ -60,110 +60,106 @@ refused:
 }
 
 /* Hands off what is left. If the executor refuses, runs it here or later. */
-static void end_stay(struct baton__frame *frame, struct baton_resource *resource)
+static void end_stay(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton__thread *self = baton__self;
 	enum baton__handoff given;
 
 	/* At the bottom of its stack a worker goes straight back to its queue: `leaving` tells the
 	 * pool. */
-	if (!frame->below && !self->deferred && !self->visits)
+	if (!stay->frame.below && !self->deferred && !self->visits)
 		self->leaving = &resource->_job;
 	given = baton__hand_off(resource);
 	self->leaving = NULL;
 	if (given == BATON__GIVEN) {
-		baton__frame_pop(frame);
-	} else if (frame->below) {
+		baton__frame_pop(&stay->frame);
+	} else if (stay->frame.below) {
 		/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
 		baton__deferred_push(resource);
-		baton__frame_pop(frame);
+		baton__frame_pop(&stay->frame);
 	} else {
-		baton__run_rest(frame, resource);
+		baton__run_rest(stay);
 	}
 	baton__deferred_check(self);
 }
 
-void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource)
+/* The resource has been released, left or shelved. */
+static void end_released(struct baton__stay *stay)
 {
-	struct baton__budget budget = {.tasks = UINT32_MAX};
-	struct baton_task *after;
+	struct baton_task *after = stay->after;
 
-	while (!baton__drain(frame, resource, &budget))
-		budget.tasks = UINT32_MAX;
-	after = frame->after;
-	baton__frame_pop(frame);
-	baton__after(after);
-	baton__deferred_check(baton__self);
-}
-
-void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
-                 struct baton__budget *budget)
-{
-	struct baton_task *after;
-
-	if (!baton__drain(frame, resource, budget)) {
-		end_stay(frame, resource);
-		return;
-	}
-	after = frame->after;
-	baton__frame_pop(frame);
+	baton__frame_pop(&stay->frame);
 	if (BATON_UNLIKELY(after != NULL))
 		baton__after(after);
 	baton__deferred_check(baton__self);
 }
 
-void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
-                         uint32_t own)
+void baton__run_rest(struct baton__stay *stay)
 {
-	const struct baton_resource_config *config = resource->_config;
-	struct baton__budget budget = {.tasks = BATON_CAPTURE_LIMIT};
+	stay->limit_ns = 0;
+	do {
+		stay->tasks = UINT32_MAX;
+	} while (!baton__drain(stay));
+	end_released(stay);
+}
 
-	if (config) {
-		budget.tasks = config->capture_limit;
-		budget.limit_ns = config->capture_limit_ns;
-	}
+void baton__stay(struct baton__stay *stay)
+{
+	if (baton__drain(stay))
+		end_released(stay);
+	else
+		end_stay(stay);
+}
+
+void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own)
+{
+	stay->after = NULL;
+	stay->until = NULL;
+	stay->until_ns = 0;
+	stay->borrowed = false;
+	stay->ran = ran > 0;
+	baton__stay_limit(stay);
 	/* A nested capture runs the submitter's own tasks only (L7). */
-	if (frame->below && budget.tasks > own)
-		budget.tasks = own;
-	budget.tasks -= ran < budget.tasks ? ran : budget.tasks;
-	budget.ran = ran > 0;
-	baton__stay(frame, resource, &budget);
+	if (stay->frame.below && stay->tasks > own)
+		stay->tasks = own;
+	stay->tasks -= ran < stay->tasks ? ran : stay->tasks;
+	baton__stay(stay);
 }
 
 void baton__resource_run(struct baton_job *job)
 {
 	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
-	struct baton__budget budget = {0};
-	struct baton__frame frame;
+	struct baton__stay stay = {0};
 	bool touched;
 
 	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
-	budget.tasks = baton__quantum(resource->_config);
+	stay.tasks = baton__quantum(resource->_config);
 	if (resource->_config)
-		budget.limit_ns = resource->_config->quantum_ns;
-	baton__frame_push(&frame, resource);
-	baton__stay(&frame, resource, &budget);
+		stay.limit_ns = resource->_config->quantum_ns;
+	baton__frame_push(&stay.frame, resource);
+	baton__stay(&stay);
 }
 
 void baton__resource_cancel(struct baton_job *job)
 {
 	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
-	struct baton__frame frame;
+	struct baton__stay stay = {0};
 	bool touched;
 
 	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
 	baton__take(resource);
 	baton__backlog_cancel(resource);
 	/* Marks are left, and tasks that were submitted after the take. */
-	baton__run_rest(&frame, resource);
+	baton__run_rest(&stay);
 }
 
 void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
 {
-	struct baton__frame frame;
+	struct baton__stay stay;
 	bool here = !later && baton__place(resource) == BATON__HERE;
 
 	if (!here && baton__hand_off(resource) == BATON__GIVEN)
@@ -174,6 +170,6 @@ void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
 		baton__deferred_push(resource);
 		return;
 	}
-	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, own);
+	baton__frame_push(&stay.frame, resource);
+	baton__run_captured(&stay, 0, own);
 }

@@ -17,22 +17,20 @@ enum baton__handoff {
 enum baton__handoff baton__hand_off(struct baton_resource *resource);
 
 /*
- * The holder drains within the budget, then hands off what is left. If the executor refuses, this
+ * The holder drains within the limits, then hands off what is left. If the executor refuses, this
  * thread runs what is left, here or when its stack is unwound. Pops the frame, and fires the marks
  * that waited for the release.
  */
-void baton__stay(struct baton__frame *frame, struct baton_resource *resource,
-                 struct baton__budget *budget);
+void baton__stay(struct baton__stay *stay);
 
 /*
- * A stay after a capture: the limits are the capture limits. `ran`: how many tasks have run
- * already, which count. `own`: how many tasks a nested capture may run.
+ * A stay after a capture, of which only the frame is set: the limits are the capture limits. `ran`:
+ * how many tasks have run already, which count. `own`: how many tasks a nested capture may run.
  */
-void baton__run_captured(struct baton__frame *frame, struct baton_resource *resource, uint32_t ran,
-                         uint32_t own);
+void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own);
 
 /* A stay without limits: runs until the resource is released or shelved. */
-void baton__run_rest(struct baton__frame *frame, struct baton_resource *resource);
+void baton__run_rest(struct baton__stay *stay);
 
 /*
  * Continues to drain the resource here, or hands the resource off. A stay here has the limits of a

@@ -53,12 +53,11 @@ static bool pushed_since(struct baton_resource *resource)
  * meanwhile, or is withdrawn now, and this thread has continued as the runner. If not `did`, the
  * caller is still a visitor.
  */
-static bool give_back(struct baton__frame *frame, struct baton_resource *resource, bool did,
-                      bool last_look)
+static bool give_back(struct baton__stay *stay, bool did, bool last_look)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = executor_if_any(resource);
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
-	struct baton__budget budget = {.tasks = 0};
 	bool withdrawn = last_look && withdraw(executor, resource);
 	/* `depth` still counts the frame that this function pops. */
 	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
@@ -73,17 +72,18 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
 		    (too_deep && !withdrawn)) {
 			if (baton__hand_off(resource) == BATON__GIVEN) {
-				baton__frame_pop(frame);
+				baton__frame_pop(&stay->frame);
 				return true;
 			}
 		}
-		/* This thread has no budget: tasks that are left are handed off, not run here. */
-		baton__stay(frame, resource, &budget);
+		/* The limits are spent: tasks that are left are handed off, not run here. */
+		baton__stay_spent(stay);
+		baton__stay(stay);
 		return true;
 	}
 	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
 	baton__thread_leave();
-	baton__frame_pop(frame);
+	baton__frame_pop(&stay->frame);
 	/* Other threads that sleep for the resource may have to help next; nudge_for only compares
 	 * the address. No nudge if there was nothing to do: two awaiters would nudge each other for
 	 * ever. The next look takes an entry that was pushed since, so each push makes one
@@ -93,42 +93,41 @@ static bool give_back(struct baton__frame *frame, struct baton_resource *resourc
 	return false;
 }
 
-void baton__give_back(struct baton__frame *frame, struct baton_resource *resource)
+void baton__give_back(struct baton__stay *stay)
 {
-	(void)give_back(frame, resource, true, false);
+	(void)give_back(stay, true, false);
 }
 
 /* The rest of baton__help, after the borrow. */
-static bool help(struct baton__frame *frame, struct baton_resource *resource,
-                 struct baton__budget *budget, bool last_look)
+static bool help(struct baton__stay *stay, bool last_look)
 {
-	const uint32_t tasks = budget->tasks;
+	const struct baton_resource *resource = stay->frame.resource;
+	const uint32_t tasks = stay->tasks;
 	bool helped;
 
-	if (baton__drain(frame, resource, budget)) {
+	if (baton__drain(stay)) {
 		/* Shelved: the unsheller gives the borrowed baton back. */
-		baton__frame_pop(frame);
+		baton__frame_pop(&stay->frame);
 		return true;
 	}
-	helped = budget->tasks != tasks || baton__future_final(budget->until);
+	helped = stay->tasks != tasks || baton__future_final(stay->until);
 	if (helped && baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
-	return give_back(frame, resource, helped, last_look) || helped;
+	return give_back(stay, helped, last_look) || helped;
 }
 
-bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look)
+bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__helping helping = {.below = self->helping, .until = budget->until};
-	struct baton__frame frame;
+	struct baton__helping helping = {
+		.below = self->helping, .frame = &stay->frame, .until = stay->until};
 	bool did;
 
 	if (!baton__turn_borrow(resource))
 		return false;
-	baton__frame_push(&frame, resource);
-	helping.frame = &frame;
+	baton__frame_push(&stay->frame, resource);
 	self->helping = &helping;
-	did = help(&frame, resource, budget, last_look);
+	did = help(stay, last_look);
 	self->helping = helping.below;
 	return did;
 }
@@ -155,7 +154,7 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
                    uint32_t generation)
 {
-	struct baton__frame frame;
+	struct baton__stay stay = {.borrowed = true};
 	bool counted;
 
 	if (!baton__turn_borrow(resource))
@@ -163,9 +162,9 @@ bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
 	/* The visit of the future ends here: the baton keeps the resource now, and the completion
 	 * of the future may give back the future's memory. */
 	counted = baton__future_leave(future, generation);
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
 	unlink_from(resource, future);
-	(void)give_back(&frame, resource, true, false);
+	baton__give_back(&stay);
 	if (counted)
 		baton__visit_end(resource);
 	return true;
@@ -189,8 +188,7 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
 static void go_on(struct baton_resource *resource)
 {
 	const bool member = baton__self->member == executor_if_any(resource);
-	struct baton__budget budget = {.tasks = 0};
-	struct baton__frame frame;
+	struct baton__stay stay = {0};
 
 	/* Relaxed: the sender of a later kick takes over by itself. */
 	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
@@ -198,8 +196,8 @@ static void go_on(struct baton_resource *resource)
 		baton__go_on(resource, 1, false);
 		return;
 	}
-	baton__frame_push(&frame, resource);
-	baton__stay(&frame, resource, &budget);
+	baton__frame_push(&stay.frame, resource);
+	baton__stay(&stay);
 }
 
 void baton__visit_end(struct baton_resource *resource)
@@ -245,12 +243,12 @@ static bool many_wait(struct baton_resource *resource)
 /* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
 static void go_on_unshelved(struct baton_resource *resource, bool later)
 {
-	struct baton__frame frame;
+	struct baton__stay stay = {.borrowed = true};
 
 	/* The baton is borrowed: HELPED, or CONSUMED. */
 	if (!baton__turn_seems_held(resource)) {
-		baton__frame_push(&frame, resource);
-		baton__give_back(&frame, resource);
+		baton__frame_push(&stay.frame, resource);
+		baton__give_back(&stay);
 		return;
 	}
 	if (release_empty(resource))

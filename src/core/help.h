@@ -9,17 +9,17 @@
 
 /*
  * What a visitor may do with a queued resource.
- * help: borrows the baton, and drains within the budget, up to the end of the caller's wait. True:
- * something was done. `last_look`: the caller is about to sleep.
+ * help: borrows the baton, and drains within the limits that the caller has set, up to the end of
+ * the caller's wait. True: something was done. `last_look`: the caller is about to sleep.
  * unlink: borrows the baton, and unlinks the cancelled task of `future`. True: the visit is over,
  * and the caller does not touch the future any more. False: the resource was not queued.
  */
-bool baton__help(struct baton_resource *resource, struct baton__budget *budget, bool last_look);
+bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
                    uint32_t generation);
 
 /* Gives a borrowed baton back (turn.h), or continues as the runner. Pops the frame. */
-void baton__give_back(struct baton__frame *frame, struct baton_resource *resource);
+void baton__give_back(struct baton__stay *stay);
 
 /*
  * Ends a counted visit. If the runner has left, its last visitor continues as the runner: the call

@@ -16,7 +16,6 @@
 
 #include "base/futex.h"
 #include "thread/node.h"
-#include "core/drain.h"
 #include "core/label.h"
 #include "core/run.h"
 #include "core/drop.h"
@@ -46,24 +45,26 @@ struct aftermath {
 	struct baton_continuation **end;
 };
 
-struct baton__batch *baton__batch_init(struct baton__batch *batch, struct baton__frame *frame,
-                                       struct baton_resource *resource,
-                                       const struct baton__budget *budget)
+void baton__batch_init(struct baton__batch *batch, struct baton__stay *stay)
 {
-	*batch = (struct baton__batch){.resource = resource, .until = budget->until};
-	frame->batch = batch;
-	return batch;
+	*batch = (struct baton__batch){.stay = stay};
+	stay->frame.batch = batch;
+}
+
+static struct baton_resource *resource_of(const struct baton__batch *batch)
+{
+	return batch->stay->frame.resource;
 }
 
 static const struct baton_resource_config *config_of(const struct baton__batch *batch)
 {
-	return batch->resource->_config;
+	return resource_of(batch)->_config;
 }
 
 /* Counts tasks that fail only because their batch has failed. */
 static void count_failed(const struct baton__batch *batch, uint32_t tasks)
 {
-	struct baton_resource_stats *stats = baton__stats(batch->resource);
+	struct baton_resource_stats *stats = baton__stats(resource_of(batch));
 
 	if (stats)
 		baton__count(&stats->failed, tasks);
@@ -76,7 +77,7 @@ static void begin(struct baton__batch *batch)
 
 	batch->count = 0;
 	batch->well = 0;
-	batch->status = config->batch_begin ? config->batch_begin(batch->resource) : 0;
+	batch->status = config->batch_begin ? config->batch_begin(resource_of(batch)) : 0;
 	batch->phase = batch->status ? BATON__BATCH_REFUSED : BATON__BATCH_OPEN;
 	batch->until_ns =
 		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
@@ -140,7 +141,7 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 static int end(struct baton__batch *batch)
 {
 	const struct baton_resource_config *config = config_of(batch);
-	int status = config->batch_end ? config->batch_end(batch->resource) : 0;
+	int status = config->batch_end ? config->batch_end(resource_of(batch)) : 0;
 
 	/* Before the continuations are fired: what they call finds no batch open. */
 	batch->phase = BATON__BATCH_NONE;
@@ -169,7 +170,7 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 	 * (future.final, future.c) */
 	future->_status = status;
 	future->_value = value;
-	if (future == batch->until)
+	if (future == batch->stay->until)
 		batch->answered = true;
 	if (!held || held->count == HELD_MAX) {
 		held = baton__node_alloc(sizeof(*held));
@@ -200,7 +201,7 @@ bool baton__batch_holds(const struct baton__batch *batch, const struct baton_fut
 /* batch_begin has failed: completes the task, which has been claimed, with the batch's status. */
 static void refuse(struct baton__batch *batch, struct baton_task *task)
 {
-	struct baton_resource *resource = batch->resource;
+	struct baton_resource *resource = resource_of(batch);
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_future *future = baton__task_future(task);
 
@@ -268,15 +269,15 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
 	count(batch);
 }
 
-void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget)
+void baton__batch_look(struct baton__batch *batch)
 {
 	uint32_t quantum = baton__quantum(config_of(batch));
 
 	if (batch->staying || !batch->answered)
 		return;
 	batch->staying = true;
-	if (budget->tasks > quantum)
-		budget->tasks = quantum;
+	if (batch->stay->tasks > quantum)
+		batch->stay->tasks = quantum;
 }
 
 BATON_EXPORT int baton_batch_flush(void)

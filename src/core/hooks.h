@@ -11,7 +11,7 @@
  *
  * Invariants:
  * hooks.open: A batch is OPEN only inside one drain. Before the runner gives the baton up, releases
- *    the resource, or fires awaiters, it calls baton__batch_leave() or baton__batch_end().
+ *    the resource, or fires awaiters, the drain calls baton__batch_end().
  * hooks.pairs: For each batch_begin that has succeeded there is one batch_end.
  * hooks.held_back: Held-back futures are RUNNING, have their own status and value in them, and are
  *    in the order in which their tasks ran. A future is held back only while the batch is OPEN, or
@@ -24,17 +24,16 @@
 #ifndef BATON_SRC_HOOKS_H
 #define BATON_SRC_HOOKS_H
 
-#include "core/drain.h"
 #include "core/resource.h"
+#include "core/stay.h"
 
 enum baton__batch_phase { BATON__BATCH_NONE, BATON__BATCH_OPEN, BATON__BATCH_REFUSED };
 
 struct baton__held;
 
 struct baton__batch {
-	struct baton_resource *resource;
-	const struct baton_future *until; /* the future that a helper waits for, or NULL */
-	struct baton__held *first;        /* the held-back futures, in nodes */
+	struct baton__stay *stay;
+	struct baton__held *first; /* the held-back futures, in nodes */
 	struct baton__held *last;
 	struct baton_future *odd; /* the last held-back future, if no node could be allocated */
 	uint64_t until_ns;        /* when the batch has lasted batch_ns; 0: no limit */
@@ -46,13 +45,11 @@ struct baton__batch {
 	enum baton__batch_phase phase;
 	bool entered;  /* a task's function is running, and in it no hook */
 	bool answered; /* the completion of `until` is held back */
-	bool staying;  /* the helper runs tasks behind its own; its budget has been cut */
+	bool staying;  /* the helper runs tasks behind its own; its limit has been cut */
 };
 
-/* Sets up the batch of one drain, and points `frame` to it. Returns `batch`. */
-struct baton__batch *baton__batch_init(struct baton__batch *batch, struct baton__frame *frame,
-                                       struct baton_resource *resource,
-                                       const struct baton__budget *budget);
+/* Sets up the batch of one drain, and points the frame of the stay to it. */
+void baton__batch_init(struct baton__batch *batch, struct baton__stay *stay);
 
 /*
  * Called before and after a task's function.
@@ -70,21 +67,12 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
  * runs queued tasks in the same batch, up to a quantum: otherwise each helper would have a batch of
  * its own.
  */
-void baton__batch_look(struct baton__batch *batch, struct baton__budget *budget);
+void baton__batch_look(struct baton__batch *batch);
 
 /* Ends the open batch, and completes the futures that it holds back. False: no batch was open. */
 bool baton__batch_end(struct baton__batch *batch);
 
 /* Does the batch hold this future back? For the runner, and for cycle.c while the runner sleeps. */
 bool baton__batch_holds(const struct baton__batch *batch, const struct baton_future *future);
-
-/* The drain ends with the baton held: ends the batch. Without hooks: does nothing. */
-BATON_INLINE void baton__batch_leave(struct baton__frame *frame)
-{
-	if (BATON_LIKELY(!frame->batch))
-		return;
-	(void)baton__batch_end(frame->batch);
-	frame->batch = NULL;
-}
 
 #endif

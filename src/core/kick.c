@@ -12,11 +12,9 @@
 #include "core/help.h"
 #include "core/handoff.h"
 
-static enum baton__met meet_kick(struct baton__frame *frame, struct baton_resource *resource,
-                                 struct baton_task *mark)
+static enum baton__met meet_kick(struct baton__stay *stay, struct baton_task *mark)
 {
-	(void)frame;
-	(void)resource;
+	(void)stay;
 	(void)mark->_run(mark); /* last touch of the mark */
 	return BATON__MET;
 }

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct baton__frame;
+struct baton__stay;
 
 /* The type is the first member of a struct baton__kind. */
 #define BATON__KIND_OWN 0x80U
@@ -54,11 +54,10 @@ struct baton__frame;
 /* A task that a bound counts even if the task captures the resource, since `keep` may keep it. */
 #define BATON__KIND_RESERVES 0x100U
 
-/* What a runner does after the turn of an entry. */
+/* What a runner does after it has met a mark. */
 enum baton__met {
 	BATON__MET,      /* continue with the next entry */
 	BATON__MET_LEFT, /* the resource has been left: touch it no more */
-	BATON__MET_LAST, /* the stay is over; the entry is still first in _list */
 };
 
 struct baton__kind {
@@ -70,10 +69,8 @@ struct baton__kind {
 	/* The task will not be entered: gives back what the task has taken. Called before the task
 	 * is completed or its `cancelled` called. */
 	void (*drop)(struct baton_task *task);
-	/* The mark's turn has come; the mark is unlinked. Called by the holder. Never returns
-	 * BATON__MET_LAST. */
-	enum baton__met (*meet)(struct baton__frame *frame, struct baton_resource *resource,
-	                        struct baton_task *mark);
+	/* The mark's turn has come; the mark is unlinked. Called by the holder. */
+	enum baton__met (*meet)(struct baton__stay *stay, struct baton_task *mark);
 	/* A mark that was postponed (marks.h): the release has come. Last touch of the mark. */
 	void (*after)(struct baton_task *mark);
 };

@@ -79,49 +79,38 @@ static void learn(struct baton__thread *self, bool left)
 	self->loan_skip = (uint16_t)next;
 }
 
-static struct baton__budget budget_of(const struct baton_resource *resource, uint32_t count)
+/* Takes a loan: a stay with a borrowed baton, in which at least `count` tasks may run. */
+static void take(struct baton__stay *stay, uint32_t count)
 {
-	const struct baton_resource_config *config = resource->_config;
-	struct baton__budget budget = {.tasks = BATON_CAPTURE_LIMIT, .borrowed = true};
+	const struct baton_resource *resource = stay->frame.resource;
 
-	if (config) {
-		budget.tasks = config->capture_limit;
-		budget.limit_ns = config->capture_limit_ns;
-	}
+	baton__stay_limit(stay);
 	/* At least as many tasks as the loan adds, or the queue would grow with each batch. */
-	if (budget.tasks < count)
-		budget.tasks = count;
-	return budget;
-}
-
-/* A stay with a borrowed baton. Pops the frame. */
-static void stay(struct baton__frame *frame, struct baton_resource *resource, uint32_t count)
-{
-	struct baton__budget budget = budget_of(resource, count);
-
+	if (stay->tasks < count)
+		stay->tasks = count;
 	if (baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
-	if (baton__drain(frame, resource, &budget)) {
+	if (baton__drain(stay)) {
 		/* Shelved: the unsheller gives the baton back. */
-		baton__frame_pop(frame);
+		baton__frame_pop(&stay->frame);
 		return;
 	}
 	learn(baton__self, any_left(resource));
-	baton__give_back(frame, resource);
+	baton__give_back(stay);
 }
 
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count)
 {
-	struct baton__frame frame;
+	struct baton__stay stay = {.borrowed = true};
 
 	if (!baton__capture_limit(resource) || !baton__turn_borrow(resource))
 		return false;
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
 	if (!accept(resource, first)) {
-		baton__give_back(&frame, resource);
+		baton__give_back(&stay);
 		return false;
 	}
-	stay(&frame, resource, count);
+	take(&stay, count);
 	baton__deferred_check(baton__self);
 	return true;
 }
@@ -131,18 +120,18 @@ bool baton__loan_submit(struct baton_resource *resource, struct baton_task *firs
 static void pay(struct baton_plain_job *job)
 {
 	struct baton__thread *self = baton_container_of(job, struct baton__thread, debt_job);
-	struct baton__frame frame;
 
 	self->debt_queued = false;
 	self->debt_paying = true;
 	for (int i = 0; i < BATON__DEBTS_MAX; i++) {
 		struct baton_resource *resource = load_relaxed(&self->debts[i]);
+		struct baton__stay stay = {.borrowed = true};
 
 		if (!resource || !baton__debt_take_out(&self->debts[i], resource))
 			continue;
 		if (baton__turn_borrow(resource)) {
-			baton__frame_push(&frame, resource);
-			stay(&frame, resource, 0);
+			baton__frame_push(&stay.frame, resource);
+			take(&stay, 0);
 		}
 		baton__visit_end(resource);
 	}

@@ -108,16 +108,14 @@ void baton__after(struct baton_task *after)
 
 /* ---- Postponing: the turn of a mark has come, and it waits for the release ---- */
 
-enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
-                                struct baton_task *mark)
+enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mark)
 {
-	(void)resource;
 	mark->_next = NULL;
-	if (frame->after)
-		frame->after_last->_next = mark;
+	if (stay->after)
+		stay->after_last->_next = mark;
 	else
-		frame->after = mark;
-	frame->after_last = mark;
+		stay->after = mark;
+	stay->after_last = mark;
 	return BATON__MET;
 }
 
@@ -130,21 +128,20 @@ static bool claim(struct baton_resource *resource, struct baton_task *mark)
 	return baton__future_claim(baton__mark_future(mark), baton__turn_visits(resource));
 }
 
-static enum baton__met postpone_await(struct baton__frame *frame, struct baton_resource *resource,
-                                      struct baton_task *mark)
+static enum baton__met postpone_await(struct baton__stay *stay, struct baton_task *mark)
 {
-	(void)claim(resource, mark);
-	if (!frame->after || !baton__kind_is(frame->after_last, BATON__KIND_FOR_GOOD))
-		return baton__postpone(frame, resource, mark);
-	mark->_next = frame->after;
-	frame->after = mark;
+	(void)claim(stay->frame.resource, mark);
+	if (!stay->after || !baton__kind_is(stay->after_last, BATON__KIND_FOR_GOOD))
+		return baton__postpone(stay, mark);
+	mark->_next = stay->after;
+	stay->after = mark;
 	return BATON__MET;
 }
 
 /* An await on a closed resource: see marks.many. */
-static enum baton__met postpone_closed(struct baton__frame *frame, struct baton_resource *resource,
-                                       struct baton_task *mark)
+static enum baton__met postpone_closed(struct baton__stay *stay, struct baton_task *mark)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton__awaiter *awaiter = baton__awaiter(mark);
 	struct baton__awaiter *carrier;
 
@@ -156,10 +153,10 @@ static enum baton__met postpone_closed(struct baton__frame *frame, struct baton_
 		while (other && claim(resource, other))
 			other = other->_next;
 	}
-	if (!frame->after || !baton__kind_is(frame->after_last, BATON__KIND_FOR_GOOD) ||
-	    baton__kind_is(frame->after_last, BATON__KIND_LAST) || awaiter->others)
-		return baton__postpone(frame, resource, mark);
-	carrier = baton__awaiter(frame->after_last);
+	if (!stay->after || !baton__kind_is(stay->after_last, BATON__KIND_FOR_GOOD) ||
+	    baton__kind_is(stay->after_last, BATON__KIND_LAST) || awaiter->others)
+		return baton__postpone(stay, mark);
+	carrier = baton__awaiter(stay->after_last);
 	mark->_next = carrier->others;
 	carrier->others = mark;
 	return BATON__MET;
@@ -181,21 +178,21 @@ const struct baton__kind baton__await_closed_kind = {
 	.after = fire_closed,
 };
 
-BATON_NOINLINE void baton__fire_awaits(struct baton__frame *frame)
+BATON_NOINLINE void baton__fire_awaits(struct baton__stay *stay)
 {
-	while (baton__awaits_are_due(frame)) {
-		struct baton_task *mark = frame->after;
+	while (baton__awaits_are_due(stay)) {
+		struct baton_task *mark = stay->after;
 
-		frame->after = mark->_next;
+		stay->after = mark->_next;
 		baton__kind(mark)->after(mark);
 	}
 }
 
-void baton__marks_put_back(struct baton__frame *frame, struct baton_resource *resource)
+void baton__marks_put_back(struct baton__stay *stay)
 {
-	struct baton_task *after = frame->after;
+	struct baton_task *after = stay->after;
 
-	frame->after = NULL;
+	stay->after = NULL;
 	if (BATON_UNLIKELY(after != NULL))
-		baton__list_first(resource, after, frame->after_last);
+		baton__list_first(stay->frame.resource, after, stay->after_last);
 }

@@ -8,7 +8,7 @@
  * marks.many: Any number of awaits may wait for the release of one closed resource for good, since
  *    an await that times out leaves its mark behind. Each stay postpones these marks, and puts them
  *    back into _list if the stay ends before the release. For this to take O(1), one of the marks
- *    carries the other marks in its list `others`. A mark that carries others is in one frame's
+ *    carries the other marks in its list `others`. A mark that carries others is in one stay's
  *    `after`, or before all other marks of _list that are FOR_GOOD, so that the next stay meets
  *    this mark first. A stay postpones three such entries at most, the finaliser included.
  * marks.claimed: In `others` the marks whose future is claimed come last. The runner claims the
@@ -20,6 +20,7 @@
 
 #include "core/list.h"
 #include "core/resource.h"
+#include "core/stay.h"
 
 /* A mark whose completion a thread waits for. */
 struct baton__awaiter {
@@ -65,8 +66,7 @@ extern const struct baton__kind baton__await_kind;
 extern const struct baton__kind baton__await_closed_kind;
 
 /* The turn of a mark has come: appends the mark to those that wait for the release. */
-enum baton__met baton__postpone(struct baton__frame *frame, struct baton_resource *resource,
-                                struct baton_task *mark);
+enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mark);
 
 /*
  * Cancels all tasks before the last cancel mark of the list, and frees the cancel marks. Marks of
@@ -82,21 +82,21 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 struct baton_task *baton__suspend_marks_out(struct baton_task **chain, struct baton_task **last);
 
 /*
- * The postponed marks of the holder's stay are in the frame: first those that wait until the tasks
+ * The postponed marks are in the stay, in `after`: first those that wait until the tasks
  * before them are over, then those that are FOR_GOOD.
  */
 
 /* Do postponed awaits wait that are to be fired before the next task? */
-BATON_INLINE bool baton__awaits_are_due(const struct baton__frame *frame)
+BATON_INLINE bool baton__awaits_are_due(const struct baton__stay *stay)
 {
-	return BATON_UNLIKELY(frame->after != NULL) &&
-	       !baton__kind_is(frame->after, BATON__KIND_FOR_GOOD);
+	return BATON_UNLIKELY(stay->after != NULL) &&
+	       !baton__kind_is(stay->after, BATON__KIND_FOR_GOOD);
 }
 
 /* More tasks follow before the release: fires these awaits. */
-void baton__fire_awaits(struct baton__frame *frame);
+void baton__fire_awaits(struct baton__stay *stay);
 
 /* The stay ends without a release: puts the postponed marks that are left first into _list. */
-void baton__marks_put_back(struct baton__frame *frame, struct baton_resource *resource);
+void baton__marks_put_back(struct baton__stay *stay);
 
 #endif

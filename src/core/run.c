@@ -27,9 +27,10 @@ void baton__task_failed(const struct baton__frame *frame, struct baton_task *tas
 		config->failed(resource, task, status);
 }
 
-BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
-                                       struct baton_task *task, struct baton__batch *batch)
+BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
+                                       struct baton__batch *batch)
 {
+	struct baton_resource *resource = frame->resource;
 	const bool special = resource->_stats != NULL;
 	struct baton_future *future = baton__task_future(task);
 	const bool told = future != NULL;
@@ -67,15 +68,15 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 		baton__count(&stats->executed, 1);
 }
 
-void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
-                            struct baton_task *task)
+void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 {
+	struct baton_resource *resource = frame->resource;
 	struct baton_future *future = task->_future;
 	baton_task_fn fn = task->_run;
 	int status;
 
 	if (baton__of_kind(task)) {
-		baton__run_watched(frame, resource, task, NULL);
+		baton__run_watched(frame, task, NULL);
 		return;
 	}
 	if (BATON_UNLIKELY(!baton__future_claim(future, baton__turn_visits(resource)))) {

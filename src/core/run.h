@@ -15,14 +15,13 @@ extern const char baton__detached;
  * Runs a task of a resource with statistics, an extension or hooks; or a task of a kind. `batch`:
  * NULL without hooks.
  */
-void baton__run_watched(struct baton__frame *frame, struct baton_resource *resource,
-                        struct baton_task *task, struct baton__batch *batch);
+void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
+                        struct baton__batch *batch);
 
 /*
  * Runs a task with a future, or of a kind, of a resource without statistics, extension and hooks.
  */
-void baton__run_with_future(struct baton__frame *frame, struct baton_resource *resource,
-                            struct baton_task *task);
+void baton__run_with_future(struct baton__frame *frame, struct baton_task *task);
 
 /*
  * The function of the frame's running task has returned a status other than 0. Counts the failure,
@@ -40,9 +39,9 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 
 	frame->value = NULL;
 	if (BATON_UNLIKELY(resource->_stats != NULL) || BATON_UNLIKELY(batch != NULL))
-		baton__run_watched(frame, resource, task, batch);
+		baton__run_watched(frame, task, batch);
 	else if (BATON_UNLIKELY(task->_future != NULL))
-		baton__run_with_future(frame, resource, task);
+		baton__run_with_future(frame, task);
 	else
 		status = task->_run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))

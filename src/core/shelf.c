@@ -39,12 +39,14 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 	return true;
 }
 
-bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource)
+bool baton__shelf_leave(struct baton__stay *stay)
 {
+	struct baton_resource *resource = stay->frame.resource;
+
 	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
 		return false;
 	/* The postponed marks wait for the release, and shelving is no release. */
-	baton__marks_put_back(frame, resource);
+	baton__marks_put_back(stay);
 	return baton__turn_shelve(resource); /* last touch, if true */
 }
 
@@ -52,9 +54,9 @@ bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resou
  * The turn of a suspend mark has come. LEFT: the runner has left; MET: the mark was cancelled, or
  * the unsheller came first.
  */
-static enum baton__met suspend_here(struct baton__frame *frame, struct baton_resource *resource,
-                                    struct baton_task *mark)
+static enum baton__met suspend_here(struct baton__stay *stay, struct baton_task *mark)
 {
+	struct baton_resource *resource = stay->frame.resource;
 	struct baton_future *future = baton__mark_future(mark);
 
 	/* Before the claim, whose release publishes WANTED: a thread that finds the future claimed
@@ -67,7 +69,7 @@ static enum baton__met suspend_here(struct baton__frame *frame, struct baton_res
 	}
 	/* The suspension has taken effect: no task runs from here on. Last touch of the mark. */
 	baton__future_finish(future, BATON__FUTURE_DONE, 0, NULL, NULL);
-	return baton__shelf_leave(frame, resource) ? BATON__MET_LEFT : BATON__MET;
+	return baton__shelf_leave(stay) ? BATON__MET_LEFT : BATON__MET;
 }
 
 const struct baton__kind baton__suspend_kind = {

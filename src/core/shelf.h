@@ -28,7 +28,7 @@ BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
  * Called by the holder before it runs the next task. True: the holder has left, and touches the
  * resource no more.
  */
-bool baton__shelf_leave(struct baton__frame *frame, struct baton_resource *resource);
+bool baton__shelf_leave(struct baton__stay *stay);
 
 /*
  * Suspend marks: each is a struct baton__awaiter, whose future completes when the suspension has

@@ -44,7 +44,7 @@ BATON_EXPORT bool baton_should_yield(void)
 		return false;
 	if (frame && frame->resource && entry_waits(frame->resource))
 		return true;
-	if (self->timed && self->timed->frame == frame && baton__out_of_time(self->timed))
+	if (self->timed && &self->timed->frame == frame && baton__out_of_time(self->timed))
 		return true;
 	return asks(self->member) || (executor != self->member && asks(executor));
 }

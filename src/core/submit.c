@@ -12,7 +12,6 @@
 #include "core/barge.h"
 #include "core/cycle.h"
 #include "core/deferred.h"
-#include "core/frame.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/help.h"
@@ -31,8 +30,7 @@
 /* Hands a captured resource whose tasks must not run here to its executor. */
 static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
 {
-	struct baton__budget budget = {.tasks = 0};
-	struct baton__frame frame;
+	struct baton__stay stay = {0};
 	enum baton__handoff given;
 
 	baton__backlog_keep(resource, first);
@@ -44,7 +42,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 		baton__deferred_push(resource);
 		return 0;
 	}
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
 	/* REFUSED: no other thread has seen the tasks, and the chain goes back to the caller. */
 	if (given == BATON__REFUSED)
 		baton__backlog_give_back(resource);
@@ -52,7 +50,7 @@ static int start_later(struct baton_resource *resource, struct baton_task *first
 	 * accepted. In both cases other threads' tasks may have been accepted while the resource
 	 * was busy. Since no executor takes the resource, this thread runs the tasks, here or when
 	 * its stack is unwound. */
-	baton__stay(&frame, resource, &budget);
+	baton__stay(&stay);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
 }
 
@@ -73,7 +71,7 @@ struct chain {
 /* Runs the chain of a captured resource here, within the limits. */
 static void run_here(struct baton_resource *resource, const struct chain *chain)
 {
-	struct baton__frame frame;
+	struct baton__stay stay;
 
 	if (resource->_stats)
 		baton__backlog_captured(resource, chain->counted ? NULL : chain->first);
@@ -83,8 +81,8 @@ static void run_here(struct baton_resource *resource, const struct chain *chain)
 		resource->_list = chain->first;
 	else
 		baton__backlog_keep(resource, chain->first);
-	baton__frame_push(&frame, resource);
-	baton__run_captured(&frame, resource, 0, chain->count);
+	baton__frame_push(&stay.frame, resource);
+	baton__run_captured(&stay, 0, chain->count);
 }
 
 /* Puts the chain in order again, oldest first. */
@@ -238,35 +236,34 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
                                              struct baton_task *task)
 {
-	struct baton__frame frame;
+	struct baton__stay stay;
 
 	baton__stand_back(resource);
 	if (baton__word(resource) != BATON__NORMAL || baton__self->depth >= BATON_NESTING_MAX ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return baton__submit(resource, task, 0);
-	baton__frame_push(&frame, resource);
+	baton__frame_push(&stay.frame, resource);
 	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
-		baton__run_captured(&frame, resource, 0, 0);
+		baton__run_captured(&stay, 0, 0);
 		return -EINVAL;
 	}
 	BATON_GUARD(guard, resource);
-	baton__run_task(&frame, resource, task, NULL);
+	baton__run_task(&stay.frame, resource, task, NULL);
 	guard = NULL;
 	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
-		baton__frame_exit(baton__self, &frame);
+		baton__frame_exit(baton__self, &stay.frame);
 	else
-		baton__run_captured(&frame, resource, 1, 1);
+		baton__run_captured(&stay, 1, 1);
 	return 0;
 }
 
 BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
 {
-	struct baton__frame *frame = baton__self->top;
+	struct baton__stay *stay = baton__stay_of(baton__self->top);
 
-	frame->value = NULL;
-	frame->after = NULL;
-	frame->batch = NULL;
-	baton__run_captured(frame, frame->resource, ran, own);
+	stay->frame.value = NULL;
+	stay->frame.batch = NULL;
+	baton__run_captured(stay, ran, own);
 }
 
 BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
@@ -289,7 +286,7 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
+	struct baton__stay stay;
 
 	if (task->_future)
 		return submit_with_future(resource, task);
@@ -299,12 +296,12 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 		return baton__submit_busy(resource, task);
 	if (BATON_UNLIKELY(!baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL)))
 		return baton__submit(resource, task, 0);
-	baton__frame_enter(self, &frame, resource);
+	baton__frame_enter(self, &stay.frame, resource);
 	BATON_GUARD(guard, resource);
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
 	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
-		baton__frame_exit(self, &frame);
+		baton__frame_exit(self, &stay.frame);
 	else
 		baton__run_on(1, 1);
 	return 0;

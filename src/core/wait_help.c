@@ -26,7 +26,6 @@
 #include "core/wait.h"
 
 #include "base/atomic.h"
-#include "core/drain.h"
 #include "core/deferred.h"
 #include "core/help.h"
 
@@ -86,7 +85,7 @@ static bool enters(const struct baton__wait *wait, struct baton_resource *resour
 static bool help_queued(const struct baton__wait *wait, const struct baton_future *future,
                         struct baton_resource *resource, bool tasks)
 {
-	struct baton__budget budget = {
+	struct baton__stay stay = {
 		.tasks = tasks ? BATON_HELP_MAX : 0,
 		.until = future,
 		.borrowed = true,
@@ -95,7 +94,7 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 		.ran = true, /* read the clock before the first task, too */
 	};
 
-	return (tasks || wait->mark) && baton__help(resource, &budget, wait->last_look);
+	return (tasks || wait->mark) && baton__help(resource, &stay, wait->last_look);
 }
 
 /*

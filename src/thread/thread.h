@@ -48,7 +48,7 @@ struct baton_resource;
 struct baton_task;
 struct baton__node;
 struct baton__batch;
-struct baton__budget;
+struct baton__stay;
 struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
@@ -66,8 +66,6 @@ struct baton__frame {
 	struct baton_resource *resource; /* NULL: a callback without a baton, see callback.h */
 	struct baton_future *future;     /* of the running task, or NULL */
 	void *value;                     /* baton_set_result, or BATON__DETACHED */
-	struct baton_task *after;        /* fired after the release: awaits, the finaliser */
-	struct baton_task *after_last;   /* the last of these, if there are any */
 	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
 };
 
@@ -104,7 +102,7 @@ struct baton__thread {
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;
-	struct baton__budget *timed;    /* drain.h: of the innermost drain with a time limit */
+	struct baton__stay *timed;      /* drain.c: the innermost stay with a time limit */
 	uint64_t yields_from_ns;        /* yield.c: no sched_yield before this moment */
 	uint64_t session;               /* the number of threads that have had this record */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */

@@ -627,7 +627,7 @@ finish:
 	}
 fire_await:
 	atomic {
-		/* @src marks.c:fire_await baton__future_finish(&awaiter->counted.future */
+		/* @src marks.c:fire_await baton__future_finish(baton__mark_future(mark) */
 		assert(future[AWAITER] == (RUNNING | BOUND) && done >= before);
 		future[AWAITER] = DONE;
 		after = 0;
@@ -952,7 +952,7 @@ give_back:
 		:: else ->
 			turn = seen & ~(PHASE | TOUCHED);
 			withdrawn = false;
-			/* @src help.c:give_back baton__stay(frame, resource, &budget) */
+			/* @src help.c:give_back baton__stay(stay) */
 			budget = 0;
 			goto drain
 		fi

@@ -192,7 +192,7 @@ drain:
 		/* @src drain.c:next_step *word = baton__word(resource) */
 		seen = word;
 		if
-		/* @src drain.c:drain if (baton__shelf_leave(frame, resource)) */
+		/* @src drain.c:drain if (baton__shelf_leave(stay)) */
 		:: seen & ATTENTION && turn & SHELF -> goto leave
 		:: seen & ATTENTION && !(turn & SHELF) -> goto take
 		:: else
@@ -235,7 +235,7 @@ release:
 end_drain:
 	atomic {
 		ending = true;
-		/* @src drain.c:end_drain return baton__shelf_leave(frame, resource) */
+		/* @src drain.c:end_drain return baton__shelf_leave(stay) */
 		if
 		:: turn & SHELF -> goto leave
 		:: else -> goto spent
@@ -277,7 +277,7 @@ leave:
 			:: else
 			fi;
 #endif
-			/* @src help.c:help if (baton__drain(frame, resource, budget)) */
+			/* @src help.c:help if (baton__drain(stay)) */
 			give_up_baton();
 			goto script
 		fi
@@ -395,7 +395,7 @@ go_on:
 		if
 		/* @src handoff.c:baton__go_on baton__hand_off(resource) == BATON__GIVEN */
 		:: true -> goto hand_off
-		/* @src handoff.c:baton__go_on baton__run_captured(&frame, resource, 0, own) */
+		/* @src handoff.c:baton__go_on baton__run_captured(&stay, 0, own) */
 		:: true -> budget = CAPTURE; goto drain
 		fi
 	}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stay: one thread's time with one resource's baton. The stay has the frame by which the thread
+ * holds the baton, the limits, and the marks that wait for the release. It lies on the thread's
+ * stack. With drain hooks, `frame.batch` is the batch of the drain that is under way.
+ */
+#ifndef BATON_SRC_STAY_H
+#define BATON_SRC_STAY_H
+
+#include "core/frame.h"
+#include "core/resource.h"
+
+struct baton__stay {
+	struct baton__frame frame;
+	struct baton_task *after;         /* fired after the release: awaits, the finaliser */
+	struct baton_task *after_last;    /* the last of these, if there are any */
+	const struct baton_future *until; /* stop when complete, or not bound here; or NULL */
+	uint64_t limit_ns;                /* 0: none */
+	uint64_t until_ns;                /* 0: the clock has not been read yet */
+	uint32_t tasks;                   /* left to run */
+	bool ran;                         /* false: the first entry needs no look at the clock */
+	bool borrowed;                    /* a helper's: stop when empty, never release */
+};
+
+/* The stay of the frame; not of the frame of a callback (callback.h). */
+BATON_INLINE struct baton__stay *baton__stay_of(struct baton__frame *frame)
+{
+	return baton_container_of(frame, struct baton__stay, frame);
+}
+
+/* The limits of a captured thread: tasks, and time. */
+BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
+{
+	const struct baton_resource_config *config = stay->frame.resource->_config;
+
+	stay->tasks = config ? config->capture_limit : BATON_CAPTURE_LIMIT;
+	stay->limit_ns = config ? config->capture_limit_ns : 0;
+}
+
+/* The stay has no limits left, and is no helper's any more: what is left is handed off. */
+BATON_INLINE void baton__stay_spent(struct baton__stay *stay)
+{
+	stay->until = NULL;
+	stay->borrowed = false;
+	stay->ran = false;
+	stay->limit_ns = 0;
+	stay->tasks = 0;
+}
+
+#endif
