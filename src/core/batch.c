@@ -9,6 +9,7 @@
 #include "core/guard.h"
 #include "core/list.h"
 #include "core/loan.h"
+#include "core/place.h"
 #include "core/resource.h"
 #include "core/submit.h"
 
@@ -52,7 +53,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	struct baton__stay stay;
 	size_t ran = 0;
 
-	if (self->depth >= BATON_NESTING_MAX || baton__word(resource) != BATON__NORMAL ||
+	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
 	    !within_limit(resource, count) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;

@@ -36,7 +36,7 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 			/* The resource was idle: nothing is before the mark. */
 			mark->_next = NULL;
 			resource->_list = mark;
-			baton__go_on(resource, 0, false);
+			baton__go_on(resource, baton__place(resource), 0);
 			return true;
 		}
 	}

@@ -35,4 +35,12 @@ BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resour
 	return config && config->executor ? config->executor : baton__executor_default();
 }
 
+/* The same executor. NULL: the default pool, which does not exist yet. */
+BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return config && config->executor ? config->executor : baton__executor_default_peek();
+}
+
 #endif

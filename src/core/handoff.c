@@ -11,7 +11,6 @@
 #include "core/frame.h"
 #include "core/deferred.h"
 #include "core/marks.h"
-#include "core/place.h"
 #include "core/stats.h"
 
 #include <errno.h>
@@ -59,31 +58,6 @@ refused:
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
 
-/* Hands off what is left. If the executor refuses, runs it here or later. */
-static void end_stay(struct baton__stay *stay)
-{
-	struct baton_resource *resource = stay->frame.resource;
-	struct baton__thread *self = baton__self;
-	enum baton__handoff given;
-
-	/* At the bottom of its stack a worker goes straight back to its queue: `leaving` tells the
-	 * pool. */
-	if (!stay->frame.below && !self->deferred && !self->visits)
-		self->leaving = &resource->_job;
-	given = baton__hand_off(resource);
-	self->leaving = NULL;
-	if (given == BATON__GIVEN) {
-		baton__frame_pop(&stay->frame);
-	} else if (stay->frame.below) {
-		/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
-		baton__deferred_push(resource);
-		baton__frame_pop(&stay->frame);
-	} else {
-		baton__run_rest(stay);
-	}
-	baton__deferred_check(self);
-}
-
 /* The resource has been released, left or shelved. */
 static void end_released(struct baton__stay *stay)
 {
@@ -95,7 +69,8 @@ static void end_released(struct baton__stay *stay)
 	baton__deferred_check(baton__self);
 }
 
-void baton__run_rest(struct baton__stay *stay)
+/* A stay without limits: runs until the resource is released or shelved. */
+static void run_rest(struct baton__stay *stay)
 {
 	stay->limit_ns = 0;
 	do {
@@ -104,15 +79,37 @@ void baton__run_rest(struct baton__stay *stay)
 	end_released(stay);
 }
 
-void baton__stay(struct baton__stay *stay)
+void baton__stay(struct baton__stay *stay, enum baton__place place)
 {
-	if (baton__drain(stay))
+	struct baton_resource *resource = stay->frame.resource;
+	struct baton__thread *self = baton__self;
+	const bool nested = stay->frame.below;
+	bool given;
+
+	if (place == BATON__HERE && baton__drain(stay)) {
 		end_released(stay);
-	else
-		end_stay(stay);
+		return;
+	}
+	/* At the bottom of its stack a worker goes straight back to its queue: `leaving` tells the
+	 * pool. */
+	if (!nested && !self->deferred && !self->visits)
+		self->leaving = &resource->_job;
+	given = baton__hand_off(resource) == BATON__GIVEN;
+	self->leaving = NULL;
+	if (!given && !nested && place != BATON__LATER) {
+		run_rest(stay);
+		return;
+	}
+	/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
+	if (!given)
+		baton__deferred_push(resource);
+	baton__frame_pop(&stay->frame);
+	if (place != BATON__LATER)
+		baton__deferred_check(self);
 }
 
-void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own)
+/* Sets all of a stay but its frame. */
+static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 {
 	stay->after = NULL;
 	stay->until = NULL;
@@ -124,7 +121,21 @@ void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own)
 	if (stay->frame.below && stay->tasks > own)
 		stay->tasks = own;
 	stay->tasks -= ran < stay->tasks ? ran : stay->tasks;
-	baton__stay(stay);
+}
+
+void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own)
+{
+	limit(stay, ran, own);
+	baton__stay(stay, BATON__HERE);
+}
+
+void baton__go_on(struct baton_resource *resource, enum baton__place place, uint32_t own)
+{
+	struct baton__stay stay;
+
+	baton__frame_push(&stay.frame, resource);
+	limit(&stay, 0, own);
+	baton__stay(&stay, place);
 }
 
 void baton__resource_run(struct baton_job *job)
@@ -139,7 +150,7 @@ void baton__resource_run(struct baton_job *job)
 	if (resource->_config)
 		stay.limit_ns = resource->_config->quantum_ns;
 	baton__frame_push(&stay.frame, resource);
-	baton__stay(&stay);
+	baton__stay(&stay, BATON__HERE);
 }
 
 void baton__resource_cancel(struct baton_job *job)
@@ -154,22 +165,5 @@ void baton__resource_cancel(struct baton_job *job)
 	baton__take(resource);
 	baton__backlog_cancel(resource);
 	/* Marks are left, and tasks that were submitted after the take. */
-	baton__run_rest(&stay);
-}
-
-void baton__go_on(struct baton_resource *resource, uint32_t own, bool later)
-{
-	struct baton__stay stay;
-	bool here = !later && baton__place(resource) == BATON__HERE;
-
-	if (!here && baton__hand_off(resource) == BATON__GIVEN)
-		return;
-	/* No executor takes the resource: this thread runs its tasks, even with a capture limit of
-	 * 0, unless its stack is too deep. */
-	if (later || baton__self->depth >= BATON_NESTING_MAX) {
-		baton__deferred_push(resource);
-		return;
-	}
-	baton__frame_push(&stay.frame, resource);
-	baton__run_captured(&stay, 0, own);
+	run_rest(&stay);
 }

@@ -5,7 +5,8 @@
 #ifndef BATON_SRC_HANDOFF_H
 #define BATON_SRC_HANDOFF_H
 
-#include "core/drain.h"
+#include "core/place.h"
+#include "core/stay.h"
 
 enum baton__handoff {
 	BATON__GIVEN,           /* handed off: the caller touches the resource no more */
@@ -17,28 +18,25 @@ enum baton__handoff {
 enum baton__handoff baton__hand_off(struct baton_resource *resource);
 
 /*
- * The holder drains within the limits, then hands off what is left. If the executor refuses, this
- * thread runs what is left, here or when its stack is unwound. Pops the frame, and fires the marks
- * that waited for the release.
+ * Who goes on with a held resource? Every holder that is about to leave asks this function. HERE:
+ * this thread drains within the limits of the stay, and hands off what is left. LATER, EXECUTOR:
+ * the resource is handed off at once. If no executor takes the resource, this thread drains it: at
+ * the bottom of its stack without limits; otherwise, and after LATER, when its stack is unwound.
+ * Pops the frame, and fires the marks that waited for the release. After LATER the caller calls
+ * baton__deferred_check() when the resource may run here.
  */
-void baton__stay(struct baton__stay *stay);
+void baton__stay(struct baton__stay *stay, enum baton__place place);
+
+/*
+ * The same for a holder that has no stay yet: `own`: how many tasks a nested stay runs at most.
+ */
+void baton__go_on(struct baton_resource *resource, enum baton__place place, uint32_t own);
 
 /*
  * A stay after a capture, of which only the frame is set: the limits are the capture limits. `ran`:
  * how many tasks have run already, which count. `own`: how many tasks a nested capture may run.
  */
 void baton__run_captured(struct baton__stay *stay, uint32_t ran, uint32_t own);
-
-/* A stay without limits: runs until the resource is released or shelved. */
-void baton__run_rest(struct baton__stay *stay);
-
-/*
- * Continues to drain the resource here, or hands the resource off. A stay here has the limits of a
- * captured thread; a nested stay runs up to `own` tasks. `later`: does not run tasks in this call;
- * the caller calls baton__deferred_check() when the resource may run here. Called by the holder,
- * which has no frame.
- */
-void baton__go_on(struct baton_resource *resource, uint32_t own, bool later);
 
 /* The executor's thread has popped the resource's job: runs, or cancels, the tasks. */
 void baton__resource_run(struct baton_job *job);

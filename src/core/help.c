@@ -12,16 +12,8 @@
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/handoff.h"
-#include "core/place.h"
 #include "core/shelf.h"
 #include "core/stats.h"
-
-static struct baton_executor *executor_if_any(const struct baton_resource *resource)
-{
-	const struct baton_resource_config *config = resource->_config;
-
-	return config && config->executor ? config->executor : baton__executor_default_peek();
-}
 
 /*
  * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
@@ -56,11 +48,9 @@ static bool pushed_since(struct baton_resource *resource)
 static bool give_back(struct baton__stay *stay, bool did, bool last_look)
 {
 	struct baton_resource *resource = stay->frame.resource;
-	struct baton_executor *executor = executor_if_any(resource);
+	struct baton_executor *executor = baton__executor_if_any(resource);
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
 	bool withdrawn = last_look && withdraw(executor, resource);
-	/* `depth` still counts the frame that this function pops. */
-	bool too_deep = baton__self->depth > BATON_NESTING_MAX;
 	bool busy;
 
 	/* As soon as the baton is back the job may run, and its executor may end. */
@@ -68,17 +58,9 @@ static bool give_back(struct baton__stay *stay, bool did, bool last_look)
 	/* True: give_back was the last touch of the resource, except in pushed_since. */
 	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
-		/* With limit 0 only the executor's threads run the rest, the finaliser included. */
-		if ((!baton__capture_limit(resource) && baton__self->member != executor) ||
-		    (too_deep && !withdrawn)) {
-			if (baton__hand_off(resource) == BATON__GIVEN) {
-				baton__frame_pop(&stay->frame);
-				return true;
-			}
-		}
-		/* The limits are spent: tasks that are left are handed off, not run here. */
+		/* Tasks that are left are handed off, not run here. */
 		baton__stay_spent(stay);
-		baton__stay(stay);
+		baton__stay(stay, baton__place_to_release(resource));
 		return true;
 	}
 	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
@@ -179,25 +161,21 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
 	return counted;
 }
 
-/*
- * The runner has left, and this visitor holds the baton: for the work that a kick has brought, or
- * for the release and the steps after it. Release and steps are done at any depth: each function of
- * the user's among the steps asks for its place itself, and the visitor may be the thread that
- * waits for them.
- */
+/* The runner has left, and this visitor holds the baton: for the release, or for the work that a
+ * kick has brought. */
 static void go_on(struct baton_resource *resource)
 {
-	const bool member = baton__self->member == executor_if_any(resource);
-	struct baton__stay stay = {0};
+	const enum baton__place place = baton__place(resource);
+	struct baton__stay stay;
 
-	/* Relaxed: the sender of a later kick takes over by itself. */
-	if (baton__place(resource) == BATON__HERE || (!member && !baton__capture_limit(resource)) ||
-	    baton__word_newest(baton__word(resource))) {
-		baton__go_on(resource, 1, false);
+	/* Relaxed: a kick that this load misses is handed off. */
+	if (place == BATON__HERE || baton__word_newest(baton__word(resource))) {
+		baton__go_on(resource, place, 1);
 		return;
 	}
 	baton__frame_push(&stay.frame, resource);
-	baton__stay(&stay);
+	baton__stay_spent(&stay);
+	baton__stay(&stay, baton__place_to_release(resource));
 }
 
 void baton__visit_end(struct baton_resource *resource)
@@ -253,7 +231,8 @@ static void go_on_unshelved(struct baton_resource *resource, bool later)
 	}
 	if (release_empty(resource))
 		return;
-	baton__go_on(resource, 0, later || many_wait(resource));
+	baton__go_on(resource, later || many_wait(resource) ? BATON__LATER : baton__place(resource),
+	             0);
 }
 
 void baton__unshelve(struct baton_resource *resource, bool later)

@@ -38,7 +38,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark)
 			resource->_list = mark;
 			mark->_next = NULL;
 			/* A nested stay may run one task: a kick usually lets one task start. */
-			baton__go_on(resource, 1, false);
+			baton__go_on(resource, baton__place(resource), 1);
 			return false;
 		}
 		if (baton__word_push_kick(resource, &word, mark))

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The place: where a task or another function of the user's may run now. Code that is about to run
- * tasks, or to call a user's function that holds no baton, calls baton__place() first; the short
- * paths of submit, batch and post check the depth themselves. So the stack is bounded on every path
- * (L7, L14).
+ * The place: where tasks, or another function of the user's, may run now. The question is asked
+ * here alone, so that the stack is bounded on every path (L7, L14); the callers act on the answer.
  */
 #ifndef BATON_SRC_PLACE_H
 #define BATON_SRC_PLACE_H
@@ -11,22 +9,39 @@
 #include "core/resource.h"
 
 enum baton__place {
-	BATON__HERE,     /* at once, in a new frame */
-	BATON__EXECUTOR, /* hand off; later on this thread, if no executor takes the job */
-	BATON__LATER,    /* on this thread, when its stack is less deep */
+	BATON__HERE,     /* at once, on this thread */
+	BATON__LATER,    /* on the executor, or on this thread when its stack is less deep */
+	BATON__EXECUTOR, /* on the executor; on this thread only if no executor takes the job */
 };
+
+/* Is the stack too deep for another capture? The whole question on the short paths, whose resource
+ * is NORMAL: its capture limit is above 0. True on a thread without a record. */
+BATON_INLINE bool baton__too_deep(const struct baton__thread *self)
+{
+	return self->depth >= BATON_NESTING_MAX;
+}
 
 /* `resource`: the resource whose tasks are to run; NULL: for a function that holds no baton. */
 BATON_INLINE enum baton__place baton__place(const struct baton_resource *resource)
 {
-	const uint32_t depth = baton__self->depth;
-
-	if (resource)
-		return depth < BATON_NESTING_MAX && baton__capture_limit(resource)
-		               ? BATON__HERE
-		               : BATON__EXECUTOR;
+	if (resource && !baton__capture_limit(resource))
+		return BATON__EXECUTOR;
 	/* A thread without a record cannot put anything off. */
-	return depth < BATON_NESTING_MAX || depth >= BATON__DEPTH_NONE ? BATON__HERE : BATON__LATER;
+	return baton__too_deep(baton__self) && baton__self->depth < BATON__DEPTH_NONE ? BATON__LATER
+	                                                                              : BATON__HERE;
+}
+
+/*
+ * Where may a held resource be released for good, which enters no task? Here at any depth: each
+ * function of the user's that follows asks for its own place, and the thread that waits for them
+ * may be this one. With a capture limit of 0 only a thread of the executor may.
+ */
+BATON_INLINE enum baton__place baton__place_to_release(const struct baton_resource *resource)
+{
+	return baton__capture_limit(resource) ||
+	                       baton__self->member == baton__executor_if_any(resource)
+	               ? BATON__HERE
+	               : BATON__EXECUTOR;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "thread/node.h"
 #include "core/label.h"
+#include "core/place.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 		return error;
 	/* A function that runs at once needs neither node nor stamp: its tag cannot be cancelled
 	 * between the stamping and the entry. */
-	if (baton__self->depth < BATON_NESTING_MAX && baton__call_at_once(resource, fn, arg, NULL))
+	if (!baton__too_deep(baton__self) && baton__call_at_once(resource, fn, arg, NULL))
 		return 0;
 	/* Without a label there is no stamp, and the node is one cache line. */
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
@@ -169,7 +170,7 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 	if (!async)
 		return -ENOMEM;
 	async->counted = (struct baton__counted){.references = 1};
-	if (baton__self->depth < BATON_NESTING_MAX &&
+	if (!baton__too_deep(baton__self) &&
 	    baton__call_at_once(resource, fn, arg, &async->counted.future._value)) {
 		/* unshared: no other thread has seen it yet */
 		async->counted.future._state = BATON__FUTURE_DONE | BATON__FUTURE_COUNTED;

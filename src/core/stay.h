@@ -37,14 +37,13 @@ BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 	stay->limit_ns = config ? config->capture_limit_ns : 0;
 }
 
-/* The stay has no limits left, and is no helper's any more: what is left is handed off. */
+/*
+ * Sets all of a stay but its frame: the stay enters no task and no kick. What is left is handed
+ * off.
+ */
 BATON_INLINE void baton__stay_spent(struct baton__stay *stay)
 {
-	stay->until = NULL;
-	stay->borrowed = false;
-	stay->ran = false;
-	stay->limit_ns = 0;
-	stay->tasks = 0;
+	*stay = (struct baton__stay){.frame = stay->frame, .ran = true};
 }
 
 #endif

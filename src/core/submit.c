@@ -11,12 +11,10 @@
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/cycle.h"
-#include "core/deferred.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/help.h"
 #include "core/loan.h"
-#include "core/place.h"
 #include "core/run.h"
 
 #include <ck_backoff.h> /* for the retries of a contended push */
@@ -27,37 +25,30 @@
 #define BACKOFF_MIN 64U
 #define BACKOFF_MAX 4096U
 
-/* Hands a captured resource whose tasks must not run here to its executor. */
-static int start_later(struct baton_resource *resource, struct baton_task *first, bool inline_ok)
+/* Where may a submitter that captures the resource run the tasks? A push needs no answer. */
+BATON_INLINE enum baton__place place_of(const struct baton_resource *resource, unsigned how)
 {
-	struct baton__stay stay = {0};
-	enum baton__handoff given;
+	return how & BATON__SUBMIT_LATER ? BATON__EXECUTOR : baton__place(resource);
+}
 
-	baton__backlog_keep(resource, first);
-	given = baton__hand_off(resource);
+/* Hands a captured resource, which has its tasks, to its executor, or to no thread. */
+static int give_to_executor(struct baton_resource *resource)
+{
+	enum baton__handoff given = baton__hand_off(resource);
+	struct baton__stay stay;
+
 	if (given == BATON__GIVEN)
 		return 0;
-	if (inline_ok) {
-		/* Running here is allowed, but the stack is too deep: defer. */
-		baton__deferred_push(resource);
-		return 0;
-	}
 	baton__frame_push(&stay.frame, resource);
+	baton__stay_spent(&stay);
 	/* REFUSED: no other thread has seen the tasks, and the chain goes back to the caller. */
 	if (given == BATON__REFUSED)
 		baton__backlog_give_back(resource);
 	/* REFUSED_TOUCHED: a helper may have run some of the chain, so all of the chain is
 	 * accepted. In both cases other threads' tasks may have been accepted while the resource
-	 * was busy. Since no executor takes the resource, this thread runs the tasks, here or when
-	 * its stack is unwound. */
-	baton__stay(&stay);
+	 * was busy. */
+	baton__stay(&stay, BATON__HERE);
 	return given == BATON__REFUSED ? -ESHUTDOWN : 0;
-}
-
-/* May a submitter that captures the resource run the tasks here? A push needs no answer. */
-BATON_INLINE bool runs_here(const struct baton_resource *resource, bool inline_ok)
-{
-	return inline_ok && baton__place(resource) == BATON__HERE;
 }
 
 /* A chain of tasks on its way to acceptance. */
@@ -108,20 +99,20 @@ static int not_accepted(struct baton_resource *resource, struct chain *chain, in
  * unless its kind may keep the task.
  */
 BATON_INLINE bool must_reserve(const struct baton_resource *resource, const struct chain *chain,
-                               uintptr_t word, bool inline_ok)
+                               uintptr_t word, unsigned how)
 {
-	return !chain->counted &&
-	       (baton__word_is_busy(word) || chain->count > 1 || !runs_here(resource, inline_ok) ||
-	        baton__kind_is(chain->first, BATON__KIND_RESERVES));
+	return !chain->counted && (baton__word_is_busy(word) || chain->count > 1 ||
+	                           place_of(resource, how) != BATON__HERE ||
+	                           baton__kind_is(chain->first, BATON__KIND_RESERVES));
 }
 
 /* Adds the chain to a busy resource: by a loan, or by a push. False: the word has changed. */
 BATON_INLINE bool add_to_busy(struct baton_resource *resource, struct chain *chain, uintptr_t word,
-                              bool inline_ok)
+                              unsigned how)
 {
 	struct baton_task *oldest = chain->first;
 
-	if (inline_ok && !chain->newest && baton__loan_due(resource) &&
+	if (!(how & BATON__SUBMIT_LATER) && !chain->newest && baton__loan_due(resource) &&
 	    baton__loan_submit(resource, chain->first, chain->count))
 		return true;
 	if (!chain->newest)
@@ -135,22 +126,29 @@ BATON_INLINE bool add_to_busy(struct baton_resource *resource, struct chain *cha
 /*
  * Starts a captured resource, here or on its executor. An error: the chain is the caller's again.
  */
-static int start(struct baton_resource *resource, struct chain *chain, bool inline_ok)
+static int start(struct baton_resource *resource, struct chain *chain, unsigned how)
 {
-	int error;
+	int error = 0;
 
-	if (runs_here(resource, inline_ok)) {
+	switch (place_of(resource, how)) {
+	case BATON__HERE:
 		run_here(resource, chain);
-		return 0;
+		break;
+	case BATON__LATER:
+		baton__backlog_keep(resource, chain->first);
+		baton__go_on(resource, BATON__LATER, 0);
+		break;
+	case BATON__EXECUTOR:
+		baton__backlog_keep(resource, chain->first);
+		error = give_to_executor(resource);
+		break;
 	}
-	error = start_later(resource, chain->first, inline_ok && baton__capture_limit(resource));
 	return error ? not_accepted(resource, chain, error) : 0;
 }
 
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         unsigned how)
 {
-	const bool inline_ok = !(how & BATON__SUBMIT_LATER);
 	struct chain chain = {first, NULL, count, !resource->_stats};
 	ck_backoff_t backoff = BACKOFF_MIN;
 
@@ -160,7 +158,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 
 		if (baton__word_is_closed(word))
 			return not_accepted(resource, &chain, -EPIPE);
-		if (must_reserve(resource, &chain, word, inline_ok)) {
+		if (must_reserve(resource, &chain, word, how)) {
 			int error = baton__backlog_reserve(resource, first, count,
 			                                   !(how & BATON__SUBMIT_NO_WAIT));
 
@@ -169,7 +167,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			chain.counted = true;
 		}
 		if (baton__word_is_busy(word)) {
-			if (add_to_busy(resource, &chain, word, inline_ok))
+			if (add_to_busy(resource, &chain, word, how))
 				return 0;
 			if (backoff > BACKOFF_MAX)
 				backoff = BACKOFF_MIN;
@@ -179,7 +177,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 		turn_back(&chain);
 		/* The word is idle and not closed: the capture sets the right mode. */
 		if (baton__word_capture(resource, word, baton__mode(resource)))
-			return start(resource, &chain, inline_ok);
+			return start(resource, &chain, how);
 	}
 }
 
@@ -239,7 +237,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	struct baton__stay stay;
 
 	baton__stand_back(resource);
-	if (baton__word(resource) != BATON__NORMAL || baton__self->depth >= BATON_NESTING_MAX ||
+	if (baton__word(resource) != BATON__NORMAL || baton__too_deep(baton__self) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return baton__submit(resource, task, 0);
 	baton__frame_push(&stay.frame, resource);
@@ -290,7 +288,7 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 
 	if (task->_future)
 		return submit_with_future(resource, task);
-	if (BATON_UNLIKELY(self->depth >= BATON_NESTING_MAX))
+	if (BATON_UNLIKELY(baton__too_deep(self)))
 		return baton__submit(resource, task, 0);
 	if (baton__word(resource) != BATON__NORMAL)
 		return baton__submit_busy(resource, task);

@@ -39,16 +39,6 @@
 #define BATON_HELP_MAX 1024U
 #endif
 
-/*
- * The executor to which the resource's job goes; NULL: the default pool, which does not exist yet.
- */
-static struct baton_executor *executor_of(const struct baton_resource *resource)
-{
-	const struct baton_resource_config *config = resource->_config;
-
-	return config && config->executor ? config->executor : baton__executor_default_peek();
-}
-
 /* Does no other thread come to a job in the executor's queue? */
 static bool alone(struct baton_executor *executor)
 {
@@ -104,7 +94,7 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 static int help_visited(struct baton__wait *wait, struct baton_future *future,
                         struct baton_resource *resource, uint32_t generation)
 {
-	struct baton_executor *executor = executor_of(resource);
+	struct baton_executor *executor = baton__executor_if_any(resource);
 	int (*drive)(struct baton_executor *) = executor ? executor->_ops->drive : NULL;
 	bool driven = drive && alone(executor);
 	bool able = may_help(resource, executor, driven);

@@ -24,6 +24,7 @@
 
 #include "base/atomic.h"
 #include "core/label.h"
+#include "core/place.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -301,7 +302,7 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 	}
 	/* An item of a resource with drain hooks is over only when its batch has ended: it must be
 	 * a task. */
-	if (!later && baton__self->depth < BATON_NESTING_MAX && !baton__hooked(resource) &&
+	if (!later && !baton__too_deep(baton__self) && !baton__hooked(resource) &&
 	    !baton_try_call(resource, run_here, here, NULL))
 		return;
 	error = baton__submit(resource, &item->task,

@@ -952,7 +952,7 @@ give_back:
 		:: else ->
 			turn = seen & ~(PHASE | TOUCHED);
 			withdrawn = false;
-			/* @src help.c:give_back baton__stay(stay) */
+			/* @src help.c:give_back baton__stay_spent(stay) */
 			budget = 0;
 			goto drain
 		fi

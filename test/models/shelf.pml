@@ -393,9 +393,9 @@ unshelve:
 go_on:
 	atomic {
 		if
-		/* @src handoff.c:baton__go_on baton__hand_off(resource) == BATON__GIVEN */
+		/* @src handoff.c:baton__stay baton__hand_off(resource) == BATON__GIVEN */
 		:: true -> goto hand_off
-		/* @src handoff.c:baton__go_on baton__run_captured(&stay, 0, own) */
+		/* @src handoff.c:baton__go_on limit(&stay, 0, own) */
 		:: true -> budget = CAPTURE; goto drain
 		fi
 	}
