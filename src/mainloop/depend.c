@@ -24,8 +24,9 @@ static void block(struct baton__mainloop *loop, struct baton__dependent *child, 
 	struct baton_source *source = child->source;
 
 	child->blockers += more ? (size_t)1 : (size_t)-1;
-	/* Not settled, but placed: that changes nothing for the child's own children. Relaxed: a
-	 * source whose word another thread has changed is settled when it is absorbed. */
+	/* The child's own children are not concerned, so the child is only placed, not settled.
+	 * Relaxed: a source whose word another thread has changed is settled when it is
+	 * absorbed. */
 	if (child->blockers == (more ? 1 : 0))
 		baton__source_place(loop, source, load_relaxed(&source->_state));
 }
@@ -43,7 +44,8 @@ void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent
 
 /* ---- Records ---- */
 
-/* A run of `source`, or with the record `old`, that is under way has now the record `record`. */
+/* Gives a run that is under way a new record: the run of `source`, or the run that has the record
+ * `old`. */
 static void note_run(struct baton__mainloop *loop, const struct baton_source *source,
                      const struct baton__dependent *old, struct baton__dependent *record)
 {
@@ -94,7 +96,7 @@ static void set_parent(struct baton_source *source, bool parent)
 		;
 }
 
-/* Frees the record, and forgets it in its source, if it has no edge any more. */
+/* If the record has no edge any more, frees it, and clears the source's pointer to it. */
 static void drop_if_bare(struct baton__mainloop *loop, struct baton__dependent *record)
 {
 	if (!record->children && record->source)
@@ -128,7 +130,7 @@ static void cut(struct baton__mainloop *loop, struct baton__edge *edge)
 
 void baton__dependent_end(struct baton__mainloop *loop, struct baton__dependent *dependent)
 {
-	/* The source may be gone: no edge's end touches it. */
+	/* The source may be gone: without this pointer cut does not touch it. */
 	dependent->source = NULL;
 	while (dependent->children)
 		cut(loop, dependent->children);
@@ -190,7 +192,7 @@ static bool leads(struct baton__mainloop *loop, struct baton__dependent *from,
 static void name_cycle(struct baton__mainloop *loop, const struct baton__dependent *parent)
 {
 	loop->cycle_count = 0;
-	/* Bounded by the path that leads has found. */
+	/* Bounded by the path that leads() has found. */
 	for (; parent; parent = parent->found) {
 		const char *name = parent->source->_name;
 
@@ -225,7 +227,7 @@ static struct baton__edge *edge_of(const struct baton_source *parent,
 	return edge;
 }
 
-/* Links a new edge, and brings parent and child into line. */
+/* Links a new edge, and settles what the edge changes for parent and child. */
 static void link_edge(struct baton__mainloop *loop, struct baton__edge *edge)
 {
 	struct baton_source *parent = edge->parent->source;

@@ -22,13 +22,13 @@ struct baton__dependent {
 	size_t blockers;
 	bool busy;
 	uint64_t searched;              /* the search that has met this record */
-	struct baton__dependent *found; /* the record that this one was met from; to the child */
+	struct baton__dependent *found; /* the parent's record, from which the search came here */
 	struct baton__dependent *queue; /* the next one to be searched */
 	struct baton__dependent *next;  /* of the loop's records */
 	struct baton__dependent **prev;
 };
 
-/* The source has become busy, or no longer is: its children stop, or go on. */
+/* Notes whether the source is busy. If that has changed, its children are held back, or go on. */
 void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent *dependent,
                            bool busy);
 

@@ -28,7 +28,7 @@ static uint8_t rank(struct baton_source_link *link)
 	return link ? source_of(link)->_rank : 0;
 }
 
-/* Makes heap.rank true of a link whose children are right. True: its rank has changed. */
+/* Restores heap.rank for a link whose children obey it. True: the rank of the link has changed. */
 static bool mend(struct baton_source_link *link)
 {
 	struct baton_source_link *left = link->_next;

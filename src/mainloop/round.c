@@ -187,8 +187,8 @@ int baton__mainloop_turn(struct baton_task *task)
 
 	loop->turn_queued = false;
 	if (!round) {
-		/* The resource was suspended at the end of the round, or a wait of the owner's has
-		 * come here. The host comes again. */
+		/* No round is under way: the resource was suspended when the round ended, or the
+		 * owner runs this task in a wait. The host is told to run the loop again. */
 		baton__loop_signal(loop->executor);
 		return 0;
 	}
@@ -204,8 +204,8 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 	unsigned patience = PATIENCE;
 	bool more = true;
 
-	/* Ends with the round: `left` counts down, or nothing is ready. And when the executor runs
-	 * nothing, or nothing but other resources' tasks: the loop's resource is suspended. */
+	/* Ends when `left` is 0 or nothing is ready. Ends also if the executor runs nothing, or for
+	 * too long only tasks of other resources: then the loop's resource is suspended. */
 	look(loop);
 	while (more && patience--) {
 		if (!loop->turn_queued && wants_turn(loop, round)) {
@@ -213,7 +213,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 			submit_turn(loop, round);
 		}
 		more = baton_loop_run(loop->executor, 0);
-		/* What has run may have taken long, or passed the virtual time. */
+		/* Time may have passed in the sources, also virtual time (baton_mainloop_pass). */
 		look(loop);
 		more = more && (loop->turn_queued || wants_turn(loop, round));
 		if (round->count > count)
@@ -269,7 +269,7 @@ static void publish(struct baton__mainloop *loop)
 		const uint64_t due = baton__mainloop_next_due(loop);
 
 		if (!due) {
-			/* A turn that is queued signals when it runs. */
+			/* A turn that is queued signals by itself when it runs. */
 			if (!loop->turn_queued)
 				baton__loop_signal(loop->executor);
 			return;
@@ -349,7 +349,8 @@ BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_
 	return outcome(&round);
 }
 
-/* Moves the virtual clock to the next deadline, at most to `time_ns`. False: it stands there. */
+/* Moves the virtual clock to the next deadline, at most to `time_ns`. False: the clock is there
+ * already. */
 static bool move_clock(struct baton__mainloop *loop, uint64_t time_ns)
 {
 	uint64_t next = baton__order_next(loop);

@@ -109,8 +109,8 @@ static uint64_t change_own(struct baton__mainloop *loop, struct baton_source *so
 	do
 		changed = (word & ~change.clear) | change.set;
 	while (!cas_acq_rel(&source->_state, &word, changed));
-	/* A source that another thread has posted may just be on its way. Otherwise nobody but the
-	 * owner has it. */
+	/* If another thread has posted the source, it is in the inbox, or soon will be. Otherwise
+	 * only the owner uses it. */
 	if (word & POSTED)
 		baton__mainloop_absorb(loop);
 	baton__source_settle(loop, source, changed);
@@ -132,7 +132,7 @@ static uint64_t change_posted(struct baton__mainloop *loop, struct baton_source 
 	 * in absorb. And seq_cst: mainloop.published. */
 	while (!cas_seq_cst(&source->_state, &word, (word & ~change.clear) | change.set | POSTED))
 		;
-	/* Last touch of the source: by push, if at all. The owner may run it, and free it. */
+	/* Only push may touch the source after this. The owner may run the source, and free it. */
 	if (!(word & POSTED)) {
 		push(loop, source);
 		/* Seq_cst: mainloop.published. */
@@ -152,7 +152,7 @@ static uint64_t change(struct baton__mainloop *loop, struct baton_source *source
 	                                         : change_posted(loop, source, change);
 }
 
-/* A deadline so long from now, as the word has it. */
+/* The deadline `delay_ns` from now, in the form of the word's DUE. */
 static uint64_t due_after(const struct baton__mainloop *loop, uint64_t delay_ns)
 {
 	uint64_t due = BATON_MAINLOOP_TIME_MAX;
