@@ -6,14 +6,14 @@
 # and TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread queue future core executor pool timer module mainloop
+FOLDERS := base thread queue future core executor pool timer module mainloop admission
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
 # Checks that `make test` runs besides those below: names of targets.
 EXTRA_CHECKS := check-shared check-deps \
 	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
-	check-faults check-stress check-fuzz-corpus check-load check-commit \
+	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
 	check-broker
 
 CC ?= cc
@@ -53,7 +53,8 @@ BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 LIB_FLAGS := $(BASE_FLAGS) -iquote src -fPIC -fvisibility=hidden -fexceptions
 # Tests may look into the library and the broker: their headers are found as "name.h".
 BROKER_INCLUDE := -iquote examples/broker
-TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit $(BROKER_INCLUDE)
+TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote test/admission \
+	$(BROKER_INCLUDE)
 
 # Of Concurrency Kit's, what is not in its headers: ck_epoch, ck_hs (epoch.c, nameset.c).
 LIBS := -lck
@@ -75,6 +76,9 @@ BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/
 BROKER_PURE := mqtt/codec mqtt/names common/hash common/printable net/address session/inflight \
 	session/received topic/audience turns
 BROKER_TESTS := $(filter test/broker/unit/%,$(TESTS))
+# The model of the rules of admission, beside which their tests run them.
+RULES_MODEL := $(addprefix test/admission/,model.c world.c random.c sequences.c)
+RULES_TESTS := $(filter test/unit/admission/test_rules%,$(TESTS))
 BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOURCES))
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
@@ -176,11 +180,15 @@ $1/examples/broker/pure.a: $(BROKER_PURE:%=$1/examples/broker/%.o) Makefile
 
 $(BROKER_TESTS:%=$1/%): $1/examples/broker/pure.a
 
+$(RULES_TESTS:%=$1/%): $(RULES_MODEL:%.c=$1/%.o)
+
 $(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$^ $$(LDFLAGS) $$(LIBS) $4 -pthread
+	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LDFLAGS) \
+		$$(LIBS) $4 -pthread
 
--include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) test/shim/main) \
+-include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) \
+	$(RULES_MODEL:%.c=%) test/shim/main) \
 	$(BROKER_PURE:%=$1/examples/broker/%.d)
 endef
 

@@ -16,6 +16,7 @@
 #include <baton/pool.h>
 #include <baton/registry.h>
 #include <baton/resource.h>
+#include <baton/rules.h>
 #include <baton/suspend.h>
 #include <baton/bound.h>
 #include <baton/labelled.h>

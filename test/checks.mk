@@ -163,6 +163,8 @@ check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.
 		SIM_LINK_FLAGS='$(SIM_LINK_FLAGS)' SEED='$(SEED)' \
 		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' test/mutants/semantic.sh $@ $(FAULT)
 
+$(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
+
 # ---- Stress: everything at random, the history checked; see test/stress/main.c ----
 STRESS_SOURCES := $(wildcard test/stress/*.c)
 SETARCH := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -200,6 +202,20 @@ check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/str
 	$(Q)build/asan/stress/stress --quiet --seconds 7
 	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress --quiet --seconds 7 \
 		--patience 40
+
+# ---- The rules of admission, beside their model; see test/admission/main.c ----
+build/admission/admission: build/test/admission/main.o $(RULES_MODEL:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+-include build/test/admission/main.d
+
+.PHONY: check-admission deep-admission
+check-admission: build/admission/admission ## short sequences of events, and random ones
+	$(Q)TEST_ARGS='$(ADMISSION_ARGS)' test/run.sh $@ $<
+
+deep-admission: build/admission/admission ## all of length 7, prints the numbers; ADMISSION_ARGS
+	$(Q)$< --length 7 --random $(or $(SECONDS),60) $(ADMISSION_ARGS)
 
 # ---- Group commit: the example is killed in the middle of its work ----
 .PHONY: check-commit
@@ -416,6 +432,6 @@ deep-fuzz:
 
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
-		check-models check-models-deep check-mutants deep-stress check-faults \
+		check-models check-models-deep check-mutants deep-stress deep-admission check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
 		coverage

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Estimates. The plan is the future in which every task uses all the time it may: each waiting task
+ * has the start that it has there. One pass in the order of arrival makes the whole plan, since no
+ * task changes the start of a task before it:
+ *
+ * plan.levels: For each limit i, `_at` is the first time from which on limit i has room, after all
+ *    planned tasks (`_busy` tasks of class i or slower run at that time). A task of class c is
+ *    planned at the latest `_at` of the limits 0 to c. Room that limit i has before that of limit
+ *    i - 1 is of no use, so limit i moves on to the latter. A task that passes others, which wait
+ *    for a slower class's limit, changes nothing for these: what they wait for is the end of a task
+ *    of that class, which frees one place at each limit.
+ * plan.defaults: Nothing waits behind a default that could be brought down, so defaults count at
+ *    limit 0 alone, and as long as class 0 allows.
+ * plan.order: Starts and ends of the tasks of a line are in the line's order, so a level moves
+ *    forward through the lines, by two cursors for each line: the last task whose start, and the
+ *    last whose end, is at or before `_at`. No task behind a cursor starts, or ends, by then. (With
+ *    a grace, a default that was stopped late may end after one that started later: then the plan
+ *    lets both end when the first does.) A pass is O(classes) for each task and limit.
+ *
+ * A pass looks at 256 tasks in each call. A task that finishes early, or is withdrawn, makes the
+ * plan stale: its estimates are too large, and stay true. So that new arrivals get true ones, too,
+ * the plan keeps the place of the task that has left until the end that was planned for it: as a
+ * ghost. A new pass begins at most every 100 ms, sooner for an arrival while at most 64 tasks wait.
+ * What makes waits longer throws the plan away (BATON__PLAN_NONE). A task that runs longer than it
+ * may makes waits longer, too: then what was planned before the next pass is not valid (_late).
+ */
+#include "admission/rules.h"
+
+#include "base/platform.h"
+
+#define TOLD_EVERY_NS ((uint64_t)100000000)
+#define SLICE 256U
+#define FEW 64U
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The line's task after the cursor; NULL is before the first. */
+static struct baton_rules_entry *after(const struct baton_rules_line *line,
+                                       const struct baton_rules_entry *cursor)
+{
+	return cursor ? cursor->_next : line->_first;
+}
+
+/* Limit i counts the lines i to last_line(i): the defaults' line is the last. */
+static uint32_t last_line(const struct baton_rules *rules, uint32_t i)
+{
+	return i > 0 ? rules->_config.class_count - 1 : rules->_config.class_count;
+}
+
+static uint32_t capacity(const struct baton_rules *rules, uint32_t i)
+{
+	return i > 0 ? rules->_config.limit[i] : rules->_config.limit[0] - rules->_config.reserve;
+}
+
+/* ---- A level ---- */
+
+static struct baton_rules_entry *next_start(const struct baton_rules *rules, uint32_t i, uint32_t l)
+{
+	struct baton_rules_entry *entry = after(&rules->_lines[l], rules->_levels[i]._started[l]);
+
+	return entry && entry->_pass == rules->_pass ? entry : NULL;
+}
+
+static struct baton_rules_entry *next_end(const struct baton_rules *rules, uint32_t i, uint32_t l)
+{
+	const struct baton_rules_level *level = &rules->_levels[i];
+
+	if (level->_ended[l] == level->_started[l])
+		return NULL;
+	return after(&rules->_lines[l], level->_ended[l]);
+}
+
+static uint64_t next_event(const struct baton_rules *rules, uint32_t i)
+{
+	const struct baton_rules_level *level = &rules->_levels[i];
+	uint64_t at = level->_ghosts > 0 ? level->_ghosts_end : BATON_NEVER;
+
+	for (uint32_t l = i; l <= last_line(rules, i); l++) {
+		const struct baton_rules_entry *start = next_start(rules, i, l);
+		const struct baton_rules_entry *end = next_end(rules, i, l);
+
+		if (start)
+			at = min(at, start->_plan_start);
+		if (end)
+			at = min(at, end->_plan_end);
+	}
+	return at;
+}
+
+static void move_to(struct baton_rules *rules, uint32_t i, uint64_t at)
+{
+	struct baton_rules_level *level = &rules->_levels[i];
+
+	for (uint32_t l = i; l <= last_line(rules, i); l++) {
+		struct baton_rules_entry *entry;
+
+		while ((entry = next_start(rules, i, l)) && entry->_plan_start <= at) {
+			level->_started[l] = entry;
+			level->_busy++;
+		}
+		while ((entry = next_end(rules, i, l)) && entry->_plan_end <= at) {
+			level->_ended[l] = entry;
+			level->_busy--;
+		}
+	}
+	if (level->_ghosts > 0 && level->_ghosts_end <= at) {
+		level->_busy -= level->_ghosts;
+		level->_ghosts = 0;
+	}
+	level->_at = max(level->_at, at);
+}
+
+/* plan.levels: moves the level to the first time with room. */
+static void settle(struct baton_rules *rules, uint32_t i)
+{
+	struct baton_rules_level *level = &rules->_levels[i];
+
+	/* Ends: each event is passed once, and then there is none. */
+	while (level->_busy >= capacity(rules, i) && level->_at < BATON_NEVER)
+		move_to(rules, i, next_event(rules, i));
+}
+
+/* ---- A pass ---- */
+
+/* The end that a running task has at the latest: for the plan. */
+static uint64_t latest_end(const struct baton_rules *rules, const struct baton_rules_entry *entry)
+{
+	uint64_t end = entry->_end;
+
+	if (entry->_kind == BATON_RULES_DEFAULT && entry->_assigned > 0)
+		end = max(rules->_now,
+		          baton__rules_add(entry->_started, rules->_config.duration_ns[0]));
+	return max(rules->_now, baton__rules_add(end, rules->_config.grace_ns));
+}
+
+static void begin(struct baton_rules *rules)
+{
+	uint32_t classes = rules->_config.class_count;
+
+	rules->_pass++;
+	if (rules->_plan == BATON__PLAN_NONE || rules->_late)
+		rules->_valid_from = rules->_pass;
+	rules->_late = false;
+	rules->_plan = BATON__PLAN_BEGUN;
+	rules->_planned_at = rules->_now;
+	rules->_stale = false;
+	for (uint32_t l = 0; l <= classes; l++) {
+		struct baton_rules_line *line = &rules->_lines[l];
+		uint64_t end = 0;
+
+		line->_planned = line->_waiting ? line->_waiting->_prev : line->_last;
+		for (struct baton_rules_entry *e = line->_first; e != line->_waiting;
+		     e = e->_next) {
+			e->_pass = rules->_pass;
+			e->_plan_start = e->_started;
+			if (baton__rules_add(e->_end, rules->_config.grace_ns) < rules->_now)
+				rules->_late = true;
+			end = max(end, latest_end(rules, e)); /* plan.order */
+			e->_plan_end = end;
+		}
+	}
+	for (uint32_t i = 0; i < classes; i++) {
+		struct baton_rules_level *level = &rules->_levels[i];
+
+		level->_at = rules->_now;
+		level->_busy = rules->_lost_busy[i];
+		level->_ghosts = 0;
+		level->_ghosts_end = 0;
+		for (uint32_t l = i; l <= last_line(rules, i); l++) {
+			level->_busy += rules->_lines[l]._running;
+			level->_started[l] = rules->_lines[l]._planned;
+			level->_ended[l] = NULL;
+		}
+		move_to(rules, i, rules->_now);
+	}
+}
+
+static void plan_one(struct baton_rules *rules, struct baton_rules_entry *entry)
+{
+	uint32_t class = baton__rules_class(entry);
+	uint64_t length =
+		baton__rules_add(rules->_config.duration_ns[class], rules->_config.grace_ns);
+	uint64_t start = rules->_now;
+
+	for (uint32_t i = 0; i <= class; i++) {
+		if (rules->_levels[i]._at < start)
+			move_to(rules, i, start);
+		settle(rules, i);
+		start = max(start, rules->_levels[i]._at);
+	}
+	/* What was planned before is true, too, and may be less: ghosts are too careful. */
+	if (baton__rules_valid(rules, entry))
+		start = max(rules->_now, min(start, entry->_plan_start));
+	entry->_plan_start = start;
+	entry->_plan_end = baton__rules_add(start, length);
+	entry->_pass = rules->_pass;
+	baton__rules_line(rules, entry)->_planned = entry;
+	for (uint32_t i = 0; i <= class; i++)
+		move_to(rules, i, rules->_levels[i]._at);
+}
+
+/* The next that the pass comes to. It may run already, if it has started since the pass began. */
+static struct baton_rules_entry *next_unplanned(const struct baton_rules *rules)
+{
+	struct baton_rules_entry *next = NULL;
+
+	for (uint32_t l = 0; l <= rules->_config.class_count; l++) {
+		struct baton_rules_entry *entry =
+			after(&rules->_lines[l], rules->_lines[l]._planned);
+
+		if (entry && (!next || entry->_number < next->_number))
+			next = entry;
+	}
+	return next;
+}
+
+static void tell(struct baton_rules *rules, struct baton_rules_entry *entry)
+{
+	uint64_t start = entry->_plan_start;
+	uint64_t now = rules->_now;
+
+	if (entry->_phase != BATON__ENTRY_WAITING || !rules->_events->estimate)
+		return;
+	if (entry->_told_at != BATON_NEVER) {
+		uint64_t moved = max(start, entry->_told) - min(start, entry->_told);
+		uint64_t wait = max(entry->_told, now) - now;
+
+		if (moved <= wait / 20)
+			return;
+		if (now - entry->_told_at < TOLD_EVERY_NS) {
+			rules->_stale = true; /* told by a later pass */
+			return;
+		}
+	}
+	entry->_told = start;
+	entry->_told_at = now;
+	rules->_events->estimate(rules, entry, start == BATON_NEVER ? start : start - now);
+}
+
+/* Goes on with the plan. `fresh`: a task has arrived. */
+void baton__rules_plan(struct baton_rules *rules, bool fresh)
+{
+	struct baton_rules_entry *entry;
+
+	if (rules->_waiting == 0) {
+		rules->_plan = BATON__PLAN_NONE;
+		return;
+	}
+	if (rules->_plan == BATON__PLAN_NONE ||
+	    (rules->_plan == BATON__PLAN_DONE && rules->_stale &&
+	     (rules->_now - rules->_planned_at >= TOLD_EVERY_NS ||
+	      (fresh && rules->_waiting <= FEW))))
+		begin(rules);
+	for (uint32_t n = 0; n < SLICE; n++) {
+		entry = next_unplanned(rules);
+		if (!entry) {
+			rules->_plan = BATON__PLAN_DONE;
+			return;
+		}
+		plan_one(rules, entry);
+		tell(rules, entry);
+	}
+	rules->_plan = BATON__PLAN_BEGUN;
+}
+
+/* A task leaves its line. Its planned place stays taken, as a ghost's. */
+void baton__rules_forget(struct baton_rules *rules, struct baton_rules_entry *entry)
+{
+	struct baton_rules_line *line = baton__rules_line(rules, entry);
+	uint32_t l = (uint32_t)(line - rules->_lines);
+
+	if (rules->_plan == BATON__PLAN_NONE)
+		return;
+	if (line->_planned == entry)
+		line->_planned = entry->_prev;
+	if (entry->_pass != rules->_pass)
+		return;
+	if (entry->_plan_end != rules->_now)
+		rules->_stale = true;
+	if (entry->_plan_end < rules->_now && entry->_phase == BATON__ENTRY_RUNNING)
+		rules->_late = true;
+	for (uint32_t i = 0; i <= baton__rules_class(entry); i++) {
+		struct baton_rules_level *level = &rules->_levels[i];
+
+		if (entry->_plan_end > level->_at) {
+			if (entry->_plan_start > level->_at)
+				level->_busy++;
+			level->_ghosts++;
+			level->_ghosts_end = max(level->_ghosts_end, entry->_plan_end);
+		}
+		if (level->_started[l] == entry)
+			level->_started[l] = entry->_prev;
+		if (level->_ended[l] == entry)
+			level->_ended[l] = entry->_prev;
+	}
+}
+
+/* When the plan wants to go on. */
+uint64_t baton__rules_plan_next(const struct baton_rules *rules)
+{
+	if (rules->_waiting == 0)
+		return BATON_NEVER;
+	if (rules->_plan != BATON__PLAN_DONE)
+		return rules->_now;
+	return rules->_stale ? baton__rules_add(rules->_planned_at, TOLD_EVERY_NS) : BATON_NEVER;
+}
