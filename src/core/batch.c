@@ -60,7 +60,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	baton__frame_enter(self, &stay.frame, resource);
 	BATON_GUARD(guard, resource);
 	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
-	 * looks: for a mark the drain obeys it, for a close there is nothing to do. */
+	 * looks: the drain obeys a mark, and a close needs nothing. */
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 

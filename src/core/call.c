@@ -211,11 +211,12 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
-	/* call_slow tries a SPECIAL resource: a call of its own here would cost the hot path. */
+	/* call_slow tries a SPECIAL resource: a second function call here would cost the hot
+	 * path. */
 	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE) &&
 	    BATON_LIKELY(baton__word(resource) == BATON__NORMAL) &&
-	    BATON_LIKELY(baton__call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg,
-	                                     value)))
+	    BATON_LIKELY(
+		    baton__call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value)))
 		return 0;
 	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
 }

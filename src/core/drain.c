@@ -88,7 +88,8 @@ BATON_INLINE bool needless(const struct baton__stay *stay)
 
 	if (BATON_LIKELY(!until))
 		return false;
-	/* Relaxed: only compared. If another thread's unbinding is seen late, it counts as late. */
+	/* Relaxed: only compared. An unbinding by another thread that this load misses counts as
+	 * coming later. */
 	return baton__future_final(until) ||
 	       load_relaxed(&until->_resource) != stay->frame.resource;
 }
@@ -141,7 +142,7 @@ enum step {
 	RUN,     /* the first task of _list, for which the budget has been charged */
 	FIRE,    /* the awaits that were postponed: more work follows */
 	MEET,    /* the mark at the head of _list, for which the budget has been charged */
-	SUSPEND, /* the same, for a mark that overtakes: its owner finds nothing under way */
+	SUSPEND, /* the mark at the head of _list, which overtakes: the batch ends first */
 	TAKE,    /* the inbox */
 	AGAIN,   /* ask again: the look, or the backlog, may have brought an entry */
 	LEAVE,   /* the baton goes to the shelf */
@@ -210,7 +211,7 @@ static bool end_drain(struct baton__stay *stay)
 
 	if (BATON_UNLIKELY(resource->_stats != NULL))
 		baton__backlog_put_back(resource);
-	/* All that was accepted before these awaits is over. */
+	/* All tasks that were accepted before these awaits are over. */
 	baton__fire_awaits(stay);
 	baton__marks_put_back(stay);
 	return baton__shelf_leave(stay);

@@ -28,7 +28,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource);
 void baton__stay(struct baton__stay *stay, enum baton__place place);
 
 /*
- * The same for a holder that has no stay yet: `own`: how many tasks a nested stay runs at most.
+ * The same for a holder that has no stay yet. `own`: how many tasks a nested stay runs at most.
  */
 void baton__go_on(struct baton_resource *resource, enum baton__place place, uint32_t own);
 

@@ -34,9 +34,10 @@ static bool withdraw(struct baton_executor *executor, struct baton_resource *res
  */
 static bool pushed_since(struct baton_resource *resource)
 {
-	/* A waiter that looked for work after the push, and found the resource HELPED, is seen here
-	 * among the sleepers: otherwise it would have found QUEUED (thread.asleep, thread.c). Then
-	 * the push is seen, too: the word is loaded after the look for sleepers. */
+	/* Suppose that a waiter looked for work after the push, and found the resource HELPED, not
+	 * QUEUED. Then it had stored `asleep` before this thread gave the baton back, and this
+	 * thread sees it among the sleepers (thread.asleep, thread.c). The word is loaded after
+	 * that, so this thread sees the push, too. */
 	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
 }
 
@@ -55,7 +56,7 @@ static bool give_back(struct baton__stay *stay, bool did, bool last_look)
 
 	/* As soon as the baton is back the job may run, and its executor may end. */
 	baton__thread_enter(executor);
-	/* True: give_back was the last touch of the resource, except in pushed_since. */
+	/* If this returns true, it is the last touch of the resource, except in pushed_since. */
 	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
 		/* Tasks that are left are handed off, not run here. */
@@ -67,9 +68,9 @@ static bool give_back(struct baton__stay *stay, bool did, bool last_look)
 	baton__thread_leave();
 	baton__frame_pop(&stay->frame);
 	/* Other threads that sleep for the resource may have to help next; nudge_for only compares
-	 * the address. No nudge if there was nothing to do: two awaiters would nudge each other for
-	 * ever. The next look takes an entry that was pushed since, so each push makes one
-	 * nudge. */
+	 * the address. If this thread did nothing, and no entry was pushed, it must not nudge: two
+	 * awaiters would nudge each other for ever. After a push the next look takes the entry, so
+	 * each push makes at most one such nudge. */
 	if (busy && (did || pushed_since(resource)))
 		baton__thread_nudge_for(resource, member);
 	return false;

@@ -10,7 +10,7 @@
  * struct baton__kind follows: hooks for the library's own sorts of tasks, and for marks. A module
  * brings a kind of its own; the core knows no module's kind.
  *
- * A plain task meets no kind: it costs one test of bit 0 on the paths that must know.
+ * A plain task pays for kinds one test of bit 0, on the paths that must know what the entry is.
  *
  * Invariants:
  * kind.run: The core does not call the _run of a task of a kind: it calls the type's `run`. So _run

@@ -70,7 +70,7 @@ static void fire_await(struct baton_task *mark)
 	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_DONE, 0, NULL, NULL);
 }
 
-/* The same for an await on a closed resource, and for all that it carries. */
+/* The same for an await on a closed resource, and for all marks that it carries (marks.many). */
 static void fire_closed(struct baton_task *mark)
 {
 	struct baton_task *other = baton__awaiter(mark)->others;
@@ -120,8 +120,8 @@ enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mar
 }
 
 /*
- * From here on no thread becomes a visitor by the mark's future. The claim counts a visitor that is
- * there. False: it was claimed before.
+ * Claims the mark's future: from here on no thread becomes a visitor by it. A thread that is a
+ * visitor by it now is counted. False: the future was claimed before.
  */
 static bool claim(struct baton_resource *resource, struct baton_task *mark)
 {

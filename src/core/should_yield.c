@@ -20,8 +20,8 @@ static bool entry_waits(const struct baton_resource *resource)
 	       baton__backlog_has(resource) != BATON__HAS_NOTHING;
 }
 
-/* The executor that the resource names. NULL: none, so the default pool; baton_should_yield() asks
- * the executor of which this thread is a member anyway. */
+/* The executor that the resource names. NULL: the resource uses the default pool;
+ * baton_should_yield() asks the executor of which this thread is a member in any case. */
 static struct baton_executor *named(const struct baton__frame *frame)
 {
 	const struct baton_resource *resource = frame ? frame->resource : NULL;

@@ -51,8 +51,8 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 }
 
 /*
- * As baton__run_captured, for a short path, which has only entered the frame of its stay
- * (baton__frame_enter), this thread's topmost: sets the rest of the frame.
+ * As baton__run_captured, for a short path. The short path has only entered the frame of its stay
+ * (baton__frame_enter), which is this thread's topmost frame; this function sets the rest.
  */
 void baton__run_on(uint32_t ran, uint32_t own);
 

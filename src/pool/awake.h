@@ -3,9 +3,10 @@
  * How long a worker has been awake: in one word, so that a reader gets the time of one moment, and
  * a later reader never gets less.
  *
- * Asleep (the highest bit is set): the sum of its times awake. Awake: the time on the clock at
- * which it would have had to begin to be awake for that sum without a sleep. 0, as at first: it has
- * not begun. The worker alone writes the word, at moments for which it has read the clock anyway.
+ * While the worker sleeps (the highest bit is set) the word is the sum of its times awake. While it
+ * is awake the word is the time at which it woke, minus that sum: the clock minus the word is the
+ * sum now. 0: the worker has not begun. The worker alone writes the word, at moments for which it
+ * has read the clock anyway.
  */
 #ifndef BATON_SRC_AWAKE_H
 #define BATON_SRC_AWAKE_H

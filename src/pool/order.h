@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order in which a worker's jobs run. FIFO: one queue. YIELDS: two; jobs that have come back
- * often wait in the second one, `hot`. A thief moves jobs from a queue of its victim to the same
- * one of its own.
+ * The order in which a worker's jobs run. FIFO: one queue. YIELDS: two queues; jobs that have come
+ * back often wait in the second queue, `hot`. A thief moves jobs from one queue of its victim into
+ * its own queue of the same sort.
  *
- * How often a job has come back is counted in the job, in bits of `_kind` that only that thread
- * changes that has the job in its hands. Other bits of a resource's job change meanwhile, so each
- * change is an addition. So the count goes with the job to thieves and through the injection queue.
+ * The job itself counts how often it has come back, so the count goes with the job to thieves and
+ * through the injection queue. The count is in bits of `_kind` that only the thread changes that
+ * has taken, or submits, the job. Other threads change other bits of `_kind`, so each change is an
+ * addition.
  *
- * Invariant order.bound: at its push a job has at most a ring of jobs before it in its own queue,
- * and hot_share hot ones run before each cold one. So at most SLOTS * (1 + hot_share) jobs from the
- * two queues run before it. (Jobs from the LIFO slot and from outside have bounds of their own:
+ * Invariant order.bound: when a job is pushed, its queue has at most a ring of jobs before it, and
+ * at most hot_share hot jobs run before each cold job. So at most SLOTS * (1 + hot_share) jobs from
+ * the two queues run before it. (Jobs from the LIFO slot and from outside have bounds of their own:
  * LIFO_MAX, and the policy's interval.)
  */
 #ifndef BATON_SRC_ORDER_H
@@ -48,7 +49,7 @@ BATON_INLINE void baton__returns_count(struct baton_job *job)
 		(void)add_relaxed(&job->_kind, BATON__JOB_RETURNS); /* published by the push */
 }
 
-/* The job comes anew. */
+/* The job has not come back: its count is 0 again. */
 BATON_INLINE void baton__returns_reset(struct baton_job *job)
 {
 	uint32_t returns = baton__returns(job);
@@ -88,7 +89,7 @@ BATON_INLINE struct baton_job *baton__order_take(struct baton__order *order)
 	return job || !order->hot ? job : baton__runqueue_take(order->hot);
 }
 
-/* Steals from one queue of the victim into the same one of the thief. */
+/* Steals from one queue of the victim into the thief's queue of the same sort. */
 BATON_INLINE struct baton_job *baton__order_steal(struct baton__order *order,
                                                   struct baton__order *victim, size_t *stolen)
 {
@@ -99,8 +100,8 @@ BATON_INLINE struct baton_job *baton__order_steal(struct baton__order *order,
 	                          : baton__runqueue_steal(victim->hot, order->hot, share, stolen);
 }
 
-/* The oldest job of the worker's own queues. YIELDS: a hot one, but after hot_share of them a cold
- * one. */
+/* Takes the next job of the worker's own queues. YIELDS: the oldest hot job, but after hot_share
+ * hot jobs the oldest cold job. */
 BATON_INLINE struct baton_job *baton__order_pop(struct baton__order *order)
 {
 	struct baton_job *job = NULL;

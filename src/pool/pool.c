@@ -101,8 +101,8 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 }
 
 /*
- * As schedule_unless, and counts the job. Counted before, so that a thread that sees the job done
- * sees it counted; and uncounted if the pool refuses the job.
+ * As schedule_unless, and counts the job: first, so that a thread that sees the job done sees it
+ * counted. If the pool refuses the job, the count is taken back.
  */
 static int schedule_counted(struct baton_pool *pool, struct baton_job *job, uint32_t refusing)
 {
@@ -172,7 +172,7 @@ static const struct baton_executor_ops operations = {
 	.should_yield = should_yield,
 };
 
-/* Of a pool that counts what it accepts: the others pay nothing for it. */
+/* The operations of a pool that counts the jobs it accepts. Other pools pay nothing for this. */
 static const struct baton_executor_ops counting_operations = {
 	.schedule = schedule_and_count,
 	.returned = returned,

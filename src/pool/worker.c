@@ -363,9 +363,9 @@ struct baton__worker *baton__worker_current(void)
 }
 
 /*
- * YIELDS: does the job come back: a resource whose quantum is over (`leaves`), or the plain job
- * that runs? Counts that. (A plain job that lies where the running one was, which has been freed,
- * is taken for the running one: its count is then 1.)
+ * YIELDS: does the job come back? A job comes back if it is that of a resource whose quantum is
+ * over (`leaves`), or the plain job that runs. Counts the return. (The running job may have been
+ * freed. A new plain job at its address is taken for it: the count of the new job is then 1.)
  */
 static BATON_NOINLINE bool came_back(const struct baton__worker *worker, struct baton_job *job,
                                      bool leaves)

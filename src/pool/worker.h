@@ -54,7 +54,7 @@ struct baton__worker {
 	uint32_t looks;        /* how often it looks around after a job; see learn, park.c */
 	bool searching;        /* it is counted as searching in the idle set */
 	bool fresh;            /* it was woken, and has run no job since */
-	/* YIELDS: the job that runs; only compared: may be gone. */
+	/* YIELDS: the job that runs. Only compared, since the job may be gone. */
 	const struct baton_job *entered;
 	bool unannounced; /* it has not announced a push to its run queue; see schedule */
 	/* Shared: the mate that is this worker: index + 1; 0: the place is vacant (crew.holding,
