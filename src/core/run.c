@@ -27,30 +27,30 @@ void baton__task_failed(const struct baton__frame *frame, struct baton_task *tas
 		config->failed(resource, task, status);
 }
 
-BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
-                                       struct baton__batch *batch)
+/*
+ * The turn of the task has come, and its kind does not keep it. True: the task is to be entered.
+ * False: it was cancelled meanwhile, by its tag or its future, and has been completed.
+ */
+static bool claim(struct baton_resource *resource, struct baton_task *task,
+                  struct baton_future *future)
 {
-	struct baton_resource *resource = frame->resource;
-	const bool special = resource->_stats != NULL;
-	struct baton_future *future = baton__task_future(task);
+	if (resource->_stats)
+		baton__backlog_left(resource, task);
+	if (baton__stamp_enter(task) &&
+	    (!future || baton__future_claim(future, baton__turn_visits(resource))))
+		return true;
+	baton__cancel_entered(resource, task);
+	return false;
+}
+
+/* Enters the task, which has been claimed. `batch`: NULL without hooks. */
+BATON_INLINE void enter(struct baton__frame *frame, struct baton_task *task,
+                        struct baton_future *future, struct baton__batch *batch)
+{
 	const bool told = future != NULL;
 	baton_task_fn run = baton__of_kind(task) ? baton__type(task)->run : task->_run;
-	struct baton_resource_stats *stats;
 	int status;
 
-	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
-	    baton__kind(task)->keep(task))
-		return;
-	if (special) {
-		baton__backlog_left(resource, task);
-	}
-	if (!baton__stamp_enter(task) ||
-	    (future && !baton__future_claim(future, baton__turn_visits(resource)))) {
-		baton__cancel_entered(resource, task);
-		return;
-	}
-	if (batch && !baton__batch_enter(batch, task))
-		return;
 	frame->future = future;
 	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
@@ -63,32 +63,34 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	else if (BATON_LIKELY(future != NULL))
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, frame->value, NULL);
-	stats = special ? baton__stats(resource) : NULL;
+}
+
+BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
+                                       struct baton__batch *batch)
+{
+	struct baton_resource *resource = frame->resource;
+	struct baton_future *future = baton__task_future(task);
+	struct baton_resource_stats *stats;
+
+	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
+	    baton__kind(task)->keep(task))
+		return;
+	if (!claim(resource, task, future) || (batch && !baton__batch_enter(batch, task)))
+		return;
+	enter(frame, task, future, batch);
+	stats = baton__stats(resource);
 	if (stats)
 		baton__count(&stats->executed, 1);
 }
 
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 {
-	struct baton_resource *resource = frame->resource;
-	struct baton_future *future = task->_future;
-	baton_task_fn fn = task->_run;
-	int status;
-
 	if (baton__of_kind(task)) {
 		baton__run_watched(frame, task, NULL);
 		return;
 	}
-	if (BATON_UNLIKELY(!baton__future_claim(future, baton__turn_visits(resource)))) {
-		baton__cancel_entered(resource, task);
-		return;
-	}
-	frame->future = future;
-	status = fn(task); /* last touch of the task */
-	/* NULL: the task was detached, as in run_watched. */
-	future = frame->future;
-	frame->future = NULL;
-	if (BATON_LIKELY(future != NULL))
-		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
-		                     status, frame->value, NULL);
+	if (BATON_LIKELY(baton__future_claim(task->_future, baton__turn_visits(frame->resource))))
+		enter(frame, task, task->_future, NULL);
+	else
+		baton__cancel_entered(frame->resource, task);
 }
