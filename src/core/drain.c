@@ -112,6 +112,7 @@ static BATON_NOINLINE enum baton__met meet(struct baton__stay *stay)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_task *mark = resource->_list;
+
 	resource->_list = mark->_next;
 	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
 	BATON_ASSERT(baton__kind(mark)->meet);
@@ -131,7 +132,9 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 		return false;
 	if (task && !baton__backlog_sorts(resource))
 		return baton__look(resource);
-	if (!baton__word_newest(word) && !baton__word_is_asking(word))
+	/* An empty inbox asks for nothing: a word that is still ATTENTION is answered by the next
+	 * take, or by the release. */
+	if (!baton__word_newest(word))
 		return false;
 	baton__take(resource);
 	return true;
