@@ -50,7 +50,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 # -fexceptions: a task that is left by unwinding is found out (src/core/guard.h).
-LIB_FLAGS := $(BASE_FLAGS) -iquote src -fPIC -fvisibility=hidden -fexceptions
+LIB_FLAGS := $(BASE_FLAGS) -DBATON_BUILDING -iquote src -fPIC -fvisibility=hidden -fexceptions
 # Tests may look into the library and the broker: their headers are found as "name.h".
 BROKER_INCLUDE := -iquote examples/broker
 TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote test/admission \

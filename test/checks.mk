@@ -9,6 +9,7 @@ SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -fno-pie \
 	-U_FORTIFY_SOURCE -iquote test/sim -iquote src -Iinclude -MMD -MP
 # Instrumented by the compiler; what it calls is test/sim/races.c.
 SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \
+	-DBATON_BUILDING \
 	-DBATON_ATOMIC_BACKEND='"backend.h"' -DBATON_BARGE_LOOKS=2 -DBATON_BARGE_FIRST=1U \
 	-DBATON_LOAN_SKIP_MIN=1U -DBATON_LOAN_SKIP_MAX=2U -DBATON_LOAN_EAGER=1U
 

@@ -16,3 +16,4 @@ trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 LC_ALL=C awk -v layers="$layers" -v broker_layers="$broker_layers" -f test/tidy.awk \
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
+LC_ALL=C awk -f test/prototypes.awk include/baton/*.h

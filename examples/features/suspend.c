@@ -74,7 +74,8 @@ int main(void)
 	pthread_join(thread, NULL);
 	for (int i = 0; i < ACCOUNTS; i++) {
 		baton_resource_close(&accounts[i].resource);
-		baton_resource_await(&accounts[i].resource, NULL);
+		if (baton_resource_await(&accounts[i].resource, NULL))
+			return 1;
 	}
 	printf("%d snapshots of %d accounts during %d transfers: %d inconsistent\n", looks,
 	       ACCOUNTS, TRANSFERS, wrong);

@@ -7,9 +7,28 @@
 #define BATON_ATTRIBUTES_H
 
 /* A caller must look at the result: nothing else says whether the call has made something that the
- * caller must give back. */
+ * caller must give back, or whether the caller may touch what it waited for. */
 #ifndef BATON_MUST_USE
+#ifdef __GNUC__
 #define BATON_MUST_USE __attribute__((warn_unused_result))
+#else
+#define BATON_MUST_USE
+#endif
+#endif
+
+/*
+ * NONNULL: no pointer that the function is given may be NULL. NONNULL_AT: the same of the
+ * parameters with these numbers. Both are empty where baton itself is compiled: otherwise the
+ * compiler would take the checks out of the functions.
+ */
+#ifndef BATON_NONNULL
+#if defined(__GNUC__) && !defined(BATON_BUILDING)
+#define BATON_NONNULL __attribute__((nonnull))
+#define BATON_NONNULL_AT(...) __attribute__((nonnull(__VA_ARGS__)))
+#else
+#define BATON_NONNULL
+#define BATON_NONNULL_AT(...)
+#endif
 #endif
 
 #endif

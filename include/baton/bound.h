@@ -44,6 +44,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/resource.h>
@@ -159,7 +160,8 @@ struct baton_bound {
 	}
 
 /* The same at run time. Thread safety: the owner, before set_bound. */
-void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config *config);
+void baton_bound_init(struct baton_bound *bound,
+                      const struct baton_bound_config *config) BATON_NONNULL;
 
 /*
  * Gives the resource a bound. To be called once, between the resource's initialiser and its first
@@ -174,7 +176,8 @@ void baton_bound_init(struct baton_bound *bound, const struct baton_bound_config
  * of the config are within their ranges. The first submit asserts that a resource whose bound drops
  * queued tasks has lanes.
  */
-void baton_resource_set_bound(struct baton_resource *resource, struct baton_bound *bound);
+void baton_resource_set_bound(struct baton_resource *resource,
+                              struct baton_bound *bound) BATON_NONNULL;
 
 /* The counts of a bound. */
 struct baton_bound_stats {
@@ -190,7 +193,8 @@ struct baton_bound_stats {
  *
  * Thread safety: any thread. Blocking: never.
  */
-void baton_bound_stats_read(const struct baton_bound *bound, struct baton_bound_stats *counts);
+void baton_bound_stats_read(const struct baton_bound *bound,
+                            struct baton_bound_stats *counts) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/resource.h>
 #include <baton/task.h>
@@ -76,7 +77,7 @@ struct baton_detached {
 	{                                                                                          \
 		0, 0, NULL, NULL, NULL, NULL, NULL                                                 \
 	}
-void baton_detached_init(struct baton_detached *token);
+void baton_detached_init(struct baton_detached *token) BATON_NONNULL;
 
 /*
  * A token's deadline. Embeddable. `timers`: the wheel; NULL: the default wheel. The deadline passes
@@ -98,7 +99,8 @@ struct baton_deadline {
 			BATON_RESOURCE_INIT(NULL, NULL, NULL), BATON_PROMISE_INIT,                 \
 			{NULL, NULL, NULL, NULL}, BATON_TASK_INIT(NULL, NULL)                      \
 	}
-void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers);
+void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers)
+	BATON_NONNULL_AT(1);
 
 /*
  * Detaches the running task, the innermost of this thread: the task will be complete when the token
@@ -124,9 +126,9 @@ void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *t
  * task has held the resource (or suspended it) already. detach_within: also those of
  * baton_timer_arm_after().
  */
-int baton_detach(struct baton_detached *token, unsigned flags);
+int baton_detach(struct baton_detached *token, unsigned flags) BATON_NONNULL;
 int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t timeout_ns,
-                        struct baton_deadline *deadline);
+                        struct baton_deadline *deadline) BATON_NONNULL;
 
 /*
  * Completes the detached task with `value`: done if status is 0, else failed with `status`.
@@ -141,7 +143,8 @@ int baton_detach_within(struct baton_detached *token, unsigned flags, uint64_t t
  * Ordering: what the caller did before is visible to a thread that sees the future complete, and,
  * with HOLD, to the resource's next task.
  */
-int baton_detached_complete(struct baton_detached *token, int status, void *value);
+int baton_detached_complete(struct baton_detached *token, int status, void *value)
+	BATON_NONNULL_AT(1);
 
 /*
  * Has a thread called baton_future_cancel() on the future of the detached task? That cancel has
@@ -150,7 +153,7 @@ int baton_detached_complete(struct baton_detached *token, int status, void *valu
  *
  * Thread safety: any thread that may call complete(). Blocking: never.
  */
-bool baton_detached_cancel_requested(const struct baton_detached *token);
+bool baton_detached_cancel_requested(const struct baton_detached *token) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -56,7 +56,7 @@ typedef void (*baton_reclaim_fn)(struct baton_retired *retired);
 struct baton_limbo;
 
 /* Errors: -ENOMEM. */
-BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo);
+BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo) BATON_NONNULL;
 
 /*
  * A later poll of this limbo calls `reclaim`, when no section is left that began before this call.
@@ -66,7 +66,7 @@ BATON_MUST_USE int baton_limbo_create(struct baton_limbo **limbo);
  * Blocking: never.
  */
 void baton_limbo_retire(struct baton_limbo *limbo, struct baton_retired *retired,
-                        baton_reclaim_fn reclaim);
+                        baton_reclaim_fn reclaim) BATON_NONNULL;
 
 /*
  * Calls `reclaim` for the objects that no thread can read any more; returns the number of objects
@@ -79,11 +79,11 @@ void baton_limbo_retire(struct baton_limbo *limbo, struct baton_retired *retired
  * Blocking: never. Cost: a look at each thread's record.
  * Ordering: all that readers did in their sections happens-before the call of `reclaim`.
  */
-size_t baton_limbo_poll(struct baton_limbo *limbo);
+size_t baton_limbo_poll(struct baton_limbo *limbo) BATON_NONNULL;
 
 /* Waits until the sections that could read the remaining objects have ended, reclaims these
  * objects, and frees the limbo. */
-void baton_limbo_destroy(struct baton_limbo *limbo);
+void baton_limbo_destroy(struct baton_limbo *limbo) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -66,9 +66,9 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
  * process ends (an assertion): so a thread of your own executor first calls baton_thread_attach(),
  * which returns an error instead.
  */
-void baton_job_run(struct baton_job *job);
-void baton_job_cancel(struct baton_job *job);
-struct baton_job *baton_job_next(const struct baton_job *job);
+void baton_job_run(struct baton_job *job) BATON_NONNULL;
+void baton_job_cancel(struct baton_job *job) BATON_NONNULL;
+struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
 
 /*
  * Should the running task, or the running job, make room? A long task or job calls this at places
@@ -185,21 +185,21 @@ static inline int baton_executor_schedule(struct baton_executor *executor, struc
 struct baton_manual;
 
 /* Errors: -ENOMEM. */
-BATON_MUST_USE int baton_manual_create(struct baton_manual **manual);
-struct baton_executor *baton_manual_executor(struct baton_manual *manual);
+BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
+struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
 
 /* Runs the oldest job: true; false if there is none. */
-bool baton_manual_run_one(struct baton_manual *manual);
+bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
 
 /* Runs jobs until there is none; returns how many. */
-size_t baton_manual_run_until_idle(struct baton_manual *manual);
+size_t baton_manual_run_until_idle(struct baton_manual *manual) BATON_NONNULL;
 
 /*
  * Refuses further jobs (-ESHUTDOWN), cancels the queued jobs, and frees the executor. No other
  * thread may still run, or help, a resource that uses this executor: that thread would hand the
  * resource off to it.
  */
-void baton_manual_destroy(struct baton_manual *manual);
+void baton_manual_destroy(struct baton_manual *manual) BATON_NONNULL;
 
 /*
  * The loop executor: for a thread that lives in an event loop (libuv, libevent, epoll). Its file
@@ -212,18 +212,18 @@ void baton_manual_destroy(struct baton_manual *manual);
 struct baton_loop;
 
 /* Errors: -ENOMEM, -EMFILE, -ENFILE. */
-BATON_MUST_USE int baton_loop_create(struct baton_loop **loop);
-struct baton_executor *baton_loop_executor(struct baton_loop *loop);
-int baton_loop_fd(const struct baton_loop *loop);
+BATON_MUST_USE int baton_loop_create(struct baton_loop **loop) BATON_NONNULL;
+struct baton_executor *baton_loop_executor(struct baton_loop *loop) BATON_NONNULL;
+int baton_loop_fd(const struct baton_loop *loop) BATON_NONNULL;
 
 /* From now on the calling thread drives the loop. Errors: see thread.h. */
-int baton_loop_adopt(struct baton_loop *loop);
+int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
 
 /*
  * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
  * returns how many. If jobs are left, the descriptor becomes readable again.
  */
-size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
+size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max) BATON_NONNULL;
 
 /*
  * Jobs that the loop's own callbacks schedule need no signal. Call gather before the callbacks are
@@ -238,14 +238,14 @@ size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max);
  * the loop's poll, before anything is gathered. In a wait of baton's for a gathered task the thread
  * runs the gathered tasks.
  */
-void baton_loop_gather(struct baton_loop *loop);
-size_t baton_loop_run_gathered(struct baton_loop *loop);
+void baton_loop_gather(struct baton_loop *loop) BATON_NONNULL;
+size_t baton_loop_run_gathered(struct baton_loop *loop) BATON_NONNULL;
 
 /*
  * Refuses further jobs (-ESHUTDOWN), runs the queued jobs, closes the descriptor, and frees the
  * executor. Other threads as for baton_manual_destroy().
  */
-void baton_loop_destroy(struct baton_loop *loop);
+void baton_loop_destroy(struct baton_loop *loop) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
@@ -84,9 +85,9 @@ struct baton_fan_out;
  * Errors: nothing is submitted, *fan_out is untouched: -EINVAL: more than BATON_FAN_OUT_MAX items,
  * an unknown flag, both CANCEL_ON_FAILURE and CANCEL_ON_SUCCESS, or the label's lane. -ENOMEM.
  */
-int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
-                         const struct baton_fan_out_options *options,
-                         struct baton_fan_out **fan_out);
+BATON_MUST_USE int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
+                                        const struct baton_fan_out_options *options,
+                                        struct baton_fan_out **fan_out) BATON_NONNULL_AT(3);
 
 /*
  * Waits until every item is over: has run, was refused or cancelled. Helps as baton_future_wait()
@@ -95,7 +96,8 @@ int baton_fan_out_submit(struct baton_resource *const *resources, size_t count,
  * Blocking: yes. Errors: those of baton_future_wait(): -EDEADLK: an item waits for a resource
  * that this very thread holds. -ETIMEDOUT. -EINVAL.
  */
-int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline);
+BATON_MUST_USE int baton_fan_out_wait(struct baton_fan_out *fan_out,
+                                      const struct timespec *deadline) BATON_NONNULL_AT(1);
 
 /*
  * The fan-out's future: complete when every item is over. Done, or failed with the status of the
@@ -105,7 +107,7 @@ int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *dea
  *
  * Thread safety: any thread. Ownership: the future lives as long as the reference.
  */
-struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
+struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out) BATON_NONNULL;
 
 /*
  * The status of the item that failed first, and its index through `*index` (may be NULL; untouched
@@ -117,14 +119,14 @@ struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out);
  *
  * Returns: 0 (no item has failed), or that status.
  */
-int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index);
+int baton_fan_out_status(const struct baton_fan_out *fan_out, size_t *index) BATON_NONNULL_AT(1);
 
 /*
  * The status of one item. `index` is less than the count of items.
  *
  * Returns: 0; the status with which the item failed; -EAGAIN: the item is not over.
  */
-int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index);
+int baton_fan_out_item_status(const struct baton_fan_out *fan_out, size_t index) BATON_NONNULL;
 
 struct baton_fan_out_stats {
 	size_t count; /* items */
@@ -137,7 +139,7 @@ struct baton_fan_out_stats {
 /* Copies the counts. Each count is exact, but the counts are not of one moment; they agree when the
  * fan-out is over (count = failed + cancelled + items done). Any thread. */
 void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
-                              struct baton_fan_out_stats *counts);
+                              struct baton_fan_out_stats *counts) BATON_NONNULL;
 
 /*
  * Cancels the fan-out: items that have not started do not run their function. The call marks, in
@@ -146,11 +148,11 @@ void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
  * Returns: 0; -EALREADY: every item is over, or the fan-out was cancelled before.
  * Thread safety: any thread. Blocking: never.
  */
-int baton_fan_out_cancel(struct baton_fan_out *fan_out);
+int baton_fan_out_cancel(struct baton_fan_out *fan_out) BATON_NONNULL;
 
 /* ref: one more reference. unref: gives a reference back; the last one cancels nothing. */
-struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out);
-void baton_fan_out_unref(struct baton_fan_out *fan_out);
+struct baton_fan_out *baton_fan_out_ref(struct baton_fan_out *fan_out) BATON_NONNULL;
+void baton_fan_out_unref(struct baton_fan_out *fan_out) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

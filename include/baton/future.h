@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/task.h>
 
 #ifdef __cplusplus
@@ -67,8 +68,8 @@ struct baton_future {
  *
  * Thread safety: the owner.
  */
-void baton_future_init(struct baton_future *future);
-void baton_promise_init(struct baton_future *future);
+void baton_future_init(struct baton_future *future) BATON_NONNULL;
+void baton_promise_init(struct baton_future *future) BATON_NONNULL;
 
 /*
  * The state of the future. A complete state is final. Everything that the task did is visible to a
@@ -76,7 +77,7 @@ void baton_promise_init(struct baton_future *future);
  *
  * Thread safety: any thread. Blocking: never.
  */
-enum baton_future_state baton_future_state(const struct baton_future *future);
+enum baton_future_state baton_future_state(const struct baton_future *future) BATON_NONNULL;
 
 /* Is it complete (done, failed or cancelled)? */
 static inline bool baton_future_is_complete(const struct baton_future *future)
@@ -94,8 +95,8 @@ static inline bool baton_future_is_complete(const struct baton_future *future)
  *
  * Thread safety: any thread. Blocking: never.
  */
-int baton_future_status(const struct baton_future *future);
-void *baton_future_value(const struct baton_future *future);
+int baton_future_status(const struct baton_future *future) BATON_NONNULL;
+void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
 
 /*
  * Waits until the future is complete. `deadline` is absolute, CLOCK_MONOTONIC; NULL: none. The same
@@ -139,7 +140,8 @@ void *baton_future_value(const struct baton_future *future);
  * the entered task completes the helper's future before the task itself returns (by its own token,
  * by baton_batch_flush()), and then waits for the helper's thread.
  */
-int baton_future_wait(struct baton_future *future, const struct timespec *deadline);
+BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
+	BATON_NONNULL_AT(1);
 
 /*
  * Cycles. A thread that holds batons and is about to sleep in a wait gets -EDEADLK if that wait
@@ -189,10 +191,10 @@ size_t baton_deadlock_cycle(struct baton_deadlock_link *links, size_t links_max)
  * Otherwise as baton_future_wait(). Errors: -EDEADLK: of the incomplete futures none (any), or not
  * all (all), can ever complete. -EINVAL: also if count is 0 or too large (any). -ETIMEDOUT.
  */
-int baton_future_wait_any(struct baton_future *const *futures, size_t count,
-                          const struct timespec *deadline, size_t *index);
-int baton_future_wait_all(struct baton_future *const *futures, size_t count,
-                          const struct timespec *deadline);
+BATON_MUST_USE int baton_future_wait_any(struct baton_future *const *futures, size_t count,
+                                         const struct timespec *deadline, size_t *index);
+BATON_MUST_USE int baton_future_wait_all(struct baton_future *const *futures, size_t count,
+                                         const struct timespec *deadline);
 
 /*
  * As baton_future_wait_all(), but a wait that times out cancels the futures that are not complete,
@@ -203,8 +205,8 @@ int baton_future_wait_all(struct baton_future *const *futures, size_t count,
  * another wait, without a deadline, has returned.
  * Errors: as baton_future_wait_all().
  */
-int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t count,
-                                    const struct timespec *deadline);
+BATON_MUST_USE int baton_future_wait_all_or_cancel(struct baton_future *const *futures,
+                                                   size_t count, const struct timespec *deadline);
 
 /*
  * Cancels the future's task. A task that has not started will not run: that is decided, and
@@ -220,7 +222,7 @@ int baton_future_wait_all_or_cancel(struct baton_future *const *futures, size_t 
  * the task has not been submitted yet.
  * Thread safety: any thread. Blocking: never; a completion runs continuations on this thread.
  */
-int baton_future_cancel(struct baton_future *future);
+int baton_future_cancel(struct baton_future *future) BATON_NONNULL;
 
 /*
  * Fulfils a promise with `value`: done if status is 0, else failed with `status`.
@@ -230,7 +232,7 @@ int baton_future_cancel(struct baton_future *future);
  * Thread safety: any thread. Blocking: never; runs continuations on this thread.
  * Ordering: what the caller did before is visible to a thread that sees the promise complete.
  */
-int baton_future_complete(struct baton_future *future, int status, void *value);
+int baton_future_complete(struct baton_future *future, int status, void *value) BATON_NONNULL_AT(1);
 
 /*
  * A continuation: a task for a resource, or a job for an executor, to be submitted when a future is
@@ -245,9 +247,10 @@ struct baton_continuation {
 };
 
 void baton_continuation_task(struct baton_continuation *continuation,
-                             struct baton_resource *resource, struct baton_task *task);
+                             struct baton_resource *resource,
+                             struct baton_task *task) BATON_NONNULL;
 void baton_continuation_job(struct baton_continuation *continuation,
-                            struct baton_executor *executor, struct baton_job *job);
+                            struct baton_executor *executor, struct baton_job *job) BATON_NONNULL;
 
 /*
  * When the future is complete (immediately, if it is already), the continuation's task is submitted
@@ -268,7 +271,8 @@ void baton_continuation_job(struct baton_continuation *continuation,
  * The target must live until then. (A task whose own future is not fresh is a programming error:
  * the task is not run.)
  */
-void baton_future_then(struct baton_future *future, struct baton_continuation *continuation);
+void baton_future_then(struct baton_future *future,
+                       struct baton_continuation *continuation) BATON_NONNULL;
 
 /*
  * For futures that baton_async() returned. ref: one more reference; returns the future. unref:
@@ -276,8 +280,8 @@ void baton_future_then(struct baton_future *future, struct baton_continuation *c
  *
  * Thread safety: any thread that holds a reference. Blocking: never.
  */
-struct baton_future *baton_future_ref(struct baton_future *future);
-void baton_future_unref(struct baton_future *future);
+struct baton_future *baton_future_ref(struct baton_future *future) BATON_NONNULL;
+void baton_future_unref(struct baton_future *future) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
  *	...
  *	baton_group_leave(&group);	when it is over, on whatever thread
  *	...
- *	baton_group_wait(&group, NULL);
+ *	error = baton_group_wait(&group, NULL);
  *
  * A task that may be cancelled leaves its group in the resource's `cancelled` callback, or reports
  * to a future. After a submit that is refused, call leave. For one function on a set of resources
@@ -37,6 +37,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 
 #ifdef __cplusplus
@@ -58,7 +59,7 @@ struct baton_group {
 #define BATON_GROUP_MAX 0x3fffffff
 
 /* The same at run time. */
-void baton_group_init(struct baton_group *group);
+void baton_group_init(struct baton_group *group) BATON_NONNULL;
 
 /*
  * Counts one thing more, or `count` things. Enter before the thing is begun, on the thread that
@@ -66,8 +67,8 @@ void baton_group_init(struct baton_group *group);
  *
  * Thread safety: any thread. Blocking: never. Progress: wait-free. Ordering: none.
  */
-void baton_group_enter(struct baton_group *group);
-void baton_group_enter_many(struct baton_group *group, uint32_t count);
+void baton_group_enter(struct baton_group *group) BATON_NONNULL;
+void baton_group_enter_many(struct baton_group *group, uint32_t count) BATON_NONNULL;
 
 /*
  * leave: one thing is over. leave_with: the same with a status; the group keeps the first that is
@@ -77,8 +78,8 @@ void baton_group_enter_many(struct baton_group *group, uint32_t count);
  * Ordering: what the caller did before is visible to a thread that learns that the count was zero.
  * Errors: none; a leave without an enter is an assertion.
  */
-void baton_group_leave(struct baton_group *group);
-void baton_group_leave_with(struct baton_group *group, int status);
+void baton_group_leave(struct baton_group *group) BATON_NONNULL;
+void baton_group_leave_with(struct baton_group *group, int status) BATON_NONNULL;
 
 /*
  * Waits until the count is zero. `deadline` as for baton_future_wait(). The waiter cannot help,
@@ -90,7 +91,8 @@ void baton_group_leave_with(struct baton_group *group, int status);
  * Errors: -ETIMEDOUT: about 100 bytes stay with the group until its count is zero. -EINVAL: the
  * deadline is malformed. -ENOMEM.
  */
-int baton_group_wait(struct baton_group *group, const struct timespec *deadline);
+BATON_MUST_USE int baton_group_wait(struct baton_group *group, const struct timespec *deadline)
+	BATON_NONNULL_AT(1);
 
 /*
  * When the count is zero (immediately, if it is already) the continuation fires: its task is
@@ -100,7 +102,8 @@ int baton_group_wait(struct baton_group *group, const struct timespec *deadline)
  * Ordering: several continuations fire in the order of their registration, unless a thread enters
  * beside the last leave.
  */
-void baton_group_notify(struct baton_group *group, struct baton_continuation *continuation);
+void baton_group_notify(struct baton_group *group,
+                        struct baton_continuation *continuation) BATON_NONNULL;
 
 /*
  * The first status other than 0 with which a thread left the group. The status is final when the
@@ -109,8 +112,8 @@ void baton_group_notify(struct baton_group *group, struct baton_continuation *co
  * Returns: that status; 0: there was none.
  * Thread safety: any thread. Blocking: never.
  */
-int baton_group_status(const struct baton_group *group);
-int baton_group_take_status(struct baton_group *group);
+int baton_group_status(const struct baton_group *group) BATON_NONNULL;
+int baton_group_take_status(struct baton_group *group) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -39,6 +39,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/resource.h>
 #include <baton/tag.h>
 #include <baton/task.h>
@@ -84,28 +85,28 @@ struct baton_stamp {
 	}
 
 /* Copies the whole label; the tag as baton_stamp_set_tag does, or _hold_tag if `hold` is set. */
-void baton_stamp_set(struct baton_stamp *stamp, const struct baton_label *label);
+void baton_stamp_set(struct baton_stamp *stamp, const struct baton_label *label) BATON_NONNULL;
 
 /* Sets the lane: below BATON_LANES_MAX (asserted); 0 is the highest. A lane that the resource does
  * not have means the resource's lowest lane. */
-void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane);
+void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane) BATON_NONNULL;
 
 /* Sets how much the task counts for a bound in bytes. */
-void baton_stamp_set_bytes(struct baton_stamp *stamp, uint32_t bytes);
+void baton_stamp_set_bytes(struct baton_stamp *stamp, uint32_t bytes) BATON_NONNULL;
 
 /*
  * Stamps the task with the tag as it is now: a later baton_tag_cancel() cancels the task. The stamp
  * stays after the task has run: a task that is submitted again carries the old stamp, unless it is
  * stamped anew. NULL: no tag.
  */
-void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag);
+void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON_NONNULL_AT(1);
 
 /*
  * As baton_stamp_set_tag(), for one submit: baton_tag_held() counts the task until it is entered or
  * cancelled, and then the stamp has no tag any more. A task that is refused keeps its stamp: submit
  * the task again, or take the stamp away with baton_stamp_set_tag() and NULL.
  */
-void baton_stamp_hold_tag(struct baton_stamp *stamp, struct baton_tag *tag);
+void baton_stamp_hold_tag(struct baton_stamp *stamp, struct baton_tag *tag) BATON_NONNULL_AT(1);
 
 /*
  * A task with a label and a function of its own. `cancelled` may be set after init: it is then
@@ -121,7 +122,7 @@ struct baton_labelled {
 
 /* Lane 0, no bytes, no tag. `future` may be NULL. Submit it as &labelled->task. */
 void baton_labelled_init(struct baton_labelled *labelled, baton_task_fn fn,
-                         struct baton_future *future);
+                         struct baton_future *future) BATON_NONNULL_AT(1, 2);
 
 /* A function instead of a task, and its label. Zero members are the defaults. */
 struct baton_call_options {
@@ -147,11 +148,13 @@ struct baton_call_options {
  * Errors: as for these functions, and -EINVAL: the lane is not below BATON_LANES_MAX, or the
  * deadline is malformed.
  */
-int baton_post_with(struct baton_resource *resource, const struct baton_call_options *options);
-int baton_async_with(struct baton_resource *resource, const struct baton_call_options *options,
-                     struct baton_future **future);
+int baton_post_with(struct baton_resource *resource,
+                    const struct baton_call_options *options) BATON_NONNULL;
+BATON_MUST_USE int baton_async_with(struct baton_resource *resource,
+                                    const struct baton_call_options *options,
+                                    struct baton_future **future) BATON_NONNULL;
 int baton_call_with(struct baton_resource *resource, const struct baton_call_options *options,
-                    void **value);
+                    void **value) BATON_NONNULL_AT(1, 2);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
 #include <baton/task.h>
@@ -135,7 +136,7 @@ struct baton_lanes {
 
 /* The same at run time; zeroes the array. Thread safety: the owner, before set_lanes. */
 void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array, uint32_t count,
-                      const struct baton_lanes_config *config);
+                      const struct baton_lanes_config *config) BATON_NONNULL_AT(1, 2);
 
 /*
  * Gives the resource lanes. To be called once, between the resource's initialiser and its first
@@ -149,7 +150,8 @@ void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array, uint3
  * Errors: none. Asserts that the resource is open and idle and has no lanes, and that `lanes` is
  * initialised.
  */
-void baton_resource_set_lanes(struct baton_resource *resource, struct baton_lanes *lanes);
+void baton_resource_set_lanes(struct baton_resource *resource,
+                              struct baton_lanes *lanes) BATON_NONNULL;
 
 /*
  * How many tasks of the lane the runner has sorted, and not yet entered. Tasks that have arrived
@@ -158,7 +160,7 @@ void baton_resource_set_lanes(struct baton_resource *resource, struct baton_lane
  *
  * Thread safety: any thread. Blocking: never.
  */
-size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigned lane);
+size_t baton_lanes_waiting(const struct baton_lanes *lanes, unsigned lane) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
  *	static struct baton_mainloop loop;
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
  *
- *	baton_mainloop_create(&loop, NULL);
+ *	error = baton_mainloop_create(&loop, NULL);
  *	baton_source_start(&repainter);              // from any thread; active already: still once
  *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
  *	baton_mainloop_run(&loop, 10);               // on the loop's thread
@@ -157,8 +157,9 @@ struct baton_source {
 		0, NULL, {NULL, NULL, NULL}, (loop), (config), (name), NULL, 0, 0, 0, 0, 0, 0, 0   \
 	}
 void baton_source_init(struct baton_source *source, struct baton_mainloop *loop,
-                       const struct baton_source_config *config, const char *name);
-const char *baton_source_name(const struct baton_source *source);
+                       const struct baton_source_config *config, const char *name)
+	BATON_NONNULL_AT(1, 2);
+const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
 
 /*
  * start: the source becomes active. An IDLE is ready immediately, a TIMER after its period, a
@@ -186,8 +187,8 @@ const char *baton_source_name(const struct baton_source *source);
  * for; none while the owner runs the loop, or comes early enough by itself. On the owner's thread
  * one atomic operation.
  */
-int baton_source_start(struct baton_source *source);
-int baton_source_start_after(struct baton_source *source, uint64_t delay_ns);
+int baton_source_start(struct baton_source *source) BATON_NONNULL;
+int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BATON_NONNULL;
 
 /*
  * Stops the source: it will not run until it is started again. Returns what the call found:
@@ -206,7 +207,7 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns);
 #define BATON_SOURCE_INACTIVE 0
 #define BATON_SOURCE_WAITING 1
 #define BATON_SOURCE_RUNNING 2
-int baton_source_stop(struct baton_source *source);
+int baton_source_stop(struct baton_source *source) BATON_NONNULL;
 
 /*
  * Changes the priority. A source that is ready goes to the end of its new priority.
@@ -214,7 +215,7 @@ int baton_source_stop(struct baton_source *source);
  * Thread safety: any thread. Blocking: never.
  * Errors: nothing happens: -EINVAL: the priority is not below BATON_PRIORITIES. -ESHUTDOWN.
  */
-int baton_source_set_priority(struct baton_source *source, uint32_t priority);
+int baton_source_set_priority(struct baton_source *source, uint32_t priority) BATON_NONNULL;
 
 /*
  * Is the source active: started, and neither stopped nor, unless it is `again`, entered since? A
@@ -222,7 +223,7 @@ int baton_source_set_priority(struct baton_source *source, uint32_t priority);
  *
  * Thread safety: any thread; the answer is true of one moment. Blocking: never.
  */
-bool baton_source_is_active(const struct baton_source *source);
+bool baton_source_is_active(const struct baton_source *source) BATON_NONNULL;
 
 /*
  * depend: the child does not run while the parent is active or runs. A child that becomes ready
@@ -242,9 +243,9 @@ bool baton_source_is_active(const struct baton_source *source);
  *   -EEXIST    the child depends on the parent already. undepend: -ENOENT: it does not.
  *   -EPERM     the caller is not the owner. -ESHUTDOWN. -ENOMEM.
  */
-int baton_source_depend(struct baton_source *parent, struct baton_source *child);
-int baton_source_undepend(struct baton_source *parent, struct baton_source *child);
-int baton_source_forget(struct baton_source *source);
+int baton_source_depend(struct baton_source *parent, struct baton_source *child) BATON_NONNULL;
+int baton_source_undepend(struct baton_source *parent, struct baton_source *child) BATON_NONNULL;
+int baton_source_forget(struct baton_source *source) BATON_NONNULL;
 
 /* ---- The loop ---- */
 
@@ -286,8 +287,9 @@ struct baton_mainloop_options {
  * adopt: -ESHUTDOWN; see thread.h.
  */
 BATON_MUST_USE int baton_mainloop_create(struct baton_mainloop *loop,
-                                         const struct baton_mainloop_options *options);
-int baton_mainloop_adopt(struct baton_mainloop *loop);
+                                         const struct baton_mainloop_options *options)
+	BATON_NONNULL_AT(1);
+int baton_mainloop_adopt(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * Ends the loop: runs the tasks that are queued on its resource, then makes every source that is
@@ -300,14 +302,14 @@ int baton_mainloop_adopt(struct baton_mainloop *loop);
  * Errors: nothing happens: -EDEADLK: called from inside the loop's run. -EPERM: the caller is not
  * the owner. -ESHUTDOWN. Those of baton_resource_await(): the loop's resource is closed.
  */
-int64_t baton_mainloop_destroy(struct baton_mainloop *loop);
+int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
  * (with capture limit 0; see executor.h). NULL: the loop does not exist.
  */
-struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop);
-struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop);
+struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop) BATON_NONNULL;
+struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * For the host loop. fd: an eventfd, readable when the loop should be run. next: the time at which
@@ -318,11 +320,11 @@ struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop
  *
  * fd: a negative errno: -ESHUTDOWN. next: any thread; BATON_NEVER where the loop does not exist.
  */
-int baton_mainloop_fd(const struct baton_mainloop *loop);
-uint64_t baton_mainloop_next(const struct baton_mainloop *loop);
+int baton_mainloop_fd(const struct baton_mainloop *loop) BATON_NONNULL;
+uint64_t baton_mainloop_next(const struct baton_mainloop *loop) BATON_NONNULL;
 
 /* The time on the loop's clock; 0: the loop does not exist. Any thread. Blocking: never. */
-uint64_t baton_mainloop_now(const struct baton_mainloop *loop);
+uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * run: one round: asks the CUSTOM sources, runs ready sources, at most `sources_max`, until none is
@@ -342,8 +344,8 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop);
  * inside `ready`, or nested BATON_NESTING_MAX deep. -ESHUTDOWN. -EPIPE: the loop's resource has
  * been closed.
  */
-int64_t baton_mainloop_run(struct baton_mainloop *loop, size_t sources_max);
-int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns);
+int64_t baton_mainloop_run(struct baton_mainloop *loop, size_t sources_max) BATON_NONNULL;
+int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
@@ -358,8 +360,8 @@ int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns);
  * BATON_MAINLOOP_TIME_MAX. advance_to: -EDEADLK: inside a source or task of the loop.
  */
 int64_t baton_mainloop_advance_to(struct baton_mainloop *loop, uint64_t time_ns,
-                                  size_t sources_max);
-int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns);
+                                  size_t sources_max) BATON_NONNULL;
+int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
 
 /*
  * For long functions: is the running source's slice over, does input wait, or is a more important
@@ -368,7 +370,7 @@ int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns);
  * Thread safety: any thread; false on any other than the owner. Blocking: never. No atomic
  * read-modify-write where no other thread has started a source.
  */
-bool baton_mainloop_should_yield(struct baton_mainloop *loop);
+bool baton_mainloop_should_yield(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
  * The names of the sources on the cycle that the loop's last -ELOOP would have closed, beginning
@@ -377,8 +379,8 @@ bool baton_mainloop_should_yield(struct baton_mainloop *loop);
  * without a name: "". Errors: 0: there was none. Thread safety: the owner.
  */
 #define BATON_MAINLOOP_CYCLE_MAX 16
-size_t baton_mainloop_cycle(const struct baton_mainloop *loop, const char **names,
-                            size_t names_max);
+size_t baton_mainloop_cycle(const struct baton_mainloop *loop, const char **names, size_t names_max)
+	BATON_NONNULL_AT(1);
 
 /* What the loop has done since it was created. */
 struct baton_mainloop_stats {
@@ -392,7 +394,7 @@ struct baton_mainloop_stats {
 
 /* Copies the counters, each read atomically. Any thread. Blocking: never. */
 void baton_mainloop_stats_read(const struct baton_mainloop *loop,
-                               struct baton_mainloop_stats *copy);
+                               struct baton_mainloop_stats *copy) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -133,13 +133,13 @@ struct baton_pool_options {
  * injection_max, the defaults included).
  */
 BATON_MUST_USE int baton_pool_create(const struct baton_pool_options *options,
-                                     struct baton_pool **pool);
+                                     struct baton_pool **pool) BATON_NONNULL_AT(2);
 
 /*
  * The process-wide pool, created on first use with default options; it is never torn down by
  * itself. Errors: as for create; *pool is untouched.
  */
-int baton_pool_default(struct baton_pool **pool);
+BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
 
 /*
  * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
@@ -151,20 +151,20 @@ int baton_pool_default(struct baton_pool **pool);
  */
 int baton_pool_default_destroy(void);
 
-struct baton_executor *baton_pool_executor(struct baton_pool *pool);
-size_t baton_pool_workers(const struct baton_pool *pool);
+struct baton_executor *baton_pool_executor(struct baton_pool *pool) BATON_NONNULL;
+size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 
 /*
  * Runs a plain job on some worker. On a worker of this pool: the newest first.
  * Errors: the job is untouched: -ESHUTDOWN: after shutdown.
  */
-int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job);
+int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
 
 /*
  * No more jobs by baton_pool_submit; hand-offs are accepted until everything accepted has run; then
  * the workers end. Returns at once. Errors: -EALREADY.
  */
-int baton_pool_shutdown(struct baton_pool *pool);
+int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
 
 /*
  * No more jobs, no more hand-offs. Puts the list of jobs that no worker had taken into `*jobs`
@@ -172,14 +172,16 @@ int baton_pool_shutdown(struct baton_pool *pool);
  *
  * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched.
  */
-int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs);
+int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
 
 /*
  * Waits, after one of the two above, until all workers have ended. `deadline` absolute,
  * CLOCK_MONOTONIC, NULL: none. Errors: -EDEADLK from a worker of this pool, -ETIMEDOUT, -EINVAL
  * (malformed deadline, or no shutdown was asked for).
  */
-int baton_pool_await_termination(struct baton_pool *pool, const struct timespec *deadline);
+BATON_MUST_USE int baton_pool_await_termination(struct baton_pool *pool,
+                                                const struct timespec *deadline)
+	BATON_NONNULL_AT(1);
 
 /*
  * Shuts down if need be, waits until everything accepted has run, and frees the pool. No hand-off
@@ -187,7 +189,7 @@ int baton_pool_await_termination(struct baton_pool *pool, const struct timespec 
  * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool. Then
  * nothing happens.
  */
-int baton_pool_destroy(struct baton_pool *pool);
+int baton_pool_destroy(struct baton_pool *pool) BATON_NONNULL;
 
 /* What workers did since the pool was created. */
 struct baton_pool_stats {
@@ -221,8 +223,9 @@ struct baton_pool_stats {
  * Thread safety: any thread. Errors: -EINVAL: no such worker.
  */
 int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
-                                 struct baton_pool_stats *stats);
-void baton_pool_stats_read(const struct baton_pool *pool, struct baton_pool_stats *stats);
+                                 struct baton_pool_stats *stats) BATON_NONNULL;
+void baton_pool_stats_read(const struct baton_pool *pool,
+                           struct baton_pool_stats *stats) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

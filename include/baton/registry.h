@@ -115,13 +115,13 @@ struct baton_registry_options {
  * that gives the last reference back must be able to run the registry's steps itself). -ENOMEM.
  */
 BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *options,
-                                         struct baton_registry **registry);
+                                         struct baton_registry **registry) BATON_NONNULL;
 
 /*
  * Waits until every object has ended, and frees the registry. All references have been given back
  * (asserted). Do not call it inside a task or a section. Errors: see thread.h.
  */
-int baton_registry_destroy(struct baton_registry *registry);
+int baton_registry_destroy(struct baton_registry *registry) BATON_NONNULL;
 
 /*
  * Returns the object of that name, and a reference on the object. A name is a string of 0 to 2^32 -
@@ -133,7 +133,8 @@ int baton_registry_destroy(struct baton_registry *registry);
  * is gone, is never returned. -ENAMETOOLONG.
  */
 BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const void *name,
-                                       size_t length, struct baton_registry_entry **entry);
+                                       size_t length, struct baton_registry_entry **entry)
+	BATON_NONNULL_AT(1, 4);
 
 /*
  * As find, but makes the object if no object has the name. At most one object has a name at a time.
@@ -144,10 +145,11 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
  * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, and what baton_call() does.
  */
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
-                                          size_t length, struct baton_registry_entry **entry);
+                                          size_t length, struct baton_registry_entry **entry)
+	BATON_NONNULL_AT(1, 4);
 
 /* One more reference. Thread safety: a thread that holds a reference. Blocking: never. */
-void baton_registry_ref(struct baton_registry_entry *entry);
+void baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
  * Gives a reference back. Tasks that its holder has submitted to the object run before the object
@@ -157,7 +159,7 @@ void baton_registry_ref(struct baton_registry_entry *entry);
  * Blocking: never; but the end may run inside this call.
  * Errors: see thread.h; the reference is still held.
  */
-int baton_registry_unref(struct baton_registry_entry *entry);
+int baton_registry_unref(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
  * Takes the object's name away: the object is not found any more, and the next acquire of the name
@@ -166,7 +168,7 @@ int baton_registry_unref(struct baton_registry_entry *entry);
  *
  * Blocking: never. Returns: 0; -EALREADY: the name was taken away before.
  */
-int baton_registry_remove(struct baton_registry_entry *entry);
+int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
  * Calls visit(entry, arg) for each object, in any order, until visit returns false. During the
@@ -178,17 +180,19 @@ int baton_registry_remove(struct baton_registry_entry *entry);
  * Blocking: never. The walk is one epoch section: keep the visits short. Errors: see thread.h.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
-int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg);
+int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg)
+	BATON_NONNULL_AT(1, 2);
 
 /* The registry's own resource, whose tasks change the registry: while a task of the user's runs
  * there, no object is made, and none ends. */
-struct baton_resource *baton_registry_resource(struct baton_registry *registry);
+struct baton_resource *baton_registry_resource(struct baton_registry *registry) BATON_NONNULL;
 
 /* The name of an object, which the caller keeps by a reference. Not terminated by a NUL. */
-const void *baton_registry_name(const struct baton_registry_entry *entry, size_t *length);
+const void *baton_registry_name(const struct baton_registry_entry *entry,
+                                size_t *length) BATON_NONNULL;
 
 /* How many names there are, about: an object whose end has just begun may still be counted. */
-size_t baton_registry_count(const struct baton_registry *registry);
+size_t baton_registry_count(const struct baton_registry *registry) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

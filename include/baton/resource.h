@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <baton/attributes.h>
 #include <baton/executor.h>
 #include <baton/future.h>
 #include <baton/task.h>
@@ -198,14 +199,14 @@ struct baton_resource {
 
 /* The same at run time. Thread safety: the owner. Errors: none. */
 void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
-                         const struct baton_resource_config *config);
+                         const struct baton_resource_config *config) BATON_NONNULL_AT(1);
 
 /* Asserts that the resource is closed and idle, so that its memory may be freed. The owner. */
-void baton_resource_deinit(struct baton_resource *resource);
+void baton_resource_deinit(struct baton_resource *resource) BATON_NONNULL;
 
 /* What the initialiser was given. Thread safety: any thread. Blocking: never. */
-void *baton_resource_user(const struct baton_resource *resource);
-const char *baton_resource_name(const struct baton_resource *resource);
+void *baton_resource_user(const struct baton_resource *resource) BATON_NONNULL;
+const char *baton_resource_name(const struct baton_resource *resource) BATON_NONNULL;
 
 /*
  * Gives the resource statistics. To be called once, between the resource's initialiser and its
@@ -215,7 +216,8 @@ const char *baton_resource_name(const struct baton_resource *resource);
  * Ownership: `stats` is zeroed, and must live as long as the resource.
  * Errors: none. Asserts that the resource is open and idle, and has no statistics.
  */
-void baton_resource_set_stats(struct baton_resource *resource, struct baton_resource_stats *stats);
+void baton_resource_set_stats(struct baton_resource *resource,
+                              struct baton_resource_stats *stats) BATON_NONNULL;
 
 /*
  * Copies the counters, each read atomically. `waiting` is a number that was right at one moment of
@@ -224,7 +226,7 @@ void baton_resource_set_stats(struct baton_resource *resource, struct baton_reso
  * Thread safety: any thread, at any time. Blocking: never.
  */
 void baton_resource_stats_read(const struct baton_resource_stats *stats,
-                               struct baton_resource_stats *copy);
+                               struct baton_resource_stats *copy) BATON_NONNULL;
 
 /*
  * Submits a task. If the resource is idle, the task runs inside this call, and after it the tasks
@@ -256,13 +258,13 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  *   -ECANCELED  the submit was refused with -EPIPE, -ESHUTDOWN or -EAGAIN, and another thread has
  *               cancelled the future during this very call: the future is complete, as cancelled.
  */
-int baton_submit(struct baton_resource *resource, struct baton_task *task);
+int baton_submit(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
 
 /*
  * As baton_submit(), but runs nothing on this thread: an idle resource goes to its executor.
  * Errors: as baton_submit().
  */
-int baton_submit_later(struct baton_resource *resource, struct baton_task *task);
+int baton_submit_later(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;
 
 /*
  * Submits `count` tasks in this order with one publication: no other submitter's task comes between
@@ -272,7 +274,7 @@ int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
  * another thread has cancelled during this call is complete.
  */
 int baton_submit_batch(struct baton_resource *resource, struct baton_task *const *tasks,
-                       size_t count);
+                       size_t count) BATON_NONNULL_AT(1);
 
 #define BATON_NESTING_MAX 8
 
@@ -296,8 +298,10 @@ typedef void *(*baton_call_fn)(void *arg);
  * With drain hooks (hooks.h) also the status of a batch_begin, or, after fn has run, of a batch_end
  * (*value is untouched then, too).
  */
-int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
-int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value);
+int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)
+	BATON_NONNULL_AT(1, 2);
+int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value)
+	BATON_NONNULL_AT(1, 2);
 
 /*
  * As baton_submit(), with a task that the library allocates (per-thread cache).
@@ -316,19 +320,19 @@ int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
  * Errors: as for baton_submit(), and -ENOMEM. No function has been called, `arg` is the caller's,
  * and *future is untouched.
  */
-int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg);
+int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg) BATON_NONNULL_AT(1, 2);
 typedef void (*baton_post_cancelled_fn)(void *arg);
 int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
-                  baton_post_cancelled_fn cancelled, void *arg);
-int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                struct baton_future **future);
+                  baton_post_cancelled_fn cancelled, void *arg) BATON_NONNULL_AT(1, 2);
+BATON_MUST_USE int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                               struct baton_future **future) BATON_NONNULL_AT(1, 2, 4);
 
 /*
  * Closes the resource: new submits are refused, accepted tasks still run.
  *
  * Thread safety: any thread. Blocking: never. Returns: 0; -EALREADY: the resource is closed.
  */
-int baton_resource_close(struct baton_resource *resource);
+int baton_resource_close(struct baton_resource *resource) BATON_NONNULL;
 
 /*
  * Closes the resource, if it is not yet closed, and has `finaliser` called exactly once: after the
@@ -342,7 +346,8 @@ int baton_resource_close(struct baton_resource *resource);
  * task. At that moment no submit that could be refused is under way, see baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
-int baton_resource_close_then(struct baton_resource *resource, struct baton_task *finaliser);
+int baton_resource_close_then(struct baton_resource *resource,
+                              struct baton_task *finaliser) BATON_NONNULL;
 
 /*
  * Cancels the tasks that have been accepted so far. The call marks and returns: at the runner's
@@ -351,7 +356,7 @@ int baton_resource_close_then(struct baton_resource *resource, struct baton_task
  *
  * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
-int baton_resource_cancel_pending(struct baton_resource *resource);
+int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL;
 
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
@@ -371,7 +376,8 @@ int baton_resource_cancel_pending(struct baton_resource *resource);
  * queue of a manual or loop executor: the executor's thread has to come to the entry. A wait that
  * times out leaves about 100 bytes in the resource until its runner comes to them.
  */
-int baton_resource_await(struct baton_resource *resource, const struct timespec *deadline);
+BATON_MUST_USE int baton_resource_await(struct baton_resource *resource,
+                                        const struct timespec *deadline) BATON_NONNULL_AT(1);
 
 /*
  * is_closed: is the resource closed? An answer of true stays true. After false another thread may
@@ -388,15 +394,15 @@ int baton_resource_await(struct baton_resource *resource, const struct timespec 
  * Ordering: when is_idle returns true, all that the resource's tasks did before is visible.
  * Progress: wait-free.
  */
-bool baton_resource_is_closed(const struct baton_resource *resource);
-bool baton_resource_is_idle(const struct baton_resource *resource);
+bool baton_resource_is_closed(const struct baton_resource *resource) BATON_NONNULL;
+bool baton_resource_is_idle(const struct baton_resource *resource) BATON_NONNULL;
 
 /* The resource of the innermost running task of this thread, or NULL. */
 struct baton_resource *baton_current(void);
 
 /* held: does this thread hold the resource's baton? assert_held: the same as an assertion. */
-bool baton_held(const struct baton_resource *resource);
-void baton_assert_held(const struct baton_resource *resource);
+bool baton_held(const struct baton_resource *resource) BATON_NONNULL;
+void baton_assert_held(const struct baton_resource *resource) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -110,7 +110,7 @@ struct baton_rules_entry {
 	{                                                                                          \
 		NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, (kind), 0, 0                       \
 	}
-void baton_rules_entry_init(struct baton_rules_entry *entry, uint32_t kind);
+void baton_rules_entry_init(struct baton_rules_entry *entry, uint32_t kind) BATON_NONNULL;
 
 /*
  * What the machine decides. Each function is called within a call of the machine, and may not call
@@ -211,7 +211,7 @@ struct baton_rules {
  */
 BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
                                     const struct baton_rules_config *config,
-                                    const struct baton_rules_events *events);
+                                    const struct baton_rules_events *events) BATON_NONNULL;
 
 /*
  * A task arrives, behind all that wait. It starts within the call, or waits, or is denied (an
@@ -224,9 +224,10 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task. -EEXIST: a task of its
  * class waits with that number.
  */
-int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t now);
+int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
+                       uint64_t now) BATON_NONNULL;
 int baton_rules_arrive_at(struct baton_rules *rules, struct baton_rules_entry *entry,
-                          uint64_t number, uint64_t now);
+                          uint64_t number, uint64_t now) BATON_NONNULL;
 
 /* A task that another machine started: its arrival number, its start, and its class. */
 struct baton_rules_run {
@@ -242,21 +243,23 @@ struct baton_rules_run {
  * assigned, or the start lies in the future.
  */
 int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
-                        const struct baton_rules_run *run, uint64_t now);
+                        const struct baton_rules_run *run, uint64_t now) BATON_NONNULL;
 
 /*
  * A task that was started is over, whatever ended it; the entry is the caller's again. A task that
  * was halted, or has overrun, finishes too.
  * Errors: -EINVAL: the entry is not running.
  */
-int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t now);
+int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
+                       uint64_t now) BATON_NONNULL;
 
 /*
  * A task that waits will not run; the entry is the caller's again.
  * Errors: -EINPROGRESS: the task runs, or was halted: stop it, and call finish. -EINVAL: the entry
  * has not arrived.
  */
-int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t now);
+int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *entry,
+                         uint64_t now) BATON_NONNULL;
 
 /*
  * Changes the limits, `limits` as many as there are classes. If more runs than a new limit allows,
@@ -265,26 +268,26 @@ int baton_rules_withdraw(struct baton_rules *rules, struct baton_rules_entry *en
  * Errors: nothing happens: -EINVAL as for init.
  */
 int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits, uint32_t reserve,
-                           uint64_t now);
+                           uint64_t now) BATON_NONNULL_AT(1);
 
 /*
  * Time has passed: looks for tasks that overrun, runs the cycle, and renews estimates. Returns when
  * it wants to be called next (BATON_NEVER: not at all); `next` tells the same after other calls.
  */
-uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now);
-uint64_t baton_rules_next(const struct baton_rules *rules);
+uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now) BATON_NONNULL;
+uint64_t baton_rules_next(const struct baton_rules *rules) BATON_NONNULL;
 
 /*
  * At most how long the task waits from the last call's `now` on: 0 if it does not wait, BATON_NEVER
  * if that is not known (yet).
  */
 uint64_t baton_rules_estimate(const struct baton_rules *rules,
-                              const struct baton_rules_entry *entry);
+                              const struct baton_rules_entry *entry) BATON_NONNULL;
 
 /* How many tasks wait; how many run, of this class or assigned a class, and of slower ones (of
  * class 0: all that run, interactive ones included). */
-uint64_t baton_rules_waiting(const struct baton_rules *rules);
-uint32_t baton_rules_running(const struct baton_rules *rules, uint32_t class_number);
+uint64_t baton_rules_waiting(const struct baton_rules *rules) BATON_NONNULL;
+uint32_t baton_rules_running(const struct baton_rules *rules, uint32_t class_number) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

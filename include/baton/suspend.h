@@ -72,10 +72,11 @@ struct baton_suspension {
  * Errors: nothing happens: -EPIPE: the resource is closed. -EALREADY: the suspension is in use.
  * -ENOMEM.
  */
-int baton_resource_suspend(struct baton_resource *resource, struct baton_suspension *suspension);
+BATON_MUST_USE int baton_resource_suspend(struct baton_resource *resource,
+                                          struct baton_suspension *suspension) BATON_NONNULL;
 
 /* Has the suspension taken effect? Any thread, not beside its resume. Blocking: never. */
-bool baton_suspension_is_effective(const struct baton_suspension *suspension);
+bool baton_suspension_is_effective(const struct baton_suspension *suspension) BATON_NONNULL;
 
 /*
  * Waits until the suspension has taken effect, as baton_future_wait() does; but if the
@@ -86,7 +87,8 @@ bool baton_suspension_is_effective(const struct baton_suspension *suspension);
  * thread holds the resource, or as for baton_future_wait(). -EINVAL: a malformed deadline, or the
  * suspension is not in use.
  */
-int baton_suspension_wait(struct baton_suspension *suspension, const struct timespec *deadline);
+BATON_MUST_USE int baton_suspension_wait(struct baton_suspension *suspension,
+                                         const struct timespec *deadline) BATON_NONNULL_AT(1);
 
 /*
  * Resumes the resource, or withdraws a suspension that has not taken effect yet. The suspension may
@@ -103,8 +105,8 @@ int baton_suspension_wait(struct baton_suspension *suspension, const struct time
  * Ordering: what the caller did before is visible to the resource's next task.
  * Errors: the resource remains suspended: -EINVAL: the suspension is not in use.
  */
-int baton_resource_resume(struct baton_suspension *suspension);
-int baton_resource_resume_later(struct baton_suspension *suspension);
+int baton_resource_resume(struct baton_suspension *suspension) BATON_NONNULL;
+int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNULL;
 
 /*
  * quiesce: suspends `count` resources and waits until none of them runs a task. `suspensions`: an

@@ -27,6 +27,8 @@
 
 #include <stdint.h>
 
+#include <baton/attributes.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,7 +48,7 @@ struct baton_tag {
 		0, 0                                                                               \
 	}
 
-void baton_tag_init(struct baton_tag *tag);
+void baton_tag_init(struct baton_tag *tag) BATON_NONNULL;
 
 /*
  * Cancels the tasks that were stamped before: each such task, in whatever resource, queued already
@@ -59,7 +61,7 @@ void baton_tag_init(struct baton_tag *tag);
  * callback, and to a thread that finds the future cancelled.
  * Progress: wait-free, one atomic addition, however many tasks there are.
  */
-void baton_tag_cancel(struct baton_tag *tag);
+void baton_tag_cancel(struct baton_tag *tag) BATON_NONNULL;
 
 /*
  * How many tasks that were stamped by baton_stamp_hold_tag() have neither been entered nor
@@ -68,7 +70,7 @@ void baton_tag_cancel(struct baton_tag *tag);
  * Thread safety: any thread. Blocking: never.
  * Ordering: what the library did with the tag happens-before the return of 0.
  */
-uint64_t baton_tag_held(const struct baton_tag *tag);
+uint64_t baton_tag_held(const struct baton_tag *tag) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -130,14 +130,15 @@ struct baton_timer {
 			NULL, BATON_STAMP_INIT                                                     \
 	}
 void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
-                      struct baton_resource *resource, baton_timer_fn fn);
+                      struct baton_resource *resource, baton_timer_fn fn) BATON_NONNULL_AT(1, 3, 4);
 
 /*
  * Sets the function that is called when this timer will not run, instead of `dropped` in its
  * wheel's options. The default wheel has no such option. NULL: the wheel's. The owner, before the
  * first arm.
  */
-void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped);
+void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped)
+	BATON_NONNULL_AT(1);
 
 /*
  * Arms the timer for one run: after a delay, or at a time. A time that has passed means the next
@@ -164,8 +165,8 @@ void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn d
  * Cost: a deadline later than the one before costs one atomic operation, and the wheel is not
  * touched.
  */
-int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns);
-int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns);
+int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
+int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns) BATON_NONNULL;
 
 /*
  * Arms the timer to run repeatedly, until it is stopped, or armed otherwise.
@@ -193,8 +194,8 @@ enum baton_timer_policy {
 	BATON_TIMER_CATCH_UP = 1,
 };
 int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns, uint64_t period_ns,
-                          enum baton_timer_policy policy);
-int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns);
+                          enum baton_timer_policy policy) BATON_NONNULL;
+int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns) BATON_NONNULL;
 
 /* Where a timer stands, and what stop found. */
 enum baton_timer_state {
@@ -204,7 +205,7 @@ enum baton_timer_state {
 	BATON_TIMER_QUEUED = 3,  /* expired: waits in its resource's queue for its turn */
 	BATON_TIMER_RUNNING = 4, /* its function runs just now; maybe it is armed besides */
 };
-enum baton_timer_state baton_timer_state(const struct baton_timer *timer);
+enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_NONNULL;
 
 /*
  * Stops the timer: the timer will not run, nor be repeated. Only a run that has begun goes on; then
@@ -231,8 +232,8 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer);
  * or hands this very timer to the resource in whose task stop is called. No function of yours runs
  * during that time.
  */
-enum baton_timer_state baton_timer_stop(struct baton_timer *timer);
-enum baton_timer_state baton_timer_disarm(struct baton_timer *timer);
+enum baton_timer_state baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
+enum baton_timer_state baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;
 
 /*
  * As stop. In addition the promise `gone` (BATON_PROMISE_INIT) completes, with the timer as its
@@ -241,7 +242,8 @@ enum baton_timer_state baton_timer_disarm(struct baton_timer *timer);
  * with -EBUSY. At most one stop_then at a time for a timer (asserted). The promise must live until
  * it completes.
  */
-enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct baton_future *gone);
+enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
+                                             struct baton_future *gone) BATON_NONNULL;
 
 /*
  * As stop, and waits until the memory is the caller's; the waiter helps the resource like
@@ -254,7 +256,8 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer, struct b
  * call would have to wait although it was made in a task of the timer's resource, or would wait for
  * ever; the errors of thread.h. Nothing has happened: -EINVAL: a malformed deadline.
  */
-int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline);
+BATON_MUST_USE int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline)
+	BATON_NONNULL_AT(1);
 
 /* ---- The wheel ---- */
 
@@ -308,13 +311,13 @@ struct baton_timers_options {
  * Errors: -ENOMEM, -EAGAIN (no more threads), -EINVAL (no such source or submit).
  */
 BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *options,
-                                       struct baton_timers **timers);
+                                       struct baton_timers **timers) BATON_NONNULL_AT(2);
 
 /*
  * The process-wide wheel, with a thread, created on first use and never torn down by itself. Arming
  * a timer whose wheel is NULL creates it, too. Errors: as for create; *timers is untouched.
  */
-int baton_timers_default(struct baton_timers **timers);
+BATON_MUST_USE int baton_timers_default(struct baton_timers **timers) BATON_NONNULL;
 
 /*
  * Ends the default wheel, if there is one, as baton_timers_destroy() does: for programs whose leak
@@ -339,7 +342,8 @@ enum baton_timers_pending {
 	BATON_TIMERS_DROP = 0,
 	BATON_TIMERS_RUN = 1,
 };
-int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending);
+int baton_timers_close(struct baton_timers *timers,
+                       enum baton_timers_pending pending) BATON_NONNULL;
 
 /*
  * Closes the wheel (BATON_TIMERS_DROP, if it is not closed yet), and frees it when the last run in
@@ -350,17 +354,17 @@ int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pe
  * wheel, and stop the threads that use it, before. A call found under way is an assertion.
  * Errors: as close, except -EALREADY. -EPERM: it is the default wheel.
  */
-int baton_timers_destroy(struct baton_timers *timers);
+int baton_timers_destroy(struct baton_timers *timers) BATON_NONNULL;
 
 /* The time on the wheel's clock, in ns. Any thread. Blocking: never. */
-uint64_t baton_timers_now(const struct baton_timers *timers);
+uint64_t baton_timers_now(const struct baton_timers *timers) BATON_NONNULL;
 
 /*
  * POLL: the time at which baton_timers_poll() should be called next. BATON_NEVER: not before `wake`
  * has been called. The time may be too early, never too late. Wheels of other sorts may be asked,
  * too. Thread safety: any thread.
  */
-uint64_t baton_timers_next(struct baton_timers *timers);
+uint64_t baton_timers_next(struct baton_timers *timers) BATON_NONNULL;
 
 /*
  * poll (POLL): submits the timers that have expired by now; returns how many.
@@ -375,9 +379,9 @@ uint64_t baton_timers_next(struct baton_timers *timers);
  * way: a timer's function calls. -EINVAL: the wheel is of another sort. -ESHUTDOWN: the wheel is
  * closed.
  */
-int64_t baton_timers_poll(struct baton_timers *timers);
-int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns);
-int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns);
+int64_t baton_timers_poll(struct baton_timers *timers) BATON_NONNULL;
+int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns) BATON_NONNULL;
+int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns) BATON_NONNULL;
 
 #define BATON_TIMERS_LATE_BUCKETS 24
 
@@ -399,7 +403,8 @@ struct baton_timers_stats {
 };
 
 /* Copies the counters, each read atomically. Any thread. Blocking: never. */
-void baton_timers_stats_read(const struct baton_timers *timers, struct baton_timers_stats *copy);
+void baton_timers_stats_read(const struct baton_timers *timers,
+                             struct baton_timers_stats *copy) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

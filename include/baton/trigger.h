@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
 #include <baton/resource.h>
@@ -73,7 +74,8 @@ struct baton_trigger {
 
 /* The same at run time; also to start a stopped trigger again, when its memory is the caller's. */
 void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
-                        baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled);
+                        baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled)
+	BATON_NONNULL_AT(1, 2, 3);
 
 /*
  * Makes the function run once more. If the resource is idle, the function runs inside this call, as
@@ -92,7 +94,7 @@ void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *re
  * tries again. (The trigger's lane is that of its `stamp`, by default 0; a bound can exempt that
  * lane.)
  */
-int baton_trigger_fire(struct baton_trigger *trigger);
+int baton_trigger_fire(struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
  * Stops the trigger: later fires are refused, and the pending run, if there is one, does not take
@@ -108,17 +110,17 @@ int baton_trigger_fire(struct baton_trigger *trigger);
  * task of the same resource and lane that was submitted after the stop, and, where stop returns
  * false inside a task of the resource, immediately.
  */
-bool baton_trigger_stop(struct baton_trigger *trigger);
+bool baton_trigger_stop(struct baton_trigger *trigger) BATON_NONNULL;
 
 /* Is a run pending? A hint, unless no other thread fires. Any thread. Blocking: never. */
-bool baton_trigger_is_pending(const struct baton_trigger *trigger);
+bool baton_trigger_is_pending(const struct baton_trigger *trigger) BATON_NONNULL;
 
 /*
  * Makes a continuation, for baton_future_then() and baton_group_notify(), that fires the trigger.
  * If the fire is refused, `cancelled` is called. The trigger must live until then.
  */
 void baton_continuation_trigger(struct baton_continuation *continuation,
-                                struct baton_trigger *trigger);
+                                struct baton_trigger *trigger) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

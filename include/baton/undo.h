@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <baton/attributes.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -66,14 +67,15 @@ struct baton_undo_log {
 
 /* Begins a log in the caller's memory, mostly on the stack. Inside a task or call only
  * (asserted). */
-void baton_undo_log_begin(struct baton_undo_log *log);
+void baton_undo_log_begin(struct baton_undo_log *log) BATON_NONNULL;
 
 /*
  * Registers a compensation, after or before the operation that it undoes. If it is registered
  * before, the compensation must find out whether the operation took place. Allocates nothing, and
  * cannot fail.
  */
-void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo, baton_undo_fn fn);
+void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo,
+                         baton_undo_fn fn) BATON_NONNULL;
 
 /*
  * Registers fn(arg) as a compensation, in memory of the library's (per-thread cache), which is
@@ -83,7 +85,8 @@ void baton_undo_log_push(struct baton_undo_log *log, struct baton_undo *undo, ba
  * Errors: -ENOMEM.
  */
 typedef int (*baton_undo_call_fn)(void *arg);
-int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg);
+int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *arg)
+	BATON_NONNULL_AT(1, 2);
 
 /*
  * Ends the log. With status 0 (done) the compensations are forgotten; else they run, newest first.
@@ -99,14 +102,14 @@ int baton_undo_log_add(struct baton_undo_log *log, baton_undo_call_fn fn, void *
  * Returns: the status; or -ENOTRECOVERABLE if a compensation has failed, now or in a roll back:
  * then a change is left that the program must repair in another way.
  */
-int baton_undo_log_end(struct baton_undo_log *log, int status);
+int baton_undo_log_end(struct baton_undo_log *log, int status) BATON_NONNULL;
 
 /*
  * The status of the first compensation that failed. May be called after the end.
  *
  * Returns: that status; 0: none has failed.
  */
-int baton_undo_log_failure(const struct baton_undo_log *log);
+int baton_undo_log_failure(const struct baton_undo_log *log) BATON_NONNULL;
 
 /*
  * Savepoints. roll_back runs the compensations that were registered after the mark, newest first,
@@ -119,8 +122,8 @@ struct baton_undo_mark {
 	struct baton_undo *_newest;
 };
 
-struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log);
-int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark);
+struct baton_undo_mark baton_undo_log_mark(const struct baton_undo_log *log) BATON_NONNULL;
+int baton_undo_log_roll_back(struct baton_undo_log *log, struct baton_undo_mark mark) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

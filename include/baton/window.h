@@ -64,6 +64,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/detach.h>
 #include <baton/future.h>
 #include <baton/labelled.h>
@@ -104,7 +105,7 @@ struct baton_window {
 			NULL                                                                       \
 	}
 void baton_window_init(struct baton_window *window, struct baton_resource *resource,
-                       uint32_t limit);
+                       uint32_t limit) BATON_NONNULL;
 
 /*
  * Gives the window lanes: the tasks that wait start by their lanes (labelled.h), those of the
@@ -116,10 +117,10 @@ void baton_window_init(struct baton_window *window, struct baton_resource *resou
  * window.
  */
 void baton_window_set_lanes(struct baton_window *window, struct baton_window_lane *lanes,
-                            uint32_t count);
+                            uint32_t count) BATON_NONNULL;
 
 /* Asserts that no task is in flight or waiting. Thread safety: the owner. */
-void baton_window_deinit(struct baton_window *window);
+void baton_window_deinit(struct baton_window *window) BATON_NONNULL;
 
 /*
  * A task that needs a place in a window. Submit `task`, to the window's resource (asserted), by any
@@ -151,7 +152,7 @@ struct baton_windowed {
 };
 
 void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *window,
-                         baton_task_fn fn, struct baton_future *future);
+                         baton_task_fn fn, struct baton_future *future) BATON_NONNULL_AT(1, 2, 3);
 
 /*
  * Sets the limit. A higher limit lets waiting tasks start (within this call, if the resource is
@@ -159,7 +160,7 @@ void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *w
  *
  * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
-int baton_window_set_limit(struct baton_window *window, uint32_t limit);
+int baton_window_set_limit(struct baton_window *window, uint32_t limit) BATON_NONNULL;
 
 /*
  * Cancels the tasks that wait in the window: a client has gone. Each completes as cancelled,
@@ -170,7 +171,7 @@ int baton_window_set_limit(struct baton_window *window, uint32_t limit);
  *
  * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
-int baton_window_cancel(struct baton_window *window);
+int baton_window_cancel(struct baton_window *window) BATON_NONNULL;
 
 /*
  * Cancels one windowed task, as baton_future_cancel() on its future does. If that returns 0 and the
@@ -181,11 +182,11 @@ int baton_window_cancel(struct baton_window *window);
  * Thread safety: any thread. Blocking: never.
  * Errors: as baton_future_cancel(); -EINVAL also without a future.
  */
-int baton_windowed_cancel(struct baton_windowed *windowed);
+int baton_windowed_cancel(struct baton_windowed *windowed) BATON_NONNULL;
 
 /* How many tasks are in flight; how many wait in the window. Any thread. Blocking: never. */
-uint32_t baton_window_in_flight(const struct baton_window *window);
-uint32_t baton_window_waiting(const struct baton_window *window);
+uint32_t baton_window_in_flight(const struct baton_window *window) BATON_NONNULL;
+uint32_t baton_window_waiting(const struct baton_window *window) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -257,7 +257,8 @@ void bench_w24_load(void)
 		(void)pthread_join(workers[i], NULL);
 	for (unsigned i = 0; i < JOBS; i++) {
 		baton_resource_close(&resources[i]);
-		(void)baton_resource_await(&resources[i], NULL);
+		if (baton_resource_await(&resources[i], NULL))
+			abort();
 	}
 	(void)baton_pool_destroy(pool);
 }

@@ -105,12 +105,14 @@ static void drive_awaits(void)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	(void)baton_resource_suspend(&scene.resource, &suspension);
+	if (baton_resource_suspend(&scene.resource, &suspension))
+		abort();
 	(void)baton_manual_run_until_idle(scene.manual);
 	for (size_t i = 0; i < scene.count; i++) {
 		struct timespec deadline = a_moment_ahead();
 
-		(void)baton_resource_await(&scene.resource, &deadline);
+		if (!baton_resource_await(&scene.resource, &deadline))
+			abort();
 	}
 	(void)baton_resource_resume(&suspension);
 }

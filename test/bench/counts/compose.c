@@ -5,6 +5,7 @@
 #include "counters.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include <baton.h>
 
@@ -54,7 +55,8 @@ static void fan_out(void)
 
 	if (baton_fan_out_submit(pointers, ITEMS, &options, &all))
 		return;
-	(void)baton_fan_out_wait(all, NULL);
+	if (baton_fan_out_wait(all, NULL))
+		abort();
 	baton_fan_out_unref(all);
 }
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <semaphore.h>
+#include <stdlib.h>
 
 #include <baton.h>
 
@@ -26,7 +27,8 @@ static void suspend_and_resume(void)
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		(void)baton_resource_suspend(&resource, &suspension);
+		if (baton_resource_suspend(&resource, &suspension))
+			abort();
 		(void)baton_resource_resume(&suspension);
 	}
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <baton.h>
@@ -117,7 +118,8 @@ static void row(const char *path, struct counts limit, void (*fill)(int count))
 
 static void *sleeper_main(void *future)
 {
-	(void)baton_future_wait(future, NULL);
+	if (baton_future_wait(future, NULL))
+		abort();
 	return NULL;
 }
 

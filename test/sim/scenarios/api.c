@@ -292,7 +292,7 @@ __attribute__((no_sanitize("thread"))) static void act(struct actor *actor)
 		cancel_pending();
 		break;
 	case 11:
-		(void)baton_resource_await(resource, &deadline);
+		sim_require(baton_resource_await(resource, &deadline) <= 0);
 		break;
 	case 12:
 		end_something();

@@ -104,7 +104,7 @@ static void wait_a_little(void *argument)
 	struct timespec deadline = sim_in(2000);
 
 	(void)argument;
-	(void)baton_future_wait(&future, &deadline);
+	sim_require(baton_future_wait(&future, &deadline) <= 0);
 }
 
 static void cancel_it(void *argument)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# What the declarations of the public headers have in common, for test/tidy.sh:
+#
+#	awk -f prototypes.awk include/baton/*.h
+#
+# - A function has at most four parameters: more are an options struct (src/README.md).
+# - A function that is given a pointer says which pointers may not be NULL (attributes.h). The
+#   exceptions are given arrays that may be empty, or a value that is any pointer.
+
+BEGIN {
+	PARAMETERS = 4
+	count = split("baton_deadlock_cycle baton_future_wait_all " \
+		"baton_future_wait_all_or_cancel baton_future_wait_any baton_quiesce " \
+		"baton_quiesce_end baton_set_result", names, " ")
+	for (i = 1; i <= count; i++)
+		exempt[names[i]] = 1
+}
+
+function complain(where, message)
+{
+	print where ": " message
+	bad = 1
+}
+
+# A declaration that begins in the first column, without what is in parentheses inside its list.
+function judge(text,	name, list, rest, parts)
+{
+	match(text, /baton_[a-z0-9_]+\(/)
+	name = substr(text, RSTART, RLENGTH - 1)
+	list = substr(text, RSTART + RLENGTH)
+	while (match(list, /\([^()]*\)\([^()]*\)/)) # a pointer to a function
+		list = substr(list, 1, RSTART - 1) "*function" substr(list, RSTART + RLENGTH)
+	rest = list
+	sub(/\).*/, "", list)
+	sub(/^[^)]*\)/, "", rest)
+	if (split(list, parts, ",") > PARAMETERS)
+		complain(at, name " has more than " PARAMETERS \
+			" parameters: give it an options struct")
+	if (list ~ /\*|_fn / && rest !~ /BATON_NONNULL/ && !(name in exempt))
+		complain(at, name " does not say which pointers may not be NULL: " \
+			"BATON_NONNULL, or BATON_NONNULL_AT(1, ...)")
+}
+
+# Comments do not count.
+{
+	line = $0
+	if (in_comment) {
+		if (!sub(/.*\*\//, "", line))
+			next
+		in_comment = 0
+	}
+	gsub(/\/\*[^*]*\*\//, "", line)
+	if (sub(/\/\*.*/, "", line))
+		in_comment = 1
+}
+
+FNR == 1 { text = "" }
+
+text == "" && line !~ /^(static|typedef)/ &&
+		line ~ /^[a-zA-Z][a-zA-Z_0-9 *]*[ *]baton_[a-z0-9_]+\(/ {
+	text = line
+	at = FILENAME ":" FNR
+	if (line ~ /;/) {
+		judge(text)
+		text = ""
+	}
+	next
+}
+
+text != "" {
+	text = text " " line
+	if (line ~ /;/) {
+		judge(text)
+		text = ""
+	}
+}
+
+END { exit bad }
