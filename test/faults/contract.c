@@ -191,6 +191,13 @@ static const struct function {
 	{"baton_cancel_requested", {0}},
 	/* baton/thread.h */
 	{"baton_thread_attach", {FIRST}},
+	/* baton/mainloop.h */
+	{"baton_mainloop_create", {ENOMEM, EMFILE, ENFILE}},
+	{"baton_mainloop_run", {0}},
+	{"baton_mainloop_next", {0}},
+	{"baton_mainloop_destroy", {0}},
+	{"baton_source_start", {0}},
+	{"baton_source_depend", {ENOMEM}},
 	/* baton/timer.h */
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},

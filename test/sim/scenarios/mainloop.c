@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main loop: threads start and stop sources while the owner runs. The owner sleeps on `alarm`
+ * alone, as its host would in poll(): a lost wake leaves a source behind.
+ */
+#include "support.h"
+
+#include <baton/mainloop.h>
+
+#include "base/atomic.h"
+#include "mainloop/mainloop.h"
+
+#define FAR (1000 * BATON_SECOND)
+
+static struct baton_mainloop loop;
+static int told;          /* written before a start, read by the run */
+static unsigned runs;     /* under the baton */
+static unsigned finished; /* runs of `child` */
+
+static int run(struct baton_source *source)
+{
+	(void)source;
+	runs++;
+	return 0;
+}
+
+static int run_told(struct baton_source *source)
+{
+	(void)source;
+	sim_require(told == 1);
+	told++;
+	runs++;
+	return 0;
+}
+
+static int run_gone(struct baton_source *source)
+{
+	runs++;
+	sim_retire(source, sizeof(*source));
+	return BATON_SOURCE_GONE;
+}
+
+static int run_child(struct baton_source *source)
+{
+	(void)source;
+	finished++;
+	return 0;
+}
+
+static const struct baton_source_config running = {.fn = run};
+static const struct baton_source_config telling = {.fn = run_told};
+static const struct baton_source_config going = {.fn = run_gone};
+static const struct baton_source_config childish = {.fn = run_child};
+static struct baton_source source = BATON_SOURCE_INIT(&loop, &running, "source");
+static struct baton_source other = BATON_SOURCE_INIT(&loop, &running, "other");
+static struct baton_source teller = BATON_SOURCE_INIT(&loop, &telling, "teller");
+static struct baton_source goer = BATON_SOURCE_INIT(&loop, &going, "goer");
+static struct baton_source child = BATON_SOURCE_INIT(&loop, &childish, "child");
+
+static void begin(void)
+{
+	sim_calm(true);
+	sim_require(baton_mainloop_create(&loop, NULL) == 0);
+	sim_calm(false);
+}
+
+/* Lives as a host's loop does, until the other threads have ended, and nothing is due. */
+static void live(void)
+{
+	for (;;) {
+		const bool last = sim_others_ended();
+
+		if (!add_seq_cst(&loop._loop->alarm, 0))
+			sim_require(baton_mainloop_run(&loop, 2) >= 0);
+		else if (last)
+			break;
+		else if (!sim_others_ended())
+			sim_idle(&loop._loop->alarm);
+	}
+	sim_join_all();
+}
+
+/* Is the source to run now, and does not? */
+static bool left(const struct baton_source *one)
+{
+	const uint64_t word = load_relaxed(&one->_state);
+
+	return word & BATON__SOURCE_ACTIVE && !baton__source_due(word);
+}
+
+static void end(int64_t active)
+{
+	sim_require(!left(&source) && !left(&other) && !left(&child));
+	sim_require(baton_mainloop_destroy(&loop) == active);
+}
+
+static void start(void *argument)
+{
+	sim_require(baton_source_start(argument) == 0);
+}
+
+static void start_far(void *argument)
+{
+	sim_require(baton_source_start_after(argument, FAR) == 0);
+}
+
+static void start_stop(void *argument)
+{
+	start(argument);
+	sim_require(baton_source_stop(argument) >= 0);
+}
+
+static void stop(void *argument)
+{
+	sim_require(baton_source_stop(argument) == BATON_SOURCE_WAITING);
+}
+
+static void tell(void *argument)
+{
+	told = 1;
+	start(argument);
+}
+
+SIM_SCENARIO(mainloop_two, "starts of two sources are both answered, by runs that see them")
+{
+	begin();
+	(void)sim_start(start, &source);
+	(void)sim_start(tell, &teller);
+	live();
+	sim_require(runs == 2);
+	end(0);
+}
+
+/* The owner comes between the two deadlines, so that the later one wakes nobody. */
+SIM_SCENARIO(mainloop_near_far, "a start that leaves the push to a later deadline's is not lost")
+{
+	begin();
+	sim_calm(true);
+	sim_require(baton_source_start_after(&other, FAR / 2) == 0);
+	sim_require(baton_mainloop_run(&loop, 2) == 0);
+	sim_calm(false);
+	(void)sim_start(start_far, &source);
+	(void)sim_start(start, &source);
+	live();
+	sim_require(runs <= 1);
+	end(1 + baton_source_is_active(&source));
+}
+
+SIM_SCENARIO(mainloop_twice, "a source started twice runs once or twice, and not beside itself")
+{
+	begin();
+	(void)sim_start(start, &source);
+	(void)sim_start(start, &source);
+	live();
+	sim_require(runs == 1 || runs == 2);
+	end(0);
+}
+
+SIM_SCENARIO(mainloop_stop, "beside a stop, a start is answered or stopped")
+{
+	begin();
+	(void)sim_start(start_stop, &source);
+	(void)sim_start(start, &other);
+	live();
+	sim_require(runs == 1 || runs == 2);
+	sim_require(!baton_source_is_active(&source));
+	end(0);
+}
+
+SIM_SCENARIO(mainloop_gone, "a function may free its source: the starter touches it no more")
+{
+	begin();
+	(void)sim_start(start, &goer);
+	live();
+	sim_require(runs == 1);
+	end(0);
+}
+
+SIM_SCENARIO(mainloop_parent, "another thread's stop of a parent wakes the owner for the child")
+{
+	begin();
+	sim_calm(true);
+	sim_require(baton_source_depend(&source, &child) == 0);
+	start_far(&source);
+	start(&child);
+	sim_require(baton_mainloop_run(&loop, 2) == 0);
+	sim_calm(false);
+	(void)sim_start(stop, &source);
+	live();
+	sim_require(finished == 1 && !runs);
+	end(0);
+}
+
+SIM_SCENARIO(mainloop_own, "the owner stops and starts a source that another thread starts")
+{
+	begin();
+	(void)sim_start(start, &source);
+	start_stop(&source);
+	start(&other);
+	live();
+	sim_require(runs == 1 || runs == 2);
+	end(0);
+}
+
+static void start_both(void *argument)
+{
+	(void)argument;
+	start(&source);
+	start(&other);
+}
+
+SIM_UNSEEN static void check_frozen(void)
+{
+	sim_require(told == 2);
+}
+
+/* Thread 1 stands anywhere in a start. */
+SIM_SCENARIO(mainloop_frozen, "a thread stopped in a start delays no other source", .freeze = 1,
+             .frozen = check_frozen)
+{
+	begin();
+	told = 1;
+	(void)sim_start(start_both, NULL);
+	(void)sim_start(start, &teller);
+	live();
+	sim_require(runs == 3);
+	end(0);
+}
