@@ -38,7 +38,8 @@
  * BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
  *
  * Progress: start, stop and set_priority are lock-free. A thread stopped inside one of them delays
- * starts of that source, and no other source.
+ * that source; and, stopped just before it makes the descriptor readable, the owner's wake for
+ * other sources.
  * Source: the scheduler of an office suite (VCL's Task, Idle and Timer); the aging of Unix
  * schedulers; C. A. Crane's leftist heap (1972) for the deadlines.
  */
@@ -366,6 +367,8 @@ int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
 /*
  * For long functions: is the running source's slice over, does input wait, or is a more important
  * source ready? The function then returns, and goes on in its next run. False outside of sources.
+ * baton_should_yield() tells the same in a source, and is also true while a task waits for the
+ * loop's resource or executor.
  *
  * Thread safety: any thread; false on any other than the owner. Blocking: never. No atomic
  * read-modify-write where no other thread has started a source.

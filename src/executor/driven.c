@@ -184,11 +184,13 @@ static bool alone(struct baton_executor *executor)
 
 static bool should_yield(struct baton_executor *executor)
 {
-	const struct baton__driven *driven = driven_of(executor);
+	struct baton__driven *driven = driven_of(executor);
 
+	if (!baton__driven_owned(driven))
+		return false;
 	/* Relaxed: a hint. */
-	return baton__driven_owned(driven) &&
-	       (driven->list || (load_relaxed(&driven->inbox) & ~CLOSED));
+	return driven->list || (load_relaxed(&driven->inbox) & ~CLOSED) ||
+	       (driven->yields && driven->yields(driven));
 }
 
 static int returned(struct baton_executor *executor)

@@ -21,6 +21,8 @@ struct baton__driven {
 	struct baton_executor executor; /* found by driven_of from here */
 	/* called when the inbox is no longer empty; may be NULL */
 	void (*signal)(struct baton__driven *driven);
+	/* has the owner other work, for which the running job should make room? Or NULL */
+	bool (*yields)(struct baton__driven *driven);
 	uintptr_t inbox;        /* the newest job, CLOSED, or 0 */
 	struct baton_job *list; /* the oldest job; this and the next two members are the owner's */
 	struct baton_job **end; /* of the list */

@@ -16,6 +16,8 @@
 struct baton_loop {
 	struct baton__driven driven;
 	int fd;
+	bool (*yields)(void *arg);
+	void *yields_arg;
 };
 
 void baton__loop_signal(struct baton_loop *loop)
@@ -32,6 +34,20 @@ void baton__loop_signal(struct baton_loop *loop)
 static void signal_driven(struct baton__driven *driven)
 {
 	baton__loop_signal(baton_container_of(driven, struct baton_loop, driven));
+}
+
+static bool yields(struct baton__driven *driven)
+{
+	const struct baton_loop *loop = baton_container_of(driven, struct baton_loop, driven);
+
+	return loop->yields(loop->yields_arg);
+}
+
+void baton__loop_set_yields(struct baton_loop *loop, bool (*function)(void *arg), void *arg)
+{
+	loop->yields = function;
+	loop->yields_arg = arg;
+	loop->driven.yields = yields;
 }
 
 bool baton__loop_owned(const struct baton_loop *loop)

@@ -32,6 +32,7 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 		baton_loop_destroy(loop->executor);
 		return error;
 	}
+	baton__loop_set_yields(loop->executor, baton__mainloop_yields, loop);
 	if (options)
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);

@@ -156,4 +156,7 @@ uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);
 /* The task that runs one source. */
 int baton__mainloop_turn(struct baton_task *task);
 
+/* Should the running source of the loop `arg` return? The owner. */
+bool baton__mainloop_yields(void *arg);
+
 #endif

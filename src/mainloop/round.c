@@ -406,17 +406,23 @@ BATON_EXPORT int baton_mainloop_pass(struct baton_mainloop *handle, uint64_t ns)
 	return 0;
 }
 
-BATON_EXPORT bool baton_mainloop_should_yield(struct baton_mainloop *handle)
+bool baton__mainloop_yields(void *arg)
 {
-	struct baton__mainloop *loop = baton__mainloop_of(handle);
-	const struct baton__source_run *run;
-	uint64_t slice;
+	struct baton__mainloop *loop = arg;
+	const struct baton__source_run *run = loop->running;
+	const uint64_t slice =
+		loop->options.slice_ns ? loop->options.slice_ns : BATON_MAINLOOP_SLICE;
 
-	if (!loop || !baton__loop_owned(loop->executor) || !loop->running)
+	if (!run)
 		return false;
-	run = loop->running;
-	slice = loop->options.slice_ns ? loop->options.slice_ns : BATON_MAINLOOP_SLICE;
 	look(loop);
 	return loop->now - run->began >= slice || loop->mask & (((uint32_t)1 << run->level) - 1) ||
 	       has_input(loop);
+}
+
+BATON_EXPORT bool baton_mainloop_should_yield(struct baton_mainloop *handle)
+{
+	struct baton__mainloop *loop = baton__mainloop_of(handle);
+
+	return loop && baton__loop_owned(loop->executor) && baton__mainloop_yields(loop);
 }

@@ -190,12 +190,14 @@ Test(mainloop_drive, an_idle_gives_way_to_input, .timeout = 10)
 static int yields(struct lettered *lettered)
 {
 	while (!baton_mainloop_should_yield(&loop)) {
+		cr_assert_not(baton_should_yield());
 		log_letter('.');
 		if (lettered->runs == 1)
 			cr_assert_eq(baton_mainloop_pass(&loop, 20 * BATON_MILLISECOND), 0);
 		else
 			cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
 	}
+	cr_assert(baton_should_yield());
 	return lettered->runs < 2 ? baton_source_start(&lettered->source) : 0;
 }
 
@@ -244,7 +246,9 @@ static void *posted(void *arg)
 static int posts(struct lettered *lettered)
 {
 	(void)lettered;
+	cr_assert_not(baton_should_yield());
 	cr_assert_eq(baton_post(baton_mainloop_resource(&loop), posted, "p"), 0);
+	cr_assert(baton_should_yield());
 	cr_assert_eq(baton_call(baton_mainloop_resource(&loop), posted, "c", NULL), -EDEADLK);
 	return 0;
 }
