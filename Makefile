@@ -69,7 +69,9 @@ TEST_SUPPORT := $(filter-out test/unit/test_%,$(wildcard test/unit/*.c test/supp
 BENCH_SOURCES := $(wildcard $(foreach d,test/bench test/bench/peers,$d/*.c $d/*.cc))
 # group_commit needs SQLite, and has a rule of its own.
 FEATURES := $(patsubst %.c,build/%,$(filter-out %/group_commit.c,$(wildcard examples/features/*.c)))
-EXAMPLES := $(patsubst %.c,build/%,$(wildcard examples/*.c)) $(FEATURES)
+# mainloop needs libuv, and has a rule of its own.
+EXAMPLES := $(patsubst %.c,build/%,$(filter-out %/mainloop.c,$(wildcard examples/*.c))) $(FEATURES)
+MAINLOOP := build/examples/mainloop
 CHAT := build/examples/chat/epoll build/examples/chat/uv
 BROKER_SOURCES := $(wildcard $(BROKER_FOLDERS:%=examples/broker/%/*.c) examples/broker/*.c)
 # What of it needs no library but libc has unit tests.
@@ -274,7 +276,7 @@ format: ## runs clang-format over everything
 
 # ---- Examples, demo, benchmark ----
 .PHONY: examples demo bench bench-quick bench-plots
-examples: $(EXAMPLES) $(CHAT) $(BROKER) ## the examples
+examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
 $(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
 
@@ -288,6 +290,12 @@ $(CHAT): build/examples/chat/%: build/examples/chat/%.o build/examples/chat/chat
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(if $(filter uv,$*),-luv) -pthread
 
 build/examples/chat/uv.o: | build/deps/demo
+
+build/examples/mainloop: build/examples/mainloop.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -luv -pthread
+
+build/examples/mainloop.o: | build/deps/demo
 
 # Of the examples this one alone needs SQLite.
 build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
@@ -307,7 +315,7 @@ build/test/chat/talk: build/test/chat/talk.o
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
 -include build/test/chat/talk.d
 
-check-examples: $(FEATURES) ## the examples of single features, which check themselves
+check-examples: $(FEATURES) $(MAINLOOP) ## the examples of single features, which check themselves
 	$(Q)test/examples.sh $@ $(sort $^)
 
 demo: examples | build/deps/demo ## real MQTT clients use the broker example; sets up all

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Runs the examples of single features, each of which checks itself: it says what it shows, and its
-# exit status is 0 if that was so.
+# exit status is 0 if that was so. An example that prints always the same with --deterministic has
+# its output in test/examples/NAME.txt.
 #
 #	examples.sh LABEL EXECUTABLE...
 #
@@ -18,7 +19,11 @@ passed=0
 failed=0
 for executable; do
 	log=$dir/${executable##*/}.log
-	if timeout -k 10 60 "$executable" >"$log" 2>&1 && [ -s "$log" ]; then
+	expected=test/examples/${executable##*/}.txt
+	if timeout -k 10 60 "$executable" >"$log" 2>&1 && [ -s "$log" ] &&
+		if [ -e "$expected" ]; then
+			timeout 60 "$executable" --deterministic 2>&1 | diff "$expected" - >>"$log"
+		fi; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
