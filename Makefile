@@ -324,7 +324,7 @@ demo: examples | build/deps/demo ## real MQTT clients use the broker example; se
 # The peers are looked for when the benchmark is built, once; a missing one becomes a stub. Their
 # headers are system headers: their warnings are not ours. PKG_CONFIG=false: without those it finds.
 PKG_CONFIG ?= pkg-config
-PEER_PACKAGES := tbb:TBB glib-2.0:GLIB liburcu-cds:URCU liburcu-memb:URCU_MEMB
+PEER_PACKAGES := tbb:TBB glib-2.0:GLIB libuv:UV liburcu-cds:URCU liburcu-memb:URCU_MEMB
 peer_flags = $(foreach p,$(PEER_PACKAGES),$(shell $(PKG_CONFIG) --$1 $(word 1,$(subst :, ,$p)) \
 	2>/dev/null || echo $2$(word 2,$(subst :, ,$p))))
 PEER_FLAGS = $(eval PEER_FLAGS := $(patsubst -I%,-isystem %,$(call peer_flags,cflags,\

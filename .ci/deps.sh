@@ -165,6 +165,7 @@ for group; do
 		need_headers urcu/wfcqueue.h liburcu-dev
 		[ -x /usr/sbin/mosquitto ] || need_command mosquitto mosquitto
 		pkg-config --exists glib-2.0 2>/dev/null || need libglib2.0-dev
+		pkg-config --exists libuv 2>/dev/null || need libuv1-dev
 		;;
 	*)
 		echo "deps.sh: no such group: $group" >&2

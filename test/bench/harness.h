@@ -131,5 +131,6 @@ void bench_w11_waits(void);
 void bench_w20_registry(void);
 void bench_w23_overload(void);
 void bench_w24_load(void);
+void bench_w26_mainloop(void);
 
 #endif
