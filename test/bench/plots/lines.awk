@@ -23,8 +23,12 @@ function style(contender,    colour, width, point, dash)
 		} else if (contender ~ /call/) {
 			point = 9
 		}
-		if (contender ~ / 8 threads/)
+		if (contender ~ / 8 threads|61 fixed/)
 			colour = "#0072B2"
+		else if (contender ~ /10 us, max-mean/)
+			colour = "#009E73"
+		else if (contender ~ /the source/)
+			colour = "#CC79A7"
 	} else if (contender ~ /mutex/) {
 		colour = "#000000"
 		width = 2.5

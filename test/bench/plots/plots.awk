@@ -174,9 +174,19 @@ function w8()
 		"million tasks per second", "set logscale x 2\nset yrange [0:*]")
 }
 
+function w21()
+{
+	lines("w21-policies", "A saturated worker: how late a job from outside starts", \
+		"W21: a saturated worker, jobs from outside", "0.1 1 10 100 1000", "p99, us", \
+		"baton, 61 fixed|baton, default: 10 us|baton, 10 us, max-mean|" \
+		"baton, the source: 1 ms, max-mean", "own job, us", \
+		"99th percentile from submit to start, us", "set logscale xy")
+}
+
 END {
 	w2()
 	bars_all()
 	w7()
 	w8()
+	w21()
 }
