@@ -13,7 +13,7 @@
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
  *
  *	error = baton_mainloop_create(&loop, NULL);
- *	baton_source_start(&repainter);              // from any thread; active already: still once
+ *	baton_source_start(&repainter);              // from any thread; two before a run are one
  *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
  *	baton_mainloop_run(&loop, 10);               // on the loop's thread
  *
@@ -66,8 +66,9 @@ struct baton__mainloop;
 struct baton__dependent;
 
 /*
- * The loop's handle, in the caller's memory. Zeroed, or after destroy, it is a loop that does not
- * exist: calls with it return -ESHUTDOWN, also those of sources that belong to it.
+ * The loop's handle, in the caller's memory. A zeroed handle, or a handle after destroy, is a loop
+ * that does not exist: calls with the handle, or with a source that belongs to it, return
+ * -ESHUTDOWN.
  */
 struct baton_mainloop {
 	struct baton__mainloop *_loop;
@@ -105,7 +106,7 @@ enum baton_priority {
  * errno counts in `failed` of the statistics.
  *
  * A source that is not `again` is inactive before its function runs. So the function may start its
- * own source, at the loop's end if need be.
+ * own source again.
  */
 typedef int (*baton_source_fn)(struct baton_source *source);
 #define BATON_SOURCE_GONE 1
@@ -167,9 +168,10 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * CUSTOM when its function says so. start_after: the same after a delay, once; the runs that follow
  * by `again` have the config's period. BATON_NEVER: the source is active, and never ready.
  *
- * A source that is active already is started anew, and runs once: a deadline counts anew; a source
- * that is ready, and would be so anew, keeps its place; so does one whose deadline stays the same.
- * A source that runs just now runs once more afterwards.
+ * A source that is active already is started anew, and runs once: its deadline counts from the new
+ * start. The source keeps its place among the others if it is ready and the new start would make it
+ * ready at once, or if its deadline stays the same. A source that is running runs once more
+ * afterwards.
  *
  * Sources of one priority run in the order in which they became ready; deadlines of one time, in
  * the order of their starts.
@@ -196,7 +198,7 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BAT
  *
  *   BATON_SOURCE_INACTIVE  the source was not active.
  *   BATON_SOURCE_WAITING   the source was active, and did not run yet.
- *   BATON_SOURCE_RUNNING   the source's function runs just now, and goes on; nothing follows.
+ *   BATON_SOURCE_RUNNING   the source's function is running: it goes on, and is not called again.
  *
  * On the owner's thread stop is final: unless the answer is RUNNING the loop does not touch the
  * source any more, except for its dependencies (baton_source_forget()). On another thread the
@@ -219,8 +221,8 @@ int baton_source_stop(struct baton_source *source) BATON_NONNULL;
 int baton_source_set_priority(struct baton_source *source, uint32_t priority) BATON_NONNULL;
 
 /*
- * Is the source active: started, and neither stopped nor, unless it is `again`, entered since? A
- * source that a dependency holds back is active.
+ * Is the source active? A source is active from its start until it is stopped; or, if it is not
+ * `again`, until its function is entered. A source that a dependency holds back is active.
  *
  * Thread safety: any thread; the answer is true of one moment. Blocking: never.
  */
@@ -232,16 +234,17 @@ bool baton_source_is_active(const struct baton_source *source) BATON_NONNULL;
  * on as if it were started at that moment (a deadline counts from the child's own start). A running
  * child goes on.
  *
- * undepend: ends that. forget: stops the source, and ends all its dependencies: the memory is then
- * the caller's, as after stop. A source may be freed without forget only if it has no dependencies,
- * or by BATON_SOURCE_GONE, which ends them.
+ * undepend: ends the dependency. forget: stops the source, and ends all its dependencies: the
+ * memory is then the caller's, as after stop. A source may be freed without forget only if it has
+ * no dependencies, or by BATON_SOURCE_GONE, which ends them.
  *
  * Thread safety: the owner. Blocking: never.
  * Errors: nothing happens:
  *   -ELOOP     the parent depends, through others maybe, on the child: see
  *              baton_mainloop_cycle().
  *   -EXDEV     the two sources belong to different loops.
- *   -EEXIST    the child depends on the parent already. undepend: -ENOENT: it does not.
+ *   -EEXIST    the child depends on the parent already. undepend: -ENOENT: there is no such
+ *              dependency.
  *   -EPERM     the caller is not the owner. -ESHUTDOWN. -ENOMEM.
  */
 int baton_source_depend(struct baton_source *parent, struct baton_source *child) BATON_NONNULL;
@@ -252,7 +255,7 @@ int baton_source_forget(struct baton_source *source) BATON_NONNULL;
 
 /* Zero is the default of every member. Growth: see resource.h. */
 struct baton_mainloop_options {
-	const char *name; /* the loop's resource's, for messages; must outlive the loop */
+	const char *name; /* of the loop's resource, for messages; must outlive the loop */
 	/*
 	 * The clock is virtual: it starts at 0, and baton_mainloop_advance_to() moves it. The same
 	 * starts give the same order of runs. The input probe is not asked.
@@ -319,7 +322,8 @@ struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop
  * readable at most once, and only those that make the loop's next deadline an earlier one. A run
  * that comes too early runs nothing.
  *
- * fd: a negative errno: -ESHUTDOWN. next: any thread; BATON_NEVER where the loop does not exist.
+ * Thread safety: any thread. Blocking: never.
+ * Errors: fd: -ESHUTDOWN: the loop does not exist; next then returns BATON_NEVER.
  */
 int baton_mainloop_fd(const struct baton_mainloop *loop) BATON_NONNULL;
 uint64_t baton_mainloop_next(const struct baton_mainloop *loop) BATON_NONNULL;
@@ -330,11 +334,11 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
 /*
  * run: one round: asks the CUSTOM sources, runs ready sources, at most `sources_max`, until none is
  * ready, and the tasks submitted to the loop's resource and executor. Returns how many sources ran.
- * What is left makes the descriptor readable.
+ * If work is left, the descriptor becomes readable.
  *
- * drain: rounds until no source is ready, an idle gives way to input, or the time `deadline_ns` on
- * the loop's clock is reached, which is looked at between two sources. With an IDLE that is `again`
- * only the deadline or input ends it. Returns how many sources ran.
+ * drain: rounds until no source is ready, an idle gives way to input, or the loop's clock has
+ * reached `deadline_ns`; drain looks at the clock between two sources. If an IDLE is `again`, only
+ * the deadline or input ends the drain. Returns how many sources ran.
  *
  * Inside a source's function the call is nested: only sources at least as important as the running
  * one run, never a running one, and none of the tasks. Inside a task of the loop's resource: all
@@ -350,12 +354,13 @@ int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns) 
 
 /*
  * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
- * up to `time_ns` in turn, runs what is ready at that time, and ends at `time_ns`; or, when
- * `sources_max` sources have run and more are ready, before. Each source runs exactly at its
- * deadline. CUSTOM sources are asked at the start, at each of these times, and at the end. Returns
- * how many sources ran.
+ * up to `time_ns` in turn, and runs what is ready at that time. Ends at `time_ns`, or earlier, if
+ * `sources_max` sources have run and more are ready. Each source runs exactly at its deadline.
+ * CUSTOM sources are asked at the start, at each of these times, and at the end. Returns how many
+ * sources ran.
  *
- * pass: inside a source: moves the clock on, without a run: the function takes so long.
+ * pass: called in a source's function: moves the clock on, as if the function took so long. Runs
+ * nothing.
  *
  * Errors: as run; also -EINVAL: the clock is not virtual; the time has passed, or is more than
  * BATON_MAINLOOP_TIME_MAX. advance_to: -EDEADLK: inside a source or task of the loop.
@@ -391,7 +396,7 @@ struct baton_mainloop_stats {
 	uint64_t failed;       /* of these, returned a negative errno */
 	uint64_t rounds;       /* run, drain and advance: looks at the CUSTOM sources */
 	uint64_t wakes;        /* times that the descriptor was made readable, for a source */
-	uint64_t gave_way;     /* rounds that ended since an idle gave way to input */
+	uint64_t gave_way;     /* rounds that ended because an idle gave way to input */
 	uint64_t out_of_order; /* runs that aging brought forward */
 };
 

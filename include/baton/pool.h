@@ -3,15 +3,15 @@
  * The pool: an executor of work-stealing workers. It runs resources that were handed off to it, and
  * plain jobs. Idle workers look around for a few tens of microseconds, then sleep and cost nothing.
  *
- * Spares: a worker that sleeps inside a job (in a wait, after it has found nothing to help with, or
- * between baton_blocking_begin() and _end(), blocking.h) leaves its place, run queue and LIFO slot
- * included, to a spare thread, as soon as there is work that no other worker is free for (and, for
- * a bracket, as soon as it has lasted: blocking.h). So at most `workers` threads take jobs at any
- * time, however many wait; a worker that comes back finds its place again, or goes on with its job
- * without a place. Spares are started when they are needed, at most `spares_max` more threads than
- * workers, by the thread that finds work; spares end when they have had nothing to do for
- * `spare_keep_ns`. At that bound, or where no thread can be had, jobs wait until a worker comes
- * back, or a waiter helps.
+ * Spares. A worker may sleep inside a job: in a wait, after it has found nothing to help with, or
+ * between baton_blocking_begin() and _end(). A spare thread then takes its place, with run queue
+ * and LIFO slot, as soon as there is work for which no other worker is free (for a bracket also: as
+ * soon as the bracket has lasted, see blocking.h). So at most `workers` threads take jobs at any
+ * time, however many threads wait. A worker that comes back takes its place again; if a spare has
+ * the place, the worker finishes its job without a place. Spares are started when they are needed,
+ * by the thread that finds work: at most `spares_max` more threads than workers. A spare ends when
+ * it has had nothing to do for `spare_keep_ns`. At that limit, or where no thread can be started,
+ * jobs wait until a worker comes back, or a waiter helps.
  *
  *                               | from
  *   submit, stats, executor     | any thread
@@ -19,9 +19,9 @@
  *   await_termination           | any thread but the pool's own (-EDEADLK)
  *   destroy, default_destroy    | one thread, not the pool's own (-EDEADLK)
  *
- * Signals are for the program's own threads: workers, and the threads of timer wheels, block all
- * but those that a thread brings upon itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS,
- * SIGTRAP), whose handlers run.
+ * Signals are for the program's own threads. Workers, and the threads of timer wheels, block all
+ * signals except those that a thread causes itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT,
+ * SIGSYS, SIGTRAP).
  *
  * Source: run queue, LIFO slot, injection queue and searching as in tokio's multi-thread scheduler,
  * stealing half as in Go's, where also the place (P) that a blocked thread (M) leaves comes from.
@@ -43,6 +43,21 @@ extern "C" {
 
 struct baton_pool;
 
+/* The order in which a worker takes jobs from its own queues. */
+enum baton_pool_order {
+	BATON_POOL_FIFO = 0,
+	/*
+	 * Prefers jobs that come back often. A resource comes back when its quantum is over; a
+	 * plain job comes back when it submits itself while it runs. A job that has come back
+	 * `hot_from` times in a row is hot: it waits in a second queue of its worker, from which
+	 * thieves steal, too. A worker takes hot jobs first, but after `hot_share` hot jobs it
+	 * takes a cold job. The count of a resource begins at 0 again when the resource was idle,
+	 * or another thread has handed it off; that of a plain job when anything but the job itself
+	 * submits it.
+	 */
+	BATON_POOL_YIELDS = 1,
+};
+
 /*
  * How a worker divides its time between its own jobs and those from outside. 0 is the default of
  * each member.
@@ -50,25 +65,13 @@ struct baton_pool;
  * A worker that has jobs of its own looks at the injection queue, where jobs from outside wait,
  * each time it has run as many jobs as take about `injection_ns`: injection_ns / mean jobs, at
  * least injection_min, at most injection_max, never more than tick_budget. `mean` is a mean over
- * the worker's last rounds. It follows a longer round at once, and a shorter one slowly: a round
- * counts smoothing / 256. So while jobs take as long as in the last round, the oldest job from
- * outside starts within injection_ns and 2 jobs. When jobs become longer all at once, one round
- * goes by before the worker knows: at most injection_max jobs. That is why the default of
- * injection_max is small, and why there is no memory by default (test/bench/README.md, W21).
+ * the worker's last rounds. A longer round raises the mean at once, to its own value. A shorter
+ * round lowers the mean slowly, with the weight smoothing / 256. So while jobs take as long as in
+ * the last round, the oldest job from outside starts within injection_ns and the time of 2 jobs.
+ * When jobs become longer all at once, one round goes by before the worker knows: at most
+ * injection_max jobs. Therefore the default of injection_max is small, and by default a shorter
+ * round counts in full (test/bench/README.md, W21).
  */
-enum baton_pool_order {
-	BATON_POOL_FIFO = 0,
-	/*
-	 * Evens out how often jobs have to come back. A resource that is put back at the end of its
-	 * quantum, or a plain job that submits itself again while it runs, comes back. A job that
-	 * has come back `hot_from` times in a row is hot: it waits in a second queue of its worker,
-	 * from which thieves steal, too. A worker takes hot jobs first, but after `hot_share` of
-	 * them a cold one. A resource begins at 0 again when it was idle, or another thread has
-	 * handed it off; a plain job when it was submitted by anything but itself.
-	 */
-	BATON_POOL_YIELDS = 1,
-};
-
 struct baton_pool_policy {
 	/* About how long a job from outside waits for a busy worker; 0: ten microseconds. At most
 	 * BATON_POOL_INJECTION_NS_MAX. */
@@ -144,9 +147,9 @@ BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
 /*
  * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
  * As baton_pool_destroy(): waits until everything accepted has run; no hand-off may be under way,
- * and no thread may wait for a task of a resource that uses the pool. A later use creates another.
- * A program that ends the default wheel too (timer.h) ends the wheel first: the wheel's thread uses
- * the pool.
+ * and no thread may wait for a task of a resource that uses the pool. A later use creates another
+ * pool. A program that also ends the default wheel (timer.h) ends the wheel first: the wheel's
+ * thread uses the pool.
  * Errors: -EDEADLK from a worker of this pool. Then nothing happens.
  */
 int baton_pool_default_destroy(void);
@@ -155,29 +158,31 @@ struct baton_executor *baton_pool_executor(struct baton_pool *pool) BATON_NONNUL
 size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 
 /*
- * Runs a plain job on some worker. On a worker of this pool: the newest first.
+ * Runs a plain job on some worker. If the caller is a worker of this pool, that worker mostly runs
+ * the newest job first.
  * Errors: the job is untouched: -ESHUTDOWN: after shutdown.
  */
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
 
 /*
- * No more jobs by baton_pool_submit; hand-offs are accepted until everything accepted has run; then
- * the workers end. Returns at once. Errors: -EALREADY.
+ * Refuses further plain jobs. Hand-offs are accepted until all accepted jobs have run; then the
+ * workers end. Returns at once. Errors: -EALREADY.
  */
 int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
 
 /*
- * No more jobs, no more hand-offs. Puts the list of jobs that no worker had taken into `*jobs`
- * (NULL if none); give each to baton_job_run or baton_job_cancel. What a worker had taken is run.
+ * Refuses further plain jobs and hand-offs. Puts the list of jobs that no worker had taken into
+ * `*jobs` (NULL: none); give each of them to baton_job_run() or baton_job_cancel(). Jobs that a
+ * worker had taken are run.
  *
  * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched.
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
 
 /*
- * Waits, after one of the two above, until all workers have ended. `deadline` absolute,
- * CLOCK_MONOTONIC, NULL: none. Errors: -EDEADLK from a worker of this pool, -ETIMEDOUT, -EINVAL
- * (malformed deadline, or no shutdown was asked for).
+ * Waits, after baton_pool_shutdown() or baton_pool_shutdown_now(), until all workers have ended.
+ * `deadline` absolute, CLOCK_MONOTONIC, NULL: none. Errors: -EDEADLK from a worker of this pool,
+ * -ETIMEDOUT, -EINVAL (malformed deadline, or no shutdown was asked for).
  */
 BATON_MUST_USE int baton_pool_await_termination(struct baton_pool *pool,
                                                 const struct timespec *deadline)
@@ -185,7 +190,7 @@ BATON_MUST_USE int baton_pool_await_termination(struct baton_pool *pool,
 
 /*
  * Shuts down if need be, waits until everything accepted has run, and frees the pool. No hand-off
- * may reach it afterwards: the resources that use it must be idle or closed and awaited.
+ * may reach the pool afterwards: the resources that use it must be idle, or closed and awaited.
  * Errors: -EDEADLK from a worker of this pool; -EPERM: it is the default pool. Then
  * nothing happens.
  */
@@ -196,29 +201,30 @@ struct baton_pool_stats {
 	uint64_t executed; /* jobs run */
 	uint64_t stolen;   /* jobs taken from other workers */
 	uint64_t steals;   /* times a worker took jobs from another one */
-	/* Jobs accepted, refused ones left out, whether they run here or with a helper; 0 unless
-	 * the options ask for it. One worker's: those that its own jobs submitted. A job from
-	 * outside then costs one more atomic operation. */
+	/* Accepted jobs, also those that a helper runs; 0 unless the options ask for this count,
+	 * which costs one atomic operation for each job from outside. Of one worker: the jobs that
+	 * its own jobs submitted. */
 	uint64_t accepted;
-	uint64_t interval;  /* jobs between two looks at the injection queue now; the pool's:
-	                    * the longest */
+	/* jobs between two looks at the injection queue, now; of the pool: the greatest */
+	uint64_t interval;
 	uint64_t hot;       /* times a job was put into a hot queue, see BATON_POOL_YIELDS */
 	uint64_t awake_ns;  /* time in jobs, or looking around for them: not asleep */
 	uint64_t parked;    /* times a worker went to sleep */
-	uint64_t woken;     /* times it was woken */
+	uint64_t woken;     /* times a worker was woken */
 	uint64_t lifo_hits; /* jobs from the LIFO slot */
 	uint64_t injection_batches; /* times jobs were fetched from the injection queue */
-	/* The pool's, 0 in one worker's: */
+	/* Of the whole pool; 0 in the counters of one worker: */
 	uint64_t spares;         /* threads beyond the number of workers, now */
 	uint64_t spares_started; /* spare threads started */
-	uint64_t spares_retired; /* those that ended because they were idle */
-	uint64_t spares_refused; /* times one was missing at the bound, spares_max */
-	uint64_t spares_failed;  /* times one could not be started */
+	uint64_t spares_retired; /* spare threads that ended because they were idle */
+	uint64_t spares_refused; /* times no spare was started because of spares_max */
+	uint64_t spares_failed;  /* times a spare could not be started */
 	uint64_t _reserved[4];
 };
 
 /*
- * One worker's counters (of its place, whichever thread was in it); the pool's.
+ * worker_stats_read: the counters of one worker's place, whichever thread has held it. stats_read:
+ * the sums of these, and the pool's own counters.
  *
  * Thread safety: any thread. Errors: -EINVAL: no such worker.
  */
