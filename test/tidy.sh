@@ -17,3 +17,13 @@ LC_ALL=C awk -v layers="$layers" -v broker_layers="$broker_layers" -f test/tidy.
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
+
+# What quotes the sources must follow them.
+mutants=test/mutants
+# shellcheck disable=SC2046 # as above
+LC_ALL=C awk -f $mutants/orders.awk $(find src -name '*.[ch]' ! -name atomic.h) |
+	LC_ALL=C awk -f $mutants/applies.awk - $mutants/structural.txt $mutants/survivors.txt \
+		$mutants/killers.txt $mutants/quick.txt src/*/*.[ch]
+LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
+	src/*/*.c examples/broker/*.c examples/broker/*/*.c |
+	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt

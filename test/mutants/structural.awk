@@ -12,6 +12,9 @@ BEGIN {
 		base = words[i]
 		sub(/.*\//, "", base)
 		path[base] = words[i]
+		base = words[i]
+		sub(/^src\//, "", base)
+		path[base] = words[i]
 	}
 }
 
@@ -27,7 +30,9 @@ FNR == NR {
 	if ($1 == "=") {
 		current = $2
 		if (name == "") {
-			print $2, ($3 in path ? path[$3] : $3), $3 ":" $4
+			base = $3
+			sub(/.*\//, "", base)
+			print $2, ($3 in path ? path[$3] : $3), base ":" $4
 		} else if ($2 == name) {
 			scope = $4
 		}
