@@ -155,5 +155,5 @@ look()
 }
 
 look "$scenarios" 0.05
-[ -z "$named_alike" ] || look "$named_alike" 0.6
+[ -z "$named_alike" ] || look "$named_alike" 2
 over survives
