@@ -69,8 +69,8 @@ Test(yield, a_future_that_completes_as_the_deadline_passes_has_not_timed_out, .t
 	struct timespec deadline = {0, US};
 
 	fake.complete = &promise;
-	fake.complete_ns = US;
-	fake.step_ns = US;
+	fake.complete_ns = 2 * US;
+	fake.step_ns = 2 * US;
 	fake.on = true;
 	cr_assert_eq(baton_future_wait(&promise, &deadline), 0);
 	fake.on = false;
