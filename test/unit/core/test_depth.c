@@ -50,6 +50,7 @@ struct scene {
 	struct journal journal;
 	struct step steps[2];
 	struct step finalisers[3];
+	struct baton_continuation continuations[3];
 	int results[3];
 	size_t ran; /* when `work` was over */
 };
@@ -164,5 +165,39 @@ Test(depth, a_cancelled_job_is_put_off_and_its_resource_is_as_before, .timeout =
 		stash_run(&scene.stash);
 		cr_assert_eq(scene.journal.count, (size_t)round + 1);
 	}
+	resource_end(&scene.resources[0]);
+}
+
+static void note_cancelled(struct baton_task *task)
+{
+	(void)step_run(task);
+}
+
+/* Continuations for a closed resource. */
+static void is_refused(void *arg)
+{
+	struct scene *scene = arg;
+	struct baton_continuation *continuations = scene->continuations;
+	struct baton_future promise = BATON_PROMISE_INIT;
+
+	MUST(baton_future_complete(&promise, 0, NULL) == 0);
+	for (int i = 0; i < 3; i++) {
+		baton_continuation_task(&continuations[i], &scene->resources[0],
+		                        &scene->finalisers[i].task);
+		baton_future_then(&promise, &continuations[i]);
+	}
+	scene->ran = scene->journal.count;
+}
+
+Test(depth, who_is_told_of_refusals_is_told_later_and_in_their_order, .timeout = 10)
+{
+	struct scene scene;
+
+	scene_init(&scene);
+	scene.config.cancelled = note_cancelled;
+	cr_assert_eq(baton_resource_close(&scene.resources[0]), 0);
+	deep_down(is_refused, &scene);
+	cr_assert_eq(scene.ran, 0);
+	cr_assert(journal_counts_up(&scene.journal, 2, 3));
 	resource_end(&scene.resources[0]);
 }
