@@ -116,6 +116,17 @@ SIM_SCENARIO(cancel_running, "a running task is asked to stop, and no other one"
 	sim_stage_end(&stage);
 }
 
+SIM_SCENARIO(cancel_beside_helper, "a waiter that finds the baton with a canceller is told later")
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_start(sim_does_cancel, &notes[1]);
+	sim_start(sim_does_wait, &notes[0]);
+	sim_join_started();
+	sim_drive(stage.manual);
+	sim_note_over(&notes[1]);
+	sim_stage_end(&stage);
+}
+
 /* ---- cancel_pending ---- */
 
 static void cancel_all(void *argument)

@@ -203,6 +203,24 @@ SIM_SCENARIO(cycle_entered, "a call that runs already is not refused; what it do
 	sim_require(called.fate == SIM_RAN);
 }
 
+SIM_SCENARIO(cycle_entered_elsewhere,
+             "a call that a worker runs calls back: the inner call is refused, also asleep")
+{
+	set_up();
+	size = 2;
+	sim_topic_init(&topics[1], 0, 2, baton_pool_executor(pool));
+	topics[1].only = SIM_NOBODY;
+	sim_note_init(&called, &topics[1], false);
+	sim_note_init(&inner[1], &topics[0], false);
+	called.body = call_back;
+	outer[0].body = call_into_1;
+	outer[0].argument = &called;
+	sim_does_submit(&outer[0]);
+	end(1, false);
+	sim_require(called.fate == SIM_RAN);
+	sim_require(inner[1].fate == SIM_REFUSED);
+}
+
 /* ---- No cycles ---- */
 
 static void two(void (*body)(struct sim_note *note))
