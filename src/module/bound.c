@@ -15,6 +15,7 @@
 #include "module/lane.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -177,13 +178,22 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 	}
 	/* Relaxed: only counted. */
 	(void)add_relaxed(&bound->_waited, 1);
-	/* Ended by a reservation, the deadline, or an error of the wait. A turn in vain means that
-	 * other submitters have taken the room. */
-	do {
+	/*
+	 * Ended by a reservation, the deadline, or an error of the wait. A turn in vain means that
+	 * other submitters have taken the room. If the resource is idle, the await returns at once:
+	 * a submitter has reserved the room and has not pushed its task yet. Such a submitter needs
+	 * the CPU, and only the clock tells that the deadline has passed.
+	 */
+	for (;;) {
 		error = baton_resource_await(resource, deadline);
 		if (reserve(bound, limit, more))
 			return 0;
-	} while (!error);
+		if (!error && deadline && baton__now_ns() >= end)
+			error = -ETIMEDOUT;
+		if (error)
+			break;
+		(void)sched_yield();
+	}
 	(void)add_relaxed(&bound->_refused, 1);
 	return error;
 }

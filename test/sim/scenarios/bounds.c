@@ -126,6 +126,38 @@ SIM_SCENARIO(bound_wait, "two submitters wait for one place, and both get it", .
 	sim_scene_end();
 }
 
+static bool given_up_or_through;
+
+static void submits_or_times_out(void *piece)
+{
+	int error = sim_piece_submit(piece);
+
+	sim_require(error == 0 || error == -ETIMEDOUT);
+}
+
+static void waits_for_room(void *argument)
+{
+	submits_or_times_out(argument);
+	given_up_or_through = true;
+}
+
+SIM_UNSEEN static void no_wait_is_longer_than_it_may_be(void)
+{
+	sim_require(given_up_or_through);
+}
+
+SIM_SCENARIO(bound_wait_frozen, "a stopped submitter, and one with a deadline that waits for room",
+             .bound = 1, .freeze = 1, .frozen = no_wait_is_longer_than_it_may_be)
+{
+	init_bounded(BATON_BOUND_WAIT, 1, 1, 0);
+	limits.wait_ns = 1000;
+	given_up_or_through = false;
+	sim_start(submits_or_times_out, sim_piece_init(1, 0, false));
+	sim_start(waits_for_room, sim_piece_init(2, 0, false));
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 SIM_SCENARIO(bound_wait_close, "a submitter waits for room in a resource that is closed",
              .bound = 1)
 {
