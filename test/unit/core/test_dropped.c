@@ -129,6 +129,7 @@ static void try(const struct kind *kind, const struct way *way)
 	const bool refused = way->refuses && !kind->keeps && kind->submit != submit_finaliser;
 	const bool runs = !refused && (kind->mark || way->before == nothing) &&
 	                  (kind->mark || way == &ways[0]);
+	struct baton_resource_stats counts;
 
 	ran = 0;
 	told = 0;
@@ -145,8 +146,10 @@ static void try(const struct kind *kind, const struct way *way)
 	cr_assert_eq(ran, runs, "%s, %s: ran %d times", kind->name, way->name, ran);
 	cr_assert_eq(told, !runs && !refused, "%s, %s: told %d times", kind->name, way->name, told);
 	resource_end(&scene.resource);
-	cr_assert_eq(resource_counts(&scene.stats).submitted,
-	             scene.stats.executed + scene.stats.cancelled);
+	counts = resource_counts(&scene.stats);
+	cr_assert_eq(counts.submitted, counts.executed + counts.cancelled, "%s, %s: %d of %d",
+	             kind->name, way->name, (int)(counts.executed + counts.cancelled),
+	             (int)counts.submitted);
 	cr_assert_eq(baton_tag_held(&scene.tag), 0);
 }
 

@@ -330,6 +330,7 @@ Test(label, has_nothing_of_what_its_node_held_before, .timeout = 10)
 	const struct baton_call_options options = {.fn = call, .label = &label};
 
 	fixture_config();
+	cr_assert_eq(baton_thread_attach(), 0);
 	for (int sort = 0; sort < 2; sort++) {
 		struct baton_future *future = NULL;
 		void *nodes[64];

@@ -272,7 +272,7 @@ Test(timers, a_thread_submits_what_has_expired_never_early, .timeout = 20)
 /* So that a timer is placed in its own slot, and is not looked at before its time. */
 Test(timers, a_wheel_follows_the_clock_while_nothing_is_due, .timeout = 5)
 {
-	struct baton_timer_link entry;
+	struct baton_timer_link entry = {0};
 	struct baton__wheel wheel;
 
 	baton__wheel_init(&wheel, 0);
