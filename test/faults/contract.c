@@ -21,6 +21,7 @@
 #define BOUNDED EAGAIN, EDEADLK, ETIMEDOUT
 #define WAIT FIRST, EDEADLK, ETIMEDOUT, EINVAL
 #define ARM FIRST, ESHUTDOWN, EBUSY, EAGAIN, EPIPE, EINVAL
+#define LOOP FIRST, EINVAL, EPERM, EDEADLK, ESHUTDOWN, EPIPE
 #define DRIVE FIRST, EBUSY, EDEADLK, EINVAL, ESHUTDOWN
 
 static const struct function {
@@ -52,6 +53,7 @@ static const struct function {
 	{"baton_job_run", {0}},
 	{"baton_job_cancel", {0}},
 	{"baton_job_next", {0}},
+	{"baton_should_yield", {0}},
 	{"baton_plain_job_init", {0}},
 	{"baton_executor_init", {0}},
 	{"baton_executor_schedule", {FIRST, ESHUTDOWN}}, /* whatever the executor says */
@@ -193,11 +195,44 @@ static const struct function {
 	{"baton_thread_attach", {FIRST}},
 	/* baton/mainloop.h */
 	{"baton_mainloop_create", {ENOMEM, EMFILE, ENFILE}},
-	{"baton_mainloop_run", {0}},
+	{"baton_mainloop_adopt", {FIRST, ESHUTDOWN}},
+	{"baton_mainloop_run", {LOOP}},
+	{"baton_mainloop_drain", {LOOP}},
+	{"baton_mainloop_advance_to", {LOOP}},
+	{"baton_mainloop_pass", {LOOP}},
 	{"baton_mainloop_next", {0}},
-	{"baton_mainloop_destroy", {0}},
-	{"baton_source_start", {0}},
-	{"baton_source_depend", {ENOMEM}},
+	{"baton_mainloop_now", {0}},
+	{"baton_mainloop_fd", {ESHUTDOWN}},
+	{"baton_mainloop_resource", {0}},
+	{"baton_mainloop_executor", {0}},
+	{"baton_mainloop_should_yield", {0}},
+	{"baton_mainloop_cycle", {0}},
+	{"baton_mainloop_stats_read", {0}},
+	{"baton_mainloop_destroy", {FIRST, EDEADLK, EPERM, ESHUTDOWN}},
+	{"baton_source_init", {0}},
+	{"baton_source_name", {0}},
+	{"baton_source_start", {ESHUTDOWN, EINVAL}},
+	{"baton_source_start_after", {ESHUTDOWN, EINVAL}},
+	{"baton_source_stop", {ESHUTDOWN}},
+	{"baton_source_set_priority", {ESHUTDOWN, EINVAL}},
+	{"baton_source_is_active", {0}},
+	{"baton_source_depend", {ELOOP, EXDEV, EEXIST, EPERM, ESHUTDOWN, ENOMEM}},
+	{"baton_source_undepend", {ENOENT, EPERM, ESHUTDOWN}},
+	{"baton_source_forget", {EPERM, ESHUTDOWN}},
+	/* baton/rules.h */
+	{"baton_rules_init", {EINVAL}},
+	{"baton_rules_entry_init", {0}},
+	{"baton_rules_arrive", {EAGAIN, EALREADY, EINVAL}},
+	{"baton_rules_arrive_at", {EAGAIN, EALREADY, EINVAL, EEXIST}},
+	{"baton_rules_restore", {EALREADY, EINVAL}},
+	{"baton_rules_finish", {EINVAL}},
+	{"baton_rules_withdraw", {EINPROGRESS, EINVAL}},
+	{"baton_rules_set_limits", {EINVAL}},
+	{"baton_rules_tick", {0}},
+	{"baton_rules_next", {0}},
+	{"baton_rules_estimate", {0}},
+	{"baton_rules_waiting", {0}},
+	{"baton_rules_running", {0}},
 	/* baton/timer.h */
 	{"baton_timer_init", {0}},
 	{"baton_timer_arm_after", {ARM}},

@@ -30,9 +30,9 @@ static void *start(void *arg)
 {
 	struct world *world = arg;
 
-	EXPECT(USE(baton_source_start(&world->child)) == 0);
-	EXPECT(USE(baton_source_start(&world->parent)) == 0);
-	EXPECT(USE(baton_source_start(&world->apart)) == 0);
+	EXPECT(TRY(baton_source_start(&world->child)) == 0);
+	EXPECT(TRY(baton_source_start(&world->parent)) == 0);
+	EXPECT(TRY(baton_source_start(&world->apart)) == 0);
 	return NULL;
 }
 
@@ -40,7 +40,7 @@ static void begin(struct world *world)
 {
 	runs = 0;
 	world->loop = (struct baton_mainloop)BATON_MAINLOOP_INIT;
-	baton_source_init(&world->parent, &world->loop, &config, "parent");
+	USE(baton_source_init(&world->parent, &world->loop, &config, "parent"));
 	baton_source_init(&world->child, &world->loop, &config, "child");
 	baton_source_init(&world->apart, &world->loop, &config, "apart");
 	INSIST(baton_mainloop_create(&world->loop, NULL), !world->loop._loop);
@@ -50,7 +50,7 @@ static void begin(struct world *world)
 static void run_loop(struct world *world)
 {
 	for (int i = 0; i < TURNS_MAX && USE(baton_mainloop_next(&world->loop)) == 0; i++)
-		EXPECT(USE(baton_mainloop_run(&world->loop, 1)) >= 0);
+		EXPECT(COUNT(baton_mainloop_run(&world->loop, 1)) >= 0);
 }
 
 SCENARIO(mainloop, run)
@@ -64,7 +64,7 @@ SCENARIO(mainloop, run)
 	fault_end();
 	run_loop(&world);
 	EXPECT(runs == 3);
-	EXPECT(USE(baton_mainloop_destroy(&world.loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
 }
 
 SCENARIO(mainloop, destroy)
@@ -75,5 +75,54 @@ SCENARIO(mainloop, destroy)
 	INSIST(baton_source_depend(&world.parent, &world.child), !world.child._dependent);
 	INSIST(baton_source_depend(&world.child, &world.apart), !world.apart._dependent);
 	elsewhere(start, &world);
-	EXPECT(USE(baton_mainloop_destroy(&world.loop)) == 3);
+	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 3);
+}
+
+static int yield_run(struct baton_source *source)
+{
+	struct world *world = baton_container_of(source, struct world, parent);
+
+	EXPECT(!USE(baton_should_yield()));
+	EXPECT(!USE(baton_mainloop_should_yield(&world->loop)));
+	EXPECT(TRY(baton_mainloop_pass(&world->loop, 10)) == 0);
+	runs++;
+	return 0;
+}
+
+/* Calls that need neither memory nor a descriptor do as always. */
+SCENARIO(mainloop, virtual)
+{
+	static const struct baton_source_config yielding = {.fn = yield_run};
+	const struct baton_mainloop_options options = {.deterministic = true};
+	struct baton_mainloop_stats stats;
+	struct world world;
+
+	runs = 0;
+	world.loop = (struct baton_mainloop)BATON_MAINLOOP_INIT;
+	EXPECT(TRY(baton_mainloop_fd(&world.loop)) == -ESHUTDOWN);
+	baton_source_init(&world.parent, &world.loop, &yielding, "parent");
+	baton_source_init(&world.child, &world.loop, &config, "child");
+	INSIST(baton_mainloop_create(&world.loop, &options), !world.loop._loop);
+	INSIST(baton_source_depend(&world.parent, &world.child), !world.child._dependent);
+	EXPECT(TRY(baton_source_depend(&world.child, &world.parent)) < 0);
+	(void)USE(baton_mainloop_cycle(&world.loop, NULL, 0));
+	EXPECT(USE(baton_source_name(&world.child))[0] == 'c');
+	EXPECT(USE(baton_mainloop_fd(&world.loop)) >= 0);
+	EXPECT(USE(baton_mainloop_resource(&world.loop)));
+	EXPECT(USE(baton_mainloop_executor(&world.loop)));
+	EXPECT(TRY(baton_source_start_after(&world.parent, 100)) == 0);
+	EXPECT(TRY(baton_source_set_priority(&world.child, 3)) == 0);
+	EXPECT(TRY(baton_source_start(&world.child)) == 0);
+	EXPECT(USE(baton_source_is_active(&world.child)));
+	EXPECT(TRY(baton_source_undepend(&world.parent, &world.child)) == 0);
+	EXPECT(USE(baton_source_stop(&world.child)) == BATON_SOURCE_WAITING);
+	EXPECT(TRY(baton_source_start(&world.child)) == 0);
+	EXPECT(COUNT(baton_mainloop_drain(&world.loop, 0)) <= 1);
+	EXPECT(COUNT(baton_mainloop_advance_to(&world.loop, 200, 9)) >= 1);
+	EXPECT(USE(baton_mainloop_now(&world.loop)) == 200 && runs == 2);
+	USE(baton_mainloop_stats_read(&world.loop, &stats));
+	EXPECT(stats.runs == 2);
+	EXPECT(TRY(baton_source_forget(&world.child)) == 0);
+	EXPECT(TRY(baton_mainloop_adopt(&world.loop)) == 0);
+	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
 }
