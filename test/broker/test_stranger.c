@@ -99,7 +99,7 @@ STORY(strangers_hold_no_more_than_their_share, .timeout = 60, .mosquitto = "has 
 			client_send(slow[i / (COUNT / 4)], "\x10\xc\0\4MQTT\4", 9);
 		}
 	}
-	check(server_memory() < before + ((size_t)story_scaled(24) << 20), "%zu KiB more",
+	check(server_memory() < before + ((size_t)story_scaled(40) << 20), "%zu KiB more",
 	      (server_memory() - before) >> 10);
 	for (int i = 0; i < 4; i++) {
 		client_send(slow[i], "\2\0\x3c\0\0", 5);
