@@ -10,6 +10,7 @@
 #include <baton/bound.h>
 #include <baton/fan_out.h>
 #include <baton/lane.h>
+#include <baton/thread.h>
 #include <baton/trigger.h>
 #include <baton/window.h>
 
