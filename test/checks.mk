@@ -273,10 +273,13 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
-FUZZERS := decoder inflight api
+FUZZERS := decoder inflight rules api
 FUZZ_decoder := test/fuzz/fuzz_decoder.c test/fuzz/decoder_model.c test/fuzz/decoder_connection.c \
 	$(addprefix examples/broker/,mqtt/codec.c mqtt/names.c net/input.c)
 FUZZ_inflight := test/fuzz/fuzz_inflight.c $(addprefix examples/broker/session/,inflight.c received.c)
+
+FUZZ_rules := test/fuzz/fuzz_rules.c \
+	$(addprefix test/admission/,model.c world.c random.c) $(wildcard src/admission/rules*.c)
 
 FUZZ_CC ?= clang
 FUZZ_SOURCES := $(sort $(foreach f,$(FUZZERS),$(FUZZ_$f)))

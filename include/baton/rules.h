@@ -2,7 +2,7 @@
 /*
  * The rules of admission: which of the waiting tasks may start now, and how long each may run. A
  * pure state machine: it has no clock, no thread, allocates nothing, and decides the same way for
- * the same calls. baton/admission.h drives it with resources and timers.
+ * the same calls. The tasks of one resource drive it, or one thread.
  *
  * Classes. Each class has a duration and a limit, the fastest class first; by default fast 3 s,
  * medium 10 s, slow 30 s. The limits nest: limit i bounds the running tasks of class i and of all
