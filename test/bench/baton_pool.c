@@ -10,13 +10,13 @@
 
 #define CPUS_MAX 64
 
-struct baton_pool *bench_pool_create(unsigned workers, bool pinned)
+static struct baton_pool *create(unsigned workers, bool pinned,
+                                 const struct baton_pool_policy *policy)
 {
-	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool_options options = {.workers = workers, .policy = policy};
 	struct baton_pool *pool;
 	int cpus[CPUS_MAX];
 
-	options.workers = workers;
 	if (pinned) {
 		options.cpu_count = team_cpus() < CPUS_MAX ? team_cpus() : CPUS_MAX;
 		for (unsigned i = 0; i < options.cpu_count; i++)
@@ -26,4 +26,14 @@ struct baton_pool *bench_pool_create(unsigned workers, bool pinned)
 	if (baton_pool_create(&options, &pool))
 		abort();
 	return pool;
+}
+
+struct baton_pool *bench_pool_create(unsigned workers, bool pinned)
+{
+	return create(workers, pinned, NULL);
+}
+
+struct baton_pool *bench_pool_create_with(unsigned workers, const struct baton_pool_policy *policy)
+{
+	return create(workers, true, policy);
 }

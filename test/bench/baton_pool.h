@@ -12,4 +12,7 @@
 /* `pinned`: worker i to the i-th usable CPU, round robin, as teams are. */
 struct baton_pool *bench_pool_create(unsigned workers, bool pinned);
 
+/* Pinned, with a policy; NULL: the default. */
+struct baton_pool *bench_pool_create_with(unsigned workers, const struct baton_pool_policy *policy);
+
 #endif

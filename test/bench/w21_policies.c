@@ -5,6 +5,7 @@
  * times, first in, first out, or evened out. (iii) As many jobs from outside as all workers take
  * that have jobs of their own, too.
  */
+#include "baton_pool.h"
 #include "harness.h"
 #include "histogram.h"
 #include "machine.h"
@@ -51,22 +52,6 @@ static const struct baton_pool_policy *const policies[POLICIES] = {
 	&slow_down,
 	&source,
 };
-
-/* Workers on the first CPUs; the submitter, which calls team_pin, has the last one. */
-static struct baton_pool *pool_create(const struct baton_pool_policy *policy, unsigned workers)
-{
-	struct baton_pool_options options = {.workers = workers, .policy = policy};
-	struct baton_pool *pool;
-	int cpus[CPUS_MAX];
-
-	options.cpu_count = team_cpus() < CPUS_MAX ? team_cpus() : CPUS_MAX;
-	for (unsigned i = 0; i < options.cpu_count; i++)
-		cpus[i] = team_cpu(i);
-	options.cpus = cpus;
-	if (baton_pool_create(&options, &pool))
-		abort();
-	return pool;
-}
 
 /* ---- A worker's own jobs ---- */
 
@@ -136,7 +121,7 @@ static void probe_run(struct baton_plain_job *job)
 
 static void run_saturated(const void *setup, double job_ns, double *values)
 {
-	struct baton_pool *pool = pool_create(setup, 1);
+	struct baton_pool *pool = bench_pool_create_with(1, setup);
 	unsigned count = bench_sample_ms(WINDOW_MS);
 	struct probe *probes = calloc(count, sizeof(*probes));
 	struct histogram *latency = calloc(1, sizeof(*latency));
@@ -249,7 +234,7 @@ static void comer_run(struct baton_plain_job *job)
 
 static void run_back(const void *setup, double *values)
 {
-	struct baton_pool *pool = pool_create(setup, 2);
+	struct baton_pool *pool = bench_pool_create_with(2, setup);
 	static struct comer comers[COMERS];
 	double rates = 0, squares = 0, mean = 0, last = 0;
 	uint64_t start;
@@ -327,7 +312,7 @@ static void counted_run(struct baton_plain_job *job)
 static void run_flood(const void *setup, double *values)
 {
 	unsigned workers = team_cpus() > 1 ? team_cpus() - 1 : 1;
-	struct baton_pool *pool = pool_create(setup, workers);
+	struct baton_pool *pool = bench_pool_create_with(workers, setup);
 	static struct counted counted[UNDER_WAY];
 	static struct owns owns;
 	uint64_t start, runs, now, end;
