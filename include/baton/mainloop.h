@@ -168,10 +168,10 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * CUSTOM when its function says so. start_after: the same after a delay, once; the runs that follow
  * by `again` have the config's period. BATON_NEVER: the source is active, and never ready.
  *
- * A source that is active already is started anew, and runs once: its deadline counts from the new
- * start. The source keeps its place among the others if it is ready and the new start would make it
- * ready at once, or if its deadline stays the same. A source that is running runs once more
- * afterwards.
+ * A start of an active source begins its wait anew; the source still runs once. Its deadline counts
+ * from the new start. Two sources keep their place in the order of their priority: a ready source
+ * that the new start makes ready at once, and a source whose deadline stays the same. A source
+ * whose function is running runs once more after the function has returned.
  *
  * Sources of one priority run in the order in which they became ready; deadlines of one time, in
  * the order of their starts.
@@ -203,7 +203,8 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BAT
  * On the owner's thread stop is final: unless the answer is RUNNING the loop does not touch the
  * source any more, except for its dependencies (baton_source_forget()). On another thread the
  * source's memory is the loop's until the owner comes to the source: to free a source, stop it in a
- * task that is posted to baton_mainloop_resource().
+ * task that is posted to baton_mainloop_resource(). While another thread is inside a call on the
+ * source, the source must not be freed.
  *
  * Thread safety: any thread. Blocking: never. Errors: -ESHUTDOWN.
  */

@@ -40,8 +40,9 @@
  * how long it will wait: the wait that it has if each task before it uses all the time that it may.
  * A later estimate is never larger, unless limits shrank, a task came back to an old place, or a
  * task overran. A renewed estimate is told if it moved by more than 5 % of the wait, and at most
- * every 100 ms to each task. After a task has finished early, or was withdrawn, the estimates of
- * the others are renewed, 256 in each call, and at most every 100 ms.
+ * every 100 ms to each task. After a task has finished early, or was withdrawn, the machine renews
+ * the estimates of all waiting tasks: 256 estimates in each call, and all of them at most once
+ * every 100 ms.
  *
  * Thread safety: none. One thread at a time uses a machine and its entries (a resource's tasks do).
  * Blocking: never. Ownership: machine and entries are the caller's memory. An entry is the

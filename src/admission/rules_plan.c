@@ -19,11 +19,15 @@
  *    lets both end when the first does.) A pass is O(classes) for each task and limit.
  *
  * A pass looks at 256 tasks in each call. A task that finishes early, or is withdrawn, makes the
- * plan stale: its estimates are too large, and stay true. So that new arrivals get true ones, too,
- * the plan keeps the place of the task that has left until the end that was planned for it: as a
- * ghost. A new pass begins at most every 100 ms, sooner for an arrival while at most 64 tasks wait.
- * What makes waits longer throws the plan away (BATON__PLAN_NONE). A task that runs longer than it
- * may makes waits longer, too: then what was planned before the next pass is not valid (_late).
+ * plan stale: the plan's estimates are then too large, and no wait is longer than its estimate. The
+ * plan keeps the place of the task that has left, as a ghost, until the task's planned end. So the
+ * estimates of new arrivals are not too small either. A new pass begins at most every 100 ms;
+ * sooner for an arrival while at most 64 tasks wait.
+ *
+ * Some events can make waits longer than planned: a change of limits, a task that comes back to an
+ * old place, a restored task, an overrun, a default that stops later than planned. These events
+ * throw the plan away (BATON__PLAN_NONE). While a task runs longer than it may, estimates that were
+ * planned before the next pass are not valid (_late).
  */
 #include "admission/rules.h"
 
@@ -124,7 +128,7 @@ static void settle(struct baton_rules *rules, uint32_t i)
 {
 	struct baton_rules_level *level = &rules->_levels[i];
 
-	/* Ends: each event is passed once, and then there is none. */
+	/* Ends: each turn passes one event, and after the last event _at is BATON_NEVER. */
 	while (level->_busy >= capacity(rules, i) && level->_at < BATON_NEVER)
 		move_to(rules, i, next_event(rules, i));
 }
@@ -197,7 +201,8 @@ static void plan_one(struct baton_rules *rules, struct baton_rules_entry *entry)
 		settle(rules, i);
 		start = max(start, rules->_levels[i]._at);
 	}
-	/* What was planned before is true, too, and may be less: ghosts are too careful. */
+	/* The start that an earlier pass planned is also an upper bound, and may be the smaller
+	 * one: ghosts make this pass plan too late. */
 	if (baton__rules_valid(rules, entry))
 		start = max(rules->_now, min(start, entry->_plan_start));
 	entry->_plan_start = start;

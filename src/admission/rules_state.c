@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waits, who runs, and what each counts towards (rules.line, rules.busy in rules.h). A default
- * that runs is in two lists: the line of the defaults, by its start, and the list of its assigned
- * class. An interactive task is in a list of its own. So are the halted and the lost.
+ * The lists of waiting and of running tasks, and the counts of running tasks for each limit
+ * (rules.line, rules.busy in rules.h). A running default is in two lists: the line of the defaults,
+ * by its start, and the list of its assigned class. Interactive tasks, halted tasks and lost tasks
+ * have a list each.
  */
 #include "admission/rules.h"
 

@@ -108,7 +108,7 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 		baton__deferred_check(self);
 }
 
-/* Sets all of a stay but its frame. */
+/* Gives a stay the capture limits; the frame keeps its values. */
 static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 {
 	stay->after = NULL;

@@ -18,12 +18,16 @@ enum baton__handoff {
 enum baton__handoff baton__hand_off(struct baton_resource *resource);
 
 /*
- * Who goes on with a held resource? Every holder that is about to leave asks this function. HERE:
- * this thread drains within the limits of the stay, and hands off what is left. LATER, EXECUTOR:
- * the resource is handed off at once. If no executor takes the resource, this thread drains it: at
- * the bottom of its stack without limits; otherwise, and after LATER, when its stack is unwound.
- * Pops the frame, and fires the marks that waited for the release. After LATER the caller calls
- * baton__deferred_check() when the resource may run here.
+ * Decides which thread goes on with a held resource. Every holder calls this function before it
+ * leaves. HERE: this thread drains within the limits of the stay, then hands the resource off if
+ * tasks wait. LATER, EXECUTOR: this thread hands the resource off at once.
+ *
+ * If no executor takes the resource, this thread drains it. At the bottom of its stack this thread
+ * drains at once and without limits. In a nested stay, and after LATER, this thread drains when its
+ * stack is unwound.
+ *
+ * The function pops the frame, and fires the marks that waited for the release. After LATER the
+ * caller calls baton__deferred_check() as soon as the resource may run on this thread.
  */
 void baton__stay(struct baton__stay *stay, enum baton__place place);
 

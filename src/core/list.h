@@ -38,7 +38,7 @@ BATON_INLINE bool baton__looked(const struct baton_task *task)
 	return (uintptr_t)task->_next & BATON__LOOKED;
 }
 
-/* The next older entry of the inbox. NULL: there is none. */
+/* The entry that was pushed before `task`; NULL: `task` is the oldest entry of the inbox. */
 BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 {
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);

@@ -38,8 +38,8 @@ BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 }
 
 /*
- * Sets all of a stay but its frame: the stay enters no task and no kick. What is left is handed
- * off.
+ * Sets a stay, all but its frame, so that nothing may run in it: a drain enters no task and no
+ * kick. The holder then hands off the tasks that wait.
  */
 BATON_INLINE void baton__stay_spent(struct baton__stay *stay)
 {

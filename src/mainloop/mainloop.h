@@ -114,7 +114,7 @@ struct baton__mainloop {
 	const char *cycle[BATON_MAINLOOP_CYCLE_MAX];
 };
 
-/* The loop behind a handle; NULL: there is none. */
+/* The loop of a handle; NULL: the loop was not created, or was destroyed. */
 BATON_INLINE struct baton__mainloop *baton__mainloop_of(const struct baton_mainloop *handle)
 {
 	/* [mainloop.made] acquire: the loop; pairs with [mainloop.made] in baton_mainloop_create */
