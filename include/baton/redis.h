@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A queue of jobs over Redis: the rules of admission (rules.h) for many machines. A library of its
+ * own, libbaton-redis (pkg-config: baton-redis), which needs hiredis and a server of Redis 6.2 or
+ * later. baton.h does not include this header.
+ *
+ * Three sorts of processes share a queue:
+ *   submitter  submits tasks, keeps them alive, reads its notes: estimates, the backend's address,
+ *              the end.
+ *   scheduler  decides by the rules what starts. Several may run; one leads, by a lease of 3 s.
+ *   backend    runs one task at a time, and renews its lease of 10 s.
+ *
+ * All state lies on the server. Each change is one function there (src/redis/queue.lua), which
+ * happens whole or not at all, and refuses a caller whose epoch is over. So any process may be
+ * killed or frozen at any time:
+ *   submitter  its tasks run all the same; what nobody keeps alive is deleted after 600 s.
+ *   scheduler  another leads after 3 s at most, and rebuilds its state from the server's. What the
+ *              old one still sends is refused.
+ *   backend    its task waits again at its old place, and starts again; after `attempts` backends
+ *              were lost, the task fails. What the old one still sends is refused (-ESTALE).
+ *   server     with `appendfsync always`, all that was acknowledged is there when it comes back.
+ *              With `everysec` the last second is lost; keep() then returns -ENOENT, and the
+ *              submitter submits again.
+ *
+ * Promise: an accepted task starts at least once, until it is denied or withdrawn, or its attempts
+ * are used up. Its effect (baton_redis_backend_effect) happens at most once. Not promised: that the
+ * job's own side effects happen once; anything after an asynchronous failover of the server.
+ *
+ * Thread safety: none. One thread at a time uses a connection, and what was created with it.
+ * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
+ * longer after each failure, and gives up after `patience_ns`.
+ * Each call that reaches the server may return one of these, and baton_redis_error() has its text:
+ *   -ECONNREFUSED  no server, and the patience is over (-ETIMEDOUT: it does not answer).
+ *   -EACCES        the server wants a user or a password, or these are wrong, or may not do this.
+ *   -EPROTO        the server's functions are those of another version of this library.
+ *   -EBADMSG       a key of the queue's name holds something else.
+ *   -ENOMEM        the server, or this process, has no memory left.
+ *   -EROFS         the server is a replica.
+ *   -ENOSPC, -EIO  the server cannot write to its disk.
+ *   -ESTALE        the caller's epoch is over: another one leads, or has the task.
+ *   -EINTR         a signal came while the call waited to connect again.
+ * After an error the queue is as it was before the call.
+ */
+#ifndef BATON_REDIS_H
+#define BATON_REDIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/attributes.h>
+#include <baton/rules.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BATON_REDIS_ID_MAX 63 /* characters of an id, a queue's and a backend's name */
+
+/* ---- A connection to a queue ---- */
+
+struct baton_redis;
+
+/* Strings are copied. NULL and 0 are defaults. */
+struct baton_redis_options {
+	const char *queue;  /* its name: "baton" */
+	const char *socket; /* path of a unix socket; otherwise host and port */
+	const char *host;   /* "127.0.0.1" */
+	uint16_t port;      /* 6379 */
+	const char *user;   /* with a password: a user of the server's ACL */
+	const char *password;
+	/* TLS, if one of these is set; needs a hiredis with TLS. */
+	const char *tls_ca;   /* file with the authority's certificate */
+	const char *tls_cert; /* file with this program's certificate, and its key */
+	const char *tls_key;
+	const char *tls_server_name;
+	uint64_t timeout_ns;  /* for an answer, or a connect: 5 s */
+	uint64_t patience_ns; /* how long a call tries to connect again: 10 s */
+	uint64_t _reserved[4];
+};
+
+/*
+ * Connects, once, and loads the queue's functions if the server does not have them.
+ * Ownership: the caller destroys the connection, after what was created with it. If create fails
+ * and *redis is not NULL, it holds the text of the error, and is to be destroyed too.
+ * Errors: -EINVAL: a name is longer than 63 characters, or has others than letters, digits and
+ * "._-". -ENOTSUP: TLS, and this library was built without.
+ */
+BATON_MUST_USE int baton_redis_create(const struct baton_redis_options *options,
+                                      struct baton_redis **redis) BATON_NONNULL_AT(2);
+void baton_redis_destroy(struct baton_redis *redis) BATON_NONNULL;
+
+/* The text of the last error, for people. Valid until the next call. */
+const char *baton_redis_error(const struct baton_redis *redis) BATON_NONNULL;
+
+/*
+ * A descriptor that is readable when baton_redis_note_next() or baton_redis_backend_next() has
+ * something to read.
+ * Returns: the descriptor, or -1: none now, call these functions again after a while.
+ */
+int baton_redis_fd(const struct baton_redis *redis) BATON_NONNULL;
+
+/* ---- The submitter ---- */
+
+struct baton_redis_file {
+	const char *name;
+	const void *data;
+	size_t size;
+};
+
+struct baton_redis_task {
+	const char *id;    /* unique in the queue; letters, digits and "._-", at most 63 */
+	const char *token; /* a secret of the submitter, as the id: who has it may withdraw */
+	uint32_t kind;     /* a class, BATON_RULES_DEFAULT or BATON_RULES_INTERACTIVE */
+	uint32_t attempts; /* how many backends may be lost with it: 3 */
+	const void *command;
+	size_t command_size;
+	const struct baton_redis_file *files;
+	size_t file_count;
+	uint64_t keep_ns; /* deleted if not kept alive for so long: 600 s */
+	uint64_t _reserved[4];
+};
+
+#define BATON_REDIS_TOKEN_SIZE 33
+
+/*
+ * A token, or an id where none is needed that speaks: 32 random hexadecimal digits.
+ * Errors: -EIO: the system has no random numbers.
+ */
+int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_NONNULL;
+
+/*
+ * A task arrives. To submit a task again, with the same id and token, has no effect, also after it
+ * is over (until its note is forgotten).
+ * Errors: -EEXIST: the id is another task's. -EINVAL: no such class; or a bad id or token.
+ */
+BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
+                                      const struct baton_redis_task *task) BATON_NONNULL;
+
+/*
+ * The task's keys live on for keep_ns. A submitter calls this a few times in that time.
+ * Errors: -ENOENT: the server does not know the task (any more).
+ */
+int baton_redis_keep(struct baton_redis *redis, const struct baton_redis_task *task) BATON_NONNULL;
+
+/*
+ * withdraw: a task that waits is over; a task that runs is stopped. forget: the task is over, and
+ * the submitter has read so: deletes its note, which is its last key.
+ * Errors: -ENOENT as for keep. forget: -EBUSY: the task is not over, or the server has lost its
+ * end with its last second.
+ */
+int baton_redis_withdraw(struct baton_redis *redis,
+                         const struct baton_redis_task *task) BATON_NONNULL;
+int baton_redis_forget(struct baton_redis *redis,
+                       const struct baton_redis_task *task) BATON_NONNULL;
+
+enum baton_redis_what {
+	BATON_REDIS_NOTHING = 0,
+	BATON_REDIS_WAITING = 1, /* ns: it starts in at most so long; BATON_NEVER: not known yet */
+	BATON_REDIS_STARTED = 2, /* ns: how long it may run; a backend will take it */
+	BATON_REDIS_RUNNING = 3, /* text: the backend's address; number: which attempt */
+	BATON_REDIS_SHORTENED = 4, /* ns: how long it may run from now on */
+	BATON_REDIS_LOST = 5,      /* its backend was lost (text): it waits again */
+	BATON_REDIS_DONE = 6,      /* number: the status, text: the reason, both the backend's */
+	BATON_REDIS_DENIED = 7,
+	BATON_REDIS_FAILED = 8, /* text: why */
+	BATON_REDIS_WITHDRAWN = 9,
+};
+
+/* Is this the last note? */
+static inline bool baton_redis_is_last(enum baton_redis_what what)
+{
+	return what >= BATON_REDIS_DONE;
+}
+
+struct baton_redis_note {
+	enum baton_redis_what what;
+	uint64_t ns;
+	int64_t number;
+	uint64_t epoch; /* of the start that the note is about */
+	char text[128];
+	char _position[48]; /* zeroed before the first call */
+};
+
+/*
+ * The next note of the task, in `note`, which goes from call to call; NOTHING: none yet. Never
+ * waits for a note. One task at a time: a call for another task forgets the place of the first.
+ * Errors: those of all calls.
+ */
+int baton_redis_note_next(struct baton_redis *redis, const struct baton_redis_task *task,
+                          struct baton_redis_note *note) BATON_NONNULL;
+
+/* ---- The scheduler ---- */
+
+struct baton_redis_scheduler;
+
+/* What the scheduler has decided, for a log. `id` is valid in the call. */
+struct baton_redis_decision {
+	const char *what; /* "start", "shorten", "halt", "deny", "estimate", "overrun", "lost" */
+	const char *id;
+	uint32_t kind;
+	uint64_t ns;
+};
+
+struct baton_redis_scheduler_options {
+	/* As for baton_rules_init; a zeroed limit[0] is 100 %, a grace_ns of 0 is 1 s. */
+	struct baton_rules_config rules;
+	/* The limits are percentages of the number of backends, rounded down, but at least 1. */
+	bool percent;
+	uint64_t lease_ns; /* 3 s */
+	void (*decided)(void *arg, const struct baton_redis_decision *decision);
+	void *arg;
+	uint64_t _reserved[4];
+};
+
+/*
+ * Errors: -EINVAL: as for baton_rules_init(); or a percentage above 100.
+ * Ownership: destroy resigns, so that another leads at once.
+ */
+BATON_MUST_USE int baton_redis_scheduler_create(
+	struct baton_redis *redis, const struct baton_redis_scheduler_options *options,
+	struct baton_redis_scheduler **scheduler) BATON_NONNULL;
+void baton_redis_scheduler_destroy(struct baton_redis_scheduler *scheduler) BATON_NONNULL;
+
+/*
+ * Leads if no other does, and then decides what has come. Waits for that at most `timeout_ns`, and
+ * returns after each batch. A scheduler that has lost its lease is a candidate again.
+ * Errors: those of all calls. What the rules have decided is not lost: the next run sends it.
+ */
+int baton_redis_scheduler_run(struct baton_redis_scheduler *scheduler,
+                              uint64_t timeout_ns) BATON_NONNULL;
+
+/* Returns: the epoch of a scheduler that leads; 0: it does not. */
+uint64_t baton_redis_scheduler_epoch(const struct baton_redis_scheduler *scheduler) BATON_NONNULL;
+
+/* ---- The backend ---- */
+
+struct baton_redis_backend;
+
+struct baton_redis_backend_options {
+	const char *name;    /* unique in the queue, as an id */
+	const char *address; /* where the submitter gets the output: a text of the program's own */
+	uint64_t lease_ns;   /* 10 s */
+	uint64_t _reserved[4];
+};
+
+BATON_MUST_USE int baton_redis_backend_create(struct baton_redis *redis,
+                                              const struct baton_redis_backend_options *options,
+                                              struct baton_redis_backend **backend) BATON_NONNULL;
+/* Leaves: a task that is not finished waits again at once. */
+void baton_redis_backend_destroy(struct baton_redis_backend *backend) BATON_NONNULL;
+
+enum baton_redis_order_what {
+	BATON_REDIS_IDLE = 0,
+	BATON_REDIS_RUN = 1,     /* run the task; it may run `may_run_ns` */
+	BATON_REDIS_SHORTEN = 2, /* it may run `may_run_ns` from now on; 0: stop it */
+	BATON_REDIS_STOP = 3,    /* stop it, and call finish(); text: "halted", "withdrawn" */
+	BATON_REDIS_STALE = 4,   /* stop it: it is another backend's now; finish() is not for it */
+};
+
+struct baton_redis_order {
+	enum baton_redis_order_what what;
+	uint64_t may_run_ns; /* BATON_NEVER: no limit */
+	/* RUN: the task. All is valid until the next RUN. */
+	const char *id;
+	const char *token;
+	uint64_t epoch;
+	uint32_t kind;
+	uint32_t attempt;
+	const void *command;
+	size_t command_size;
+	const struct baton_redis_file *files;
+	size_t file_count;
+	const char *text;
+};
+
+/*
+ * The next order; IDLE: none yet. Never waits for an order. Renews the lease when a third of it is
+ * over. So call it when the descriptor is readable, and after baton_redis_backend_due() ns.
+ * Errors: those of all calls.
+ */
+int baton_redis_backend_next(struct baton_redis_backend *backend,
+                             struct baton_redis_order *order) BATON_NONNULL;
+uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATON_NONNULL;
+
+/*
+ * effect: writes `data` to the stream {queue}:effects, at most once for each task, whatever number
+ * of backends run it. finish: the task is over; the submitter is told `status` and `reason`.
+ * Errors: -ESTALE: the task is another backend's, or over: the backend is idle. effect: -EALREADY:
+ * an earlier backend's effect has happened. -EINVAL: the backend runs no task.
+ */
+BATON_MUST_USE int baton_redis_backend_effect(struct baton_redis_backend *backend, const void *data,
+                                              size_t size) BATON_NONNULL;
+int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
+                               const char *reason) BATON_NONNULL;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,541 @@
+-- SPDX-License-Identifier: MIT
+-- The functions of a queue on the server. Each function is one change: it looks at its fence and at
+-- all that can be refused first, and writes then, so that it happens whole or not at all. A call
+-- that is repeated after a lost reply finds its work done, and says so as the first call did.
+--
+-- redis.c loads this text as a library (FUNCTION LOAD) or, where the server has none, as a script;
+-- it sets VERSION before. q is the queue's name in braces: all keys of a queue are in one slot.
+--
+--   q:in               stream {id, number, kind}: arrivals
+--   q:queue            zset id -> number: the tasks that wait
+--   q:run              hash id -> record: the tasks that run
+--   q:out              stream {id, epoch}: starts, for the backends (a consumer group)
+--   q:done             stream {what, id, number}: ends, for the scheduler
+--   q:task:ID          hash: a task             q:files:ID    hash: its files
+--   q:note:ID          stream: what the submitter is told
+--   q:orders:N         stream: what backend N is told
+--   q:effects          stream {id, epoch, data}
+--   q:lease:scheduler  token of the scheduler that leads, expires; q:epoch: its epoch
+--   q:backends         zset name -> when its lease ends (ms)
+--   q:backend:N        hash, expires with the lease
+--   q:numbers          hash: the last arrival, the last epoch, the number of classes
+--
+-- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend has
+-- taken the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
+-- by a server that has lost its last second.
+
+local GROUP = 'backends'
+local INTERACTIVE = '9'
+local NOTES, ORDERS, EFFECTS = 32, 64, 10000
+local LOOK = 64 -- how many of the waiting tasks a sweep looks at
+local KEPT_MS = 60000 -- a task that runs is kept at least so long
+
+local TYPES = {
+	[':in'] = 'stream', [':queue'] = 'zset', [':run'] = 'hash', [':out'] = 'stream',
+	[':done'] = 'stream', [':numbers'] = 'hash', [':epoch'] = 'string',
+	[':backends'] = 'zset', [':lease:scheduler'] = 'string', [':effects'] = 'stream',
+}
+
+-- redis.call is not there yet while the library loads.
+local function call(...)
+	return redis.call(...)
+end
+
+local function refuse(code, text)
+	error({err = code .. ' ' .. text})
+end
+
+local function whole(number)
+	return string.format('%.0f', number)
+end
+
+local function now_us()
+	local time = call('TIME')
+	return time[1] * 1000000 + time[2]
+end
+
+local function check_types(q)
+	for suffix, kind in pairs(TYPES) do
+		local is = call('TYPE', q .. suffix).ok
+		if is ~= 'none' and is ~= kind then
+			refuse('EFOREIGN', 'the key ' .. q .. suffix .. ' holds a ' .. is ..
+				', not a ' .. kind .. ': another program uses the name of this queue')
+		end
+	end
+end
+
+local function new_epoch(q)
+	local epoch = math.max(now_us(), tonumber(call('HGET', q .. ':numbers', 'epoch') or 0) + 1)
+	call('HSET', q .. ':numbers', 'epoch', whole(epoch))
+	return whole(epoch)
+end
+
+local function last_id(key)
+	local last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)
+	return last[1] and last[1][1] or '0-0'
+end
+
+local function fields_of(entry)
+	local fields = {}
+	for i = 1, #entry[2], 2 do
+		fields[entry[2][i]] = entry[2][i + 1]
+	end
+	return fields
+end
+
+-- ---- Tasks that run ----
+
+local function running(q, id)
+	local record = call('HGET', q .. ':run', id)
+	if not record then
+		return nil
+	end
+	local kind, assigned, epoch, started, number, owner =
+		string.match(record, '^(%d+):(%d+):(%d+):(%d+):(%d+):(.*)$')
+	return {kind = kind, assigned = assigned, epoch = epoch, started = started,
+		number = number, owner = owner}
+end
+
+local function set_running(q, id, run)
+	call('HSET', q .. ':run', id, table.concat({run.kind, run.assigned, run.epoch, run.started,
+		run.number, run.owner}, ':'))
+end
+
+-- ---- Telling ----
+
+local function note(q, id, what, value, text, epoch)
+	call('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*', 'what', what,
+		'value', value, 'text', text or '', 'epoch', epoch or '0')
+end
+
+local function order(q, owner, what, id, epoch, value)
+	call('XADD', q .. ':orders:' .. owner, 'MAXLEN', ORDERS, '*', 'what', what, 'id', id,
+		'epoch', epoch, 'value', value)
+end
+
+local function done(q, what, id, number)
+	call('XADD', q .. ':done', '*', 'what', what, 'id', id, 'number', number)
+end
+
+-- A task is over: only its note is left, with the token of its submitter.
+local function over(q, id, what, value, text, epoch)
+	local task = q .. ':task:' .. id
+	local run = running(q, id)
+	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
+	local token = call('HGET', task, 'token') or ''
+	call('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*', 'what', what,
+		'value', value, 'text', text or '', 'epoch', epoch or '0', 'token', token)
+	call('DEL', task, q .. ':files:' .. id)
+	call('ZREM', q .. ':queue', id)
+	call('HDEL', q .. ':run', id)
+	done(q, 'over', id, number)
+end
+
+local function last_note(q, id)
+	local last = call('XREVRANGE', q .. ':note:' .. id, '+', '-', 'COUNT', 1)
+	return last[1] and fields_of(last[1]) or {}
+end
+
+-- The backend that ran the task is lost: the task waits again at its old place.
+local function back(q, id, run)
+	local task = q .. ':task:' .. id
+	local fields = call('HMGET', task, 'attempts', 'attempts_max')
+	if not fields[1] then
+		return over(q, id, 'failed', '0', 'nobody kept the task', run.epoch)
+	end
+	if tonumber(fields[1]) >= tonumber(fields[2]) then
+		return over(q, id, 'failed', fields[1], 'each backend that ran the task was lost',
+			run.epoch)
+	end
+	call('HDEL', q .. ':run', id)
+	call('ZADD', q .. ':queue', run.number, id)
+	note(q, id, 'lost', fields[1], run.owner, run.epoch)
+	done(q, 'lost', id, run.number)
+end
+
+-- The tasks that are this backend's, but for one that it runs: they wait again.
+local function lose_tasks(q, name, but)
+	for _, id in ipairs(call('HKEYS', q .. ':run')) do
+		local run = running(q, id)
+		if run.owner == name and id ~= but then
+			back(q, id, run)
+		end
+	end
+end
+
+local function lose_backend(q, name)
+	lose_tasks(q, name)
+	call('DEL', q .. ':orders:' .. name, q .. ':backend:' .. name)
+	-- What it was given and has not taken stays its consumer's until another backend claims it.
+	if call('EXISTS', q .. ':out') == 0 then
+		call('ZREM', q .. ':backends', name)
+	elseif #call('XPENDING', q .. ':out', GROUP, '-', '+', 1, name) == 0 then
+		call('XGROUP', 'DELCONSUMER', q .. ':out', GROUP, name)
+		call('ZREM', q .. ':backends', name)
+	end
+end
+
+local function live_backends(q)
+	return call('ZCOUNT', q .. ':backends', whole(now_us() / 1000), '+inf')
+end
+
+local function keep_alive(q, name, address, lease_ms)
+	local expiry = now_us() / 1000 + tonumber(lease_ms)
+	call('ZADD', q .. ':backends', whole(expiry), name)
+	call('HSET', q .. ':backend:' .. name, 'address', address)
+	call('PEXPIRE', q .. ':backend:' .. name, lease_ms)
+end
+
+local F = {}
+
+-- ---- The submitter's ----
+
+-- id, token, kind, keep_ms, attempts_max, command, then names and contents of files.
+function F.submit(q, a)
+	local id, token, kind, keep_ms = a[1], a[2], a[3], a[4]
+	local task, files, told = q .. ':task:' .. id, q .. ':files:' .. id, q .. ':note:' .. id
+	if call('EXISTS', task, files, told) > 0 or running(q, id) or
+			call('ZSCORE', q .. ':queue', id) then
+		if call('TYPE', task).ok == 'hash' and call('HGET', task, 'token') == token or
+				call('TYPE', told).ok == 'stream' and last_note(q, id).token == token then
+			return 0
+		end
+		refuse('EEXIST', 'a task with the id ' .. id .. ' is there already')
+	end
+	local classes = tonumber(call('HGET', q .. ':numbers', 'classes') or 8)
+	if tonumber(kind) >= classes and tonumber(kind) < 8 then
+		refuse('ECLASS', 'there is no class ' .. kind .. ': the scheduler has ' ..
+			whole(classes) .. ' classes, from 0 on')
+	end
+	local number = whole(call('HINCRBY', q .. ':numbers', 'arrivals', 1))
+	call('HSET', task, 'kind', kind, 'token', token, 'attempts', '0', 'attempts_max', a[5],
+		'command', a[6])
+	call('PEXPIRE', task, keep_ms)
+	for i = 7, #a, 2 do
+		call('HSET', files, a[i], a[i + 1])
+	end
+	call('PEXPIRE', files, keep_ms)
+	call('XADD', told, '*', 'what', 'waiting', 'value', '-1', 'text', '', 'epoch', '0')
+	call('PEXPIRE', told, keep_ms)
+	call('ZADD', q .. ':queue', number, id)
+	call('XADD', q .. ':in', '*', 'id', id, 'number', number, 'kind', kind)
+	return 1
+end
+
+-- Is the task there, and is it this submitter's? Over: true.
+local function is_over(q, id, token)
+	local owner = call('HGET', q .. ':task:' .. id, 'token')
+	local last = owner and {} or last_note(q, id)
+	if owner ~= token and last.token ~= token then
+		refuse('ENOENT', 'there is no task ' .. id .. ' of this submitter')
+	end
+	return not owner
+end
+
+-- id, token, keep_ms
+function F.keep(q, a)
+	local ended = is_over(q, a[1], a[2])
+	for _, key in ipairs({':task:', ':files:', ':note:'}) do
+		call('PEXPIRE', q .. key .. a[1], a[3])
+	end
+	return ended and 0 or 1
+end
+
+-- id, token
+function F.withdraw(q, a)
+	local id = a[1]
+	if is_over(q, id, a[2]) then
+		return 0
+	end
+	local run = running(q, id)
+	if run and run.owner ~= '' then
+		order(q, run.owner, 'stop', id, run.epoch, 'withdrawn')
+	else
+		over(q, id, 'withdrawn', '0', '', run and run.epoch)
+	end
+	return 1
+end
+
+-- id, token: the submitter has read the last note.
+function F.forget(q, a)
+	if call('EXISTS', q .. ':note:' .. a[1]) == 0 then
+		return 0
+	end
+	if not is_over(q, a[1], a[2]) then
+		refuse('EBUSY', 'the task ' .. a[1] .. ' is not over')
+	end
+	return call('DEL', q .. ':note:' .. a[1])
+end
+
+-- ---- The scheduler's ----
+
+local function fence(q, epoch)
+	if call('GET', q .. ':epoch') ~= epoch then
+		refuse('ESTALE', 'another scheduler leads')
+	end
+end
+
+-- token, lease_ms, classes: returns what a new leader has to know; or, if another scheduler leads, how
+-- long its lease lasts.
+function F.lead(q, a)
+	local lease = call('GET', q .. ':lease:scheduler')
+	if lease and lease ~= a[1] then
+		return {'0', whole(math.max(call('PTTL', q .. ':lease:scheduler'), 1))}
+	end
+	local epoch = new_epoch(q)
+	call('SET', q .. ':lease:scheduler', a[1], 'PX', a[2])
+	call('SET', q .. ':epoch', epoch)
+	call('HSET', q .. ':numbers', 'classes', a[3])
+	local waiting, runs, kinds = call('ZRANGE', q .. ':queue', 0, -1, 'WITHSCORES'), {}, {}
+	for i = 1, #waiting, 2 do
+		kinds[#kinds + 1] = call('HGET', q .. ':task:' .. waiting[i], 'kind') or INTERACTIVE
+	end
+	local all = call('HGETALL', q .. ':run')
+	for i = 1, #all, 2 do
+		local run = running(q, all[i])
+		for _, value in ipairs({all[i], run.number, run.kind, run.assigned, run.started}) do
+			runs[#runs + 1] = value
+		end
+	end
+	return {epoch, whole(now_us()), last_id(q .. ':in'), last_id(q .. ':done'),
+		whole(live_backends(q)), waiting, kinds, runs}
+end
+
+local moves = {}
+
+function moves.start(q, id, assigned, may_run, at)
+	local task = q .. ':task:' .. id
+	local number = call('ZSCORE', q .. ':queue', id)
+	local kind = call('HGET', task, 'kind')
+	if not number then
+		local run = running(q, id)
+		return run ~= nil and run.started == at
+	end
+	if not kind then
+		over(q, id, 'failed', '0', 'nobody kept the task')
+		return false
+	end
+	local epoch = new_epoch(q)
+	set_running(q, id, {kind = kind, assigned = assigned, epoch = epoch, started = at,
+		number = number, owner = ''})
+	call('ZREM', q .. ':queue', id)
+	call('HSET', task, 'may_run', may_run)
+	call('HINCRBY', task, 'attempts', 1)
+	if call('PTTL', task) < KEPT_MS then
+		call('PEXPIRE', task, KEPT_MS)
+	end
+	call('XADD', q .. ':out', '*', 'id', id, 'epoch', epoch)
+	note(q, id, 'started', may_run, '', epoch)
+	return true
+end
+
+function moves.shorten(q, id, assigned, may_run, at)
+	local run = running(q, id)
+	if not run then
+		return true
+	end
+	run.assigned = assigned
+	set_running(q, id, run)
+	call('HSET', q .. ':task:' .. id, 'may_run', may_run)
+	note(q, id, 'shortened', may_run, '', run.epoch)
+	if run.owner ~= '' then
+		order(q, run.owner, 'shorten', id, run.epoch, may_run)
+	elseif may_run == '0' then
+		over(q, id, 'done', '-1', 'stopped', run.epoch)
+	end
+	return true
+end
+
+function moves.halt(q, id)
+	local run = running(q, id)
+	if run and run.owner ~= '' then
+		order(q, run.owner, 'stop', id, run.epoch, 'halted')
+	elseif run then
+		over(q, id, 'done', '-1', 'halted', run.epoch)
+	end
+	return true
+end
+
+function moves.deny(q, id, reason)
+	if call('ZSCORE', q .. ':queue', id) then
+		over(q, id, 'denied', '0', reason)
+	end
+	return true
+end
+
+function moves.estimate(q, id, at_most)
+	if call('ZSCORE', q .. ':queue', id) then
+		note(q, id, 'waiting', at_most)
+	end
+	return true
+end
+
+-- epoch, how far q:in and q:done were read, then moves, 5 arguments each. Returns the ids of tasks
+-- that should have started, and are gone.
+function F.admit(q, a)
+	fence(q, a[1])
+	local gone = {}
+	for i = 4, #a, 5 do
+		if not moves[a[i]](q, a[i + 1], a[i + 2], a[i + 3], a[i + 4]) then
+			gone[#gone + 1] = a[i + 1]
+		end
+	end
+	call('XTRIM', q .. ':in', 'MINID', a[2])
+	call('XTRIM', q .. ':done', 'MINID', a[3])
+	return gone
+end
+
+-- epoch, token, lease_ms: renews the lease, looks after backends and tasks whose keys are gone.
+function F.sweep(q, a)
+	fence(q, a[1])
+	call('SET', q .. ':lease:scheduler', a[2], 'PX', a[3])
+	local past = '(' .. whole(now_us() / 1000)
+	for _, name in ipairs(call('ZRANGEBYSCORE', q .. ':backends', '-inf', past)) do
+		lose_backend(q, name)
+	end
+	for _, id in ipairs(call('ZRANGE', q .. ':queue', 0, LOOK - 1)) do
+		if call('EXISTS', q .. ':task:' .. id) == 0 then
+			over(q, id, 'failed', '0', 'nobody kept the task')
+		end
+	end
+	return {whole(now_us()), whole(live_backends(q))}
+end
+
+-- epoch, token: leads no more.
+function F.resign(q, a)
+	fence(q, a[1])
+	if call('GET', q .. ':lease:scheduler') == a[2] then
+		call('DEL', q .. ':lease:scheduler')
+	end
+	return 1
+end
+
+-- ---- The backend's ----
+
+-- name, address, lease_ms, then id and epoch of the task that it runs, if any. Is the task its own?
+function F.renew(q, a)
+	local name, id = a[1], a[4]
+	if call('EXISTS', q .. ':out') == 0 or #call('XINFO', 'GROUPS', q .. ':out') == 0 then
+		call('XGROUP', 'CREATE', q .. ':out', GROUP, '0', 'MKSTREAM')
+	end
+	keep_alive(q, name, a[2], a[3])
+	-- The answer of a take was lost; or the server came back without its last second, and with a
+	-- task that this backend has finished.
+	lose_tasks(q, name, id)
+	if not id then
+		return 1
+	end
+	local run = running(q, id)
+	if not run or run.epoch ~= a[5] then
+		return 0
+	end
+	if call('PTTL', q .. ':task:' .. id) < KEPT_MS then
+		call('PEXPIRE', q .. ':task:' .. id, KEPT_MS)
+	end
+	return 1
+end
+
+-- name, address, lease_ms, entry of q:out, id, epoch: nothing if the task is another's, or over.
+function F.take(q, a)
+	local name, id, epoch = a[1], a[5], a[6]
+	local task = q .. ':task:' .. id
+	local run = running(q, id)
+	keep_alive(q, name, a[2], a[3])
+	call('XACK', q .. ':out', GROUP, a[4])
+	call('XDEL', q .. ':out', a[4])
+	if not run or run.epoch ~= epoch or run.owner ~= '' and run.owner ~= name then
+		return {}
+	end
+	local fields = call('HMGET', task, 'command', 'token', 'may_run', 'attempts', 'kind')
+	if not fields[1] then
+		over(q, id, 'failed', '0', 'nobody kept the task', epoch)
+		return {}
+	end
+	run.owner = name
+	set_running(q, id, run)
+	note(q, id, 'running', fields[4], a[2], epoch)
+	return {fields, call('HGETALL', q .. ':files:' .. id), last_id(q .. ':orders:' .. name)}
+end
+
+-- Is the task its own?
+local function held(q, id, epoch)
+	local run = running(q, id)
+	if not run or run.epoch ~= epoch then
+		refuse('ESTALE', 'the task ' .. id .. ' is another backend\'s, or over')
+	end
+	return run
+end
+
+-- id, epoch, data: at most once for each task.
+function F.effect(q, a)
+	local task = q .. ':task:' .. a[1]
+	held(q, a[1], a[2])
+	local had = call('HGET', task, 'effect')
+	if had == a[2] then
+		return 1
+	elseif had then
+		refuse('EALREADY', 'the task ' .. a[1] .. ' has had its effect')
+	elseif call('EXISTS', task) == 0 then
+		refuse('ESTALE', 'nobody kept the task ' .. a[1])
+	end
+	call('HSET', task, 'effect', a[2])
+	call('XADD', q .. ':effects', 'MAXLEN', '~', EFFECTS, '*', 'id', a[1], 'epoch', a[2],
+		'data', a[3])
+	return 1
+end
+
+-- id, epoch, status, reason
+function F.finish(q, a)
+	local id, epoch = a[1], a[2]
+	local last = last_note(q, id)
+	if last.what == 'done' and last.epoch == epoch then
+		return 0
+	end
+	local run = held(q, id, epoch)
+	over(q, id, 'done', a[3], a[4], epoch)
+	order(q, run.owner, 'wake', id, epoch, '')
+	return 1
+end
+
+-- name
+function F.leave(q, a)
+	lose_backend(q, a[1])
+	return 1
+end
+
+-- ---- Names ----
+
+function F.version()
+	return VERSION
+end
+
+local function run(name, keys, args)
+	local good, result = pcall(function()
+		check_types(keys[1])
+		return F[name](keys[1], args)
+	end)
+	if good then
+		return result
+	end
+	return redis.error_reply(type(result) == 'table' and result.err or tostring(result))
+end
+
+-- While the library loads, there is little of Lua: no pairs, no redis.call.
+local NAMES = {'submit', 'lead', 'admit', 'effect',
+	-- With no memory left, tasks must still come to their end.
+	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'renew', 'take', 'finish', 'leave'}
+local NEED_MEMORY = 4
+
+if redis.register_function then
+	redis.register_function({function_name = 'baton_version', callback = F.version,
+		flags = {'no-writes'}})
+	for i = 1, #NAMES do
+		redis.register_function({function_name = 'baton_' .. NAMES[i],
+			callback = function(keys, args)
+				return run(NAMES[i], keys, args)
+			end,
+			flags = i > NEED_MEMORY and {'allow-oom'} or {}})
+	end
+else
+	return run(table.remove(ARGV, 1), KEYS, ARGV)
+end

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to a queue: calls that are repeated until they are answered, and the read that waits
+ * for its answer.
+ */
+#include "redis/redis.h"
+
+#include "base/platform.h"
+
+#include <baton/timer.h>
+
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define BACKOFF_FIRST_NS (10 * UINT64_C(1000000))
+#define BACKOFF_MAX_NS BATON_SECOND
+
+uint64_t baton__redis_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * BATON_SECOND + (uint64_t)now.tv_nsec;
+}
+
+int baton__redis_fail(struct baton_redis *redis, int error, const char *text)
+{
+	snprintf(redis->error, sizeof(redis->error), "%s", text);
+	return error;
+}
+
+bool baton__redis_is_name(const char *name)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                             "0123456789._-");
+
+	return length > 0 && length <= BATON_REDIS_ID_MAX && name[length] == '\0';
+}
+
+BATON_EXPORT int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE])
+{
+	unsigned char bytes[(BATON_REDIS_TOKEN_SIZE - 1) / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/*
+ * hiredis writes to its sockets by write(): to one that the server has closed, this would kill the
+ * process. SIGPIPE is kept from this thread meanwhile.
+ */
+static void hold_sigpipe(sigset_t *old)
+{
+	sigset_t pipe;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, old);
+}
+
+static void release_sigpipe(const sigset_t *old)
+{
+	sigset_t pipe;
+
+	if (!sigismember(old, SIGPIPE)) {
+		sigemptyset(&pipe);
+		sigaddset(&pipe, SIGPIPE);
+		/* Ends: a pending signal is taken each time. */
+		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) > 0)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+/* ---- Calls ---- */
+
+/* The beginning of a command: how many arguments, and those that come first. */
+static int send_call(const struct baton_redis *redis, struct redisContext *context,
+                     const struct baton__redis_call *call)
+{
+	struct baton__redis_call first;
+	char head[32];
+	int status;
+
+	baton__redis_call_init(&first, NULL);
+	if (call->function) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "baton_%s", call->function);
+		baton__redis_add_text(&first, redis->as_scripts ? "EVALSHA" : "FCALL");
+		baton__redis_add_text(&first, redis->as_scripts ? redis->sha : name);
+		baton__redis_add_text(&first, "1");
+		baton__redis_add_text(&first, redis->key);
+		if (redis->as_scripts)
+			baton__redis_add_text(&first, call->function);
+	}
+	snprintf(head, sizeof(head), "*%u\r\n", first.count + call->count);
+	status = first.no_memory ? REDIS_ERR
+	                         : redisAppendFormattedCommand(context, head, strlen(head));
+	if (status == REDIS_OK && first.size > 0)
+		status = redisAppendFormattedCommand(context, first.text, first.size);
+	if (status == REDIS_OK)
+		status = redisAppendFormattedCommand(context, call->text, call->size);
+	free(first.text);
+	return status;
+}
+
+static int attempt(struct baton_redis *redis, const struct baton__redis_call *call,
+                   redisReply **reply)
+{
+	int error = baton__redis_ready(redis);
+
+	*reply = NULL;
+	if (error)
+		return error;
+	errno = 0;
+	if (send_call(redis, redis->calls, call) != REDIS_OK ||
+	    redisGetReply(redis->calls, (void **)reply) != REDIS_OK)
+		return baton__redis_unreachable(redis, redis->calls);
+	if ((*reply)->type != REDIS_REPLY_ERROR)
+		return 0;
+	error = baton__redis_refused(redis, *reply);
+	freeReplyObject(*reply);
+	*reply = NULL;
+	return error;
+}
+
+static int wait_ns(uint64_t ns)
+{
+	struct timespec time = {
+		.tv_sec = (time_t)(ns / BATON_SECOND),
+		.tv_nsec = (long)(ns % BATON_SECOND),
+	};
+
+	return nanosleep(&time, NULL) == 0 ? 0 : -errno;
+}
+
+/* The next wait before a connect: twice as long, with a part that differs between processes. */
+static uint64_t longer(uint64_t backoff_ns)
+{
+	uint64_t next = backoff_ns ? 2 * backoff_ns : BACKOFF_FIRST_NS;
+
+	if (next > BACKOFF_MAX_NS)
+		next = BACKOFF_MAX_NS;
+	return next - baton__redis_clock() % (next / 4);
+}
+
+int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, redisReply **reply)
+{
+	uint64_t end = baton__redis_clock() + redis->options.patience_ns;
+	uint64_t backoff_ns = 0;
+	redisReply *answer = NULL;
+	sigset_t old;
+	int error = call->no_memory ? baton__redis_fail(redis, -ENOMEM, "no memory")
+	                            : BATON__REDIS_RETRY;
+
+	if (call->connection && (!redis->calls || redis->connects != call->connection))
+		error = -ECONNRESET;
+	hold_sigpipe(&old);
+	/* Ends: with an answer, or when the patience is over. */
+	while (error == BATON__REDIS_RETRY) {
+		error = attempt(redis, call, &answer);
+		if (error != BATON__REDIS_RETRY)
+			break;
+		if (redis->calls && redis->calls->err)
+			baton__redis_disconnect(&redis->calls);
+		if (call->connection)
+			error = -ECONNRESET;
+		else if (baton__redis_clock() >= end)
+			error = strstr(redis->error, "not answer") ? -ETIMEDOUT : -ECONNREFUSED;
+		else if (wait_ns(backoff_ns = longer(backoff_ns)) == -EINTR)
+			error = -EINTR;
+	}
+	release_sigpipe(&old);
+	free(call->text);
+	if (!reply)
+		freeReplyObject(answer);
+	else if (!error)
+		*reply = answer;
+	return error;
+}
+
+void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call)
+{
+	uint64_t patience_ns = redis->options.patience_ns;
+
+	redis->options.patience_ns = 0;
+	baton__redis_do(redis, call, NULL);
+	redis->options.patience_ns = patience_ns;
+}
+
+/* ---- The waiting read ---- */
+
+void baton__redis_unask(struct baton_redis *redis)
+{
+	baton__redis_disconnect(&redis->reads);
+	redis->asked = false;
+}
+
+static void lose_reads(struct baton_redis *redis)
+{
+	baton__redis_disconnect(&redis->reads);
+	redis->asked = false;
+	redis->backoff_ns = longer(redis->backoff_ns);
+	redis->retry_at = baton__redis_clock() + redis->backoff_ns;
+}
+
+static int send_ask(struct baton_redis *redis, const struct baton__redis_call *call)
+{
+	int done = 0;
+	int error = 0;
+
+	if (!redis->reads) {
+		if (baton__redis_clock() < redis->retry_at)
+			return 0;
+		error = baton__redis_connect(redis, &redis->reads);
+		redis->reconnects++;
+	}
+	if (error == BATON__REDIS_RETRY ||
+	    (!error && send_call(redis, redis->reads, call) != REDIS_OK)) {
+		lose_reads(redis);
+		return 0;
+	}
+	while (!error && !done)
+		if (redisBufferWrite(redis->reads, &done) != REDIS_OK) {
+			lose_reads(redis);
+			return 0;
+		}
+	redis->asked = !error;
+	return error;
+}
+
+int baton__redis_ask(struct baton_redis *redis, struct baton__redis_call *call)
+{
+	sigset_t old;
+	int error;
+
+	hold_sigpipe(&old);
+	error = call->no_memory ? baton__redis_fail(redis, -ENOMEM, "no memory")
+	                        : send_ask(redis, call);
+	release_sigpipe(&old);
+	free(call->text);
+	return error;
+}
+
+int baton__redis_answer(struct baton_redis *redis, redisReply **reply)
+{
+	struct pollfd pollfd = {.events = POLLIN};
+	void *answer = NULL;
+	int error = 0;
+
+	*reply = NULL;
+	if (!redis->asked)
+		return 0;
+	pollfd.fd = redis->reads->fd;
+	if (poll(&pollfd, 1, 0) <= 0)
+		return 0;
+	if (redisBufferRead(redis->reads) != REDIS_OK ||
+	    redisGetReplyFromReader(redis->reads, &answer) != REDIS_OK) {
+		lose_reads(redis);
+		return 0;
+	}
+	if (!answer)
+		return 0;
+	redis->asked = false;
+	redis->backoff_ns = 0;
+	*reply = answer;
+	if ((*reply)->type == REDIS_REPLY_ERROR) {
+		error = baton__redis_refused(redis, *reply);
+		freeReplyObject(*reply);
+		*reply = NULL;
+		if (error == BATON__REDIS_RETRY)
+			lose_reads(redis);
+	}
+	return error == BATON__REDIS_RETRY ? 0 : error;
+}
+
+BATON_EXPORT int baton_redis_fd(const struct baton_redis *redis)
+{
+	return redis->asked ? redis->reads->fd : -1;
+}
+
+/* ---- Create, destroy ---- */
+
+/* The options' strings, in this order in options_text. */
+static bool copy_options(struct baton_redis *redis, const struct baton_redis_options *options)
+{
+	const char **texts[] = {
+		&redis->options.queue,    &redis->options.socket,   &redis->options.host,
+		&redis->options.user,     &redis->options.password, &redis->options.tls_ca,
+		&redis->options.tls_cert, &redis->options.tls_key,  &redis->options.tls_server_name,
+	};
+
+	if (options)
+		redis->options = *options;
+	if (!redis->options.queue)
+		redis->options.queue = "baton";
+	if (!redis->options.host)
+		redis->options.host = "127.0.0.1";
+	if (!redis->options.port)
+		redis->options.port = 6379;
+	if (!redis->options.timeout_ns)
+		redis->options.timeout_ns = 5 * BATON_SECOND;
+	if (!redis->options.patience_ns)
+		redis->options.patience_ns = 10 * BATON_SECOND;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (*texts[i] && !(redis->options_text[i] = strdup(*texts[i])))
+			return false;
+		*texts[i] = redis->options_text[i];
+	}
+	return asprintf(&redis->key, "{%s}", redis->options.queue) > 0;
+}
+
+BATON_EXPORT int baton_redis_create(const struct baton_redis_options *options,
+                                    struct baton_redis **redis)
+{
+	struct baton_redis *new = calloc(1, sizeof(*new));
+	sigset_t old;
+	int error = BATON__REDIS_RETRY;
+
+	*redis = new;
+	if (!new)
+		return -ENOMEM;
+	if (!copy_options(new, options))
+		return baton__redis_fail(new, -ENOMEM, "no memory");
+	if (!baton__redis_is_name(new->options.queue))
+		return baton__redis_fail(new, -EINVAL, "the queue's name is not one");
+	/* Again: another process may have loaded the functions meanwhile. */
+	hold_sigpipe(&old);
+	for (int i = 0; i < 3 && error == BATON__REDIS_RETRY; i++) {
+		error = baton__redis_ready(new);
+		if (error && !new->calls)
+			break;
+	}
+	release_sigpipe(&old);
+	return error == BATON__REDIS_RETRY ? -ECONNREFUSED : error;
+}
+
+BATON_EXPORT void baton_redis_destroy(struct baton_redis *redis)
+{
+	baton__redis_disconnect(&redis->calls);
+	baton__redis_disconnect(&redis->reads);
+	baton__redis_free_tls(redis);
+	for (size_t i = 0; i < sizeof(redis->options_text) / sizeof(redis->options_text[0]); i++)
+		free(redis->options_text[i]);
+	free(redis->key);
+	free(redis);
+}
+
+BATON_EXPORT const char *baton_redis_error(const struct baton_redis *redis)
+{
+	return redis->error;
+}

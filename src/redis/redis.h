@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of libbaton-redis share. A connection is two: one for calls and their answers,
+ * which redis.c repeats after a lost connection (each function of queue.lua may be called twice);
+ * one that waits for the answer to a blocking read, so that a program can poll its descriptor.
+ */
+#ifndef BATON_SRC_REDIS_H
+#define BATON_SRC_REDIS_H
+
+#include <baton/redis.h>
+
+#include <stdint.h>
+
+/* What queue.lua is: raised with each change that a program of before would not understand. */
+#define BATON__REDIS_FUNCTIONS 1
+
+/* The text of queue.lua; the makefile makes it a C file. */
+extern const char baton__redis_functions[];
+
+/* hiredis's, so that this header compiles without. */
+struct redisContext;
+struct redisReply;
+
+struct baton_redis {
+	struct redisContext *calls;
+	struct redisContext *reads;
+	uint32_t connects; /* how often the calls' connection was made */
+	bool asked;        /* a read waits for its answer */
+	bool as_scripts;   /* the server has no FUNCTION: EVALSHA */
+	bool loaded;       /* the server has the functions; false after each connect */
+	uint64_t retry_at; /* of the reads */
+	uint64_t backoff_ns;
+	uint32_t reconnects; /* of the reads */
+	char sha[41];
+	char *key; /* the queue's name in braces */
+	char *options_text[9];
+	struct baton_redis_options options;
+	void *tls;
+	char error[256];
+};
+
+/* ---- Arguments of a call, in the protocol's form ---- */
+
+struct baton__redis_call {
+	const char *function; /* of queue.lua; NULL: the arguments are a whole command */
+	char *text;
+	size_t size;
+	size_t room;
+	uint32_t count;
+	/* Goes over this connection (connects) or not at all: -ECONNRESET. 0: any. */
+	uint32_t connection;
+	bool no_memory;
+};
+
+void baton__redis_call_init(struct baton__redis_call *call, const char *function);
+void baton__redis_add(struct baton__redis_call *call, const void *data, size_t size);
+void baton__redis_add_text(struct baton__redis_call *call, const char *text);
+void baton__redis_add_number(struct baton__redis_call *call, uint64_t number);
+/* A key of the queue: `suffix`, then `id` if not NULL. */
+void baton__redis_add_key(struct baton__redis_call *call, const struct baton_redis *redis,
+                          const char *suffix, const char *id);
+
+/* All arguments of another call. */
+void baton__redis_add_all(struct baton__redis_call *call, const struct baton__redis_call *other);
+
+/*
+ * Sends the call and waits for the answer, `reply` (NULL: not wanted; freed by freeReplyObject).
+ * Frees the call's arguments.
+ */
+int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call,
+                    struct redisReply **reply);
+/* The same, without an answer, and without patience. */
+void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *call);
+
+/*
+ * The waiting read: ask, and, when its descriptor is readable, answer. `reply` is NULL if there is
+ * no answer yet. Errors: a lost connection is none: ask again (asked is false). ask frees the
+ * arguments.
+ */
+int baton__redis_ask(struct baton_redis *redis, struct baton__redis_call *call);
+int baton__redis_answer(struct baton_redis *redis, struct redisReply **reply);
+/* The read that waits is for nothing now. */
+void baton__redis_unask(struct baton_redis *redis);
+
+/* ---- Connecting (redis_connect.c) ---- */
+
+/* An error that a later attempt may not have. */
+#define BATON__REDIS_RETRY 1
+
+int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected);
+void baton__redis_disconnect(struct redisContext **context);
+/* The connection for calls is there, and the server has the functions. */
+int baton__redis_ready(struct baton_redis *redis);
+/* The error of a connection, and of an error reply; both keep the text. */
+int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);
+int baton__redis_refused(struct baton_redis *redis, const struct redisReply *reply);
+void baton__redis_free_tls(struct baton_redis *redis);
+
+/* ---- Small things ---- */
+
+bool baton__redis_is_name(const char *name);
+int baton__redis_fail(struct baton_redis *redis, int error, const char *text);
+uint64_t baton__redis_clock(void);
+
+/* The text or number of an element of an array, "" or 0 if it is not there. */
+const struct redisReply *baton__redis_at(const struct redisReply *reply, size_t index);
+const char *baton__redis_text(const struct redisReply *reply);
+uint64_t baton__redis_number(const struct redisReply *reply);
+/* The value of a field of a stream's entry [id, [field, value, ...]]. */
+const char *baton__redis_field(const struct redisReply *entry, const char *name);
+
+/* Of a reply of XREAD, the entries of the stream with the key suffix, id (add_key); NULL: none. */
+const struct redisReply *baton__redis_stream(const struct baton_redis *redis,
+                                             const struct redisReply *reply, const char *suffix,
+                                             const char *id);
+
+#endif

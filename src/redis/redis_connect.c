@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connecting: the connection itself, TLS, the password, the queue's functions on the server; and
+ * what the server's errors mean.
+ */
+#include "redis/redis.h"
+
+#include <baton/timer.h>
+
+#include <hiredis/hiredis.h>
+#if __has_include(<hiredis/hiredis_ssl.h>)
+#include <hiredis/hiredis_ssl.h>
+#define HAVE_TLS
+#endif
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What the server says ---- */
+
+static const struct {
+	const char *begins;
+	int error;
+} refusals[] = {
+	{"ESTALE", -ESTALE},
+	{"EEXIST", -EEXIST},
+	{"ENOENT", -ENOENT},
+	{"EBUSY", -EBUSY},
+	{"EALREADY", -EALREADY},
+	{"ECLASS", -EINVAL},
+	{"EFOREIGN", -EBADMSG},
+	{"WRONGTYPE", -EBADMSG},
+	{"OOM", -ENOMEM},
+	{"READONLY", -EROFS},
+	{"NOAUTH", -EACCES},
+	{"WRONGPASS", -EACCES},
+	{"NOPERM", -EACCES},
+	{"ERR AUTH", -EACCES},
+	{"ERR invalid password", -EACCES},
+	{"LOADING", BATON__REDIS_RETRY},
+	{"BUSY ", BATON__REDIS_RETRY},
+	{"TRYAGAIN", BATON__REDIS_RETRY},
+	{"MASTERDOWN", BATON__REDIS_RETRY},
+	{"NOSCRIPT", BATON__REDIS_RETRY},
+	{"NOGROUP", BATON__REDIS_RETRY},
+	{"ERR Function not found", BATON__REDIS_RETRY},
+};
+
+/* The errno of an error reply. */
+int baton__redis_refused(struct baton_redis *redis, const redisReply *reply)
+{
+	const char *text = reply->str;
+
+	baton__redis_fail(redis, 0, text);
+	if (strncmp(text, "NOSCRIPT", 8) == 0 || strstr(text, "Function not found"))
+		redis->loaded = false;
+	if (strncmp(text, "MISCONF", 7) == 0)
+		return strstr(text, "No space left") ? -ENOSPC : -EIO;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		if (strncmp(text, refusals[i].begins, strlen(refusals[i].begins)) == 0)
+			return refusals[i].error;
+	return -EIO;
+}
+
+/* ---- Connecting ---- */
+
+void baton__redis_disconnect(struct redisContext **context)
+{
+	if (*context)
+		redisFree(*context);
+	*context = NULL;
+}
+
+int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context)
+{
+	const struct baton_redis_options *options = &redis->options;
+	const char *text = context ? context->errstr : "no memory";
+
+	if (context && context->err == REDIS_ERR_IO && errno == EAGAIN)
+		text = "it does not answer";
+	if (options->socket)
+		snprintf(redis->error, sizeof(redis->error), "no Redis at %s: %s", options->socket,
+		         text);
+	else
+		snprintf(redis->error, sizeof(redis->error), "no Redis at %s:%u: %s", options->host,
+		         options->port, text);
+	return BATON__REDIS_RETRY;
+}
+
+/* One command of a new connection, before it is anybody's. */
+static int say(struct baton_redis *redis, struct redisContext *context, int argc, const char **argv)
+{
+	redisReply *reply = redisCommandArgv(context, argc, argv, NULL);
+	int error = 0;
+
+	if (!reply)
+		return baton__redis_unreachable(redis, context);
+	if (reply->type == REDIS_REPLY_ERROR)
+		error = baton__redis_refused(redis, reply);
+	freeReplyObject(reply);
+	return error;
+}
+
+static int log_in(struct baton_redis *redis, struct redisContext *context)
+{
+	const struct baton_redis_options *options = &redis->options;
+	const char *argv[3] = {"AUTH"};
+	int argc = 1;
+
+	if (!options->password)
+		return 0;
+	if (options->user)
+		argv[argc++] = options->user;
+	argv[argc++] = options->password;
+	return say(redis, context, argc, argv);
+}
+
+#ifdef HAVE_TLS
+static int begin_tls(struct baton_redis *redis, struct redisContext *context)
+{
+	const struct baton_redis_options *options = &redis->options;
+	redisSSLContextError error = REDIS_SSL_CTX_NONE;
+
+	if (!redis->tls) {
+		redisInitOpenSSL();
+		redis->tls =
+			redisCreateSSLContext(options->tls_ca, NULL, options->tls_cert,
+		                              options->tls_key, options->tls_server_name, &error);
+	}
+	if (!redis->tls)
+		return baton__redis_fail(redis, -EINVAL, redisSSLContextGetError(error));
+	if (redisInitiateSSLWithContext(context, redis->tls) != REDIS_OK)
+		return baton__redis_unreachable(redis, context);
+	return 0;
+}
+void baton__redis_free_tls(struct baton_redis *redis)
+{
+	if (redis->tls)
+		redisFreeSSLContext(redis->tls);
+}
+#else
+void baton__redis_free_tls(struct baton_redis *redis)
+{
+	(void)redis;
+}
+
+static int begin_tls(struct baton_redis *redis, struct redisContext *context)
+{
+	(void)context;
+	return baton__redis_fail(redis, -ENOTSUP,
+	                         "this libbaton-redis was built with a hiredis without TLS");
+}
+#endif
+
+static bool wants_tls(const struct baton_redis_options *options)
+{
+	return options->tls_ca || options->tls_cert || options->tls_key || options->tls_server_name;
+}
+
+int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected)
+{
+	const struct baton_redis_options *options = &redis->options;
+	struct timeval timeout = {
+		.tv_sec = (time_t)(options->timeout_ns / BATON_SECOND),
+		.tv_usec = (suseconds_t)(options->timeout_ns % BATON_SECOND / 1000),
+	};
+	struct redisContext *context =
+		options->socket ? redisConnectUnixWithTimeout(options->socket, timeout)
+				: redisConnectWithTimeout(options->host, options->port, timeout);
+	int error = 0;
+
+	if (!context || context->err)
+		error = baton__redis_unreachable(redis, context);
+	if (!error && redisSetTimeout(context, timeout) != REDIS_OK)
+		error = baton__redis_unreachable(redis, context);
+	if (!error && wants_tls(options))
+		error = begin_tls(redis, context);
+	if (!error)
+		error = log_in(redis, context);
+	if (error)
+		baton__redis_disconnect(&context);
+	*connected = context;
+	return error;
+}
+
+/* ---- The functions ---- */
+
+static redisReply *command(struct baton_redis *redis, int argc, const char **argv)
+{
+	return redisCommandArgv(redis->calls, argc, argv, NULL);
+}
+
+/* The library's text, with what queue.lua does not say itself. */
+static char *library_text(bool as_script)
+{
+	size_t size = strlen(baton__redis_functions) + 64;
+	char *text = malloc(size);
+
+	if (text)
+		snprintf(text, size, "%slocal VERSION = %d\n%s",
+		         as_script ? "" : "#!lua name=baton\n", BATON__REDIS_FUNCTIONS,
+		         baton__redis_functions);
+	return text;
+}
+
+static int load_text(struct baton_redis *redis, bool as_script)
+{
+	const char *argv[] = {as_script ? "SCRIPT" : "FUNCTION", "LOAD", library_text(as_script)};
+	redisReply *reply;
+	int error = 0;
+
+	if (!argv[2])
+		return baton__redis_fail(redis, -ENOMEM, "no memory");
+	reply = command(redis, 3, argv);
+	free((char *)(uintptr_t)argv[2]);
+	if (!reply)
+		return baton__redis_unreachable(redis, redis->calls);
+	if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists"))
+		error = BATON__REDIS_RETRY; /* another process was faster */
+	else if (reply->type == REDIS_REPLY_ERROR)
+		error = baton__redis_refused(redis, reply);
+	else if (as_script)
+		snprintf(redis->sha, sizeof(redis->sha), "%s", baton__redis_text(reply));
+	freeReplyObject(reply);
+	return error;
+}
+
+/* Has the server our functions? Loads them if it has none. */
+static int load(struct baton_redis *redis)
+{
+	const char *argv[] = {"FCALL", "baton_version", "0"};
+	redisReply *reply = command(redis, 3, argv);
+	char text[160];
+	int error = 0;
+
+	if (!reply)
+		return baton__redis_unreachable(redis, redis->calls);
+	if (reply->type == REDIS_REPLY_INTEGER && reply->integer != BATON__REDIS_FUNCTIONS) {
+		snprintf(text, sizeof(text),
+		         "the server's functions are version %lld, this program's %d: end the "
+		         "programs of that version, then FUNCTION DELETE baton",
+		         reply->integer, BATON__REDIS_FUNCTIONS);
+		error = baton__redis_fail(redis, -EPROTO, text);
+	} else if (reply->type == REDIS_REPLY_ERROR) {
+		redis->as_scripts = strncmp(reply->str, "ERR unknown command", 19) == 0;
+		error = redis->as_scripts ? 0 : baton__redis_refused(redis, reply);
+		if (error == BATON__REDIS_RETRY || redis->as_scripts)
+			error = load_text(redis, redis->as_scripts);
+	}
+	freeReplyObject(reply);
+	redis->loaded = error == 0;
+	return error;
+}
+
+int baton__redis_ready(struct baton_redis *redis)
+{
+	int error = 0;
+
+	if (!redis->calls) {
+		redis->loaded = false;
+		error = baton__redis_connect(redis, &redis->calls);
+		redis->connects++;
+	}
+	if (!error && !redis->loaded)
+		error = load(redis);
+	return error;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules of admission (rules.h) in a scheduler: what they are told, and what they decide. They
+ * know a copy of the server's q:queue and q:run, which is made anew at each change of leader. What
+ * they decide are moves.
+ */
+#include "redis/redis_scheduler.h"
+
+#include <baton/task.h>
+#include <baton/timer.h>
+
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t baton__scheduler_now(const struct baton_redis_scheduler *scheduler)
+{
+	return baton__redis_clock() + scheduler->offset_ns;
+}
+
+/* ---- Items ---- */
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct baton__redis_item *)a)->id,
+	              ((const struct baton__redis_item *)b)->id);
+}
+
+struct baton__redis_item *baton__scheduler_find(const struct baton_redis_scheduler *scheduler,
+                                                const char *id)
+{
+	struct baton__redis_item key;
+	struct baton__redis_item **found;
+
+	snprintf(key.id, sizeof(key.id), "%s", id);
+	found = tfind(&key, &scheduler->items, compare);
+	return found ? *found : NULL;
+}
+
+static struct baton__redis_item *add(struct baton_redis_scheduler *scheduler, const char *id,
+                                     uint64_t number, uint32_t kind)
+{
+	struct baton__redis_item *item = calloc(1, sizeof(*item));
+
+	if (item) {
+		snprintf(item->id, sizeof(item->id), "%s", id);
+		item->number = number;
+		item->kind = kind;
+		for (int i = 0; i < 2; i++) {
+			item->slots[i].item = item;
+			baton_rules_entry_init(&item->slots[i].entry, kind);
+		}
+		if (tsearch(item, &scheduler->items, compare))
+			return item;
+		free(item);
+	}
+	scheduler->broken = true;
+	return NULL;
+}
+
+static struct baton_rules_entry *entry_of(struct baton__redis_item *item)
+{
+	return &item->slots[item->current].entry;
+}
+
+static void drop(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	tdelete(item, &scheduler->items, compare);
+	free(item);
+}
+
+/* The task waits no more, or runs no more. */
+void baton__scheduler_end(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	uint64_t now = baton__scheduler_now(scheduler);
+
+	if (baton_rules_withdraw(&scheduler->rules, entry_of(item), now) == -EINPROGRESS)
+		baton_rules_finish(&scheduler->rules, entry_of(item), now);
+	drop(scheduler, item);
+}
+
+/* ---- What the rules decide ---- */
+
+static void report(const struct baton_redis_scheduler *scheduler, const char *what,
+                   const struct baton__redis_item *item, uint64_t ns)
+{
+	struct baton_redis_decision decision = {
+		.what = what, .id = item->id, .kind = item->kind, .ns = ns};
+
+	if (scheduler->options.decided)
+		scheduler->options.decided(scheduler->options.arg, &decision);
+}
+
+static void add_ns(struct baton__redis_call *call, uint64_t ns)
+{
+	if (ns == BATON_NEVER)
+		baton__redis_add_text(call, "-1");
+	else
+		baton__redis_add_number(call, ns / BATON__REDIS_US);
+}
+
+static void move(struct baton_redis_scheduler *scheduler, const char *what,
+                 const struct baton__redis_item *item, uint64_t ns)
+{
+	struct baton__redis_call *moves = &scheduler->moves;
+
+	baton__redis_add_text(moves, what);
+	baton__redis_add_text(moves, item->id);
+	if (strcmp(what, "deny") == 0) {
+		baton__redis_add_text(moves, item->kind == BATON_RULES_INTERACTIVE
+		                                     ? "no backend is free"
+		                                     : "there is no such class");
+		baton__redis_add_text(moves, "");
+	} else if (strcmp(what, "estimate") == 0) {
+		add_ns(moves, ns);
+		baton__redis_add_text(moves, "");
+	} else {
+		baton__redis_add_number(moves, item->slots[item->current].entry._assigned);
+		add_ns(moves, ns);
+	}
+	baton__redis_add_number(moves, baton__scheduler_now(scheduler) / BATON__REDIS_US);
+	report(scheduler, what, item, ns);
+}
+
+static struct baton_redis_scheduler *scheduler_of(struct baton_rules *rules)
+{
+	return baton_container_of(rules, struct baton_redis_scheduler, rules);
+}
+
+static const struct baton__redis_item *item_of(struct baton_rules_entry *entry)
+{
+	return baton_container_of(entry, struct baton__redis_slot, entry)->item;
+}
+
+static void on_start(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
+{
+	move(scheduler_of(rules), "start", item_of(entry), may_run);
+}
+
+static void on_shorten(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run)
+{
+	move(scheduler_of(rules), "shorten", item_of(entry), may_run);
+}
+
+static void on_halt(struct baton_rules *rules, struct baton_rules_entry *entry)
+{
+	move(scheduler_of(rules), "halt", item_of(entry), 0);
+}
+
+static void on_estimate(struct baton_rules *rules, struct baton_rules_entry *entry,
+                        uint64_t at_most)
+{
+	move(scheduler_of(rules), "estimate", item_of(entry), at_most);
+}
+
+static void on_overrun(struct baton_rules *rules, struct baton_rules_entry *entry)
+{
+	report(scheduler_of(rules), "overrun", item_of(entry), 0);
+}
+
+const struct baton_rules_events baton__scheduler_events = {
+	.start = on_start,
+	.shorten = on_shorten,
+	.halt = on_halt,
+	.estimate = on_estimate,
+	.overrun = on_overrun,
+};
+
+/* ---- What the rules are told ---- */
+
+static void arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	uint64_t now = baton__scheduler_now(scheduler);
+	int error;
+
+	if (item->kind == BATON_RULES_INTERACTIVE)
+		error = baton_rules_arrive(&scheduler->rules, entry_of(item), now);
+	else
+		error = baton_rules_arrive_at(&scheduler->rules, entry_of(item), item->number, now);
+	if (!error)
+		return;
+	move(scheduler, "deny", item, 0);
+	drop(scheduler, item);
+}
+
+void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const char *id,
+                              uint64_t number, uint32_t kind)
+{
+	struct baton__redis_item *item = baton__scheduler_find(scheduler, id);
+
+	if (item && item->number == number)
+		return;
+	if (item)
+		baton__scheduler_end(scheduler, item);
+	item = add(scheduler, id, number, kind);
+	if (item)
+		arrive(scheduler, item);
+}
+
+/* The task waits again, before it is over where it ran. */
+static void lost(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+{
+	struct baton_rules_entry *old = entry_of(item);
+
+	report(scheduler, "lost", item, 0);
+	if (item->kind == BATON_RULES_INTERACTIVE) {
+		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
+		arrive(scheduler, item);
+		return;
+	}
+	item->current ^= 1;
+	arrive(scheduler, item);
+	baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
+}
+
+void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redisReply *entry)
+{
+	struct baton__redis_item *item =
+		baton__scheduler_find(scheduler, baton__redis_field(entry, "id"));
+
+	if (!item || item->number != strtoull(baton__redis_field(entry, "number"), NULL, 10))
+		return;
+	if (strcmp(baton__redis_field(entry, "what"), "lost") == 0)
+		lost(scheduler, item);
+	else
+		baton__scheduler_end(scheduler, item);
+}
+
+/* A task of q:run: id, number, kind, assigned, started. */
+void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const redisReply *runs,
+                              size_t at)
+{
+	uint64_t now = baton__scheduler_now(scheduler);
+	struct baton_rules_run run = {
+		.number = baton__redis_number(baton__redis_at(runs, at + 1)),
+		.assigned = (uint32_t)baton__redis_number(baton__redis_at(runs, at + 3)),
+		.started_ns = baton__redis_number(baton__redis_at(runs, at + 4)) * BATON__REDIS_US,
+	};
+	struct baton__redis_item *item =
+		add(scheduler, baton__redis_text(baton__redis_at(runs, at)), run.number,
+	            (uint32_t)baton__redis_number(baton__redis_at(runs, at + 2)));
+
+	if (run.started_ns > now)
+		run.started_ns = now;
+	if (item && baton_rules_restore(&scheduler->rules, entry_of(item), &run, now))
+		drop(scheduler, item); /* of a class that there is no more */
+}
+
+void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler)
+{
+	tdestroy(scheduler->items, free);
+	scheduler->items = NULL;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scheduler leads: it campaigns for the lease, renews it, reads q:in and q:done, and sends what
+ * the rules decide (redis_rules.c) to the server, in one call (admit) after each batch. Moves that
+ * the server has refused are kept, and sent by the next call. A scheduler leads over one
+ * connection: after another connect it begins anew.
+ *
+ * The clock is the server's, as the last lead() or sweep() told it.
+ */
+#include "redis/redis_scheduler.h"
+
+#include "base/platform.h"
+
+#include <baton/timer.h>
+
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEASE_NS (3 * BATON_SECOND)
+#define BATCH 256
+/* How long a backend takes to hear that it must stop a task, and to stop it. */
+#define GRACE_NS BATON_SECOND
+
+/* ---- Leading ---- */
+
+static void step_down(struct baton_redis_scheduler *scheduler)
+{
+	baton__scheduler_drop_all(scheduler);
+	free(scheduler->moves.text);
+	baton__redis_call_init(&scheduler->moves, NULL);
+	scheduler->epoch[0] = '\0';
+}
+
+/* The rules' limits with so many backends. */
+static struct baton_rules_config config_for(const struct baton_redis_scheduler *scheduler)
+{
+	struct baton_rules_config config = scheduler->options.rules;
+
+	for (uint32_t i = 0; scheduler->options.percent && i < config.class_count; i++) {
+		config.limit[i] = (uint32_t)(scheduler->backends * config.limit[i] / 100);
+		if (config.limit[i] == 0)
+			config.limit[i] = 1;
+	}
+	if (config.reserve >= config.limit[0])
+		config.reserve = config.limit[0] - 1;
+	return config;
+}
+
+static void set_clock(struct baton_redis_scheduler *scheduler, const redisReply *us)
+{
+	scheduler->offset_ns = baton__redis_number(us) * BATON__REDIS_US - baton__redis_clock();
+	scheduler->renew_at = baton__redis_clock() + scheduler->options.lease_ns / 3;
+}
+
+/* The reply of lead: epoch, clock, ends of q:in and q:done, backends, waiting, kinds, runs. */
+static int rebuild(struct baton_redis_scheduler *scheduler, const redisReply *reply)
+{
+	const redisReply *waiting = baton__redis_at(reply, 5);
+	const redisReply *kinds = baton__redis_at(reply, 6);
+	const redisReply *runs = baton__redis_at(reply, 7);
+	struct baton_rules_config config;
+	int error;
+
+	if (!waiting || !kinds || !runs)
+		return baton__redis_fail(scheduler->redis, -EPROTO, "a strange answer of lead");
+	snprintf(scheduler->epoch, sizeof(scheduler->epoch), "%s",
+	         baton__redis_text(baton__redis_at(reply, 0)));
+	scheduler->connection = scheduler->redis->connects;
+	scheduler->broken = false;
+	set_clock(scheduler, baton__redis_at(reply, 1));
+	snprintf(scheduler->read_in, sizeof(scheduler->read_in), "%s",
+	         baton__redis_text(baton__redis_at(reply, 2)));
+	snprintf(scheduler->read_done, sizeof(scheduler->read_done), "%s",
+	         baton__redis_text(baton__redis_at(reply, 3)));
+	scheduler->backends = baton__redis_number(baton__redis_at(reply, 4));
+	config = config_for(scheduler);
+	error = baton_rules_init(&scheduler->rules, &config, &baton__scheduler_events);
+	if (error)
+		return error;
+	for (size_t i = 0; i + 4 < runs->elements; i += 5)
+		baton__scheduler_restore(scheduler, runs, i);
+	for (size_t i = 0; i + 1 < waiting->elements; i += 2)
+		baton__scheduler_arrived(
+			scheduler, baton__redis_text(waiting->element[i]),
+			baton__redis_number(waiting->element[i + 1]),
+			(uint32_t)baton__redis_number(baton__redis_at(kinds, i / 2)));
+	return 0;
+}
+
+/* Leads if the lease is free. Otherwise waits for it, at most `timeout_ns`. */
+static int campaign(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
+{
+	struct baton__redis_call call;
+	redisReply *reply = NULL;
+	uint64_t now = baton__redis_clock();
+	struct timespec wait;
+	int error;
+
+	if (now < scheduler->candidate_at) {
+		if (timeout_ns > scheduler->candidate_at - now)
+			timeout_ns = scheduler->candidate_at - now;
+		wait.tv_sec = (time_t)(timeout_ns / BATON_SECOND);
+		wait.tv_nsec = (long)(timeout_ns % BATON_SECOND);
+		if (nanosleep(&wait, NULL) || baton__redis_clock() < scheduler->candidate_at)
+			return 0;
+	}
+	baton__redis_call_init(&call, "lead");
+	baton__redis_add_text(&call, scheduler->token);
+	baton__redis_add_number(&call, scheduler->options.lease_ns / BATON__REDIS_MS);
+	baton__redis_add_number(&call, scheduler->options.rules.class_count);
+	error = baton__redis_do(scheduler->redis, &call, &reply);
+	if (!error && reply->elements > 2) {
+		error = rebuild(scheduler, reply);
+		if (error)
+			step_down(scheduler);
+	} else if (!error) {
+		uint64_t left = baton__redis_number(baton__redis_at(reply, 1)) * BATON__REDIS_MS;
+		uint64_t third = scheduler->options.lease_ns / 3;
+
+		scheduler->candidate_at = baton__redis_clock() + (left < third ? left : third);
+	}
+	freeReplyObject(reply);
+	return error;
+}
+
+/* Renews the lease; tasks of lost backends wait again, as q:done will tell. */
+static int sweep(struct baton_redis_scheduler *scheduler)
+{
+	struct baton__redis_call call;
+	struct baton_rules_config config;
+	uint64_t backends = scheduler->backends;
+	redisReply *reply = NULL;
+	int error;
+
+	baton__redis_call_init(&call, "sweep");
+	call.connection = scheduler->connection;
+	baton__redis_add_text(&call, scheduler->epoch);
+	baton__redis_add_text(&call, scheduler->token);
+	baton__redis_add_number(&call, scheduler->options.lease_ns / BATON__REDIS_MS);
+	error = baton__redis_do(scheduler->redis, &call, &reply);
+	if (!error) {
+		set_clock(scheduler, baton__redis_at(reply, 0));
+		scheduler->backends = baton__redis_number(baton__redis_at(reply, 1));
+		config = config_for(scheduler);
+		if (scheduler->options.percent && scheduler->backends != backends)
+			error = baton_rules_set_limits(&scheduler->rules, config.limit,
+			                               config.reserve,
+			                               baton__scheduler_now(scheduler));
+	}
+	freeReplyObject(reply);
+	return error;
+}
+
+/* Sends the moves until there are none: a task that should have started and is gone makes room. */
+static int admit(struct baton_redis_scheduler *scheduler)
+{
+	/* Ends: each round but the last ends tasks. */
+	while (scheduler->moves.count > 0) {
+		struct baton__redis_call call;
+		redisReply *reply = NULL;
+		int error;
+
+		baton__redis_call_init(&call, "admit");
+		call.connection = scheduler->connection;
+		baton__redis_add_text(&call, scheduler->epoch);
+		baton__redis_add_text(&call, scheduler->read_in);
+		baton__redis_add_text(&call, scheduler->read_done);
+		baton__redis_add_all(&call, &scheduler->moves);
+		error = baton__redis_do(scheduler->redis, &call, &reply);
+		if (error)
+			return error;
+		free(scheduler->moves.text);
+		baton__redis_call_init(&scheduler->moves, NULL);
+		for (size_t i = 0; i < reply->elements; i++) {
+			struct baton__redis_item *gone = baton__scheduler_find(
+				scheduler, baton__redis_text(reply->element[i]));
+
+			if (gone)
+				baton__scheduler_end(scheduler, gone);
+		}
+		freeReplyObject(reply);
+	}
+	return 0;
+}
+
+/* Waits for arrivals and ends. */
+static int read_streams(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
+{
+	struct baton__redis_call call;
+	const redisReply *entries;
+	redisReply *reply = NULL;
+	int error;
+
+	baton__redis_call_init(&call, NULL);
+	call.connection = scheduler->connection;
+	baton__redis_add_text(&call, "XREAD");
+	baton__redis_add_text(&call, "COUNT");
+	baton__redis_add_number(&call, BATCH);
+	if (timeout_ns >= BATON__REDIS_MS) {
+		baton__redis_add_text(&call, "BLOCK");
+		baton__redis_add_number(&call, timeout_ns / BATON__REDIS_MS);
+	}
+	baton__redis_add_text(&call, "STREAMS");
+	baton__redis_add_key(&call, scheduler->redis, ":in", NULL);
+	baton__redis_add_key(&call, scheduler->redis, ":done", NULL);
+	baton__redis_add_text(&call, scheduler->read_in);
+	baton__redis_add_text(&call, scheduler->read_done);
+	error = baton__redis_do(scheduler->redis, &call, &reply);
+	if (error)
+		return error;
+	entries = baton__redis_stream(scheduler->redis, reply, ":in", NULL);
+	for (size_t i = 0; entries && i < entries->elements; i++) {
+		const redisReply *entry = entries->element[i];
+
+		baton__scheduler_arrived(
+			scheduler, baton__redis_field(entry, "id"),
+			strtoull(baton__redis_field(entry, "number"), NULL, 10),
+			(uint32_t)strtoul(baton__redis_field(entry, "kind"), NULL, 10));
+		snprintf(scheduler->read_in, sizeof(scheduler->read_in), "%s",
+		         baton__redis_text(baton__redis_at(entry, 0)));
+	}
+	entries = baton__redis_stream(scheduler->redis, reply, ":done", NULL);
+	for (size_t i = 0; entries && i < entries->elements; i++) {
+		baton__scheduler_ended(scheduler, entries->element[i]);
+		snprintf(scheduler->read_done, sizeof(scheduler->read_done), "%s",
+		         baton__redis_text(baton__redis_at(entries->element[i], 0)));
+	}
+	freeReplyObject(reply);
+	return 0;
+}
+
+static uint64_t until(uint64_t at, uint64_t now)
+{
+	return at > now ? at - now : 0;
+}
+
+static int lead(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
+{
+	uint64_t wait = until(scheduler->renew_at, baton__redis_clock());
+	uint64_t tick = until(baton_rules_next(&scheduler->rules), baton__scheduler_now(scheduler));
+	uint64_t half = scheduler->redis->options.timeout_ns / 2;
+	int error = 0;
+
+	if (wait == 0)
+		error = sweep(scheduler);
+	/* A tick that is due within a millisecond is waited for: BLOCK knows no less. */
+	if (tick > 0 && tick < BATON__REDIS_MS)
+		tick = BATON__REDIS_MS;
+	wait = timeout_ns < wait ? timeout_ns : wait;
+	wait = tick < wait ? tick : wait;
+	wait = half < wait ? half : wait;
+	if (!error && scheduler->moves.count == 0)
+		error = read_streams(scheduler, wait);
+	if (!error && baton_rules_next(&scheduler->rules) <= baton__scheduler_now(scheduler))
+		baton_rules_tick(&scheduler->rules, baton__scheduler_now(scheduler));
+	if (!error)
+		error = admit(scheduler);
+	if (!error && scheduler->broken)
+		error = baton__redis_fail(scheduler->redis, -ENOMEM, "no memory");
+	return error;
+}
+
+BATON_EXPORT int baton_redis_scheduler_run(struct baton_redis_scheduler *scheduler,
+                                           uint64_t timeout_ns)
+{
+	int error = 0;
+
+	if (!scheduler->epoch[0]) {
+		error = campaign(scheduler, timeout_ns);
+		timeout_ns = 0;
+	}
+	if (!error && scheduler->epoch[0])
+		error = lead(scheduler, timeout_ns);
+	/* What the server knows after a lost connection is not what the rules know: a server that
+	 * was killed may have lost its last second. */
+	if (error == -ESTALE || error == -ECONNRESET || scheduler->broken) {
+		step_down(scheduler);
+		error = scheduler->broken ? error : 0;
+	}
+	return error;
+}
+
+BATON_EXPORT uint64_t baton_redis_scheduler_epoch(const struct baton_redis_scheduler *scheduler)
+{
+	return strtoull(scheduler->epoch, NULL, 10);
+}
+
+/* ---- Create, destroy ---- */
+
+BATON_EXPORT int baton_redis_scheduler_create(struct baton_redis *redis,
+                                              const struct baton_redis_scheduler_options *options,
+                                              struct baton_redis_scheduler **scheduler)
+{
+	struct baton_redis_scheduler *new = calloc(1, sizeof(*new));
+	struct baton_rules_config *config;
+	int error;
+
+	if (!new)
+		return baton__redis_fail(redis, -ENOMEM, "no memory");
+	new->redis = redis;
+	new->options = *options;
+	config = &new->options.rules;
+	if (config->class_count == 0)
+		config->class_count = 3;
+	if (config->grace_ns == 0)
+		config->grace_ns = GRACE_NS;
+	if (new->options.lease_ns == 0)
+		new->options.lease_ns = LEASE_NS;
+	if (config->limit[0] == 0) {
+		new->options.percent = true;
+		for (uint32_t i = 0; i < BATON_RULES_CLASSES_MAX; i++)
+			config->limit[i] = 100;
+	}
+	error = baton_redis_token(new->token);
+	if (!error)
+		error = baton_rules_init(&new->rules, config, &baton__scheduler_events);
+	if (!error && new->options.percent && config->limit[0] > 100)
+		error = -EINVAL;
+	if (error) {
+		free(new);
+		return baton__redis_fail(redis, error,
+		                         "these classes, durations and limits are no rules: "
+		                         "durations rise, limits nest, none is 0");
+	}
+	*scheduler = new;
+	return 0;
+}
+
+BATON_EXPORT void baton_redis_scheduler_destroy(struct baton_redis_scheduler *scheduler)
+{
+	struct baton__redis_call call;
+
+	if (scheduler->epoch[0]) {
+		baton__redis_call_init(&call, "resign");
+		baton__redis_add_text(&call, scheduler->epoch);
+		baton__redis_add_text(&call, scheduler->token);
+		baton__redis_do_once(scheduler->redis, &call);
+	}
+	step_down(scheduler);
+	free(scheduler);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* What the server, or the queue, refuses: each time a clear error, and nothing has changed. */
+#include "server.h"
+
+#include <criterion/criterion.h>
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct server server;
+
+static void set_up(void)
+{
+	server_start(&server, NULL);
+}
+
+static void tear_down(void)
+{
+	server_stop(&server);
+}
+
+TestSuite(refused, .init = set_up, .fini = tear_down, .timeout = 15);
+
+static int try_connect(const struct baton_redis_options *options, char *text, size_t size)
+{
+	struct baton_redis *redis;
+	int error = baton_redis_create(options, &redis);
+
+	snprintf(text, size, "%s", baton_redis_error(redis));
+	baton_redis_destroy(redis);
+	return error;
+}
+
+Test(refused, a_server_that_is_absent_or_wants_a_password_is_a_clear_error)
+{
+	struct baton_redis_options options = {.socket = "/tmp/no such socket"};
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis *redis;
+	char text[256];
+
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED);
+	cr_assert_str_eq(text, "no Redis at /tmp/no such socket: No such file or directory");
+	options.socket = server.socket;
+	options.tls_ca = "/no/such/file";
+	cr_assert(try_connect(&options, text, sizeof(text)) < 0, "%s", text);
+	options.tls_ca = NULL;
+	options.queue = "not a name";
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EINVAL);
+	options.queue = NULL;
+	server_text(&server, "ACL SETUSER baton on >right ~{* +@all");
+	server_text(&server, "CONFIG SET requirepass locked");
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EACCES, "%s", text);
+	options.password = "wrong";
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EACCES, "%s", text);
+	options.user = "baton";
+	options.password = "right";
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	server_kill(&server);
+	baton_redis_destroy(redis);
+	options.patience_ns = 50 * MS;
+	options.user = options.password = NULL;
+	server_restart(&server, NULL);
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
+	server_kill(&server);
+	cr_assert_eq(baton_redis_keep(redis, &task), -ECONNREFUSED, "the patience is over");
+	baton_redis_destroy(redis);
+}
+
+Test(refused, functions_of_another_version_are_not_called)
+{
+	struct baton_redis_options options = {.socket = server.socket};
+	char text[256];
+
+	server_text(&server, "FUNCTION LOAD %s",
+	            "#!lua name=baton\nredis.register_function{function_name='baton_version', "
+	            "callback=function() return 99 end, flags={'no-writes'}}");
+	cr_assert_eq(try_connect(&options, text, sizeof(text)), -EPROTO);
+	cr_assert(strstr(text, "version 99") && strstr(text, "FUNCTION DELETE baton"), "%s", text);
+}
+
+Test(refused, a_server_without_functions_has_scripts)
+{
+	const char *const without[] = {
+		"--rename-command", "FUNCTION", "NO-FUNCTION", "--rename-command", "FCALL",
+		"NO-FCALL",         NULL};
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_order order;
+	struct baton_redis *redis[2];
+	struct baton_redis_scheduler *scheduler;
+	struct baton_redis_backend *backend;
+
+	server_kill(&server);
+	server_restart(&server, without);
+	redis[0] = server_connect(&server);
+	redis[1] = server_connect(&server);
+	scheduler = scheduler_on(redis[0]);
+	backend = backend_on(redis[1], "one");
+	cr_assert_eq(baton_redis_submit(redis[0], &task), 0);
+	cr_assert_eq(baton_redis_submit(redis[0], &task), 0);
+	server_text(&server, "SCRIPT FLUSH");
+	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
+	cr_assert_eq(baton_redis_backend_finish(backend, 0, ""), 0);
+	cr_assert_eq(baton_redis_backend_effect(backend, "", 0), -EINVAL);
+	task.token = "another";
+	cr_assert_eq(baton_redis_submit(redis[0], &task), -EEXIST);
+	baton_redis_backend_destroy(backend);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis[0]);
+	baton_redis_destroy(redis[1]);
+}
+
+Test(refused, a_foreign_key_in_the_place_of_each_of_the_queues)
+{
+	static const char *const keys[] = {
+		"in", "queue", "run", "out", "done", "numbers", "backends", "effects", "epoch",
+	};
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_scheduler *scheduler = scheduler_on(redis);
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		server_text(&server, "FLUSHALL");
+		server_text(&server, "LPUSH {test}:%s foreign", keys[i]);
+		cr_assert_eq(baton_redis_submit(redis, &task), -EBADMSG, "%s", keys[i]);
+		cr_assert(strstr(baton_redis_error(redis), keys[i]), "%s",
+		          baton_redis_error(redis));
+		cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -EBADMSG);
+		cr_assert_eq(server_number(&server, "DBSIZE"), 1, "nothing was written");
+	}
+	server_text(&server, "FLUSHALL");
+	server_text(&server, "SET {test}:task:task foreign");
+	cr_assert_eq(baton_redis_submit(redis, &task), -EEXIST);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis);
+}
+
+Test(refused, classes_and_limits_that_are_none)
+{
+	struct baton_redis_scheduler_options options = {
+		.rules = {.class_count = 2, .duration_ns = {2, 1}, .limit = {2, 1}}};
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler;
+	struct baton_redis_task task = task_named("task", 5);
+	struct baton_redis_note note = {0};
+	char name[65] = "";
+
+	cr_assert_eq(baton_redis_scheduler_create(redis, &options, &scheduler), -EINVAL, "falls");
+	options.rules.duration_ns[1] = 3;
+	options.rules.limit[1] = 3;
+	cr_assert_eq(baton_redis_scheduler_create(redis, &options, &scheduler), -EINVAL, "nests");
+	options.rules.limit[0] = 101;
+	options.rules.limit[1] = 50;
+	options.percent = true;
+	cr_assert_eq(baton_redis_scheduler_create(redis, &options, &scheduler), -EINVAL, "> 100");
+	/* Nobody has said yet how many classes there are: the scheduler denies it. */
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	scheduler = scheduler_on(redis);
+	settle(scheduler);
+	await_note(redis, &task, &note, BATON_REDIS_DENIED);
+	cr_assert_str_eq(note.text, "there is no such class");
+	task.id = "later";
+	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
+	cr_assert(strstr(baton_redis_error(redis), "3 classes"));
+	task.kind = 10;
+	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
+	task.kind = 0;
+	task.id = "a:b";
+	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
+	memset(name, 'n', 64);
+	task.id = name;
+	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
+	name[63] = '\0';
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis);
+}
+
+Test(refused, without_memory_nothing_new_comes_and_what_runs_ends)
+{
+	struct baton_redis *redis[2] = {server_connect(&server), server_connect(&server)};
+	struct baton_redis_scheduler *scheduler = scheduler_on(redis[0]);
+	struct baton_redis_backend *backend = backend_on(redis[1], "one");
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_task more = task_named("more", 0);
+	struct baton_redis_order order;
+
+	cr_assert_eq(baton_redis_submit(redis[0], &task), 0);
+	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
+	server_text(&server, "CONFIG SET maxmemory 1");
+	cr_assert_eq(baton_redis_submit(redis[0], &more), -ENOMEM);
+	cr_assert_eq(server_number(&server, "EXISTS {test}:task:more"), 0);
+	cr_assert_eq(baton_redis_backend_finish(backend, 0, ""), 0);
+	server_text(&server, "CONFIG SET maxmemory 0");
+	cr_assert_eq(baton_redis_submit(redis[0], &more), 0);
+	await_order(backend, &order, BATON_REDIS_RUN, scheduler);
+	/* What the scheduler could not tell the server, it tells later. */
+	more.id = "waits";
+	cr_assert_eq(baton_redis_submit(redis[0], &more), 0);
+	server_text(&server, "CONFIG SET maxmemory 1");
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -ENOMEM);
+	cr_assert_eq(baton_redis_scheduler_run(scheduler, 0), -ENOMEM);
+	server_text(&server, "CONFIG SET maxmemory 0");
+	settle(scheduler);
+	cr_assert_eq(server_number(&server, "HEXISTS {test}:run waits"), 1);
+	baton_redis_backend_destroy(backend);
+	baton_redis_scheduler_destroy(scheduler);
+	baton_redis_destroy(redis[0]);
+	baton_redis_destroy(redis[1]);
+}
+
+Test(refused, a_replica_is_read_only)
+{
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_task task = task_named("task", 0);
+
+	server_text(&server, "REPLICAOF 127.0.0.1 1");
+	cr_assert_eq(baton_redis_submit(redis, &task), -EROFS);
+	server_text(&server, "REPLICAOF NO ONE");
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	baton_redis_destroy(redis);
+}
+
+/* A file may not grow beyond a limit: to redis-server this is a disk that is full. */
+Test(refused, with_a_full_disk_all_that_was_accepted_is_there)
+{
+	static char bulk[100000];
+	struct baton_redis *redis;
+	struct baton_redis_task task = task_named("task", 0);
+	char ids[64][8];
+	int accepted = 0;
+	int error = 0;
+	struct rlimit full = {.rlim_cur = 1 << 20, .rlim_max = RLIM_INFINITY};
+
+	server_kill(&server);
+	signal(SIGXFSZ, SIG_IGN); /* the server inherits it */
+	server_restart(&server, NULL);
+	redis = server_connect(&server);
+	cr_assert_eq(prlimit(server.pid, RLIMIT_FSIZE, &full, NULL), 0);
+	memset(bulk, 'x', sizeof(bulk));
+	task.command = bulk;
+	task.command_size = sizeof(bulk);
+	for (; accepted < 64 && !error; accepted += !error) {
+		snprintf(ids[accepted], sizeof(ids[0]), "t%d", accepted);
+		task.id = ids[accepted];
+		error = baton_redis_submit(redis, &task);
+	}
+	cr_assert(error == -EIO || error == -ENOSPC, "%d: %s", error, baton_redis_error(redis));
+	cr_assert(strstr(baton_redis_error(redis), "MISCONF"), "%s", baton_redis_error(redis));
+	full.rlim_cur = RLIM_INFINITY;
+	cr_assert_eq(prlimit(server.pid, RLIMIT_FSIZE, &full, NULL), 0);
+	/* The server tries again each second. */
+	for (int i = 0; i < 300 && baton_redis_submit(redis, &task) < 0; i++)
+		usleep(10000);
+	server_kill(&server);
+	server_restart(&server, NULL);
+	cr_assert_eq(server_number(&server, "ZCARD {test}:queue"), accepted + 1);
+	for (int i = 0; i <= accepted; i++)
+		cr_assert_eq(server_number(&server, "HSTRLEN {test}:task:%s command", ids[i]),
+		             (long long)sizeof(bulk));
+	baton_redis_destroy(redis);
+}
