@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* The pages as text: at most 80 columns, unless a name of a function is long. */
+#include "top/top.h"
+
+#include "base/atomic.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NAME_WIDTH 24
+
+const char *top_time(char text[TOP_TEXT], uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	double value = (double)ns;
+	int unit = 0;
+
+	if (!ns) {
+		(void)snprintf(text, TOP_TEXT, "-");
+		return text;
+	}
+	while (value >= 999.5 && unit < 3) {
+		value /= 1000;
+		unit++;
+	}
+	(void)snprintf(text, TOP_TEXT, "%.*f%s", value < 9.95 && unit ? 1 : 0, value, units[unit]);
+	return text;
+}
+
+const char *top_number(char text[TOP_TEXT], double number)
+{
+	static const char units[] = " kMGT";
+	int unit = 0;
+
+	while (number >= 9999.5 && unit < 4) {
+		number /= 1000;
+		unit++;
+	}
+	if (unit)
+		(void)snprintf(text, TOP_TEXT, "%.*f%c", number < 99.95 ? 1 : 0, number,
+		               units[unit]);
+	else
+		(void)snprintf(text, TOP_TEXT, "%.0f", number);
+	return text;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
+                    enum top_sort sort)
+{
+	const struct baton__board_file *file = board->file;
+	char text[3][TOP_TEXT];
+
+	(void)fprintf(out, "%s, pid %lld, %s, up %s: %zu resources, %s tasks/s, %s waiting\n",
+	              file->program[0] ? last_part(file->program) : "a program",
+	              (long long)file->pid, board->state,
+	              top_time(text[0], rows->now_ns > file->created_ns
+	                                        ? rows->now_ns - file->created_ns
+	                                        : 0),
+	              rows->count, top_number(text[1], rows->tasks),
+	              top_number(text[2], (double)rows->waiting));
+	(void)fprintf(out, "by %s\n", top_sort_names[sort]);
+	(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %5s  %s\n", NAME_WIDTH, "RESOURCE",
+	              "TASKS/S", "WAITING", "OLDEST", "WAIT50", "WAIT99", "RUN99", "BUSY", "NOW");
+}
+
+static void print_now(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	char text[TOP_TEXT];
+
+	if (row->function)
+		(void)fprintf(out, "%s", top_function(board, row->function));
+	if (row->function && row->runs_ns >= 1000000000)
+		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
+	(void)fprintf(out, "\n");
+}
+
+/* Of a long name the beginning says the kind, and the end who it is. */
+static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
+{
+	const size_t length = strlen(name);
+
+	if (length <= NAME_WIDTH)
+		return name;
+	(void)snprintf(shortened, NAME_WIDTH + 1, "%.9s~%s", name,
+	               name + length - (NAME_WIDTH - 10));
+	return shortened;
+}
+
+void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
+                    size_t first, size_t lines)
+{
+	char text[6][TOP_TEXT], name[NAME_WIDTH + 1];
+
+	for (size_t i = first; i < rows->count && (!lines || i - first < lines); i++) {
+		const struct top_row *row = &rows->rows[i];
+
+		(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %4.0f%%  ", NAME_WIDTH,
+		              shorten(name, row->name), top_number(text[0], row->tasks),
+		              top_number(text[1], (double)row->stats.waiting),
+		              top_time(text[2], row->oldest_ns), top_time(text[3], row->wait_p50),
+		              top_time(text[4], row->wait_p99), top_time(text[5], row->run_p99),
+		              100 * row->busy);
+		print_now(out, board, row);
+	}
+}
+
+/* One bar for each power of two that has times. */
+static void print_histogram(FILE *out, const struct baton__histogram *histogram, const char *what)
+{
+	uint64_t rows[BATON__HISTOGRAM_BUCKETS / BATON__HISTOGRAM_PART] = {0}, most = 1, all = 0;
+	char text[3][TOP_TEXT];
+
+	for (size_t i = 0; i < BATON__HISTOGRAM_BUCKETS; i++) {
+		uint64_t *row = &rows[i / BATON__HISTOGRAM_PART];
+
+		*row += load_relaxed(&histogram->counts[i]);
+		all += load_relaxed(&histogram->counts[i]);
+		most = *row > most ? *row : most;
+	}
+	(void)fprintf(out,
+	              "\n%s: %" PRIu64 " measured; half below %s, 99 %% below %s, longest %s\n",
+	              what, all, top_time(text[0], baton__histogram_quantile(histogram, 500)),
+	              top_time(text[1], baton__histogram_quantile(histogram, 990)),
+	              top_time(text[2], load_relaxed(&histogram->max_ns)));
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		if (!rows[row])
+			continue;
+		(void)fprintf(
+			out, "  %6s  ",
+			top_time(text[0], baton__histogram_lowest(row * BATON__HISTOGRAM_PART)));
+		for (uint64_t bar = 0; bar < (rows[row] * 50 + most - 1) / most; bar++)
+			(void)fputc('#', out);
+		(void)fprintf(out, " %" PRIu64 "\n", rows[row]);
+	}
+}
+
+void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	const struct baton__board_line *line = &board->file->line[row->line];
+	const struct baton_resource_stats *stats = &row->stats;
+	char text[2][TOP_TEXT];
+
+	(void)fprintf(out, "%s\n\n", row->name);
+	if (row->function)
+		(void)fprintf(out, "runs now      %s, thread %" PRIu64 ", for %s\n",
+		              top_function(board, row->function), row->thread,
+		              row->runs_ns ? top_time(text[0], row->runs_ns) : "a moment");
+	else
+		(void)fprintf(out, "runs now      nothing; last thread %" PRIu64 "\n", row->thread);
+	(void)fprintf(out, "waiting       %" PRIu64 ", the oldest for %s\n", stats->waiting,
+	              top_time(text[0], row->oldest_ns));
+	(void)fprintf(out, "tasks/s       %s, busy %.0f %%\n", top_number(text[0], row->tasks),
+	              100 * row->busy);
+	(void)fprintf(
+		out,
+		"submitted     %" PRIu64 " (%" PRIu64 " ran inside submit)\n"
+		"executed      %" PRIu64 "\nfailed        %" PRIu64 "\n"
+		"cancelled     %" PRIu64 "\nhand-offs     %" PRIu64 " (%" PRIu64
+		" refused by the executor)\nhelped        %" PRIu64 "\nlargest queue %" PRIu64 "\n",
+		stats->submitted, stats->captures, stats->executed, stats->failed, stats->cancelled,
+		stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
+	print_histogram(out, &line->gauge.waited, "time in the queue");
+	print_histogram(out, &line->gauge.ran, "run time");
+}
+
+/* The thread that runs a task of the resource on this line. 0: none. */
+static uint64_t runner(const struct baton__board_file *file, uint32_t line)
+{
+	if (line >= file->lines || !load_relaxed(&file->line[line].gauge.function))
+		return 0;
+	return load_relaxed(&file->line[line].gauge.thread);
+}
+
+static const struct baton__board_wait *wait_of(const struct baton__board_file *file, uint32_t waits,
+                                               uint64_t thread)
+{
+	for (uint32_t i = 0; i < waits; i++)
+		if (file->wait[i].thread == thread)
+			return &file->wait[i];
+	return NULL;
+}
+
+/* Does the way from the wait over runners and what these wait for lead back to it? */
+static bool in_cycle(const struct baton__board_file *file, uint32_t waits,
+                     const struct baton__board_wait *first)
+{
+	const struct baton__board_wait *wait = first;
+
+	for (uint32_t steps = 0; wait && steps <= waits; steps++) {
+		wait = wait_of(file, waits, runner(file, wait->line));
+		if (wait == first)
+			return true;
+	}
+	return false;
+}
+
+static const char *name_of_line(const struct top_rows *rows, uint32_t line)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].line == line)
+			return rows->rows[i].name;
+	return "a resource that is not on the board";
+}
+
+void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows)
+{
+	const struct baton__board_file *file = board->file;
+	const uint32_t found = load_relaxed(&file->waits);
+	const uint32_t waits = found < BATON__BOARD_WAITS ? found : BATON__BOARD_WAITS;
+	char text[TOP_TEXT];
+
+	if (!file->refreshed_ns) {
+		(void)fprintf(out,
+		              "threads: not known: the program has no watchdog, and does not call "
+		              "baton_board_refresh\n");
+		return;
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].function)
+			(void)fprintf(
+				out, "thread %" PRIu64 " runs %s of %s\n", rows->rows[i].thread,
+				top_function(board, rows->rows[i].function), rows->rows[i].name);
+	for (uint32_t i = 0; i < waits; i++) {
+		const struct baton__board_wait *wait = &file->wait[i];
+		const uint64_t holder = runner(file, wait->line);
+
+		(void)fprintf(out, "thread %" PRIu64 " waits since %s for %s", wait->thread,
+		              top_time(text, file->refreshed_ns > wait->since_ns
+		                                     ? file->refreshed_ns - wait->since_ns
+		                                     : 0),
+		              wait->promise    ? "a promise that nobody has completed"
+		              : wait->resource ? name_of_line(rows, wait->line)
+		                               : "a task that is not submitted, or for several");
+		if (holder)
+			(void)fprintf(out, ", which thread %" PRIu64 " runs", holder);
+		(void)fprintf(out, "%s\n", in_cycle(file, waits, wait) ? "  (a cycle)" : "");
+	}
+	if (!waits)
+		(void)fprintf(out, "no thread waits\n");
+	if (found > waits)
+		(void)fprintf(out, "and %u more threads wait\n", found - waits);
+}
+
+void top_print_pools(FILE *out, const struct top_board *board)
+{
+	const struct baton__board_file *file = board->file;
+	char text[4][TOP_TEXT];
+
+	for (size_t i = 0; i < BATON_BOARD_POOLS_MAX; i++) {
+		const struct baton__board_pool *pool = &file->pools[i];
+		const struct baton_pool_stats *stats = &pool->stats;
+
+		if (!load_relaxed(&pool->pool))
+			continue;
+		(void)fprintf(out,
+		              "pool %s: %" PRIu64 " workers, %" PRIu64 " spares (%" PRIu64
+		              " refused); %s jobs, %s stolen, parked %s times\n",
+		              pool->name[0] ? pool->name : "(no name)", pool->workers,
+		              stats->spares, stats->spares_refused,
+		              top_number(text[0], (double)stats->executed),
+		              top_number(text[1], (double)stats->stolen),
+		              top_number(text[2], (double)stats->parked));
+	}
+}
+
+static void print_string(FILE *out, const char *text)
+{
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out); /* names are printable ASCII (rows.c) */
+	}
+	(void)fputc('"', out);
+}
+
+static void print_json_row(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	const struct baton_resource_stats *stats = &row->stats;
+	const struct baton__gauge *gauge = &board->file->line[row->line].gauge;
+
+	(void)fprintf(out, "    {\"name\": ");
+	print_string(out, row->name);
+	(void)fprintf(out,
+	              ", \"tasks_per_s\": %.1f, \"busy\": %.3f, \"submitted\": %" PRIu64
+	              ", \"executed\": %" PRIu64 ", \"failed\": %" PRIu64
+	              ", \"cancelled\": %" PRIu64 ", \"waiting\": %" PRIu64
+	              ", \"oldest_ns\": %" PRIu64 ", \"captures\": %" PRIu64
+	              ", \"handoffs\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"helped\": %" PRIu64
+	              ", \"backlog_max\": %" PRIu64,
+	              row->tasks, row->busy, stats->submitted, stats->executed, stats->failed,
+	              stats->cancelled, stats->waiting, row->oldest_ns, stats->captures,
+	              stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
+	(void)fprintf(out,
+	              ", \"wait_ns\": {\"p50\": %" PRIu64 ", \"p99\": %" PRIu64
+	              ", \"max\": %" PRIu64 "}, \"run_ns\": {\"p50\": %" PRIu64
+	              ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64 "}",
+	              row->wait_p50, row->wait_p99, load_relaxed(&gauge->waited.max_ns),
+	              row->run_p50, row->run_p99, load_relaxed(&gauge->ran.max_ns));
+	(void)fprintf(out, ", \"thread\": %" PRIu64 ", \"function\": ", row->thread);
+	if (row->function)
+		print_string(out, top_function(board, row->function));
+	else
+		(void)fputs("null", out);
+	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 "}", row->runs_ns);
+}
+
+void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows)
+{
+	const struct baton__board_file *file = board->file;
+	const uint32_t found = load_relaxed(&file->waits);
+	const uint32_t waits = found < BATON__BOARD_WAITS ? found : BATON__BOARD_WAITS;
+
+	(void)fprintf(out, "{\n  \"pid\": %lld,\n  \"state\": \"%s\",\n  \"resources\": [\n",
+	              (long long)file->pid, board->state);
+	for (size_t i = 0; i < rows->count; i++) {
+		print_json_row(out, board, &rows->rows[i]);
+		(void)fprintf(out, "%s\n", i + 1 < rows->count ? "," : "");
+	}
+	(void)fprintf(out, "  ],\n  \"waits\": [\n");
+	for (uint32_t i = 0; i < waits; i++) {
+		const struct baton__board_wait *wait = &file->wait[i];
+
+		(void)fprintf(
+			out,
+			"    {\"thread\": %" PRIu64 ", \"ns\": %" PRIu64
+			", \"promise\": %s, \"cycle\": %s, \"runner\": %" PRIu64 ", \"resource\": ",
+			wait->thread, file->refreshed_ns - wait->since_ns,
+			wait->promise ? "true" : "false",
+			in_cycle(file, waits, wait) ? "true" : "false", runner(file, wait->line));
+		if (wait->line < file->lines)
+			print_string(out, name_of_line(rows, wait->line));
+		else
+			(void)fputs("null", out);
+		(void)fprintf(out, "}%s\n", i + 1 < waits ? "," : "");
+	}
+	(void)fprintf(out, "  ]\n}\n");
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the lines of a board into rows, with rates since the look before. */
+#include "top/top.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A line at the look before. */
+struct top_past {
+	uint64_t joined_ns; /* another value: another resource */
+	uint64_t looked_ns;
+	uint64_t executed;
+	uint64_t entered;
+	uint64_t entered_ns; /* when `entered` was first seen */
+};
+
+const char *const top_sort_names[TOP_SORTS] = {
+	[TOP_BY_TASKS] = "tasks",   [TOP_BY_WAITING] = "waiting",   [TOP_BY_OLDEST] = "oldest",
+	[TOP_BY_WAIT] = "wait",     [TOP_BY_RUN] = "run",           [TOP_BY_BUSY] = "busy",
+	[TOP_BY_FAILED] = "failed", [TOP_BY_HANDOFFS] = "handoffs", [TOP_BY_NAME] = "name",
+};
+
+static void *must(void *memory)
+{
+	if (!memory) {
+		(void)fputs("baton-top: out of memory\n", stderr);
+		exit(1);
+	}
+	return memory;
+}
+
+/* Names come from strangers: a terminal must not obey them. */
+static void copy_printable(char *copy, const struct baton__board_line *line)
+{
+	size_t i = 0;
+
+	for (; i < BATON_BOARD_NAME_MAX && line->name[i]; i++) {
+		const unsigned char byte = (unsigned char)line->name[i];
+
+		copy[i] = byte < 0x20 || byte >= 0x7f ? '?' : (char)byte;
+	}
+	copy[i] = '\0';
+	if (!i)
+		(void)snprintf(copy, BATON_BOARD_NAME_MAX, "%p", (void *)line->resource);
+}
+
+/* The mean of the recorded times, in nanoseconds. */
+static double mean(const struct baton__histogram *histogram)
+{
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i < BATON__HISTOGRAM_BUCKETS; i++) {
+		const double times = (double)load_relaxed(&histogram->counts[i]);
+
+		sum += times *
+		       ((double)baton__histogram_lowest(i) +
+		        (double)baton__histogram_lowest(i + 1)) /
+		       2;
+		count += times;
+	}
+	return count > 0 ? sum / count : 0;
+}
+
+static void read_rates(struct top_row *row, const struct baton__board_line *line,
+                       struct top_past *past, uint64_t now_ns)
+{
+	const uint64_t entered = load_relaxed(&line->gauge.entered);
+	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
+	uint64_t since_ns;
+
+	if (past->joined_ns != line->joined_ns)
+		*past = (struct top_past){line->joined_ns, line->joined_ns, 0, entered, now_ns};
+	since_ns = now_ns > past->looked_ns ? now_ns - past->looked_ns : 1;
+	row->tasks =
+		row->stats.executed < past->executed
+			? 0
+			: (double)(row->stats.executed - past->executed) * 1e9 / (double)since_ns;
+	row->busy = row->tasks * mean(&line->gauge.ran) / 1e9;
+	if (row->busy > 1)
+		row->busy = 1;
+	if (past->entered != entered)
+		past->entered_ns = now_ns;
+	past->entered = entered;
+	/* The clock is read for some tasks only (core/gauge.h). */
+	if (began_ns && began_ns < past->entered_ns)
+		past->entered_ns = began_ns;
+	row->runs_ns = row->function ? now_ns - past->entered_ns : 0;
+	/* A task that does not end shows in no count. */
+	if (row->function && row->tasks == 0 && row->runs_ns)
+		row->busy = 1;
+	past->looked_ns = now_ns;
+	past->executed = row->stats.executed;
+}
+
+static void read_row(struct top_row *row, const struct baton__board_line *line, uint64_t now_ns)
+{
+	copy_printable(row->name, line);
+	baton_resource_stats_read(&line->stats, &row->stats);
+	row->oldest_ns = row->stats.oldest_ns && row->stats.oldest_ns < now_ns
+	                         ? now_ns - row->stats.oldest_ns
+	                         : 0;
+	row->wait_p50 = baton__histogram_quantile(&line->gauge.waited, 500);
+	row->wait_p99 = baton__histogram_quantile(&line->gauge.waited, 990);
+	row->run_p50 = baton__histogram_quantile(&line->gauge.ran, 500);
+	row->run_p99 = baton__histogram_quantile(&line->gauge.ran, 990);
+	row->function = load_relaxed(&line->gauge.function);
+	row->thread = load_relaxed(&line->gauge.thread);
+}
+
+static enum top_sort order;
+
+static double key(const struct top_row *row)
+{
+	switch (order) {
+	case TOP_BY_WAITING:
+		return (double)row->stats.waiting;
+	case TOP_BY_OLDEST:
+		return (double)row->oldest_ns;
+	case TOP_BY_WAIT:
+		return (double)row->wait_p99;
+	case TOP_BY_RUN:
+		return (double)row->run_p99;
+	case TOP_BY_BUSY:
+		return row->busy;
+	case TOP_BY_FAILED:
+		return (double)row->stats.failed;
+	case TOP_BY_HANDOFFS:
+		return (double)row->stats.handoffs;
+	default:
+		return row->tasks;
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct top_row *a = left, *b = right;
+	const double first = key(a), second = key(b);
+
+	if (order == TOP_BY_NAME || first == second)
+		return strcmp(a->name, b->name);
+	return first < second ? 1 : -1;
+}
+
+void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort)
+{
+	const struct baton__board_file *file = board->file;
+	const uint32_t lines = load_acquire(&file->lines);
+
+	if (lines > rows->past_count) {
+		rows->past = must(realloc(rows->past, lines * sizeof(*rows->past)));
+		memset(rows->past + rows->past_count, 0,
+		       (lines - rows->past_count) * sizeof(*rows->past));
+		rows->rows = must(realloc(rows->rows, lines * sizeof(*rows->rows)));
+		rows->past_count = lines;
+	}
+	rows->now_ns = baton__now_ns();
+	rows->count = 0;
+	rows->tasks = 0;
+	rows->waiting = 0;
+	for (uint32_t i = 0; i < lines; i++) {
+		const struct baton__board_line *line = &file->line[i];
+		struct top_row *row = &rows->rows[rows->count];
+
+		/* Acquire: the line (board.shown, inspect/board.c). */
+		if (load_acquire(&line->state) != BATON__LINE_SHOWN)
+			continue;
+		memset(row, 0, sizeof(*row));
+		row->line = i;
+		read_row(row, line, rows->now_ns);
+		read_rates(row, line, &rows->past[i], rows->now_ns);
+		rows->tasks += row->tasks;
+		rows->waiting += row->stats.waiting;
+		rows->count++;
+	}
+	order = sort;
+	if (rows->count)
+		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare);
+}
+
+void top_free(struct top_rows *rows)
+{
+	free(rows->rows);
+	free(rows->past);
+}
+
+const struct top_row *top_find(const struct top_rows *rows, const char *name)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (!strcmp(rows->rows[i].name, name))
+			return &rows->rows[i];
+	return NULL;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The live screen: pages as text, drawn by ncurses. */
+#include "top/top.h"
+
+#include <ncurses.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum page { RESOURCES, RESOURCE, THREADS, HELP };
+
+struct screen {
+	struct top_board *board;
+	struct top_rows rows;
+	enum page page;
+	enum top_sort sort;
+	size_t selected; /* a row's number; or the first line shown, on the other pages */
+	char resource[BATON_BOARD_NAME_MAX + 1];
+};
+
+/* The lines above the first row. */
+#define HEAD 3
+
+static void print_help(FILE *out)
+{
+	(void)fputs(
+		"Resources\n"
+		"  up, down, page up, page down   choose a resource\n"
+		"  return                         its own page, with histograms\n"
+		"  s                              sort by the next column\n"
+		"Everywhere\n"
+		"  t  threads: who runs what, who waits for whom, and pools\n"
+		"  r  resources\n"
+		"  q  quit\n\n"
+		"TASKS/S  tasks that have ended, a second\n"
+		"WAITING  tasks that have not begun; OLDEST: since when the first of them waits\n"
+		"WAIT50, WAIT99  of 100 tasks that had to wait, 50 and 99 waited for less\n"
+		"RUN99    of 100 tasks, 99 ran for less; BUSY: part of the time that tasks run\n"
+		"NOW      the function that runs; \"for 3s+\": seen there for so long\n",
+		out);
+}
+
+static void print_page(struct screen *screen, FILE *out, size_t height)
+{
+	const struct top_row *row;
+	size_t first = 0;
+
+	switch (screen->page) {
+	case RESOURCE:
+		row = top_find(&screen->rows, screen->resource);
+		if (row)
+			top_print_resource(out, screen->board, row);
+		else
+			(void)fprintf(out, "%s has ended\n", screen->resource);
+		break;
+	case THREADS:
+		top_print_threads(out, screen->board, &screen->rows);
+		top_print_pools(out, screen->board);
+		break;
+	case HELP:
+		print_help(out);
+		break;
+	default:
+		if (screen->selected + HEAD + 1 > height)
+			first = screen->selected + HEAD + 1 - height;
+		top_print_head(out, screen->board, &screen->rows, screen->sort);
+		top_print_rows(out, screen->board, &screen->rows, first, 0);
+	}
+}
+
+static void draw(struct screen *screen)
+{
+	const size_t height = (size_t)(LINES > HEAD + 2 ? LINES - 1 : HEAD + 1);
+	size_t size, skipped = 0, at = 0, marked = SIZE_MAX;
+	char *text = NULL, *line, *rest;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	print_page(screen, out, height);
+	if (fclose(out))
+		return;
+	if (screen->page == RESOURCES)
+		marked = HEAD + screen->selected < height ? HEAD + screen->selected : height - 1;
+	else
+		skipped = screen->selected;
+	(void)erase();
+	for (rest = text; (line = strsep(&rest, "\n")) && at < height;) {
+		if (skipped) {
+			skipped--;
+			continue;
+		}
+		if (at == marked)
+			(void)attron(A_REVERSE);
+		(void)mvaddnstr((int)at, 0, line, COLS);
+		(void)attroff(A_REVERSE);
+		at++;
+	}
+	(void)mvaddnstr(LINES - 1, 0,
+	                "q quit  r resources  s sort  return details  t threads  ? help", COLS);
+	(void)refresh();
+	free(text);
+}
+
+static void show(struct screen *screen, enum page page)
+{
+	if (page == RESOURCE && screen->selected < screen->rows.count)
+		(void)snprintf(screen->resource, sizeof(screen->resource), "%s",
+		               screen->rows.rows[screen->selected].name);
+	screen->page = page;
+	screen->selected = 0;
+}
+
+static void move_by(struct screen *screen, long lines)
+{
+	const long last = screen->page == RESOURCES ? (long)screen->rows.count - 1 : 200;
+	long selected = (long)screen->selected + lines;
+
+	selected = selected > last ? last : selected;
+	screen->selected = selected < 0 ? 0 : (size_t)selected;
+}
+
+/* False: the user quits. */
+static bool obey(struct screen *screen, int pressed)
+{
+	switch (pressed) {
+	case 'q':
+		return false;
+	case 's':
+		screen->sort = (screen->sort + 1) % TOP_SORTS;
+		break;
+	case 'r':
+		show(screen, RESOURCES);
+		break;
+	case 't':
+		show(screen, THREADS);
+		break;
+	case '?':
+	case 'h':
+		show(screen, HELP);
+		break;
+	case '\n':
+	case KEY_ENTER:
+		if (screen->page == RESOURCES)
+			show(screen, RESOURCE);
+		break;
+	case KEY_UP:
+		move_by(screen, -1);
+		break;
+	case KEY_DOWN:
+		move_by(screen, 1);
+		break;
+	case KEY_PPAGE:
+		move_by(screen, -(LINES - HEAD - 1));
+		break;
+	case KEY_NPAGE:
+		move_by(screen, LINES - HEAD - 1);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+int top_screen(struct top_board *board, const struct top_view *view)
+{
+	struct screen screen = {.board = board, .sort = view->sort};
+	int pressed = ERR;
+
+	if (!initscr()) {
+		(void)fputs("baton-top: this terminal cannot be used; try --once\n", stderr);
+		return 1;
+	}
+	(void)cbreak();
+	(void)noecho();
+	(void)curs_set(0);
+	(void)keypad(stdscr, TRUE);
+	timeout((int)(view->delay_s * 1000));
+	if (view->resource) {
+		(void)snprintf(screen.resource, sizeof(screen.resource), "%s", view->resource);
+		screen.page = RESOURCE;
+	}
+	do {
+		/* A key alone does not read again: rates over a moment would say nothing. */
+		if (pressed == ERR || pressed == 's') {
+			top_look(board);
+			top_read(board, &screen.rows, screen.sort);
+			move_by(&screen, 0);
+		}
+		draw(&screen);
+		pressed = getch();
+	} while (obey(&screen, pressed));
+	(void)endwin();
+	top_free(&screen.rows);
+	return 0;
+}

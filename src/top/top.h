@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * baton-top: shows what the resources of another program do, from that program's board
+ * (baton/board.h). The board is mapped read-only; the program notices nothing.
+ */
+#ifndef BATON_TOP_H
+#define BATON_TOP_H
+
+#include "inspect/board.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum top_sort {
+	TOP_BY_TASKS,
+	TOP_BY_WAITING,
+	TOP_BY_OLDEST,
+	TOP_BY_WAIT,
+	TOP_BY_RUN,
+	TOP_BY_BUSY,
+	TOP_BY_FAILED,
+	TOP_BY_HANDOFFS,
+	TOP_BY_NAME,
+	TOP_SORTS
+};
+
+/* What --sort calls them. */
+extern const char *const top_sort_names[TOP_SORTS];
+
+/* A board that is mapped (attach.c). */
+struct top_board {
+	const struct baton__board_file *file;
+	size_t size;
+	bool running; /* the program is alive, and not stopped */
+	char state[32];
+};
+
+/* Opens the board of a process, or of a file. False: a message has been printed. */
+bool top_attach(struct top_board *board, const char *whose);
+
+/* Has the program's watchdog write a trace. The exit status. */
+int top_trace(const char *whose, double seconds, const char *path);
+
+void top_detach(struct top_board *board);
+
+/* Looks whether the program runs. */
+void top_look(struct top_board *board);
+
+/* One resource, as it was at one look, and its rates since the look before (rows.c). */
+struct top_row {
+	uint32_t line;
+	char name[BATON_BOARD_NAME_MAX + 1]; /* printable */
+	struct baton_resource_stats stats;
+	double tasks;       /* a second; at the first look: since the resource joined */
+	double busy;        /* part of the time that its tasks run; estimated from samples */
+	uint64_t oldest_ns; /* how long the oldest task has waited; 0: none waits */
+	uint64_t wait_p50, wait_p99, run_p50, run_p99;
+	uintptr_t function; /* that runs now; 0: none */
+	uint64_t thread;
+	uint64_t runs_ns; /* for at least so long the same task has run, as seen from here */
+};
+
+struct top_rows {
+	struct top_row *rows;
+	size_t count;
+	double tasks; /* of all rows, a second */
+	uint64_t waiting;
+	uint64_t now_ns;
+	struct top_past *past; /* by line */
+	size_t past_count;
+};
+
+/* Reads all rows, and sorts them. */
+void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort);
+void top_free(struct top_rows *rows);
+
+/* The row of that name. NULL: none. */
+const struct top_row *top_find(const struct top_rows *rows, const char *name);
+
+/* The name of a function of the program, as addr2line tells it, or its place (symbols.c). */
+const char *top_function(const struct top_board *board, uintptr_t function);
+
+/* Pages as text, for the screen and for --once (pages.c). `lines`: the most rows; 0: all. */
+void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
+                    enum top_sort sort);
+void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
+                    size_t first, size_t lines);
+void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row);
+void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows);
+void top_print_pools(FILE *out, const struct top_board *board);
+void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows);
+
+/* "1.2ms", "7.0s", "-" for 0; in `text`, which is returned. */
+#define TOP_TEXT 16
+const char *top_time(char text[TOP_TEXT], uint64_t ns);
+const char *top_number(char text[TOP_TEXT], double number);
+
+/* The live screen, until the user quits (screen.c). */
+struct top_view {
+	enum top_sort sort;
+	double delay_s;
+	const char *resource; /* begins with its page; or NULL */
+};
+int top_screen(struct top_board *board, const struct top_view *view);
+
+#endif

@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Looks with baton-top at a program whose resources are hot, slow, stuck and quiet (subject.c):
+# while the program runs, while it is stopped, and after it was killed; and tries what is no board.
+#
+#	check.sh LABEL BATON_TOP SUBJECT
+#
+# Under test/all.sh the sum goes to build/results/LABEL, else to the last line.
+set -u
+
+label=$1
+top=$2
+subject=$3
+tmp=$(mktemp -d)
+pids=
+trap 'kill -9 $pids 2>/dev/null; rm -rf "$tmp"' EXIT
+mkdir -p build/results
+passed=0
+failed=0
+
+begin() # file or nothing: sets pid
+{
+	"$subject" "$@" >"$tmp/out" &
+	pid=$!
+	pids="$pids $pid"
+	for _ in $(seq 200); do
+		! grep -q ready "$tmp/out" || return
+		sleep 0.02
+	done
+	echo 'the program to look at did not begin'
+}
+
+shows() # what, pattern, baton-top's arguments...
+{
+	what=$1
+	pattern=$2
+	shift 2
+	if timeout 20 "$top" "$@" >"$tmp/shown" 2>&1 && grep -Eq -- "$pattern" "$tmp/shown"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "check-top: $what: no line as '$pattern' in: baton-top $*"
+		cat "$tmp/shown"
+	fi
+}
+
+refuses() # what, status, pattern, baton-top's arguments...
+{
+	what=$1
+	wanted=$2
+	pattern=$3
+	shift 3
+	timeout 20 "$top" "$@" >"$tmp/shown" 2>&1
+	status=$?
+	if [ "$status" -eq "$wanted" ] && grep -Eq -- "$pattern" "$tmp/shown"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "check-top: $what: status $status, expected $wanted and '$pattern':"
+		cat "$tmp/shown"
+	fi
+}
+
+json() # what, a Python expression about `board` and `by` (name -> resource)
+{
+	if timeout 20 "$top" --json --delay 0.3 "$whose" >"$tmp/shown" 2>&1 &&
+		python3 - "$tmp/shown" "$2" <<'END'; then
+import json, sys
+board = json.load(open(sys.argv[1]))
+by = {r['name']: r for r in board['resources']}
+sys.exit(not eval(sys.argv[2]))
+END
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "check-top: $1: not so: $2"
+		cat "$tmp/shown"
+	fi
+}
+
+begin
+whose=$pid
+shows 'the hottest first' '^hot +[1-9]' --once --delay 0.3 "$whose"
+sed -n 4p "$tmp/shown" | grep -q '^hot ' || {
+	failed=$((failed + 1))
+	echo 'check-top: the hot resource is not the first'
+}
+awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
+	failed=$((failed + 1))
+	echo 'check-top: a line is longer than 80 columns and a function'
+}
+shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
+shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
+shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
+shows 'a promise' 'thread [0-9]+ waits since .* for a promise that nobody has completed' --threads \
+	--delay 0.1 "$whose"
+shows 'a pool' 'pool workers: [0-9]+ workers' --threads --delay 0.1 "$whose"
+shows 'histograms' '^ +[1-9][0-9.]*ms +#+ [0-9]+$' --once --delay 0.1 \
+	--resource 'slow "?[31mconsumer' "$whose"
+if command -v python3 >/dev/null 2>&1; then
+	json 'counts' 'by["hot"]["tasks_per_s"] > 1000 and by["quiet"]["executed"] == 0'
+	json 'waiting' 'by["slow \"?[31mconsumer"]["waiting"] > 0'
+	json 'times' 'by["slow \"?[31mconsumer"]["run_ns"]["p50"] > 4500000'
+	json 'the function' 'by["stuck"]["function"] == "stuck_task" and by["stuck"]["busy"] == 1'
+	json 'waits' 'any(w["promise"] for w in board["waits"])'
+fi
+shows 'a trace' 'is written' --trace 0.2 "$tmp/trace" "$whose"
+refuses 'a trace that cannot be written' 1 'No such file' --trace 0.05 "$tmp/no/trace" "$whose"
+if command -v python3 >/dev/null 2>&1; then
+	# Tasks of a resource never overlap, whatever thread ran them: the trace shows it.
+	python3 - "$tmp/trace" <<'END' && passed=$((passed + 1)) || failed=$((failed + 1))
+import json, sys
+events = json.load(open(sys.argv[1]))['traceEvents']
+runs = {}
+for event in events:
+    if event.get('cat') == 'run':
+        runs.setdefault(event['name'], []).append((event['ts'], event['ts'] + event['dur']))
+for name, spans in runs.items():
+    spans.sort()
+    for before, after in zip(spans, spans[1:]):
+        if after[0] < before[1] - 0.001:
+            sys.exit('check-top: tasks of %s overlap: %s %s' % (name, before, after))
+if len(runs.get('hot', [])) < 1000:
+    sys.exit('check-top: the trace has too few runs')
+starts = [event['ts'] for event in events]
+if starts != sorted(starts):
+    sys.exit('check-top: the trace is not in order')
+END
+fi
+debugger() # what, pattern, gdb's arguments and commands...
+{
+	what=$1
+	pattern=$2
+	shift 2
+	timeout 60 gdb -q -batch -x src/gdb/baton-gdb.py "$@" >"$tmp/shown" 2>&1
+	if grep -Eq -- "$pattern" "$tmp/shown"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "check-top: gdb, $what: no line as '$pattern'"
+		cat "$tmp/shown"
+	fi
+}
+
+debugger 'what threads hold' '^thread [0-9]+ holds "stuck"; waits for a promise' -p "$pid" \
+	-ex 'baton threads' -ex "generate-core-file $tmp/core"
+thread=$(sed -n 's/^thread \([0-9]*\) holds "stuck".*/\1/p' "$tmp/shown")
+debugger 'in a core file' '^"quiet": idle' "$subject" "$tmp/core" -ex 'baton resources'
+debugger 'who holds what' '^"stuck": held by thread' "$subject" "$tmp/core" -ex 'baton resources'
+debugger 'why' "^thread $thread waits for a promise" "$subject" "$tmp/core" -ex "baton why $thread"
+debugger 'why of whom' 'the kernel.s id' "$subject" "$tmp/core" -ex 'baton why'
+refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
+kill -STOP "$pid"
+shows 'a stopped program' ', stopped, .*: 4 resources' --once "$whose"
+kill -9 "$pid"
+
+begin "$tmp/board"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+shows 'a dead program' ', gone, ' --once "$tmp/board"
+shows 'of a dead program what it ran' '^stuck .* stuck_task' --once "$tmp/board"
+
+head -c 10000 "$tmp/board" >"$tmp/cut"
+refuses 'a board cut off' 1 'cut off' --once "$tmp/cut"
+head -c 10000 /dev/zero >"$tmp/zero"
+refuses 'another file' 1 'no board of baton' --once "$tmp/zero"
+refuses 'an empty file' 1 'no board of baton' --once /dev/null
+refuses 'no file' 1 'No such file' --once "$tmp/nothing"
+refuses 'a process without a board' 1 'has no board' --once $$
+refuses 'no process' 1 'there is none' --once 4194305
+refuses 'no argument' 2 '^Usage'
+refuses 'a bad key' 2 "no sort key 'x'" --sort x 1
+refuses 'a bad number' 2 'no number' --delay never 1
+
+if [ -n "${BATON_ALL_CHECKS-}" ]; then
+	echo "$passed $failed" >"build/results/$label"
+else
+	echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program for baton-top to look at: subject [FILE]. Four resources: `hot` runs tasks all the
+ * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait; `stuck` runs a task
+ * that waits for a promise that nobody completes; `quiet` does nothing. Prints a line when all of
+ * that goes on, and then runs until it is killed.
+ */
+#include <baton.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static struct baton_board *board;
+static struct baton_resource hot, slow, stuck, quiet;
+static struct baton_future promise;
+
+static void nap(long ns)
+{
+	struct timespec pause = {0, ns};
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static void *hot_task(void *arg)
+{
+	return arg;
+}
+
+static void *slow_task(void *arg)
+{
+	nap(5000000);
+	return arg;
+}
+
+static void *stuck_task(void *arg)
+{
+	if (baton_future_wait(&promise, NULL))
+		abort();
+	return arg;
+}
+
+static void *be_hot(void *arg)
+{
+	for (;;)
+		(void)baton_call(&hot, hot_task, NULL, NULL);
+	return arg;
+}
+
+static void *be_stuck(void *arg)
+{
+	(void)baton_call(&stuck, stuck_task, NULL, NULL);
+	return arg;
+}
+
+static void *be_slow(void *arg)
+{
+	for (;;) {
+		(void)baton_post(&slow, slow_task, NULL);
+		nap(1000000);
+	}
+	return arg;
+}
+
+static void begin(struct baton_resource *resource, const char *name)
+{
+	baton_resource_init(resource, NULL, name, NULL);
+	if (baton_board_join(board, resource, NULL, NULL))
+		exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
+	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
+	pthread_t threads[4];
+	struct baton_pool *pool;
+
+	baton_promise_init(&promise);
+	if (baton_board_create(&options, &board) || baton_pool_create(NULL, &pool))
+		return 1;
+	begin(&hot, "hot");
+	begin(&slow, "slow \"\x1b[31mconsumer");
+	begin(&stuck, "stuck");
+	begin(&quiet, "quiet");
+	if (baton_board_pool_add(board, pool, "workers"))
+		return 1;
+	(void)pthread_create(&threads[0], NULL, be_hot, NULL);
+	(void)pthread_create(&threads[1], NULL, be_slow, NULL);
+	(void)pthread_create(&threads[2], NULL, be_slow, NULL);
+	(void)pthread_create(&threads[3], NULL, be_stuck, NULL);
+	watchdog.board = board;
+	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))
+		return 1;
+	(void)puts("ready");
+	(void)fflush(stdout);
+	for (;;)
+		nap(20000000);
+}
