@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 # baton. `make help` lists the targets.
 #
-# Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR; V=1 shows
-# the commands; WERROR=1 (or CI set) makes warnings errors; T='name ...' tests test_name.c alone,
-# and TEST_ARGS='--filter suite/name*' some of its tests; BENCH_ARGS='--only W2' for the benchmark.
+# Yours: CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS; PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR;
+# V=1 shows the commands; WERROR=1 (or CI set) makes warnings errors; T='name ...' tests
+# test_name.c alone, and TEST_ARGS='--filter suite/name*' some of its tests;
+# BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread queue future core executor pool timer module mainloop admission
+FOLDERS := base thread queue future core executor pool timer module mainloop admission inspect
+# Programs: each above all layers.
+PROGRAM_FOLDERS := top
+# Libraries of their own beside libbaton, which need more than it does; they are above its folders.
+BESIDE := redis
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
@@ -14,7 +19,7 @@ BROKER_FOLDERS := mqtt common net session topic
 EXTRA_CHECKS := check-shared check-deps \
 	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
-	check-broker
+	check-broker check-top check-redis
 
 CC ?= cc
 CXX ?= g++
@@ -22,8 +27,10 @@ CFLAGS ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/baton
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -61,7 +68,8 @@ LIBS := -lck
 
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
-HEADERS := $(sort $(wildcard include/*.h include/baton/*.h))
+HEADERS := $(sort $(filter-out $(BESIDE:%=include/baton/%.h),\
+	$(wildcard include/*.h include/baton/*.h)))
 TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
 	$(foreach t,$(or $(T),*),$(TEST_FOLDERS:%=%/test_$t.c)))))
@@ -85,6 +93,11 @@ BROKER_IMPURE := $(filter-out $(BROKER_PURE:%=examples/broker/%.c),$(BROKER_SOUR
 BROKER_LIBS := -luv -lssl -lcrypto -lcrypt
 BROKER := $(if $(BROKER_SOURCES),build/examples/broker/broker)
 
+# baton-top is built where ncurses is.
+TOP_SOURCES := $(wildcard src/top/*.c)
+NCURSES := $(shell printf '\043include <ncurses.h>\n' | $(CC) -E -x c - 2>/dev/null | head -n 1)
+TOP := $(if $(NCURSES),build/baton-top)
+
 SHARED := build/libbaton.so.$(VERSION)
 SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
 
@@ -94,14 +107,41 @@ MAN_PAGES = $(addprefix man,$(shell awk -v list=1 -f src/man/pages.awk -f src/ma
 	include/baton/*.h) $(patsubst src/man/%,7/%,$(wildcard src/man/*.7)))
 INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,build/libbaton.a $(SHARED) $(SHARED_LINKS),$f:$(f:build/%=$(LIBDIR)/%)) \
-	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc \
+	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc $(TOP:build/%=build/%:$(BINDIR)/baton-top) \
 	$(foreach f,$(CMAKE_FILES),$f:$(f:build/cmake/%=$(LIBDIR)/cmake/baton/%)) \
+	src/gdb/baton-gdb.py:$(DATADIR)/baton-gdb.py \
 	$(foreach f,$(MAN_PAGES),build/man/$f:$(MANDIR)/$f)
+
+# libbaton-redis: made, and installed, where hiredis is.
+REDIS_SOURCES := $(wildcard src/redis/*.c)
+REDIS_HEADER := include/baton/redis.h
+REDIS_SHARED := build/libbaton-redis.so.$(VERSION)
+REDIS_LINKS := build/libbaton-redis.so.$(SOVERSION) build/libbaton-redis.so
+REDIS_MADE := build/libbaton-redis.a $(REDIS_SHARED) $(REDIS_LINKS) build/baton-redis.pc
+HAVE_REDIS := $(shell echo '\#include <hiredis/hiredis.h>' | \
+	$(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+# Later releases of hiredis have TLS, in a library of its own.
+REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
+	-lhiredis_ssl -lssl -lcrypto)
+ifdef HAVE_REDIS
+INSTALLED += $(REDIS_HEADER):$(REDIS_HEADER:include/%=$(INCLUDEDIR)/%) \
+	$(foreach f,$(filter-out %.pc,$(REDIS_MADE)),$f:$(f:build/%=$(LIBDIR)/%)) \
+	build/baton-redis.pc:$(LIBDIR)/pkgconfig/baton-redis.pc
+endif
 
 # ---- Library ----
 .PHONY: all
 all: build/libbaton.a $(SHARED) $(SHARED_LINKS) build/baton.pc $(CMAKE_FILES) \
-	build/man/made ## the libraries, baton.pc, the CMake files, the manual
+	build/man/made $(TOP) ## the libraries, baton.pc, the CMake files, the manual, baton-top
+
+$(TOP): $(TOP_SOURCES:%.c=build/%.o) build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lncurses -pthread
+-include $(TOP_SOURCES:%.c=build/%.d)
+
+ifdef HAVE_REDIS
+all: $(REDIS_MADE)
+endif
 
 # Its threads, and what is called at a thread's end and in a fork, cannot be taken back: nodelete.
 $(SHARED): $(SOURCES:%.c=build/%.o) src/baton.map
@@ -121,6 +161,37 @@ build/baton.pc: FORCE
 		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# ---- libbaton-redis ----
+.PHONY: redis
+redis: $(REDIS_MADE) ## libbaton-redis, a queue over Redis; needs hiredis
+
+# The server's functions, as a C file.
+build/redis/functions.c: src/redis/queue.lua
+	$(call say,LUA,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '#include "redis/redis.h"' >$@
+	$(Q)echo 'const char baton__redis_functions[] = {' >>$@
+	$(Q)od -An -v -t x1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
+	$(Q)echo '0};' >>$@
+
+$(REDIS_SHARED): $(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o src/redis/redis.map \
+		build/libbaton.so
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-soname,libbaton-redis.so.$(SOVERSION) \
+		-Wl,--version-script=src/redis/redis.map -o $@ $(filter %.o,$^) $(LDFLAGS) \
+		-Lbuild -lbaton $(REDIS_LIBS)
+
+$(REDIS_LINKS): $(REDIS_SHARED)
+	$(Q)ln -sf $(<F) $@
+
+build/baton-redis.pc: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(LIBDIR)' '' \
+		'Name: baton-redis' 'Description: A queue of jobs over Redis, with admission' \
+		'Version: $(VERSION)' 'Requires: baton = $(VERSION)' 'Cflags: -I$${includedir}' \
+		'Libs: -L$${libdir} -lbaton-redis' 'Libs.private: $(REDIS_LIBS)' >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
 # Relative to where they lie: LIBDIR/cmake/baton.
 build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
 	$(Q)mkdir -p $(@D)
@@ -131,7 +202,7 @@ build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
 
 .PHONY: man html check-man
 man: build/man/made ## the manual: man -M build/man baton
-build/man/made: $(wildcard src/man/*) $(HEADERS) Makefile
+build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE:%=include/baton/%.h) Makefile
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)'
 	$(Q)touch $@
@@ -163,6 +234,18 @@ $1/libbaton.a: $(SOURCES:%.c=$1/%.o)
 	$$(Q)rm -f $$@
 	$$(Q)$$(AR) rcs $$@ $$^
 
+$1/redis/functions.o: build/redis/functions.c $1/flags
+	$$(call say,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $$(LIB_FLAGS) $2 -c -o $$@ $$<
+
+$(REDIS_SOURCES:%.c=$1/%.o): | build/deps/redis
+
+$1/libbaton-redis.a: $(REDIS_SOURCES:%.c=$1/%.o) $1/redis/functions.o
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+
 $1/test/%.o: test/%.c $1/flags | $(if $5,build/deps/build,build/deps/test)
 	$$(call say,CC,$$@)
 	$$(Q)mkdir -p $$(@D)
@@ -189,7 +272,8 @@ $(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$$(Q)$$(CC) $$(CFLAGS) $2 -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LDFLAGS) \
 		$$(LIBS) $4 -pthread
 
--include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(TESTS) $(TEST_SUPPORT:%.c=%) \
+-include $(patsubst %,$1/%.d,$(SOURCES:%.c=%) $(REDIS_SOURCES:%.c=%) $(TESTS) \
+	$(TEST_SUPPORT:%.c=%) \
 	$(RULES_MODEL:%.c=%) test/shim/main) \
 	$(BROKER_PURE:%=$1/examples/broker/%.d)
 endef
@@ -242,8 +326,13 @@ build/test/unit/cxx_%: test/unit/cxx_%.cc build/libbaton.a | build/deps/test
 check-headers: | build/deps/test ## each header compiles alone, as C11 and as C++17
 	$(Q)CC='$(CC)' CXX='$(CXX)' test/headers.sh
 
-check-symbols: $(SHARED) build/libbaton.a ## what is exported is what baton.map and the headers say
-	$(Q)CC='$(CC)' test/symbols.sh $^
+check-symbols: $(SHARED) $(SHARED_LINKS) build/libbaton.a ## exported: what maps and headers say
+	$(Q)CC='$(CC)' test/symbols.sh $(SHARED) build/libbaton.a
+ifdef HAVE_REDIS
+	$(Q)CC='$(CC)' test/symbols.sh $(REDIS_SHARED) build/libbaton-redis.a
+
+check-symbols: $(REDIS_MADE)
+endif
 
 check-shared: build/test/shared/dlclose $(SHARED) ## dlopen, use, dlclose, and again
 	$(Q)timeout 60 $< $(SHARED)
@@ -275,7 +364,7 @@ format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
 # ---- Examples, demo, benchmark ----
-.PHONY: examples demo bench bench-quick bench-plots
+.PHONY: examples demo demo-queue bench bench-quick bench-plots
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
 $(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
@@ -301,6 +390,22 @@ build/examples/mainloop.o: | build/deps/demo
 build/examples/features/group_commit: build/examples/features/group_commit.o build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -lsqlite3 -pthread
+
+# Three programs; the files of each beside common.c.
+QUEUE := $(addprefix build/examples/queue/,submitter scheduler backend)
+$(patsubst %.c,build/%.o,$(wildcard examples/queue/*.c)): | build/deps/redis
+build/examples/queue/backend: build/examples/queue/job.o
+$(QUEUE): build/examples/queue/%: build/examples/queue/%.o build/examples/queue/common.o \
+		build/libbaton-redis.a build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS) \
+		$(REDIS_LIBS) -pthread
+ifdef HAVE_REDIS
+examples: $(QUEUE)
+endif
+
+demo-queue: $(QUEUE) | build/deps/redis ## jobs through a queue over Redis; backends and leaders die
+	$(Q)examples/queue/demo.sh
 
 build/examples/broker/broker: $(BROKER_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
@@ -392,7 +497,8 @@ check-load: build/broker_bench/load ## the broker's load generator finds the fau
 
 # ---- Counts: the library built with counting atomics; its libc calls go to the counters ----
 COUNTS_SOURCES := $(wildcard test/bench/counts/*.c)
-COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench
+COUNTING := -DBATON_ATOMIC_BACKEND='"counting_atomic.h"' -iquote test/bench \
+	-include counting_atomic.h
 COUNTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc mmap syscall sched_yield eventfd \
 	read write,-Wl,--wrap=$f)
 
@@ -409,11 +515,18 @@ build/bench/counts: $(SOURCES:%.c=build/counts/%.o) $(COUNTS_SOURCES:%.c=build/c
 
 -include $(patsubst %.c,build/counts/%.d,$(SOURCES) $(COUNTS_SOURCES))
 
-.PHONY: check-budget
-check-budget: build/bench/counts ## atomics, allocations, system calls per task: within budget
-	$(Q)timeout 60 $<
+build/bench/steps: build/test/bench/steps/main.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+-include build/test/bench/steps/main.d
 
--include $(patsubst %.c,build/%.d,$(wildcard $(foreach d,. features chat,examples/$d/*.c))) \
+.PHONY: check-budget
+check-budget: build/bench/counts build/bench/steps ## atomics, instructions, system calls per task
+	$(Q)timeout 60 build/bench/counts
+	$(Q)timeout 60 build/bench/steps
+
+-include $(patsubst %.c,build/%.d,$(wildcard $(foreach d,. features chat queue,examples/$d/*.c))) \
 	$(patsubst %.c,build/%.d,$(BROKER_SOURCES)) \
 	$(addprefix build/,$(addsuffix .d,$(basename $(BENCH_SOURCES))))
 
@@ -426,26 +539,29 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 	$(Q)set -e; for pair in $(INSTALLED); do \
 		from=$${pair%%:*}; to="$(DESTDIR)$${pair#*:}"; mkdir -p "$${to%/*}"; \
 		if [ -h "$$from" ]; then ln -sf "$$(readlink "$$from")" "$$to"; \
-		else install -m 644 "$$from" "$$to"; fi; done
+		else install -m $$(case $$to in */bin/*) echo 755 ;; *) echo 644 ;; esac) \
+			"$$from" "$$to"; fi; done
 
 uninstall: ## the same list, backwards
 	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
 		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" "$(DESTDIR)$(LIBDIR)/cmake/baton" \
+			"$(DESTDIR)$(DATADIR)" \
 		2>/dev/null || true
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo bench bench-quick bench-plots bench-broker explore \
+INSTALLING := deps test check check-% demo demo-queue bench bench-quick bench-plots \
+	bench-broker explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
 .PHONY: deps
 deps: ## installs what the library, tests, demo and benchmark need (Debian, apt-get)
 	$(Q)CC='$(CC)' CXX='$(CXX)' .ci/deps.sh $(DEPS_MODE) build test demo corpus \
-		models fuzz coverage bench commit
+		models fuzz coverage bench commit redis
 
 # Looked at once; `make deps` looks again. One after the other: apt-get does not like company.
-DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu
+DEPS_GROUPS := build test demo corpus fuzz models coverage bench commit qemu redis
 $(DEPS_GROUPS:%=build/deps/%): build/deps/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)CC='$(CC)' CXX='$(CXX)' FUZZ_CC='$(FUZZ_CC)' flock build/deps \

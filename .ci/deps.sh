@@ -6,7 +6,8 @@
 #	deps.sh --check GROUP...	says what is missing, and fails if something is
 #
 # Groups: build (the library), test, demo, corpus (fuzz targets without libFuzzer), models,
-# fuzz, coverage, bench (the benchmark's peers), commit (the group commit example), qemu (aarch64).
+# fuzz, coverage, bench (the benchmark's peers), commit (the group commit example), qemu (aarch64),
+# redis (libbaton-redis and its tests).
 # Looks for headers and commands, not for packages, so that what came in another way counts too.
 set -eu
 
@@ -38,6 +39,7 @@ what_for() # group
 	corpus | fuzz) echo 'fuzzing' ;;
 	models) echo "the protocols' models" ;;
 	coverage) echo 'coverage' ;;
+	redis) echo 'libbaton-redis and its tests' ;;
 	qemu) echo 'the tests on aarch64' ;;
 	bench) echo "the benchmark's peers" ;;
 	esac
@@ -126,7 +128,8 @@ for group; do
 		need_command pkg-config pkg-config
 		need_command cmake cmake
 		need_command mandoc mandoc
-		need_headers criterion/criterion.h libcriterion-dev
+		need_command gdb gdb
+		need_headers criterion/criterion.h libcriterion-dev ncurses.h libncurses-dev
 		;;
 	demo)
 		need_command mosquitto_pub mosquitto-clients
@@ -145,6 +148,10 @@ for group; do
 		;;
 	fuzz)
 		need_libfuzzer
+		;;
+	redis)
+		need_headers hiredis/hiredis.h libhiredis-dev sqlite3.h libsqlite3-dev
+		need_command redis-server redis-server
 		;;
 	qemu)
 		need_command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu

@@ -3,8 +3,10 @@
 #ifndef BATON_H
 #define BATON_H
 
+#include <baton/admission.h>
 #include <baton/attributes.h>
 #include <baton/blocking.h>
+#include <baton/board.h>
 #include <baton/detach.h>
 #include <baton/epoch.h>
 #include <baton/executor.h>
@@ -19,6 +21,7 @@
 #include <baton/rules.h>
 #include <baton/suspend.h>
 #include <baton/bound.h>
+#include <baton/io.h>
 #include <baton/labelled.h>
 #include <baton/lane.h>
 #include <baton/tag.h>
@@ -29,6 +32,7 @@
 #include <baton/trigger.h>
 #include <baton/undo.h>
 #include <baton/version.h>
+#include <baton/watchdog.h>
 #include <baton/window.h>
 
 #endif

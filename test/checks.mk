@@ -65,8 +65,8 @@ FAULTS_SOURCES := $(wildcard test/faults/*.c)
 FAULTS_WRAP := $(foreach f,malloc calloc realloc aligned_alloc free strdup strndup vasprintf \
 	mmap munmap __sched_cpualloc __sched_cpufree fopen getline pthread_create \
 	pthread_attr_init pthread_attr_setstacksize pthread_setaffinity_np pthread_key_create \
-	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd read \
-	write clock_gettime,-Wl,--wrap=$f)
+	pthread_setspecific pthread_atfork sched_getaffinity sched_yield syscall eventfd \
+	epoll_create1 epoll_ctl read write clock_gettime,-Wl,--wrap=$f)
 
 build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
 	$(call say,LD,$@)
@@ -141,8 +141,8 @@ $(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/%.o $(TEST_SUPPORT:%.c=
 		build/semantic/libtested.so
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wl,--allow-shlib-undefined -o $@ $^ $(LDFLAGS) $(LIBS) -lcriterion \
-		-pthread
+	$(Q)$(CC) $(CFLAGS) -Wl,--allow-shlib-undefined -o $@ $(filter %.o,$^) $(filter %.so,$^) \
+		$(LDFLAGS) $(LIBS) -lcriterion -pthread
 
 build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
 	$(call say,TRACE,$*)
@@ -153,11 +153,13 @@ build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
 
 .PHONY: check-mutants-semantic
 check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
-		$(FAULTS_SOURCES:%.c=build/%.o) build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
+		$(FAULTS_SOURCES:%.c=build/%.o) build/bench/counts build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
 		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
 		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' EXPLORER=build/sim/sim \
+		COUNTS='$(COUNTS_WRAP) $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES)) -lm' \
+		COUNTS_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(LIB_FLAGS) $(COUNTING))' \
 		MAPS='$(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map)' \
 		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
@@ -229,6 +231,32 @@ check-commit: | build/deps/commit ## kill -9 loses no row that was acknowledged;
 		mkdir -p build/results; echo 0 0 >build/results/$@; \
 	fi
 
+# ---- libbaton-redis, on a redis-server that each test starts ----
+REDIS_TESTS := $(wildcard test/redis/*.c)
+
+$(REDIS_TESTS:%.c=build/%.o): | build/deps/redis
+
+build/redis/tests: $(REDIS_TESTS:%.c=build/%.o) build/libbaton-redis.a build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisGetReply -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) \
+		-lsqlite3 -lcriterion -pthread
+-include $(REDIS_TESTS:%.c=build/%.d)
+
+# CRASH=deep: the crash matrix in more places.
+.PHONY: check-redis deep-redis
+deep-redis: ## the same, each process struck in more places
+	$(Q)CRASH=deep $(MAKE) --no-print-directory check-redis
+
+check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
+	$(Q)if command -v redis-server >/dev/null; then \
+		$(MAKE) --no-print-directory build/redis/tests && \
+		TEST_ARGS='-j4 $(TEST_ARGS)' test/run.sh $@ build/redis/tests; \
+	else \
+		echo '$@: skipped: no redis-server (Debian: redis-server)'; \
+		mkdir -p build/results; echo 0 0 >build/results/$@; \
+	fi
+
 # ---- The broker from end to end: real clients, and what no client sends; see test/broker/story.h ----
 E2E_SOURCES := $(wildcard test/broker/*.c)
 MQTTJS := test/broker/mqttjs.sh build/mqttjs
@@ -269,6 +297,16 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 	$(Q)$(MQTTJS)
 	$(Q)E2E_SCALE=5 TEST_ARGS='--broker $(word 2,$^) --jobs 4 $(E2E_ARGS)' $(SETARCH) \
 		test/run.sh $@ $<
+
+# ---- baton-top, which looks at a program ----
+.PHONY: check-top
+check-top: build/baton-top build/test/top/subject ## baton-top looks at live, stopped and dead programs
+	$(Q)test/top/check.sh $@ $^
+
+build/test/top/subject: build/test/top/subject.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+-include build/test/top/subject.d
 
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
@@ -436,6 +474,6 @@ deep-fuzz:
 
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
-		check-models check-models-deep check-mutants deep-stress deep-admission check-faults \
+		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
 		coverage

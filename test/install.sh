@@ -84,6 +84,21 @@ done
 sed -i 's/baton 0.2 /baton 0.1 /' "$tmp/cmake/CMakeLists.txt"
 ! cmake -S "$tmp/cmake" -B "$tmp/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null 2>&1 ||
 	fail "CMake takes this version for one that an older program may use"
+# The library over Redis, where hiredis is.
+if [ -e "$prefix/lib/pkgconfig/baton-redis.pc" ]; then
+	cat >"$tmp/redis.c" <<'EOF'
+#include <baton/redis.h>
+int main(void)
+{
+	char token[BATON_REDIS_TOKEN_SIZE];
+	return baton_redis_token(token);
+}
+EOF
+	# shellcheck disable=SC2046 # words, on purpose
+	$cc -std=c11 -o "$tmp/redis" "$tmp/redis.c" $(pkg-config --cflags --libs baton-redis) \
+		-Wl,-rpath-link,"$prefix/lib" &&
+		LD_LIBRARY_PATH=$prefix/lib "$tmp/redis" || fail "a program with libbaton-redis"
+fi
 # The manual.
 [ -s "$prefix/man/man3/baton_submit.3" ] && [ -s "$prefix/man/man7/baton.7" ] ||
 	fail "install leaves out the manual"

@@ -1,14 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The shared library exports exactly the names in src/baton.map; every function that a public header
+# The shared library exports exactly the names in its map; every function that a public header
 # declares is one of them; nothing of ours is left undefined; and the static library occupies no
 # names but baton's. A static program that uses no module links none.
 #
 #	symbols.sh LIBBATON.so LIBBATON.a
+#	symbols.sh LIBBATON-REDIS.so LIBBATON-REDIS.a
 set -eu
 
 shared=$1
 static=$2
+beside=$(sed -n 's/^BESIDE := //p' Makefile)
+map=src/baton.map
+headers=$(ls include/baton/*.h)
+own=
+for name in $beside; do
+	headers=$(echo "$headers" | grep -v "/$name.h$")
+	case $static in
+	*-"$name".a) own=$name ;;
+	esac
+done
+if [ -n "$own" ]; then
+	map=src/$own/$own.map
+	headers=include/baton/$own.h
+fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bad=0
@@ -20,14 +35,16 @@ complain() # file with names, message
 	bad=1
 }
 
-sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' src/baton.map | sort >"$tmp/map"
+sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
 nm -D --defined-only "$shared" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
 	sort >"$tmp/exported"
-nm -D --undefined-only "$shared" | awk '$2 ~ /^baton_/ {print $2}' |
+# A library beside libbaton uses libbaton's; its linker looks after those.
+[ -n "$own" ] || nm -D --undefined-only "$shared" | awk '$2 ~ /^baton_/ {print $2}' |
 	sort >"$tmp/undefined"
 nm -g --defined-only "$static" | awk 'NF == 3 && $3 !~ /^(baton_|DW[.]ref[.])/ {print $3}' |
 	sort -u >"$tmp/foreign"
 
+if [ -z "$own" ]; then
 # A program that only submits: whatever of src/timer and src/module it links is named by the core.
 cat >"$tmp/plain.c" <<'END'
 #include <baton.h>
@@ -44,10 +61,11 @@ for member in $(find src/timer src/module -name '*.c' | sed 's|.*/||; s|c$|o|');
 	nm -A -g --defined-only "$static" 2>/dev/null | awk -v member="$member" \
 		'index($1, ":" member ":") {print $NF}'
 done | sort -u | comm -12 - "$tmp/linked" >"$tmp/modules"
+fi
 
 # Without what is in braces, a declaration is what ends with a semicolon, is no typedef and not
 # static, and has a name of ours before a parenthesis.
-for header in include/baton/*.h; do
+for header in $headers; do
 	${CC:-cc} -std=c11 -E -P -Iinclude "$header"
 done | awk '
 	{
@@ -65,16 +83,64 @@ done | awk '
 				print name
 			}
 		}
-	}' | sort -u >"$tmp/declared"
+	}' | grep "^baton_${own:+${own}_}" | sort -u >"$tmp/declared"
+
+# A program that has the idle path inlined, with a library that lacks the interface: it calls.
+inlined()
+{
+cat >"$tmp/inlined.c" <<'END'
+#include <baton.h>
+#include <baton/inline.h>
+static struct baton_resource resource;
+static void *add(void *arg)
+{
+	++*(int *)arg;
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	int count = 0;
+
+	(void)argv;
+	for (int i = 0; i < 3; i++)
+		if (baton_call(&resource, add, &count, NULL))
+			return 2;
+	return count != 3 || baton_inline_served() != (argc == 1);
+}
+END
+cp "$static" "$tmp/older.a"
+for symbol in baton_inline_thread_v1 baton_inline_end_v1 baton_inline_left_v1; do
+	echo "--localize-symbol=$symbol"
+done | xargs -I{} objcopy {} "$tmp/older.a"
+sed '/baton_inline_/d' src/baton.map >"$tmp/older.map"
+${CC:-cc} -shared -Wl,-soname,"$(readelf -d "$shared" |
+	sed -n 's/.*soname: \[\(.*\)\]/\1/p')" -Wl,--version-script="$tmp/older.map" \
+	-o "$tmp/$(basename "$shared" | sed 's/^\(libbaton.so.[0-9]*.[0-9]*\).*/\1/')" \
+	-Wl,--whole-archive "$static" -Wl,--no-whole-archive -lck -pthread
+${CC:-cc} -O2 -Iinclude -o "$tmp/new" "$tmp/inlined.c" "$static" -lck -pthread
+${CC:-cc} -O2 -Iinclude -o "$tmp/old" "$tmp/inlined.c" "$tmp/older.a" -lck -pthread
+${CC:-cc} -O2 -Iinclude -o "$tmp/dynamic" "$tmp/inlined.c" "$shared" -pthread
+{
+	"$tmp/new" || echo "a static program, status $?"
+	"$tmp/old" older || echo "a static program with an older library, status $?"
+	LD_LIBRARY_PATH=${shared%/*} "$tmp/dynamic" || echo "a program, status $?"
+	LD_LIBRARY_PATH=$tmp "$tmp/dynamic" older ||
+		echo "a program with an older library, status $?"
+} >"$tmp/inlined"
+}
+: >"$tmp/inlined"
+[ -n "$own" ] || inlined
 
 comm -13 "$tmp/map" "$tmp/exported" >"$tmp/list"
-complain "$tmp/list" "exported, but not in src/baton.map: add it there or take BATON_EXPORT away"
+complain "$tmp/list" "exported, but not in $map: add it there or take BATON_EXPORT away"
 comm -23 "$tmp/map" "$tmp/exported" >"$tmp/list"
-complain "$tmp/list" "in src/baton.map, but not exported: define it with BATON_EXPORT"
+complain "$tmp/list" "in $map, but not exported: define it with BATON_EXPORT"
 comm -13 "$tmp/map" "$tmp/declared" >"$tmp/list"
-complain "$tmp/list" "declared in include/baton, but not in src/baton.map: add it there"
-complain "$tmp/undefined" "used by the library, defined nowhere"
-complain "$tmp/modules" "linked into a program that uses no module: name no module in the core"
+complain "$tmp/list" "declared in include/baton, but not in $map: add it there"
+[ -n "$own" ] || complain "$tmp/undefined" "used by the library, defined nowhere"
+[ -n "$own" ] ||
+	complain "$tmp/modules" "linked into a program without modules: name no module in the core"
+complain "$tmp/inlined" "inline.h: inlines where it should call, or the other way round"
 complain "$tmp/foreign" "global in the static library: make it static, or prefix it with baton__"
 [ -s "$tmp/declared" ] || { echo "symbols.sh found no declaration: mend symbols.sh"; bad=1; }
 exit $bad

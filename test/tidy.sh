@@ -3,8 +3,9 @@
 # What of the project's style a program can check; each complaint says the mend. Run at the top.
 set -eu
 
-# The makefile's folders, which are the layers, lowest first.
-layers=$(sed -n 's/^FOLDERS := //p' Makefile)
+# The makefile's folders, which are the layers, lowest first; then libraries of their own, and the
+# programs.
+layers=$(sed -n 's/^FOLDERS := //p; s/^BESIDE := //p; s/^PROGRAM_FOLDERS := //p' Makefile)
 broker_layers=$(sed -n 's/^BROKER_FOLDERS := //p' Makefile)
 
 find src include examples test .ci \
@@ -13,7 +14,7 @@ find src include examples test .ci \
 trap 'rm -f "${TMPDIR:-/tmp}/baton-tidy.$$"' EXIT
 
 # shellcheck disable=SC2046 # one file per word; none has a space
-LC_ALL=C awk -v layers="$layers" -v broker_layers="$broker_layers" -f test/tidy.awk \
+LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f test/tidy.awk \
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
@@ -21,9 +22,11 @@ LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
 # What quotes the sources must follow them.
 mutants=test/mutants
 # shellcheck disable=SC2046 # as above
-LC_ALL=C awk -f $mutants/orders.awk $(find src -name '*.[ch]' ! -name atomic.h) |
+LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
+	$(find src -name '*.[ch]' ! -name atomic.h) |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/structural.txt $mutants/survivors.txt \
-		$mutants/killers.txt $mutants/quick.txt src/*/*.[ch]
+		$mutants/killers.txt $mutants/quick.txt include/baton/inline.h \
+		src/*/*.[ch]
 LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
 	src/*/*.c examples/broker/*.c examples/broker/*/*.c |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt

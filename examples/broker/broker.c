@@ -82,6 +82,15 @@ destroy_pool:
 	return status;
 }
 
+static int stop_pools(struct env *env, int status)
+{
+	must(baton_timers_destroy(env->timers), "free the timers");
+	must(baton_pool_destroy(env->slow_pool), "free the slow pool");
+	must(baton_pool_destroy(env->pool), "free the pool");
+	env->pool = NULL;
+	return status;
+}
+
 int broker_init(struct broker *broker)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
@@ -94,6 +103,9 @@ int broker_init(struct broker *broker)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "pools: %s", strerror(-status));
 		return status;
 	}
+	status = env_board_start(env);
+	if (status != 0)
+		return stop_pools(env, status);
 	log_start(env->slow_pool);
 	trim_init(&env->trim, env->slow_pool, env->timers);
 	env->config = defaults;
@@ -139,6 +151,7 @@ void broker_deinit(struct broker *broker, int status)
 	net_deinit(net);
 	clients_deinit(&broker->clients);
 	table_deinit(&broker->table);
+	env_board_stop(env);
 	must(baton_pool_destroy(env->pool), "free the pool");
 	if (env->options.stats)
 		stats_print(&env->stats, &loops, &pool);

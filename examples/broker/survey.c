@@ -55,7 +55,7 @@ static bool survey_topic(struct baton_registry_entry *entry, void *argument)
 	const uint64_t before = sum->executed;
 	uint64_t tasks;
 
-	stats_add_live(sum, &topic->stats);
+	stats_add_live(sum, topic->stats);
 	tasks = sum->executed - before;
 	if (topic->name.bytes[0] != '$')
 		survey_rank(walk->survey, topic->name, tasks - topic->surveyed);
@@ -84,9 +84,9 @@ static int survey_run_part(struct baton_task *task)
 	part->stats = part->loop->stats;
 	for (const struct connection *connection = part->loop->connections; connection != NULL;
 	     connection = connection->next) {
-		stats_add_live(&part->connections, &connection->stats);
+		stats_add_live(&part->connections, connection->stats);
 		if (connection->session != NULL)
-			stats_add_live(&part->sessions, &connection->session->stats);
+			stats_add_live(&part->sessions, connection->session->stats);
 	}
 	baton_group_leave(&part->survey->waiting);
 	return 0;
@@ -127,8 +127,8 @@ void survey_finish(struct survey *survey)
 	free(survey->parts);
 	survey->parts = NULL;
 	stats_add_live(&survey->kinds[STATS_TABLE], &broker->table.stats);
-	stats_add_live(&survey->kinds[STATS_MATCHER], &broker->table.matcher.stats);
-	stats_add_live(&survey->kinds[STATS_CLIENTS], &broker->clients.stats);
+	stats_add_live(&survey->kinds[STATS_MATCHER], broker->table.matcher.stats);
+	stats_add_live(&survey->kinds[STATS_CLIENTS], broker->clients.stats);
 	for (int i = 0; i < STATS_KINDS; i++)
 		stats_add_live(&survey->kinds[i], &broker->env.stats.kinds[i]);
 	baton_pool_stats_read(broker->env.pool, &survey->pool);

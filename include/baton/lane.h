@@ -107,8 +107,9 @@ struct baton_lanes {
 	struct baton_task *_marks;    /* wait for _older tasks */
 	struct baton_task *_marks_later;
 	struct baton_task *_marks_last; /* of _marks_later */
-	struct baton_task *_admitted;   /* go before all tasks in the lanes */
-	struct baton_task *_admitted_last;
+	/* go before all tasks in the lanes: of lane 0, of lower lanes */
+	struct baton_task *_admitted[2];
+	struct baton_task *_admitted_last[2];
 	/* and the values before the pick, in case the task is put back */
 	struct baton_task *_picked;
 	uint64_t _picked_served;
@@ -117,6 +118,7 @@ struct baton_lanes {
 	uint32_t _count;
 	uint32_t _busy; /* bit n: lane n has tasks */
 	uint32_t _epoch;
+	uint32_t _paused; /* suspensions of the lower lanes that are in effect */
 	uint8_t _picked_lane;
 	bool _picked_older;
 	bool _picked_aged;
@@ -130,8 +132,9 @@ struct baton_lanes {
  */
 #define BATON_LANES_INIT(lanes, count, config)                                                     \
 	{                                                                                          \
-		{{NULL, NULL}, NULL, NULL}, (lanes), (config), 0, NULL, NULL, NULL, NULL, NULL,    \
-			NULL, NULL, 0, 0, 0, (count), 0, 0, 0, false, false, false, false          \
+		{{NULL, NULL}, NULL, NULL}, (lanes), (config), 0, NULL, NULL, NULL, NULL,          \
+			{NULL, NULL}, {NULL, NULL}, NULL, 0, 0, 0, (count), 0, 0, 0, 0, false,     \
+			false, false, false                                                        \
 	}
 
 /* The same at run time; zeroes the array. Thread safety: the owner, before set_lanes. */

@@ -148,9 +148,10 @@ BATON_MUST_USE int baton_pool_default(struct baton_pool **pool) BATON_NONNULL;
  * Ends the default pool, if there is one: for programs whose leak checker wants everything back.
  * As baton_pool_destroy(): waits until everything accepted has run; no hand-off may be under way,
  * and no thread may wait for a task of a resource that uses the pool. A later use creates another
- * pool. A program that also ends the default wheel (timer.h) ends the wheel first: the wheel's
- * thread uses the pool.
- * Errors: -EDEADLK from a worker of this pool. Then nothing happens.
+ * pool. A program that also ends the default wheel (timer.h) ends the wheel first: the pool drives
+ * the wheel. If the wheel lives on, it gets a thread of its own.
+ * Errors: -EDEADLK from a worker of this pool; -EAGAIN, -ENOMEM: no thread for the default wheel.
+ * Then nothing happens.
  */
 int baton_pool_default_destroy(void);
 
@@ -166,7 +167,8 @@ int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATO
 
 /*
  * Refuses further plain jobs. Hand-offs are accepted until all accepted jobs have run; then the
- * workers end. Returns at once. Errors: -EALREADY.
+ * workers end. Returns at once. Errors: -EALREADY; of the default pool also those of
+ * baton_pool_default_destroy(), and nothing has happened.
  */
 int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
 
@@ -175,7 +177,8 @@ int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
  * `*jobs` (NULL: none); give each of them to baton_job_run() or baton_job_cancel(). Jobs that a
  * worker had taken are run.
  *
- * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched.
+ * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched;
+ * of the default pool also the errors of baton_pool_default_destroy().
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
 

@@ -40,6 +40,7 @@ extern "C" {
 #endif
 
 struct baton__backlog;
+struct baton__gauge;
 struct baton_resource_stats;
 
 /*
@@ -57,7 +58,9 @@ struct baton_resource_stats;
 struct baton_resource_config {
 	/*
 	 * How many tasks a submitter that has captured the resource runs before it hands the
-	 * resource off; its own task counts.
+	 * resource off; its own task counts. A batch of its own is not cut (except by
+	 * capture_limit_ns): the batch runs as a whole, and others' tasks run within what the batch
+	 * has left of the limit.
 	 *
 	 * A submitter that finds the resource in its executor's queue runs waiting tasks, up to the
 	 * same number (at least as many as it submits). So the threads that make a queue grow also
@@ -171,16 +174,21 @@ struct baton_resource_stats {
 	uint64_t _marked_ns;
 	const struct baton_task *_marked;
 	uint64_t _dropped;
+	struct baton__gauge *_gauge; /* set by a board, see board.h; or NULL */
 };
 
+/*
+ * A submit to an idle resource touches the last word only. So put the state that the tasks change
+ * right behind the resource: mostly one cache line has both.
+ */
 struct baton_resource {
-	uintptr_t _word;
-	struct baton_task *_list;
 	struct baton_job _job;
 	void *_user;
 	const char *_name;
 	const struct baton_resource_config *_config;
 	struct baton_resource_stats *_stats;
+	struct baton_task *_list;
+	uintptr_t _word;
 };
 
 /*
@@ -194,7 +202,7 @@ struct baton_resource {
  */
 #define BATON_RESOURCE_INIT(user, name, config)                                                    \
 	{                                                                                          \
-		2, NULL, {NULL, 0, 0}, (user), (name), (config), NULL                              \
+		{NULL, 0, 0}, (user), (name), (config), NULL, NULL, 2                              \
 	}
 
 /* The same at run time. Thread safety: the owner. Errors: none. */

@@ -41,14 +41,15 @@
  * A later estimate is never larger, unless limits shrank, a task came back to an old place, or a
  * task overran. A renewed estimate is told if it moved by more than 5 % of the wait, and at most
  * every 100 ms to each task. After a task has finished early, or was withdrawn, the machine renews
- * the estimates of all waiting tasks: 256 estimates in each call, and all of them at most once
- * every 100 ms.
+ * the estimates of all waiting tasks: 256 estimates in each tick and 64 in each other call, and all
+ * of them at most once every 100 ms.
  *
  * Thread safety: none. One thread at a time uses a machine and its entries (a resource's tasks do).
  * Blocking: never. Ownership: machine and entries are the caller's memory. An entry is the
  * machine's from the arrive until it has finished, was withdrawn, or was denied.
  * Cost: a call costs O(classes^2), plus O(1) for each task that it starts, shortens or estimates,
- * however many tasks wait. Bringing down one default walks over defaults that run.
+ * however many tasks wait. Bringing down one default walks over defaults that run. arrive_at walks
+ * from both ends of its class's waiting tasks to its place.
  * Time: `now` is nanoseconds of any clock; a `now` before that of an earlier call counts as the
  * earlier call's.
  */

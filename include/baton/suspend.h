@@ -6,8 +6,8 @@
  * consistently over all of them.
  *
  *                               | may run beside                       | from
- *   suspend, resume             | everything but the resource's init,  | any thread, also inside
- *                               | deinit; nothing on this suspension   | tasks
+ *   suspend, suspend_lower,     | everything but the resource's init,  | any thread, also inside
+ *   resume                      | deinit; nothing on this suspension   | tasks
  *   is_effective, wait          | the same                             | any thread
  *   quiesce, quiesce_end        | the same                             | any thread; see -EDEADLK
  *
@@ -50,17 +50,19 @@ extern "C" {
 struct baton_suspension {
 	struct baton_resource *_resource; /* NULL: not in use */
 	struct baton_future *_future;     /* NULL: has taken effect at once */
+	struct baton_task *_kick;         /* NULL: of the whole resource */
 };
 
 #define BATON_SUSPENSION_INIT                                                                      \
 	{                                                                                          \
-		NULL, NULL                                                                         \
+		NULL, NULL, NULL                                                                   \
 	}
 
 /*
  * Suspends the resource. The suspension takes effect immediately on an idle resource; else after
- * the task that runs now, and after earlier suspensions have been resumed. Inside a task of the
- * resource: after this task.
+ * the task that runs now, and after all earlier suspensions of the resource have been resumed: the
+ * suspensions take effect in the order of their calls. Inside a task of the resource: after this
+ * task.
  *
  * Thread safety: any thread. Blocking: never. The runner finds the suspension at its next look
  * between two tasks. The time of the look grows with the number of tasks submitted since the
@@ -74,6 +76,28 @@ struct baton_suspension {
  */
 BATON_MUST_USE int baton_resource_suspend(struct baton_resource *resource,
                                           struct baton_suspension *suspension) BATON_NONNULL;
+
+/*
+ * Suspends all lanes of the resource but lane 0 (lane.h): the tasks of lane 0, and tasks without a
+ * label, run as always, while the tasks of the other lanes wait. So a topic stands still for its
+ * messages, and still takes subscriptions and pings. Takes effect, is waited for, and is resumed
+ * like baton_resource_suspend(), and the two may be mixed. The tasks of the other lanes run again
+ * when each suspension that was asked for has been resumed.
+ *
+ * While such a suspension is in effect, the resource is never idle. An await waits for the tasks of
+ * all lanes that were accepted before the await; cancel_pending cancels them. A baton_call()
+ * without a label is a task of lane 0. Tasks that wait fill the resource's bound: exempt lane 0
+ * (bound.h) where its tasks must not be refused.
+ *
+ * Thread safety, Blocking, Ownership: as for baton_resource_suspend(). If the resource was idle,
+ * tasks of lane 0 that come meanwhile may run here, and in a resume the tasks that may run again,
+ * up to the capture limit.
+ * Ordering: what the other lanes' tasks did is visible to a thread that has seen that the
+ * suspension has taken effect. That thread does not hold the baton: tasks of lane 0 run beside it.
+ * Errors: as for baton_resource_suspend(). Asserts that the resource has lanes.
+ */
+BATON_MUST_USE int baton_resource_suspend_lower(struct baton_resource *resource,
+                                                struct baton_suspension *suspension) BATON_NONNULL;
 
 /* Has the suspension taken effect? Any thread, not beside its resume. Blocking: never. */
 bool baton_suspension_is_effective(const struct baton_suspension *suspension) BATON_NONNULL;

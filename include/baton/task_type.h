@@ -64,7 +64,13 @@ struct baton_task_type {
 	int32_t stamp;
 	int32_t _cancelled;
 	uint32_t _flags;
-	uint64_t _reserved[4];
+	/*
+	 * Where a task of this type keeps the function that boards and traces show for the task:
+	 * the place of a member that is a pointer to a function. 0: they show `run`.
+	 */
+	int32_t function;
+	uint32_t _unused;
+	uint64_t _reserved[3];
 };
 
 /* The place of a member of `struct_type`, seen from the member `task`. */

@@ -314,8 +314,12 @@ BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *option
                                        struct baton_timers **timers) BATON_NONNULL_AT(2);
 
 /*
- * The process-wide wheel, with a thread, created on first use and never torn down by itself. Arming
- * a timer whose wheel is NULL creates it, too. Errors: as for create; *timers is untouched.
+ * The process-wide wheel, created on first use and never torn down by itself. Arming a timer whose
+ * wheel is NULL creates it, too. The wheel has no thread while there is a default pool: a worker of
+ * the pool that has nothing else to do sleeps until the next deadline. Otherwise a thread drives
+ * the wheel. So a timer of the default wheel is late while all workers are inside tasks that do not
+ * wait; a timer for which that matters belongs to a wheel of its own.
+ * Errors: as for create; *timers is untouched.
  */
 BATON_MUST_USE int baton_timers_default(struct baton_timers **timers) BATON_NONNULL;
 

@@ -16,7 +16,7 @@ static const uint64_t default_durations[DEFAULT_CLASSES] = {3 * BATON_SECOND, 10
 
 /* ---- Beginning ---- */
 
-static bool limits_nest(const uint32_t *limits, uint32_t classes, uint32_t reserve)
+bool baton__rules_limits_nest(const uint32_t *limits, uint32_t classes, uint32_t reserve)
 {
 	for (uint32_t i = 1; i < classes; i++)
 		if (limits[i] > limits[i - 1])
@@ -52,7 +52,7 @@ BATON_EXPORT int baton_rules_init(struct baton_rules *rules,
 		for (uint32_t i = 0; i < DEFAULT_CLASSES; i++)
 			copy.duration_ns[i] = default_durations[i];
 	if (copy.class_count > BATON_RULES_CLASSES_MAX || !durations_rise(&copy) ||
-	    !limits_nest(copy.limit, copy.class_count, copy.reserve))
+	    !baton__rules_limits_nest(copy.limit, copy.class_count, copy.reserve))
 		return -EINVAL;
 	if (copy.policy > BATON_RULES_RANDOM || copy.stuck > BATON_RULES_GONE || !events->start)
 		return -EINVAL;
@@ -71,11 +71,11 @@ static void set_now(struct baton_rules *rules, uint64_t now)
 		rules->_now = now;
 }
 
-/* After a change. `fresh`: a task has arrived. */
-static void go_on(struct baton_rules *rules, bool fresh)
+/* After a change: decides, and plans. */
+static void go_on(struct baton_rules *rules, enum baton__rules_event event)
 {
 	baton__rules_cycle(rules);
-	baton__rules_plan(rules, fresh);
+	baton__rules_plan(rules, event);
 }
 
 /* ---- Arrivals ---- */
@@ -99,7 +99,7 @@ static int arrive_interactive(struct baton_rules *rules, struct baton_rules_entr
 		baton__rules_interactive(rules, entry);
 	else
 		baton__rules_denied(rules);
-	go_on(rules, false);
+	go_on(rules, BATON__EVENT_OTHER);
 	return room ? 0 : -EAGAIN;
 }
 
@@ -115,7 +115,7 @@ BATON_EXPORT int baton_rules_arrive(struct baton_rules *rules, struct baton_rule
 	if (entry->_kind == BATON_RULES_INTERACTIVE)
 		return arrive_interactive(rules, entry);
 	baton__rules_wait(rules, entry);
-	go_on(rules, true);
+	go_on(rules, BATON__EVENT_ARRIVAL);
 	return 0;
 }
 
@@ -129,9 +129,7 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 		error = -EINVAL;
 	if (error)
 		return error;
-	other = baton__rules_line(rules, entry)->_waiting;
-	while (other && other->_number < number && number < rules->_numbers)
-		other = other->_next;
+	other = baton__rules_place(baton__rules_line(rules, entry), number);
 	if (other && other->_number == number)
 		return -EEXIST;
 	set_now(rules, now);
@@ -141,7 +139,7 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 	else
 		rules->_numbers = number + 1;
 	baton__rules_wait(rules, entry);
-	go_on(rules, true);
+	go_on(rules, BATON__EVENT_ARRIVAL);
 	return 0;
 }
 
@@ -166,7 +164,7 @@ BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rul
 	baton__rules_run_restored(rules, entry, assigned);
 	rules->_plan = BATON__PLAN_NONE;
 	baton__rules_shrink(rules);
-	go_on(rules, false);
+	go_on(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -185,7 +183,7 @@ BATON_EXPORT int baton_rules_finish(struct baton_rules *rules, struct baton_rule
 	if (entry->_phase == BATON__ENTRY_LOST)
 		rules->_stale = true;
 	entry->_phase = BATON__ENTRY_FREE;
-	go_on(rules, false);
+	go_on(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -198,7 +196,7 @@ BATON_EXPORT int baton_rules_withdraw(struct baton_rules *rules, struct baton_ru
 	baton__rules_wait_end(rules, entry);
 	entry->_phase = BATON__ENTRY_FREE;
 	rules->_stale = true;
-	baton__rules_plan(rules, false);
+	baton__rules_plan(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -207,7 +205,7 @@ BATON_EXPORT int baton_rules_withdraw(struct baton_rules *rules, struct baton_ru
 BATON_EXPORT int baton_rules_set_limits(struct baton_rules *rules, const uint32_t *limits,
                                         uint32_t reserve, uint64_t now)
 {
-	if (!limits_nest(limits, rules->_config.class_count, reserve))
+	if (!baton__rules_limits_nest(limits, rules->_config.class_count, reserve))
 		return -EINVAL;
 	set_now(rules, now);
 	for (uint32_t i = 0; i < rules->_config.class_count; i++)
@@ -215,7 +213,7 @@ BATON_EXPORT int baton_rules_set_limits(struct baton_rules *rules, const uint32_
 	rules->_config.reserve = reserve;
 	rules->_plan = BATON__PLAN_NONE;
 	baton__rules_shrink(rules);
-	go_on(rules, false);
+	go_on(rules, BATON__EVENT_OTHER);
 	return 0;
 }
 
@@ -225,8 +223,10 @@ static uint64_t due(const struct baton_rules *rules, const struct baton_rules_en
 }
 
 /*
- * The first that has to end, of the defaults assigned class i and `first`. A default does not have
- * to end before its class's time, but later if it was stopped late.
+ * The first that has to end, of the defaults assigned class i and `first`. The defaults are in the
+ * order of their starts. A default has to end when the duration of its class is over, or later if
+ * it was told to stop late. So the search is over at the first default whose duration is not over
+ * before `first` has to end.
  */
 static struct baton_rules_entry *first_default(const struct baton_rules *rules, uint32_t i,
                                                struct baton_rules_entry *first)
@@ -275,7 +275,7 @@ BATON_EXPORT uint64_t baton_rules_tick(struct baton_rules *rules, uint64_t now)
 	set_now(rules, now);
 	look_for_overruns(rules);
 	baton__rules_shrink(rules);
-	go_on(rules, false);
+	go_on(rules, BATON__EVENT_TICK);
 	return baton_rules_next(rules);
 }
 

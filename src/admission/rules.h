@@ -30,6 +30,13 @@ enum baton__rules_plan {
 	BATON__PLAN_DONE = 2,
 };
 
+/* Why the plan goes on. */
+enum baton__rules_event {
+	BATON__EVENT_ARRIVAL,
+	BATON__EVENT_TICK,
+	BATON__EVENT_OTHER,
+};
+
 static inline uint64_t baton__rules_add(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -58,7 +65,12 @@ static inline struct baton_rules_line *baton__rules_line(struct baton_rules *rul
 	return &rules->_lines[entry->_kind == BATON_RULES_DEFAULT ? classes : entry->_kind];
 }
 
+/* rules.c */
+bool baton__rules_limits_nest(const uint32_t *limits, uint32_t classes, uint32_t reserve);
+
 /* rules_state.c */
+/* The first of the line that waits and has this number, or a higher one; NULL: none. */
+struct baton_rules_entry *baton__rules_place(const struct baton_rules_line *line, uint64_t number);
 void baton__rules_wait(struct baton_rules *rules, struct baton_rules_entry *entry);
 void baton__rules_wait_end(struct baton_rules *rules, struct baton_rules_entry *entry);
 void baton__rules_run(struct baton_rules *rules, struct baton_rules_entry *entry,
@@ -80,7 +92,7 @@ void baton__rules_denied(struct baton_rules *rules);
 void baton__rules_shrink(struct baton_rules *rules);
 
 /* rules_plan.c */
-void baton__rules_plan(struct baton_rules *rules, bool fresh);
+void baton__rules_plan(struct baton_rules *rules, enum baton__rules_event event);
 void baton__rules_forget(struct baton_rules *rules, struct baton_rules_entry *entry);
 uint64_t baton__rules_plan_next(const struct baton_rules *rules);
 

@@ -45,7 +45,8 @@ static void bring_down(struct baton_rules *rules, struct baton_rules_entry *entr
 	baton__rules_reassign(rules, entry, assigned);
 	if (end > entry->_end)
 		end = entry->_end;
-	/* The plan did not know when the grace of a task that stops late begins. */
+	/* A default that is told to stop later than class 0 allows has its grace from now on. The
+	 * plan did not know that. */
 	if (assigned == 0 && entry->_pass == rules->_pass &&
 	    baton__rules_add(end, rules->_config.grace_ns) > entry->_plan_end)
 		rules->_plan = BATON__PLAN_NONE;

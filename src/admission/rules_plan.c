@@ -6,23 +6,28 @@
  *
  * plan.levels: For each limit i, `_at` is the first time from which on limit i has room, after all
  *    planned tasks (`_busy` tasks of class i or slower run at that time). A task of class c is
- *    planned at the latest `_at` of the limits 0 to c. Room that limit i has before that of limit
- *    i - 1 is of no use, so limit i moves on to the latter. A task that passes others, which wait
- *    for a slower class's limit, changes nothing for these: what they wait for is the end of a task
- *    of that class, which frees one place at each limit.
- * plan.defaults: Nothing waits behind a default that could be brought down, so defaults count at
- *    limit 0 alone, and as long as class 0 allows.
+ *    planned at the latest `_at` of the limits 0 to c. Room at limit i is of no use while limit
+ *    i - 1 has none, so limit i moves on to the first time at which limit i - 1 has room. A fast
+ *    task may start before slower tasks that arrived earlier and wait for the limit of their class.
+ *    The fast task does not delay them: they wait for the end of a task of their class, and that
+ *    end frees a place at all limits of faster classes, too.
+ * plan.defaults: No task waits for room that a default could make: the cycle brings the default
+ *    down first. So in the plan a default counts at limit 0 alone, and runs as long as class 0
+ *    allows.
  * plan.order: Starts and ends of the tasks of a line are in the line's order, so a level moves
  *    forward through the lines, by two cursors for each line: the last task whose start, and the
  *    last whose end, is at or before `_at`. No task behind a cursor starts, or ends, by then. (With
  *    a grace, a default that was stopped late may end after one that started later: then the plan
  *    lets both end when the first does.) A pass is O(classes) for each task and limit.
  *
- * A pass looks at 256 tasks in each call. A task that finishes early, or is withdrawn, makes the
- * plan stale: the plan's estimates are then too large, and no wait is longer than its estimate. The
- * plan keeps the place of the task that has left, as a ghost, until the task's planned end. So the
- * estimates of new arrivals are not too small either. A new pass begins at most every 100 ms;
- * sooner for an arrival while at most 64 tasks wait.
+ * A pass plans 256 tasks in each tick, and 64 in each other call. So a call costs a few
+ * microseconds while a pass over 100,000 tasks is under way.
+ *
+ * A task that finishes early, or is withdrawn, makes the plan stale: the plan's estimates are then
+ * too large, and no wait is longer than its estimate. The plan keeps the place of the task that has
+ * left, as a ghost, until the task's planned end. So the estimates of new arrivals are not too
+ * small either. A new pass begins at most every 100 ms; sooner for an arrival while at most 64
+ * tasks wait.
  *
  * Some events can make waits longer than planned: a change of limits, a task that comes back to an
  * old place, a restored task, an overrun, a default that stops later than planned. These events
@@ -34,8 +39,9 @@
 #include "base/platform.h"
 
 #define TOLD_EVERY_NS ((uint64_t)100000000)
-#define SLICE 256U
-#define FEW 64U
+#define SLICE 64U       /* estimates that a call makes */
+#define TICK_SLICE 256U /* and a tick */
+#define FEW 64U         /* at most SLICE: an arrival's whole plan is made within the call */
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -251,9 +257,10 @@ static void tell(struct baton_rules *rules, struct baton_rules_entry *entry)
 	rules->_events->estimate(rules, entry, start == BATON_NEVER ? start : start - now);
 }
 
-/* Goes on with the plan. `fresh`: a task has arrived. */
-void baton__rules_plan(struct baton_rules *rules, bool fresh)
+/* Goes on with the plan. */
+void baton__rules_plan(struct baton_rules *rules, enum baton__rules_event event)
 {
+	const uint32_t slice = event == BATON__EVENT_TICK ? TICK_SLICE : SLICE;
 	struct baton_rules_entry *entry;
 
 	if (rules->_waiting == 0) {
@@ -263,18 +270,17 @@ void baton__rules_plan(struct baton_rules *rules, bool fresh)
 	if (rules->_plan == BATON__PLAN_NONE ||
 	    (rules->_plan == BATON__PLAN_DONE && rules->_stale &&
 	     (rules->_now - rules->_planned_at >= TOLD_EVERY_NS ||
-	      (fresh && rules->_waiting <= FEW))))
+	      (event == BATON__EVENT_ARRIVAL && rules->_waiting <= FEW))))
 		begin(rules);
-	for (uint32_t n = 0; n < SLICE; n++) {
-		entry = next_unplanned(rules);
-		if (!entry) {
-			rules->_plan = BATON__PLAN_DONE;
+	for (uint32_t n = 0; (entry = next_unplanned(rules)); n++) {
+		if (n == slice) {
+			rules->_plan = BATON__PLAN_BEGUN;
 			return;
 		}
 		plan_one(rules, entry);
 		tell(rules, entry);
 	}
-	rules->_plan = BATON__PLAN_BEGUN;
+	rules->_plan = BATON__PLAN_DONE;
 }
 
 /* A task leaves its line. Its planned place stays taken, as a ghost's. */

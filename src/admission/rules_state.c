@@ -75,14 +75,30 @@ static void peers_remove(struct baton_rules_peers *peers, struct baton_rules_ent
 
 /* ---- Waiting ---- */
 
+/*
+ * Looks from both ends at once: a task that comes back to its old place is near the first, and the
+ * tasks of a machine that is rebuilt come one behind the other.
+ */
+struct baton_rules_entry *baton__rules_place(const struct baton_rules_line *line, uint64_t number)
+{
+	struct baton_rules_entry *first = line->_waiting;
+	struct baton_rules_entry *last = line->_last;
+
+	if (!first || last->_number < number)
+		return NULL;
+	/* The place is between the two. Ends: they come closer with each turn. */
+	while (first->_number < number && last->_prev->_number >= number) {
+		first = first->_next;
+		last = last->_prev;
+	}
+	return first->_number >= number ? first : last;
+}
+
 void baton__rules_wait(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
 	struct baton_rules_line *line = baton__rules_line(rules, entry);
-	struct baton_rules_entry *next = NULL;
+	struct baton_rules_entry *next = baton__rules_place(line, entry->_number);
 
-	if (line->_waiting && entry->_number < line->_last->_number)
-		for (next = line->_waiting; next->_number < entry->_number; next = next->_next)
-			;
 	line_insert(line, next, entry);
 	if (next == line->_waiting)
 		line->_waiting = entry;

@@ -56,14 +56,6 @@ _Noreturn BATON_COLD void baton__misuse(const char *function, const char *name, 
 #define BATON_REQUIRE(condition, what)                                                             \
 	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
-/* Returns `value`. The compiler computes the value at this place, not earlier: so it occupies no
- * register during the code before. */
-BATON_INLINE uintptr_t baton__fresh(uintptr_t value)
-{
-	__asm__ volatile("" : "+r"(value));
-	return value;
-}
-
 /* One turn of a spinning loop. */
 BATON_INLINE void baton__pause(void)
 {

@@ -7,6 +7,7 @@
 
 #include "core/drop.h"
 #include "core/stats.h"
+#include "core/suspends.h"
 
 int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *first,
                            uint32_t count, bool may_wait)
@@ -126,7 +127,7 @@ void baton__take(struct baton_resource *resource)
 	if (resource->_stats)
 		count_taken(resource, count);
 	if (must_look)
-		suspends = baton__suspend_marks_out(&oldest, &last);
+		suspends = baton__suspends_out(&oldest, &last);
 	if (baton__backlog_sorts(resource)) {
 		baton__backlog(resource)->take(resource, oldest, must_look);
 	} else {
@@ -139,7 +140,7 @@ void baton__take(struct baton_resource *resource)
 			resource->_list = baton__obey_cancel_marks(resource, resource->_list);
 	}
 	if (suspends)
-		baton__list_first(resource, suspends, last);
+		baton__suspends_add(resource, suspends, last);
 	/* The indexes that a look has written are those of the inbox (list.h). They are written
 	 * anew when all marks are in their places. */
 	if (BATON_UNLIKELY(looked))

@@ -28,8 +28,8 @@ enum baton__backlog_has {
 
 /*
  * A module's table. Where a function is NULL the backlog behaves like a plain list. A table has all
- * of take, keep, next, put_back, admit, unlink, cancel and has, or none of them. The submitter
- * calls reserve and take_back; the holder calls all other functions.
+ * of take, keep, next, put_back, admit, unlink, cancel, has and rests, or none of them. The
+ * submitter calls reserve and take_back; the holder calls all other functions.
  */
 struct baton__backlog {
 	/*
@@ -63,6 +63,9 @@ struct baton__backlog {
 	/* Cancels all tasks except those in _list. Marks stay. */
 	void (*cancel)(struct baton_resource *resource);
 	enum baton__backlog_has (*has)(const struct baton_resource *resource);
+	/* May the resource not become idle, although `next` has no entry? It then rests until an
+	 * entry is pushed. */
+	bool (*rests)(const struct baton_resource *resource);
 };
 
 /* The table of the resource. NULL: the backlog is a plain list, and no module counts tasks. */
@@ -152,6 +155,14 @@ BATON_INLINE enum baton__backlog_has baton__backlog_has(const struct baton_resou
 	const struct baton__backlog *table = baton__backlog(resource);
 
 	return table && table->has ? table->has(resource) : BATON__HAS_NOTHING;
+}
+
+/* Does the resource rest where it would otherwise be released? Called by the holder. */
+BATON_INLINE bool baton__backlog_rests(const struct baton_resource *resource)
+{
+	const struct baton__backlog *table = baton__backlog(resource);
+
+	return table && table->rests && table->rests(resource);
 }
 
 /* Are there no tasks of the user's, in _list or behind it? */

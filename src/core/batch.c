@@ -15,14 +15,10 @@
 
 #include <errno.h>
 
-/* May so many tasks run in one stay, without a look at the clock? */
-static bool within_limit(const struct baton_resource *resource, size_t count)
+/* Must the runner look at the clock between the tasks? */
+static bool limited_in_time(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = resource->_config;
-
-	if (!config)
-		return count <= BATON_CAPTURE_LIMIT;
-	return count <= config->capture_limit && !config->capture_limit_ns;
+	return resource->_config && resource->_config->capture_limit_ns;
 }
 
 /* If a task is in the batch twice, the chain is too short: the second link replaces the first. */
@@ -45,19 +41,19 @@ static size_t length_of(const struct baton_task *task)
 
 /*
  * Captures an idle resource and runs the chain, whose tasks are plain and have no futures. False:
- * the resource is not idle or not NORMAL, or the chain may not run here in one stay.
+ * the resource is not idle or not NORMAL, or the chain needs looks at the clock.
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__stay stay;
+	struct baton__frame frame;
 	size_t ran = 0;
 
 	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
-	    !within_limit(resource, count) ||
+	    limited_in_time(resource) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
-	baton__frame_enter(self, &stay.frame, resource);
+	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
 	 * looks: the drain obeys a mark, and a close needs nothing. */
@@ -71,14 +67,15 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	guard = NULL;
 	if (BATON_LIKELY(!task))
 		require_each_once(resource, ran, count);
-	if (BATON_LIKELY(!task) &&
-	    BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL))) {
-		baton__frame_exit(self, &stay.frame);
+	if (BATON_LIKELY(!task)) {
+		if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
+			baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
 		return true;
 	}
 	baton__index_forget(resource);
 	resource->_list = task;
-	baton__run_on((uint32_t)ran, (uint32_t)count);
+	baton__frame_pop(&frame);
+	baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
 	return true;
 }
 

@@ -57,8 +57,15 @@ static void call_init(struct call *call, const struct baton_label *label)
 BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
-	return baton__capture_limit(resource) && !baton__hooked(resource) &&
-	       baton__call_in_mode(resource, BATON__SPECIAL, baton__mode(resource), fn, arg, value);
+	struct baton__frame frame;
+	struct baton__held held = {baton__self, &frame, resource, baton__mode(resource)};
+
+	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
+	    !baton__word_capture(resource, BATON__SPECIAL, held.mode))
+		return false;
+	baton__frame_enter(held.self, &frame, resource);
+	baton__call_held(held, fn, arg, value);
+	return true;
 }
 
 /* The wait can never end: withdraws the call. */
@@ -213,10 +220,7 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 {
 	/* call_slow tries a SPECIAL resource: a second function call here would cost the hot
 	 * path. */
-	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE) &&
-	    BATON_LIKELY(baton__word(resource) == BATON__NORMAL) &&
-	    BATON_LIKELY(
-		    baton__call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value)))
+	if (BATON_LIKELY(baton__call_normal(resource, fn, arg, value)))
 		return 0;
 	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
 }

@@ -9,6 +9,7 @@
 #include <baton/labelled.h>
 
 #include "core/stay.h"
+#include "core/gauge.h"
 #include "core/guard.h"
 #include "core/resource.h"
 #include "core/stats.h"
@@ -42,44 +43,48 @@ BATON_INLINE void baton__count_executed(const struct baton_resource *resource)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
-	if (stats)
-		baton__count(&stats->executed, 1);
+	if (!stats)
+		return;
+	baton__count(&stats->executed, 1);
+	if (BATON_UNLIKELY(stats->_gauge != NULL))
+		baton__gauge_leave(stats->_gauge);
 }
 
+/* A short path's hold of a resource, which has been captured in `mode`; the frame is pushed. */
+struct baton__held {
+	struct baton__thread *self;
+	struct baton__frame *frame;
+	struct baton_resource *resource;
+	uintptr_t mode;
+};
+
 /*
- * Captures a resource whose idle word is `word`, and runs fn at once, without a task. False: the
- * word is another.
+ * Runs fn, without a task, and releases.
  *
  * With many resources, each call waits for a cache line. The processor should reach the next call,
  * and load its line, during that wait. A full store buffer stops the processor, so the short paths
  * make few stores: they keep few values across fn, since each such value is saved on the stack.
  */
-BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t word,
-                                      uintptr_t mode, baton_call_fn fn, void *arg, void **value)
+BATON_INLINE void baton__call_held(struct baton__held held, baton_call_fn fn, void *arg,
+                                   void **value)
 {
-	struct baton__thread *self = baton__self;
-	struct baton__stay stay;
+	struct baton_resource *resource = held.resource;
 	void *result;
 
-	if (!baton__word_capture(resource, word, mode))
-		return false;
-	baton__frame_enter(self, &stay.frame, resource);
 	BATON_GUARD(guard, resource);
 	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
 	 * config->failed. */
-	if (mode != BATON__NORMAL)
-		baton__stats_call(resource);
+	if (held.mode != BATON__NORMAL)
+		baton__stats_call(resource, fn);
 	result = fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
-	if (mode != BATON__NORMAL)
+	if (held.mode != BATON__NORMAL)
 		baton__count_executed(resource);
-	if (BATON_LIKELY(baton__word_release_at_once(resource, mode)))
-		baton__frame_exit(self, &stay.frame);
-	else
-		baton__run_on(1, 1);
-	return true;
+	resource = baton_inline_same(resource);
+	if (!baton_inline_leave(&held.self->head, held.frame, resource, held.mode))
+		baton__run_on(resource, 1, 1);
 }
 
 /* A SPECIAL resource without hooks: captures it and runs fn, or returns false. Afterwards the
@@ -87,15 +92,27 @@ BATON_INLINE bool baton__call_in_mode(struct baton_resource *resource, uintptr_t
 bool baton__call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                          void **value);
 
-/* Captures an idle resource and runs fn at once. False: fn was not called. */
+/* Captures an idle NORMAL resource and runs fn at once. False: fn was not called. */
+BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                     void **value)
+{
+	struct baton__frame frame;
+	struct baton__held held = {baton__self, &frame, resource, BATON__NORMAL};
+
+	if (baton_inline_enter(&held.self->head, &frame, resource, BATON__DEPTH_NONE) !=
+	    BATON_INLINE_HELD)
+		return false;
+	baton__call_held(held, fn, arg, value);
+	return true;
+}
+
+/* The same for a NORMAL or SPECIAL resource. */
 BATON_INLINE bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)
 {
-	uintptr_t word = baton__word(resource);
-
-	if (BATON_LIKELY(word == BATON__NORMAL))
-		return baton__call_in_mode(resource, BATON__NORMAL, BATON__NORMAL, fn, arg, value);
-	return word == BATON__SPECIAL && baton__call_special(resource, fn, arg, value);
+	return baton__call_normal(resource, fn, arg, value) ||
+	       (baton__word(resource) == BATON__SPECIAL &&
+	        baton__call_special(resource, fn, arg, value));
 }
 
 #endif

@@ -43,7 +43,9 @@ int baton__cancel_decide(struct baton_future *future, struct baton_resource **re
 		uint32_t base = state & BATON__FUTURE_STATE;
 		uint32_t next = state | BATON__FUTURE_STOP;
 
-		*resource = baton__future_resource(future);
+		*resource = baton__future_bound(future);
+		if (base == BATON__FUTURE_PENDING && baton__bound_entered(*resource))
+			base = BATON__FUTURE_RUNNING;
 		if (base & BATON__FUTURE_FINAL || base == BATON__FUTURE_CANCELLING)
 			return -EALREADY;
 		if (!*resource && base == BATON__FUTURE_PENDING) {

@@ -25,6 +25,12 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 
 	/* Ends, as the loop of submit does: each failure is another thread's progress. */
 	for (;;) {
+		if (baton__word_is_resting(word)) {
+			if (!baton__word_rouse(resource, &word, mark, mark, ask))
+				continue;
+			baton__go_on(resource, baton__place(resource), 0);
+			return true;
+		}
 		if (baton__word_is_busy(word)) {
 			if (baton__word_push_mark(resource, &word, mark, ask))
 				return true;

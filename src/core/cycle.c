@@ -96,9 +96,10 @@ static struct baton__edge *blocker(struct baton_future *future,
 {
 	/* Acquire: as in baton__future_final (future.final, future.c). */
 	uint32_t state = load_acquire(&future->_state);
-	struct baton_resource *resource = baton__future_resource(future);
+	struct baton_resource *resource = baton__future_bound(future);
 	const struct baton__frame *frame;
 	struct baton__edge *edge;
+	bool running;
 
 	if (state & (BATON__FUTURE_FINAL | BATON__FUTURE_PROMISE))
 		return NULL;
@@ -109,9 +110,11 @@ static struct baton__edge *blocker(struct baton_future *future,
 			continue;
 	if (!resource)
 		return NULL;
+	running = (state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING ||
+	          baton__bound_entered(resource);
+	resource = baton__bound_to(resource);
 	edge = holder_of(resource, &frame);
-	if (!edge ||
-	    ((state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING && !ends_with(frame, future)))
+	if (!edge || (running && !ends_with(frame, future)))
 		return NULL;
 	*resource_out = resource;
 	return edge;

@@ -15,6 +15,7 @@
 #include "core/run.h"
 #include "core/shelf.h"
 #include "core/stats.h"
+#include "core/suspends.h"
 
 /*
  * Leaves the release for good to the visitors. True: the last of them continues in this thread's
@@ -54,6 +55,18 @@ static bool release(struct baton__stay *stay, uintptr_t word)
 			return false;
 	}
 	return baton__word_release(resource, word); /* last touch */
+}
+
+/*
+ * Nothing may run, and the resource must not become idle: the baton is left until an entry comes.
+ * False: an entry has come, or the mode has changed.
+ */
+static BATON_NOINLINE bool rest(struct baton__stay *stay, uintptr_t word)
+{
+	/* All tasks that were accepted before these awaits are over. */
+	baton__fire_awaits(stay);
+	baton__marks_put_back(stay);
+	return baton__word_rest(stay->frame.resource, word); /* last touch, if true */
 }
 
 BATON_NOINLINE bool baton__out_of_time(struct baton__stay *stay)
@@ -111,9 +124,8 @@ static bool too_many_kicks(struct baton__stay *stay)
 static BATON_NOINLINE enum baton__met meet(struct baton__stay *stay)
 {
 	struct baton_resource *resource = stay->frame.resource;
-	struct baton_task *mark = resource->_list;
+	struct baton_task *mark = baton__list_pop(resource);
 
-	resource->_list = mark->_next;
 	/* Only cancel marks have no `meet`, and the take of the inbox has removed those. */
 	BATON_ASSERT(baton__kind(mark)->meet);
 	return baton__kind(mark)->meet(stay, mark); /* last touch, unless the mark is postponed */
@@ -125,12 +137,10 @@ static BATON_NOINLINE enum baton__met meet(struct baton__stay *stay)
  */
 static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t word)
 {
-	const struct baton_task *task = resource->_list;
-
 	/* A suspend mark at the head goes first; the next look comes after that mark. */
-	if (task && baton__kind_is(task, BATON__KIND_OVERTAKES))
+	if (baton__suspends(resource))
 		return false;
-	if (task && !baton__backlog_sorts(resource))
+	if (resource->_list && !baton__backlog_sorts(resource))
 		return baton__look(resource);
 	/* An empty inbox asks for nothing: a word that is still ATTENTION is answered by the next
 	 * take, or by the release. */
@@ -149,6 +159,7 @@ enum step {
 	TAKE,    /* the inbox */
 	AGAIN,   /* ask again: the look, or the backlog, may have brought an entry */
 	LEAVE,   /* the baton goes to the shelf */
+	REST,    /* nothing is left that may run: the baton waits for the next entry */
 	RELEASE, /* nothing is left */
 	END,     /* the stay is over: what is left stays for the next holder */
 };
@@ -159,7 +170,8 @@ enum step {
  */
 BATON_INLINE bool ends_batch(enum step step)
 {
-	return step == FIRE || step == SUSPEND || step == LEAVE || step == RELEASE || step == END;
+	return step == FIRE || step == SUSPEND || step == LEAVE || step == REST ||
+	       step == RELEASE || step == END;
 }
 
 /* The step at the mark at the head of _list. */
@@ -167,7 +179,7 @@ static BATON_NOINLINE enum step step_at_mark(struct baton__stay *stay)
 {
 	const struct baton_task *mark = stay->frame.resource->_list;
 
-	if (baton__kind_is(mark, BATON__KIND_OVERTAKES))
+	if (baton__suspends(stay->frame.resource))
 		return SUSPEND;
 	return baton__kind_is(mark, BATON__KIND_COUNTS) && too_many_kicks(stay) ? END : MEET;
 }
@@ -198,7 +210,11 @@ BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 			return TAKE;
 		if (BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_next(resource))
 			return AGAIN;
-		return stay->borrowed ? END : RELEASE;
+		if (stay->borrowed)
+			return END;
+		return BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_rests(resource)
+		               ? REST
+		               : RELEASE;
 	}
 	if (BATON_UNLIKELY(baton__is_mark(task)))
 		return step_at_mark(stay);
@@ -257,6 +273,10 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 			break;
 		case LEAVE:
 			if (baton__shelf_leave(stay))
+				return true;
+			break;
+		case REST:
+			if (rest(stay, word))
 				return true;
 			break;
 		case RELEASE:

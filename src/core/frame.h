@@ -12,11 +12,7 @@
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
                                      struct baton_resource *resource)
 {
-	frame->below = self->top;
-	frame->resource = resource;
-	frame->future = NULL;
-	store_relaxed(&self->top, frame); /* on_fork_in_child (thread.c) reads `top` */
-	self->depth++;
+	baton_inline_push(&self->head, frame, resource);
 }
 
 BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
@@ -28,18 +24,7 @@ BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_res
 
 BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
 {
-	struct baton__thread *self = baton__self;
-
-	store_relaxed(&self->top, frame->below);
-	self->depth--;
-}
-
-/* Pops the frame of a short path, which has nothing to fire. */
-BATON_INLINE void baton__frame_exit(struct baton__thread *self, struct baton__frame *frame)
-{
-	store_relaxed(&self->top, frame->below);
-	self->depth--;
-	baton__deferred_check(self);
+	baton_inline_pop(&baton__self->head, frame);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/backlog.h"
 #include "core/drain.h"
 #include "core/frame.h"
+#include "core/gauge.h"
 #include "core/deferred.h"
 #include "core/marks.h"
 #include "core/stats.h"
@@ -22,6 +23,8 @@ static void count_handoff(const struct baton_resource *resource, bool refused)
 
 	if (!stats)
 		return;
+	if (stats->_gauge && !refused)
+		baton__gauge_trace(stats->_gauge, BATON__EVENT_HANDED_OFF, NULL, 0);
 	baton__count(&stats->handoffs, refused ? UINT64_MAX : 1);
 	baton__count(&stats->refused, refused);
 }
@@ -108,7 +111,10 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 		baton__deferred_check(self);
 }
 
-/* Gives a stay the capture limits; the frame keeps its values. */
+/*
+ * Gives a stay the capture limits; the frame keeps its values. The `own` tasks of the submitter are
+ * not cut (L8): a hand-off in the middle of a batch would cost more than its tasks.
+ */
 static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 {
 	stay->after = NULL;
@@ -117,8 +123,8 @@ static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 	stay->borrowed = false;
 	stay->ran = ran > 0;
 	baton__stay_limit(stay);
-	/* A nested capture runs the submitter's own tasks only (L7). */
-	if (stay->frame.below && stay->tasks > own)
+	/* A nested capture runs the submitter's own tasks only (L7). A limit of 0 runs none. */
+	if (stay->tasks > 0 && (stay->frame.below || stay->tasks < own))
 		stay->tasks = own;
 	stay->tasks -= ran < stay->tasks ? ran : stay->tasks;
 }

@@ -198,7 +198,8 @@ static bool release_empty(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word(resource);
 
-	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource))
+	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource) ||
+	    baton__backlog_rests(resource))
 		return false;
 	return baton__word_release(resource, word); /* last touch */
 }

@@ -24,21 +24,34 @@ static const struct baton__kind kick_kind = {
 	.meet = meet_kick,
 };
 
-/* True: pushed. False: the resource was idle; the kick has run, or an executor has the resource. */
-static bool push(struct baton_resource *resource, struct baton_task *mark)
+/* The caller holds the baton. */
+static void go_on(struct baton_resource *resource, bool later)
+{
+	/* A nested stay may run one task: a kick usually lets one task start. */
+	baton__go_on(resource, later ? BATON__LATER : baton__place(resource), 1);
+}
+
+/* True: pushed. False: the resource was idle, or rested: the kick has run, or an executor has the
+ * resource. */
+static bool push(struct baton_resource *resource, struct baton_task *mark, bool later)
 {
 	uintptr_t word = baton__word(resource);
 
 	baton__kind_set(mark, &kick_kind);
 	/* Ends: each failed CAS is another thread's transition of the word. */
 	for (;;) {
+		if (baton__word_is_resting(word)) {
+			if (!baton__word_rouse(resource, &word, mark, mark, BATON__ASK_NOTHING))
+				continue;
+			go_on(resource, later);
+			return false;
+		}
 		if (!baton__word_is_busy(word)) {
 			if (!baton__word_capture_for(resource, &word, BATON__ASK_NOTHING))
 				continue;
 			resource->_list = mark;
 			mark->_next = NULL;
-			/* A nested stay may run one task: a kick usually lets one task start. */
-			baton__go_on(resource, baton__place(resource), 1);
+			go_on(resource, later);
 			return false;
 		}
 		if (baton__word_push_kick(resource, &word, mark))
@@ -48,7 +61,7 @@ static bool push(struct baton_resource *resource, struct baton_task *mark)
 
 void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 {
-	if (!push(resource, mark))
+	if (!push(resource, mark, false))
 		return;
 	/* The runner may have left the resource to its visitors. The caller is a visitor. */
 	baton__visit_look(resource);
@@ -56,5 +69,10 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark)
 
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark)
 {
-	(void)push(resource, mark);
+	(void)push(resource, mark, false);
+}
+
+void baton__kick_later(struct baton_resource *resource, struct baton_task *mark)
+{
+	(void)push(resource, mark, true);
 }

@@ -22,4 +22,10 @@ void baton__kick(struct baton_resource *resource, struct baton_task *mark);
  */
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 
+/*
+ * As baton__kick_open; if this thread becomes the holder, the tasks run on the executor. The caller
+ * then calls baton__deferred_check().
+ */
+void baton__kick_later(struct baton_resource *resource, struct baton_task *mark);
+
 #endif

@@ -128,4 +128,16 @@ BATON_INLINE struct baton_future *baton__task_future(const struct baton_task *ta
 	return place ? *(struct baton_future **)baton__member(task, place) : NULL;
 }
 
+/* The function that a message about the task shows. */
+BATON_INLINE uintptr_t baton__function(const struct baton_task *task)
+{
+	const struct baton_task_type *type;
+
+	if (!baton__of_kind(task))
+		return (uintptr_t)task->_run;
+	type = baton__type(task);
+	return type->function ? *(const uintptr_t *)baton__member(task, type->function)
+	                      : (uintptr_t)type->run;
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/marks.h"
+#include "core/suspends.h"
 
 /* The address of `nothing` in a future's _value: no entry is before the task (list.back_link). */
 static struct baton_task nothing;
@@ -39,14 +40,16 @@ void baton__index_again(struct baton_task *task, struct baton_task *before)
 void baton__list_first(struct baton_resource *resource, struct baton_task *first,
                        struct baton_task *last)
 {
-	struct baton_task *before = NULL;
+	const bool suspends = baton__suspends(resource);
+	struct baton_task *before = suspends ? resource->_list : NULL;
+	struct baton_task **link = suspends ? &resource->_list->_next : &resource->_list;
 
 	last->_next = NULL;
 	for (struct baton_task *task = first; task; before = task, task = task->_next)
 		baton__index(task, before);
-	baton__index_again(resource->_list, last);
-	last->_next = resource->_list;
-	resource->_list = first;
+	baton__index_again(*link, last);
+	last->_next = *link;
+	*link = first;
 }
 
 /* ---- The look ---- */
@@ -71,22 +74,23 @@ static void obey_cancel(struct baton_resource *resource, struct baton_task *newe
 		oldest = newest;
 		newest = older;
 	}
-	suspends = baton__suspend_marks_out(&oldest, &last);
+	suspends = baton__suspends_out(&oldest, &last);
 	while (*end)
 		end = &(*end)->_next;
 	*end = oldest;
 	resource->_list = baton__obey_cancel_marks(resource, resource->_list);
 	if (suspends)
-		baton__list_first(resource, suspends, last);
+		baton__suspends_add(resource, suspends, last);
 	baton__backlog_look(resource);
 }
 
 struct look {
-	struct baton_task *suspends; /* oldest first, mostly */
+	struct baton_task *suspends; /* oldest first */
 	struct baton_task *last;     /* of `suspends` */
 	struct baton_task *cancel;   /* the newest cancel mark, cut off with all older entries */
 };
 
+/* The entries of a look are found newest first. */
 static void take_suspend(struct look *look, struct baton_task *mark)
 {
 	mark->_next = look->suspends;
@@ -125,30 +129,41 @@ static void walk(struct look *look, struct baton_task *newest)
 	newer->_next = (struct baton_task *)((uintptr_t)task | BATON__LOOKED);
 }
 
+/* Skips the suspend marks from `task` on. Returns the next older entry of another kind. */
+static struct baton_task *behind_suspends(struct baton_task *task)
+{
+	while (task && baton__kind_is(task, BATON__KIND_OVERTAKES))
+		task = baton__older(task);
+	return task;
+}
+
 /*
- * One step at the newest entry. True: call again. A mark that is the newest entry is taken off by a
- * CAS, since submitters push onto it; all older entries are the holder's.
+ * Takes the marks out of the inbox as it is now: an entry that is pushed meanwhile waits for the
+ * next look, and the order of the suspend marks is theirs. False: an entry was pushed before this
+ * look has taken any mark; call again. The marks at the newest end are taken off by a CAS, since
+ * submitters push onto the newest entry; all older entries are the holder's.
  */
-static bool look_at_newest(struct baton_resource *resource, struct look *look)
+static bool look_at(struct baton_resource *resource, struct look *look)
 {
 	uintptr_t word = baton__word_inbox(resource);
 	struct baton_task *newest = baton__word_newest(word);
+	struct baton_task *rest = behind_suspends(newest);
+	bool cancels = rest && baton__kind_is(rest, BATON__KIND_CANCELS);
 
-	if (!newest || baton__looked(newest))
-		return false;
-	if (baton__kind_is(newest, BATON__KIND_OVERTAKES)) {
-		if (baton__word_cut(resource, word, newest->_next))
-			take_suspend(look, newest);
-		return true;
+	if (rest != newest || cancels)
+		if (!baton__word_cut(resource, word, cancels ? NULL : rest))
+			return false;
+	while (newest != rest) {
+		struct baton_task *older = newest->_next;
+
+		take_suspend(look, newest);
+		newest = older;
 	}
-	if (baton__kind_is(newest, BATON__KIND_CANCELS)) {
-		if (!baton__word_cut(resource, word, NULL))
-			return true;
-		look->cancel = newest;
-		return false;
-	}
-	walk(look, newest);
-	return false;
+	if (cancels)
+		look->cancel = rest;
+	else if (rest && !baton__looked(rest))
+		walk(look, rest);
+	return true;
 }
 
 bool baton__look(struct baton_resource *resource)
@@ -156,13 +171,13 @@ bool baton__look(struct baton_resource *resource)
 	struct look look = {NULL, NULL, NULL};
 	bool answered = baton__word_answer(resource);
 
-	/* Ends: each round takes out a mark, or its CAS has failed because an entry was pushed. */
-	while (look_at_newest(resource, &look))
+	/* Ends: each failure is another thread's push or close. */
+	while (!look_at(resource, &look))
 		;
 	if (look.cancel)
 		obey_cancel(resource, look.cancel);
 	if (look.suspends)
-		baton__list_first(resource, look.suspends, look.last);
+		baton__suspends_add(resource, look.suspends, look.last);
 	return answered || look.cancel || look.suspends;
 }
 
@@ -177,6 +192,33 @@ void baton__index_list(struct baton_resource *resource)
 	for (struct baton_task *task = resource->_list; task; before = task, task = task->_next)
 		baton__index(task, before);
 	(void)add_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
+}
+
+struct baton_task *baton__list_pop(struct baton_resource *resource)
+{
+	struct baton_task *entry = resource->_list;
+
+	resource->_list = entry->_next;
+	if (baton__kind_is(entry, BATON__KIND_OVERTAKES))
+		baton__suspends_next(resource, entry);
+	return entry;
+}
+
+struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct baton_task *before,
+                                        const struct baton_future *future)
+{
+	struct baton_task *entry = baton__older(before);
+
+	/* Behind a suspend mark is the next suspend mark; behind the first one the rest of _list,
+	 * too. */
+	if (baton__kind_is(before, BATON__KIND_OVERTAKES) &&
+	    !(before == resource->_list && entry && baton__entry_future(entry) == future))
+		return baton__suspends_unlink(resource, before, future);
+	BATON_ASSERT(entry && baton__entry_future(entry) == future);
+	before->_next = (struct baton_task *)((uintptr_t)entry->_next |
+	                                      ((uintptr_t)before->_next & BATON__LOOKED));
+	baton__index_again(baton__older(entry), before);
+	return entry;
 }
 
 /* Pops the newest entry of the inbox, which has been looked at. False: an entry has been pushed. */
@@ -210,10 +252,8 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 			baton__index_list(resource);
 		if (!load_relaxed(&future->_value))
 			return NULL;
-		if (task && baton__entry_future(task) == future) {
-			resource->_list = task->_next;
-			return task;
-		}
+		if (task && baton__entry_future(task) == future)
+			return baton__list_pop(resource);
 		/* Loads the word again, with the entries that were pushed since the look. */
 		word = baton__word_inbox(resource);
 		task = baton__word_newest(word);
@@ -228,10 +268,5 @@ struct baton_task *baton__list_unlink(struct baton_resource *resource, struct ba
 		if (before != &nothing)
 			break;
 	}
-	task = baton__older(before);
-	BATON_ASSERT(task && baton__entry_future(task) == future);
-	before->_next = (struct baton_task *)((uintptr_t)task->_next |
-	                                      ((uintptr_t)before->_next & BATON__LOOKED));
-	baton__index_again(baton__older(task), before);
-	return task;
+	return baton__unlink_behind(resource, before, future);
 }

@@ -68,7 +68,7 @@ BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }
 
-/* Puts a chain, linked oldest first, before all entries of _list. */
+/* Puts a chain, linked oldest first, before all entries of _list but a suspend mark. */
 void baton__list_first(struct baton_resource *resource, struct baton_task *first,
                        struct baton_task *last);
 
@@ -78,6 +78,13 @@ void baton__list_first(struct baton_resource *resource, struct baton_task *first
  * to do.
  */
 bool baton__look(struct baton_resource *resource);
+
+/* Takes the first entry out of _list. */
+struct baton_task *baton__list_pop(struct baton_resource *resource);
+
+/* Unlinks the entry of `future`, of which `before` is the index. */
+struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct baton_task *before,
+                                        const struct baton_future *future);
 
 /*
  * Unlinks the task or suspend mark of `future`, which is CANCELLING. NULL: the entry does not wait

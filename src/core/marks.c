@@ -39,28 +39,6 @@ struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
 	return kept;
 }
 
-struct baton_task *baton__suspend_marks_out(struct baton_task **chain, struct baton_task **last)
-{
-	struct baton_task *marks = NULL;
-	struct baton_task **end = &marks;
-	struct baton_task **link = chain;
-
-	while (*link) {
-		struct baton_task *task = *link;
-
-		if (!baton__kind_is(task, BATON__KIND_OVERTAKES)) {
-			link = &task->_next;
-			continue;
-		}
-		*link = task->_next;
-		*end = task;
-		end = &task->_next;
-		*last = task;
-	}
-	*end = NULL;
-	return marks;
-}
-
 /*
  * Tells an awaiter that every task accepted before its mark is over. Called by the holder, or after
  * the release.

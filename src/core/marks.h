@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Marks: entries that lie among the tasks and are no tasks. Here are those of cancel and await;
- * close.c has the finaliser, shelf.c the suspend marks, kick.c the kicks. Only the holder meets a
- * mark.
+ * close.c has the finaliser, shelf.c and suspends.c the suspend marks, kick.c the kicks. Only the
+ * holder meets a mark.
  *
  * Invariants:
  * marks.many: Any number of awaits may wait for the release of one closed resource for good, since
@@ -26,7 +26,8 @@
 struct baton__awaiter {
 	struct baton__counted counted;
 	struct baton_task task;
-	struct baton_task *others; /* of a mark that is FOR_GOOD: see marks.many */
+	struct baton_task *others;      /* carried marks: marks.many, suspends.first */
+	struct baton_task *others_last; /* of a suspend mark */
 };
 
 BATON_INLINE struct baton__awaiter *baton__awaiter(struct baton_task *mark)
@@ -74,12 +75,6 @@ enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mar
  */
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list);
-
-/*
- * Takes the suspend marks out of the chain, linked oldest first. Returns the marks in the same
- * order; NULL: there are none. `*last`: the last of them.
- */
-struct baton_task *baton__suspend_marks_out(struct baton_task **chain, struct baton_task **last);
 
 /*
  * The postponed marks are in the stay, in `after`: first those that wait until the tasks

@@ -50,12 +50,14 @@ static void post_cancelled(struct baton_task *task)
 static const struct baton_task_type post_type = {
 	.run = post_run,
 	.cancelled = post_cancelled,
+	.function = BATON_TASK_PLACE(struct post, task, fn),
 };
 
 static const struct baton_task_type labelled_post_type = {
 	.run = post_run,
 	.cancelled = post_cancelled,
 	.stamp = BATON_TASK_PLACE(struct post, task, stamp),
+	.function = BATON_TASK_PLACE(struct post, task, fn),
 };
 
 BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,

@@ -37,6 +37,8 @@
 #include "core/word.h"
 
 _Static_assert(sizeof(struct baton_resource) <= 64, "an idle resource is one cache line");
-_Static_assert(offsetof(struct baton_resource, _list) + sizeof(void *) <= 16, "hot words");
+_Static_assert(offsetof(struct baton_resource, _word) + sizeof(uintptr_t) ==
+                       sizeof(struct baton_resource),
+               "the user's state, behind the resource, shares the word's cache line");
 
 #endif

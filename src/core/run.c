@@ -6,6 +6,7 @@
 #include "thread/node.h"
 #include "core/backlog.h"
 #include "core/drop.h"
+#include "core/gauge.h"
 #include "core/hooks.h"
 #include "core/label.h"
 #include "core/stats.h"
@@ -70,17 +71,21 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 {
 	struct baton_resource *resource = frame->resource;
 	struct baton_future *future = baton__task_future(task);
-	struct baton_resource_stats *stats;
+	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
 	    baton__kind(task)->keep(task))
 		return;
 	if (!claim(resource, task, future) || (batch && !baton__batch_enter(batch, task)))
 		return;
+	if (stats && stats->_gauge)
+		baton__gauge_enter(stats->_gauge, baton__function(task));
 	enter(frame, task, future, batch);
-	stats = baton__stats(resource);
-	if (stats)
+	if (stats) {
 		baton__count(&stats->executed, 1);
+		if (stats->_gauge)
+			baton__gauge_leave(stats->_gauge);
+	}
 }
 
 void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)

@@ -4,6 +4,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "core/gauge.h"
 
 /* The most looks of a reader while tasks leave the queue. */
 #define LOOKS 16
@@ -22,6 +23,8 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 
 	if (!stats)
 		return;
+	if (stats->_gauge)
+		baton__gauge_trace(stats->_gauge, BATON__EVENT_PUSHED, first, count);
 	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark. With
 	 * weaker orders neither side might see the other, and the tasks that wait would have no
 	 * time. */
@@ -106,15 +109,19 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 
 	if (!stats)
 		return;
+	if (stats->_gauge)
+		baton__gauge_trace(stats->_gauge, BATON__EVENT_ENTERED, task, 0);
 	/* Relaxed: if this task is marked, its push has published the mark. */
 	if (load_relaxed(&stats->_marked) == task) {
+		if (stats->_gauge)
+			baton__gauge_waited(stats->_gauge, load_relaxed(&stats->_marked_ns));
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
 		unmark(stats);
 	}
 	count_left(stats);
 }
 
-void baton__stats_call(struct baton_resource *resource)
+void baton__stats_call(struct baton_resource *resource, baton_call_fn fn)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
@@ -123,6 +130,8 @@ void baton__stats_call(struct baton_resource *resource)
 	baton__count(&stats->submitted, 1);
 	baton__count(&stats->captures, 1);
 	count_left(stats);
+	if (stats->_gauge)
+		baton__gauge_enter(stats->_gauge, (uintptr_t)fn);
 }
 
 void baton__stats_captured(struct baton_resource *resource, uint32_t count)

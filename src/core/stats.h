@@ -71,10 +71,10 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 
 /*
  * captured: a submit has captured the resource for `count` tasks that are not counted as pushed.
- * call: a call that runs without a task has captured the resource. Both called by the holder.
+ * call: a call that runs fn without a task has captured the resource. Both called by the holder.
  */
 void baton__stats_captured(struct baton_resource *resource, uint32_t count);
-void baton__stats_call(struct baton_resource *resource);
+void baton__stats_call(struct baton_resource *resource, baton_call_fn fn);
 
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count);

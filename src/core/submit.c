@@ -123,6 +123,21 @@ BATON_INLINE bool add_to_busy(struct baton_resource *resource, struct chain *cha
 	return false;
 }
 
+/* Adds the chain to a resting resource, which this thread then drains. False: the word has
+ * changed. */
+static BATON_NOINLINE bool add_to_resting(struct baton_resource *resource, struct chain *chain,
+                                          uintptr_t word, unsigned how)
+{
+	struct baton_task *oldest = chain->first;
+
+	if (!chain->newest)
+		chain->newest = baton__reversed(chain->first);
+	if (!baton__word_rouse(resource, &word, chain->newest, oldest, BATON__ASK_NOTHING))
+		return false;
+	baton__go_on(resource, place_of(resource, how), chain->count);
+	return true;
+}
+
 /*
  * Starts a captured resource, here or on its executor. An error: the chain is the caller's again.
  */
@@ -165,6 +180,11 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			if (error)
 				return error < 0 ? error : 0;
 			chain.counted = true;
+		}
+		if (BATON_UNLIKELY(baton__word_is_resting(word))) {
+			if (add_to_resting(resource, &chain, word, how))
+				return 0;
+			continue;
 		}
 		if (baton__word_is_busy(word)) {
 			if (add_to_busy(resource, &chain, word, how))
@@ -230,9 +250,8 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	return 0;
 }
 
-/* Submits a task with a future, or of a kind. */
-static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
-                                             struct baton_task *task)
+/* Submits a task with a future, or of a kind, that cannot run at once on the short path. */
+static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton__stay stay;
 
@@ -248,33 +267,86 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	BATON_GUARD(guard, resource);
 	baton__run_task(&stay.frame, resource, task, NULL);
 	guard = NULL;
-	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
-		baton__frame_exit(baton__self, &stay.frame);
-	else
-		baton__run_captured(&stay, 1, 1);
+	if (!baton_inline_leave(&baton__self->head, &stay.frame, resource, BATON__NORMAL))
+		baton__run_on(resource, 1, 1);
 	return 0;
 }
 
-BATON_NOINLINE void baton__run_on(uint32_t ran, uint32_t own)
+BATON_NOINLINE void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own)
 {
-	struct baton__stay *stay = baton__stay_of(baton__self->top);
+	struct baton__stay stay;
 
-	stay->frame.value = NULL;
-	stay->frame.batch = NULL;
-	baton__run_captured(stay, ran, own);
+	baton__frame_push(&stay.frame, resource);
+	baton__run_captured(&stay, ran, own);
+}
+
+/*
+ * The library's part of a short path that a program compiles itself (baton/inline.h). It is in this
+ * file since a program's weak references take no file out of an archive.
+ */
+BATON_EXPORT void baton_inline_end_v1(struct baton_resource *resource)
+{
+	baton__run_on(resource, 1, 1);
+}
+
+BATON_EXPORT void baton_inline_left_v1(const struct baton_resource *resource)
+{
+	baton__guard_end(&resource);
 }
 
 BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
 {
-	uintptr_t word;
+	uintptr_t word = baton__word(resource);
 
-	baton__stand_back(resource);
-	word = baton__word(resource);
 	/* A SPECIAL resource may have a bound. */
+	if (baton__word_is_plainly_busy(word)) {
+		if (baton__barge_due(baton__self)) {
+			(void)baton__barge(resource);
+			word = baton__word(resource);
+		}
+	} else {
+		baton__stand_back(resource);
+	}
 	if (baton__word_is_plainly_busy(word) && !baton__loan_due(resource) &&
 	    baton__word_push(resource, &word, task, task))
 		return 0;
 	return baton__submit(resource, task, 0);
+}
+
+/*
+ * Submits a task with a future, or of a kind. The short path: no kind, the future is fresh, and the
+ * resource is idle. Three atomic read-modify-writes: capture, completion, release.
+ */
+static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
+                                             struct baton_task *task)
+{
+	struct baton__thread *self = baton__self;
+	struct baton_future *future = task->_future;
+	struct baton__frame frame;
+	int status;
+
+	if (BATON_UNLIKELY(baton__of_kind(task)) || BATON_UNLIKELY(!baton__future_fresh(future)) ||
+	    baton_inline_enter(&self->head, &frame, resource, BATON_NESTING_MAX) !=
+	            BATON_INLINE_HELD)
+		return submit_watched(resource, task);
+	frame.future = future;
+	frame.value = NULL;
+	baton__future_enter(future, resource);
+	BATON_GUARD(guard, resource);
+	status = task->_run(task); /* last touch of the task */
+	guard = NULL;
+	if (BATON_UNLIKELY(status))
+		baton__task_failed(&frame, task, status, true);
+	/* NULL: the task was detached; its future may be complete, and its memory gone. */
+	future = frame.future;
+	frame.future = NULL;
+	if (BATON_LIKELY(future != NULL))
+		baton__future_finish_entered(future,
+		                             status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                             status, frame.value);
+	if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
+		baton__run_on(resource, 1, 1);
+	return 0;
 }
 
 /*
@@ -284,24 +356,24 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton__thread *self = baton__self;
-	struct baton__stay stay;
+	struct baton__frame frame;
 
 	if (task->_future)
 		return submit_with_future(resource, task);
-	if (BATON_UNLIKELY(baton__too_deep(self)))
+	switch (baton_inline_enter(&self->head, &frame, resource, BATON_NESTING_MAX)) {
+	case BATON_INLINE_HELD:
+		break;
+	case BATON_INLINE_DEEP:
 		return baton__submit(resource, task, 0);
-	if (baton__word(resource) != BATON__NORMAL)
+	case BATON_INLINE_OTHER:
 		return baton__submit_busy(resource, task);
-	if (BATON_UNLIKELY(!baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL)))
-		return baton__submit(resource, task, 0);
-	baton__frame_enter(self, &stay.frame, resource);
+	}
 	BATON_GUARD(guard, resource);
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
-	if (BATON_LIKELY(baton__word_release_at_once(resource, BATON__NORMAL)))
-		baton__frame_exit(self, &stay.frame);
-	else
-		baton__run_on(1, 1);
+	resource = baton_inline_same(resource);
+	if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
+		baton__run_on(resource, 1, 1);
 	return 0;
 }
 

@@ -51,9 +51,9 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 }
 
 /*
- * As baton__run_captured, for a short path. The short path has only entered the frame of its stay
- * (baton__frame_enter), which is this thread's topmost frame; this function sets the rest.
+ * As baton__run_captured, for a short path, which has popped its frame and not released the
+ * resource (baton_inline_leave).
  */
-void baton__run_on(uint32_t ran, uint32_t own);
+void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own);
 
 #endif

@@ -121,6 +121,12 @@ BATON_INLINE bool baton__turn_seems_held(const struct baton_resource *resource)
 	return (load_relaxed(&resource->_job._turn) & BATON__PHASE) == BATON__HELD;
 }
 
+/* A hint (relaxed): is the baton on the shelf? */
+BATON_INLINE bool baton__turn_seems_shelved(const struct baton_resource *resource)
+{
+	return (load_relaxed(&resource->_job._turn) & BATON__SHELF) == BATON__SHELF_LEFT;
+}
+
 /* ---- Visits ---- */
 
 /* Counts a visit. Until now the caller keeps the resource by the baton, or by its call. */

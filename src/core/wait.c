@@ -14,6 +14,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/yield.h"
+#include "thread/trace.h"
 #include "core/cycle.h"
 #include "core/loan.h"
 #include "core/callback.h"
@@ -196,8 +197,31 @@ static int sleep_once(struct baton__wait *wait)
 	return status;
 }
 
+static void note_wait(uint64_t since_ns, const void *future, const void *resource, bool promise)
+{
+	struct baton__thread_wait *noted = &baton__self->wait;
+
+	/* Relaxed: for messages only. */
+	store_relaxed(&noted->future, future);
+	store_relaxed(&noted->resource, resource);
+	store_relaxed(&noted->promise, promise);
+	store_relaxed(&noted->since_ns, since_ns);
+}
+
+static void trace_wait(void)
+{
+	const struct baton__thread_wait *noted = &baton__self->wait;
+	const uint64_t ns = baton__now_ns() - noted->since_ns;
+
+	baton__trace(&(struct baton__event){noted->since_ns, (uintptr_t)noted->future,
+	                                    (uintptr_t)noted->resource,
+	                                    baton__event_word(BATON__EVENT_WAITED, ns)});
+}
+
 static int wait_some(struct baton__wait *wait)
 {
+	const struct baton__thread_wait outer = baton__self->wait;
+	struct baton_future *first = wait->futures[0];
 	struct baton_executor *member;
 	int status;
 
@@ -219,6 +243,8 @@ static int wait_some(struct baton__wait *wait)
 	 * they would never end. */
 	member = baton__self->member;
 	tell_executor(member, true);
+	note_wait(baton__now_ns(), first, baton__future_resource(first),
+	          load_relaxed(&first->_state) & BATON__FUTURE_PROMISE);
 	wait->last_look = true;
 	/* Relaxed: a nudge before the first sleep was for another wait. */
 	wait->answered = load_relaxed(&baton__self->nudge);
@@ -228,6 +254,9 @@ static int wait_some(struct baton__wait *wait)
 		if (found(wait))
 			status = 1;
 	} while (status == 0);
+	if (baton__trace_is_on())
+		trace_wait();
+	note_wait(outer.since_ns, outer.future, outer.resource, outer.promise);
 	tell_executor(member, false);
 	return status == 1 ? 0 : status;
 }
@@ -287,5 +316,7 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 
 BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 {
+	if (BATON_LIKELY(!deadline) && BATON_LIKELY(baton__future_final(future)))
+		return 0;
 	return baton_future_wait_any(&future, 1, deadline, NULL);
 }

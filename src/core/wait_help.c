@@ -147,7 +147,7 @@ static bool held_here(const struct baton__wait *wait, const struct baton_resourc
  */
 static int help_one(struct baton__wait *wait, struct baton_future *future)
 {
-	struct baton_resource *resource = baton__future_resource(future);
+	struct baton_resource *resource = baton__future_bound(future);
 	uint32_t generation;
 	int status;
 
@@ -161,6 +161,7 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 		continue;
 	if (!resource || baton__future_final(future))
 		return 0;
+	resource = baton__bound_to(resource);
 	if (held_here(wait, resource))
 		return baton__cycle_of_one(resource);
 	resource = baton__future_visit(future, &generation);

@@ -6,6 +6,8 @@
 
 #include "base/atomic.h"
 
+struct baton_task baton__resting;
+
 /* The mode that a mark leaves behind. */
 static uintptr_t mode_with(uintptr_t word, enum baton__ask ask)
 {
@@ -41,6 +43,27 @@ bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, e
 
 	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
 	return cas_acquire(&resource->_word, word, flags);
+}
+
+bool baton__word_rest(struct baton_resource *resource, uintptr_t word)
+{
+	uintptr_t resting = (uintptr_t)&baton__resting | BATON__WORD_BUSY;
+
+	/* [word.rest] release: _list, all that the tasks did; pairs with [word.rest] in rouse.
+	 * Last touch. */
+	return cas_release(&resource->_word, &word,
+	                   resting | baton__word_mode_after(resource, word));
+}
+
+bool baton__word_rouse(struct baton_resource *resource, uintptr_t *word, struct baton_task *newest,
+                       struct baton_task *oldest, enum baton__ask ask)
+{
+	uintptr_t flags = mode_with(*word, ask) | BATON__WORD_BUSY;
+
+	oldest->_next = NULL;
+	/* [word.rest] acquire: what the last holder did; pairs with [word.rest] in rest. The caller
+	 * is the holder now, and takes the chain itself. */
+	return cas_acquire(&resource->_word, word, (uintptr_t)newest | flags);
 }
 
 bool baton__word_left_with_tasks(const struct baton_resource *resource)

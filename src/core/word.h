@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The resource's word: its inbox and its state, in one word. Each transition of the word is a
- * function of word.h or word.c; no other file touches `_word`.
+ * function of word.h or word.c; no other file touches `_word`. The exceptions are the capture and
+ * the release of the short paths, which programs compile, too (baton/inline.h).
  *
  * Bits, low to high:
  *   BUSY       1 bit. The baton is taken: a thread holds it, or the turn says where it is (turn.h).
@@ -18,28 +19,32 @@
  *   CLOSED     The resource accepts no more tasks. Set by a close, never cleared. The holder must
  *              look as in ATTENTION, which CLOSED replaces.
  *   tasks      61 bits. The newest entry of the inbox; each entry is linked to the next older one.
- *              Empty in an idle word.
+ *              Empty in an idle word. Or the address of baton__resting, in a BUSY word: no thread
+ *              holds the baton, and the thread that puts the next entry there is the holder.
  *
  * Transitions, and the functions that make them (with baton__word_ before the name):
  *   idle -> BUSY                      capture, capture_for: any thread, which is then the holder
- *   BUSY, no tasks -> idle            release, release_at_once: the holder
+ *   BUSY, no tasks -> idle            release; baton_inline_release: the holder
  *   BUSY|tasks -> BUSY|entry|tasks    push, push_mark, push_kick: any thread
  *   BUSY|tasks -> BUSY                take: the holder
  *   BUSY|entries|tasks -> BUSY|tasks  cut: the holder
+ *   BUSY, no tasks -> resting         rest: the holder
+ *   resting -> BUSY|entry             rouse: any thread, which is then the holder
  *   open -> ATTENTION                 push_mark: any thread; ask: the holder
  *   ATTENTION -> NORMAL or SPECIAL    take, answer, release: the holder
  *   open -> CLOSED                    close, push_mark, capture_for: any thread
  *   NORMAL or SPECIAL, unshared       init, extend: the owner
  *
- * Linearisation points: of a submit, the CAS of capture or push; of a close, the CAS of close,
- * push_mark or capture_for. Progress: lock-free; a CAS fails only because another thread has made a
- * transition.
+ * Linearisation points: of a submit, the CAS of capture, push or rouse; of a close, the CAS of
+ * close, push_mark, rouse or capture_for. Progress: lock-free; a CAS fails only because another
+ * thread has made a transition.
  * ABA: a push does not read the entry on top, and links to the entry that is on top at its CAS. The
  * holder alone takes entries out of the inbox, so that take and cut meet no recurring top.
  */
 #ifndef BATON_SRC_WORD_H
 #define BATON_SRC_WORD_H
 
+#include <baton/inline.h>
 #include <baton/resource.h>
 
 #include "base/atomic.h"
@@ -47,11 +52,11 @@
 #include "core/config.h"
 
 /* The idle words of an open resource. BUSY words have the same two values as modes. */
-#define BATON__NORMAL ((uintptr_t)0)
+#define BATON__NORMAL BATON_INLINE_IDLE
 #define BATON__SPECIAL ((uintptr_t)2)
 
 /* For word.h and word.c alone: other files call the predicates. */
-#define BATON__WORD_BUSY ((uintptr_t)1)
+#define BATON__WORD_BUSY BATON_INLINE_BUSY
 #define BATON__WORD_LOOK ((uintptr_t)4)
 #define BATON__WORD_MODE ((uintptr_t)6)
 #define BATON__WORD_ATTENTION ((uintptr_t)4)
@@ -120,6 +125,15 @@ BATON_INLINE struct baton_task *baton__word_newest(uintptr_t word)
 	return (struct baton_task *)(word & BATON__WORD_TASKS);
 }
 
+/* No entry: only its address is used. */
+extern struct baton_task baton__resting;
+
+/* Is the resource BUSY, and does no thread hold the baton until an entry comes? */
+BATON_INLINE bool baton__word_is_resting(uintptr_t word)
+{
+	return baton__word_newest(word) == &baton__resting;
+}
+
 /* The mode of an open resource whose holder has nothing to look at. */
 BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
@@ -143,20 +157,7 @@ BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resou
 BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t idle,
                                       uintptr_t mode)
 {
-	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
-	return cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY);
-}
-
-/*
- * Releases at the end of a short path. `mode`: the mode that the capture has set. False: the word
- * has changed.
- */
-BATON_INLINE bool baton__word_release_at_once(struct baton_resource *resource, uintptr_t mode)
-{
-	uintptr_t word = baton__fresh(mode | BATON__WORD_BUSY);
-
-	/* [word.baton] release: all that the tasks did; pairs with [word.baton] in capture */
-	return cas_release(&resource->_word, &word, baton__fresh(mode));
+	return baton_inline_capture(resource, idle, mode);
 }
 
 /*
@@ -229,6 +230,16 @@ bool baton__word_push_mark(struct baton_resource *resource, uintptr_t *word,
 bool baton__word_push_kick(struct baton_resource *resource, uintptr_t *word,
                            struct baton_task *mark);
 bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, enum baton__ask ask);
+
+/*
+ * rest: from the BUSY word `word`, which has no tasks, to resting. False: the word has changed.
+ * True: this was the last touch of the resource (L10). rouse: puts a chain, linked newest first,
+ * into the inbox of a resting resource; the caller is then the holder. False: the word has changed,
+ * and `*word` is its value now.
+ */
+bool baton__word_rest(struct baton_resource *resource, uintptr_t word);
+bool baton__word_rouse(struct baton_resource *resource, uintptr_t *word, struct baton_task *newest,
+                       struct baton_task *oldest, enum baton__ask ask);
 
 /* Has an entry been pushed that the runner may not have seen before it left the resource to the
  * visitors? */

@@ -38,6 +38,10 @@ BATON_EXPORT enum baton_future_state baton_future_state(const struct baton_futur
 		return BATON_FAILED;
 	case BATON__FUTURE_CANCELLED:
 		return BATON_CANCELLED;
+	case BATON__FUTURE_PENDING:
+		/* Relaxed: a hint; the caller reads nothing because of this load. */
+		return baton__bound_entered(load_relaxed(&future->_resource)) ? BATON_RUNNING
+		                                                              : BATON_PENDING;
 	default:
 		return BATON_PENDING;
 	}
@@ -229,6 +233,15 @@ bool baton__future_publish(struct baton_future *future, uint32_t state, int stat
 	return found & BATON__FUTURE_SLEEPERS;
 }
 
+void baton__future_detach(struct baton_future *future)
+{
+	/* A canceller that finds the future unbound must see that its task runs
+	 * ([future.bound]). Relaxed: the bind publishes it. */
+	if (baton__bound_entered(load_relaxed(&future->_resource)))
+		(void)add_relaxed(&future->_state, BATON__FUTURE_RUNNING);
+	baton__future_bind(future, NULL);
+}
+
 struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t *generation)
 {
 	/* Ends: each failure is a flag set once, a visitor that comes or leaves, or progress of the
@@ -238,11 +251,11 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 		 * [future.unbound] in settle */
 		uint32_t state = load_acquire(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
-		struct baton_resource *resource = baton__future_resource(future);
+		struct baton_resource *resource = baton__future_bound(future);
 
 		if (base != BATON__FUTURE_PENDING && base != BATON__FUTURE_CANCELLING)
 			return NULL;
-		if (!resource)
+		if (!resource || baton__bound_entered(resource))
 			return NULL;
 		if (state & BATON__FUTURE_VISITOR) {
 			if (!load_relaxed(&baton__self->asleep))

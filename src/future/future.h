@@ -8,7 +8,9 @@
  *              RUNNING -> DONE, FAILED        finish: the runner. A promise: CANCELLED, too
  *              PENDING -> CANCELLING          baton__cancel_decide (cancel.c): any thread
  *              CANCELLING -> CANCELLED        finish: the runner, or a refused submitter
- *              PENDING -> any final state     finish: a task that is not entered; a fan-out
+ *              PENDING -> any final state     finish: a task that is not entered; a fan-out; a
+ *                                             task that was entered at once (future.entered)
+ *              PENDING -> RUNNING             detach, of a task that was entered at once
  *   SLEEPERS   A waiter sleeps, or is about to. Set by the waiter (wait.c), cleared by completion.
  *              Completion and a refused submit wake all sleepers.
  *   CHAINED    A continuation is in the list. Set by then() after it has linked the node, cleared
@@ -48,7 +50,15 @@
  *    visitor has set the bit, it does not matter which of the two clears the bit, and which takes
  *    back the count.
  *
- * Linearisation point of completion: the CAS to a final state in publish(). ABA: STATE only
+ * future.entered: The short path of a submit binds the future and enters its task by one store of
+ *    `_resource`, with bit ENTERED. The state stays PENDING, and counts as RUNNING. A claim is not
+ *    needed: no other thread can decide about a future that is not bound, and a thread that finds
+ *    the future bound finds ENTERED with it. A CAS by a thread that has looked before an earlier,
+ *    refused submit fails (future.generation). ENTERED stays until the future is detached, or
+ *    initialised anew.
+ *
+ * Linearisation point of completion: the CAS to a final state in publish(), or in
+ * baton__future_finish_entered(). ABA: STATE only
  * advances, and the flags are compared together with it. A generation comes back after 2^21 refused
  * submits: a thread between whose two looks exactly so many submits are refused takes the future
  * for unchanged.
@@ -82,6 +92,9 @@
 #define BATON__FUTURE_WANTED 0x400U
 #define BATON__FUTURE_GENERATION 0x800U
 
+/* Bit 0 of `_resource` (future.entered). */
+#define BATON__FUTURE_ENTERED ((uintptr_t)1)
+
 /* One visit, in the turn of a resource. */
 #define BATON__VISIT 0x20U
 
@@ -107,11 +120,40 @@ BATON_INLINE void baton__future_bind(struct baton_future *future, struct baton_r
 	store_release(&future->_resource, resource);
 }
 
-/* The resource to which the future is bound. NULL: none. */
-BATON_INLINE struct baton_resource *baton__future_resource(struct baton_future *future)
+/* Binds a fresh future to the resource of its task, which the caller enters now: the caller holds
+ * the resource. */
+BATON_INLINE void baton__future_enter(struct baton_future *future, struct baton_resource *resource)
+{
+	/* Relaxed: no thread visits the resource of an entered future. A search for cycles reads
+	 * the name of a resource that a sleeping thread holds, under its lock. */
+	store_relaxed(&future->_resource,
+	              (struct baton_resource *)((uintptr_t)resource | BATON__FUTURE_ENTERED));
+}
+
+/* The address in a value of `_resource`. */
+BATON_INLINE struct baton_resource *baton__bound_to(struct baton_resource *bound)
+{
+	return (struct baton_resource *)((uintptr_t)bound & ~BATON__FUTURE_ENTERED);
+}
+
+/* Does a value of `_resource` say that the task was entered at once? */
+BATON_INLINE bool baton__bound_entered(const struct baton_resource *bound)
+{
+	return (uintptr_t)bound & BATON__FUTURE_ENTERED;
+}
+
+/* The value of `_resource`: the resource to which the future is bound, and bit ENTERED. NULL: it is
+ * not bound. */
+BATON_INLINE struct baton_resource *baton__future_bound(const struct baton_future *future)
 {
 	/* [future.bound] acquire: pairs with [future.bound] in baton__future_bind */
 	return load_acquire(&future->_resource);
+}
+
+/* The resource to which the future is bound. NULL: none. */
+BATON_INLINE struct baton_resource *baton__future_resource(const struct baton_future *future)
+{
+	return baton__bound_to(baton__future_bound(future));
 }
 
 BATON_INLINE bool baton__future_final(const struct baton_future *future)
@@ -148,6 +190,27 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits);
  */
 void baton__future_finish(struct baton_future *future, uint32_t state, int status, void *value,
                           uint32_t *visits);
+
+/*
+ * finish, for a task that was entered by baton__future_enter: one CAS, unless a thread waits for
+ * the future, has chained to it, or has asked the task to stop.
+ */
+BATON_INLINE void baton__future_finish_entered(struct baton_future *future, uint32_t state,
+                                               int status, void *value)
+{
+	uint32_t found = BATON__FUTURE_PENDING;
+
+	/* Relaxed: as in publish. */
+	store_relaxed(&future->_value, value);
+	future->_status = status;
+	/* [future.final] release: value, status, and all that the task did; pairs with
+	 * [future.final] in baton__future_final. Linearisation point, and the last touch. */
+	if (BATON_UNLIKELY(!cas_release(&future->_state, &found, state)))
+		baton__future_finish(future, state, status, value, NULL);
+}
+
+/* Unbinds the future of a running task, which will be completed by another thread. */
+void baton__future_detach(struct baton_future *future);
 
 /*
  * finish in two halves, for a caller that gathers wakes (L5).

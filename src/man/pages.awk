@@ -7,6 +7,8 @@
 #		-f pages.awk -f text.awk include/baton/future.h
 #	awk -v list=1 -f pages.awk -f text.awk include/baton/*.h	prints the pages' names
 #
+# A section whose heading says "not for programs" has no pages.
+#
 # What the comments must look like is what STYLE asks of them: a comment stands directly before its
 # declarations; a blank line ends them; what is indented by a tab, or has a |, is a figure; "  -EX
 # text" is a row of a list; a label (LABELS) stands at the beginning of a sentence.
@@ -37,7 +39,7 @@ function start(file)
 	sub(/.*\//, "", header)
 	sub(/[.]h$/, "", header)
 	title = doc = code = ""
-	items = depth = in_comment = in_preamble = 0
+	items = depth = in_comment = in_preamble = is_private = 0
 	titled = 0
 }
 
@@ -105,6 +107,10 @@ function comment_line(text,	last)
 # item before them.
 function end_item()
 {
+	if (doc ~ /^---- .* ----$/)
+		is_private = doc ~ /not for programs/
+	if (is_private)
+		doc = code = ""
 	if (code != "") {
 		if (doc != "" || !items) {
 			docs[++items] = doc
@@ -188,6 +194,8 @@ function add_macro(i, text)
 	sub(/^#define /, "", text)
 	match(text, /^[A-Za-z_0-9]+(\([^)]*\))?/)
 	text = substr(text, RSTART, RLENGTH)
+	if (text ~ /^baton_.*[(][.][.][.][)]$/) # in place of the function of its name (inline.h)
+		return
 	if (text ~ /^baton_.*[(]/) { # used as a function
 		proto[i, ++functions[i]] = text
 		name[i, functions[i]] = substr(text, 1, index(text, "(") - 1)

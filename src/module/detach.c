@@ -45,10 +45,9 @@ static void bind(struct baton__frame *frame, struct baton_detached *token, unsig
 	frame->future = NULL;
 	frame->value = BATON__DETACHED;
 	/* The future no longer depends on the resource: a waiter does not help the resource, and
-	 * may hold it. A canceller that finds the future unbound must see that its task was
-	 * claimed: future.bound in future.h. */
+	 * may hold it. */
 	if (future)
-		baton__future_bind(future, NULL);
+		baton__future_detach(future);
 	if (flags & BATON_DETACH_HOLD)
 		state |= BATON__TOKEN_HOLD;
 	if (flags & BATON_DETACH_COUNTED || token->_window) {

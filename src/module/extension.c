@@ -10,13 +10,14 @@
 _Static_assert(sizeof(struct baton__extension) == 32, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
 _Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
-_Static_assert(sizeof(struct baton_lanes) == 160, "part of the ABI");
+_Static_assert(sizeof(struct baton_lanes) == 176, "part of the ABI");
 _Static_assert(sizeof(struct baton_bound) == 96, "part of the ABI");
 
 #define LANES                                                                                      \
 	.take = baton__lanes_take, .keep = baton__lanes_keep, .next = baton__lanes_next,           \
 	.put_back = baton__lanes_put_back, .unlink = baton__lanes_unlink,                          \
-	.admit = baton__lanes_admit, .cancel = baton__lanes_cancel, .has = baton__lanes_has
+	.admit = baton__lanes_admit, .cancel = baton__lanes_cancel, .has = baton__lanes_has,       \
+	.rests = baton__lanes_rest
 #define BOUND                                                                                      \
 	.reserve = baton__bound_reserve, .take_back = baton__bound_take_back,                      \
 	.captured = baton__bound_captured, .left = baton__bound_left, .look = baton__bound_look

@@ -167,11 +167,11 @@ static void cancel_list(struct baton_resource *resource)
 	}
 }
 
-static struct baton_task *take_admitted(struct baton_lanes *lanes)
+static struct baton_task *take_admitted(struct baton_lanes *lanes, bool lower)
 {
-	struct baton_task *task = lanes->_admitted;
+	struct baton_task *task = lanes->_admitted[lower];
 
-	lanes->_admitted = task->_next;
+	lanes->_admitted[lower] = task->_next;
 	task->_next = NULL;
 	return task;
 }
@@ -181,8 +181,9 @@ static void cancel_lanes(struct baton_resource *resource)
 	struct baton_lanes *lanes = baton__lanes(resource);
 
 	/* Ends: whatever its callbacks submit goes to the inbox. */
-	while (lanes->_admitted)
-		baton__cancel_task(resource, take_admitted(lanes));
+	for (int lower = 0; lower < 2; lower++)
+		while (lanes->_admitted[lower])
+			baton__cancel_task(resource, take_admitted(lanes, lower));
 	for (uint32_t i = 0; i < lanes->_count; i++)
 		while (lanes->_lanes[i]._head)
 			baton__cancel_task(resource, take_first(resource, i));
@@ -210,12 +211,18 @@ void baton__lanes_keep(struct baton_resource *resource, struct baton_task *oldes
 	baton__lanes(resource)->_unsorted = oldest;
 }
 
+/* The lanes that have tasks which may run, as bits. */
+static uint32_t ready(const struct baton_lanes *lanes)
+{
+	return lanes->_paused ? lanes->_busy & 1 : lanes->_busy;
+}
+
 /* The lane that has the next turn: the highest, or a lane that has waited too long. */
 static unsigned choose(struct baton_lanes *lanes)
 {
 	const struct baton_lanes_config *config = lanes->_config;
-	unsigned chosen = (unsigned)__builtin_ctz(lanes->_busy);
-	uint32_t lower = lanes->_busy & (lanes->_busy - 1);
+	unsigned chosen = (unsigned)__builtin_ctz(ready(lanes));
+	uint32_t lower = ready(lanes) & (ready(lanes) - 1);
 	uint64_t now = 0;
 	uint64_t most = 0;
 
@@ -276,6 +283,16 @@ static struct baton_task *take_mark(struct baton_lanes *lanes)
 	return mark;
 }
 
+/* Takes the oldest admitted task that may run; NULL: there is none. */
+static struct baton_task *next_admitted(struct baton_lanes *lanes)
+{
+	const bool lower = !lanes->_admitted[0];
+
+	if (!lanes->_admitted[lower] || (lower && lanes->_paused))
+		return NULL;
+	return take_admitted(lanes, lower);
+}
+
 bool baton__lanes_next(struct baton_resource *resource)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
@@ -284,16 +301,16 @@ bool baton__lanes_next(struct baton_resource *resource)
 	lanes->_picked = NULL;
 	if (BATON_UNLIKELY(lanes->_unsorted != NULL))
 		sort_unsorted(resource);
-	if (BATON_UNLIKELY(lanes->_admitted != NULL)) {
-		resource->_list = take_admitted(lanes);
+	resource->_list = next_admitted(lanes);
+	if (BATON_UNLIKELY(resource->_list != NULL)) {
 		baton__index(resource->_list, NULL);
 		return true;
 	}
-	if (BATON_UNLIKELY(lanes->_marks != NULL) && lanes->_older == 0) {
+	if (BATON_UNLIKELY(lanes->_marks != NULL) && lanes->_older == 0 && !lanes->_admitted[1]) {
 		resource->_list = take_mark(lanes);
 		return true;
 	}
-	if (!lanes->_busy)
+	if (!ready(lanes))
 		return false;
 	resource->_list = pick(resource);
 	return true;
@@ -327,7 +344,7 @@ enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource)
 {
 	const struct baton_lanes *lanes = baton__lanes(resource);
 
-	if (lanes->_busy || lanes->_unsorted || lanes->_admitted)
+	if (lanes->_busy || lanes->_unsorted || lanes->_admitted[0] || lanes->_admitted[1])
 		return BATON__HAS_TASKS;
 	return lanes->_marks ? BATON__HAS_MARKS : BATON__HAS_NOTHING;
 }
@@ -338,22 +355,75 @@ void baton__lanes_cancel(struct baton_resource *resource)
 	cancel_lanes(resource);
 }
 
+static bool is_lower(const struct baton_lanes *lanes, const struct baton_task *task)
+{
+	return baton__lane_of(lanes, task) != 0;
+}
+
 void baton__lanes_admit(struct baton_resource *resource, struct baton_task *first,
                         struct baton_task *last)
 {
 	struct baton_lanes *lanes = baton__lanes(resource);
-	struct baton_task *before = NULL;
 
-	if (lanes->_admitted) {
-		before = lanes->_admitted_last;
-		before->_next = first;
-	} else {
-		lanes->_admitted = first;
-	}
 	last->_next = NULL;
-	lanes->_admitted_last = last;
-	for (struct baton_task *task = first; task; before = task, task = task->_next)
+	while (first) {
+		struct baton_task *task = first;
+		const bool lower = is_lower(lanes, task);
+		struct baton_task *before =
+			lanes->_admitted[lower] ? lanes->_admitted_last[lower] : NULL;
+
+		first = task->_next;
+		task->_next = NULL;
+		if (before)
+			before->_next = task;
+		else
+			lanes->_admitted[lower] = task;
+		lanes->_admitted_last[lower] = task;
 		baton__index(task, before);
+	}
+}
+
+bool baton__lanes_rest(const struct baton_resource *resource)
+{
+	return baton__lanes(resource)->_paused > 0;
+}
+
+/* Puts a task of _list, which is older than all others, before the admitted tasks. */
+static void admit_first(struct baton_lanes *lanes, struct baton_task *task)
+{
+	const bool lower = is_lower(lanes, task);
+
+	if (!lanes->_admitted[lower])
+		lanes->_admitted_last[lower] = task;
+	task->_next = lanes->_admitted[lower];
+	baton__index(task, NULL);
+	baton__index_again(task->_next, task);
+	lanes->_admitted[lower] = task;
+}
+
+void baton__lanes_pause(struct baton_resource *resource)
+{
+	struct baton_lanes *lanes = baton__lanes(resource);
+	struct baton_task **link = &resource->_list;
+
+	lanes->_paused++;
+	baton__lanes_put_back(resource);
+	/* A task that is left in _list was admitted, or has captured the resource. */
+	while (*link) {
+		struct baton_task *task = *link;
+
+		if (baton__is_mark(task)) {
+			link = &task->_next;
+		} else {
+			*link = task->_next;
+			admit_first(lanes, task);
+		}
+	}
+}
+
+void baton__lanes_unpause(struct baton_resource *resource)
+{
+	baton__lanes(resource)->_paused--;
 }
 
 /*
@@ -368,19 +438,17 @@ static struct baton_task *unlink_indexed(struct baton_resource *resource,
 	struct baton_task *entry = resource->_list;
 	struct baton_task *before;
 
-	if (entry && baton__entry_future(entry) == future) {
-		resource->_list = entry->_next;
-		return entry;
-	}
-	if (lanes->_admitted && baton__task_future(lanes->_admitted) == future)
-		return take_admitted(lanes);
+	if (entry && baton__entry_future(entry) == future)
+		return baton__list_pop(resource);
+	for (int lower = 0; lower < 2; lower++)
+		if (lanes->_admitted[lower] &&
+		    baton__task_future(lanes->_admitted[lower]) == future)
+			return take_admitted(lanes, lower);
 	before = (struct baton_task *)load_relaxed(&future->_value);
-	entry = before->_next;
-	BATON_ASSERT(entry && baton__entry_future(entry) == future);
-	before->_next = entry->_next;
-	baton__index_again(entry->_next, before);
-	if (lanes->_admitted && lanes->_admitted_last == entry)
-		lanes->_admitted_last = before;
+	entry = baton__unlink_behind(resource, before, future);
+	for (int lower = 0; lower < 2; lower++)
+		if (lanes->_admitted[lower] && lanes->_admitted_last[lower] == entry)
+			lanes->_admitted_last[lower] = before;
 	return entry;
 }
 

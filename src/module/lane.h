@@ -16,6 +16,8 @@
  *    set anew when _marks_later become the _marks. So no mark waits for a task that is sorted after
  *    this setting.
  * lane.busy: Bit n of _busy is set while lane n has tasks.
+ * lane.paused: While _paused is above 0 no task of a lower lane is in _list, the resource is not
+ *    idle, and marks wait for the lower lanes' admitted tasks, too.
  * lane.admitted: The _value of a future whose task is in _admitted, or has come from there into
  *    _list, is the entry before that task, as in a plain list (list.back_link, core/list.h). The
  *    _value of a list's first entry may name an entry that has gone.
@@ -57,6 +59,16 @@ void baton__lanes_admit(struct baton_resource *resource, struct baton_task *firs
 
 /* What is there besides _list? */
 enum baton__backlog_has baton__lanes_has(const struct baton_resource *resource);
+
+/* Must the resource not become idle? Yes, while the lower lanes are suspended. */
+bool baton__lanes_rest(const struct baton_resource *resource);
+
+/*
+ * Called by the holder. pause: from here on the resource runs tasks of lane 0 alone, until as many
+ * calls of unpause have come.
+ */
+void baton__lanes_pause(struct baton_resource *resource);
+void baton__lanes_unpause(struct baton_resource *resource);
 
 /* Cancels all tasks; marks stay. */
 void baton__lanes_cancel(struct baton_resource *resource);

@@ -83,7 +83,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 		             : baton__thread_holds(baton__self, resources[i]))
 			return -EDEADLK;
 	for (size_t i = 0; i < count; i++)
-		suspensions[i] = (struct baton_suspension){resources[i], NULL};
+		suspensions[i] = (struct baton_suspension){._resource = resources[i]};
 	sort(suspensions, count);
 	for (; !error && done < count; done++) {
 		struct baton_resource *resource = suspensions[done]._resource;

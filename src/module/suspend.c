@@ -5,11 +5,16 @@
  * withdrawn before the runner meets the mark is the caller's again at once. An idle resource needs
  * no mark.
  *
+ * A suspension of the lower lanes does not shelve the baton: the holder that meets the mark pauses
+ * these lanes, and the resource then rests where it would become idle (word.h). The node of the
+ * mark also has the kick that unpauses the lanes, so that a resume needs no memory.
+ *
  * Invariants:
  * suspend.used: A suspension is in use while `_resource` is set. A suspension of a resource that
  *    was idle has no future. Otherwise its future is PENDING (the runner has not met the mark),
  *    RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
- *    resource, once.
+ *    resource, once. A suspension of the lower lanes always has a future, which is DONE at once if
+ *    the resource was idle; in place of the unshelving, resume sends the kick.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
  * the completion of the future. Resume: the cancel of the future, or the CAS in unshelve.
@@ -21,12 +26,24 @@
 #include "thread/node.h"
 #include "core/close.h"
 #include "core/deferred.h"
+#include "core/handoff.h"
 #include "core/help.h"
+#include "core/kick.h"
 #include "core/marks.h"
 #include "core/shelf.h"
 #include "core/wait.h"
+#include "module/lane.h"
 
 #include <errno.h>
+
+/* The mark of a suspension of the lower lanes. References: the suspension's, and the kick's. */
+struct lower {
+	struct baton__awaiter awaiter;
+	struct baton_task kick;
+};
+
+_Static_assert(sizeof(struct lower) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(sizeof(struct baton_suspension) == 24, "part of the ABI");
 
 /* Pushes a mark into a busy resource: 1. Returns 0 if the resource is idle, or -ENOMEM. */
 static int push(struct baton_resource *resource, struct baton_suspension *suspension)
@@ -50,6 +67,93 @@ static int push(struct baton_resource *resource, struct baton_suspension *suspen
 	return 1;
 }
 
+/* The mark's turn has come. */
+static enum baton__met pause_here(struct baton__stay *stay, struct baton_task *mark)
+{
+	struct baton_resource *resource = stay->frame.resource;
+	struct baton_future *future = baton__mark_future(mark);
+
+	if (!baton__future_claim(future, baton__turn_visits(resource))) {
+		baton__suspend_cancelled(resource, mark);
+		return BATON__MET;
+	}
+	baton__lanes_pause(resource);
+	/* The suspension has taken effect. Last touch of the mark. */
+	baton__future_finish(future, BATON__FUTURE_DONE, 0, NULL, NULL);
+	return BATON__MET;
+}
+
+static const struct baton__kind pause_kind = {
+	.type._flags =
+		BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
+	.meet = pause_here,
+};
+
+/* The kick of a resume. Under the baton. */
+static int unpause(struct baton_task *kick)
+{
+	struct lower *lower = baton_container_of(kick, struct lower, kick);
+
+	baton__lanes_unpause(baton__self->top->resource);
+	baton_future_unref(&lower->awaiter.counted.future); /* last touch */
+	return 0;
+}
+
+/* Captures an idle resource and pauses its lower lanes. False: the word has changed. */
+static bool pause_idle(struct baton_resource *resource, uintptr_t idle, struct lower *lower)
+{
+	const uintptr_t mode = baton__mode(resource);
+
+	if (!baton__word_capture(resource, idle, mode))
+		return false;
+	/* unshared: only the suspension knows it */
+	lower->awaiter.counted.future._state = BATON__FUTURE_COUNTED | BATON__FUTURE_DONE;
+	baton__lanes_pause(resource);
+	baton__go_on(resource, baton__place(resource), 0);
+	return true;
+}
+
+BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
+                                              struct baton_suspension *suspension)
+{
+	struct lower *lower;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (suspension->_resource)
+		return -EALREADY;
+	BATON_REQUIRE_OF(baton__backlog_sorts(resource), resource->_name,
+	                 "has no lanes: baton_resource_set_lanes before");
+	lower = baton__node_alloc(sizeof(*lower));
+	if (!lower)
+		return -ENOMEM;
+	*lower = (struct lower){
+		.awaiter.counted = {.future = BATON_FUTURE_INIT, .references = 2},
+		.kick._run = unpause,
+	};
+	baton__kind_set(&lower->awaiter.task, &pause_kind);
+	/* unshared: not pushed yet */
+	lower->awaiter.counted.future._state = BATON__FUTURE_COUNTED;
+	lower->awaiter.counted.future._resource = resource;
+	/* Ends: each round in vain means that another thread has captured, released or closed. */
+	for (;;) {
+		uintptr_t word = baton__word(resource);
+
+		if (baton__word_is_closed(word)) {
+			baton__node_free(lower);
+			return -EPIPE;
+		}
+		if (baton__word_is_busy(word)
+		            ? baton__push_attention(resource, &lower->awaiter.task)
+		            : pause_idle(resource, word, lower))
+			break;
+	}
+	*suspension =
+		(struct baton_suspension){resource, &lower->awaiter.counted.future, &lower->kick};
+	return 0;
+}
+
 BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
                                         struct baton_suspension *suspension)
 {
@@ -59,7 +163,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 		return status;
 	if (suspension->_resource)
 		return -EALREADY;
-	suspension->_future = NULL;
+	*suspension = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	/* Ends: each round in vain means that another thread has captured, released or closed. */
 	while (status == 0) {
 		uintptr_t word = baton__word(resource);
@@ -97,6 +201,7 @@ static int resume(struct baton_suspension *suspension, bool later)
 {
 	struct baton_resource *resource = suspension->_resource;
 	struct baton_future *future = suspension->_future;
+	struct baton_task *kick = suspension->_kick;
 	int error = baton__thread_attach();
 
 	if (error)
@@ -107,11 +212,18 @@ static int resume(struct baton_suspension *suspension, bool later)
 	if (future) {
 		/* 0: the mark is without effect. The runner that meets it unlinks it. */
 		error = baton_future_cancel(future);
+		if (!error && kick)
+			baton_future_unref(future); /* the kick's reference */
 		baton_future_unref(future);
 		if (!error)
 			return 0;
 	}
-	baton__unshelve(resource, later);
+	if (!kick)
+		baton__unshelve(resource, later);
+	else if (later)
+		baton__kick_later(resource, kick);
+	else
+		baton__kick_open(resource, kick);
 	return 0;
 }
 

@@ -29,13 +29,14 @@ static struct baton_pool *peek(void)
 /* The calling thread has the turn, and there is no default pool. */
 static int create(struct baton_pool **pool)
 {
-	int error = baton_pool_create(NULL, pool);
+	int error = baton__pool_create(NULL, &baton__default_alarm, pool);
 
 	if (error)
 		return error;
 	(*pool)->is_default = true;
 	/* [default_pool.made] release: the pool; pairs with [default_pool.made] in peek */
 	store_release(&the_pool, *pool);
+	baton__alarm_open(&baton__default_alarm, &(*pool)->executor);
 	return 0;
 }
 
@@ -62,6 +63,7 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 {
 	const struct baton__mate *mate = baton__mate_current();
 	struct baton_pool *pool;
+	int error = 0;
 
 	if (baton__forked())
 		return -ECHILD;
@@ -69,14 +71,16 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 		return -EDEADLK;
 	baton__sole_begin(&turn);
 	pool = peek();
-	if (pool) {
+	if (pool)
+		error = baton__alarm_bar(&baton__default_alarm);
+	if (pool && !error) {
 		baton__pool_end(pool);
 		/* Relaxed: the store publishes nothing. */
 		store_relaxed(&the_pool, NULL);
 		free(pool);
 	}
 	baton__sole_end(&turn);
-	return 0;
+	return error;
 }
 
 struct baton_executor *baton__executor_default(void)

@@ -46,6 +46,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 
+#include <errno.h>
 #include <limits.h>
 
 #define FIELD UINT64_C(0xFFF)
@@ -229,19 +230,22 @@ enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t work
 	}
 }
 
-void baton__idle_wait(struct baton__idle *idle, size_t worker)
+bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct timespec *deadline)
 {
 	const uint32_t *wake = &idle->sleepers[worker].wake;
 	struct baton__futex_watch watch = {wake, 0};
 	uint64_t word;
 
-	/* Ended by notify or wake_all. [idle.woken] acquire: what was done before the wake-up. */
+	/* Ended by notify, wake_all or the deadline. [idle.woken] acquire: what was done before the
+	 * wake-up. */
 	while (!((watch.value = load_acquire(wake)) & 1))
-		(void)baton__futex_wait(&watch, 1, NULL);
+		if (baton__futex_wait(&watch, 1, deadline) == -ETIMEDOUT)
+			return false;
 	/* The thread that woke this worker may have been stopped before the pop. */
 	word = load_seq_cst(&idle->word);
 	if (word & WAKING && top(word) == worker + 1)
 		pop_woken(idle, word);
+	return true;
 }
 
 bool baton__idle_all_busy(const struct baton__idle *idle)

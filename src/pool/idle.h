@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define BATON__IDLE_WORKERS_MAX 4094
 
@@ -71,8 +72,12 @@ bool baton__idle_stop_searching(struct baton__idle *idle);
 enum baton__idle_entered baton__idle_enter(struct baton__idle *idle, size_t worker, bool searching,
                                            bool alone);
 
-/* Sleeps until the worker is woken. A worker that notify has woken is searching. No time-outs. */
-void baton__idle_wait(struct baton__idle *idle, size_t worker);
+/*
+ * Sleeps until the worker is woken: true. A worker that notify has woken is searching. False: the
+ * deadline has passed (absolute, CLOCK_MONOTONIC; NULL: none), and the worker is in the stack as
+ * before; it calls wait again.
+ */
+bool baton__idle_wait(struct baton__idle *idle, size_t worker, const struct timespec *deadline);
 
 /* Does no worker sleep or search? Then each is in a job, or about to look at its queues. A hint. */
 bool baton__idle_all_busy(const struct baton__idle *idle);

@@ -8,9 +8,11 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "queue/injection.h"
+#include "pool/alarm.h"
 #include "pool/awake.h"
 #include "pool/idle.h"
 #include "pool/pool.h"
+#include "thread/trace.h"
 
 bool baton__worker_is_ending(const struct baton_pool *pool)
 {
@@ -57,6 +59,26 @@ static void learn(struct baton__worker *worker, uint64_t slept_ns)
 	worker->fresh = true;
 }
 
+/*
+ * Sleeps until the worker is woken. The worker is in the idle set. `claimed`: the deadline that the
+ * worker has claimed, or 0. When the deadline has passed, wakes a worker: perhaps itself.
+ */
+static void sleep_in_set(struct baton__worker *worker, uint64_t claimed)
+{
+	struct baton_pool *pool = worker->pool;
+	struct timespec deadline = baton__timespec(claimed);
+	bool woken;
+
+	/* Ended by a thread that publishes work, or ends the pool. */
+	do {
+		woken = baton__idle_wait(&pool->idle, worker->index, claimed ? &deadline : NULL);
+		/* alarm.work: a worker that was woken is searching, and looks for work. */
+		if (claimed && baton__alarm_give_up(pool->alarm, claimed) && !woken)
+			(void)baton__idle_notify(&pool->idle);
+		claimed = 0;
+	} while (!woken);
+}
+
 /* Sleeps until there may be work, and is then searching; or returns because the pool ends. */
 void baton__worker_park(struct baton__worker *worker)
 {
@@ -64,6 +86,7 @@ void baton__worker_park(struct baton__worker *worker)
 	bool shutdown = baton__pool_may_end(pool);
 	enum baton__idle_entered entered =
 		baton__idle_enter(&pool->idle, worker->index, worker->searching, shutdown);
+	uint64_t claimed = 0;
 	uint64_t since;
 	uint64_t now;
 	uint32_t state;
@@ -82,6 +105,10 @@ void baton__worker_park(struct baton__worker *worker)
 	state = load_seq_cst(&pool->state);
 	if (state & (BATON__POOL_STOP | BATON__POOL_ENDED))
 		return;
+	/* alarm.work: in the idle set, and before the look for work, to which an open deadline
+	 * belongs. */
+	if (pool->alarm)
+		claimed = baton__alarm_claim(pool->alarm);
 	/* idle.no_work_overlooked. If the pool was ready to end at the first look (`shutdown`),
 	 * another worker is awake, and the last one awake ends the pool. If the pool has become
 	 * ready since, a worker must be woken to find that out. */
@@ -91,9 +118,13 @@ void baton__worker_park(struct baton__worker *worker)
 	baton__worker_count(&worker->counts.parked, 1);
 	since = baton__now_ns();
 	baton__awake_end(&worker->counts.awake, since);
-	baton__idle_wait(&pool->idle, worker->index);
+	sleep_in_set(worker, claimed);
 	now = baton__now_ns();
 	baton__awake_begin(&worker->counts.awake, now);
+	if (baton__trace_is_on())
+		baton__trace(&(struct baton__event){
+			since, (uintptr_t)pool, 0,
+			baton__event_word(BATON__EVENT_PARKED, now - since)});
 	learn(worker, now - since);
 	baton__worker_count(&worker->counts.woken, 1);
 	worker->searching = true; /* if the pool ends, the value does not matter */

@@ -189,7 +189,7 @@ bool baton__pool_has_work(const struct baton_pool *pool)
 	for (size_t i = 0; i < pool->worker_count; i++)
 		if (baton__worker_has_work(&pool->workers[i]))
 			return true;
-	return false;
+	return baton__alarm_is_open(pool->alarm);
 }
 
 int baton__pool_notify(struct baton_pool *pool)
@@ -316,8 +316,8 @@ static struct baton_pool *allocate(const struct baton_pool_options *options, siz
 	return pool;
 }
 
-BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
-                                   struct baton_pool **pool_out)
+int baton__pool_create(const struct baton_pool_options *options, struct baton__alarm *alarm,
+                       struct baton_pool **pool_out)
 {
 	static const struct baton_pool_options defaults = BATON_POOL_OPTIONS_INIT;
 	struct baton_pool_policy policy;
@@ -340,6 +340,7 @@ BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
 	pool = allocate(options, count, &policy);
 	if (!pool)
 		return -ENOMEM;
+	pool->alarm = alarm;
 	baton__fork_pools_add(1);
 	error = baton__spawn(pool);
 	if (error)
@@ -358,6 +359,12 @@ stop:
 	baton__fork_pools_add(-1);
 	free(pool);
 	return error;
+}
+
+BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
+                                   struct baton_pool **pool)
+{
+	return baton__pool_create(options, NULL, pool);
 }
 
 BATON_EXPORT struct baton_executor *baton_pool_executor(struct baton_pool *pool)
@@ -397,6 +404,8 @@ BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 	bool first;
 	int error = baton__thread_attach(); /* pool.outside needs a record */
 
+	if (!error && pool->alarm)
+		error = baton__alarm_bar(pool->alarm);
 	if (error)
 		return error;
 	baton__thread_enter(pool);
@@ -410,6 +419,8 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 	struct baton__joblist list = BATON__JOBLIST_INIT;
 	int error = baton__thread_attach(); /* pool.outside needs a record */
 
+	if (!error && pool->alarm)
+		error = baton__alarm_bar(pool->alarm);
 	if (error)
 		return error;
 	baton__thread_enter(pool);

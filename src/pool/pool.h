@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "queue/injection.h"
+#include "pool/alarm.h"
 #include "pool/crew.h"
 #include "pool/idle.h"
 #include "pool/policy.h"
@@ -48,7 +49,8 @@ struct baton_pool {
 	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
 	bool counts_accepted;
-	bool is_default; /* set by default_pool.c; baton_pool_destroy refuses it */
+	struct baton__alarm *alarm; /* NULL, but of the default pool */
+	bool is_default;            /* set by default_pool.c; baton_pool_destroy refuses it */
 	/* The members above are immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
 	uint64_t staff; /* counts of places and threads; see crew.c */
@@ -71,7 +73,8 @@ struct baton_pool {
  * crew.not_ending in crew.c. */
 bool baton__pool_may_end(const struct baton_pool *pool);
 
-/* Is there a job that a worker could take? Sequentially consistent. */
+/* Is there a job that a worker could take, or an open deadline (alarm.work)? Sequentially
+ * consistent. */
 bool baton__pool_has_work(const struct baton_pool *pool);
 
 /*
@@ -92,6 +95,10 @@ BATON_INLINE bool baton__pool_in_hands(const struct baton_pool *pool)
 	 * Pairs with [pool.hands] in withdraw.c. */
 	return load_seq_cst(&pool->hands) != 0;
 }
+
+/* As baton_pool_create. `alarm`: the pool keeps its deadline once the alarm is open; or NULL. */
+int baton__pool_create(const struct baton_pool_options *options, struct baton__alarm *alarm,
+                       struct baton_pool **pool);
 
 /* Shuts the pool down, and waits until its threads have ended. Only the memory remains. */
 void baton__pool_end(struct baton_pool *pool);

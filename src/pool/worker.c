@@ -19,8 +19,10 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "thread/trace.h"
 #include "queue/injection.h"
 #include "core/executor.h"
+#include "pool/alarm.h"
 #include "pool/awake.h"
 #include "pool/idle.h"
 #include "pool/order.h"
@@ -161,11 +163,30 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 		if (job) {
 			baton__worker_count(&worker->counts.stolen, stolen);
 			baton__worker_count(&worker->counts.steals, 1);
+			if (baton__trace_is_on())
+				baton__trace(&(struct baton__event){
+					baton__now_ns(), (uintptr_t)pool, 0,
+					baton__event_word(BATON__EVENT_STOLE, stolen)});
 			got_work(worker, stolen > 1);
 			return job;
 		}
 	}
 	return NULL;
+}
+
+/* Takes the job of the wheel of timers, if its deadline has passed. `now_ns`: as for
+ * baton__alarm_take. */
+static struct baton_job *take_alarm(struct baton__worker *worker, uint64_t now_ns)
+{
+	struct baton_job *job = baton__alarm_take(worker->pool->alarm, now_ns);
+
+	if (BATON_UNLIKELY(job != NULL)) {
+		got_work(worker, false);
+		/* The job sets the next deadline. This worker claims it when it finds no other job,
+		 * and announces it when it finds one. */
+		worker->unannounced = true;
+	}
+	return job;
 }
 
 /*
@@ -212,6 +233,8 @@ static struct baton_job *look_around(struct baton__worker *worker)
 
 		if (!job)
 			job = steal(worker, look >= BATON_WORKER_LOOKS_BEFORE_LIFO);
+		if (!job)
+			job = take_alarm(worker, 0);
 		if (job || baton__worker_is_ending(worker->pool))
 			return job;
 		until = baton__now_ns() + BATON__LOOK_NS;
@@ -292,7 +315,9 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		tune(worker);
 		if (worker->tuned_ns - worker->evened_ns >= BATON_WORKER_EVEN_NS)
 			even_out(worker);
-		job = fetch(worker, 1);
+		job = take_alarm(worker, worker->tuned_ns);
+		if (!job)
+			job = fetch(worker, 1);
 	}
 	if (!job)
 		job = next_own(worker);
@@ -300,7 +325,8 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		job = find(worker);
 	if (BATON_UNLIKELY(worker->unannounced)) { /* see baton__worker_schedule */
 		worker->unannounced = false;
-		if (job && !baton__order_is_empty(&worker->order))
+		if (job && (!baton__order_is_empty(&worker->order) ||
+		            baton__alarm_is_open(worker->pool->alarm)))
 			announce(worker->pool);
 	}
 	return job;

@@ -56,7 +56,8 @@ struct baton__worker {
 	bool fresh;            /* it was woken, and has run no job since */
 	/* YIELDS: the job that runs. Only compared, since the job may be gone. */
 	const struct baton_job *entered;
-	bool unannounced; /* it has not announced a push to its run queue; see schedule */
+	/* it has not announced a push to its run queue, or a deadline; see schedule, alarm.c */
+	bool unannounced;
 	/* Shared: the mate that is this worker: index + 1; 0: the place is vacant (crew.holding,
 	 * crew.c). */
 	uint32_t holder BATON_CACHE_ALIGNED;

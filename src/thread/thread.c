@@ -21,12 +21,25 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <ck_epoch.h>
 
 static struct baton__thread nobody = {.depth = BATON__DEPTH_NONE};
 
 __thread struct baton__thread *baton__self = &nobody;
+
+/* The same variable, for programs. */
+extern __thread struct baton__thread_head *baton_inline_thread_v1
+	__attribute__((alias("baton__self"), visibility("default")));
+
+_Static_assert(offsetof(struct baton__thread, head) == 0, "the record begins with its head");
+_Static_assert(offsetof(struct baton__thread, top) == offsetof(struct baton__thread_head, top) &&
+                       offsetof(struct baton__thread, deferred) ==
+                               offsetof(struct baton__thread_head, deferred) &&
+                       offsetof(struct baton__thread, depth) ==
+                               offsetof(struct baton__thread_head, depth),
+               "both names of the head's members are of the same place");
 
 static struct baton__thread *registry;
 static uint32_t pools;
@@ -61,6 +74,8 @@ static void on_fork_in_child(void)
 			thread->epoch->active = 0; /* nor is it in a section */
 	}
 	store_relaxed(&sleepers, 0);
+	if (baton__self != &nobody)
+		store_relaxed(&baton__self->tid, (uint32_t)gettid());
 	/* Once: a child may fork again, and the handler may have been registered twice. More
 	 * additions would bring the depth round to 0. */
 	if (!lost || load_relaxed(&forked))
@@ -164,6 +179,7 @@ int baton__thread_attach(void)
 		return -ENOMEM;
 	}
 	thread->session++;
+	store_relaxed(&thread->tid, (uint32_t)gettid()); /* others read it for messages */
 	baton__self = thread;
 	return 0;
 }

@@ -36,6 +36,7 @@
 
 #include <baton/executor.h>
 #include <baton/future.h>
+#include <baton/inline.h>
 
 #include "base/atomic.h"
 #include "base/platform.h"
@@ -48,6 +49,7 @@ struct baton_resource;
 struct baton_task;
 struct baton__node;
 struct baton__batch;
+struct baton__ring;
 struct baton__stay;
 struct ck_epoch_record;
 
@@ -60,15 +62,6 @@ struct ck_epoch_record;
 #define BATON_LOAN_EAGER 64U
 #endif
 
-/* One held baton. Lies on the runner's stack while it runs the resource. */
-struct baton__frame {
-	struct baton__frame *below;
-	struct baton_resource *resource; /* NULL: a callback without a baton, see callback.h */
-	struct baton_future *future;     /* of the running task, or NULL */
-	void *value;                     /* baton_set_result, or BATON__DETACHED */
-	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
-};
-
 /* One piece of help, on the helper's stack (help.c). */
 struct baton__helping {
 	struct baton__helping *below;
@@ -77,11 +70,19 @@ struct baton__helping {
 };
 
 struct baton__thread {
-	struct baton__frame *top; /* the innermost held baton; NULL: none */
-	uint32_t depth; /* frames in the chain; BATON__DEPTH_NONE and more: take the slow path */
-	uint32_t used;  /* a thread has this record: set by CAS, cleared by that thread */
+	/* The members that programs know (inline.h). */
+	union {
+		struct baton__thread_head head;
+		struct {
+			struct baton__frame *top;   /* the innermost held baton; NULL: none */
+			struct baton_job *deferred; /* jobs that no executor has accepted */
+			/* frames in the chain; BATON__DEPTH_NONE and more: take the slow path */
+			uint32_t depth;
+			uint32_t wary; /* inline.h: captures that look first */
+		};
+	};
+	uint32_t used; /* a thread has this record: set by CAS, cleared by that thread */
 	struct baton_executor *member; /* the executor that the thread belongs to, or NULL */
-	struct baton_job *deferred;    /* jobs that no executor has accepted; owner only, FIFO */
 	struct baton_job *deferred_last;
 	/* callback.c: the user's functions for which the stack was too deep; owner only, FIFO. */
 	struct baton_task *late_tasks;
@@ -105,6 +106,7 @@ struct baton__thread {
 	struct baton__stay *timed;      /* drain.c: the innermost stay with a time limit */
 	uint64_t yields_from_ns;        /* yield.c: no sched_yield before this moment */
 	uint64_t session;               /* the number of threads that have had this record */
+	uint32_t tid;                   /* the kernel's id of the last of these */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */
@@ -117,6 +119,15 @@ struct baton__thread {
 	size_t cycle_length;
 	struct baton_deadlock_link cycle[BATON_DEADLOCK_MAX];
 	struct ck_epoch_record *epoch; /* epoch.c: since the first section; never freed */
+	struct baton__ring *ring;      /* trace.h; written by the thread, once */
+	/* For messages: the wait that is about to sleep, or sleeps; all 0: none. Others read it at
+	 * any time, and only show or compare what they find. */
+	struct baton__thread_wait {
+		uint64_t since_ns; /* CLOCK_MONOTONIC */
+		const void *future;
+		const void *resource; /* the future's when the wait began; NULL: not known */
+		bool promise;
+	} wait;
 	/* Below: words that other threads read or write (and `used`, `member`, `next` above). */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* thread.sleep */
 	uint32_t nudge;                      /* thread.watch: a futex word */
@@ -131,7 +142,7 @@ struct baton__thread {
 };
 
 /* Deeper than any limit: the depth of a thread without a record, and after a bad fork. */
-#define BATON__DEPTH_NONE 0x40000000U
+#define BATON__DEPTH_NONE BATON_INLINE_NO_RECORD
 
 /* Never NULL: before attach, a static record with depth BATON__DEPTH_NONE. */
 extern __thread struct baton__thread *baton__self

@@ -53,6 +53,7 @@
 #ifndef BATON_SRC_TIMER_H
 #define BATON_SRC_TIMER_H
 
+#include <baton/executor.h>
 #include <baton/task_type.h>
 #include <baton/timer.h>
 
@@ -103,6 +104,7 @@ struct baton_timers {
 	/* Tick of the driver's next look. A timer placed for an earlier tick needs an alarm. */
 	uint64_t sleep_until BATON_CACHE_ALIGNED;
 	bool alarming;  /* the driver is to be woken after the release */
+	bool lent;      /* the default pool drives the wheel: pool/alarm.h */
 	uint32_t alarm; /* futex word of the wheel's thread; bumped by the holder */
 	unsigned shift; /* a tick is 2^shift ns; constant */
 	struct baton_timers_stats stats;
@@ -112,11 +114,19 @@ struct baton_timers {
 	struct baton_timer *handing; /* timer.handed */
 	uint64_t virtual_now;
 	pthread_t thread;
+	/* The next two belong to the creator, then to the thread that has TAKEN the alarm. */
+	bool threaded; /* `thread` has started, and is not joined */
+	bool stays;    /* the wheel is not lent again */
+	struct baton_plain_job job;
 	/* Constant, except `references`: one for the owner, and one for each timer with TASK. */
 	struct baton_timers_options config BATON_CACHE_ALIGNED;
-	bool is_default; /* set by timers_thread.c; baton_timers_destroy refuses it */
+	bool is_default; /* baton_timers_destroy refuses it */
 	uint32_t references;
 };
+
+/* As baton_timers_create. `is_default`: the default pool may drive the wheel. */
+int baton__timers_create(const struct baton_timers_options *options, bool is_default,
+                         struct baton_timers **timers);
 
 /* ---- The holder: timers.c ---- */
 
@@ -203,9 +213,16 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 /* Empties the closed wheel. The driver. */
 void baton__timers_sweep(struct baton_timers *timers, enum baton_timers_pending pending);
 
-/* The thread's life: timers_thread.c */
-int baton__timers_thread_start(struct baton_timers *timers);
-void baton__timers_thread_stop(struct baton_timers *timers);
+/*
+ * Who drives the wheel: timers_thread.c. start: the default pool, if the wheel is the default wheel
+ * and there is a pool; otherwise the wheel's thread. stop: neither does, when the call returns; the
+ * wheel is closed.
+ */
+int baton__timers_drivers_start(struct baton_timers *timers);
+void baton__timers_drivers_stop(struct baton_timers *timers);
+
+/* The pool's alarm gets the tick of the driver's next look. The holder of a wheel that is lent. */
+void baton__timers_alarm(struct baton_timers *timers);
 
 /* ---- The timer: timer.c ---- */
 

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "pool/alarm.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -98,11 +99,14 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 {
 	uintptr_t word = load_relaxed(&timers->word);
 	bool alarming = false;
+	bool lent = timers->lent;
 
 	/* Ends: each round is a post by another thread, which has made progress. */
 	do {
 		if (word & BATON__TIMERS_INBOX)
 			drain(timers, &word);
+		if (timers->alarming && lent)
+			baton__timers_alarm(timers);
 		alarming = alarming || timers->alarming;
 		timers->alarming = false;
 		/* [wheel.held] release: the wheel; pairs with [wheel.held] in hold.
@@ -117,7 +121,9 @@ void baton__timers_release(struct baton_timers *timers, uintptr_t flags)
 	}
 	if (!alarming)
 		return;
-	if (timers->config.source == BATON_TIMERS_THREAD)
+	if (lent)
+		baton__alarm_announce(&baton__default_alarm);
+	else if (timers->config.source == BATON_TIMERS_THREAD)
 		baton__futex_wake(&timers->alarm, 1);
 	else if (timers->config.wake)
 		timers->config.wake(timers->config.arg);
@@ -175,8 +181,8 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 
 /* ---- Creating, closing ---- */
 
-BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
-                                     struct baton_timers **timers)
+int baton__timers_create(const struct baton_timers_options *options, bool is_default,
+                         struct baton_timers **timers)
 {
 	static const struct baton_timers_options defaults = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *new;
@@ -206,7 +212,8 @@ BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
 		new->shift = 0; /* a tick is a nanosecond: deadlines are exact */
 	new->references = 1;    /* unshared: no other thread knows the wheel yet */
 	baton__wheel_init(&new->wheel, baton_timers_now(new) >> new->shift);
-	error = options->source == BATON_TIMERS_THREAD ? baton__timers_thread_start(new) : 0;
+	new->is_default = is_default;
+	error = options->source == BATON_TIMERS_THREAD ? baton__timers_drivers_start(new) : 0;
 	if (error)
 		free(new);
 	else
@@ -214,12 +221,19 @@ BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
 	return error;
 }
 
+BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
+                                     struct baton_timers **timers)
+{
+	return baton__timers_create(options, false, timers);
+}
+
 BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending)
 {
 	bool thread = timers->config.source == BATON_TIMERS_THREAD;
 	int error;
 
-	/* The wheel's thread is the driver as long as it lives. */
+	/* The wheel's thread is the driver as long as it lives. A worker runs no function of the
+	 * user while it drives. */
 	if (thread && load_relaxed(&timers->driver) == baton__self)
 		return -EDEADLK;
 	error = thread ? baton__thread_attach() : baton__timers_drive_begin(timers);
@@ -235,10 +249,10 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	} else {
 		baton__timers_release(timers, BATON__TIMERS_CLOSED);
 		if (thread)
-			baton__timers_thread_stop(timers);
+			baton__timers_drivers_stop(timers);
 	}
 	if (!error && thread)
-		/* The wheel's thread has ended, and no other thread drives: this does not fail. */
+		/* No other thread drives: this does not fail. */
 		(void)baton__timers_drive_begin(timers);
 	if (!error)
 		baton__timers_sweep(timers, pending);

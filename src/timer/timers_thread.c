@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wheel's own thread, which sleeps until the next deadline, or until an arm for an earlier
- * deadline wakes it. And the process-wide wheel, created on first use, destroyed only on request.
+ * Who drives a wheel that has no other source. The wheel's own thread sleeps until the next
+ * deadline, or until an arm for an earlier deadline wakes it. The process-wide wheel, created on
+ * first use and destroyed only on request, needs no thread while there is a default pool: the wheel
+ * is lent to the workers of that pool, which keep its next deadline (pool/alarm.h). Its thread
+ * looks for the pool after each round, lends the wheel, and ends.
  */
 #include "timer/timer.h"
 
@@ -9,6 +12,7 @@
 #include "base/futex.h"
 #include "base/sole.h"
 #include "thread/thread.h"
+#include "pool/alarm.h"
 #include "pool/spawn.h"
 
 #include <errno.h>
@@ -54,13 +58,118 @@ static bool rest(struct baton_timers *timers)
 	return true;
 }
 
+/* ---- Lending the wheel to the default pool ---- */
+
+static int start_thread(struct baton_timers *timers);
+
+void baton__timers_alarm(struct baton_timers *timers)
+{
+	uint64_t tick = timers->sleep_until;
+
+	baton__alarm_set(&baton__default_alarm,
+	                 tick > UINT64_MAX >> timers->shift ? 0 : tick << timers->shift);
+}
+
+static void join_thread(struct baton_timers *timers)
+{
+	if (!timers->threaded)
+		return;
+	/* The thread that has lent the wheel may find at once that no worker can come. */
+	if (pthread_equal(timers->thread, pthread_self()))
+		(void)pthread_detach(timers->thread);
+	else
+		(void)pthread_join(timers->thread, NULL);
+	timers->threaded = false;
+	baton__fork_pools_add(-1);
+}
+
+/* Sets the alarm for the next look, unless the wheel is closed. The caller has taken the alarm. */
+static void set_next(struct baton_timers *timers)
+{
+	baton__timers_hold(timers);
+	if (!(load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)) {
+		timers->lent = true;
+		timers->sleep_until = baton__wheel_next(&timers->wheel);
+		baton__timers_count(&timers->stats.rounds, 1);
+		baton__timers_alarm(timers);
+	}
+	baton__timers_release(timers, 0);
+}
+
+/* The wheel's job, on a worker that has taken the alarm. */
+static void run_lent(struct baton_plain_job *job)
+{
+	struct baton_timers *timers = baton_container_of(job, struct baton_timers, job);
+
+	join_thread(timers); /* the thread that has lent the wheel has ended, or is about to */
+	/* No other thread drives: the alarm is taken, and a thread that closes the wheel waits. */
+	(void)baton__timers_drive_begin(timers);
+	(void)baton__timers_fire(timers, baton__now_ns());
+	set_next(timers);
+	baton__timers_drive_end(timers);
+	baton__alarm_done(&baton__default_alarm);
+}
+
+/* Starts the thread of a wheel that was lent; see struct baton__alarm_wheel. */
+static int take_home(struct baton_job *job)
+{
+	struct baton_timers *timers = baton_container_of(job, struct baton_timers, job.job);
+	bool closed;
+	int error = 0;
+
+	baton__timers_hold(timers);
+	closed = load_relaxed(&timers->word) & BATON__TIMERS_CLOSED;
+	timers->lent = false;
+	timers->sleep_until = 0; /* no alarms: the thread looks itself */
+	baton__timers_release(timers, 0);
+	timers->stays = true;
+	join_thread(timers); /* as in run_lent */
+	if (!closed)
+		error = start_thread(timers);
+	if (!error)
+		return 0;
+	timers->stays = false;
+	set_next(timers);
+	return error;
+}
+
+/*
+ * Lends the wheel to the default pool. True: done; the caller calls baton__alarm_lent. The deadline
+ * is the beginning of time: a worker runs the job at once, and joins the thread that has lent the
+ * wheel. A wheel that is closed is not lent, so that after detach no job is under way.
+ */
+static bool lend(struct baton_timers *timers)
+{
+	const struct baton__alarm_wheel wheel = {&timers->job.job, take_home};
+
+	if (!timers->is_default || timers->stays)
+		return false;
+	baton__timers_hold(timers);
+	timers->lent = !(load_relaxed(&timers->word) & BATON__TIMERS_CLOSED) &&
+	               baton__alarm_attach(&baton__default_alarm, &wheel);
+	if (timers->lent) {
+		timers->sleep_until = UINT64_MAX;
+		if (timers->threaded) {
+			timers->sleep_until = 0; /* no alarms: the job looks itself */
+			baton__alarm_set(&baton__default_alarm, 1);
+		}
+	}
+	baton__timers_release(timers, 0);
+	return timers->lent;
+}
+
+/* ---- The thread ---- */
+
 static void *timers_main(void *argument)
 {
 	struct start *start = argument;
 	struct baton_timers *timers = start->timers;
 	char name[16];
+	bool lent;
 	int error;
 
+	/* Read by the thread that joins; the creator may still be in pthread_create. */
+	timers->thread = pthread_self();
 	(void)snprintf(name, sizeof(name), "%s",
 	               timers->config.name ? timers->config.name : "baton-timers");
 	(void)pthread_setname_np(pthread_self(), name); /* a thread without a name works as well */
@@ -73,24 +182,31 @@ static void *timers_main(void *argument)
 	baton__futex_wake(&start->state, INT_MAX);
 	if (error)
 		return NULL;
-	/* Ended by close. */
-	do
+	/* Ended by close, or by the default pool. */
+	do {
 		(void)baton__timers_fire(timers, baton__now_ns());
-	while (rest(timers));
+		lent = lend(timers);
+	} while (!lent && rest(timers));
 	baton__timers_drive_end(timers);
+	/* A thread that closes the wheel joins this thread. */
+	if (lent)
+		baton__alarm_lent(&baton__default_alarm);
 	baton__thread_detach();
 	return NULL;
 }
 
-int baton__timers_thread_start(struct baton_timers *timers)
+/* The thread drives the wheel from now on. The wheel has no other thread. */
+static int start_thread(struct baton_timers *timers)
 {
 	struct start start = {.timers = timers};
+	pthread_t thread;
 	sigset_t before;
 	int error;
 
+	timers->threaded = true;
 	baton__fork_pools_add(1);
 	baton__signals_block(&before);
-	error = -pthread_create(&timers->thread, NULL, timers_main, &start);
+	error = -pthread_create(&thread, NULL, timers_main, &start);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!error) {
 		struct baton__futex_watch watch = {&start.state, 0};
@@ -101,22 +217,36 @@ int baton__timers_thread_start(struct baton_timers *timers)
 			(void)baton__futex_wait(&watch, 1, NULL);
 		error = start.error;
 		if (error)
-			(void)pthread_join(timers->thread, NULL);
+			(void)pthread_join(thread, NULL);
 	}
-	if (error)
+	if (error) {
+		timers->threaded = false;
 		baton__fork_pools_add(-1);
+	}
 	return error;
 }
 
-void baton__timers_thread_stop(struct baton_timers *timers)
+int baton__timers_drivers_start(struct baton_timers *timers)
 {
+	baton_plain_job_init(&timers->job, run_lent, NULL);
+	if (!lend(timers))
+		return start_thread(timers);
+	baton__alarm_lent(&baton__default_alarm);
+	return 0;
+}
+
+void baton__timers_drivers_stop(struct baton_timers *timers)
+{
+	/* The wheel may be lent, or on its way to its thread. After this call the pool does not
+	 * touch the wheel, and `threaded` does not change. */
+	if (timers->is_default)
+		baton__alarm_detach(&baton__default_alarm);
 	baton__timers_hold(timers);
 	/* [wheel.closed] release: the wheel is closed; pairs with [wheel.closed] in rest */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 	baton__timers_release(timers, 0);
 	baton__futex_wake(&timers->alarm, 1);
-	(void)pthread_join(timers->thread, NULL);
-	baton__fork_pools_add(-1);
+	join_thread(timers);
 }
 
 /* ---- The default wheel ---- */
@@ -135,11 +265,10 @@ struct baton_timers *baton__timers_default_peek(void)
 /* The calling thread has the turn, and there is no default wheel. */
 static int create_default(struct baton_timers **timers)
 {
-	int error = baton_timers_create(NULL, timers);
+	int error = baton__timers_create(NULL, true, timers);
 
 	if (error)
 		return error;
-	(*timers)->is_default = true;
 	/* [default_wheel.made] release: the wheel; pairs with [default_wheel.made] in
 	 * baton__timers_default_peek */
 	store_release(&the_timers, *timers);

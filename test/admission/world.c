@@ -351,6 +351,7 @@ static void check_waits(const struct world *world)
 static void check(struct world *world, const struct model *before, const struct event *event)
 {
 	const struct model *model = &world->model;
+	uint64_t waiting = 0;
 
 	for (uint32_t i = 0; i < model->config.class_count; i++) {
 		uint32_t was = model_running(before, i);
@@ -367,6 +368,7 @@ static void check(struct world *world, const struct model *before, const struct 
 
 		if (task->state != MODEL_WAITING)
 			continue;
+		waiting++;
 		need(world, !model_could_start(model, t), "waits, and could start", t);
 		for (uint32_t o = 0; o < model->count; o++)
 			need(world,
@@ -377,6 +379,7 @@ static void check(struct world *world, const struct model *before, const struct 
 			                     baton__rules_class(&world->entry[t]),
 			     "one that came later has started", t);
 	}
+	need(world, waiting == baton_rules_waiting(&world->rules), "waiting: counted wrongly", 0);
 	check_waits(world);
 }
 

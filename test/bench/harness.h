@@ -133,6 +133,7 @@ void bench_w21_policies(void);
 void bench_w23_overload(void);
 void bench_w24_load(void);
 void bench_w25_rules(void);
+void bench_w25_admission(void);
 void bench_w26_mainloop(void);
 
 #endif

@@ -53,6 +53,9 @@ extern const char *const hot_metrics[HOT_METRICS + 1];
  */
 void hot_future_run(const void *setup, double *values);
 void hot_polling_run(const void *setup, double *values);
+/* The library's nodes: a post; an async whose future is dropped at once. */
+void hot_post_run(const void *setup, double *values);
+void hot_unref_run(const void *setup, double *values);
 
 struct hot_lock {
 	struct hot_async load;
@@ -84,10 +87,11 @@ struct baton_executor *hot_executor(void);
 /* ---- For those who implement the above ---- */
 
 struct hot {
+	uint64_t unused[2] __attribute__((aligned(64)));
+	struct baton_resource resource;
 	/* In one cache line with the lock, or the resource's hot words. */
-	uint64_t counter __attribute__((aligned(64)));
+	uint64_t counter;
 	union {
-		struct baton_resource resource;
 		struct lock lock;
 		struct cc_synch cc;
 		struct flat flat;

@@ -114,6 +114,53 @@ static void polling_submitter(struct team_member *member)
 	free(slots);
 }
 
+static void *posted(void *argument)
+{
+	struct team_member *owner = argument;
+	struct hot *hot = owner->context;
+
+	hot_body(hot, hot->work, 0);
+	team_count(owner, 1);
+	return NULL;
+}
+
+/* The library's nodes: at most HOT_RING are under way, and no times are taken. */
+static inline __attribute__((always_inline)) void node_submitter(struct team_member *member,
+                                                                 bool async)
+{
+	struct hot *hot = member->context;
+	uint64_t sent = 0;
+	unsigned turns = 0;
+
+	while (!team_stopped(member)) {
+		struct baton_future *future;
+
+		if (sent % (HOT_RING / 2) == 0 &&
+		    sent - __atomic_load_n(&member->done, __ATOMIC_ACQUIRE) > HOT_RING / 2) {
+			team_wait(&turns);
+			continue;
+		}
+		turns = 0;
+		if (async ? baton_async(&hot->resource, posted, member, &future)
+		          : baton_post(&hot->resource, posted, member))
+			abort();
+		if (async)
+			baton_future_unref(future);
+		sent++;
+	}
+	await_all(member, sent);
+}
+
+static void post_submitter(struct team_member *member)
+{
+	node_submitter(member, false);
+}
+
+static void async_submitter(struct team_member *member)
+{
+	node_submitter(member, true);
+}
+
 static void run(const struct hot_async *load, team_body body, double *values)
 {
 	static struct hot hot;
@@ -145,4 +192,14 @@ void hot_future_run(const void *setup, double *values)
 void hot_polling_run(const void *setup, double *values)
 {
 	run(setup, polling_submitter, values);
+}
+
+void hot_post_run(const void *setup, double *values)
+{
+	run(setup, post_submitter, values);
+}
+
+void hot_unref_run(const void *setup, double *values)
+{
+	run(setup, async_submitter, values);
 }

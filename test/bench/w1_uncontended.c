@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include <baton.h>
+#include <baton/inline.h>
 
 #define BATCH 16U
 
@@ -179,13 +180,23 @@ static void run_oyama(const void *setup, double *values)
 	w1_check(mine.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
+static void run_submit_inline(const void *setup, double *values)
+{
+	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
+
+	(void)setup;
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1, (void)baton_submit_inline(&w1_subject.resource, &task));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
 static void run_submit(const void *setup, double *values)
 {
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
 
 	(void)setup;
 	w1_begin(NULL);
-	W1_TIMED(values, w1_chunks(), 1, (void)baton_submit(&w1_subject.resource, &task));
+	W1_TIMED(values, w1_chunks(), 1, (void)(baton_submit)(&w1_subject.resource, &task));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
@@ -198,7 +209,22 @@ static void run_submit_future(const void *setup, double *values)
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
-		(void)baton_submit(&w1_subject.resource, &task);
+		(void)(baton_submit)(&w1_subject.resource, &task);
+	});
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
+static void run_submit_and_wait(const void *setup, double *values)
+{
+	struct baton_future future;
+	struct baton_task task = BATON_TASK_INIT(w1_count_task, &future);
+
+	(void)setup;
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1, {
+		future = (struct baton_future)BATON_FUTURE_INIT;
+		if (baton_submit(&w1_subject.resource, &task) || baton_future_wait(&future, NULL))
+			abort();
 	});
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
@@ -209,7 +235,17 @@ static void run_call(const void *setup, double *values)
 	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1,
-	         (void)baton_call(&w1_subject.resource, count_call, &w1_subject, NULL));
+	         (void)(baton_call)(&w1_subject.resource, count_call, &w1_subject, NULL));
+	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
+}
+
+static void run_call_inline(const void *setup, double *values)
+{
+
+	(void)setup;
+	w1_begin(NULL);
+	W1_TIMED(values, w1_chunks(), 1,
+	         (void)baton_call_inline(&w1_subject.resource, count_call, &w1_subject, NULL));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
@@ -305,8 +341,11 @@ static void run_idle(void)
 	add(&list, "flat combining", "", run_flat, NULL);
 	add(&list, "Oyama's lock", "", run_oyama, NULL);
 	add(&list, "baton submit", "", run_submit, NULL);
+	add(&list, "baton submit, inlined", "", run_submit_inline, NULL);
 	add(&list, "baton submit, caller's future", "", run_submit_future, NULL);
+	add(&list, "baton submit, future and wait", "", run_submit_and_wait, NULL);
 	add(&list, "baton call", "", run_call, NULL);
+	add(&list, "baton call, inlined", "", run_call_inline, NULL);
 	add(&list, "baton post", "", run_post, NULL);
 	add(&list, "baton async", "", run_async, NULL);
 	add(&list, "baton batch of 16, limit 16", "", run_batch, NULL);

@@ -125,7 +125,7 @@ void bench_w25_rules(void)
 		cases,
 		3,
 		0,
-		"a slice of the plan, 256 estimates, is the longest part of a call"};
+		"64 estimates are the longest part of a call; a tick makes 256"};
 
 	for (size_t i = 0; i < 3; i++)
 		cases[i] = (struct bench_case){names[i], run, &waiting[i]};

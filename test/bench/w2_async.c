@@ -54,6 +54,8 @@ static void run_group(unsigned threads, unsigned body_ns)
 	add(&group, cases, "pthread_mutex", hot_lock_run, &mutex);
 	add(&group, cases, "baton submit, waits on a future", hot_future_run, &single);
 	add(&group, cases, "baton submit, polls a counter", hot_polling_run, &single);
+	add(&group, cases, "baton post, polls a counter", hot_post_run, &single);
+	add(&group, cases, "baton async and unref, polls a counter", hot_unref_run, &single);
 	add(&group, cases, "baton submit, limit 1000, waits on a future", hot_future_run, &patient);
 	add(&group, cases, "baton submit, limit 1000, polls a counter", hot_polling_run, &patient);
 	add(&group, cases, "baton batch of 16, waits on a future", hot_future_run, &batch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * W3: baton's resources, the state before the hot words, in one cache line with them.
+ * W3: baton's resources, the state behind the hot words, in one cache line with them.
  */
 #include "w3_many.h"
 
@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include <baton.h>
+#include <baton/inline.h>
 
 struct topic {
-	uint64_t unused[6 - W3_STATE];
-	uint64_t state[W3_STATE];
+	uint64_t unused[2];
 	struct baton_resource resource;
+	uint64_t state[W3_STATE];
 } __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct topic, state) == 80, "the hot words begin the second line");
 
 struct slot {
 	struct baton_task task;
@@ -132,7 +135,19 @@ static void *count(void *argument)
 	return NULL;
 }
 
-static inline __attribute__((always_inline)) void submitter(struct team_member *member, bool post)
+enum way { SUBMIT, SUBMIT_INLINE, POST };
+
+static inline __attribute__((always_inline)) int publish(struct topic *topic, struct slot *slot,
+                                                         enum way way)
+{
+	if (way == SUBMIT_INLINE)
+		return baton_submit_inline(&topic->resource, &slot->task);
+	return way == SUBMIT ? (baton_submit)(&topic->resource, &slot->task)
+	                     : baton_post(&topic->resource, slot_posted, slot);
+}
+
+static inline __attribute__((always_inline)) void submitter(struct team_member *member,
+                                                            enum way way)
 {
 	struct w3_load *load = member->context;
 	struct topic *topics = load->set->memory;
@@ -152,9 +167,7 @@ static inline __attribute__((always_inline)) void submitter(struct team_member *
 		slot = &slots[next];
 		slot->topic = topic;
 		slot->under_way = 1;
-		if (!post)
-			(void)baton_submit(&topic->resource, &slot->task);
-		else if (baton_post(&topic->resource, slot_posted, slot))
+		if (publish(topic, slot, way))
 			abort();
 		next = (next + 1) % W3_RING;
 		team_count(member, 1);
@@ -165,15 +178,38 @@ static inline __attribute__((always_inline)) void submitter(struct team_member *
 
 void w3_baton_submit(struct team_member *member)
 {
-	submitter(member, false);
+	submitter(member, SUBMIT);
+}
+
+void w3_baton_submit_inline(struct team_member *member)
+{
+	submitter(member, SUBMIT_INLINE);
 }
 
 void w3_baton_post(struct team_member *member)
 {
-	submitter(member, true);
+	submitter(member, POST);
 }
 
-void w3_baton_call(struct team_member *member)
+void w3_baton_wait(struct team_member *member)
+{
+	struct w3_load *load = member->context;
+	struct topic *topics = load->set->memory;
+	const uint32_t *keys = load->keys[member->index];
+
+	for (unsigned i = 0; !team_stopped(member); i++) {
+		struct baton_future future = BATON_FUTURE_INIT;
+		struct slot slot = {.task = BATON_TASK_INIT(slot_run, &future),
+		                    .topic = &topics[keys[i % W3_KEYS]]};
+
+		if ((baton_submit)(&slot.topic->resource, &slot.task) ||
+		    baton_future_wait(&future, NULL))
+			abort();
+		team_count(member, 1);
+	}
+}
+
+static inline __attribute__((always_inline)) void caller(struct team_member *member, bool inlined)
 {
 	struct w3_load *load = member->context;
 	struct topic *topics = load->set->memory;
@@ -182,10 +218,21 @@ void w3_baton_call(struct team_member *member)
 	for (unsigned i = 0; !team_stopped(member); i++) {
 		struct topic *topic = &topics[keys[i % W3_KEYS]];
 
-		if (baton_call(&topic->resource, count, topic, NULL))
+		if (inlined ? baton_call_inline(&topic->resource, count, topic, NULL)
+		            : (baton_call)(&topic->resource, count, topic, NULL))
 			abort();
 		team_count(member, 1);
 	}
+}
+
+void w3_baton_call(struct team_member *member)
+{
+	caller(member, false);
+}
+
+void w3_baton_call_inline(struct team_member *member)
+{
+	caller(member, true);
 }
 
 /* ---- The chain: one task, which submits itself to the next resource ---- */
@@ -205,7 +252,7 @@ static int hop(struct baton_task *task)
 	if (++chain->topic == chain->end)
 		(void)sem_post(&chain->over);
 	else
-		(void)baton_submit(&chain->topic->resource, &chain->task);
+		(void)(baton_submit)(&chain->topic->resource, &chain->task);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 
 #define WINDOW_MS 60
 #define SETS_MAX 12
-#define CASES_MAX 16
+#define CASES_MAX 20
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 struct many_case {
@@ -57,15 +57,19 @@ static void run_group(struct sets *sets, unsigned threads)
 	struct many_case many[CASES_MAX] = {
 		{.name = "pthread_mutex", .body = w3_mutex_lock},
 		{.name = "baton submit", .body = w3_baton_submit},
+		{.name = "baton submit, future and wait", .body = w3_baton_wait},
+		{.name = "baton submit, inlined", .body = w3_baton_submit_inline},
 		{.name = "baton call", .body = w3_baton_call},
+		{.name = "baton call, inlined", .body = w3_baton_call_inline},
 		{.name = "baton post", .body = w3_baton_post},
 		{.name = "CK ticket lock", .body = w3_ticket_lock},
 	};
-	struct w3_set *owners[CASES_MAX] = {&sets->mutex, &sets->baton, &sets->baton, &sets->baton,
-	                                    &sets->ticket};
+	struct w3_set *owners[CASES_MAX] = {&sets->mutex, &sets->baton, &sets->baton,
+	                                    &sets->baton, &sets->baton, &sets->baton,
+	                                    &sets->baton, &sets->ticket};
 	struct bench_case cases[CASES_MAX];
 	/* A ticket lock stands still when its next holder has no CPU. */
-	size_t count = threads <= team_cpus() ? 5 : 4;
+	size_t count = threads <= team_cpus() ? 8 : 7;
 	char name[96];
 	struct bench_group group = {name, metrics, cases, 0, 0, NULL};
 

@@ -66,7 +66,10 @@ struct w3_load {
 void w3_mutex_lock(struct team_member *member);
 void w3_ticket_lock(struct team_member *member);
 void w3_baton_submit(struct team_member *member);
+void w3_baton_wait(struct team_member *member); /* a future for each task */
+void w3_baton_submit_inline(struct team_member *member);
 void w3_baton_call(struct team_member *member);
+void w3_baton_call_inline(struct team_member *member);
 void w3_baton_post(struct team_member *member);
 void w3_peer_submit(struct team_member *member);
 

@@ -2,11 +2,14 @@
 /*
  * W6: a resource per topic. submit: a task of the publisher's ring, which carries the message;
  * call: the message stays with the publisher, which waits for it.
+ * Both also as programs that include inline.h have them.
  */
 #include "baton_pool.h"
 #include "w6_ring.h"
 
 #include <stdlib.h>
+
+#include <baton/inline.h>
 
 static int slot_run(struct baton_task *task)
 {
@@ -19,13 +22,44 @@ BROKER_INLINE void submit_publish(struct publisher *publisher, struct topic *top
 {
 	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
 
-	if (baton_submit(&topic->baton.resource, &slot->task))
+	if ((baton_submit)(&topic->baton.resource, &slot->task))
+		abort();
+}
+
+BROKER_INLINE void submit_publish_inline(struct publisher *publisher, struct topic *topic,
+                                         uint32_t sleep_us, uint64_t sent)
+{
+	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
+
+	if (baton_submit_inline(&topic->baton.resource, &slot->task))
 		abort();
 }
 
 static void submit_loop(struct team_member *member)
 {
 	loop(member, submit_publish);
+}
+
+static void submit_loop_inline(struct team_member *member)
+{
+	loop(member, submit_publish_inline);
+}
+
+/* A future for each message, for which its publisher waits. */
+BROKER_INLINE void wait_publish(struct publisher *publisher, struct topic *topic, uint32_t sleep_us,
+                                uint64_t sent)
+{
+	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
+	struct baton_future future = BATON_FUTURE_INIT;
+
+	baton_task_init(&slot->task, slot_run, &future);
+	if ((baton_submit)(&topic->baton.resource, &slot->task) || baton_future_wait(&future, NULL))
+		abort();
+}
+
+static void wait_loop(struct team_member *member)
+{
+	loop(member, wait_publish);
 }
 
 /* What a call's function needs. */
@@ -48,7 +82,18 @@ BROKER_INLINE void call_publish(struct publisher *publisher, struct topic *topic
 	struct call call = {topic, &publisher->message};
 
 	write_message(publisher, &publisher->message, sleep_us);
-	if (baton_call(&topic->baton.resource, call_run, &call, NULL))
+	if ((baton_call)(&topic->baton.resource, call_run, &call, NULL))
+		abort();
+	sample(publisher, sent);
+}
+
+BROKER_INLINE void call_publish_inline(struct publisher *publisher, struct topic *topic,
+                                       uint32_t sleep_us, uint64_t sent)
+{
+	struct call call = {topic, &publisher->message};
+
+	write_message(publisher, &publisher->message, sleep_us);
+	if (baton_call_inline(&topic->baton.resource, call_run, &call, NULL))
 		abort();
 	sample(publisher, sent);
 }
@@ -56,6 +101,11 @@ BROKER_INLINE void call_publish(struct publisher *publisher, struct topic *topic
 static void call_loop(struct team_member *member)
 {
 	loop(member, call_publish);
+}
+
+static void call_loop_inline(struct team_member *member)
+{
+	loop(member, call_publish_inline);
 }
 
 static void baton_open(struct broker *broker)
@@ -98,6 +148,15 @@ static void baton_close(struct broker *broker)
 
 const struct broker_way broker_submit = {"baton submit", submit_publish, submit_loop, baton_open,
                                          baton_close};
+
+const struct broker_way broker_wait = {"baton submit, future and wait", wait_publish, wait_loop,
+                                       baton_open, baton_close};
+
+const struct broker_way broker_submit_inline = {"baton submit, inlined", submit_publish_inline,
+                                                submit_loop_inline, baton_open, baton_close};
+
+const struct broker_way broker_call_inline = {"baton call, inlined", call_publish_inline,
+                                              call_loop_inline, baton_open, baton_close};
 
 const struct broker_way broker_call = {"baton call", call_publish, call_loop, baton_open,
                                        baton_close};

@@ -40,8 +40,11 @@ static void run_group(const struct broker *shared, const char *name, unsigned th
 		{&broker_mutex, "pthread_mutex", 0},
 		{&broker_pointer, "pthread_mutex, body by pointer", 0},
 		{&broker_submit, "baton submit", 0},
+		{&broker_submit_inline, "baton submit, inlined", 0},
 		{&broker_submit, "baton submit, limit 1000", 1000},
+		{&broker_wait, "baton submit, future and wait", 0},
 		{&broker_call, "baton call", 0},
+		{&broker_call_inline, "baton call, inlined", 0},
 		{&broker_ticket, "CK ticket lock", 0},
 	};
 	struct broker brokers[CASES_MAX];

@@ -4,9 +4,9 @@
  * contenders: the same bytes are written to the same places; only who does it, and when, differs.
  *
  *   line 0      | the four subscribers: sequence and bytes each
- *   line 1      | sequence and order, 24 bytes; the mutex (40), or a ticket lock, or the pointer to
- *               | a peer's queue, or the hot words of a resource at its end (16)
- *   line 2      | the other 48 bytes of a resource; nobody else touches it
+ *   line 1      | the first 48 bytes of a resource; nobody else touches it
+ *   line 2      | the mutex (40), or a ticket lock, or the pointer to a peer's queue, or the hot
+ *               | words at the end of a resource (16); sequence and order, 24 bytes
  *   lines 3..66 | the ring of the last messages
  */
 #ifndef BATON_BENCH_W6_TOPIC_H
@@ -43,23 +43,29 @@ struct subscriber {
 
 struct topic {
 	struct subscriber subscribers[TOPIC_SUBSCRIBERS] __attribute__((aligned(64)));
-	uint64_t sequence;
-	uint32_t last[TOPIC_ORDERED];
 	union {
-		pthread_mutex_t mutex;
-		ck_spinlock_ticket_t ticket;
-		void *queue;
 		struct {
-			uint64_t gap[3];
+			uint64_t line[8];
+			union {
+				pthread_mutex_t mutex;
+				ck_spinlock_ticket_t ticket;
+				void *queue;
+			};
+		};
+		struct {
+			uint64_t gap[5];
 			struct baton_resource resource;
 		} baton;
 	};
+	uint64_t sequence;
+	uint32_t last[TOPIC_ORDERED];
 	struct message ring[TOPIC_RING] __attribute__((aligned(64)));
 };
 
 _Static_assert(sizeof(struct message) == 64, "a line");
-_Static_assert(offsetof(struct topic, mutex) == 88, "with the lock in one line");
-_Static_assert(offsetof(struct topic, baton.resource) == 112, "hot words end the line");
+_Static_assert(offsetof(struct topic, mutex) == 128, "with the lock in one line");
+_Static_assert(offsetof(struct topic, baton.resource) == 104, "with the hot words, too");
+_Static_assert(offsetof(struct topic, sequence) == 168, "in that line");
 _Static_assert(offsetof(struct topic, ring) == 192, "three lines before");
 
 /* A message came out of its publisher's order. Any thread. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MAP "src/baton.map"
-#define FUNCTIONS_MAX 256
+#define FUNCTIONS_MAX 512
 
 /* What is documented for a first call of a thread, and after fork. */
 #define FIRST ENOMEM, ECHILD
@@ -28,12 +28,37 @@ static const struct function {
 	const char *name;
 	int errors[10];
 } functions[] = {
+	/* baton/admission.h */
+	{"baton_admission_init", {FIRST, EAGAIN, EINVAL}},
+	{"baton_admission_arrive", {FIRST, EPIPE, EALREADY, EINVAL}},
+	{"baton_admission_set_limits", {FIRST, EINVAL, EPIPE}},
+	{"baton_admission_close", {FIRST, EALREADY}},
+	{"baton_admission_await", {WAIT}},
+	{"baton_admission_deinit", {0}},
+	{"baton_admission_stats_read", {0}},
+	{"baton_admitted_init", {0}},
+	{"baton_admitted_withdraw", {FIRST, EINVAL, EALREADY}},
+	{"baton_admitted_estimate", {0}},
+	{"baton_admitted_time_left", {0}},
 	/* baton/bound.h */
 	{"baton_bound_init", {0}},
 	{"baton_bound_stats_read", {0}},
 	/* baton/blocking.h */
 	{"baton_blocking_begin", {0}},
 	{"baton_blocking_end", {0}},
+	/* baton/board.h */
+	{"baton_board_create", {ENOMEM}},
+	{"baton_board_destroy", {0}},
+	{"baton_board_join", {0}},
+	{"baton_board_leave", {0}},
+	{"baton_board_pool_add", {0}},
+	{"baton_board_pool_remove", {0}},
+	{"baton_board_refresh", {0}},
+	{"baton_board_trace_start", {EBUSY}},
+	{"baton_board_trace_stop", {ENOMEM, EALREADY, EMFILE}},
+	{"baton_board_dump", {EBADF, EAGAIN}},
+	{"baton_watchdog_start", {FIRST, EAGAIN, EINVAL}},
+	{"baton_watchdog_stop", {0}},
 	/* baton/epoch.h */
 	{"baton_epoch_enter", {FIRST}},
 	{"baton_epoch_leave", {0}},
@@ -176,6 +201,7 @@ static const struct function {
 	{"baton_held", {0}},
 	{"baton_assert_held", {0}},
 	/* baton/suspend.h */
+	{"baton_resource_suspend_lower", {FIRST, EPIPE, EALREADY, EINVAL}},
 	{"baton_resource_suspend", {FIRST, EPIPE, EALREADY}},
 	{"baton_suspension_is_effective", {0}},
 	{"baton_suspension_wait", {WAIT}},
@@ -194,6 +220,12 @@ static const struct function {
 	/* baton/thread.h */
 	{"baton_thread_attach", {FIRST}},
 	/* baton/mainloop.h */
+	{"baton_io_init", {0}},
+	{"baton_io_set_dropped", {0}},
+	{"baton_io_start", {FIRST, EINVAL, EALREADY, EEXIST, EBADF, EPERM, EMFILE, EAGAIN, ENOSPC}},
+	{"baton_io_stop", {0}},
+	{"baton_io_is_active", {0}},
+	{"baton_io_destroy", {ECHILD, EBUSY, EDEADLK}},
 	{"baton_mainloop_create", {ENOMEM, EMFILE, ENFILE}},
 	{"baton_mainloop_adopt", {FIRST, ESHUTDOWN}},
 	{"baton_mainloop_run", {LOOP}},
@@ -360,9 +392,10 @@ unsigned contract_uncovered(void)
 	while (fgets(line, sizeof(line), map)) {
 		const char *name = line + strspn(line, "\t ");
 
-		/* All but the one variable. */
+		/* All but the one variable, and what inlined code shares with the library. */
 		if (strncmp(name, "baton_", strlen("baton_")) == 0 &&
 		    strncmp(name, "baton_assert_hook;", strlen("baton_assert_hook;")) != 0 &&
+		    strncmp(name, "baton_inline_", strlen("baton_inline_")) != 0 &&
 		    find(name) == FUNCTIONS)
 			bad += fprintf(stderr, "[FAIL] not in contract.c: %s", name) > 0;
 	}

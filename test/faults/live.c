@@ -91,6 +91,7 @@ static size_t length(const void *node)
 bool live_is_clean(size_t objects, size_t threads, bool loud)
 {
 	size_t records = 0;
+	size_t rings = 0;  /* of traces; a record keeps its own */
 	size_t epochs = 0; /* ck_epoch's records: threads' and limbos', never freed either */
 	size_t in_use = 0;
 	size_t cached = 0;
@@ -101,6 +102,7 @@ bool live_is_clean(size_t objects, size_t threads, bool loud)
 	for (const struct baton__thread *record = baton__thread_first(); record;
 	     record = record->next) {
 		records++;
+		rings += load_acquire(&record->ring) != NULL;
 		in_use += load_acquire(&record->used);
 		cached += length(record->parcel);
 		for (int i = 0; i < BATON__NODE_SIZES; i++) {
@@ -115,7 +117,7 @@ bool live_is_clean(size_t objects, size_t threads, bool loud)
 	for (size_t i = 0; i < SLOTS; i++)
 		epochs += blocks[i].inverted > FREED && blocks[i].size == sizeof(ck_epoch_record_t);
 	/* A node is a block, or a piece of a slab, which is none. */
-	others = used + nodes - records - epochs - cached - objects;
+	others = used + nodes - records - rings - epochs - cached - objects;
 	for (size_t i = 0; loud && others && i < SLOTS; i++)
 		if (blocks[i].inverted > FREED)
 			(void)fprintf(stderr, "[----]   a block of %zu bytes\n", blocks[i].size);

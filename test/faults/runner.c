@@ -107,19 +107,27 @@ static size_t threads(void)
 	return count - 2; /* . and .. */
 }
 
-/* The default pool's threads stay, and the default wheel's. A joined thread, or a worker's last
- * touch, may take a moment. */
-static void check_what_is_left(void)
+/* The threads that stay: those of the default pool, and that of the default wheel, unless the wheel
+ * is lent to the pool. */
+static size_t threads_that_stay(void)
 {
 	struct baton_executor *executor = baton__executor_default_peek();
-	size_t wheels = baton__timers_default_peek() ? 1 : 0;
-	size_t objects = (executor ? 1 : 0) + wheels;
-	size_t stay = wheels;
-
+	const struct baton_timers *timers = baton__timers_default_peek();
 	/* A pool's executor is its first member. */
-	if (executor)
-		stay += baton_pool_workers((struct baton_pool *)executor);
+	size_t workers = executor ? baton_pool_workers((struct baton_pool *)executor) : 0;
+
+	return workers + (timers && timers->threaded);
+}
+
+/* A joined thread, a worker's last touch, or the way of the wheel to the pool may take a moment. */
+static void check_what_is_left(void)
+{
+	size_t objects = (baton__executor_default_peek() != NULL) +
+	                 (size_t)(baton__timers_default_peek() != NULL);
+	size_t stay = 0;
+
 	for (int i = 0; i < POLLS; i++) {
+		stay = threads_that_stay();
 		if ((TSAN || threads() == 1 + stay) && live_is_clean(objects, stay, false))
 			return;
 		fault_pause_us(POLL_US);

@@ -4,6 +4,7 @@
  */
 #include "scenario.h"
 
+#include <baton/lane.h>
 #include <baton/suspend.h>
 
 struct still {
@@ -78,6 +79,26 @@ SCENARIO(suspend, idle)
 SCENARIO(suspend, idle_and_resumed_later)
 {
 	idle_with(resume_later);
+}
+
+/* Lane 0 stays open: what is in it runs, and what is in lane 1 waits. */
+SCENARIO(suspend, lower_lanes)
+{
+	struct baton_lane array[2];
+	struct baton_lanes lanes;
+	struct still still;
+
+	still_init(&still);
+	USE(baton_lanes_init(&lanes, array, 2, NULL));
+	USE(baton_resource_set_lanes(&still.resource, &lanes));
+	INSIST(baton_resource_suspend_lower(&still.resource, &still.suspension),
+	       !USE(baton_suspension_is_effective(&still.suspension)));
+	EXPECT(USE(baton_suspension_is_effective(&still.suspension)));
+	INSIST(baton_submit(&still.resource, &still.probe.task), probe_untouched(&still.probe));
+	INSIST(baton_future_wait(&still.probe.future, NULL), true);
+	EXPECT(probe_done(&still.probe));
+	INSIST(baton_resource_resume(&still.suspension), true);
+	resource_end(&still.resource);
 }
 
 static void *await_effect(void *arg)

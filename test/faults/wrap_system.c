@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
@@ -27,12 +28,16 @@
 
 long __real_syscall(long number, ...);
 int __real_eventfd(unsigned value, int flags);
+int __real_epoll_create1(int flags);
+int __real_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 ssize_t __real_read(int fd, void *buffer, size_t size);
 ssize_t __real_write(int fd, const void *buffer, size_t size);
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 
 long __wrap_syscall(long number, ...);
 int __wrap_eventfd(unsigned value, int flags);
+int __wrap_epoll_create1(int flags);
+int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 ssize_t __wrap_read(int fd, void *buffer, size_t size);
 ssize_t __wrap_write(int fd, const void *buffer, size_t size);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -172,6 +177,25 @@ int __wrap_eventfd(unsigned value, int flags)
 		return -1;
 	}
 	return __real_eventfd(value, flags);
+}
+
+int __wrap_epoll_create1(int flags)
+{
+	if (fault_hit(FAULT_AT_DESCRIPTOR)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return __real_epoll_create1(flags);
+}
+
+int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	/* The kernel has no room for another entry; the other operations do not fail. */
+	if (operation == EPOLL_CTL_ADD && fault_hit(FAULT_AT_DESCRIPTOR)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return __real_epoll_ctl(epoll, operation, fd, event);
 }
 
 ssize_t __wrap_read(int fd, void *buffer, size_t size)

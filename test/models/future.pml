@@ -24,7 +24,8 @@
  *
  * Configuration: WAITERS, REFUSED (the first submit is), CANCELLER, THENS, COUNTED (references
  * instead of the users' memory), PROMISE (two complete it), HELPED (nobody runs the task but a
- * waiter on a visit; PASSERS come and go). LIVE: the property live.
+ * waiter on a visit; PASSERS come and go), ENTERED (the second submit enters the task at once).
+ * LIVE: the property live.
  */
 #ifndef WAITERS
 #define WAITERS 1
@@ -55,6 +56,7 @@
 
 short state;
 byte resource;             /* the future's; 0: none */
+bool entered;              /* its bit ENTERED */
 byte list;                 /* of continuations */
 byte next[THENS + 1];
 byte visits[3];            /* of resources 1 and 2 */
@@ -345,8 +347,12 @@ inline visit(me)
 		/* @src future.c:baton__future_visit
 		 * uint32_t state = load_acquire(&future->_state) */
 		atomic { TOUCH; seen = state }
-		/* @src future.c:baton__future_visit baton__future_resource(future) */
+		/* @src future.c:baton__future_visit baton__future_bound(future) */
+#ifdef BREAK_ENTERED_VISITED
 		atomic { TOUCH; visiting = resource }
+#else
+		atomic { TOUCH; visiting = (entered -> 0 : resource) }
+#endif
 		if
 		:: !VISITABLE(seen) || !visiting -> visiting = 0; break
 		:: VISITABLE(seen) && visiting && (seen & VISITOR) ->
@@ -609,7 +615,8 @@ proctype Canceller()
 	do
 	:: true ->
 		atomic { TOUCH; seen = state }
-		atomic { TOUCH; visiting = resource }
+		/* @src cancel.c:baton__cancel_decide baton__future_bound(future) */
+		atomic { TOUCH; visiting = (entered -> 0 : resource) }
 		if
 		:: !visiting || (seen & FINAL) || (seen & STATE) != PENDING -> visiting = 0; break
 		:: else ->
@@ -761,6 +768,29 @@ proctype Runner()
 	fi;
 #endif
 	/* Submitted to resource 2, which takes it. */
+#ifdef ENTERED
+	/* @src future.h:baton__future_enter store_relaxed(&future->_resource */
+	atomic { TOUCH; resource = 2; entered = true }
+	atomic {
+		TOUCH;
+		if
+#ifdef BREAK_ENTERED_STORE
+		:: true ->
+#else
+		:: state == PENDING ->
+#endif
+			/* @src future.h:baton__future_finish_entered
+			 * cas_release(&future->_state, &found, state) */
+			finals++;
+			state = DONE;
+			goto end
+		:: else
+		fi
+	}
+	/* `home` is 0: there is no visitor. */
+	finish(DONE);
+	goto end;
+#endif
 	resource = 2;
 #ifdef HELPED
 	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */

@@ -6,7 +6,8 @@
  * Modelled: the idle word with its tag, the stack of sleepers, the wake words, notify with its
  * three steps that anybody can make, enter and its last look, stop_searching, the one push that is
  * not announced, a job that blocks its worker until all jobs that there are have been taken,
- * shutdown. A futex wait compares and blocks in one step; a wake wakes only who is blocked.
+ * shutdown, the alarm (alarm.c): a deadline, its claim, the timed wake. A futex wait compares and
+ * blocks in one step; a wake wakes only who is blocked.
  *
  * Left out: memory orders (every step is sequentially consistent); what the queues are made of
  * (each is a number of jobs, each access to one is a step), so kept and overflow; steal's order;
@@ -16,7 +17,7 @@
  *
  * Configuration: WORKERS (2, 3), PRODUCERS, JOBS (of each), SPAWNS (jobs that jobs make), BLOCKERS
  * (at most WORKERS - 1), REQUEUES (pushes that are not announced), SHUTDOWN, ASLEEP (at first all
- * are; else all are awake). LIVE: the property live.
+ * are; else all are awake), DEADLINES (the alarm is set so often). LIVE: the property live.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -35,6 +36,9 @@
 #endif
 #ifndef REQUEUES
 #define REQUEUES 0
+#endif
+#ifndef DEADLINES
+#define DEADLINES 0
 #endif
 
 /* The idle word, with narrower fields. */
@@ -86,10 +90,17 @@ bool in_stack[WORKERS + 1];
 bool counted[WORKERS + 1]; /* among the searching */
 byte running;    /* workers that have not ended */
 
+/* The alarm: the number of its deadline, or 0; of the deadline that is claimed, or 0. The newest
+ * deadline passes first. */
+byte alarm;
+byte claim_of;
+byte deadlines;
+bool due;
+
 #if WORKERS == 2
-#define ALL_TAKEN (!injected && !lifo[1] && !runqueue[1] && !lifo[2] && !runqueue[2])
+#define ALL_TAKEN (!alarm && !injected && !lifo[1] && !runqueue[1] && !lifo[2] && !runqueue[2])
 #else
-#define ALL_TAKEN (!injected && !lifo[1] && !runqueue[1] && !lifo[2] && !runqueue[2] && \
+#define ALL_TAKEN (!alarm && !injected && !lifo[1] && !runqueue[1] && !lifo[2] && !runqueue[2] && \
 	!lifo[3] && !runqueue[3])
 #endif
 #ifdef SHUTDOWN
@@ -198,7 +209,11 @@ inline has_work()
 		fi;
 		i++
 	:: else -> i = 0; break
-	od
+	od;
+#if DEADLINES && !defined(BREAK_OPEN_NO_WORK)
+	/* @src alarm.h:baton__alarm_is_open word = load_seq_cst(&alarm->word) */
+	found = found || (alarm && !claim_of)
+#endif
 }
 
 /* worker.c: got_work, with `more`. */
@@ -235,6 +250,7 @@ proctype Worker(byte me)
 	short word;
 	byte number, link, i, share, victim;
 	bool is_searching, found, more, unannounced, alone;
+	byte claimed; /* the deadline that this worker has claimed, or 0 */
 
 #ifdef ASLEEP
 	goto wait;
@@ -328,6 +344,19 @@ steal:
 			fi
 		}
 	od;
+#if DEADLINES
+	atomic {
+		if
+		:: alarm && due ->
+			/* @src alarm.c:baton__alarm_take
+			 * cas_acquire(&alarm->word, &word, ATTACHED | TAKEN) */
+			alarm = 0;
+			claim_of = 0;
+			goto got
+		:: else
+		fi
+	}
+#endif
 
 	/* ---- park ---- */
 park:
@@ -382,6 +411,18 @@ enter:
 		alone = false
 	}
 #endif
+#if DEADLINES && !defined(BREAK_NO_CLAIM)
+	atomic {
+		if
+		:: alarm && !claim_of ->
+			/* @src alarm.c:baton__alarm_claim
+			 * cas_seq_cst(&alarm->word, &word, word | CLAIMED) */
+			claimed = alarm;
+			claim_of = alarm
+		:: else
+		fi
+	}
+#endif
 	if
 #ifndef BREAK_LOOK
 	/* @src park.c:baton__worker_park entered == BATON__IDLE_LOOK */
@@ -406,12 +447,46 @@ wait:
 #ifndef SHUTDOWN
 end_sleep:
 #endif
+#if DEADLINES
+	if
+	:: !blocked[me]
+	:: claimed && due ->
+		atomic {
+			if
+			:: wake[me] & 1 -> goto woken
+			:: else -> blocked[me] = false
+			fi;
+			/* @src alarm.c:baton__alarm_give_up
+			 * cas_seq_cst(&alarm->word, &word, word & ~CLAIMED) */
+			found = (alarm == claimed && claim_of == claimed);
+			claim_of = (found -> 0 : claim_of);
+			claimed = 0
+		}
+		if
+#ifndef BREAK_TIME_OUT_SILENT
+		/* @src park.c:sleep_in_set baton__idle_notify(&pool->idle) */
+		:: found -> found = false; notify()
+#endif
+		:: else -> found = false
+		fi;
+		goto wait
+	fi;
+#else
 	!blocked[me];
+#endif
 	if
 	:: !(wake[me] & 1) -> goto wait
 	:: else
 	fi;
 woken:
+#if DEADLINES
+	atomic {
+#ifndef BREAK_CLAIM_KEPT
+		claim_of = (claimed && alarm == claimed && claim_of == claimed -> 0 : claim_of);
+#endif
+		claimed = 0
+	}
+#endif
 	atomic {
 		/* @src idle.c:baton__idle_wait word = load_seq_cst(&idle->word) */
 		word = idle;
@@ -567,6 +642,42 @@ proctype Producer()
 	producing--
 }
 
+#if DEADLINES
+/* Sets a deadline; each is earlier than the one before. */
+proctype Timer()
+{
+	short word;
+	byte number, link;
+
+	do
+	:: deadlines < DEADLINES ->
+		atomic {
+			/* @src alarm.c:baton__alarm_set cas_seq_cst(&alarm->word */
+			made = made + (alarm -> 0 : 1);
+			deadlines++;
+			alarm = deadlines;
+#ifndef BREAK_SET_KEEPS_CLAIM
+			claim_of = 0;
+#else
+			claim_of = (claim_of -> alarm : 0);
+#endif
+			due = false
+		}
+		/* @src alarm.c:baton__alarm_announce notify(alarm) */
+		notify()
+	:: else -> break
+	od;
+	producing--
+}
+
+proctype Clock()
+{
+end:	do
+	:: atomic { alarm && !due -> due = true }
+	od
+}
+#endif
+
 init
 {
 #ifdef SHUTDOWN
@@ -594,7 +705,12 @@ init
 		do
 		:: i < PRODUCERS -> run Producer(); i++
 		:: else -> i = 0; break
-		od
+		od;
+#if DEADLINES
+		producing++;
+		run Timer();
+		run Clock();
+#endif
 	}
 #ifdef SHUTDOWN
 	!producing;

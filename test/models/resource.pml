@@ -286,8 +286,8 @@ submit:
 			goto script
 		:: else
 		fi;
-		/* @src word.h:baton__word_capture
-		 * cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY */
+		/* @src inline.h:baton_inline_capture
+		 * baton_inline_cas_acquire(&resource->_word, &idle, mode | BATON_INLINE_BUSY */
 		word = word | BUSY;
 		take_baton();
 		accept(mine);
@@ -704,8 +704,8 @@ release_word:
 		fi;
 		/* @src word.h:baton__word_release
 		 * cas_release(&resource->_word, &word, baton__word_mode_after(resource, word)) */
-		/* @src word.h:baton__word_release_at_once
-		 * cas_release(&resource->_word, &word, baton__fresh(mode)) */
+		/* @src inline.h:baton_inline_release
+		 * baton_inline_cas_release(&resource->_word, &word, baton_inline_fresh(mode)) */
 		assert(!list && !queued); /* R3 */
 		word = seen & MODE;
 		give_up_baton();

@@ -136,8 +136,8 @@ submit:
 			word = word + TASK;
 			goto script
 		:: else ->
-			/* @src word.h:baton__word_capture
-			 * cas_acquire(&resource->_word, &idle, mode | BATON__WORD_BUSY */
+			/* @src inline.h:baton_inline_capture
+			 * baton_inline_cas_acquire(&resource->_word, &idle, mode | BATON_INLINE_BUSY */
 			assert(!word);
 			word = BUSY;
 			take_baton();
@@ -175,8 +175,8 @@ ran:
 		:: at_once ->
 			at_once = false;
 			if
-			/* @src word.h:baton__word_release_at_once
-			 * cas_release(&resource->_word, &word, baton__fresh(mode)) */
+			/* @src inline.h:baton_inline_release
+			 * baton_inline_cas_release(&resource->_word, &word, baton_inline_fresh(mode)) */
 			:: word == BUSY -> word = 0; give_up_baton(); goto script
 			:: else -> budget = CAPTURE - 1; goto drain
 			fi
@@ -214,7 +214,7 @@ take:
 		/* @src word.h:baton__word_take
 		 * cas_acquire(&resource->_word, &word, BATON__WORD_BUSY */
 		list = list + (word & (TASKS - MARK)) / TASK;
-		/* @src backlog.c:baton__take suspends = baton__suspend_marks_out(&oldest, &last) */
+		/* @src backlog.c:baton__take suspends = baton__suspends_out(&oldest, &last) */
 		first = first || (word & MARK);
 		word = BUSY;
 		goto drain

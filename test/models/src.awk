@@ -14,7 +14,8 @@
 # TEXT with which the operation begins.
 
 BEGIN {
-	OPERATION = "(cas|swap|add|sub|or|store)_(relaxed|acquire|release|acq_rel|seq_cst)[(]"
+	OPERATION = "(baton_inline_)?(cas|swap|add|sub|or|store)_" \
+		"(relaxed|acquire|release|acq_rel|seq_cst)[(]"
 }
 
 function squeeze(text)

@@ -15,14 +15,16 @@ label=$1
 explorer=$2
 shift 2
 here=test/mutants
+# Programs compile the idle path themselves, and so do scenarios.
+files='src include/baton/inline.h'
 out=build/mutants
 rm -rf $out/results $out/tried
 mkdir -p $out/results $out/tried build/results
 begin=$(date +%s)
 
 {
-	find src -name '*.[ch]' ! -name atomic.h | sort | xargs awk -f $here/orders.awk
-	awk -v paths="$(find src -name '*.[ch]')" -f $here/structural.awk $here/structural.txt
+	find $files -name '*.[ch]' ! -name atomic.h | sort | xargs awk -f $here/orders.awk
+	awk -v paths="$(find $files -name '*.[ch]')" -f $here/structural.awk $here/structural.txt
 } >$out/all
 if [ "${1-}" = quick ]; then
 	awk 'FILENAME == ARGV[1] {if (!/^#/) wanted[$1] = 1; next}

@@ -9,7 +9,7 @@
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
 # as semantic_try.sh; EXPLORER; FILES: what is mutated; ONLY: an extended regular expression, which
-# selects the files that the sample is drawn from; SEED, SAMPLE: which, and how many; JOBS.
+# selects the files that sample and TEXT are drawn from; SEED, SAMPLE: which, and how many; JOBS.
 set -u
 
 label=$1
@@ -25,10 +25,10 @@ begin=$(date +%s)
 for file in $FILES; do
 	awk -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file"
 done >$out/all
+awk -v only="${ONLY-}" '$2 ~ only' $out/all >$out/chosen
 if [ $# -gt 0 ]; then
-	printf '%s\n' "$@" | grep -F -f - $out/all
+	printf '%s\n' "$@" | grep -F -f - $out/chosen
 else
-	awk -v only="${ONLY-}" '$2 ~ only' $out/all >$out/chosen
 	echo "$label: SEED=$seed SAMPLE=${SAMPLE:-300} of $(wc -l <$out/chosen)"
 	awk -v seed="$seed" 'BEGIN {srand(seed)} {printf "%.9f %s\n", rand(), $0}' $out/chosen |
 		sort -k1,1n | head -n "${SAMPLE:-300}" | cut -d ' ' -f 2-
@@ -43,13 +43,15 @@ library()
 }
 
 # A program that fails without a fault says nothing about faults.
-rm -f $out/no_faults
+: >$out/fail
 # shellcheck disable=SC2046,SC2086 # words, on purpose
-if ! $LINK -o $out/faults $FAULTS $(library "$OBJECTS") $LINK_FLAGS ||
-	! timeout 120 $out/faults >$out/faults.log 2>&1; then
-	echo "$label: test/faults fails by itself, and is left out"
-	echo " left out" >$out/no_faults
-fi
+$LINK -o $out/faults $FAULTS $(library "$OBJECTS") $LINK_FLAGS || exit 1
+for program in $out/faults build/bench/counts; do
+	if ! timeout 120 $program >$out/fail.log 2>&1; then
+		echo "$label: $program fails by itself, and is left out"
+		echo "${program##*/}" >>$out/fail
+	fi
+done
 # Which scenarios come to which functions; one that fails without a fault says nothing, either.
 if ! [ $out/sites -nt "$EXPLORER" ]; then
 	"$EXPLORER" --sites --quiet --seconds 0.03 --seed 1 >$out/sites.all 2>$out/sites.errors
@@ -67,6 +69,8 @@ awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/res
 function area_of(file) {
 	if (file ~ /broker/)
 		return "broker"
+	if (file ~ /(mainloop|admission)\//)
+		return file ~ /mainloop/ ? "mainloop" : "admission"
 	sub(/.*\//, "", file)
 	if (file ~ /^(pool|worker|park|idle|crew|vacancy|spawn|withdraw|default_pool|cpus)/ ||
 	    file ~ /^(runqueue|injection)/)

@@ -12,9 +12,11 @@
 #	broken WHY           it does not compile
 #
 # Environment: COMPILE (command and flags), LINK (command), LINK_FLAGS, OBJECTS (the library's),
-# FAULTS (what test/faults is linked of, beside these); MAPS (which test comes where); SIM_COMPILE,
-# SIM_LINK, SIM_OBJECTS, SIM_LINK_FLAGS (as the first four, of the explorer, which links what it
-# explores); TESTS_MAX (400), SCENARIOS_MAX (250): so many at most; KEEP=1 keeps the mutant's files.
+# FAULTS (what test/faults is linked of, beside these); COUNTS_COMPILE, COUNTS (command, and what
+# the budget's check is linked of); MAPS (which test comes where); SIM_COMPILE, SIM_LINK,
+# SIM_OBJECTS, SIM_LINK_FLAGS (as the first four, of the explorer, which links what it explores);
+# TESTS_MAX (400), SCENARIOS_MAX (250): so many at most; PATIENCE (1): how many times longer a test
+# may take than it should; KEEP=1 keeps the mutant's files.
 set -u
 
 name=$1
@@ -61,12 +63,32 @@ $LINK -shared -Wl,-soname,libtested.so -o "$dir/libtested.so" $objects $LINK_FLA
 
 # ---- Run: tests named after the file first, then those that share a word of its name, then those
 # that enter the fewest functions ----
-# A test that fails is run again: others' load, too, makes tests fail.
+# A test that fails is run again: others' load, too, makes tests fail. One that fails by time says
+# something only if it passes at the same time without the fault.
+#	fails SECONDS TEST SAME-TEST-WITHOUT-FAULT [ARGUMENT...]
+once()
+{
+	libraries=$1
+	shift
+	LD_LIBRARY_PATH=$libraries timeout -k 1 "$((limit * ${PATIENCE:-1}))" "$@" >"$dir/log" 2>&1
+	status=$?
+	! grep -q 'Timed out' "$dir/log" || status=124
+	# All tests have passed, and the program has not died: the machine's fault.
+	[ $status -gt 123 ] || ! grep -q 'Failing: 0 | Crashing: 0' "$dir/log" || status=0
+	[ $status -ne 0 ]
+}
 fails()
 {
-	LD_LIBRARY_PATH=$dir timeout -k 1 "$1" "$2" >/dev/null 2>&1
-	[ $? -ne 0 ] || return 1
-	[ "$(LD_LIBRARY_PATH=$dir timeout -k 1 "$1" "$2" >/dev/null 2>&1 || echo no)" ]
+	limit=$1 mutant=$2 control=$3
+	shift 3
+	for _ in 1 2 3; do
+		once "$dir" "$mutant" "$@" && once "$dir" "$mutant" "$@" || return 1
+		case $status in
+		124 | 137) once $out "$control" "$@" || return 0 ;;
+		*) return 0 ;;
+		esac
+	done
+	return 1
 }
 
 # Functions that are always inlined leave no trace: then those that come to the file.
@@ -98,22 +120,34 @@ tests=$(awk -v place="$base:$function" -v file="$base" -v stem="${base%.c}" '
 # shellcheck disable=SC2086 # words, on purpose
 for test in $(grep -l -r "^#include \"${file#src/}\"" test/unit); do
 	sed "s|^#include \"${file#src/}\"|#include \"$base\"|" "$test" >"$dir/test.c"
-	compile $COMPILE -iquote test/unit -iquote "${test%/*}" -o "$dir/test.o" "$dir/test.c"
+	compile $COMPILE '-Dvisibility(kind)=visibility("default")' -iquote test/unit \
+		-iquote "${test%/*}" -o "$dir/test.o" "$dir/test.c"
 	# shellcheck disable=SC2086 # words, on purpose
 	$LINK -Wl,--allow-shlib-undefined -o "$dir/test" "$dir/test.o" "$dir/libtested.so" \
 		$LINK_FLAGS -lcriterion 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
-	! fails 30 "$dir/test" || over killed "${test#test/}"
+	test=${test#test/}
+	! fails 30 "$dir/test" "$out/${test%.c}" || over killed "$test"
 done
 for test in $tests; do
-	! fails "${test#*:}" "$out/${test%:*}" || over killed "${test%:*}"
+	! fails "${test#*:}" "$out/${test%:*}" "$out/${test%:*}" || over killed "${test%:*}"
 done
-# Whatever fails below it, the library gives everything back.
-case $file$(cat $out/no_faults 2>/dev/null) in
-src/*.c)
+# A program that is built in a way of its own.
+#	program NAME SECONDS COMPILE OBJECTS SAME-WITHOUT-FAULT
+program()
+{
+	# shellcheck disable=SC2086 # words, on purpose
+	compile $3 -o "$dir/$1.o" "$dir/$base"
 	# shellcheck disable=SC2046,SC2086 # words, on purpose
-	$LINK -o "$dir/faults" $FAULTS $(library "$objects") $LINK_FLAGS 2>"$dir/errors" ||
-		over "broken $(head -n 1 "$dir/errors")"
-	! fails 60 "$dir/faults" || over killed faults
+	$LINK -o "$dir/$1" $(echo "" $4 "" | sed "s| [^ ]*/${file%.c}\.o | $dir/$1.o |") \
+		$LINK_FLAGS 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
+	grep -q -x "$1" $out/fail || ! fails "$2" "$dir/$1" "$5" || over killed "$1"
+}
+case $file in
+src/*.c)
+	# Whatever fails below it, the library gives everything back; and the hot paths cost what
+	# they may.
+	program faults 60 "$COMPILE" "$FAULTS $(library "$OBJECTS")" $out/faults
+	program counts 20 "$COUNTS_COMPILE -g0" "$COUNTS" build/bench/counts
 	;;
 esac
 # What depends on the interleaving: the scenarios that come to the function. A function without an
@@ -155,5 +189,7 @@ look()
 }
 
 look "$scenarios" 0.05
-[ -z "$named_alike" ] || look "$named_alike" 2
+# At most 2 s for each, and some 20 s for all.
+[ -z "$named_alike" ] || look "$named_alike" "$(echo "$named_alike" |
+	awk -F , '{seconds = 20 / NF; print seconds < 2 ? seconds : 2}')"
 over survives

@@ -31,7 +31,7 @@ over()
 # ---- Mutate ----
 mkdir -p "$dir/${file%/*}"
 case $file in
-*.h) cp -R src "$dir" ;;
+*.h) cp -R src include "$dir" ;;
 esac
 case $name in
 *:*) awk -v name="$name" -f $here/orders.awk "$file" >"$dir/$file" ;;
@@ -42,7 +42,15 @@ esac || over "broken its passage is not there"
 # ---- Compile what is concerned, link the rest as it is ----
 sources=$file
 [ "${file%.h}" = "$file" ] || sources=$(cd "$dir" && echo src/*/*.c)
-compile=$(echo "$COMPILE" | sed "s| -iquote src | -iquote $dir/src -iquote src |")
+# The scenarios that compile the idle path themselves.
+case $file in
+include/*) users=$(grep -l '<baton/inline\.h>' test/sim/scenarios/*.c) &&
+	mkdir -p "$dir/test/sim/scenarios" &&
+	cp $users test/sim/scenarios/*.h "$dir/test/sim/scenarios" &&
+	sources="$sources $users" ;;
+esac
+compile=$(echo "$COMPILE" |
+	sed "s| -iquote src -Iinclude| -iquote $dir/src -iquote src -I$dir/include -Iinclude|")
 objects=$LINK_OBJECTS
 for source in $sources; do
 	object=${source%.c}.simo

@@ -17,6 +17,7 @@ struct session {
 	struct baton_timer keep_alive;
 	struct baton_window window;
 	struct baton_trigger changed;
+	struct baton_io readable;
 };
 
 struct publish {
@@ -34,6 +35,16 @@ struct topic {
 	long messages;
 };
 
+struct service {
+	struct baton_admission admission;
+};
+
+struct render {
+	struct baton_admitted admitted;
+	struct baton_future outcome;
+	struct baton_future gone;
+};
+
 struct client {
 	struct baton_tag tag;
 };
@@ -42,8 +53,10 @@ extern struct session *session, *store;
 extern struct publish *publish;
 extern struct topic *topic, *other;
 extern struct client *client;
+extern struct service *service;
+extern struct render *render;
 extern struct baton_resource **resources;
-extern struct baton_suspension *suspensions;
+extern struct baton_suspension *suspensions, suspension;
 extern struct baton_fan_out *fan_out;
 extern struct baton_deadlock_link *links;
 
@@ -55,8 +68,10 @@ extern int fd;
 extern void *message;
 
 int publish_run(struct baton_task *task);
+int render_run(struct baton_task *task);
 void publish_free(struct baton_task *task);
 int keep_alive_expired(struct baton_timer *timer);
+int session_readable(struct baton_io *io);
 int transaction_begin(struct baton_resource *resource);
 int transaction_commit(struct baton_resource *resource);
 void flush(struct baton_trigger *trigger, uint64_t fires);

@@ -19,6 +19,7 @@
 #endif
 
 #define NS_PER_S UINT64_C(1000000000)
+#define NEVER_S 100000000 /* three years: such a deadline does not pass */
 #define ARENA_SIZE (1024UL * 1024UL)
 #define ALIGNMENT 64UL
 #define LIBRARYS UINT64_C(0x4C4942) /* in front of a block that is not the scenario's */
@@ -103,7 +104,7 @@ static long fall_asleep(const struct timespec *deadline)
 	struct sim_thread *me = sim_me();
 
 	me->deadline = 0;
-	if (deadline) {
+	if (deadline && deadline->tv_sec < NEVER_S) {
 		me->deadline = (uint64_t)deadline->tv_sec * NS_PER_S + (uint64_t)deadline->tv_nsec;
 		if (me->deadline <= now) {
 			errno = ETIMEDOUT;

@@ -41,6 +41,7 @@ void sim_spin(void);
 #define pthread_create sim_pthread_create
 #define pthread_join sim_pthread_join
 #define pthread_self sim_pthread_self
+#define pthread_detach(thread) ((void)(thread), 0)
 #define pthread_key_create sim_pthread_key_create
 #define pthread_key_delete sim_pthread_key_delete
 #define pthread_setspecific sim_pthread_setspecific
@@ -62,6 +63,7 @@ void sim_spin(void);
 #define ck_pr_stall sim_spin
 
 /* Small, so that rare steps happen. */
+#define BATON_INLINE_WARY 1
 #define BATON_RUNQUEUE_SLOTS 4
 #define BATON_INJECTION_SLOTS 2
 #define BATON_INJECTION_BATCH 2
@@ -88,5 +90,7 @@ void sim_spin(void);
 /* The explorer saves and loads a thread's variables when it switches threads. */
 #define __thread __attribute__((section("sim_tls")))
 #define tls_model(model)
+
+#include "backend.h" /* for baton/inline.h, which includes no header of ours */
 
 #endif

@@ -175,6 +175,11 @@ void firing_private(struct ground *ground);
 void firing_notify(struct ground *ground, struct baton_group *group,
                    struct baton_continuation *continuation);
 
+/* mod_admission.c */
+void admission_start(uint64_t *random, struct baton_executor *executor);
+void admission_end(uint64_t *random);
+void admission_guest(void);
+
 /* mod_many.c, mod_suspend.c, mod_registry.c */
 void many_fan_out(uint64_t *random);
 void many_group(uint64_t *random);

@@ -27,6 +27,7 @@ enum mod_deed {
 	MOD_ANSWER,
 	MOD_FIND,
 	MOD_READ,
+	MOD_ADMISSION,
 	MOD_CALM_COUNT,
 	/* By a client, outside of tasks. */
 	MOD_OPEN = MOD_CALM_COUNT,
@@ -142,6 +143,9 @@ static void calm(enum mod_deed deed, struct ground *ground, const struct alarm *
 		break;
 	case MOD_READ:
 		look(ground);
+		break;
+	case MOD_ADMISSION:
+		admission_guest();
 		break;
 	default:
 		item_post(ground);

@@ -140,6 +140,7 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	mod_stop(false);
 	alarms_start();
 	names_start();
+	admission_start(&random, executors[1]);
 	atomic_store(&keepers_leave, false);
 	atomic_store(&loop_ready, false);
 	grounds_start(&random, executors, 3);
@@ -150,6 +151,7 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	disturber_start(&random);
 	/* The configuration says more than the time. */
 	run_clients(&random, operations_max, duration_ns / 4);
+	admission_end(&random);
 	grounds_end();
 	atomic_store(&keepers_leave, true);
 	MUST(pthread_join(keeper, NULL) == 0);

@@ -4,6 +4,7 @@
  * initialiser macro is a constant initialiser, and what they declare links and runs.
  */
 #include <baton.h>
+#include <baton/redis.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -85,11 +86,12 @@ constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
 constexpr baton_registry_options registry_options =
 	BATON_REGISTRY_OPTIONS_INIT(sizeof(baton_registry_entry), nullptr, nullptr, nullptr);
 constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
-const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, {}};
+const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, 0, 0, {}};
 [[maybe_unused]] baton_task task_typed = BATON_TYPED_TASK_INIT(&counting);
 [[maybe_unused]] constexpr baton_detached detached_fresh = BATON_DETACHED_INIT;
 [[maybe_unused]] constexpr baton_deadline deadline_fresh = BATON_DEADLINE_INIT(nullptr);
 [[maybe_unused]] constexpr baton_window window_fresh = BATON_WINDOW_INIT(nullptr, 16);
+[[maybe_unused]] constexpr baton_admission_config admission_default = BATON_ADMISSION_CONFIG_INIT;
 [[maybe_unused]] constexpr baton_rules_config rules_default = BATON_RULES_CONFIG_INIT;
 [[maybe_unused]] constexpr baton_rules_entry rules_entry_fresh = BATON_RULES_ENTRY_INIT(0);
 [[maybe_unused]] constexpr baton_tag tag_fresh = BATON_TAG_INIT;
@@ -106,6 +108,7 @@ constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
 constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr);
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
+[[maybe_unused]] constexpr baton_io io_fresh = BATON_IO_INIT(nullptr, nullptr);
 constexpr baton_group group_fresh = BATON_GROUP_INIT;
 [[maybe_unused]] constexpr baton_stamp stamp_plain = BATON_STAMP_INIT;
 constexpr baton_resource_config later()

@@ -82,9 +82,12 @@ static inline void scene_end(struct scene *scene)
 	cr_assert_eq(resource_counts(&scene->stats).submitted,
 	             resource_counts(&scene->stats).executed +
 	                     resource_counts(&scene->stats).cancelled);
-	cr_assert_eq(scene->lanes._busy, 0);
+	cr_assert(!scene->lanes._busy && !scene->lanes._older && !scene->lanes._marks &&
+	          !scene->lanes._admitted[0] && !scene->lanes._admitted[1] &&
+	          !scene->lanes._unsorted);
 	cr_assert_eq(scene->bound._pushed, scene->bound._gone);
 	cr_assert_eq(scene->bound._sorted, 0);
+	cr_assert_null(scene->bound._at_once);
 	free(scene);
 }
 

@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "thread/thread.h"
+
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -327,6 +329,23 @@ static inline void occupy_later(struct occupant *occupant, struct baton_resource
 	gate_pass(&occupant->entered);
 }
 
+/* A thread that is in no task holds nothing, owes nothing, and has put nothing off. */
+static inline void expect_thread_is_free(void)
+{
+	const struct baton__thread *self = baton__self;
+
+	if (self->top || self->depth >= BATON__DEPTH_NONE)
+		return; /* inside a task; or without a record */
+	cr_assert_eq(self->depth, 0);
+	cr_assert(!self->deferred && !self->deferred_running);
+	cr_assert(!self->late_tasks && !self->late_continuations && !self->late_queued);
+	cr_assert(!self->debt_queued && !self->debt_paying);
+	for (size_t i = 0; i < BATON__DEBTS_MAX; i++)
+		cr_assert_null(self->debts[i]);
+	cr_assert(!self->leaving && !self->visits && !self->timed && !self->helping);
+	cr_assert(!self->blocking && !self->asleep && !self->inside && !self->obstacle);
+}
+
 /* Ends a test's resource. When this returns, no thread runs the resource any more. */
 static inline void resource_end(struct baton_resource *resource)
 {
@@ -334,6 +353,8 @@ static inline void resource_end(struct baton_resource *resource)
 
 	cr_assert(closed == 0 || closed == -EALREADY);
 	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_null(resource->_list);
+	expect_thread_is_free();
 	baton_resource_deinit(resource);
 }
 

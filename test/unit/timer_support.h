@@ -36,6 +36,13 @@ static inline int bell_run(struct baton_timer *timer)
 	return bell->then ? bell->then(bell) : 0;
 }
 
+/* For `then`: adds 1 to the atomic_int that `argument` points to. */
+static inline int bell_rings(struct bell *bell)
+{
+	(void)atomic_fetch_add((atomic_int *)bell->argument, 1);
+	return 0;
+}
+
 static inline void bell_init(struct bell *bell, struct baton_timers *timers,
                              struct baton_resource *resource)
 {

@@ -71,6 +71,8 @@ static inline int client_ack(struct client *client, int number)
 static inline void client_end(struct client *client)
 {
 	resource_end(&client->resource);
+	cr_assert_null(client->window._first);
+	cr_assert_eq(client->window._waiting, 0);
 	baton_window_deinit(&client->window);
 }
 

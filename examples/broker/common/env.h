@@ -8,13 +8,16 @@
 
 #include <stdbool.h>
 
+#include <baton/board.h>
 #include <baton/pool.h>
 #include <baton/resource.h>
 #include <baton/timer.h>
+#include <baton/watchdog.h>
 
 #include "common/options.h"
 #include "common/stats.h"
 #include "common/trim.h"
+#include "mqtt/names.h"
 
 #define ENV_SLOW_WORKERS 2
 
@@ -26,19 +29,29 @@ struct env {
 	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
 	struct stats stats;
 	struct trim trim;
+	struct baton_board *board; /* NULL: none */
+	struct baton_watchdog *watchdog;
 	bool ending; /* atomic, a hint: passwords are checked no more */
 	bool late;   /* atomic, a hint: all connections have closed or have been told to close */
 };
 
 /*
- * Gives a connection's or a session's resource its statistics, only with --stats: counting in
+ * Gives a resource its statistics, and returns them: on the board, if there is one with room; else
+ * `own`. The board shows "KIND NAME".
+ *
+ * env_count: the same for a connection or a session, only with --stats or --board: counting in
  * connections and sessions makes a delivery at QoS 0 a sixth more instructions.
  */
-static inline void env_count(const struct env *env, struct baton_resource *resource,
-                             struct baton_resource_stats *stats)
-{
-	if (env->options.stats)
-		baton_resource_set_stats(resource, stats);
-}
+struct baton_resource_stats *env_show(const struct env *env, struct baton_resource *resource,
+                                      struct slice name, struct baton_resource_stats *own);
+struct baton_resource_stats *env_count(const struct env *env, struct baton_resource *resource,
+                                       struct slice name, struct baton_resource_stats *own);
+
+/* Takes a resource that has ended from the board. */
+void env_hide(const struct env *env, struct baton_resource *resource);
+
+/* The board. Pools are on it. start: 0, or a negative errno. */
+int env_board_start(struct env *env);
+void env_board_stop(struct env *env);
 
 #endif

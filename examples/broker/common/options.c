@@ -84,6 +84,9 @@ static const char usage_last[] =
 	"  --stats                 count the tasks of connections and sessions, too: issued as\n"
 	"                          $SYS/broker/baton/connections/# and sessions/#; and print a\n"
 	"                          table at the end\n"
+	"  --board FILE            topics, sessions and connections are on a board: `baton-top\n"
+	"                          FILE` shows what they do; FILE may be -: memory, which\n"
+	"                          `baton-top PID` finds; what is stuck for 5 s is logged\n"
 	"  --help\n"
 	"\n"
 	"BYTES may end in K, M or G. SIGINT and SIGTERM end the broker; a second one, half a\n"
@@ -156,6 +159,7 @@ static const struct option_rule rules[] = {
 	{"allow-anonymous", AT(anonymous), KIND_FLAG, 0, 0},
 	{"queue-qos0", AT(queue_qos0), KIND_FLAG, 0, 0},
 	{"stats", AT(stats), KIND_FLAG, 0, 0},
+	{"board", AT(board), KIND_TEXT, 0, 0},
 	{"help", 0, KIND_HELP, 0, 0},
 };
 

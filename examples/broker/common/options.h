@@ -47,6 +47,7 @@ struct broker_options {
 	bool anonymous;        /* clients without a user name are let in, too */
 	bool queue_qos0;       /* QoS 0, too, waits for a client that is away */
 	bool stats;
+	const char *board; /* a file; "-": memory; NULL: none */
 };
 
 /* -1: go on; otherwise the exit status: 0 after --help, 2 after an error, which is printed. */

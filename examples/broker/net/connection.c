@@ -189,7 +189,8 @@ static int connection_finalise(struct baton_task *task)
 	struct connection *connection = baton_container_of(task, struct connection, finaliser);
 	struct loop *loop = connection->loop;
 
-	stats_add(&loop->env->stats, STATS_CONNECTION, &connection->stats);
+	stats_add(&loop->env->stats, STATS_CONNECTION, connection->stats);
+	env_hide(loop->env, &connection->resource);
 	loop_forget(loop, connection);
 	free(connection);
 	return 0;
@@ -258,15 +259,20 @@ void connection_fail(struct connection *connection, const char *why)
 	connection_close(connection);
 }
 
-static void connection_init(struct connection *connection, struct loop *loop)
+static void connection_init(struct connection *connection, struct loop *loop, int fd)
 {
+	char number[16];
+	const int length = snprintf(number, sizeof(number), "%d", fd);
+
 	connection->loop = loop;
 	connection->output_end = &connection->output_first;
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
 	baton_resource_init(&connection->resource, connection, "connection",
 	                    &loop->connection_config);
-	env_count(loop->env, &connection->resource, &connection->stats);
+	connection->stats =
+		env_count(loop->env, &connection->resource, (struct slice){number, (size_t)length},
+	                  &connection->own_stats);
 	connection_charge_init(connection);
 	baton_trigger_init(&connection->kick, &connection->resource, connection_run_kick, NULL);
 	baton_task_init(&connection->end, connection_run_end, NULL);
@@ -289,7 +295,7 @@ int connection_open(struct loop *loop, int fd, bool tls)
 		close(fd);
 		return -ENOMEM;
 	}
-	connection_init(connection, loop);
+	connection_init(connection, loop, fd);
 	loop_remember(loop, connection);
 	status = uv_tcp_open(&connection->tcp, fd);
 	if (status != 0)

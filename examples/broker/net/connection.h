@@ -104,9 +104,10 @@ struct connection {
 	bool full;          /* atomic, likewise: the socket takes no more */
 
 	struct baton_resource resource;
-	struct baton_resource_stats stats;
-	uint64_t charges; /* atomic; CONNECTION_PAUSED in it, see charge.c */
-	uint64_t work;    /* atomic: work that its messages cost others, in this turn */
+	struct baton_resource_stats own_stats;
+	struct baton_resource_stats *stats; /* these, or those on the board */
+	uint64_t charges;                   /* atomic; CONNECTION_PAUSED in it, see charge.c */
+	uint64_t work; /* atomic: work that its messages cost others, in this turn */
 	uint64_t resume_cost;
 	const char *kicked; /* atomic: why */
 	struct baton_task resume;

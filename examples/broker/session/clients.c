@@ -192,7 +192,8 @@ void clients_end(struct clients *clients)
 int clients_init(struct clients *clients, struct env *env, struct unsubscriber *unsubscriber)
 {
 	baton_resource_init(&clients->resource, clients, "client ids", &env->config);
-	baton_resource_set_stats(&clients->resource, &clients->stats);
+	clients->stats =
+		env_show(env, &clients->resource, (struct slice){"", 0}, &clients->own_stats);
 	clients->env = env;
 	clients->unsubscriber = unsubscriber;
 	return ck_hs_init(&clients->sessions, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, clients_hash,
@@ -205,6 +206,7 @@ void clients_deinit(struct clients *clients)
 {
 	baton_resource_close(&clients->resource);
 	baton_resource_deinit(&clients->resource);
-	stats_add(&clients->env->stats, STATS_CLIENTS, &clients->stats);
+	stats_add(&clients->env->stats, STATS_CLIENTS, clients->stats);
+	env_hide(clients->env, &clients->resource);
 	ck_hs_destroy(&clients->sessions);
 }

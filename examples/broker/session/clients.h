@@ -32,7 +32,8 @@ struct unsubscriber {
 
 struct clients {
 	struct baton_resource resource;
-	struct baton_resource_stats stats;
+	struct baton_resource_stats own_stats;
+	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct env *env;
 	struct unsubscriber *unsubscriber;
 	struct ck_hs sessions; /* by client id; touched under this resource's baton only */

@@ -150,7 +150,8 @@ static int session_finalise(struct baton_task *task)
 
 	if (!session->ended) /* no client has joined it */
 		stats_uncount(&session->env->stats.sessions);
-	stats_add(&session->env->stats, STATS_SESSION, &session->stats);
+	stats_add(&session->env->stats, STATS_SESSION, session->stats);
+	env_hide(session->env, &session->resource);
 	free(session->end_request);
 	free(session);
 	return 0;
@@ -170,7 +171,7 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		return NULL;
 	}
 	baton_resource_init(&session->resource, session, "session", &env->config);
-	env_count(env, &session->resource, &session->stats);
+	session->stats = env_count(env, &session->resource, client_id, &session->own_stats);
 	session->env = env;
 	session->clients = clients;
 	stats_count(&env->stats.sessions);

@@ -78,7 +78,8 @@ struct subscription;
 
 struct session {
 	struct baton_resource resource;
-	struct baton_resource_stats stats;
+	struct baton_resource_stats own_stats;
+	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct env *env;
 	struct clients *clients;
 	uint32_t references; /* atomic */

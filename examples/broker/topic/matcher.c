@@ -260,7 +260,8 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 int matcher_init(struct matcher *matcher, struct env *env)
 {
 	baton_resource_init(&matcher->resource, matcher, "subscription tree", &env->config);
-	baton_resource_set_stats(&matcher->resource, &matcher->stats);
+	matcher->stats =
+		env_show(env, &matcher->resource, (struct slice){"", 0}, &matcher->own_stats);
 	matcher->env = env;
 	return tree_init(&matcher->tree);
 }
@@ -269,6 +270,7 @@ void matcher_deinit(struct matcher *matcher)
 {
 	baton_resource_close(&matcher->resource);
 	baton_resource_deinit(&matcher->resource);
-	stats_add(&matcher->env->stats, STATS_MATCHER, &matcher->stats);
+	stats_add(&matcher->env->stats, STATS_MATCHER, matcher->stats);
+	env_hide(matcher->env, &matcher->resource);
 	tree_deinit(&matcher->tree);
 }

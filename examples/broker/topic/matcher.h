@@ -46,7 +46,8 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 
 struct matcher {
 	struct baton_resource resource;
-	struct baton_resource_stats stats;
+	struct baton_resource_stats own_stats;
+	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct env *env;
 	struct tree tree;
 	uint64_t generation; /* atomic */

@@ -173,7 +173,8 @@ int topic_init(struct baton_registry_entry *entry, void *table)
 	topic->table = table;
 	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
 	baton_resource_init(&entry->resource, topic, "topic", &topic->table->env->config);
-	baton_resource_set_stats(&entry->resource, &topic->stats);
+	topic->stats =
+		env_show(topic->table->env, &entry->resource, topic->name, &topic->own_stats);
 	topic->told = topic->table->pass;
 	return 0;
 }
@@ -183,7 +184,8 @@ void topic_deinit(struct baton_registry_entry *entry, void *table)
 	struct topic *topic = (struct topic *)entry;
 
 	(void)table;
-	stats_add(&topic->table->env->stats, STATS_TOPIC, &topic->stats);
+	stats_add(&topic->table->env->stats, STATS_TOPIC, topic->stats);
+	env_hide(topic->table->env, &entry->resource);
 	retained_drop(topic);
 	topic_forget_audience(topic);
 }

@@ -57,7 +57,8 @@ struct topic_use {
 
 struct topic {
 	struct baton_registry_entry entry; /* first: its resource, its name, its uses */
-	struct baton_resource_stats stats;
+	struct baton_resource_stats own_stats;
+	struct baton_resource_stats *stats; /* these, or those on the board */
 	struct table *table;
 	struct slice name; /* the entry's */
 

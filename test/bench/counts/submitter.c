@@ -169,7 +169,7 @@ void counts_submitter(void)
 {
 	row_idle("submit, idle, no future", (struct counts){2, 0, 0}, submit_plain);
 	row_idle("call, idle", (struct counts){2, 0, 0}, call);
-	row_idle("submit, idle, caller's future", (struct counts){4, 0, 0}, submit_future);
+	row_idle("submit, idle, caller's future", (struct counts){3, 0, 0}, submit_future);
 	row_idle("batch of 16, idle, no futures", (struct counts){2.0 / BATCH, 0, 0}, submit_batch);
 	row_idle("post, idle", (struct counts){2, 0, 0}, post);
 	row_idle("async and unref, idle", (struct counts){2, 0, 0}, async_and_drop);

@@ -52,7 +52,7 @@ static void worker(void *argument)
 			break;
 		if (entered == BATON__IDLE_LOOK && load_seq_cst(&work))
 			(void)baton__idle_notify(&idle);
-		baton__idle_wait(&idle, self);
+		(void)baton__idle_wait(&idle, self, NULL);
 		searching = true;
 	}
 }
@@ -127,7 +127,7 @@ static void blocking_worker(void *argument)
 
 		if (entered == BATON__IDLE_LOOK && load_seq_cst(&work))
 			(void)baton__idle_notify(&idle);
-		baton__idle_wait(&idle, self);
+		(void)baton__idle_wait(&idle, self, NULL);
 		searching = true;
 	}
 	if (searching && baton__idle_stop_searching(&idle) && load_seq_cst(&work))
@@ -152,7 +152,7 @@ static void sleep_once(void *argument)
 {
 	(void)argument;
 	(void)baton__idle_enter(&idle, 0, false, false);
-	baton__idle_wait(&idle, 0);
+	(void)baton__idle_wait(&idle, 0, NULL);
 	sim_require(payload == 1);
 }
 
@@ -178,7 +178,7 @@ static void sleep_or_end(void *argument)
 	(void)baton__idle_enter(&idle, 0, false, false);
 	if (load_seq_cst(&ended))
 		return;
-	baton__idle_wait(&idle, 0);
+	(void)baton__idle_wait(&idle, 0, NULL);
 	sim_require(payload == 1);
 }
 

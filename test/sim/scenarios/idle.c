@@ -86,7 +86,7 @@ static bool park(size_t number, bool *searching)
 		return false;
 	if (entered == BATON__IDLE_LOOK && is_work())
 		(void)baton__idle_notify(&idle);
-	baton__idle_wait(&idle, number);
+	(void)baton__idle_wait(&idle, number, NULL);
 	*searching = true;
 	return !load_seq_cst(&stop);
 }
@@ -240,7 +240,7 @@ static void last_one(void *argument)
 		alone_count++; /* at most one: this would race */
 		end_all();
 	} else {
-		baton__idle_wait(&idle, *(size_t *)argument);
+		(void)baton__idle_wait(&idle, *(size_t *)argument, NULL);
 	}
 }
 

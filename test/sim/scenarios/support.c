@@ -36,6 +36,10 @@ SIM_UNSEEN static void word_changes(const void *word, unsigned thread, uint64_t 
 		hand(topic, SIM_NOBODY, (int)thread);
 	else if (baton__word_is_busy(before) && !baton__word_is_busy(after))
 		hand(topic, (int)thread, SIM_NOBODY);
+	else if (!baton__word_is_resting(before) && baton__word_is_resting(after))
+		hand(topic, (int)thread, SIM_REST);
+	else if (baton__word_is_resting(before) && !baton__word_is_resting(after))
+		hand(topic, SIM_REST, (int)thread);
 }
 
 SIM_UNSEEN static void turn_changes(const void *word, unsigned thread, uint64_t before,

@@ -31,6 +31,7 @@ enum sim_fate { SIM_FRESH, SIM_ACCEPTED, SIM_RAN, SIM_CANCELLED, SIM_REFUSED };
 #define SIM_QUEUE (-2)    /* its job is in an executor's hands */
 #define SIM_VISITORS (-3) /* the last visitor is to go on */
 #define SIM_SHELF (-4)    /* whoever unshelves it is to go on */
+#define SIM_REST (-5)     /* whoever puts the next entry into the inbox is to go on */
 
 struct sim_note;
 

@@ -241,6 +241,31 @@ SIM_SCENARIO(suspend_cancel, "cancels, of all and of one task, beside a suspensi
 	sim_stage_end(&stage);
 }
 
+static void suspend_in_order(void *argument)
+{
+	(void)argument;
+	for (int i = 0; i < 2; i++)
+		sim_require(baton_resource_suspend(&topic->resource, &suspensions[i]) == 0);
+	sim_require(baton_suspension_wait(&suspensions[0], NULL) == 0);
+	sim_require(!baton_suspension_is_effective(&suspensions[1]));
+	sim_require(baton_resource_resume(&suspensions[0]) == 0);
+	sim_require(baton_suspension_wait(&suspensions[1], NULL) == 0);
+	suspended(topic);
+	sim_require(baton_resource_resume(&suspensions[1]) == 0);
+}
+
+SIM_SCENARIO(suspend_order, "two suspensions take effect in their order, beside cancels that look",
+             .bound = 2)
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_start(suspend_in_order, NULL);
+	sim_start(cancel_all, NULL);
+	sim_drive(stage.manual);
+	sim_note_over(&notes[0]);
+	sim_note_over(&notes[1]);
+	sim_stage_end(&stage);
+}
+
 /* ---- From inside ---- */
 
 static void wait_and_resume(void *argument)

@@ -7,10 +7,13 @@
 
 #include <baton/timer.h>
 
+#include "timer/timer.h"
+
 #define TICK 1024U
 
 static struct baton_timers *timers;
 static struct baton_resource resource;
+static struct baton_resource resource_b;
 static struct baton_timer timer_a;
 static struct baton_timer timer_b;
 static struct baton_future gone;
@@ -71,31 +74,81 @@ static void does_stop_then(void *unused)
 	sim_retire(&timer_a, sizeof(timer_a));
 }
 
-SIM_SCENARIO(timers_leave, "stopped while its run arms it again, through the inbox: nobody's then",
-             .bound = 3)
+/* The wheel is held from the beginning until now; and once more, for a moment. */
+static void does_release(void *unused)
+{
+	baton__timers_release(timers, 0);
+	does_arm_b(unused);
+}
+
+/* A repeated timer is due; `stops` stops it while its run arms it again, and the wheel is held. */
+static struct baton_manual *begin_leave(struct baton_resource_config *config,
+                                        void (*holds)(void *unused), void (*stops)(void *unused))
 {
 	struct baton_manual *manual;
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
 	sim_calm(true);
 	sim_require(baton_manual_create(&manual) == 0);
-	config.capture_limit = 0;
-	config.executor = baton_manual_executor(manual);
+	config->capture_limit = 0;
+	config->executor = baton_manual_executor(manual);
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, NULL, NULL, config);
 	baton_timer_init(&timer_a, timers, &resource, count);
-	baton_timer_init(&timer_b, timers, &resource, count);
+	baton_resource_init(&resource_b, NULL, NULL, config);
+	baton_timer_init(&timer_b, timers, &resource_b, count);
 	baton_promise_init(&gone);
 	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);
 	sim_require(baton_timers_advance(timers, TICK) == 1);
+	if (holds == does_release)
+		baton__timers_hold(timers);
 	sim_calm(false);
-	sim_start(does_arm_b_again, NULL);
-	sim_start(does_stop_then, NULL);
+	sim_start(holds, NULL);
+	sim_start(stops, NULL);
 	(void)baton_manual_run_until_idle(manual);
 	sim_join_all();
+	return manual;
+}
+
+static void end_leave(struct baton_manual *manual)
+{
 	sim_require(runs <= 1);
 	sim_require(baton_timers_destroy(timers) == 0);
 	baton_manual_destroy(manual);
+}
+
+SIM_SCENARIO(timers_leave, "stopped while its run arms it again, through the inbox: nobody's then",
+             .bound = 3)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	end_leave(begin_leave(&config, does_arm_b_again, does_stop_then));
+}
+
+static struct baton_task finaliser;
+
+static int frees_timer(struct baton_task *task)
+{
+	(void)task;
+	sim_retire(&timer_a, sizeof(timer_a));
+	return 0;
+}
+
+/* The finaliser waits for the run alone: only the run looks whether the wheel has the timer. */
+static void does_stop_and_close(void *unused)
+{
+	(void)unused;
+	(void)baton_timer_stop(&timer_a);
+	baton_task_init(&finaliser, frees_timer, NULL);
+	sim_require(baton_resource_close_then(&resource, &finaliser) == 0);
+}
+
+SIM_SCENARIO(timers_leave_finaliser, "the same; a finaliser frees the timer", .bound = 2)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual = begin_leave(&config, does_release, does_stop_and_close);
+
+	(void)baton_manual_run_until_idle(manual);
+	end_leave(manual);
 }

@@ -1,88 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of admission: configs, errors, single decisions. For promises: test_rules_model.c. */
-#include <baton/rules.h>
+#include "rules_support.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdlib.h>
-
-#define S BATON_SECOND
-#define MS (BATON_SECOND / 1000)
-#define NONE ((uint64_t)-2)
-
-struct job {
-	struct baton_rules_entry entry;
-	uint64_t may_run; /* NONE: not started */
-	uint64_t estimate;
-	uint32_t shortened;
-	uint32_t told;
-	bool halted;
-	bool overran;
-};
-
-static struct job jobs[16];
-static struct baton_rules rules;
-
-static struct job *job_of(struct baton_rules_entry *entry)
-{
-	return (struct job *)entry; /* the first member */
-}
-
-static void on_start(struct baton_rules *machine, struct baton_rules_entry *entry, uint64_t ns)
-{
-	(void)machine;
-	job_of(entry)->may_run = ns;
-}
-
-static void on_shorten(struct baton_rules *machine, struct baton_rules_entry *entry, uint64_t ns)
-{
-	(void)machine;
-	job_of(entry)->may_run = ns;
-	job_of(entry)->shortened++;
-}
-
-static void on_halt(struct baton_rules *machine, struct baton_rules_entry *entry)
-{
-	(void)machine;
-	job_of(entry)->halted = true;
-}
-
-static void on_estimate(struct baton_rules *machine, struct baton_rules_entry *entry, uint64_t ns)
-{
-	(void)machine;
-	job_of(entry)->estimate = ns;
-	job_of(entry)->told++;
-}
-
-static void on_overrun(struct baton_rules *machine, struct baton_rules_entry *entry)
-{
-	(void)machine;
-	job_of(entry)->overran = true;
-}
-
-static const struct baton_rules_events events = {
-	.start = on_start,
-	.shorten = on_shorten,
-	.halt = on_halt,
-	.estimate = on_estimate,
-	.overrun = on_overrun,
-};
 static const struct baton_rules_events start_alone = {.start = on_start};
 
 static const struct baton_rules_config three = {.limit = {3, 2, 1}};
-
-static void begin(const struct baton_rules_config *config)
-{
-	cr_assert_eq(baton_rules_init(&rules, config, &events), 0);
-}
-
-static struct baton_rules_entry *arrive(uint32_t job, uint32_t kind, uint64_t now)
-{
-	baton_rules_entry_init(&jobs[job].entry, kind);
-	jobs[job].may_run = NONE;
-	cr_assert_eq(baton_rules_arrive(&rules, &jobs[job].entry, now), 0);
-	return &jobs[job].entry;
-}
 
 /* ---- Configs ---- */
 
@@ -144,6 +66,29 @@ Test(rules, three_classes_of_3_10_and_30_seconds_are_the_default, .timeout = 5)
 	cr_assert_eq(baton_rules_running(&rules, 1), 3);
 	cr_assert_eq(baton_rules_running(&rules, 2), 2);
 	cr_assert_eq(baton_rules_running(&rules, 3), 0, "no such class");
+}
+
+/* What is written behind the classes that there are changes nothing. */
+Test(rules, members_of_classes_that_there_are_not_are_not_read, .timeout = 5)
+{
+	static const struct baton_rules_config more = {.limit = {1, 1, 1, 99},
+	                                               .duration_ns = {S, S, S, 1}};
+	static const struct baton_rules_config eight = {
+		.class_count = 8,
+		.limit = {1, 1, 1, 1, 1, 1, 1, 1},
+		.duration_ns = {1, 1, 1, 1, 1, 1, 1, 1},
+	};
+
+	begin(&more);
+	arrive(0, BATON_RULES_DEFAULT, 0);
+	cr_assert_eq(jobs[0].may_run, S);
+	cr_assert_eq(baton_rules_running(&rules, 2), 1);
+	cr_assert_eq(baton_rules_running(&rules, 3), 0);
+	begin(&eight);
+	arrive(0, 0, 0);
+	(void)baton_rules_tick(&rules, 5);
+	cr_assert_eq(baton_rules_running(&rules, 0), 1, "it is lost, and counts");
+	cr_assert_eq(baton_rules_running(&rules, 8), 0);
 }
 
 /* ---- Errors ---- */
@@ -223,6 +168,23 @@ Test(rules, an_interactive_task_is_denied_or_halted_for_others, .timeout = 5)
 	cr_assert_eq(baton_rules_finish(&rules, &jobs[1].entry, 4 * S), -EINVAL);
 }
 
+/* Splitmix64 from seed 0: which of seven are halted is written down with the seed. */
+Test(rules, the_random_policy_follows_from_the_seed, .timeout = 5)
+{
+	static const uint32_t halted[] = {2, 0, 6, 1, 4, 3, 5};
+	static const struct baton_rules_config seven = {.limit = {7, 7, 7},
+	                                                .policy = BATON_RULES_RANDOM};
+
+	begin(&seven);
+	for (uint32_t i = 0; i < 7; i++)
+		arrive(i, BATON_RULES_INTERACTIVE, 0);
+	for (uint32_t i = 0; i < 7; i++) {
+		cr_assert_not(jobs[halted[i]].halted);
+		arrive(7 + i, 0, 0);
+		cr_assert(jobs[halted[i]].halted, "%u", i);
+	}
+}
+
 /* ---- The old place ---- */
 
 Test(rules, a_task_comes_back_to_its_old_place, .timeout = 5)
@@ -263,6 +225,103 @@ Test(rules, a_machine_is_rebuilt_from_what_was_written_down, .timeout = 5)
 	arrive(3, 0, 10 * S);
 	cr_assert_eq(jobs[3].estimate, 1 * S, "when the restored default ends, as a fast one");
 	cr_assert_eq(baton_rules_next(&rules), 11 * S + 1);
+}
+
+Test(rules, a_restored_task_has_started_by_now_whichever_now_is_later, .timeout = 5)
+{
+	/* the machine's time, now, started; and the number of the next arrival after number 1 */
+	static const struct {
+		uint64_t time, now, started;
+		int status;
+	} rows[] = {
+		{5, 3, 5, 0}, {5, 3, 6, -EINVAL}, {5, 7, 7, 0}, {5, 7, 8, -EINVAL}, {5, 5, 5, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct baton_rules_run run = {.number = 0, .started_ns = rows[i].started * S};
+
+		begin(&(struct baton_rules_config){.limit = {1, 1, 1}});
+		(void)baton_rules_tick(&rules, rows[i].time * S);
+		baton_rules_entry_init(&jobs[0].entry, 0);
+		cr_assert_eq(baton_rules_restore(&rules, &jobs[0].entry, &run, rows[i].now * S),
+		             rows[i].status, "%zu", i);
+		if (rows[i].status)
+			continue;
+		arrive(1, 0, 0);
+		baton_rules_entry_init(&jobs[2].entry, 0);
+		cr_assert_eq(baton_rules_arrive_at(&rules, &jobs[2].entry, 1, 0), -EEXIST);
+		cr_assert_eq(baton_rules_arrive_at(&rules, &jobs[2].entry, 0, 0), 0, "it runs");
+	}
+}
+
+Test(rules, of_defaults_that_started_together_the_first_to_arrive_comes_down, .timeout = 5)
+{
+	struct baton_rules_entry denied = BATON_RULES_ENTRY_INIT(BATON_RULES_INTERACTIVE);
+	struct baton_rules_run run = {.started_ns = S, .assigned = 2};
+
+	begin(&(struct baton_rules_config){.limit = {3, 3, 3}});
+	for (uint32_t i = 0; i < 3; i++) {
+		run.number = i < 2 ? 1 - i : 2;
+		jobs[i].shortened = 0;
+		baton_rules_entry_init(&jobs[i].entry, BATON_RULES_DEFAULT);
+		cr_assert_eq(baton_rules_restore(&rules, &jobs[i].entry, &run, S), 0);
+	}
+	cr_assert_eq(baton_rules_arrive(&rules, &denied, S), -EAGAIN);
+	cr_assert_eq(jobs[1].shortened, 1, "number 0");
+	cr_assert_eq(jobs[0].shortened + jobs[2].shortened, 0);
+}
+
+Test(rules, an_old_place_is_found_before_behind_and_between_all_others, .timeout = 5)
+{
+	static const struct baton_rules_config single = {.limit = {1, 1, 1}};
+	static const uint32_t old[] = {1, 3, 5, 7, 9};
+	static const uint32_t between[] = {4, 10, 0, 6, 2, 8};
+	struct baton_rules_entry other;
+
+	begin(&single);
+	arrive(11, 0, 0);
+	for (size_t i = 0; i < 5; i++) {
+		baton_rules_entry_init(&jobs[old[i]].entry, 0);
+		cr_assert_eq(baton_rules_arrive_at(&rules, &jobs[old[i]].entry, old[i], 0), 0);
+	}
+	baton_rules_entry_init(&other, 0);
+	for (size_t i = 0; i < 5; i++)
+		cr_assert_eq(baton_rules_arrive_at(&rules, &other, old[i], 0), -EEXIST, "%zu", i);
+	for (size_t i = 0; i < 6; i++) {
+		baton_rules_entry_init(&jobs[between[i]].entry, 0);
+		cr_assert_eq(baton_rules_arrive_at(&rules, &jobs[between[i]].entry, between[i], 0),
+		             0);
+	}
+	for (uint32_t i = 0; i < 11; i++) {
+		jobs[i].may_run = NONE;
+		cr_assert_eq(baton_rules_finish(&rules, &jobs[i > 0 ? i - 1 : 11].entry, 0), 0);
+		cr_assert_neq(jobs[i].may_run, NONE, "%u", i);
+	}
+}
+
+/* The running task has the highest number, so none of those that wait is simply the last. */
+Test(rules, a_machine_with_a_hundred_thousand_that_wait_is_rebuilt_in_their_order, .timeout = 10)
+{
+	enum { COUNT = 100000 };
+	static const struct baton_rules_config single = {.limit = {1, 1, 1}};
+	static const struct baton_rules_run last = {.number = COUNT, .started_ns = S};
+	struct job *many = calloc(COUNT, sizeof(*many));
+
+	cr_assert(many);
+	begin(&single);
+	baton_rules_entry_init(&jobs[0].entry, 0);
+	cr_assert_eq(baton_rules_restore(&rules, &jobs[0].entry, &last, S), 0);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		baton_rules_entry_init(&many[i].entry, 0);
+		many[i].may_run = NONE;
+		cr_assert_eq(baton_rules_arrive_at(&rules, &many[i].entry, i, S), 0);
+	}
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, S), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_neq(many[i].may_run, NONE);
+		cr_assert_eq(many[i + 1].may_run, NONE);
+		cr_assert_eq(baton_rules_finish(&rules, &many[i].entry, S), 0);
+	}
+	free(many);
 }
 
 /* ---- Overruns and limits ---- */
@@ -310,63 +369,4 @@ Test(rules, limits_that_shrink_stop_no_task_of_a_class, .timeout = 5)
 	cr_assert(jobs[3].halted);
 	arrive(4, 0, 5 * S);
 	cr_assert_eq(jobs[4].estimate, 25 * S, "one after the other runs out");
-}
-
-/* ---- Estimates ---- */
-
-/* Nobody may wait long for the 64th place: with more, estimates are renewed every 100 ms. */
-Test(rules, an_estimate_is_told_within_the_call_and_renewed_after_100_ms, .timeout = 5)
-{
-	static const struct baton_rules_config single = {.limit = {1, 1, 1}};
-
-	begin(&single);
-	arrive(0, 2, 0);
-	arrive(1, 2, 0);
-	arrive(2, 2, 0);
-	cr_assert_eq(jobs[1].estimate, 30 * S);
-	cr_assert_eq(jobs[2].estimate, 60 * S);
-	cr_assert_eq(baton_rules_next(&rules), 30 * S + 1);
-	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, 40 * MS), 0);
-	cr_assert_eq(jobs[2].told, 1, "not within 100 ms");
-	cr_assert_eq(baton_rules_next(&rules), 100 * MS);
-	cr_assert_eq(baton_rules_tick(&rules, 100 * MS), 30 * S + 40 * MS + 1);
-	cr_assert_eq(jobs[2].told, 2);
-	cr_assert_eq(jobs[2].estimate, 30 * S - 60 * MS);
-	cr_assert_eq(baton_rules_finish(&rules, &jobs[1].entry, 29 * S), 0);
-	cr_assert_eq(jobs[2].told, 2, "it runs");
-}
-
-Test(rules, ten_thousand_that_wait_are_told_in_slices_of_256, .timeout = 10)
-{
-	enum { COUNT = 10000 };
-	static const struct baton_rules_config wide = {.limit = {100, 50, 20}};
-	static const uint32_t less[] = {90, 50, 20};
-	struct job *many = calloc(COUNT, sizeof(*many));
-	uint64_t now = S;
-	uint32_t before = 0;
-	uint32_t slices = 0;
-
-	cr_assert(many);
-	begin(&wide);
-	for (uint32_t i = 0; i < COUNT; i++) {
-		baton_rules_entry_init(&many[i].entry, i % 3);
-		many[i].may_run = NONE;
-		cr_assert_eq(baton_rules_arrive(&rules, &many[i].entry, now), 0);
-		cr_assert(many[i].may_run != NONE || many[i].told == 1, "at once: %u", i);
-	}
-	cr_assert_eq(baton_rules_set_limits(&rules, less, 0, now), 0);
-	while (baton_rules_next(&rules) <= now) {
-		uint32_t told = 0;
-
-		(void)baton_rules_tick(&rules, now += MS);
-		for (uint32_t i = 0; i < COUNT; i++)
-			told += many[i].told > 1;
-		cr_assert_leq(told - before, 512);
-		before = told;
-		slices++;
-	}
-	cr_assert_gt(slices, COUNT / 256 - 5);
-	cr_assert_lt(slices, COUNT / 256 + 5);
-	(void)baton_rules_tick(&rules, now += 200 * MS);
-	free(many);
 }

@@ -157,6 +157,28 @@ Test(cpus, reads_a_version_1_quota_below_the_root_of_its_mount)
 	cr_assert_eq(baton__cpus_quota(root), 0);
 }
 
+/* What the mount shows is below its root; a cgroup elsewhere is taken by its whole path. */
+Test(cpus, finds_its_cgroup_below_the_root_of_the_mount)
+{
+	static const struct {
+		const char *top, *cgroup, *quota_in;
+	} rows[] = {{"/", "/a", "/a"},      {"/a", "/a/b", "/b"},         {"/a", "/a", ""},
+	            {"/a", "/ab", "/ab"},   {"/a/b", "/a/b/c/d", "/c/d"}, {"/x", "/a", "/a"},
+	            {"/a", "/b/a", "/b/a"}, {"/a/b", "/a", "/a"}};
+	char line[128];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(line, sizeof(line), "30 23 0:26 %s /cg%zu rw - cgroup2 none rw\n",
+		         rows[i].top, i);
+		put("/proc/self/mountinfo", line);
+		snprintf(line, sizeof(line), "0::%s\n", rows[i].cgroup);
+		put("/proc/self/cgroup", line);
+		snprintf(line, sizeof(line), "/cg%zu%s/cpu.max", i, rows[i].quota_in);
+		put(line, "700000 100000\n");
+		cr_assert_eq(baton__cpus_quota(root), 7, "row %zu", i);
+	}
+}
+
 Test(cpus, passes_over_lines_that_it_does_not_understand)
 {
 	/* Before a mount and after it: nothing is left of that one. */

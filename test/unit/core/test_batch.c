@@ -48,23 +48,82 @@ Test(batch, of_nothing_does_nothing, .timeout = 10)
 	resource_end(&resource);
 }
 
-Test(batch, beyond_the_capture_limit_it_is_handed_off, .timeout = 10)
-{
-	struct baton_task *tasks[25];
-	struct step steps[25];
+#define BATCH_MAX 25
+#define OTHERS 4
 
-	fix.counted = true;
+/* The first task of a batch, during which others come. */
+struct prolific {
+	struct baton_task task;
+	struct step *others;
+};
+
+static int prolific_run(struct baton_task *task)
+{
+	struct prolific *prolific = baton_container_of(task, struct prolific, task);
+
+	for (int i = 0; i < OTHERS; i++)
+		MUST(baton_submit(&fix.resource, &prolific->others[i].task) == 0);
+	return 0;
+}
+
+/* A batch of `count` tasks runs here as a whole, and of the others as many as the limit of 10
+ * leaves. */
+static void is_not_cut(size_t count, size_t others, bool counted, struct baton_future *last)
+{
+	struct baton_task *tasks[BATCH_MAX];
+	struct step steps[BATCH_MAX + OTHERS];
+	struct prolific prolific = {BATON_TASK_INIT(prolific_run, NULL), steps + count - 1};
+
+	fix.counted = counted;
+	fix.stats = (struct baton_resource_stats){0};
 	fixture_stash();
-	steps_init(steps, 25, &fix.journal, 0);
-	tasks_of(steps, 25, tasks);
-	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 25), 0);
-	cr_assert(journal_counts_up(&fix.journal, 0, 10));
-	cr_assert_eq(fix.stats.handoffs, 1);
+	steps_init(steps, count - 1 + OTHERS, &fix.journal, 0);
+	tasks[0] = &prolific.task;
+	tasks_of(steps, count - 1, tasks + 1);
+	tasks[count - 1]->_future = last;
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, count), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, count - 1 + others), "%zu tasks ran",
+	          (size_t)fix.journal.count);
+	cr_assert_eq(fix.stash.count, 1, "one hand-off");
 	stash_run(&fix.stash);
-	cr_assert(journal_counts_up(&fix.journal, 0, 25));
+	cr_assert(journal_counts_up(&fix.journal, 0, count - 1 + OTHERS));
 	fixture_end();
-	cr_assert_eq(resource_counts(&fix.stats).submitted, 25);
-	cr_assert_eq(fix.stats.executed, 25);
+}
+
+Test(batch, ones_own_is_not_cut_at_the_capture_limit, .timeout = 10)
+{
+	struct baton_future last = BATON_FUTURE_INIT;
+
+	is_not_cut(25, 0, false, NULL);
+	is_not_cut(10, 0, false, NULL);
+	is_not_cut(8, 2, false, NULL);
+	is_not_cut(25, 0, true, NULL);
+	is_not_cut(8, 2, true, NULL);
+	is_not_cut(25, 0, false, &last);
+	cr_assert(baton_future_is_complete(&last));
+}
+
+static void *batch_inside(void *arg)
+{
+	struct baton_task *tasks[BATCH_MAX];
+	struct step steps[BATCH_MAX];
+
+	steps_init(steps, BATCH_MAX, &fix.journal, 0);
+	tasks_of(steps, BATCH_MAX, tasks);
+	MUST(baton_submit_batch(&fix.resource, tasks, BATCH_MAX) == 0);
+	MUST(fix.journal.count == BATCH_MAX);
+	return arg;
+}
+
+Test(batch, nor_inside_a_task_of_another_resource, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+
+	fixture_stash();
+	cr_assert_eq(baton_call(&outer, batch_inside, NULL, NULL), 0);
+	cr_assert(journal_counts_up(&fix.journal, 0, BATCH_MAX));
+	fixture_end();
+	resource_end(&outer);
 }
 
 Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)

@@ -87,6 +87,63 @@ Test(call, on_a_busy_resource_it_waits_its_turn, .timeout = 10)
 	fixture_end();
 }
 
+/* A call that waits: alone, inside a task of another resource, with a label, with a deadline. */
+struct waiting_call {
+	enum { PLAIN, INSIDE, LABELLED, IN_TIME, WAITING_CALLS } how;
+	atomic_int tid;
+	int counter;
+	int error;
+	void *value;
+};
+
+static void *call_and_note(void *arg)
+{
+	static const struct baton_label label = {.lane = 1};
+	const struct timespec deadline = deadline_in_ms(100000);
+	struct waiting_call *call = arg;
+	struct baton_call_options options = {.fn = increment, .arg = &call->counter};
+
+	atomic_store(&call->tid, thread_id());
+	if (call->how == LABELLED)
+		options.label = &label;
+	if (call->how == IN_TIME)
+		options.deadline = &deadline;
+	call->error = call->how == LABELLED || call->how == IN_TIME
+	                      ? baton_call_with(&fix.resource, &options, &call->value)
+	                      : baton_call(&fix.resource, increment, &call->counter, &call->value);
+	return NULL;
+}
+
+static void *waiting_call_main(void *arg)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, "outer", NULL);
+	struct waiting_call *call = arg;
+
+	if (call->how != INSIDE)
+		return call_and_note(call);
+	MUST(baton_call(&outer, call_and_note, call, NULL) == 0);
+	return NULL;
+}
+
+Test(call, one_that_waits_returns_the_value_as_well, .timeout = 10)
+{
+	for (int how = 0; how < WAITING_CALLS; how++) {
+		struct waiting_call call = {.how = how};
+		pthread_t thread;
+
+		occupy(&fix.occupant, &fix.resource);
+		thread = thread_start(waiting_call_main, &call);
+		until_at_least(&call.tid, 1);
+		until_asleep(atomic_load(&call.tid));
+		release(&fix.occupant);
+		thread_join(thread);
+		cr_assert_eq(call.error, 0);
+		cr_assert_eq(call.value, &call.counter, "%d", how);
+		cr_assert_eq(call.counter, 1);
+	}
+	fixture_end();
+}
+
 Test(call, try_call_does_not_wait_for_a_busy_resource, .timeout = 10)
 {
 	int counter = 0;
@@ -346,4 +403,67 @@ Test(call, withdrawn_at_its_deadline_it_never_runs, .timeout = 10)
 	cr_assert_eq(counter, 1);
 	options.deadline = &malformed;
 	cr_assert_eq(baton_call_with(&resource, &options, NULL), -EINVAL);
+}
+
+/* ---- A call whose function runs cannot be withdrawn ---- */
+
+struct late {
+	struct baton_resource outer, inner;
+	struct baton_future future;
+	struct journal journal;
+	struct step step;
+	atomic_int tid;
+	int inside, outside;
+};
+
+static void *wait_for_outer(void *arg)
+{
+	struct late *late = arg;
+
+	step_init(&late->step, &late->journal, 0, &late->future);
+	MUST(baton_submit(&late->outer, &late->step.task) == 0);
+	late->inside = baton_future_wait(&late->future, NULL);
+	return NULL;
+}
+
+static void *call_inner(void *arg)
+{
+	struct late *late = arg;
+	const struct timespec deadline = deadline_in_ms(100);
+	const struct baton_call_options options = {
+		.fn = wait_for_outer, .arg = late, .deadline = &deadline};
+
+	atomic_store(&late->tid, thread_id());
+	late->outside = baton_call_with(&late->inner, &options, NULL);
+	return NULL;
+}
+
+static void *late_main(void *arg)
+{
+	struct late *late = arg;
+
+	MUST(baton_call(&late->outer, call_inner, late, NULL) == 0);
+	return NULL;
+}
+
+/* The call closes the cycle when its deadline has passed: the wait inside its function ends. */
+Test(call, that_closes_a_cycle_after_its_deadline_ends_the_wait_inside_it, .timeout = 10)
+{
+	struct late late = {.outer = BATON_RESOURCE_INIT(NULL, "outer", NULL),
+	                    .inner = BATON_RESOURCE_INIT(NULL, "inner", NULL),
+	                    .future = BATON_FUTURE_INIT};
+	struct occupant occupant;
+	pthread_t thread;
+
+	occupy(&occupant, &late.inner);
+	thread = thread_start(late_main, &late);
+	until_at_least(&late.tid, 1);
+	until_asleep(atomic_load(&late.tid));
+	release(&occupant);
+	thread_join(thread);
+	cr_assert_eq(late.inside, -EDEADLK);
+	cr_assert_eq(late.outside, 0);
+	cr_assert_eq(late.journal.count, 1);
+	resource_end(&late.outer);
+	resource_end(&late.inner);
 }

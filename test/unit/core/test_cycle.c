@@ -344,6 +344,7 @@ struct link {
 	atomic_int *turn; /* whose turn it is to wait, when all hold their resources */
 	atomic_int *holding;
 	int number;
+	bool all;
 	atomic_int tid;
 	int status;
 };
@@ -365,7 +366,8 @@ static void *link_wait(void *arg)
 		MUST(baton_submit(&wanted->resource, &link->steps[count].task) == 0);
 	}
 	atomic_store(&link->tid, thread_id());
-	link->status = baton_future_wait_any(futures, count, NULL, NULL);
+	link->status = link->all ? baton_future_wait_all(futures, count, NULL)
+	                         : baton_future_wait_any(futures, count, NULL, NULL);
 	return NULL;
 }
 
@@ -377,11 +379,12 @@ static void *link_main(void *arg)
 	return NULL;
 }
 
-Test(cycle, is_none_if_the_wait_that_may_end_is_the_last_of_a_chain, .timeout = 10)
+static void wait_in_a_chain(bool all)
 {
 	struct baton_future promise = BATON_PROMISE_INIT;
-	struct link links[3] = {
-		{.promise = &promise}, {.wants = {&links[2], &links[0]}}, {.wants = {&links[1]}}};
+	struct link links[3] = {{.promise = &promise, .all = all},
+	                        {.wants = {&links[2], &links[0]}},
+	                        {.wants = {&links[1]}}};
 	atomic_int turn = 0, holding = 0;
 	pthread_t threads[3];
 
@@ -405,6 +408,12 @@ Test(cycle, is_none_if_the_wait_that_may_end_is_the_last_of_a_chain, .timeout = 
 	}
 	for (int i = 0; i < 3; i++)
 		resource_end(&links[i].resource);
+}
+
+Test(cycle, is_none_if_the_wait_that_may_end_is_the_last_of_a_chain, .timeout = 10)
+{
+	wait_in_a_chain(false);
+	wait_in_a_chain(true);
 }
 
 Test(cycle, is_one_if_one_of_all_cannot_come, .timeout = 10)

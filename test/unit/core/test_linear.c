@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An operation that concerns one of many queued tasks costs the same whatever else is queued (L12):
- * 100,000 of each operation take milliseconds here, and minutes where each walks over all other
- * tasks. No clock is read: the time-outs tell.
+ * An operation that concerns one of many queued tasks costs the same whatever else is queued (L12).
+ * Each test counts the tasks that its operations touch, with some tasks and with twice as many:
+ * twice as many operations touch about twice as many tasks, and four times as many where each
+ * operation walks over the other tasks.
  */
 #include "stash.h"
+#include "touched.h"
 
 #include <baton/detach.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
 #include <baton/window.h>
 
-enum { MANY = 100000 };
+enum { SOME = 200 };
 
 struct many;
 
@@ -19,7 +21,10 @@ struct piece {
 	struct baton_task task;
 	struct baton_future future;
 	struct baton_detached token;
+	struct baton_windowed windowed;
+	struct baton_future windowed_future;
 	struct many *many;
+	size_t index;
 };
 
 struct many {
@@ -28,21 +33,27 @@ struct many {
 	struct baton_resource resource;
 	struct baton_lane lane;
 	struct baton_lanes lanes;
-	struct piece *pieces;
+	struct baton_window windows[2];
 	size_t count;
 	size_t ran;
 	size_t next; /* the one that is to run next, or a later one */
 	int errors;
 };
 
+static struct piece *at(size_t i)
+{
+	return touched_at(i);
+}
+
 static void ran(struct piece *piece)
 {
 	struct many *many = piece->many;
-	size_t index = (size_t)(piece - many->pieces);
+	size_t index = piece->index;
 
 	many->errors += index < many->next;
 	many->next = index + 1;
 	many->ran++;
+	touched_hide();
 }
 
 static int runs(struct baton_task *task)
@@ -80,133 +91,15 @@ static int is_told(struct baton_task *task)
 	return 0;
 }
 
-static struct many *many_of(baton_task_fn fn)
+static int never_runs(struct baton_task *task)
 {
-	struct many *many = calloc(1, sizeof(*many));
-
-	MUST(many);
-	stash_init(&many->stash);
-	many->count = (size_t)scaled(MANY);
-	many->pieces = calloc(many->count, sizeof(*many->pieces));
-	MUST(many->pieces);
-	many->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	many->config.capture_limit = UINT32_MAX;
-	many->config.quantum = UINT32_MAX;
-	many->config.executor = &many->stash.executor;
-	baton_resource_init(&many->resource, NULL, NULL, &many->config);
-	for (size_t i = 0; i < many->count; i++) {
-		struct piece *piece = &many->pieces[i];
-
-		piece->many = many;
-		baton_detached_init(&piece->token);
-		baton_future_init(&piece->future);
-		baton_task_init(&piece->task, fn, &piece->future);
-	}
-	return many;
+	(void)task;
+	return 1;
 }
 
-/* The same; the resource has one lane. */
-static struct many *many_in_a_lane(baton_task_fn fn)
-{
-	struct many *many = many_of(fn);
+/* ---- The way of a test ---- */
 
-	baton_lanes_init(&many->lanes, &many->lane, 1, NULL);
-	baton_resource_set_lanes(&many->resource, &many->lanes);
-	return many;
-}
-
-/* Leaves piece `i` at the queued resource; half of them without futures. */
-static void leave(struct many *many, size_t i, bool with_future)
-{
-	if (!with_future)
-		many->pieces[i].task._future = NULL;
-	MUST(baton_submit_later(&many->resource, &many->pieces[i].task) == 0);
-}
-
-/* A long inbox is handed off: often, so the stash begins anew. */
-static void serve(struct many *many)
-{
-	stash_run(&many->stash);
-	atomic_store(&many->stash.count, 0);
-	many->stash.next = 0;
-}
-
-static void many_end(struct many *many, size_t expected)
-{
-	stash_run(&many->stash);
-	cr_assert_eq(many->ran, expected, "%zu", many->ran);
-	cr_assert_eq(many->errors, 0);
-	resource_end(&many->resource);
-	free(many->pieces);
-	free(many);
-}
-
-Test(linear, holds, .timeout = 20)
-{
-	struct many *many = many_of(holds);
-
-	for (size_t i = 0; i < many->count; i++)
-		leave(many, i, i % 2);
-	stash_run(&many->stash);
-	for (size_t i = 0; i < many->count; i++) {
-		cr_assert_eq(many->ran, i + 1);
-		cr_assert_eq(baton_detached_complete(&many->pieces[i].token, 0, NULL), 0);
-		serve(many);
-	}
-	many_end(many, many->count);
-}
-
-/* The same, while other tasks come: a hold looks not only at tasks that were there before. */
-Test(linear, holds_while_others_come, .timeout = 20)
-{
-	struct many *many = many_of(holds);
-
-	for (size_t i = 0; i < many->count / 2; i++)
-		leave(many, i, i % 2);
-	stash_run(&many->stash);
-	for (size_t i = 0; i < many->count; i++) {
-		if (i < many->count / 2)
-			leave(many, many->count / 2 + i, i % 2);
-		cr_assert_eq(many->ran, i + 1);
-		cr_assert_eq(baton_detached_complete(&many->pieces[i].token, 0, NULL), 0);
-		serve(many);
-	}
-	many_end(many, many->count / 2 * 2);
-}
-
-Test(linear, suspensions_inside, .timeout = 20)
-{
-	struct many *many = many_of(suspends);
-
-	for (size_t i = 0; i < many->count; i++)
-		leave(many, i, i % 2);
-	many_end(many, many->count);
-}
-
-Test(linear, suspensions_from_outside, .timeout = 20)
-{
-	struct many *many = many_of(runs);
-	struct baton_suspension now = BATON_SUSPENSION_INIT;
-	struct baton_suspension next = BATON_SUSPENSION_INIT;
-
-	for (size_t i = 0; i < many->count; i++)
-		leave(many, i, i % 2);
-	cr_assert_eq(baton_resource_suspend(&many->resource, &now), 0);
-	stash_run(&many->stash);
-	for (size_t i = 0; i < many->count; i++) {
-		cr_assert(baton_suspension_is_effective(&now));
-		cr_assert_eq(many->ran, 0);
-		cr_assert_eq(baton_resource_suspend(&many->resource, &next), 0);
-		cr_assert_eq(baton_resource_resume(&now), 0);
-		serve(many);
-		now = next;
-		next = (struct baton_suspension)BATON_SUSPENSION_INIT;
-	}
-	cr_assert_eq(baton_resource_resume(&now), 0);
-	many_end(many, many->count);
-}
-
-/* In which order they are cancelled, half of them in vain: their tasks are to run. */
+/* In which order tasks are cancelled. */
 static size_t forwards(size_t i, size_t count)
 {
 	(void)count;
@@ -223,171 +116,360 @@ static size_t scattered(size_t i, size_t count)
 	return i * 7919 % count;
 }
 
-Test(linear, cancels, .timeout = 20)
+/* The resource is idle; or queued, and its job runs after each cancel, or after the last one. */
+enum served { IDLE, AFTER_EACH, AFTER_ALL, WAYS };
+
+struct how {
+	baton_task_fn fn;
+	size_t (*order)(size_t i, size_t count);
+	enum served served;
+	bool with_lane;
+};
+
+static struct many *many_of(const struct how *how, size_t count)
 {
-	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
+	struct many *many = calloc(1, sizeof(*many));
 
-	for (size_t order = 0; order < 6; order++) {
-		struct many *many = order < 3 ? many_of(runs) : many_in_a_lane(runs);
+	MUST(many);
+	stash_init(&many->stash);
+	many->count = count;
+	many->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	many->config.capture_limit = UINT32_MAX;
+	many->config.quantum = UINT32_MAX;
+	many->config.executor = &many->stash.executor;
+	baton_resource_init(&many->resource, NULL, NULL, &many->config);
+	baton_lanes_init(&many->lanes, &many->lane, 1, NULL);
+	if (how->with_lane)
+		baton_resource_set_lanes(&many->resource, &many->lanes);
+	for (size_t i = 0; i < 2; i++)
+		baton_window_init(&many->windows[i], &many->resource, 0);
+	touched_create(count, sizeof(struct piece));
+	for (size_t i = 0; i < count; i++) {
+		struct piece *piece = at(i);
 
-		/* Each cancel takes out a task that is in the list by then, or in the inbox. */
-		for (size_t i = 0; i < many->count; i++) {
-			leave(many, i, i % 3);
-			if (i == many->count / 2)
-				cr_assert_eq(baton_future_cancel(&many->pieces[1].future), 0);
-		}
-		for (size_t i = 0; i < many->count; i++) {
-			size_t which = orders[order % 3](i, many->count);
-			struct piece *piece = &many->pieces[which];
+		piece->many = many;
+		piece->index = i;
+		baton_detached_init(&piece->token);
+		baton_future_init(&piece->future);
+		baton_task_init(&piece->task, how->fn, &piece->future);
+		baton_future_init(&piece->windowed_future);
+		baton_windowed_init(&piece->windowed, &many->windows[i % 2], never_runs,
+		                    &piece->windowed_future);
+	}
+	return many;
+}
 
-			if (which % 3 == 0 || which == 1)
-				continue;
-			cr_assert_eq(baton_future_cancel(&piece->future), 0);
-			cr_assert_eq(baton_future_state(&piece->future), BATON_CANCELLED,
-			             "at once");
-		}
-		many_end(many, (many->count + 2) / 3);
+/* Leaves piece `i` at the queued resource; half of them without futures. */
+static void leave(struct many *many, size_t i, bool with_future)
+{
+	touched_hide();
+	if (!with_future)
+		at(i)->task._future = NULL;
+	MUST(baton_submit_later(&many->resource, &at(i)->task) == 0);
+}
+
+static void leave_all(struct many *many)
+{
+	for (size_t i = 0; i < many->count; i++)
+		leave(many, i, i % 2);
+}
+
+/* A long inbox is handed off: often, so the stash begins anew. */
+static void serve(struct many *many)
+{
+	touched_hide();
+	stash_run(&many->stash);
+	atomic_store(&many->stash.count, 0);
+	many->stash.next = 0;
+}
+
+static void many_end(struct many *many)
+{
+	serve(many);
+	cr_assert_eq(many->errors, 0);
+	resource_end(&many->resource);
+	for (size_t i = 0; i < 2; i++)
+		baton_window_deinit(&many->windows[i]);
+	free(many);
+}
+
+typedef void operations_fn(struct many *many, const struct how *how);
+
+/* How many tasks do the operations touch? `ran`: how many tasks run. */
+static size_t touches(operations_fn *operations, const struct how *how, size_t count, size_t *ran)
+{
+	struct many *many = many_of(how, count);
+	size_t total;
+
+	touched_begin();
+	operations(many, how);
+	serve(many);
+	*ran = many->ran;
+	total = touched_end();
+	many_end(many);
+	touched_destroy();
+	return total;
+}
+
+/* Returns how many of SOME tasks have run. */
+static size_t are_linear(operations_fn *operations, const struct how *how)
+{
+	size_t ran;
+	size_t ran_twice;
+	size_t some = touches(operations, how, SOME, &ran);
+	size_t twice = touches(operations, how, (size_t)2 * SOME, &ran_twice);
+
+	cr_assert_geq(some, SOME, "the count counts nothing");
+	cr_assert_leq(twice, 2 * some + some / 2, "%zu, and with twice as many %zu", some, twice);
+	return ran;
+}
+
+/* ---- Holds ---- */
+
+static void complete(struct many *many, size_t i)
+{
+	touched_hide();
+	cr_assert_eq(many->ran, i + 1);
+	cr_assert_eq(baton_detached_complete(&at(i)->token, 0, NULL), 0);
+	serve(many);
+}
+
+static void hold(struct many *many, const struct how *how)
+{
+	(void)how;
+	leave_all(many);
+	stash_run(&many->stash);
+	for (size_t i = 0; i < many->count; i++)
+		complete(many, i);
+}
+
+Test(linear, holds, .timeout = 20)
+{
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(are_linear(hold, &(struct how){.fn = holds, .with_lane = lanes}),
+		             SOME);
+}
+
+/* The same, while other tasks come: a hold looks not only at tasks that were there before. */
+static void hold_while_others_come(struct many *many, const struct how *how)
+{
+	(void)how;
+	for (size_t i = 0; i < many->count / 2; i++)
+		leave(many, i, i % 2);
+	stash_run(&many->stash);
+	for (size_t i = 0; i < many->count; i++) {
+		if (i < many->count / 2)
+			leave(many, many->count / 2 + i, i % 2);
+		complete(many, i);
 	}
 }
 
-Test(linear, cancels_of_the_newest, .timeout = 20)
+Test(linear, holds_while_others_come, .timeout = 20)
 {
-	struct many *many = many_of(runs);
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(are_linear(hold_while_others_come,
+		                        &(struct how){.fn = holds, .with_lane = lanes}),
+		             SOME);
+}
 
+/* ---- Suspensions ---- */
+
+static void run_all(struct many *many, const struct how *how)
+{
+	(void)how;
+	leave_all(many);
+	serve(many);
+}
+
+Test(linear, suspensions_inside, .timeout = 20)
+{
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(are_linear(run_all, &(struct how){.fn = suspends, .with_lane = lanes}),
+		             SOME);
+}
+
+static void suspend_from_outside(struct many *many, const struct how *how)
+{
+	struct baton_suspension now = BATON_SUSPENSION_INIT;
+	struct baton_suspension next = BATON_SUSPENSION_INIT;
+
+	(void)how;
+	leave_all(many);
+	cr_assert_eq(baton_resource_suspend(&many->resource, &now), 0);
+	stash_run(&many->stash);
+	for (size_t i = 0; i < many->count; i++) {
+		touched_hide();
+		cr_assert(baton_suspension_is_effective(&now));
+		cr_assert_eq(many->ran, 0);
+		cr_assert_eq(baton_resource_suspend(&many->resource, &next), 0);
+		cr_assert_eq(baton_resource_resume(&now), 0);
+		serve(many);
+		now = next;
+		next = (struct baton_suspension)BATON_SUSPENSION_INIT;
+	}
+	cr_assert_eq(baton_resource_resume(&now), 0);
+}
+
+Test(linear, suspensions_from_outside, .timeout = 20)
+{
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(are_linear(suspend_from_outside,
+		                        &(struct how){.fn = runs, .with_lane = lanes}),
+		             SOME);
+}
+
+/* ---- Cancels ---- */
+
+static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
+
+/* Of the tasks, a third has no future. */
+static void cancel(struct many *many, const struct how *how)
+{
+	/* Each cancel takes out a task that is in the list by then, or in the inbox. */
+	for (size_t i = 0; i < many->count; i++) {
+		leave(many, i, i % 3);
+		if (i == many->count / 2)
+			cr_assert_eq(baton_future_cancel(&at(1)->future), 0);
+	}
+	for (size_t i = 0; i < many->count; i++) {
+		size_t which = how->order(i, many->count);
+
+		if (which % 3 == 0 || which == 1)
+			continue;
+		touched_hide();
+		cr_assert_eq(baton_future_cancel(&at(which)->future), 0);
+		cr_assert_eq(baton_future_state(&at(which)->future), BATON_CANCELLED, "at once");
+	}
+}
+
+Test(linear, cancels, .timeout = 20)
+{
+	for (size_t order = 0; order < 6; order++)
+		cr_assert_eq(are_linear(cancel, &(struct how){.fn = runs,
+		                                              .order = orders[order % 3],
+		                                              .with_lane = order < 3}),
+		             (SOME + 2) / 3);
+}
+
+static void cancel_newest(struct many *many, const struct how *how)
+{
+	(void)how;
 	for (size_t i = 0; i < many->count; i++)
 		leave(many, i, false);
 	for (size_t i = 0; i < many->count; i++) {
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct baton_task task = BATON_TASK_INIT(runs, &future);
 
+		touched_hide();
 		cr_assert_eq(baton_submit_later(&many->resource, &task), 0);
 		cr_assert_eq(baton_future_cancel(&future), 0);
 		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 	}
-	many_end(many, many->count);
+}
+
+Test(linear, cancels_of_the_newest, .timeout = 20)
+{
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(
+			are_linear(cancel_newest, &(struct how){.fn = runs, .with_lane = lanes}),
+			SOME);
+}
+
+/* Each of all that the next one is told of has gone, when it is told. */
+static void tell(struct many *many, const struct how *how)
+{
+	run_all(many, how);
+	cr_assert_eq(many->ran, 1);
+	for (size_t i = 1; i < many->count; i++)
+		if (at(i)->task._future)
+			cr_assert_eq(baton_future_state(&at(i)->future), BATON_CANCELLED);
+}
+
+Test(linear, cancel_pending_inside, .timeout = 20)
+{
+	for (int lanes = 0; lanes < 2; lanes++)
+		cr_assert_eq(are_linear(tell, &(struct how){.fn = is_told, .with_lane = lanes}), 1);
 }
 
 /* ---- Windows ---- */
 
-struct windowed {
-	struct baton_windowed windowed;
-	struct baton_future future;
-};
-
-static int never_runs(struct baton_task *task)
-{
-	(void)task;
-	return 1;
-}
-
 /* Half of the tasks wait in one window, half in the other. */
-static struct windowed *windowed_of(struct many *many, struct baton_window *windows)
+static void submit_windowed(struct many *many)
 {
-	struct windowed *all = calloc(many->count, sizeof(*all));
-
-	MUST(all);
-	for (size_t i = 0; i < 2; i++)
-		baton_window_init(&windows[i], &many->resource, 0);
 	for (size_t i = 0; i < many->count; i++) {
-		baton_future_init(&all[i].future);
-		baton_windowed_init(&all[i].windowed, &windows[i % 2], never_runs, &all[i].future);
-		MUST(baton_submit(&many->resource, &all[i].windowed.task) == 0);
+		touched_hide();
+		MUST(baton_submit(&many->resource, &at(i)->windowed.task) == 0);
 	}
-	return all;
 }
 
-/* The resource is idle; or queued, and its job runs after each cancel, or after the last one. */
-enum served { IDLE, AFTER_EACH, AFTER_ALL, WAYS };
-
-static void cancel_windowed(enum served served, size_t (*order)(size_t i, size_t count))
+static void cancel_windowed(struct many *many, const struct how *how)
 {
-	struct many *many = many_of(runs);
-	struct baton_window windows[2];
-	struct windowed *all = windowed_of(many, windows);
-
+	submit_windowed(many);
 	for (size_t i = 0; i < many->count; i++) {
-		struct windowed *one = &all[order(i, many->count)];
+		struct piece *piece = at(how->order(i, many->count));
 
-		if (served != IDLE)
+		if (how->served != IDLE)
 			leave(many, i, i % 2);
-		cr_assert_eq(baton_windowed_cancel(&one->windowed), 0);
-		if (served == AFTER_EACH)
+		touched_hide();
+		cr_assert_eq(baton_windowed_cancel(&piece->windowed), 0);
+		if (how->served == AFTER_EACH)
 			serve(many);
-		if (served == AFTER_ALL)
+		if (how->served == AFTER_ALL)
 			continue;
-		cr_assert_eq(baton_future_state(&one->future), BATON_CANCELLED, "at once");
-		cr_assert_eq(baton_window_waiting(&windows[0]) + baton_window_waiting(&windows[1]),
+		cr_assert_eq(baton_future_state(&piece->windowed_future), BATON_CANCELLED,
+		             "at once");
+		cr_assert_eq(baton_window_waiting(&many->windows[0]) +
+		                     baton_window_waiting(&many->windows[1]),
 		             many->count - 1 - i);
 	}
 	serve(many);
 	for (size_t i = 0; i < many->count; i++)
-		cr_assert_eq(baton_future_state(&all[i].future), BATON_CANCELLED);
-	many_end(many, served == IDLE ? 0 : many->count);
-	baton_window_deinit(&windows[0]);
-	baton_window_deinit(&windows[1]);
-	free(all);
+		cr_assert_eq(baton_future_state(&at(i)->windowed_future), BATON_CANCELLED);
 }
 
 Test(linear, windowed_cancels, .timeout = 20)
 {
-	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
-
-	for (size_t order = 0; order < 3; order++)
+	for (size_t order = 0; order < 6; order++)
 		for (int served = 0; served < WAYS; served++)
-			cancel_windowed((enum served)served, orders[order]);
+			cr_assert_eq(are_linear(cancel_windowed,
+			                        &(struct how){.fn = runs,
+			                                      .order = orders[order % 3],
+			                                      .served = (enum served)served,
+			                                      .with_lane = order < 3}),
+			             served == IDLE ? 0 : SOME);
 }
 
 /* A window has let its tasks go, and they wait for the runner of the queued resource. */
-static void cancel_admitted(struct many *many, size_t (*order)(size_t i, size_t count))
+static void cancel_admitted(struct many *many, const struct how *how)
 {
-	struct baton_window windows[2];
-	struct windowed *all = windowed_of(many, windows);
 	size_t in_vain = 0;
 
+	submit_windowed(many);
 	many->config.quantum = 2;
 	leave(many, 0, false);
-	cr_assert_eq(baton_window_set_limit(&windows[0], (uint32_t)many->count), 0);
-	while (baton_window_waiting(&windows[0]))
+	cr_assert_eq(baton_window_set_limit(&many->windows[0], (uint32_t)many->count), 0);
+	while (baton_window_waiting(&many->windows[0])) {
+		touched_hide();
 		cr_assert(stash_run_one(&many->stash));
+	}
 	for (size_t i = 0; i < many->count; i++) {
-		size_t which = order(i, many->count);
+		size_t which = how->order(i, many->count);
 
 		if (which % 2)
 			continue;
-		in_vain += baton_future_cancel(&all[which].future) != 0;
-		cr_assert(baton_future_is_complete(&all[which].future), "at once");
+		touched_hide();
+		in_vain += baton_future_cancel(&at(which)->windowed_future) != 0;
+		cr_assert(baton_future_is_complete(&at(which)->windowed_future), "at once");
 	}
 	cr_assert_leq(in_vain, 4U, "a few have run: %zu", in_vain);
-	cr_assert_eq(baton_window_cancel(&windows[1]), 0);
-	many_end(many, 1);
-	baton_window_deinit(&windows[0]);
-	baton_window_deinit(&windows[1]);
-	free(all);
+	cr_assert_eq(baton_window_cancel(&many->windows[1]), 0);
 }
 
 Test(linear, cancels_of_admitted, .timeout = 20)
 {
-	static size_t (*const orders[])(size_t i, size_t count) = {forwards, backwards, scattered};
-
-	for (size_t order = 0; order < 3; order++) {
-		cancel_admitted(many_of(runs), orders[order]);
-		cancel_admitted(many_in_a_lane(runs), orders[order]);
-	}
-}
-
-/* ---- */
-
-/* Each of all that the next one is told of has gone, when it is told. */
-Test(linear, cancel_pending_inside, .timeout = 20)
-{
-	struct many *many = many_of(is_told);
-
-	for (size_t i = 0; i < many->count; i++)
-		leave(many, i, i % 2);
-	stash_run(&many->stash);
-	cr_assert_eq(many->ran, 1);
-	for (size_t i = 1; i < many->count; i++)
-		if (many->pieces[i].task._future)
-			cr_assert_eq(baton_future_state(&many->pieces[i].future), BATON_CANCELLED);
-	many_end(many, 1);
+	for (size_t order = 0; order < 6; order++)
+		cr_assert_eq(are_linear(cancel_admitted, &(struct how){.fn = runs,
+		                                                       .order = orders[order % 3],
+		                                                       .with_lane = order < 3}),
+		             1);
 }

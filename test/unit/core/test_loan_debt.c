@@ -147,3 +147,41 @@ Test(loan_debt, a_task_may_close_and_await_what_it_owes, .timeout = 10)
 	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
 	resource_end(&stage);
 }
+
+static struct queue *target;
+
+static int put_run(struct baton_task *task)
+{
+	(void)task;
+	baton__self->loan_skip = 0;
+	cr_assert_eq(put(target), 0);
+	return 0;
+}
+
+static void then_owe(struct outer *outer)
+{
+	baton__self->loan_skip = 0;
+	cr_assert_eq(put(outer->queue), 0);
+}
+
+/* Or a payment could go on for ever. */
+Test(loan_debt, a_task_that_a_payment_runs_owes_nothing, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_task putting = BATON_TASK_INIT(put_run, NULL);
+	struct queue queue, other;
+	struct outer outer;
+
+	queue_begin(&other, 100);
+	queue_begin(&queue, 1);
+	target = &other;
+	outer_init(&outer, &queue, 0);
+	outer.then = then_owe;
+	cr_assert_eq(baton_submit(&queue.resource, &putting), 0);
+	cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+	cr_assert_eq(waiting(&queue), 0, "paid");
+	cr_assert_eq(waiting(&other), 101);
+	queue_end(&queue);
+	queue_end(&other);
+	resource_end(&stage);
+}

@@ -166,37 +166,69 @@ static void withdraw(struct many *many, int i)
 	cr_assert_eq(baton_future_state(&at(many, i)->counted.future), BATON_CANCELLED, "at once");
 }
 
-static void suspensions(struct many *many)
+/* The resource's oldest suspend mark, which carries all others, and the marks from `from` to `to`
+ * can be read; no other mark can. */
+static void show(const struct many *many, int oldest, int from, int to)
+{
+	protect(many, 0, COUNT, PROT_NONE);
+	protect(many, oldest, oldest + 1, PROT_READ | PROT_WRITE);
+	protect(many, from < 0 ? 0 : from, to, PROT_READ | PROT_WRITE);
+}
+
+/* What finds a suspension that waits. */
+enum looks { SUSPEND_AND_RESUME, CANCEL_ALL, CANCEL_ALL_BEFORE, KICK_BEFORE, LOOKS };
+
+static void look(struct many *many, int i, enum looks looks)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
+	if (looks == CANCEL_ALL || looks == CANCEL_ALL_BEFORE)
+		cr_assert_eq(baton_resource_cancel_pending(&many->resource), 0);
+	if (looks == KICK_BEFORE)
+		cr_assert_eq(baton_windowed_cancel(&many->windowed[i]), 0);
+	cr_assert_eq(baton_resource_suspend(&many->resource, &suspension), 0);
+	if (looks == CANCEL_ALL)
+		cr_assert_eq(baton_resource_cancel_pending(&many->resource), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+}
+
+static void suspensions(struct many *many, enum looks looks)
+{
 	for (int i = 0; i < COUNT; i++) {
 		leave_suspend(many, i);
-		/* The holder looks: the newer mark goes before the older ones. */
-		protect(many, 0, i - 1, PROT_NONE);
-		cr_assert_eq(baton_resource_suspend(&many->resource, &suspension), 0);
-		cr_assert_eq(baton_resource_resume(&suspension), 0);
+		/* The holder looks: the newer mark goes behind the older ones. */
+		show(many, 0, i - 1, i + 1);
+		look(many, i, looks);
 		show_all(many);
 	}
-	/* The newest is the first of the list, the oldest the last. */
-	for (int i = 0; i < COUNT / 2; i++) {
-		protect(many, i + 2, COUNT - 1, PROT_NONE);
+	/* Each is withdrawn as the oldest, as the newest, or between two others. */
+	for (int i = 0; i < COUNT / 4; i++) {
+		show(many, i, i + 1, i + 2);
 		withdraw(many, i);
 		show_all(many);
 	}
-	for (int i = COUNT - 1; i > COUNT / 2 + 2; i--) {
-		protect(many, COUNT / 2, i - 1, PROT_NONE);
+	for (int i = COUNT - 1; i > COUNT / 2; i--) {
+		show(many, COUNT / 4, i - 1, i + 1);
 		withdraw(many, i);
 		show_all(many);
 	}
-	for (int i = COUNT / 2; i <= COUNT / 2 + 2; i++)
+	for (int i = COUNT / 4 + 2; i < COUNT / 2; i++) {
+		show(many, COUNT / 4, COUNT / 4 + 1, COUNT / 4 + 2);
+		protect(many, i, i + 2, PROT_READ | PROT_WRITE);
 		withdraw(many, i);
+		show_all(many);
+	}
+	for (int i = COUNT / 4; i < COUNT; i++)
+		if (!baton_future_is_complete(&at(many, i)->counted.future))
+			withdraw(many, i);
 	cr_assert_eq(baton_resource_close(&many->resource), 0);
 	many_end(many, BATON_CANCELLED);
 }
 
-Test(many_marks, a_suspension_that_is_withdrawn_touches_its_neighbours_alone, .timeout = 10)
+Test(many_marks, a_suspension_that_is_withdrawn_touches_its_neighbours_alone, .timeout = 20)
 {
-	suspensions(many_of(false));
-	suspensions(many_of(true));
+	for (int looks = 0; looks < LOOKS; looks++) {
+		suspensions(many_of(false), (enum looks)looks);
+		suspensions(many_of(true), (enum looks)looks);
+	}
 }

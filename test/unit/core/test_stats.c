@@ -123,6 +123,44 @@ Test(stats, the_largest_backlog_is_kept, .timeout = 10)
 	resource_end(&resource);
 }
 
+Test(stats, each_is_read_as_itself, .timeout = 5)
+{
+	/* left, the times of the mark and of what has passed; waiting, oldest, outstanding */
+	static const uint64_t rows[][6] = {{5000, 70, 0, 1000, 70, 6251 - 1286},
+	                                   {5000, 70, 60, 1000, 60, 6251 - 1286},
+	                                   {5999, 70, 0, 1, 70, 6251 - 1286},
+	                                   {6000, 70, 60, 0, 0, 6251 - 1286}};
+	struct baton_resource_stats stats = {.submitted = 2000,
+	                                     ._pushed = 4000,
+	                                     ._dropped = 251,
+	                                     .executed = 1000,
+	                                     .failed = 2,
+	                                     .cancelled = 35,
+	                                     .captures = 8,
+	                                     .handoffs = 16,
+	                                     .helped = 32,
+	                                     .refused = 64,
+	                                     .backlog_max = 128};
+	struct baton_resource_stats copy;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		stats._left = rows[i][0];
+		stats._marked_ns = rows[i][1];
+		stats._passed_ns = rows[i][2];
+		copy = resource_counts(&stats);
+		cr_assert_eq(copy.waiting, rows[i][3], "%zu", i);
+		cr_assert_eq(copy.oldest_ns, rows[i][4], "%zu", i);
+		cr_assert_eq(copy.outstanding, rows[i][5], "%zu", i);
+		cr_assert_eq(copy.submitted, 6251);
+		cr_assert_eq(copy.executed, 1000);
+		cr_assert_eq(copy.cancelled, 286);
+		cr_assert(copy.failed == 2 && copy.captures == 8 && copy.handoffs == 16 &&
+		          copy.helped == 32 && copy.refused == 64 && copy.backlog_max == 128);
+	}
+	stats.executed = 7000; /* read a moment later than the others */
+	cr_assert_eq(resource_counts(&stats).outstanding, 0);
+}
+
 Test(stats, what_is_queued_is_outstanding, .timeout = 10)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;

@@ -2,6 +2,8 @@
 /* Ways to submit: where a task runs, in which order, and what a refused or reused task means. */
 #include "fixture.h"
 
+#include "core/submit.h"
+
 static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL);
 
 Test(submit, an_idle_resource_runs_the_task_at_once_on_the_submitters_thread, .timeout = 10)
@@ -274,4 +276,21 @@ Test(submit, a_queued_future_serves_no_second_submit, .timeout = 10)
 	release(&fix.occupant);
 	fixture_end();
 	cr_assert(journal_counts_up(&fix.journal, 0, 1));
+}
+
+/* Between the look at the resource and the push that it refuses. */
+Test(submit, a_task_that_is_refused_and_cancelled_at_once_is_cancelled, .timeout = 5)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task = BATON_TASK_INIT(step_run, &future);
+
+	cr_assert(baton__ready(&fix.resource, &task));
+	cr_assert_eq(baton__unready(&fix.resource, &task, -EPIPE), -EPIPE);
+	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
+	cr_assert(baton__ready(&fix.resource, &task));
+	(void)baton_future_cancel(&future);
+	cr_assert_eq(baton__unready(&fix.resource, &task, -EPIPE), -ECANCELED);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+	cr_assert_eq(baton_future_status(&future), -ECANCELED);
+	fixture_end();
 }

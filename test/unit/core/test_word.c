@@ -46,7 +46,7 @@ static bool release(struct baton_resource *resource, uintptr_t *word)
 static bool release_at_once(struct baton_resource *resource, uintptr_t *word)
 {
 	(void)word;
-	return baton__word_release_at_once(resource, BATON__NORMAL);
+	return baton_inline_release(resource, BATON__NORMAL);
 }
 
 static bool push(struct baton_resource *resource, uintptr_t *word)

@@ -62,6 +62,41 @@ Test(mainloop_depend, another_threads_stop_of_the_parent_wakes, .timeout = 10)
 	loop_end(0);
 }
 
+static void *starts(void *arg)
+{
+	struct lettered *lettered = arg;
+
+	MUST(baton_source_start(&lettered->source) == 0);
+	return NULL;
+}
+
+/* Whatever the owner has done to it last. */
+Test(mainloop_depend, another_threads_start_is_seen, .timeout = 10)
+{
+	real_loop();
+	for (int last = 0; last < 6; last++) {
+		if (last > 0)
+			START(a);
+		if (last == 1)
+			cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+		else if (last == 2)
+			cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_WAITING);
+		else if (last == 3)
+			cr_assert_eq(baton_source_set_priority(&a.source, 3), 0);
+		else if (last == 4)
+			cr_assert_eq(baton_source_start_after(&a.source, BATON_NEVER), 0);
+		else if (last == 5)
+			cr_assert_eq(baton_source_forget(&a.source), BATON_SOURCE_WAITING);
+		thread_join(thread_start(starts, &a));
+		cr_assert(loop_readable(0), "%d", last);
+		log_length = 0;
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 1, "%d", last);
+		EXPECT("a");
+		cr_assert_eq(baton_source_stop(&a.source), BATON_SOURCE_INACTIVE);
+	}
+	loop_end(0);
+}
+
 static int runs_children(struct lettered *lettered)
 {
 	(void)lettered;
@@ -79,6 +114,44 @@ Test(mainloop_depend, a_running_parent_holds_its_children_back, .timeout = 10)
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
 	EXPECT("ba");
 	loop_end(0);
+}
+
+static int gets_a_child(struct lettered *lettered)
+{
+	cr_assert_eq(baton_source_depend(&lettered->source, &c.source), 0);
+	START(c);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "the child waits for what runs");
+	return lettered->runs == 1 ? 0 : BATON_SOURCE_GONE;
+}
+
+static int runs_the_next(struct lettered *lettered)
+{
+	(void)lettered;
+	cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
+	cr_assert_gt(baton_mainloop_run(&loop, 10), 0);
+	return 0;
+}
+
+/* Also where the parent is gone when it returns, and where it runs inside another source. */
+Test(mainloop_depend, a_child_that_a_running_parent_gets_runs_after_it, .timeout = 10)
+{
+	const struct lettered new_a = a, new_t = t;
+
+	for (int way = 0; way < 4; way++) {
+		const bool inner = way % 2;
+
+		virtual_loop(0);
+		a = new_a;
+		t = new_t;
+		a.act = inner ? runs_the_next : gets_a_child;
+		t.act = gets_a_child;
+		a.runs = t.runs = way / 2;
+		START(a);
+		cr_assert_gt(baton_mainloop_run(&loop, 10), 0);
+		EXPECT(inner ? "atc" : "ac");
+		cr_assert_eq(baton_source_forget(&c.source), BATON_SOURCE_INACTIVE);
+		loop_end(0);
+	}
 }
 
 Test(mainloop_depend, a_cycle_is_refused_and_named, .timeout = 10)
@@ -124,6 +197,7 @@ Test(mainloop_depend, forget_ends_them, .timeout = 10)
 	START(c);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
 	cr_assert_eq(baton_source_forget(&b.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(b.source._state, 0, "nor is it a parent any more");
 	memset(&b, 0xEE, sizeof(b));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	EXPECT("ac");
@@ -138,6 +212,7 @@ static char named[16];
 static void name_active(void *arg, struct baton_source *source)
 {
 	cr_assert_eq(arg, named);
+	cr_assert_eq(source->_state, 0, "as initialised");
 	strcat(named, baton_source_name(source));
 	memset(source, 0xEE, sizeof(*source));
 }

@@ -2,6 +2,8 @@
 /* The main loop and its host: the descriptor, wakes, nested runs, input, tasks, other threads. */
 #include "mainloop_support.h"
 
+#include "mainloop/mainloop.h"
+
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
 #define EXPECT(text) cr_assert_str_eq(log_take(), text)
 
@@ -162,6 +164,22 @@ static bool any_input(void *arg, uint32_t kinds)
 	kinds_asked = kinds;
 	cr_assert_eq(baton_mainloop_run(&loop, 1), -EDEADLK);
 	return input;
+}
+
+Test(mainloop_drive, each_counter_is_read_as_itself, .timeout = 10)
+{
+	struct baton_mainloop_stats copy;
+	uint64_t *words;
+
+	real_loop();
+	words = (uint64_t *)&baton__mainloop_of(&loop)->stats;
+	for (size_t i = 0; i < sizeof(copy) / sizeof(*words); i++)
+		words[i] = 100 + i;
+	baton_mainloop_stats_read(&loop, &copy);
+	cr_assert_eq(memcmp(&copy, words, sizeof(copy)), 0);
+	loop_end(0);
+	baton_mainloop_stats_read(&loop, &copy);
+	cr_assert_eq(copy.runs | copy.rounds | copy.wakes, 0, "of no loop");
 }
 
 Test(mainloop_drive, an_idle_gives_way_to_input, .timeout = 10)

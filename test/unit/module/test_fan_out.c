@@ -191,6 +191,39 @@ Test(fan_out, by_choice_a_failure_cancels_what_has_not_started, .timeout = 10)
 	fan_end(&fan);
 }
 
+static int end_well(struct baton_resource *resource)
+{
+	(void)resource;
+	return 0;
+}
+
+/* Although its future completes only at the end of the batch. */
+Test(fan_out, a_failure_cancels_what_comes_next_in_the_same_batch, .timeout = 10)
+{
+	struct baton_fan_out_options options = {.fn = visit,
+	                                        .flags = BATON_FAN_OUT_CANCEL_ON_FAILURE};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource *same[3];
+	struct occupant occupant;
+	struct fan fan;
+
+	config.batch_end = end_well;
+	config.hold_completions = true;
+	fan_init_config(&fan, &config);
+	fan.failing = 0;
+	options.arg = &fan;
+	for (int i = 0; i < 3; i++)
+		same[i] = &fan.resources[0];
+	occupy(&occupant, &fan.resources[0]);
+	cr_assert_eq(baton_fan_out_submit(same, 3, &options, &fan.fan_out), 0);
+	release(&occupant);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
+	cr_assert_eq(fan.journal.count, 1);
+	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 0), -EIO);
+	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 2), -ECANCELED);
+	fan_end(&fan);
+}
+
 Test(fan_out, a_refusal_is_a_failure_that_cancels_too, .timeout = 10)
 {
 	struct fan fan;

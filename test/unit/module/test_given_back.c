@@ -121,6 +121,42 @@ static void suspends(struct baton_resource *open, struct baton_resource *closed)
 		MUST(baton_resource_resume(&suspensions[i]) == 0);
 }
 
+static struct timespec soon(void)
+{
+	const uint64_t at = now_ns() + 30000;
+
+	return (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
+}
+
+/* A resource that stands still is awaited, called and posted to; some of that is cancelled. */
+static void waits(struct baton_resource *open, struct baton_resource *closed)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+	struct baton_future *futures[3];
+	struct timespec deadline;
+	uint64_t counter = 0;
+	struct baton_call_options call = {.fn = count, .arg = &counter, .deadline = &deadline};
+
+	(void)closed;
+	MUST(baton_resource_suspend(open, &suspension) == 0);
+	for (int i = 0; i < 3; i++)
+		MUST(baton_async(open, count, &counter, &futures[i]) == 0);
+	MUST(baton_future_cancel(futures[0]) == 0);
+	deadline = soon();
+	MUST(baton_future_wait(futures[1], &deadline) == -ETIMEDOUT);
+	deadline = soon();
+	MUST(baton_resource_await(open, &deadline) == -ETIMEDOUT);
+	deadline = soon();
+	MUST(baton_call_with(open, &call, NULL) == -ETIMEDOUT);
+	MUST(baton_post(open, count, &counter) == 0);
+	baton_future_unref(futures[1]);
+	MUST(baton_resource_resume(&suspension) == 0);
+	MUST(counter == 3);
+	MUST(baton_future_status(futures[2]) == 0);
+	baton_future_unref(futures[0]);
+	baton_future_unref(futures[2]);
+}
+
 static void names(struct baton_resource *open, struct baton_resource *closed)
 {
 	struct baton_registry_options options =
@@ -144,8 +180,8 @@ static void names(struct baton_resource *open, struct baton_resource *closed)
 Test(given_back, is_what_each_call_took, .timeout = 20)
 {
 	static void (*const rows[])(struct baton_resource * open,
-	                            struct baton_resource * closed) = {fans_out, is_refused, groups,
-	                                                               undoes,   suspends,   names};
+	                            struct baton_resource * closed) = {
+		fans_out, is_refused, groups, undoes, suspends, waits, names};
 	int status = 0;
 	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL);
 	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);

@@ -3,6 +3,9 @@
 #include "labels.h"
 #include "stash.h"
 
+#include "module/lane.h"
+#include "module/lane_list.h"
+
 #define LANES 5
 #define TASKS 100
 
@@ -120,5 +123,90 @@ Test(lane_aging, in_time_begins_with_the_first_task_and_with_each_turn, .timeout
 		for (int i = 0; i < 20; i++)
 			cr_assert_eq(scene->journal.number[i], (i + 10) % 20);
 	}
+	scene_end(scene);
+}
+
+/* All that lanes know, save what was picked last. */
+struct snapshot {
+	struct baton_lane array[LANES];
+	struct baton_lanes lanes;
+};
+
+static struct snapshot snapshot_of(const struct scene *scene)
+{
+	struct snapshot snapshot;
+
+	memset(&snapshot, 0, sizeof(snapshot));
+	memcpy(snapshot.array, scene->array, sizeof(snapshot.array));
+	memcpy(&snapshot.lanes, &scene->lanes, sizeof(snapshot.lanes));
+	snapshot.lanes._picked = NULL;
+	snapshot.lanes._picked_served = snapshot.lanes._picked_since_ns = 0;
+	snapshot.lanes._picked_lane = 0;
+	snapshot.lanes._picked_older = snapshot.lanes._picked_aged = false;
+	return snapshot;
+}
+
+/* The runner picks a task, and its stay is over: next, then put_back. */
+Test(lane_aging, a_task_that_is_put_back_leaves_no_trace, .timeout = 10)
+{
+	static const struct {
+		uint32_t turns;
+		uint64_t ns;
+	} agings[] = {{0, 0}, {2, 0}, {0, 1}, {3, UINT64_MAX}};
+	uint64_t rng = rng_fork(test_seed(), 2);
+
+	for (size_t i = 0; i < sizeof(agings) / sizeof(*agings); i++) {
+		struct scene *scene = scene_create();
+		struct baton_resource *resource = &scene->resource;
+		struct mark_step steps[TASKS / 2];
+		struct baton_task *first = NULL;
+
+		scene->aging.aging_turns = agings[i].turns;
+		scene->aging.aging_ns = agings[i].ns;
+		scene_begin(scene, LANES, false);
+		for (int n = TASKS / 2 - 1; n >= 0; n--) {
+			mark_step_init(&steps[n], scene, n, rng_below(&rng, LANES), NULL);
+			steps[n].labelled.task._next = first;
+			first = &steps[n].labelled.task;
+		}
+		baton__lanes_keep(resource, first);
+		for (int n = 0; n < TASKS / 2; n++) {
+			struct snapshot before, after;
+			struct baton_task *picked;
+
+			/* from here on all tasks are older than marks that wait */
+			if (n == 10)
+				baton__lanes_stamp(&scene->lanes);
+			if (n > 0)
+				before = snapshot_of(scene);
+			cr_assert(baton__lanes_next(resource));
+			picked = resource->_list;
+			baton__lanes_put_back(resource);
+			cr_assert_null(resource->_list);
+			after = snapshot_of(scene);
+			cr_assert(n == 0 || memcmp(&before, &after, sizeof(before)) == 0, "%d", n);
+			cr_assert(baton__lanes_next(resource));
+			cr_assert_eq(resource->_list, picked);
+			resource->_list = NULL;
+		}
+		cr_assert_not(baton__lanes_next(resource));
+		scene_end(scene);
+	}
+}
+
+Test(lane_aging, after_2_to_32_stamps_the_index_is_written_anew, .timeout = 5)
+{
+	static const uint32_t rows[][2] = {{0, true}, {UINT32_MAX - 1, true}, {UINT32_MAX, false}};
+	struct scene *scene = scene_create();
+
+	scene_begin(scene, LANES, false);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		scene->lanes._epoch = rows[i][0];
+		scene->lanes._indexed = true;
+		baton__lanes_stamp(&scene->lanes);
+		cr_assert_eq(scene->lanes._epoch, rows[i][0] + 1);
+		cr_assert_eq(scene->lanes._indexed, rows[i][1]);
+	}
+	scene->lanes._indexed = false;
 	scene_end(scene);
 }

@@ -284,3 +284,36 @@ Test(quiesce, they_are_taken_in_the_order_of_their_addresses, .timeout = 10)
 			resource_end(&resources[i]);
 	}
 }
+
+struct holding {
+	struct baton_resource resources[2];
+	int status[2]; /* without a deadline, and with one */
+};
+
+static void *quiesce_held(void *arg)
+{
+	struct holding *holding = arg;
+	struct baton_resource *set[2] = {&holding->resources[0], &holding->resources[1]};
+	struct baton_suspension suspensions[2] = {BATON_SUSPENSION_INIT, BATON_SUSPENSION_INIT};
+	const struct timespec deadline = deadline_in_ms(100000);
+
+	for (int timed = 0; timed < 2; timed++)
+		holding->status[timed] =
+			baton_quiesce(set, 2, suspensions, timed ? &deadline : NULL);
+	return NULL;
+}
+
+Test(quiesce, is_refused_inside_a_task_of_any_of_them, .timeout = 5)
+{
+	for (int held = 0; held < 2; held++) {
+		struct holding holding;
+
+		for (int i = 0; i < 2; i++)
+			baton_resource_init(&holding.resources[i], NULL, NULL, NULL);
+		cr_assert_eq(baton_call(&holding.resources[held], quiesce_held, &holding, NULL), 0);
+		cr_assert_eq(holding.status[0], -EDEADLK, "%d", held);
+		cr_assert_eq(holding.status[1], -EDEADLK, "%d", held);
+		for (int i = 0; i < 2; i++)
+			resource_end(&holding.resources[i]);
+	}
+}

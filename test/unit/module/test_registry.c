@@ -90,9 +90,12 @@ Test(registry, objects_need_no_callbacks, .timeout = 5)
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
 	struct baton_registry *registry = NULL;
 	struct baton_registry_entry *entry = NULL;
+	struct baton_resource_stats stats = {0};
 
+	options.stats = &stats;
 	cr_assert_eq(baton_registry_create(&options, &registry), 0);
 	cr_assert_eq(baton_registry_acquire(registry, "a", 1, &entry), 0);
+	cr_assert_gt(resource_counts(&stats).submitted, 0);
 	cr_assert_eq(baton_registry_unref(entry), 0);
 	cr_assert_eq(baton_registry_destroy(registry), 0);
 }

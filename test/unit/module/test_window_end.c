@@ -26,6 +26,21 @@ Test(window_end, cancel_ends_what_waits_and_leaves_what_is_in_flight, .timeout =
 	client_end(&client);
 }
 
+Test(window_end, cancel_ends_what_waits_in_all_lanes, .timeout = 10)
+{
+	struct baton_window_lane lanes[3];
+	struct client client;
+
+	client_init(&client, 1, NULL);
+	baton_window_set_lanes(&client.window, lanes, 3);
+	client_submit(&client, 0, 8);
+	cr_assert_eq(baton_window_waiting(&client.window), 7);
+	cr_assert_eq(baton_window_cancel(&client.window), 0);
+	cr_assert_eq(baton_window_waiting(&client.window), 0);
+	cr_assert_eq(client_ack(&client, 0), 0);
+	client_end(&client);
+}
+
 Test(window_end, one_that_waits_is_cancelled_by_its_future, .timeout = 10)
 {
 	struct client client;

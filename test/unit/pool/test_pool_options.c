@@ -4,6 +4,8 @@
 
 #include <baton/blocking.h>
 
+#include "pool/pool.h"
+
 #include <dlfcn.h>
 
 /* Thread creation that can be made to fail: the library's calls come here too. */
@@ -136,6 +138,84 @@ Test(pool_options, leaves_nothing_behind_when_a_thread_cannot_be_created, .timeo
 		atomic_store(&creations_left, -1);
 		cr_assert_null(pool);
 	}
+}
+
+/* One block holds it all: nothing overlaps, and each part is as long as the options say. */
+Test(pool_options, its_block_has_room_for_what_was_asked_for, .timeout = 10)
+{
+	static const int cpus[] = {0, 0, 0};
+	static const struct baton_pool_policy yields = {.order = BATON_POOL_YIELDS};
+	static const struct {
+		struct baton_pool_options options;
+		size_t mates, threads_max, cpus;
+	} rows[] = {
+		{{.workers = 1, .spares_max = BATON_POOL_NO_SPARES}, 1, 1, 0},
+		{{.workers = 3, .spares_max = BATON_POOL_NO_SPARES, .policy = &yields}, 3, 3, 0},
+		{{.workers = 3, .spares_max = 1, .stack_size = 1 << 18}, 5, 4, 0},
+		{{.workers = 2, .spares_max = 2, .policy = &yields, .cpus = cpus, .cpu_count = 3},
+	         5,
+	         4,
+	         3},
+		{{.workers = 1, .cpus = cpus, .name = "a", .spare_keep_ns = 7},
+	         BATON_POOL_SPARES + 2,
+	         BATON_POOL_SPARES + 1,
+	         0},
+		{{.workers = 1, .cpu_count = 3, .spares_max = 1}, 3, 2, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct baton_pool_options *options = &rows[i].options;
+		struct baton_pool *pool;
+		char *at;
+
+		cr_assert_eq(baton_pool_create(options, &pool), 0, "%zu", i);
+		cr_assert_eq(pool->worker_count, options->workers, "%zu", i);
+		cr_assert_eq(pool->mate_count, rows[i].mates, "%zu", i);
+		cr_assert_eq(pool->threads_max, rows[i].threads_max, "%zu", i);
+		cr_assert_eq(pool->spare_keep_ns,
+		             options->spare_keep_ns ? 7 : UINT64_C(10000000000));
+		cr_assert_eq(pool->stack_size, options->stack_size);
+		cr_assert_str_eq(pool->name, options->name ? "a" : "baton");
+		at = (char *)(pool + 1);
+		cr_assert_eq((char *)pool->workers, at);
+		at += options->workers * sizeof(struct baton__worker);
+		for (size_t w = 0; w < options->workers; w++) {
+			cr_assert_eq(pool->workers[w].index, w);
+			cr_assert_eq((char *)pool->workers[w].order.hot,
+			             options->policy ? at : NULL);
+			at += options->policy ? sizeof(struct baton__runqueue) : 0;
+		}
+		cr_assert_eq((char *)pool->idle.sleepers, at);
+		at += options->workers * sizeof(struct baton__sleeper);
+		cr_assert_eq((char *)pool->mates, at);
+		at += rows[i].mates * sizeof(struct baton__mate);
+		cr_assert_eq((char *)pool->cpus, rows[i].cpus ? at : NULL);
+		cr_assert_eq(pool->cpu_count, rows[i].cpus);
+		cr_assert_eq(baton_pool_destroy(pool), 0);
+	}
+}
+
+static void work_end_other(struct baton_plain_job *job)
+{
+	struct work *work = work_of(job);
+
+	MUST(baton_pool_shutdown(work->pool) == 0);
+	work->result = baton_pool_await_termination(work->pool, NULL);
+	MUST(baton_pool_destroy(work->pool) == 0);
+	work_finish(work);
+}
+
+Test(pool_options, a_worker_of_one_pool_may_end_another, .timeout = 10)
+{
+	struct baton_pool *other = pool_of(1), *pool = pool_of(1);
+	struct work work;
+	atomic_int done = 0;
+
+	work_init(&work, work_end_other, other, &done);
+	cr_assert_eq(baton_pool_submit(pool, &work.job), 0);
+	until_at_least(&done, 1);
+	cr_assert_eq(work.result, 0);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
 Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)

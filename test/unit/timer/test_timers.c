@@ -2,6 +2,7 @@
 /* Wheels: their end, their sources (thread, event loop), their counters, contended use. */
 #include "timer_support.h"
 
+#include "timer/timer.h"
 #include "timer/wheel.h"
 
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
@@ -35,6 +36,21 @@ static struct baton_timers *timers_of(enum baton_timers_source source,
 static struct baton_timers *virtual_and_noted(void)
 {
 	return timers_of(BATON_TIMERS_VIRTUAL, BATON_TIMERS_SUBMIT_DEFAULT);
+}
+
+Test(timers, each_counter_is_read_as_itself, .timeout = 5)
+{
+	struct baton_timers *timers = virtual_and_noted();
+	const struct baton_timers_stats none = timers->stats;
+	uint64_t *words = (uint64_t *)&timers->stats;
+	struct baton_timers_stats copy;
+
+	for (size_t i = 0; i < sizeof(copy) / sizeof(*words); i++)
+		words[i] = 100 + i;
+	baton_timers_stats_read(timers, &copy);
+	cr_assert_eq(memcmp(&copy, words, sizeof(copy)), 0);
+	timers->stats = none;
+	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
 Test(timers, close_drops_what_is_pending_and_says_so, .timeout = 5)
@@ -224,12 +240,6 @@ Test(timers, an_event_loop_is_woken_for_an_earlier_deadline_only, .timeout = 5)
 	cr_assert_eq(bells[3].runs, 1);
 	cr_assert_eq(bells[1].runs, 0);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
-}
-
-static int bell_rings(struct bell *bell)
-{
-	(void)atomic_fetch_add((atomic_int *)bell->argument, 1);
-	return 0;
 }
 
 /* On the real clock, through a thread. */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The statistics of resources, on a board if the options ask for one. See env.h. */
+#include "common/env.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/must.h"
+
+/* A resource beyond these has its statistics all the same, but is not shown. */
+#define SHOWN_MAX 65536
+
+/* Seconds after which a task or a thread is reported as stuck. */
+#define STUCK_AFTER 5
+
+struct baton_resource_stats *env_show(const struct env *env, struct baton_resource *resource,
+                                      struct slice name, struct baton_resource_stats *own)
+{
+	struct baton_resource_stats *stats;
+	char shown[BATON_BOARD_NAME_MAX + 1];
+
+	if (env->board != NULL) {
+		snprintf(shown, sizeof(shown), "%s %.*s", baton_resource_name(resource),
+		         name.size < sizeof(shown) ? (int)name.size : (int)sizeof(shown),
+		         name.bytes);
+		if (baton_board_join(env->board, resource, shown, &stats) == 0)
+			return stats;
+	}
+	baton_resource_set_stats(resource, own);
+	return own;
+}
+
+struct baton_resource_stats *env_count(const struct env *env, struct baton_resource *resource,
+                                       struct slice name, struct baton_resource_stats *own)
+{
+	return env->options.stats || env->board != NULL ? env_show(env, resource, name, own) : own;
+}
+
+void env_hide(const struct env *env, struct baton_resource *resource)
+{
+	if (env->board != NULL)
+		baton_board_leave(env->board, resource);
+}
+
+/* A log that takes nothing must not stop the watchdog: a task of the log's resource writes. */
+static void report_stuck(const struct baton_stuck *stuck, void *arg)
+{
+	(void)arg;
+	log_line(LOG_LEVEL_WARNING, LOG_NOBODY, "stuck: %s", stuck->message);
+}
+
+int env_board_start(struct env *env)
+{
+	struct baton_watchdog_options watchdog = {.limit_ns = STUCK_AFTER * BATON_SECOND};
+	struct baton_board_options options = {.path = env->options.board, .resources = SHOWN_MAX};
+	int status;
+
+	if (env->options.board == NULL)
+		return 0;
+	if (strcmp(env->options.board, "-") == 0)
+		options.path = NULL;
+	status = baton_board_create(&options, &env->board);
+	if (status != 0) {
+		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "--board %s: %s", env->options.board,
+		         strerror(-status));
+		return status;
+	}
+	must(baton_board_pool_add(env->board, env->pool, "broker"), "show the pool");
+	must(baton_board_pool_add(env->board, env->slow_pool, "slow"), "show the slow pool");
+	watchdog.board = env->board;
+	watchdog.report = report_stuck;
+	must(baton_watchdog_start(&watchdog, &env->watchdog), "start the watchdog");
+	return 0;
+}
+
+void env_board_stop(struct env *env)
+{
+	if (env->board == NULL)
+		return;
+	baton_watchdog_stop(env->watchdog);
+	baton_board_pool_remove(env->board, env->pool);
+	baton_board_pool_remove(env->board, env->slow_pool);
+	baton_board_destroy(env->board);
+	env->board = NULL;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * baton_submit() and baton_call() without a call of the library. A program that includes this
+ * header captures and releases an idle resource in its own code. For all other cases the code goes
+ * into the library. What resource.h says about the two functions holds here without exception.
+ *
+ * The header is optional, and baton.h does not include it. Include it in the files where an idle
+ * submit or call is hot. Each use adds about 250 bytes of code. The gain is largest where a thread
+ * uses many resources: the processor can begin the next call during the wait for a cache line.
+ *
+ * The inlined code needs an open, idle resource that nothing makes special: the capture limit is
+ * above 0, and the resource has no statistics, lanes, bound, drain hooks and config->failed. The
+ * task has no future and no type, and the thread has a record. Otherwise the code calls the
+ * library.
+ *
+ * Compatibility. The code and the library share a few members of a thread's record, of a frame, and
+ * of a resource. The names of the symbols that the code needs end in the version of this interface
+ * (BATON_INLINE_VERSION). A library without these symbols (an older one, or a later one with
+ * another interface) serves the program all the same: the code finds at run time that the symbols
+ * are not there, and calls the library. BATON_NO_INLINE, defined before the include, has the same
+ * effect at compile time: for a build that looks for errors, say.
+ *
+ * A task's function that is left by an exception, pthread_exit or a cancellation ends the process,
+ * as task.h says. A C file must be compiled with -fexceptions for the line that names the resource;
+ * without it, only the end of the thread is noticed.
+ */
+#ifndef BATON_INLINE_H
+#define BATON_INLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/attributes.h>
+#include <baton/resource.h>
+#include <baton/task.h>
+
+/* ---- The interface with the library: not for programs ---- */
+
+#define BATON_INLINE_VERSION 1
+
+/* The words of an idle resource and of a busy resource of which nothing is asked (core/word.h). */
+#define BATON_INLINE_IDLE ((uintptr_t)0)
+#define BATON_INLINE_BUSY ((uintptr_t)1)
+
+/* After a look that was needed a thread looks as many times more (`wary`). */
+#ifndef BATON_INLINE_WARY /* the explorer makes it small */
+#define BATON_INLINE_WARY 32U
+#endif
+
+/* The depth of a thread without a record, and after a bad fork, is at least this. */
+#define BATON_INLINE_NO_RECORD 0x40000000U
+
+struct baton__batch;
+
+/* One held baton. Lies on the runner's stack while the runner runs the resource. */
+struct baton__frame {
+	struct baton__frame *below;
+	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
+	struct baton_future *future;     /* of the running task, or NULL */
+	void *value;                     /* baton_set_result, or BATON__DETACHED */
+	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
+};
+
+/* The first members of a thread's record. Only the record's thread writes them. */
+struct baton__thread_head {
+	struct baton__frame *top;   /* the innermost held baton; NULL: none */
+	struct baton_job *deferred; /* jobs that no executor has accepted; FIFO */
+	uint32_t depth;             /* frames in the chain; BATON_INLINE_NO_RECORD: see there */
+	uint32_t wary; /* so many captures of idle resources look before they try (enter) */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * thread: the calling thread's record, never NULL. end: ends a short path that has not released the
+ * resource: runs what has come, and releases. left: a task's function has been left by unwinding.
+ */
+#ifdef BATON_BUILDING
+#define BATON_INLINE_WEAK
+#else
+#define BATON_INLINE_WEAK __attribute__((weak))
+#endif
+extern __thread struct baton__thread_head *baton_inline_thread_v1
+	__attribute__((tls_model("initial-exec"))) BATON_INLINE_WEAK;
+void baton_inline_end_v1(struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
+void baton_inline_left_v1(const struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
+
+#define BATON_INLINE_ALWAYS __attribute__((always_inline))
+
+/* The operations have the names of src/base/atomic.h, which an instrumented build replaces. */
+#ifdef BATON_ATOMIC_BACKEND
+#define baton_inline_load_relaxed(word) load_relaxed(word)
+#define baton_inline_store_relaxed(word, value) store_relaxed(word, value)
+#define baton_inline_cas_acquire(word, expected, value) cas_acquire(word, expected, value)
+#define baton_inline_cas_release(word, expected, value) cas_release(word, expected, value)
+#define baton_inline_cas_relaxed(word, expected, value) cas_relaxed(word, expected, value)
+#else
+#define baton_inline_load_relaxed(word) __atomic_load_n((word), __ATOMIC_RELAXED)
+#define baton_inline_store_relaxed(word, value) __atomic_store_n((word), (value), __ATOMIC_RELAXED)
+#define baton_inline_cas_acquire(word, expected, value)                                            \
+	__atomic_compare_exchange_n((word), (expected), (value), 0, __ATOMIC_ACQUIRE,              \
+	                            __ATOMIC_RELAXED)
+#define baton_inline_cas_release(word, expected, value)                                            \
+	__atomic_compare_exchange_n((word), (expected), (value), 0, __ATOMIC_RELEASE,              \
+	                            __ATOMIC_RELAXED)
+#endif
+
+/* Returns `value`. The compiler computes the value at this place, not earlier: so it occupies no
+ * register during the code before. */
+static inline BATON_INLINE_ALWAYS uintptr_t baton_inline_fresh(uintptr_t value)
+{
+	__asm__ volatile("" : "+r"(value));
+	return value;
+}
+
+/* The same resource. The compiler computes the address of its word anew, and keeps one register
+ * less across the task. */
+static inline BATON_INLINE_ALWAYS struct baton_resource *baton_inline_same(
+	struct baton_resource *resource)
+{
+	__asm__("" : "+r"(resource));
+	return resource;
+}
+
+/* From the idle word `idle` to BUSY in `mode` (core/word.h). False: the word has changed. */
+static inline BATON_INLINE_ALWAYS bool baton_inline_capture(struct baton_resource *resource,
+                                                            uintptr_t idle, uintptr_t mode)
+{
+	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
+	return baton_inline_cas_acquire(&resource->_word, &idle, mode | BATON_INLINE_BUSY);
+}
+
+/* Releases at the end of a short path. `mode`: as captured. False: the word has changed. */
+static inline BATON_INLINE_ALWAYS bool baton_inline_release(struct baton_resource *resource,
+                                                            uintptr_t mode)
+{
+	uintptr_t word = baton_inline_fresh(mode | BATON_INLINE_BUSY);
+
+	/* [word.baton] release: all that the tasks did; pairs with [word.baton] in capture */
+	return baton_inline_cas_release(&resource->_word, &word, baton_inline_fresh(mode));
+}
+
+/* Pushes the frame of a short path, which does not need `value` and `batch`. */
+static inline BATON_INLINE_ALWAYS void baton_inline_push(struct baton__thread_head *self,
+                                                         struct baton__frame *frame,
+                                                         struct baton_resource *resource)
+{
+	frame->below = self->top;
+	/* Two stores: the compiler would take four instructions to make them one. */
+	__asm__ volatile("" ::: "memory");
+	frame->resource = resource;
+	frame->future = NULL;
+	baton_inline_store_relaxed(&self->top, frame); /* on_fork_in_child (thread.c) reads `top` */
+	self->depth++;
+}
+
+static inline BATON_INLINE_ALWAYS void baton_inline_pop(struct baton__thread_head *self,
+                                                        const struct baton__frame *frame)
+{
+	baton_inline_store_relaxed(&self->top, frame->below);
+	self->depth--;
+}
+
+/* What a short path has found. */
+enum baton_inline_way {
+	BATON_INLINE_HELD,  /* an idle resource: captured, and the frame is pushed */
+	BATON_INLINE_DEEP,  /* the stack is too deep, or the thread has no record */
+	BATON_INLINE_OTHER, /* the resource is not idle, or is special */
+};
+
+/*
+ * Captures an idle resource for a short path, unless `depth_max` frames are below.
+ *
+ * A look at the word before the CAS costs a third of the CAS where a thread uses one resource again
+ * and again: the load waits for the release before it. So a thread looks only after it has met a
+ * resource that was not idle, where a CAS would take the cache line away from its runner.
+ */
+static inline BATON_INLINE_ALWAYS enum baton_inline_way baton_inline_enter(
+	struct baton__thread_head *self, struct baton__frame *frame,
+	struct baton_resource *resource, uint32_t depth_max)
+{
+	if (__builtin_expect(self->depth >= depth_max, 0))
+		return BATON_INLINE_DEEP;
+	if (__builtin_expect(self->wary > 0, 0)) {
+		if (baton_inline_load_relaxed(&baton_inline_same(resource)->_word) !=
+		    BATON_INLINE_IDLE)
+			return BATON_INLINE_OTHER;
+		self->wary--;
+	}
+	if (__builtin_expect(!baton_inline_capture(resource, BATON_INLINE_IDLE, BATON_INLINE_IDLE),
+	                     0)) {
+		self->wary = BATON_INLINE_WARY;
+		return BATON_INLINE_OTHER;
+	}
+	baton_inline_push(self, frame, resource);
+	return BATON_INLINE_HELD;
+}
+
+/*
+ * Ends a short path. False: baton_inline_end_v1() is to be called, since an entry has come, or a
+ * job waits in `deferred`. The frame has been popped, in both cases: stores between a release and
+ * the next capture would cost a fifth of these.
+ */
+static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_head *self,
+                                                          const struct baton__frame *frame,
+                                                          struct baton_resource *resource,
+                                                          uintptr_t mode)
+{
+	baton_inline_pop(self, frame);
+	return __builtin_expect(self->deferred == NULL, 1) &&
+	       __builtin_expect(baton_inline_release(resource, mode), 1);
+}
+
+/* Is the library one that has this interface? */
+static inline BATON_INLINE_ALWAYS bool baton_inline_served(void)
+{
+#if defined(BATON_NO_INLINE)
+	return false;
+#elif defined(BATON_BUILDING)
+	return true;
+#else
+	return baton_inline_end_v1 != NULL;
+#endif
+}
+
+static inline BATON_INLINE_ALWAYS void baton_inline_guard(const struct baton_resource **guard)
+{
+	if (*guard)
+		baton_inline_left_v1(*guard);
+}
+
+/* ---- The inlined functions ---- */
+
+/*
+ * baton_submit(), inlined. All that is said of baton_submit() holds. Errors: as baton_submit().
+ */
+static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resource,
+                                                    struct baton_task *task)
+{
+	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
+	struct baton__thread_head *self;
+	struct baton__frame frame;
+
+	if (!baton_inline_served() || task->_future)
+		return baton_submit(resource, task);
+	self = baton_inline_thread_v1;
+	if (baton_inline_enter(self, &frame, resource, BATON_NESTING_MAX) != BATON_INLINE_HELD)
+		return baton_submit(resource, task);
+	guard = resource;
+	(void)task->_run(task); /* last touch of the task */
+	guard = NULL;
+	if (!baton_inline_leave(self, &frame, resource, BATON_INLINE_IDLE))
+		baton_inline_end_v1(resource);
+	return 0;
+}
+
+/*
+ * baton_call(), inlined. All that is said of baton_call() holds. Where the compiler knows `fn`, it
+ * may inline `fn` as well. Errors: as baton_call().
+ */
+static inline BATON_NONNULL_AT(1, 2) int baton_call_inline(struct baton_resource *resource,
+                                                           baton_call_fn fn, void *arg,
+                                                           void **value)
+{
+	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
+	struct baton__thread_head *self;
+	struct baton__frame frame;
+	void *result;
+
+	if (!baton_inline_served())
+		return baton_call(resource, fn, arg, value);
+	self = baton_inline_thread_v1;
+	if (baton_inline_enter(self, &frame, resource, BATON_INLINE_NO_RECORD) != BATON_INLINE_HELD)
+		return baton_call(resource, fn, arg, value);
+	guard = resource;
+	result = fn(arg);
+	guard = NULL;
+	if (value)
+		*value = result;
+	if (!baton_inline_leave(self, &frame, resource, BATON_INLINE_IDLE))
+		baton_inline_end_v1(resource);
+	return 0;
+}
+
+/* `&baton_submit` and `(baton_submit)(...)` are the library's function as before. */
+#ifndef BATON_BUILDING
+#define baton_submit(...) baton_submit_inline(__VA_ARGS__)
+#define baton_call(...) baton_call_inline(__VA_ARGS__)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

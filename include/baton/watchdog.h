@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A watchdog looks at a board, and reports what is stuck: a task that runs for too long, tasks that
+ * wait while none runs, a thread that waits for too long. So a forgotten resume, a promise that
+ * nobody completes and a loop that nobody runs are named while they last.
+ *
+ *	const struct baton_watchdog_options options = {.board = board, .limit_ns = BATON_SECOND};
+ *
+ *	status = baton_watchdog_start(&options, &watchdog);
+ *
+ *	baton: stuck: the tasks of "topic/7" wait since 1.2 s, 31 of them: the resource is
+ *	suspended, and nobody has resumed it
+ *
+ * The watchdog has a thread of its own, which also refreshes the board (baton_board_refresh()), so
+ * that baton-top shows threads and pools.
+ */
+#ifndef BATON_WATCHDOG_H
+#define BATON_WATCHDOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <baton/attributes.h>
+#include <baton/board.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct baton_watchdog;
+
+enum baton_stuck_kind {
+	BATON_STUCK_RUNS,     /* the same task of a resource runs */
+	BATON_STUCK_TASKS,    /* tasks of a resource wait, and none of its tasks runs */
+	BATON_STUCK_PROMISE,  /* a thread waits for a promise */
+	BATON_STUCK_RESOURCE, /* a thread waits for a task of a resource */
+	BATON_STUCK_UNKNOWN,  /* a thread waits for a task that is not submitted, or for several */
+};
+
+struct baton_stuck {
+	enum baton_stuck_kind kind;
+	/* The name on the board. Empty: the resource is not known, or not on the board. */
+	const char *resource;
+	uint64_t ns;         /* for how long, as far as it is known */
+	uint64_t thread;     /* the kernel's id of the thread; TASKS: 0 */
+	uintptr_t function;  /* RUNS: the task's function; else 0 */
+	uint64_t waiting;    /* tasks of the resource that wait */
+	const char *message; /* all of that in one line, with the likely cause */
+};
+
+/* Read during the call. See "Growth" in resource.h. */
+struct baton_watchdog_options {
+	struct baton_board *board;
+	/* What lasts for longer is reported, once; 0: one second. */
+	uint64_t limit_ns;
+	/* From one look to the next; 0: a quarter of the limit, at most a second. */
+	uint64_t every_ns;
+	/*
+	 * Called on the watchdog's thread. Must not call baton_board_leave(), _pool_remove() or
+	 * _refresh(), nor stop the watchdog. NULL: `message` goes to stderr.
+	 */
+	void (*report)(const struct baton_stuck *stuck, void *arg);
+	void *arg;
+	uint64_t _reserved[4];
+};
+
+/*
+ * Thread safety: any thread. Blocking: never.
+ * Ownership: the board must live until baton_watchdog_stop() has returned.
+ * Errors: no watchdog runs: -EINVAL: there is no board. -ENOMEM. -EAGAIN: no thread can be started.
+ * -ECHILD: see thread.h.
+ */
+BATON_MUST_USE int baton_watchdog_start(const struct baton_watchdog_options *options,
+                                        struct baton_watchdog **watchdog) BATON_NONNULL;
+
+/* Ends the watchdog's thread, and frees the watchdog. Blocking: until a look is over. */
+void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ends. An entry that is over for the rules is given back when nothing of it is under way any
+ * more, in these steps: the withdrawal has had its turn; the timer is gone; the entry's own
+ * resource is released for the last time. No thread waits: each step begins in the function that
+ * is called at the end of the step before.
+ */
+#include "admission/admission.h"
+
+#include "base/atomic.h"
+
+/* ---- The admission ---- */
+
+static void end_after_tick(struct baton_continuation *continuation)
+{
+	struct baton_admission *admission =
+		baton_container_of(continuation, struct baton_admission, _when_tick_gone);
+
+	(void)baton_resource_close(&admission->_resource);
+	(void)baton_future_complete(&admission->_ended, 0, NULL); /* last touch */
+}
+
+/* There are no users, and there will be none. */
+static void end(struct baton_admission *admission)
+{
+	struct baton_continuation *continuation = &admission->_when_tick_gone;
+
+	*continuation = (struct baton_continuation){NULL, end_after_tick, NULL, NULL};
+	baton_future_then(&admission->_tick_gone, continuation);
+	(void)baton_timer_stop_then(&admission->_tick, &admission->_tick_gone); /* last touch */
+}
+
+bool baton__admission_enter(struct baton_admission *admission, bool also_closed)
+{
+	uint64_t word = load_relaxed(&admission->_users);
+
+	/* Ends: each failure is another thread that enters, leaves or closes. Relaxed: the caller
+	 * knows that the admission exists, and its message orders what follows. */
+	do {
+		if (word & BATON__ADMISSION_CLOSED &&
+		    (!also_closed || word < BATON__ADMISSION_USER))
+			return false;
+	} while (!cas_relaxed(&admission->_users, &word, word + BATON__ADMISSION_USER));
+	return true;
+}
+
+void baton__admission_leave(struct baton_admission *admission)
+{
+	/* [admission.left] release: this user's touches of the admission; pairs with
+	 * [admission.left] in leave, of the last user */
+	uint64_t word = sub_acq_rel(&admission->_users, BATON__ADMISSION_USER);
+
+	/* [admission.left] acquire: the touches of all other users; pairs with [admission.left] in
+	 * leave, of each of them */
+	if (word & BATON__ADMISSION_CLOSED && word < 2 * BATON__ADMISSION_USER)
+		end(admission);
+}
+
+/* ---- An entry ---- */
+
+static void give_back(struct baton_admitted *entry)
+{
+	struct baton_admission *admission = entry->_admission;
+	struct baton_future *gone = entry->gone;
+
+	/* Relaxed: promise or callback tells the owner. */
+	store_relaxed(&entry->_progress, BATON__ADMITTED_FREE);
+	if (gone)
+		(void)baton_future_complete(gone, 0, entry); /* last touch */
+	else if (admission->_config.gone)
+		admission->_config.gone(admission, entry); /* last touch */
+	baton__admission_leave(admission);
+}
+
+static int released(struct baton_task *last)
+{
+	give_back(baton_container_of(last, struct baton_admitted, _last));
+	return 0;
+}
+
+static void end_own(struct baton_admitted *entry)
+{
+	if (!(entry->_marks & BATON__MARK_OWNS)) {
+		give_back(entry);
+		return;
+	}
+	baton_task_init(&entry->_last, released, NULL);
+	/* Cannot fail: the thread has a record, and the resource is closed once. */
+	(void)baton_resource_close_then(&entry->_own, &entry->_last);
+}
+
+static void timer_gone(struct baton_continuation *continuation)
+{
+	end_own(baton_container_of(continuation, struct baton_admitted, _when_timer_gone));
+}
+
+void baton__admitted_end_rest(struct baton_admitted *entry)
+{
+	struct baton_continuation *continuation = &entry->_when_timer_gone;
+
+	if (!(entry->_marks & BATON__MARK_TIMED)) {
+		end_own(entry);
+		return;
+	}
+	baton_promise_init(&entry->_timer_gone);
+	*continuation = (struct baton_continuation){NULL, timer_gone, NULL, NULL};
+	baton_future_then(&entry->_timer_gone, continuation);
+	(void)baton_timer_stop_then(&entry->_timer, &entry->_timer_gone); /* last touch */
+}
+
+void baton__admitted_end(struct baton_admitted *entry)
+{
+	struct baton_admission *admission = entry->_admission;
+	uint32_t word = load_relaxed(&entry->_progress);
+
+	*(entry->_prev ? &entry->_prev->_next : &admission->_first) = entry->_next;
+	if (entry->_next)
+		entry->_next->_prev = entry->_prev;
+	/* Ends: a failure is the one withdraw. Relaxed: the withdrawal has nothing to tell but
+	 * itself. */
+	while (!cas_relaxed(&entry->_progress, &word, word | BATON__ADMITTED_OVER))
+		;
+	if (word & BATON__ADMITTED_ASKED && !(entry->_marks & BATON__MARK_WITHDRAWN))
+		entry->_marks |= BATON__MARK_ENDS;
+	else
+		baton__admitted_end_rest(entry);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* Boards: joining, leaving, and the memory that other processes map. See inspect/board.h. */
+#include "inspect/board.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "core/stats.h"
+#include "thread/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define RESOURCES 1024U
+#define RESOURCES_MAX (1U << 20)
+
+/* All boards, for debuggers (src/gdb). */
+static struct baton_board *boards;
+static pthread_mutex_t boards_lock = PTHREAD_MUTEX_INITIALIZER; /* lock allowed: as in link_board */
+
+static void link_board(struct baton_board *board)
+{
+	/* lock allowed: only creations and destructions of boards take it */
+	(void)pthread_mutex_lock(&boards_lock);
+	board->others = boards;
+	boards = board;
+	(void)pthread_mutex_unlock(&boards_lock); /* lock allowed: as in link_board */
+}
+
+static void unlink_board(struct baton_board *board)
+{
+	struct baton_board **link = &boards;
+
+	(void)pthread_mutex_lock(&boards_lock); /* lock allowed: as in link_board */
+	while (*link != board)
+		link = &(*link)->others;
+	*link = board->others;
+	(void)pthread_mutex_unlock(&boards_lock); /* lock allowed: as in link_board */
+}
+
+/* The first object is the program itself. */
+static int note_base(struct dl_phdr_info *object, size_t size, void *base)
+{
+	(void)size;
+	*(uint64_t *)base = object->dlpi_addr;
+	return 1;
+}
+
+static void fill_in(struct baton__board_file *file, uint32_t lines)
+{
+	ssize_t length = readlink("/proc/self/exe", file->program, sizeof(file->program) - 1);
+
+	if (length < 0)
+		length = 0;
+	file->program[length] = '\0';
+	(void)dl_iterate_phdr(note_base, &file->program_base);
+	file->version = BATON__BOARD_VERSION;
+	file->line_size = sizeof(struct baton__board_line);
+	file->lines_max = lines;
+	file->pid = getpid();
+	file->created_ns = baton__now_ns();
+	memcpy(file->magic, BATON__BOARD_MAGIC, sizeof(file->magic));
+}
+
+/* Opens new memory. An older file is not written to: another process may map it. */
+static int open_memory(const char *path)
+{
+	int fd;
+
+	if (!path)
+		fd = memfd_create(BATON__BOARD_MEMFD, MFD_CLOEXEC);
+	else if (unlink(path) && errno != ENOENT)
+		return -errno;
+	else
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int map(struct baton_board *board, const char *path)
+{
+	void *memory;
+	int error;
+
+	board->fd = open_memory(path);
+	if (board->fd < 0)
+		return board->fd;
+	if (path) {
+		board->path = strdup(path);
+		error = board->path ? 0 : -ENOMEM;
+		if (error)
+			goto close;
+	}
+	memory = MAP_FAILED;
+	if (!ftruncate(board->fd, (off_t)board->size))
+		memory = mmap(NULL, board->size, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
+	error = memory == MAP_FAILED ? -errno : 0;
+	if (error)
+		goto close;
+	board->file = memory;
+	return 0;
+close:
+	if (path)
+		(void)unlink(path);
+	free(board->path);
+	(void)close(board->fd);
+	return error;
+}
+
+BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
+                                    struct baton_board **board_out)
+{
+	uint32_t lines = options && options->resources ? options->resources : RESOURCES;
+	struct baton_board *board;
+	int error;
+
+	if (lines > RESOURCES_MAX)
+		return -EINVAL;
+	board = calloc(1, sizeof(*board));
+	if (!board)
+		return -ENOMEM;
+	board->size = sizeof(*board->file) + lines * sizeof(struct baton__board_line);
+	error = map(board, options ? options->path : NULL);
+	if (error) {
+		free(board);
+		return error;
+	}
+	(void)pthread_mutex_init(&board->looks, NULL); /* lock allowed: as in leave */
+	fill_in(board->file, lines);
+	link_board(board);
+	*board_out = board;
+	return 0;
+}
+
+BATON_EXPORT void baton_board_destroy(struct baton_board *board)
+{
+	BATON_REQUIRE(load_acquire(&board->joined) == 0,
+	              "a resource or pool is still on the board: take it from there first, by "
+	              "baton_board_leave or baton_board_pool_remove");
+	unlink_board(board);
+	(void)munmap(board->file, board->size);
+	if (board->path)
+		(void)unlink(board->path);
+	free(board->path);
+	(void)close(board->fd);
+	(void)pthread_mutex_destroy(&board->looks); /* lock allowed: as in leave */
+	free(board);
+}
+
+/* Takes a free line. NULL: the board is full. */
+static struct baton__board_line *take_line(struct baton_board *board)
+{
+	struct baton__board_file *file = board->file;
+	/* Relaxed, here and below: where the look begins is a guess. */
+	uint32_t at = load_relaxed(&board->next);
+
+	for (uint32_t i = 0; i < file->lines_max; i++, at++) {
+		struct baton__board_line *line = &file->line[at % file->lines_max];
+		uint32_t state = BATON__LINE_FREE;
+
+		/* [board.free] acquire: the last owner's stores; pairs with [board.free] in
+		 * leave */
+		if (load_relaxed(&line->state) != state ||
+		    !cas_acquire(&line->state, &state, BATON__LINE_TAKEN))
+			continue;
+		at %= file->lines_max;
+		store_relaxed(&board->next, at + 1);
+		return line;
+	}
+	return NULL;
+}
+
+/* Readers look at lines up to this one, too. */
+static void raise_lines(struct baton__board_file *file, const struct baton__board_line *line)
+{
+	const uint32_t lines = (uint32_t)(line - file->line) + 1;
+	uint32_t found = load_relaxed(&file->lines);
+
+	/* Ends: a failure is a larger number, of at most lines_max. */
+	while (found < lines && !cas_relaxed(&file->lines, &found, lines))
+		continue;
+}
+
+static void copy_name(char *copy, const char *name)
+{
+	size_t length = name ? strnlen(name, BATON_BOARD_NAME_MAX) : 0;
+
+	if (length)
+		memcpy(copy, name, length);
+	copy[length] = '\0';
+}
+
+BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resource *resource,
+                                  const char *name, struct baton_resource_stats **stats)
+{
+	struct baton__board_line *line = take_line(board);
+
+	if (!line)
+		return -ENOSPC;
+	memset(&line->stats, 0, sizeof(line->stats));
+	memset(&line->gauge, 0, sizeof(line->gauge));
+	copy_name(line->name, name ? name : resource->_name);
+	line->resource = resource;
+	line->joined_ns = baton__now_ns();
+	line->stats._gauge = &line->gauge;
+	baton_resource_set_stats(resource, &line->stats);
+	(void)add_relaxed(&board->joined, 1);
+	raise_lines(board->file, line);
+	/* [board.shown] release: the line is filled in; pairs with [board.shown] in
+	 * line_number */
+	store_release(&line->state, BATON__LINE_SHOWN);
+	if (stats)
+		*stats = &line->stats;
+	return 0;
+}
+
+struct baton__board_line *baton__board_line_of(struct baton_board *board,
+                                               const struct baton_resource *resource)
+{
+	const struct baton_resource_stats *stats = baton__stats(resource);
+	const char *at = (const char *)stats;
+	const char *first = (const char *)board->file->line;
+
+	if (!stats || at < first || at >= (const char *)board->file + board->size)
+		return NULL;
+	return &board->file->line[(size_t)(at - first) / sizeof(struct baton__board_line)];
+}
+
+BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_resource *resource)
+{
+	struct baton__board_line *line = baton__board_line_of(board, resource);
+
+	if (!line)
+		return;
+	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
+	(void)pthread_mutex_lock(&board->looks);
+	line->resource = NULL;
+	/* [board.free] release: the stores of this resource's runners; pairs with [board.free] in
+	 * take_line */
+	store_release(&line->state, BATON__LINE_FREE);
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	/* Release: the last touch of the line; pairs with the look in destroy. */
+	(void)sub_acq_rel(&board->joined, 1);
+}
+
+static struct baton__board_pool *entry_of(struct baton_board *board, const struct baton_pool *pool)
+{
+	for (size_t i = 0; i < BATON_BOARD_POOLS_MAX; i++)
+		if (board->file->pools[i].pool == pool)
+			return &board->file->pools[i];
+	return NULL;
+}
+
+BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool,
+                                      const char *name)
+{
+	struct baton__board_pool *entry;
+
+	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
+	(void)pthread_mutex_lock(&board->looks);
+	entry = entry_of(board, NULL);
+	if (entry) {
+		copy_name(entry->name, name);
+		entry->workers = baton_pool_workers(pool);
+		baton_pool_stats_read(pool, &entry->stats);
+		store_release(&entry->pool, pool);
+		(void)add_relaxed(&board->joined, 1);
+	}
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	return entry ? 0 : -ENOSPC;
+}
+
+BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struct baton_pool *pool)
+{
+	struct baton__board_pool *entry;
+
+	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
+	(void)pthread_mutex_lock(&board->looks);
+	entry = entry_of(board, pool);
+	if (entry) {
+		store_relaxed(&entry->pool, NULL);
+		(void)sub_acq_rel(&board->joined, 1);
+	}
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+}
+
+/* The number of the resource's line; UINT32_MAX: the resource is not on the board. */
+static uint32_t line_number(const struct baton__board_file *file, const void *resource)
+{
+	for (uint32_t i = 0; resource && i < load_relaxed(&file->lines); i++)
+		/* [board.shown] acquire: the line; pairs with [board.shown] in join */
+		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&
+		    file->line[i].resource == resource)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Copies which threads wait. What is copied may be over by then. */
+static void refresh_waits(struct baton__board_file *file)
+{
+	uint32_t waits = 0;
+
+	for (struct baton__thread *thread = baton__thread_first(); thread; thread = thread->next) {
+		const uint64_t since_ns = load_relaxed(&thread->wait.since_ns);
+		const void *resource = load_relaxed(&thread->wait.resource);
+
+		if (!since_ns || !load_relaxed(&thread->used))
+			continue;
+		if (waits < BATON__BOARD_WAITS)
+			file->wait[waits] = (struct baton__board_wait){
+				.thread = load_relaxed(&thread->tid),
+				.since_ns = since_ns,
+				.future = load_relaxed(&thread->wait.future),
+				.resource = resource,
+				.promise = load_relaxed(&thread->wait.promise),
+				.line = line_number(file, resource),
+			};
+		waits++;
+	}
+	store_relaxed(&file->waits, waits);
+}
+
+BATON_EXPORT void baton_board_refresh(struct baton_board *board)
+{
+	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
+	(void)pthread_mutex_lock(&board->looks);
+	for (size_t i = 0; i < BATON_BOARD_POOLS_MAX; i++) {
+		struct baton__board_pool *entry = &board->file->pools[i];
+
+		if (entry->pool)
+			baton_pool_stats_read(entry->pool, &entry->stats);
+	}
+	refresh_waits(board->file);
+	store_relaxed(&board->file->refreshed_ns, baton__now_ns());
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lies in a board's memory. Another process, perhaps of another build, maps this memory:
+ * baton-top (src/top) compares `magic`, `version` and `line_size` before it reads anything else.
+ * Whoever changes a struct here, or struct baton_resource_stats, or struct baton__gauge, counts
+ * BATON__BOARD_VERSION up.
+ *
+ * The state of a line (board.line):
+ *   FREE -> TAKEN    a thread that joins: the line is its own
+ *   TAKEN -> SHOWN   the same thread, when the line is filled in
+ *   SHOWN -> FREE    the owner of the resource, after its end
+ * A reader that finds SHOWN may still read the line of a resource that has ended meanwhile, or of
+ * two resources; it shows a wrong line once.
+ */
+#ifndef BATON_SRC_BOARD_H
+#define BATON_SRC_BOARD_H
+
+#include <baton/board.h>
+
+#include "core/gauge.h"
+
+#include <pthread.h>
+
+#define BATON__BOARD_MAGIC "baton\nb"
+#define BATON__BOARD_VERSION 1
+#define BATON__BOARD_MEMFD "baton-board"
+
+enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
+
+struct baton__board_line {
+	uint32_t state;
+	uint32_t _unused;
+	uint64_t joined_ns;
+	struct baton_resource *resource; /* an address of the program */
+	char name[BATON_BOARD_NAME_MAX + 1];
+	struct baton_resource_stats stats BATON_CACHE_ALIGNED;
+	struct baton__gauge gauge BATON_CACHE_ALIGNED;
+};
+
+struct baton__board_pool {
+	const struct baton_pool *pool; /* NULL: a free entry */
+	uint64_t workers;
+	char name[BATON_BOARD_NAME_MAX + 1];
+	struct baton_pool_stats stats;
+};
+
+/* A thread that waits, as baton_board_refresh() has found it. */
+struct baton__board_wait {
+	uint64_t thread; /* the kernel's id */
+	uint64_t since_ns;
+	const void *future;   /* addresses of the program */
+	const void *resource; /* NULL: none, or not known */
+	uint32_t promise;
+	uint32_t line; /* of the resource, if it is on the board; else UINT32_MAX */
+};
+
+#define BATON__BOARD_WAITS 64
+
+/*
+ * A trace that baton-top asks for. baton-top fills in the span and the path, and stores ASKED; the
+ * program's watchdog goes on from there, and stores the error before DONE.
+ */
+enum baton__trace_request_state {
+	BATON__TRACE_NONE,
+	BATON__TRACE_ASKED,
+	BATON__TRACE_ON,
+	BATON__TRACE_DONE
+};
+
+struct baton__trace_request {
+	uint32_t state;
+	int32_t error;
+	uint64_t ns;
+	char path[256];
+};
+
+struct baton__board_file {
+	char magic[8];
+	uint32_t version;
+	uint32_t line_size;
+	uint32_t lines_max;
+	uint32_t lines; /* all lines from here on have always been free */
+	int64_t pid;
+	uint64_t created_ns;   /* CLOCK_MONOTONIC, as all times on the board */
+	uint64_t refreshed_ns; /* pools and threads are as they were then; 0: never */
+	uint64_t program_base; /* where the program is loaded: function - base is its place */
+	char program[256];     /* the path of the program's file; empty: not known */
+	struct baton__board_pool pools[BATON_BOARD_POOLS_MAX];
+	struct baton__trace_request trace;
+	uint32_t waits; /* threads that wait; the first of these are in `wait` */
+	uint32_t _unused;
+	struct baton__board_wait wait[BATON__BOARD_WAITS];
+	struct baton__board_line line[] BATON_CACHE_ALIGNED;
+};
+
+struct baton_board {
+	struct baton__board_file *file;
+	struct baton_board *others; /* in the list of all boards */
+	size_t size;
+	char *path; /* NULL: anonymous memory */
+	int fd;
+	uint64_t trace;     /* the number of the board's trace; 0: none is on */
+	uint64_t traced_ns; /* when it began */
+	uint32_t next;      /* where the next join begins to look */
+	uint32_t joined;    /* lines that are not free, and pools */
+	/* Held while the resources and pools may be looked at. lock allowed: no submit takes it */
+	pthread_mutex_t looks;
+};
+
+/* The resource's line; NULL: the resource is not on the board. */
+struct baton__board_line *baton__board_line_of(struct baton_board *board,
+                                               const struct baton_resource *resource);
+
+#endif

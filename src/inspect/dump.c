@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a board as text: what runs, what waits, and why. */
+#include "inspect/stuck.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int write_line(int fd, const char *text)
+{
+	char line[BATON__MESSAGE_MAX + 1];
+	size_t length = strnlen(text, BATON__MESSAGE_MAX), written = 0;
+
+	memcpy(line, text, length);
+	line[length++] = '\n';
+	while (written < length) {
+		ssize_t more = write(fd, line + written, length - written);
+
+		if (more < 0 && errno != EINTR)
+			return -errno;
+		if (more > 0)
+			written += (size_t)more;
+	}
+	return 0;
+}
+
+static int write_resource(int fd, const struct baton__board_line *line, uint64_t now_ns)
+{
+	char message[BATON__MESSAGE_MAX];
+	struct baton_resource_stats copy;
+	struct baton_stuck stuck;
+
+	/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
+	if (load_acquire(&line->state) != BATON__LINE_SHOWN)
+		return 0;
+	baton_resource_stats_read(&line->stats, &copy);
+	if (load_relaxed(&line->gauge.function))
+		baton__stuck_runs(&stuck, line, 0, message);
+	else if (copy.waiting)
+		baton__stuck_tasks(
+			&stuck, line,
+			copy.oldest_ns && copy.oldest_ns < now_ns ? now_ns - copy.oldest_ns : 0,
+			message);
+	else
+		return 0;
+	return write_line(fd, message);
+}
+
+BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
+{
+	const struct baton__board_file *file = board->file;
+	char message[BATON__MESSAGE_MAX];
+	struct baton_stuck stuck;
+	uint64_t now_ns;
+	int error;
+
+	baton_board_refresh(board);
+	/* lock allowed: as in baton_board_leave */
+	(void)pthread_mutex_lock(&board->looks);
+	now_ns = file->refreshed_ns;
+	(void)snprintf(message, sizeof(message), "baton: process %" PRId64 ", %u threads wait",
+	               file->pid, file->waits);
+	error = write_line(fd, message);
+	for (uint32_t i = 0; !error && i < load_relaxed(&file->lines); i++)
+		error = write_resource(fd, &file->line[i], now_ns);
+	for (uint32_t i = 0; !error && i < file->waits && i < BATON__BOARD_WAITS; i++) {
+		baton__stuck_wait(&stuck, file, &file->wait[i], message);
+		error = write_line(fd, message);
+	}
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	return error;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What a line of a board and a thread's wait say in words: for the watchdog's reports and dumps. */
+#ifndef BATON_SRC_STUCK_H
+#define BATON_SRC_STUCK_H
+
+#include <baton/watchdog.h>
+
+#include "inspect/board.h"
+
+/* The longest message; a longer one is cut off. */
+#define BATON__MESSAGE_MAX 400
+
+/*
+ * tasks: tasks wait on that line, for `ns`, and none runs. runs: the line's task has run for `ns`.
+ * wait: the thread of that wait has waited for `ns`. Each fills in `stuck`, whose message is
+ * `message`. Called with `looks` of the board held.
+ */
+void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_line *line,
+                        uint64_t ns, char message[BATON__MESSAGE_MAX]);
+void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_line *line, uint64_t ns,
+                       char message[BATON__MESSAGE_MAX]);
+void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file *file,
+                       const struct baton__board_wait *wait, char message[BATON__MESSAGE_MAX]);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collects the events of a trace (thread/trace.h), and writes them in the Trace Event Format of
+ * Chrome, which Perfetto reads.
+ */
+#include "inspect/board.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "thread/thread.h"
+#include "thread/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An event, the thread that has written it, and, of a push and its entry, the arrow's number. */
+struct collected {
+	struct baton__event event;
+	uint32_t thread;
+	uint32_t arrow;
+};
+
+struct collection {
+	struct collected *events;
+	size_t count;
+	uint64_t began_ns;
+	const struct baton__board_file *file;
+	FILE *out;
+	bool more; /* something has been written before */
+};
+
+static uint64_t traces; /* how many there have been */
+static uint32_t busy;   /* from the start of a trace until it is written */
+
+BATON_EXPORT int baton_board_trace_start(struct baton_board *board)
+{
+	uint32_t idle = 0;
+
+	/* [trace.busy] acquire: the last trace has been read; pairs with [trace.busy] in stop */
+	if (!cas_acquire(&busy, &idle, 1))
+		return -EBUSY;
+	store_relaxed(&board->traced_ns, baton__now_ns());
+	store_relaxed(&board->trace, ++traces);
+	store_relaxed(&baton__tracing, traces);
+	return 0;
+}
+
+static enum baton__event_kind kind_of(const struct baton__event *event)
+{
+	return (enum baton__event_kind)(event->kind_and_more & 255);
+}
+
+static void collect_ring(struct collection *all, const struct baton__ring *ring, uint32_t thread)
+{
+	/* Acquire: the events (baton__trace, thread/trace.c). */
+	const uint64_t head = load_acquire(&ring->head);
+	/* One may just be overwritten (trace.ring). */
+	uint64_t at = head > BATON__EVENTS_MAX - 1 ? head - (BATON__EVENTS_MAX - 1) : 0;
+
+	for (; at < head; at++) {
+		const struct baton__event *event = &ring->events[at % BATON__EVENTS_MAX];
+
+		all->events[all->count++] = (struct collected){
+			{load_relaxed(&event->ns), load_relaxed(&event->object),
+		         load_relaxed(&event->detail), load_relaxed(&event->kind_and_more)},
+			thread,
+			0};
+	}
+}
+
+static int collect(struct collection *all, uint64_t trace)
+{
+	struct baton__thread *first = baton__thread_first();
+	size_t rings = 0;
+
+	/* Acquire, here and below: zeroed memory (own_ring, thread/trace.c). */
+	for (struct baton__thread *thread = first; thread; thread = thread->next)
+		rings += load_acquire(&thread->ring) != NULL;
+	all->events = calloc(rings + 1, sizeof(*all->events) * BATON__EVENTS_MAX);
+	if (!all->events)
+		return -ENOMEM;
+	for (struct baton__thread *thread = first; thread && rings; thread = thread->next) {
+		const struct baton__ring *ring = load_acquire(&thread->ring);
+
+		if (!ring)
+			continue;
+		rings--;
+		if (load_relaxed(&ring->trace) == trace)
+			collect_ring(all, ring, load_relaxed(&thread->tid));
+	}
+	return 0;
+}
+
+static int by_task_and_time(const void *left, const void *right)
+{
+	const struct baton__event *a = &((const struct collected *)left)->event;
+	const struct baton__event *b = &((const struct collected *)right)->event;
+
+	if (a->detail != b->detail)
+		return a->detail < b->detail ? -1 : 1;
+	return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct baton__event *a = &((const struct collected *)left)->event;
+	const struct baton__event *b = &((const struct collected *)right)->event;
+
+	return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+/* Numbers each push and the entry of the same task that follows it. A task that runs inside its
+ * submit is entered without a push; of a batch the first task is known. */
+static void find_arrows(struct collection *all)
+{
+	struct collected *push = NULL;
+	uint32_t arrows = 0;
+
+	qsort(all->events, all->count, sizeof(*all->events), by_task_and_time);
+	for (size_t i = 0; i < all->count; i++) {
+		struct collected *one = &all->events[i];
+
+		if (push && push->event.detail != one->event.detail)
+			push = NULL;
+		if (kind_of(&one->event) == BATON__EVENT_PUSHED) {
+			push = one;
+		} else if (push && kind_of(&one->event) == BATON__EVENT_ENTERED) {
+			push->arrow = one->arrow = ++arrows;
+			push = NULL;
+		}
+	}
+	qsort(all->events, all->count, sizeof(*all->events), by_time);
+}
+
+static void write_text(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		const unsigned char byte = (unsigned char)*text;
+
+		if (byte < 0x20 || byte >= 0x7f)
+			(void)fputc('?', out);
+		else
+			(void)fprintf(out, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+	}
+}
+
+/* The line of a gauge. */
+static const struct baton__board_line *line_of(const struct collection *all, uint64_t gauge)
+{
+	const uintptr_t first = (uintptr_t)all->file->line;
+	const uint64_t number = (gauge - first) / sizeof(struct baton__board_line);
+
+	return gauge < first || number >= all->file->lines ? NULL : &all->file->line[number];
+}
+
+static void write_name(const struct collection *all, const struct baton__event *event)
+{
+	const struct baton__board_line *line = line_of(all, event->object);
+
+	if (line && line->name[0])
+		write_text(all->out, line->name);
+	else
+		(void)fprintf(all->out, "%#" PRIx64, event->object);
+}
+
+/* The members that all events have: what, when, and on which track. */
+static void begin_event(struct collection *all, const struct collected *one, const char *phase)
+{
+	(void)fprintf(all->out,
+	              "%s\n{\"ph\": \"%s\", \"pid\": %" PRId64 ", \"tid\": %" PRIu32
+	              ", \"ts\": %.3f",
+	              all->more ? "," : "", phase, all->file->pid, one->thread,
+	              (double)(one->event.ns - all->began_ns) / 1000);
+	all->more = true;
+}
+
+static void write_span(struct collection *all, const struct collected *one, const char *what)
+{
+	begin_event(all, one, "X");
+	(void)fprintf(all->out, ", \"dur\": %.3f, \"cat\": \"%s\", \"name\": \"",
+	              (double)(one->event.kind_and_more >> 8) / 1000, what);
+	if (kind_of(&one->event) == BATON__EVENT_RAN)
+		write_name(all, &one->event);
+	else
+		(void)fputs(what, all->out);
+	(void)fputc('"', all->out);
+	if (kind_of(&one->event) == BATON__EVENT_RAN)
+		(void)fprintf(all->out, ", \"args\": {\"function\": \"%#" PRIx64 "\"}",
+		              one->event.detail - all->file->program_base);
+	(void)fputc('}', all->out);
+}
+
+static void write_instant(struct collection *all, const struct collected *one, const char *what)
+{
+	begin_event(all, one, "i");
+	(void)fprintf(all->out, ", \"s\": \"t\", \"name\": \"%s", what);
+	if (kind_of(&one->event) == BATON__EVENT_HANDED_OFF) {
+		(void)fputc(' ', all->out);
+		write_name(all, &one->event);
+	}
+	(void)fputs("\"}", all->out);
+}
+
+/* One end of an arrow, and the length of the queue, which `lengths` counts by line. */
+static void write_arrow(struct collection *all, const struct collected *one, int64_t *lengths)
+{
+	const struct baton__board_line *line = line_of(all, one->event.object);
+	const bool push = kind_of(&one->event) == BATON__EVENT_PUSHED;
+
+	if (!one->arrow)
+		return;
+	begin_event(all, one, push ? "s" : "f");
+	(void)fprintf(all->out,
+	              ", \"bp\": \"e\", \"cat\": \"task\", \"name\": \"task\", \"id\": %u}",
+	              one->arrow);
+	if (!line)
+		return;
+	lengths[line - all->file->line] += push ? 1 : -1;
+	begin_event(all, one, "C");
+	(void)fputs(", \"name\": \"queue of ", all->out);
+	write_name(all, &one->event);
+	(void)fprintf(all->out, "\", \"args\": {\"tasks\": %" PRId64 "}}",
+	              lengths[line - all->file->line]);
+}
+
+static void write_event(struct collection *all, const struct collected *one, int64_t *lengths)
+{
+	switch (kind_of(&one->event)) {
+	case BATON__EVENT_RAN:
+		write_span(all, one, "run");
+		break;
+	case BATON__EVENT_WAITED:
+		write_span(all, one, "wait");
+		break;
+	case BATON__EVENT_PARKED:
+		write_span(all, one, "parked");
+		break;
+	case BATON__EVENT_STOLE:
+		write_instant(all, one, "steal");
+		break;
+	case BATON__EVENT_HANDED_OFF:
+		write_instant(all, one, "hand-off");
+		break;
+	default:
+		write_arrow(all, one, lengths);
+	}
+}
+
+static int write_all(struct collection *all)
+{
+	int64_t *lengths = calloc(all->file->lines + 1, sizeof(*lengths));
+
+	if (!lengths)
+		return -ENOMEM;
+	(void)fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", all->out);
+	for (size_t i = 0; i < all->count; i++)
+		if (all->events[i].event.ns >= all->began_ns)
+			write_event(all, &all->events[i], lengths);
+	(void)fputs("\n]}\n", all->out);
+	free(lengths);
+	return 0;
+}
+
+/* Writes what was collected, in order. */
+static int write_file(struct collection *all, const char *path)
+{
+	int error;
+
+	all->out = fopen(path, "we");
+	if (!all->out)
+		return -errno;
+	error = write_all(all);
+	if (ferror(all->out) && !error)
+		error = -EIO;
+	if (fclose(all->out) && !error)
+		error = -errno;
+	return error;
+}
+
+BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *path)
+{
+	struct collection all = {.file = board->file, .began_ns = load_relaxed(&board->traced_ns)};
+	uint64_t trace = load_relaxed(&board->trace);
+	int error;
+
+	/* Relaxed: of several threads that stop this trace one goes on. */
+	if (!trace || !cas_relaxed(&board->trace, &trace, 0))
+		return -EALREADY;
+	store_relaxed(&baton__tracing, 0);
+	(void)pthread_mutex_lock(&board->looks); /* lock allowed: as in baton_board_leave */
+	error = collect(&all, trace);
+	if (!error) {
+		find_arrows(&all);
+		error = write_file(&all, path);
+	}
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	free(all.events);
+	/* [trace.busy] release: the rings have been read; pairs with [trace.busy] in start */
+	store_release(&busy, 0);
+	return error;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread that looks at a board, and reports what has lasted for too long. */
+#include "inspect/stuck.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "pool/spawn.h"
+#include "thread/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LIMIT_NS 1000000000U
+#define EVERY_MAX_NS 1000000000U
+
+/* What an earlier look has found on a line. */
+struct found {
+	uint64_t entered;      /* tasks entered */
+	uint64_t since_ns;     /* when this number was first seen */
+	uint64_t told_entered; /* of the task that was reported, plus 1; 0: none */
+	bool told_tasks;       /* that tasks wait has been reported, and is still so */
+};
+
+struct baton_watchdog {
+	struct baton_watchdog_options options;
+	struct found *found;               /* by line */
+	uint64_t told[BATON__BOARD_WAITS]; /* the waits that have been reported, by since_ns */
+	uint64_t trace_until_ns;
+	uint32_t stop; /* futex word */
+	pthread_t thread;
+};
+
+static void report(const struct baton_watchdog *watchdog, const struct baton_stuck *stuck)
+{
+	if (watchdog->options.report)
+		watchdog->options.report(stuck, watchdog->options.arg);
+	else
+		(void)fprintf(stderr, "baton: stuck: %s\n", stuck->message);
+}
+
+static void look_at_line(const struct baton_watchdog *watchdog,
+                         const struct baton__board_line *line, struct found *found, uint64_t now_ns)
+{
+	const uint64_t limit_ns = watchdog->options.limit_ns;
+	const uint64_t entered = load_relaxed(&line->gauge.entered);
+	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
+	char message[BATON__MESSAGE_MAX];
+	struct baton_resource_stats copy;
+	struct baton_stuck stuck;
+	bool waits;
+
+	if (found->entered != entered || !found->since_ns) {
+		found->entered = entered;
+		found->since_ns = now_ns;
+	}
+	/* The clock is read for some tasks only (core/gauge.h). */
+	if (began_ns && began_ns < found->since_ns)
+		found->since_ns = began_ns;
+	if (load_relaxed(&line->gauge.function)) {
+		if (now_ns - found->since_ns <= limit_ns || found->told_entered == entered + 1)
+			return;
+		found->told_entered = entered + 1;
+		baton__stuck_runs(&stuck, line, now_ns - found->since_ns, message);
+		report(watchdog, &stuck);
+		return;
+	}
+	baton_resource_stats_read(&line->stats, &copy);
+	/* Tasks that run one after the other are slow, not stuck. */
+	waits = copy.waiting && copy.oldest_ns && copy.oldest_ns < now_ns &&
+	        now_ns - copy.oldest_ns > limit_ns && now_ns - found->since_ns > limit_ns;
+	if (waits && !found->told_tasks) {
+		baton__stuck_tasks(&stuck, line, now_ns - copy.oldest_ns, message);
+		report(watchdog, &stuck);
+	}
+	found->told_tasks = waits;
+}
+
+static bool was_told(const struct baton_watchdog *watchdog, uint64_t since_ns)
+{
+	for (size_t i = 0; i < BATON__BOARD_WAITS; i++)
+		if (watchdog->told[i] == since_ns)
+			return true;
+	return false;
+}
+
+static void look_at_waits(struct baton_watchdog *watchdog, const struct baton__board_file *file)
+{
+	const uint32_t waits = file->waits < BATON__BOARD_WAITS ? file->waits : BATON__BOARD_WAITS;
+	uint64_t told[BATON__BOARD_WAITS] = {0};
+	char message[BATON__MESSAGE_MAX];
+	struct baton_stuck stuck;
+
+	for (uint32_t i = 0; i < waits; i++) {
+		const struct baton__board_wait *wait = &file->wait[i];
+
+		if (wait->since_ns >= file->refreshed_ns ||
+		    file->refreshed_ns - wait->since_ns <= watchdog->options.limit_ns)
+			continue;
+		told[i] = wait->since_ns;
+		if (was_told(watchdog, wait->since_ns))
+			continue;
+		baton__stuck_wait(&stuck, file, wait, message);
+		report(watchdog, &stuck);
+	}
+	for (size_t i = 0; i < BATON__BOARD_WAITS; i++)
+		watchdog->told[i] = told[i];
+}
+
+static void look(struct baton_watchdog *watchdog)
+{
+	struct baton_board *board = watchdog->options.board;
+	const struct baton__board_file *file = board->file;
+
+	baton_board_refresh(board);
+	/* lock allowed: as in baton_board_leave */
+	(void)pthread_mutex_lock(&board->looks);
+	for (uint32_t i = 0; i < load_relaxed(&file->lines); i++) {
+		/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
+		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN)
+			look_at_line(watchdog, &file->line[i], &watchdog->found[i],
+			             file->refreshed_ns);
+		else
+			watchdog->found[i] = (struct found){0};
+	}
+	look_at_waits(watchdog, file);
+	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+}
+
+/* Takes the trace that baton-top has asked for. */
+static void serve_trace(struct baton_watchdog *watchdog)
+{
+	struct baton_board *board = watchdog->options.board;
+	struct baton__trace_request *request = &board->file->trace;
+	/* Acquire: what the other process has written before ASKED. */
+	const uint32_t state = load_acquire(&request->state);
+
+	if (state == BATON__TRACE_ASKED) {
+		request->error = baton_board_trace_start(board);
+		watchdog->trace_until_ns = baton__time_after(baton__now_ns(), request->ns);
+		store_release(&request->state,
+		              request->error ? BATON__TRACE_DONE : BATON__TRACE_ON);
+	} else if (state == BATON__TRACE_ON && baton__now_ns() >= watchdog->trace_until_ns) {
+		request->path[sizeof(request->path) - 1] = '\0';
+		request->error = baton_board_trace_stop(board, request->path);
+		store_release(&request->state, BATON__TRACE_DONE);
+	}
+}
+
+static void *watchdog_main(void *argument)
+{
+	struct baton_watchdog *watchdog = argument;
+	const struct baton__futex_watch watch = {&watchdog->stop, 0};
+
+	(void)pthread_setname_np(pthread_self(), "baton-watchdog");
+	baton__signals_open();
+	/* Ended by baton_watchdog_stop. */
+	while (!load_acquire(&watchdog->stop)) {
+		struct timespec next;
+
+		look(watchdog);
+		serve_trace(watchdog);
+		next = baton__timespec(
+			baton__time_after(baton__now_ns(), watchdog->options.every_ns));
+		(void)baton__futex_wait(&watch, 1, &next);
+	}
+	return NULL;
+}
+
+BATON_EXPORT int baton_watchdog_start(const struct baton_watchdog_options *options,
+                                      struct baton_watchdog **watchdog_out)
+{
+	struct baton_watchdog *watchdog;
+	sigset_t before;
+	int error;
+
+	if (!options->board)
+		return -EINVAL;
+	if (baton__forked())
+		return -ECHILD;
+	watchdog = calloc(1, sizeof(*watchdog));
+	if (!watchdog)
+		return -ENOMEM;
+	watchdog->found = calloc(options->board->file->lines_max, sizeof(*watchdog->found));
+	error = watchdog->found ? 0 : -ENOMEM;
+	if (error)
+		goto free;
+	watchdog->options = *options;
+	if (!options->limit_ns)
+		watchdog->options.limit_ns = LIMIT_NS;
+	if (!options->every_ns)
+		watchdog->options.every_ns = watchdog->options.limit_ns / 4 + 1;
+	if (!options->every_ns && watchdog->options.every_ns > EVERY_MAX_NS)
+		watchdog->options.every_ns = EVERY_MAX_NS;
+	baton__signals_block(&before);
+	error = -pthread_create(&watchdog->thread, NULL, watchdog_main, watchdog);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		goto free;
+	*watchdog_out = watchdog;
+	return 0;
+free:
+	free(watchdog->found);
+	free(watchdog);
+	return error;
+}
+
+BATON_EXPORT void baton_watchdog_stop(struct baton_watchdog *watchdog)
+{
+	/* Release: pairs with the look of the thread, which this thread joins. */
+	store_release(&watchdog->stop, 1);
+	baton__futex_wake(&watchdog->stop, 1);
+	(void)pthread_join(watchdog->thread, NULL);
+	free(watchdog->found);
+	free(watchdog);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watches of descriptors, and the thread that sleeps in the kernel for all of them.
+ *
+ * The kernel keeps one entry for each descriptor of an epoll instance, so each side has an instance
+ * of its own. Entries are EPOLLONESHOT: an event disarms its entry.
+ *
+ * A turn (sole.h) protects all of this: the states of all watches, the table of owners, the poller.
+ * A thread with the turn calls no function of the user, and submits nothing.
+ *
+ * A watch's state:
+ *   ACTIVE   The table names the watch as the owner of a side of its descriptor.
+ *   ARMED    The kernel's entry is armed. Only beside ACTIVE.
+ *   AGAIN    It is armed again after each run.
+ *   DUE      A run is wanted. Set by an event, cleared by the run and by stop.
+ *   QUEUED   The task is with the resource, or about to be submitted. Set beside DUE; cleared by
+ *            the run, which has no effect unless the watch is DUE, and by a drop.
+ *   RUNNING  The function runs.
+ *   WRITE    The side.
+ *
+ * Invariants:
+ * io.event: The thread asks the kernel for events and applies them in one turn, without sleeping;
+ *    stop removes the kernel's entry in a turn. So no event is applied to a watch that was stopped.
+ * io.owner: The owner of a side is the watch whose entry the kernel has. If the kernel accepts an
+ *    entry for a side that has an owner, the owner's descriptor was closed: the owner is active no
+ *    more. So stop never removes the entry of another watch. Entries name descriptors, not
+ *    watches, so an entry that outlives its descriptor names no memory.
+ * io.task: While QUEUED or RUNNING is set, the watch's memory is not given back. After the turn
+ *    that clears both, or the function's BATON_IO_GONE, nothing is touched.
+ */
+#include <baton/io.h>
+
+#include "base/atomic.h"
+#include "base/sole.h"
+#include "thread/thread.h"
+#include "core/callback.h"
+#include "core/submit.h"
+#include "pool/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define ACTIVE 1U
+#define ARMED 2U
+#define AGAIN 4U
+#define DUE 8U
+#define QUEUED 16U
+#define RUNNING 32U
+#define WRITE 64U
+
+#define EVENTS_MAX 64
+#define SIDES 2
+#define SIDE_MASK ((unsigned)BATON_IO_READ | (unsigned)BATON_IO_WRITE)
+
+static uint32_t turn;
+
+static struct {
+	bool started;
+	int epolls[SIDES];
+	int wake; /* an eventfd: readable when the thread is to end */
+	pthread_t thread;
+	size_t active;
+	struct baton_io *(*owners)[SIDES]; /* by descriptor */
+	size_t owner_count;
+} poller;
+
+/* Only a thread with the turn writes the state, and the turn orders it; is_active reads it at any
+ * time. */
+static uint32_t state_of(const struct baton_io *io)
+{
+	return load_relaxed(&io->_state);
+}
+
+static unsigned side_of(const struct baton_io *io)
+{
+	return state_of(io) & WRITE ? 1 : 0;
+}
+
+static void set_state(struct baton_io *io, uint32_t state)
+{
+	store_relaxed(&io->_state, state);
+}
+
+static int control(struct baton_io *io, int operation)
+{
+	unsigned side = side_of(io);
+	struct epoll_event event = {.events = EPOLLONESHOT | (side ? EPOLLOUT : EPOLLIN),
+	                            .data.fd = io->fd};
+
+	return epoll_ctl(poller.epolls[side], operation, io->fd, &event) ? -errno : 0;
+}
+
+/* The watch is active no more. The kernel's entry, if there is one, stays. */
+static void disown(struct baton_io *io)
+{
+	poller.owners[io->fd][side_of(io)] = NULL;
+	poller.active--;
+	set_state(io, state_of(io) & ~(ACTIVE | ARMED));
+}
+
+/* Removes the kernel's entry, too. An error: the descriptor is closed, and the kernel has removed
+ * it. */
+static void deactivate(struct baton_io *io)
+{
+	if (!(state_of(io) & ACTIVE))
+		return;
+	(void)control(io, EPOLL_CTL_DEL);
+	disown(io);
+}
+
+/* ---- Runs ---- */
+
+/* The run does not take place. Last touch, unless `dropped` touches the watch. */
+static void drop(struct baton_io *io, int error)
+{
+	baton_io_dropped_fn dropped = io->_dropped;
+	bool due;
+
+	baton__sole_begin(&turn);
+	due = state_of(io) & DUE;
+	if (due)
+		deactivate(io);
+	set_state(io, state_of(io) & ~(DUE | QUEUED));
+	baton__sole_end(&turn);
+	if (due && dropped)
+		dropped(io, error);
+}
+
+static void cancelled(struct baton_task *task)
+{
+	drop(baton_container_of(task, struct baton_io, _task), -ECANCELED);
+}
+
+static int run(struct baton_task *task);
+
+static const struct baton_task_type io_type = {
+	.run = run,
+	.cancelled = cancelled,
+	.stamp = BATON_TASK_PLACE(struct baton_io, _task, stamp),
+};
+
+/* The caller has set QUEUED. */
+static void submit(struct baton_io *io)
+{
+	struct baton__frame frame;
+	int error = baton__thread_attach();
+
+	baton_task_init_typed(&io->_task, &io_type);
+	if (!error)
+		error = baton__submit(io->_resource, &io->_task,
+		                      BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER);
+	if (!error)
+		return;
+	baton__callback_begin(&frame);
+	drop(io, error);
+	baton__callback_end(&frame);
+}
+
+/* After the function. True: an event has come for a start within the function: submit. */
+static bool ran(struct baton_io *io)
+{
+	bool due;
+
+	baton__sole_begin(&turn);
+	due = state_of(io) & DUE;
+	set_state(io, (state_of(io) & ~RUNNING) | (due ? QUEUED : 0));
+	if ((state_of(io) & (ACTIVE | ARMED)) == ACTIVE) {
+		/* An error: the descriptor is closed, and its number may be another file's. */
+		if (control(io, EPOLL_CTL_MOD))
+			disown(io);
+		else
+			set_state(io, state_of(io) | ARMED);
+	}
+	baton__sole_end(&turn);
+	return due;
+}
+
+static int run(struct baton_task *task)
+{
+	struct baton_io *io = baton_container_of(task, struct baton_io, _task);
+	bool due;
+
+	baton__sole_begin(&turn);
+	due = state_of(io) & DUE;
+	set_state(io, (state_of(io) & ~(DUE | QUEUED)) | (due ? RUNNING : 0));
+	baton__sole_end(&turn); /* last touch, if it was stopped */
+	if (due && io->_fn(io) != BATON_IO_GONE && ran(io))
+		submit(io);
+	return 0;
+}
+
+/* ---- The thread ---- */
+
+/* An event of the watch. True: the caller submits the watch's task. */
+static bool event(struct baton_io *io)
+{
+	bool busy = state_of(io) & (QUEUED | RUNNING);
+
+	set_state(io, (state_of(io) & ~ARMED) | DUE | (busy ? 0 : QUEUED));
+	if (!(state_of(io) & AGAIN))
+		deactivate(io);
+	return !busy;
+}
+
+/* Takes events of one side, and submits their runs. */
+static void take_events(unsigned side)
+{
+	struct epoll_event events[EVENTS_MAX];
+	struct baton_io *first = NULL;
+	struct baton_io **end = &first;
+	int count;
+
+	baton__sole_begin(&turn);
+	count = epoll_wait(poller.epolls[side], events, EVENTS_MAX, 0);
+	for (int i = 0; i < count; i++) {
+		/* io.owner: the entry may be that of a closed descriptor that has a duplicate; then
+		 * another watch, or none, has the number. */
+		struct baton_io *io = poller.owners[events[i].data.fd][side];
+
+		if (!io || !event(io))
+			continue;
+		*end = io;
+		end = &io->_next;
+	}
+	*end = NULL;
+	baton__sole_end(&turn);
+	/* io.task: the watches are QUEUED. */
+	while (first) {
+		struct baton_io *io = first;
+
+		first = io->_next;
+		submit(io);
+	}
+}
+
+static void *poller_main(void *unused)
+{
+	struct pollfd fds[SIDES + 1] = {{poller.epolls[0], POLLIN, 0},
+	                                {poller.epolls[1], POLLIN, 0},
+	                                {poller.wake, POLLIN, 0}};
+
+	(void)unused;
+	(void)pthread_setname_np(pthread_self(), "baton-io");
+	baton__signals_open();
+	/* Ended by destroy. */
+	while (!fds[SIDES].revents) {
+		if (poll(fds, SIDES + 1, -1) < 0) /* EINTR; ENOMEM passes */
+			continue;
+		for (unsigned side = 0; side < SIDES; side++)
+			if (fds[side].revents)
+				take_events(side);
+	}
+	baton__thread_detach();
+	return NULL;
+}
+
+static void close_all(void)
+{
+	for (unsigned side = 0; side < SIDES; side++)
+		if (poller.epolls[side] >= 0)
+			(void)close(poller.epolls[side]);
+	if (poller.wake >= 0)
+		(void)close(poller.wake);
+}
+
+/* With the turn. */
+static int start_poller(void)
+{
+	sigset_t before;
+	int error = 0;
+
+	poller.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	for (unsigned side = 0; side < SIDES; side++)
+		poller.epolls[side] = epoll_create1(EPOLL_CLOEXEC);
+	if (poller.wake < 0 || poller.epolls[0] < 0 || poller.epolls[1] < 0)
+		error = -errno;
+	baton__fork_pools_add(1);
+	baton__signals_block(&before);
+	if (!error)
+		error = -pthread_create(&poller.thread, NULL, poller_main, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	poller.started = !error;
+	if (error) {
+		baton__fork_pools_add(-1);
+		close_all();
+	}
+	return error;
+}
+
+/* Makes room in the table. With the turn. */
+static int make_room(int fd)
+{
+	size_t count = poller.owner_count ? poller.owner_count : 64;
+	void *grown;
+
+	if (fd < 0)
+		return -EBADF;
+	if ((size_t)fd < poller.owner_count)
+		return 0;
+	while (count <= (size_t)fd)
+		count *= 2;
+	grown = calloc(count, sizeof(*poller.owners));
+	if (!grown)
+		return -ENOMEM;
+	for (size_t i = 0; i < poller.owner_count; i++)
+		for (unsigned side = 0; side < SIDES; side++)
+			((struct baton_io * (*)[SIDES]) grown)[i][side] = poller.owners[i][side];
+	free(poller.owners);
+	poller.owners = grown;
+	poller.owner_count = count;
+	return 0;
+}
+
+/* ---- API ---- */
+
+BATON_EXPORT void baton_io_init(struct baton_io *io, struct baton_resource *resource,
+                                baton_io_fn fn)
+{
+	*io = (struct baton_io)BATON_IO_INIT(resource, fn);
+}
+
+BATON_EXPORT void baton_io_set_dropped(struct baton_io *io, baton_io_dropped_fn dropped)
+{
+	io->_dropped = dropped;
+}
+
+/* With the turn; the watch is not active. */
+static int activate(struct baton_io *io, int fd, unsigned how)
+{
+	const int before_fd = io->fd;
+	const uint32_t before = state_of(io);
+	struct baton_io *owner;
+	int error = make_room(fd);
+
+	if (!error && !poller.started)
+		error = start_poller();
+	if (error)
+		return error;
+	io->fd = fd;
+	set_state(io, (state_of(io) & ~(AGAIN | WRITE)) | (how & BATON_IO_AGAIN ? AGAIN : 0) |
+	                      (how & BATON_IO_WRITE ? WRITE : 0));
+	owner = poller.owners[fd][side_of(io)];
+	error = control(io, EPOLL_CTL_ADD);
+	if (error) {
+		io->fd = before_fd;
+		set_state(io, before);
+		return error;
+	}
+	if (owner)
+		disown(owner); /* io.owner */
+	poller.owners[fd][side_of(io)] = io;
+	poller.active++;
+	set_state(io, state_of(io) | ACTIVE | ARMED);
+	return 0;
+}
+
+BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
+{
+	unsigned side = how & SIDE_MASK;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (how & ~(SIDE_MASK | BATON_IO_AGAIN) || !side || side == SIDE_MASK || !io->_fn ||
+	    !io->_resource)
+		return -EINVAL;
+	baton__sole_begin(&turn);
+	error = state_of(io) & ACTIVE ? -EALREADY : activate(io, fd, how);
+	baton__sole_end(&turn);
+	return error;
+}
+
+BATON_EXPORT int baton_io_stop(struct baton_io *io)
+{
+	int busy;
+
+	if (baton__forked())
+		return 0;
+	baton__sole_begin(&turn);
+	deactivate(io);
+	set_state(io, state_of(io) & ~DUE);
+	busy = state_of(io) & (QUEUED | RUNNING) ? 1 : 0;
+	baton__sole_end(&turn);
+	return busy;
+}
+
+BATON_EXPORT bool baton_io_is_active(const struct baton_io *io)
+{
+	return state_of(io) & ACTIVE; /* a hint */
+}
+
+BATON_EXPORT int baton_io_destroy(void)
+{
+	uint64_t one = 1;
+	int error = 0;
+	bool ends;
+
+	if (baton__forked())
+		return -ECHILD;
+	baton__sole_begin(&turn);
+	if (poller.started && pthread_equal(poller.thread, pthread_self()))
+		error = -EDEADLK;
+	else if (poller.active)
+		error = -EBUSY;
+	ends = !error && poller.started;
+	if (ends) {
+		/* The thread may wait for the turn, to find no events: it is joined outside. */
+		poller.started = false;
+		/* EAGAIN: it is readable already. */
+		while (write(poller.wake, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+	}
+	baton__sole_end(&turn);
+	if (!ends)
+		return error;
+	(void)pthread_join(poller.thread, NULL);
+	baton__fork_pools_add(-1);
+	close_all();
+	free(poller.owners);
+	poller.owners = NULL;
+	poller.owner_count = 0;
+	return 0;
+}

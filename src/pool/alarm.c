@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The alarm. Its state is one word:
+ *
+ *   BARRED    There is no pool that keeps deadlines. Set at first and by bar, cleared by open.
+ *   ATTACHED  A wheel uses the alarm. Set by attach; cleared by detach, bar and orphan.
+ *   TAKEN     One thread drives the wheel, or brings it to or from the pool. Set by attach and take
+ *             (and by bar and orphan, for the wheel's way to its own thread); cleared by that
+ *             thread alone.
+ *   CLAIMED   A worker in the idle set has this deadline as the limit of its sleep. Set by claim;
+ *             cleared by give_up, and by whatever changes the deadline.
+ *   AWAITED   A thread sleeps until TAKEN is cleared. Set only beside TAKEN, cleared with it.
+ *   deadline  Changed by set; cleared by take.
+ *
+ * Invariants:
+ * alarm.work: An open deadline (not CLAIMED, not TAKEN) is work, as a job in a queue is: whatever
+ *    makes a deadline open is a publisher of work (idle.no_work_overlooked, idle.c), and looks for
+ *    sleepers afterwards. A worker that is woken for such work finds the deadline passed, and takes
+ *    the job; or it finds nothing, enters the idle set, and claims the deadline. A claim is made in
+ *    the idle set. So for each open deadline there is a worker that will look at the alarm before
+ *    it sleeps, or a spare is coming, or, if no spare can be had, the wheel gets a thread of its
+ *    own (orphan).
+ * alarm.claim: A claim that is lost (the deadline was changed, or another worker took the job) has
+ *    no effect on its worker but a time-out: the worker then sees that the claim is gone, and
+ *    sleeps on without a limit. Nothing but the deadline itself depends on a time-out.
+ * alarm.owner: The wheel's memory is touched through the alarm only by the thread that has set
+ *    TAKEN, until it clears TAKEN. detach waits for that. The wheel knows whether it is lent to the
+ *    pool: orphaned, which holds the wheel, ends that before ATTACHED is cleared; and a wheel that
+ *    is closed, and so may be detached, sets no deadline. So a holder of a wheel that is lent may
+ *    set the deadline.
+ * alarm.pool: The pool does not end while the wheel is attached (bar comes first), nor while a
+ *    thread is between set and announce (thread.touch, thread.h).
+ *
+ * ABA: a deadline that comes back with the claim of another worker can be given up by the worker
+ * that claimed it first: then the deadline is open, and the alarm is as after any give_up.
+ */
+#include "pool/alarm.h"
+
+#include "base/futex.h"
+#include "thread/thread.h"
+
+#include <limits.h>
+
+#define BARRED BATON__ALARM_BARRED
+#define ATTACHED BATON__ALARM_ATTACHED
+#define TAKEN BATON__ALARM_TAKEN
+#define CLAIMED BATON__ALARM_CLAIMED
+#define AWAITED BATON__ALARM_AWAITED
+#define DEADLINE_MAX (UINT64_MAX >> BATON__ALARM_BITS)
+
+struct baton__alarm baton__default_alarm = {.word = BARRED};
+
+static uint64_t deadline_of(uint64_t word)
+{
+	return word >> BATON__ALARM_BITS;
+}
+
+/* Replaces TAKEN by `bits`, and wakes the threads that wait for that. Returns the new word. */
+static uint64_t untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
+{
+	uint64_t word = load_relaxed(&alarm->word); /* validated by the CAS */
+	uint64_t next;
+
+	/* Ends: each failure is a new deadline, or a thread that waits. [alarm.taken] release: what
+	 * this thread did to the wheel; pairs with [alarm.taken] in take, await_taken.
+	 * [idle.work] seq_cst: before the look for sleepers. */
+	do
+		next = (word & ~(cleared | TAKEN | AWAITED)) | bits;
+	while (!cas_seq_cst(&alarm->word, &word, next));
+	if (word & AWAITED) {
+		/* [alarm.done] release: TAKEN is cleared; pairs with [alarm.done] in
+		 * await_taken */
+		(void)add_seq_cst(&alarm->done, 1);
+		baton__futex_wake(&alarm->done, INT_MAX);
+	}
+	return next;
+}
+
+/* Waits until the alarm is not TAKEN; `word` shows that it is. */
+static void await_taken(struct baton__alarm *alarm, uint64_t word)
+{
+	/* [alarm.done] acquire: before the look at the word; pairs with [alarm.done] in untake */
+	struct baton__futex_watch watch = {&alarm->done, load_acquire(&alarm->done)};
+
+	if (!(word & AWAITED) && !cas_seq_cst(&alarm->word, &word, word | AWAITED))
+		return;
+	/* The caller looks again. Ended by the thread that has set TAKEN, which runs no function of
+	 * the user. */
+	if (load_seq_cst(&alarm->word) & AWAITED)
+		(void)baton__futex_wait(&watch, 1, NULL);
+}
+
+/* ---- Pool and wheel ---- */
+
+void baton__alarm_open(struct baton__alarm *alarm, struct baton_executor *executor)
+{
+	alarm->executor = executor;
+	/* [alarm.opened] release: `executor`; pairs with [alarm.opened] in attach. No other thread
+	 * changes a word that is BARRED. */
+	store_release(&alarm->word, 0);
+}
+
+/* There is an open deadline: as the pool's operation `returned`. */
+static void notify(const struct baton__alarm *alarm)
+{
+	(void)alarm->executor->_ops->returned(alarm->executor);
+}
+
+/* Brings the wheel to a thread of its own; the caller has taken the alarm. An error: the alarm is
+ * not taken any more, and the caller notifies. */
+static int send_home(struct baton__alarm *alarm, uint64_t bits)
+{
+	int error = alarm->wheel.orphaned(alarm->wheel.job);
+
+	(void)untake(alarm, error ? 0 : UINT64_MAX, error ? 0 : bits);
+	return error;
+}
+
+int baton__alarm_bar(struct baton__alarm *alarm)
+{
+	int error;
+
+	/* Ends: a thread that has taken the alarm gives it back, and each failed CAS is the
+	 * progress of another thread. */
+	for (;;) {
+		uint64_t word = load_seq_cst(&alarm->word);
+
+		if (word & BARRED)
+			return 0;
+		if (word & TAKEN)
+			await_taken(alarm, word);
+		else if (!(word & ATTACHED))
+			(void)cas_seq_cst(&alarm->word, &word, BARRED);
+		/* [alarm.attached] acquire: the wheel; pairs with [alarm.attached] in attach */
+		else if (cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
+			break;
+	}
+	error = send_home(alarm, BARRED);
+	if (error)
+		notify(alarm);
+	return error;
+}
+
+bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_wheel *wheel)
+{
+	uint64_t word = 0;
+
+	/* There is one default wheel: no other thread writes here. A hint; the CAS decides. */
+	if (load_relaxed(&alarm->word))
+		return false;
+	alarm->wheel = *wheel;
+	/* [alarm.attached] release: the wheel; pairs with [alarm.attached] in take, bar, orphan.
+	 * [alarm.opened] acquire: the pool; pairs with [alarm.opened] in open. */
+	return cas_acq_rel(&alarm->word, &word, ATTACHED | TAKEN);
+}
+
+void baton__alarm_detach(struct baton__alarm *alarm)
+{
+	/* Ends as in bar. */
+	for (;;) {
+		/* [alarm.taken] acquire: what the pool's threads did to the wheel; pairs with
+		 * [alarm.taken] in untake */
+		uint64_t word = load_seq_cst(&alarm->word);
+
+		if (!(word & ATTACHED))
+			return;
+		if (word & TAKEN)
+			await_taken(alarm, word);
+		else
+			(void)cas_seq_cst(&alarm->word, &word, 0);
+	}
+}
+
+/* ---- The deadline ---- */
+
+/* thread.touch: the thread says that it touches the pool, while the pool cannot end yet. A thread
+ * without a record, for which there is no memory, says nothing. */
+static void enter(const struct baton__alarm *alarm)
+{
+	if (!baton__thread_attach())
+		baton__thread_enter(alarm->executor);
+}
+
+void baton__alarm_set(struct baton__alarm *alarm, uint64_t deadline_ns)
+{
+	uint64_t word = load_relaxed(&alarm->word); /* validated by the CAS */
+	uint64_t deadline = deadline_ns < DEADLINE_MAX ? deadline_ns : DEADLINE_MAX;
+
+	BATON_ASSERT(word & ATTACHED);
+	enter(alarm); /* a thread that ends the pool holds the wheel first (orphaned) */
+	/* Ends: each failure is a worker that claims or takes the alarm. [idle.work] seq_cst:
+	 * before the look for sleepers. */
+	while (!cas_seq_cst(&alarm->word, &word,
+	                    deadline << BATON__ALARM_BITS | (word & (ATTACHED | TAKEN | AWAITED))))
+		;
+}
+
+void baton__alarm_announce(struct baton__alarm *alarm)
+{
+	notify(alarm);
+	baton__thread_leave();
+}
+
+void baton__alarm_lent(struct baton__alarm *alarm)
+{
+	enter(alarm); /* until TAKEN is cleared the pool does not end */
+	(void)untake(alarm, 0, 0);
+	baton__alarm_announce(alarm);
+}
+
+void baton__alarm_done(struct baton__alarm *alarm)
+{
+	(void)untake(alarm, 0, 0);
+	baton__thread_leave(); /* set has entered */
+}
+
+uint64_t baton__alarm_claim(struct baton__alarm *alarm)
+{
+	/* [idle.work] seq_cst: after this worker has entered the idle set */
+	uint64_t word = load_seq_cst(&alarm->word);
+
+	/* Ends: each failure is the progress of another thread. */
+	do
+		if (!deadline_of(word) || word & (TAKEN | CLAIMED))
+			return 0;
+	while (!cas_seq_cst(&alarm->word, &word, word | CLAIMED));
+	return deadline_of(word);
+}
+
+bool baton__alarm_give_up(struct baton__alarm *alarm, uint64_t deadline_ns)
+{
+	uint64_t word = deadline_ns << BATON__ALARM_BITS | ATTACHED | CLAIMED;
+
+	/* [idle.work] seq_cst: before the look for sleepers, or before this worker stops
+	 * searching */
+	return cas_seq_cst(&alarm->word, &word, word & ~CLAIMED);
+}
+
+struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
+{
+	uint64_t word;
+
+	if (BATON_LIKELY(!alarm))
+		return NULL;
+	word = load_relaxed(&alarm->word); /* validated by the CAS */
+	if (!deadline_of(word) || word & TAKEN)
+		return NULL;
+	if (deadline_of(word) > (now_ns ? now_ns : baton__now_ns()))
+		return NULL;
+	/* [alarm.attached], [alarm.taken] acquire: the wheel, and what was done to it; pair with
+	 * [alarm.attached] in attach and [alarm.taken] in untake. If the CAS fails, another thread
+	 * has taken the job; or the deadline has changed, and was announced. */
+	return cas_acquire(&alarm->word, &word, ATTACHED | TAKEN) ? alarm->wheel.job : NULL;
+}
+
+void baton__alarm_orphan(struct baton__alarm *alarm)
+{
+	uint64_t word;
+
+	if (BATON_LIKELY(!alarm))
+		return;
+	word = load_seq_cst(&alarm->word);
+	/* A thread that has TAKEN the alarm makes the next deadline known when it is done. If the
+	 * CAS fails, so does whatever has changed the word. [alarm.attached] acquire: the wheel;
+	 * pairs with [alarm.attached] in attach */
+	if (!deadline_of(word) || word & TAKEN ||
+	    !cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
+		return;
+	(void)send_home(alarm, 0); /* after an error the next publisher of work tries again */
+}

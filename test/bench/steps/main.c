@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The instructions of the hot paths, each counted by single steps of a child: exact, and the same
+ * on a loaded machine, in a virtual machine and without the CPU's counters. The library is as it is
+ * installed. A count is the difference between many and few operations. The empty task or function
+ * and the loop around the operation are part of the count.
+ *
+ * Ends with status 1 if a path takes more instructions than allowed. The limits are those of gcc 12
+ * on x86-64 with optimisation; other compilers' counts are only printed.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <baton.h>
+#include <baton/inline.h>
+
+#define FEW 32U
+#define MANY 96U
+
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && __GNUC__ == 12 && !defined(__clang__)
+#define JUDGED true
+#else
+#define JUDGED false
+#endif
+
+static const struct baton_resource_config patient = {
+	.capture_limit = 2 * MANY,
+	.quantum = BATON_QUANTUM,
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct baton_resource resource;
+static struct baton_resource_stats stats;
+static struct baton_task tasks[MANY];
+static struct baton_future futures[MANY];
+static volatile unsigned counter;
+
+static __attribute__((noinline)) int count_task(struct baton_task *task)
+{
+	(void)task;
+	counter++;
+	return 0;
+}
+
+static __attribute__((noinline)) void *count(void *arg)
+{
+	counter++;
+	return arg;
+}
+
+static void lock(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		(void)pthread_mutex_lock(&mutex);
+		counter++;
+		(void)pthread_mutex_unlock(&mutex);
+	}
+}
+
+static void submit(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)(baton_submit)(&resource, &tasks[i]);
+}
+
+static void submit_inlined(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)baton_submit_inline(&resource, &tasks[i]);
+}
+
+static void submit_future(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)(baton_submit)(&resource, &tasks[i]);
+}
+
+static void call(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)(baton_call)(&resource, count, NULL, NULL);
+}
+
+static void call_inlined(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)baton_call_inline(&resource, count, NULL, NULL);
+}
+
+static void post(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)baton_post(&resource, count, NULL);
+}
+
+static const struct path {
+	const char *name;
+	void (*way)(unsigned n);
+	unsigned limit; /* 0: none */
+	bool busy;      /* the resource is held by the thread itself */
+	bool counted;   /* with statistics */
+	bool futures;
+} paths[] = {
+	{"pthread_mutex", lock, 0, false, false, false},
+	{"submit, idle, inlined", submit_inlined, 42, false, false, false},
+	{"call, idle, inlined", call_inlined, 40, false, false, false},
+	{"submit, idle", submit, 51, false, false, false},
+	{"call, idle", call, 56, false, false, false},
+	{"post, idle", post, 62, false, false, false},
+	{"submit, idle, caller's future", submit_future, 0, false, false, true},
+	{"submit, idle, statistics", submit, 0, false, true, false},
+	{"call, idle, statistics", call, 0, false, true, false},
+	{"submit, busy", submit, 59, true, false, false},
+	{"submit, busy, inlined", submit_inlined, 74, true, false, false},
+};
+
+/* ---- In the child ---- */
+
+struct holder {
+	struct baton_task task;
+	const struct path *path;
+	unsigned count;
+};
+
+static void marked(const struct path *path, unsigned count_of)
+{
+	(void)raise(SIGSTOP); /* single steps begin here */
+	path->way(count_of);
+	_exit(0);
+}
+
+static int hold(struct baton_task *task)
+{
+	struct holder *holder = baton_container_of(task, struct holder, task);
+
+	marked(holder->path, holder->count);
+	return 0;
+}
+
+static void run(const struct path *path, unsigned count_of)
+{
+	struct holder holder = {BATON_TASK_INIT(hold, NULL), path, count_of};
+
+	baton_resource_init(&resource, NULL, NULL, &patient);
+	if (path->counted)
+		baton_resource_set_stats(&resource, &stats);
+	for (unsigned i = 0; i < MANY; i++) {
+		baton_future_init(&futures[i]);
+		baton_task_init(&tasks[i], count_task, path->futures ? &futures[i] : NULL);
+	}
+	/* The thread has a record, and lazily bound functions are bound. */
+	(void)(baton_call)(&resource, count, NULL, NULL);
+	lock(1);
+	if (path->busy)
+		(void)(baton_submit)(&resource, &holder.task);
+	else
+		marked(path, count_of);
+}
+
+/* ---- In the parent ---- */
+
+/* Instructions until the child exits; 0: it cannot be traced. */
+static unsigned long steps(const struct path *path, unsigned count_of)
+{
+	unsigned long number = 0;
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		return 0;
+	if (child == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(0);
+		run(path, count_of);
+		_exit(0);
+	}
+	/* Ends with the child. */
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+		number++;
+		if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL))
+			break;
+	}
+	return number;
+}
+
+int main(void)
+{
+	unsigned failures = 0;
+
+	printf("instructions of the hot paths: measured/allowed per task\n");
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		const struct path *path = &paths[i];
+		unsigned long few = steps(path, FEW);
+		unsigned long many = steps(path, MANY);
+		double measured = (double)(many - few) / (MANY - FEW);
+		bool judged = JUDGED && path->limit;
+		bool pass = measured <= path->limit;
+
+		if (few < FEW || many <= few) {
+			printf("%-58s no child can be traced here: not counted\n", path->name);
+			continue;
+		}
+		printf("%-58s %6.1f", path->name, measured);
+		if (judged)
+			printf("/%-4u %s", path->limit, pass ? "PASS" : "FAIL");
+		printf("\n");
+		failures += judged && !pass;
+	}
+	return failures ? 1 : 0;
+}

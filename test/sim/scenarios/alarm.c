@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool's alarm: a deadline that the workers keep. A wheel of the test's own, whose job says
+ * that it was run; where nothing but the deadline could wake a worker, a deadline that is
+ * overlooked is a deadlock. And the default wheel, lent to the default pool.
+ */
+#include "support.h"
+
+#include <baton/pool.h>
+#include <baton/timer.h>
+
+#include <stdlib.h>
+
+#include "pool/alarm.h"
+#include "pool/pool.h"
+#include "timer/timer.h"
+
+#define SOON 1000U
+#define LATE 1000000000U
+#define NEVER UINT64_MAX
+
+static struct baton_pool *pool;
+static struct baton_future fired; /* the deadline was kept, by a worker or by the wheel itself */
+static struct baton_future started;
+static unsigned runs;
+static unsigned orphans;
+static int orphan_error;
+
+static struct baton__alarm *alarm_of(void)
+{
+	return &baton__default_alarm;
+}
+
+static void run_wheel(struct baton_plain_job *job)
+{
+	(void)job;
+	runs++;
+	(void)baton_future_complete(&fired, 0, NULL);
+	baton__alarm_done(alarm_of());
+}
+
+static struct baton_plain_job waiting;
+static unsigned rounds; /* more deadlines to set */
+
+/* Sets the next deadline, and submits a job that waits for it: to this worker itself. */
+static void run_wheel_again(struct baton_plain_job *job)
+{
+	if (!rounds) {
+		run_wheel(job);
+		return;
+	}
+	rounds--;
+	baton__alarm_set(alarm_of(), sim_now() + SOON);
+	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	baton__alarm_done(alarm_of());
+}
+
+static struct baton_plain_job wheel_job = BATON_PLAIN_JOB_INIT(run_wheel_again, NULL);
+
+static int orphaned(struct baton_job *job)
+{
+	sim_require(job == &wheel_job.job);
+	if (orphan_error)
+		return orphan_error;
+	orphans++;
+	if (!runs)
+		(void)baton_future_complete(&fired, 0, NULL);
+	return 0;
+}
+
+static const struct baton__alarm_wheel wheel = {&wheel_job.job, orphaned};
+
+static void set(uint64_t in_ns)
+{
+	baton__alarm_set(alarm_of(), in_ns == NEVER ? NEVER : sim_now() + in_ns);
+}
+
+static void arm(uint64_t in_ns)
+{
+	set(in_ns);
+	baton__alarm_announce(alarm_of());
+}
+
+/* A pool whose alarm is attached. */
+static void begin(size_t workers, size_t spares)
+{
+	struct baton_pool_options options = {.workers = workers,
+	                                     .spares_max = spares ? spares : BATON_POOL_NO_SPARES};
+
+	sim_calm(true);
+	baton_promise_init(&fired);
+	baton_promise_init(&started);
+	sim_require(baton__pool_create(&options, alarm_of(), &pool) == 0);
+	baton__alarm_open(alarm_of(), &pool->executor);
+	sim_require(baton__alarm_attach(alarm_of(), &wheel));
+	baton__alarm_lent(alarm_of());
+}
+
+static void end(void)
+{
+	sim_require(baton__alarm_bar(alarm_of()) == 0);
+	baton__pool_end(pool);
+	free(pool);
+	sim_require(runs + orphans >= 1);
+	sim_no_leaks();
+}
+
+static void await_fired(void)
+{
+	sim_require(baton_future_wait(&fired, NULL) == 0);
+}
+
+SIM_SCENARIO(alarm_set_and_park, "[idle.work] a deadline beside workers that park", .bound = 2)
+{
+	begin(2, 0);
+	sim_calm(false);
+	arm(SOON);
+	await_fired();
+	sim_require(runs == 1);
+	end();
+}
+
+SIM_SCENARIO(alarm_earlier, "a deadline before that for which a worker sleeps, or is about to",
+             .bound = 2)
+{
+	begin(1, 0);
+	arm(NEVER);
+	sim_calm(false);
+	arm(SOON);
+	await_fired();
+	sim_require(runs == 1);
+	end();
+}
+
+/* Ends when the deadline has been kept. */
+static void await_in_job(struct baton_plain_job *job)
+{
+	(void)job;
+	(void)baton_future_complete(&started, 0, NULL);
+	await_fired();
+}
+
+static struct baton_plain_job waiting = BATON_PLAIN_JOB_INIT(await_in_job, NULL);
+
+SIM_SCENARIO(alarm_given_on, "the worker that sleeps for the deadline gets a job, and stays in it",
+             .bound = 2)
+{
+	begin(2, 0);
+	arm(LATE);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	await_fired();
+	end();
+}
+
+SIM_SCENARIO(alarm_set_by_job, "in a job that stays: the other worker sleeps for the deadline",
+             .bound = 2)
+{
+	begin(2, 0);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	sim_require(baton_future_wait(&started, NULL) == 0);
+	arm(SOON);
+	await_fired();
+	end();
+}
+
+SIM_SCENARIO(alarm_next, "set by the wheel's job, whose worker stays in the next job", .bound = 2)
+{
+	rounds = 1;
+	begin(2, 0);
+	sim_settle();
+	arm(SOON);
+	sim_calm(false);
+	await_fired();
+	end();
+}
+
+SIM_SCENARIO(alarm_spare, "all workers wait in jobs for the deadline: a spare keeps it",
+             .walk_only = true)
+{
+	begin(1, 1);
+	arm(LATE);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	await_fired();
+	end();
+}
+
+SIM_SCENARIO(alarm_orphan, "all workers wait in jobs for the deadline, and there are no spares",
+             .bound = 2)
+{
+	begin(1, 0);
+	arm(LATE);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	await_fired();
+	end();
+}
+
+static void does_detach(void *unused)
+{
+	(void)unused;
+	baton__alarm_detach(alarm_of());
+	sim_retire(&wheel_job, sizeof(wheel_job));
+}
+
+SIM_SCENARIO(alarm_detach, "[alarm.taken] the wheel ends beside a deadline that passes", .bound = 2)
+{
+	unsigned other;
+
+	begin(1, 0);
+	arm(SOON);
+	sim_calm(false);
+	other = sim_start(does_detach, NULL);
+	baton__alarm_detach(alarm_of());
+	sim_join(other);
+	sim_require(runs <= 1);
+	runs++;
+	end();
+}
+
+SIM_SCENARIO(alarm_bar, "[alarm.attached] the pool ends beside a deadline that passes", .bound = 2)
+{
+	begin(1, 0);
+	arm(SOON);
+	sim_calm(false);
+	end();
+	sim_require(orphans == 1);
+}
+
+SIM_SCENARIO(alarm_bar_fails, "no thread for the wheel: the pool keeps its deadline", .bound = 2)
+{
+	begin(1, 0);
+	arm(SOON);
+	sim_calm(false);
+	orphan_error = -EAGAIN;
+	sim_require(baton__alarm_bar(alarm_of()) == -EAGAIN);
+	await_fired();
+	orphan_error = 0;
+	end();
+}
+
+/* ---- The default wheel ---- */
+
+static struct baton_resource resource;
+static struct baton_timer timer;
+static struct baton_future ran;
+
+static int run_timer(struct baton_timer *unused)
+{
+	(void)unused;
+	(void)baton_future_complete(&ran, 0, NULL);
+	return 0;
+}
+
+/* `executor`: the resource's; NULL: the default pool. */
+static void begin_default(struct baton_executor *executor)
+{
+	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	sim_calm(true);
+	config.executor = executor;
+	baton_promise_init(&ran);
+	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_timer_init(&timer, NULL, &resource, run_timer);
+}
+
+static void end_default(void)
+{
+	sim_require(baton_resource_close(&resource) == 0);
+	sim_require(baton_resource_await(&resource, NULL) == 0);
+	sim_require(baton_timers_default_destroy() == 0);
+	sim_require(baton_pool_default_destroy() == 0);
+}
+
+SIM_SCENARIO(alarm_timers, "the pool was there first: the wheel has no thread", .walk_only = true)
+{
+	begin_default(NULL);
+	sim_require(baton_pool_default(&pool) == 0);
+	sim_calm(false);
+	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
+	sim_require(baton_future_wait(&ran, NULL) == 0);
+	sim_require(!baton__timers_default_peek()->threaded);
+	end_default();
+}
+
+SIM_SCENARIO(alarm_timers_lent, "the wheel was there first: its thread lends it, and ends",
+             .walk_only = true)
+{
+	begin_default(NULL);
+	sim_calm(false);
+	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
+	sim_require(baton_future_wait(&ran, NULL) == 0);
+	baton_promise_init(&ran);
+	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
+	sim_require(baton_future_wait(&ran, NULL) == 0);
+	end_default();
+}
+
+SIM_SCENARIO(alarm_timers_pool_ends, "the pool ends before the wheel, which gets its thread back",
+             .walk_only = true)
+{
+	struct baton_manual *manual;
+
+	sim_require(baton_manual_create(&manual) == 0);
+	begin_default(baton_manual_executor(manual));
+	sim_require(baton_pool_default(&pool) == 0);
+	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
+	sim_calm(false);
+	sim_require(baton_pool_default_destroy() == 0);
+	/* Ended by the wheel's thread. */
+	while (baton_future_state(&ran) != BATON_DONE) {
+		struct timespec until = sim_in(SOON);
+
+		int error = baton_future_wait(&ran, &until);
+
+		sim_require(!error || error == -ETIMEDOUT);
+		(void)baton_manual_run_until_idle(manual);
+	}
+	end_default();
+	baton_manual_destroy(manual);
+}

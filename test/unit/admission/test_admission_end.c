@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Admission: callbacks, memory that is given back, threads and a pool, the end. */
+#include "admission_support.h"
+#include "misuse.h"
+
+#define S 1000U /* in ms */
+
+/* ---- Callbacks ---- */
+
+static unsigned calls;
+
+static void call_everything(struct baton_admission *admission)
+{
+	static const uint32_t limits[] = {1, 1, 1};
+	struct baton_admission_stats stats;
+
+	calls++;
+	cr_assert(baton_held(&admission->_resource));
+	baton_admission_stats_read(admission, &stats);
+	cr_assert_eq(baton_admission_set_limits(admission, limits, 0), 0);
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[1 + calls].admitted), 0);
+	hall.held = true;
+	cr_assert_eq(hall_arrive(3 + calls, 0), 0);
+	hall.held = false;
+}
+
+static void stop_calls(struct baton_admission *admission, struct baton_admitted *admitted,
+                       int status)
+{
+	job_stop(admission, admitted, status);
+	call_everything(admission);
+}
+
+static void overrun_calls(struct baton_admission *admission, struct baton_admitted *admitted)
+{
+	job_overruns(admission, admitted);
+	call_everything(admission);
+	cr_assert_eq(baton_detached_complete(&job_of(admitted)->token, 0, NULL), 0);
+	cr_assert_eq(baton_admission_close(admission, BATON_ADMISSION_RUN), 0);
+}
+
+Test(admission_end, callbacks_hold_the_baton_and_make_every_call_but_await, .timeout = 10)
+{
+	hall_begin();
+	hall.admission._config.stop = stop_calls;
+	hall.admission._config.overrun = overrun_calls;
+	hall.jobs[0].stubborn = true;
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_eq(hall_arrive(i, 0), 0);
+	hall_until_ms(3 * S + 101);
+	hall.admission._config.stop = job_stop;
+	cr_assert_eq(calls, 2);
+	cr_assert_eq(hall.jobs[0].overran, 1);
+	cr_assert_eq(baton_future_status(&hall.jobs[0].outcome), -ETIMEDOUT);
+	cr_assert_eq(hall.jobs[1].entered, 1);
+	cr_assert_eq(baton_future_status(&hall.jobs[2].outcome), -ECANCELED);
+	cr_assert_eq(baton_future_status(&hall.jobs[3].outcome), -ECANCELED);
+	cr_assert_eq(baton_future_status(&hall.jobs[5].outcome), -EAGAIN, "waits");
+	hall.jobs[0].stubborn = false;
+	hall_end();
+}
+
+/* ---- Memory ---- */
+
+struct heap_job {
+	struct baton_admitted admitted;
+	char payload[64];
+};
+
+static atomic_int freed;
+static atomic_int ran;
+
+static void free_job(struct baton_admission *admission, struct baton_admitted *admitted)
+{
+	struct heap_job *job = baton_container_of(admitted, struct heap_job, admitted);
+
+	(void)admission;
+	memset(job, 0x55, sizeof(*job));
+	free(job);
+	atomic_fetch_add(&freed, 1);
+}
+
+static int returns(struct baton_task *task)
+{
+	(void)task;
+	atomic_fetch_add(&ran, 1);
+	return 0;
+}
+
+static struct baton_admitted *heap_job(uint32_t kind, baton_task_fn run)
+{
+	struct heap_job *job = malloc(sizeof(*job));
+
+	MUST(job);
+	baton_admitted_init(&job->admitted, kind, run);
+	return &job->admitted;
+}
+
+Test(admission_end, an_entry_without_a_promise_goes_to_the_callback, .timeout = 10)
+{
+	struct baton_admitted *waits;
+
+	hall.plain = true;
+	hall.config.gone = free_job;
+	hall_begin();
+	hall.held = true;
+	cr_assert_eq(baton_admission_arrive(&hall.admission, heap_job(0, returns)), 0);
+	waits = heap_job(0, returns);
+	cr_assert_eq(baton_admission_arrive(&hall.admission, waits), 0);
+	cr_assert_eq(
+		baton_admission_arrive(&hall.admission, heap_job(BATON_RULES_INTERACTIVE, returns)),
+		0);
+	cr_assert_eq(freed, 1, "denied");
+	cr_assert_eq(baton_admitted_withdraw(waits), 0);
+	cr_assert_eq(freed, 2, "withdrawn");
+	hall.held = false;
+	hall_drive();
+	cr_assert_eq(freed, 3, "has run");
+	cr_assert_eq(ran, 1);
+	hall_end();
+}
+
+Test(admission_end, ten_thousand_that_wait_are_dropped_at_once, .timeout = 20)
+{
+	enum { COUNT = 10000 };
+
+	hall.plain = true;
+	hall.config.gone = free_job;
+	hall_begin();
+	for (int i = 0; i < COUNT; i++)
+		cr_assert_eq(baton_admission_arrive(&hall.admission, heap_job(0, returns)), 0);
+	cr_assert_eq(baton_admission_close(&hall.admission, BATON_ADMISSION_DROP), 0);
+	hall_drive();
+	cr_assert_eq(freed, COUNT);
+	cr_assert_eq(ran, 0);
+	hall_end();
+}
+
+/* ---- The end ---- */
+
+Test(admission_end, an_await_ends_with_the_last_entry_or_its_deadline, .timeout = 10)
+{
+	struct timespec soon = deadline_in_ms(5);
+
+	hall_begin();
+	hall.jobs[0].stubborn = true;
+	cr_assert_eq(hall_arrive(0, 0), 0);
+	cr_assert_eq(baton_admission_close(&hall.admission, BATON_ADMISSION_DROP), 0);
+	cr_assert_eq(baton_admission_await(&hall.admission, &soon), -ETIMEDOUT);
+	soon.tv_nsec = -1;
+	cr_assert_eq(baton_admission_await(&hall.admission, &soon), -EINVAL);
+	cr_assert_eq(baton_detached_complete(&hall.jobs[0].token, 0, NULL), 0);
+	hall_drive();
+	cr_assert_eq(baton_admission_await(&hall.admission, NULL), 0);
+	hall_end();
+}
+
+static void deinit_open(void)
+{
+	hall_begin();
+	baton_admission_deinit(&hall.admission);
+}
+
+Test(admission_end, a_deinit_of_an_open_admission_is_named, .timeout = 10)
+{
+	static const struct mistake mistakes[] = {
+		{deinit_open, "baton_admission_deinit: \"hall\" is not closed"},
+	};
+
+	mistakes_are_said(mistakes, 1);
+}
+
+/* ---- Threads and a pool ---- */
+
+#define EACH 400
+#define THREADS 3
+
+struct polling_job {
+	struct baton_admitted admitted;
+	struct baton_future outcome;
+	struct baton_future gone;
+	unsigned polls;
+};
+
+static struct baton_admission hot;
+static struct polling_job polling[THREADS][EACH];
+
+static int poll_run(struct baton_task *task)
+{
+	struct polling_job *job = baton_container_of(task, struct polling_job, admitted.task);
+
+	for (unsigned i = 0; i < job->polls; i++) {
+		if (baton_cancel_requested())
+			return -ECANCELED;
+		sched_yield();
+	}
+	return 0;
+}
+
+static void *arrives_main(void *arg)
+{
+	struct polling_job *jobs = arg;
+	uint64_t random = rng_fork((uintptr_t)arg, 3);
+
+	for (int i = 0; i < EACH; i++) {
+		struct polling_job *job = &jobs[i];
+		uint32_t kind = rng_below(&random, 5);
+
+		job->polls = rng_below(&random, 40);
+		baton_admitted_init(&job->admitted, kind < 3 ? kind : kind + 5, poll_run);
+		baton_promise_init(&job->outcome);
+		baton_promise_init(&job->gone);
+		job->admitted.outcome = &job->outcome;
+		job->admitted.gone = &job->gone;
+		MUST(baton_admission_arrive(&hot, &job->admitted) == 0);
+		if (i > 0 && rng_below(&random, 3) == 0)
+			(void)baton_admitted_withdraw(
+				&jobs[rng_below(&random, (uint32_t)i)].admitted);
+		(void)baton_admitted_estimate(&job->admitted);
+		(void)baton_admitted_time_left(&job->admitted);
+	}
+	return NULL;
+}
+
+Test(admission_end, arrivals_withdrawals_and_ends_on_many_threads, .timeout = 30)
+{
+	struct baton_pool *pool = pool_of(2);
+	struct baton_admission_config config = {
+		.rules = {.limit = {3, 2, 1},
+	                  .duration_ns = {BATON_MILLISECOND, 2 * BATON_MILLISECOND,
+	                                  5 * BATON_MILLISECOND}},
+		.executor = baton_pool_executor(pool),
+	};
+	struct baton_admission_stats stats;
+	pthread_t threads[THREADS];
+
+	cr_assert_eq(baton_admission_init(&hot, &config), 0);
+	for (int i = 0; i < THREADS; i++)
+		threads[i] = thread_start(arrives_main, polling[i]);
+	for (int i = 0; i < THREADS; i++)
+		(void)thread_join(threads[i]);
+	cr_assert_eq(baton_admission_close(&hot, BATON_ADMISSION_RUN), 0);
+	cr_assert_eq(baton_admission_await(&hot, NULL), 0);
+	baton_admission_stats_read(&hot, &stats);
+	cr_assert_eq(stats.arrived, THREADS * EACH);
+	cr_assert_eq(stats.started + stats.denied + stats.withdrawn, THREADS * EACH);
+	cr_assert_eq(stats.finished, stats.started);
+	cr_assert_eq(stats.waiting, 0);
+	for (int i = 0; i < THREADS; i++)
+		for (int j = 0; j < EACH; j++) {
+			cr_assert(baton_future_is_complete(&polling[i][j].outcome));
+			cr_assert(baton_future_is_complete(&polling[i][j].gone));
+		}
+	baton_admission_deinit(&hot);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert_eq(baton_timers_default_destroy(), 0);
+}

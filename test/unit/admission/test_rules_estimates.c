@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of admission: when estimates are told. Whether they hold: test_rules_model.c. */
+#include "rules_support.h"
+
+/* At most 64 tasks wait, so the arrival of another renews a stale plan within the call. */
+Test(rules_estimates, an_estimate_is_told_within_the_call_and_renewed_after_100_ms, .timeout = 5)
+{
+	static const struct baton_rules_config single = {.limit = {1, 1, 1}};
+
+	begin(&single);
+	arrive(0, 2, 0);
+	arrive(1, 2, 0);
+	arrive(2, 2, 0);
+	cr_assert_eq(jobs[1].estimate, 30 * S);
+	cr_assert_eq(jobs[2].estimate, 60 * S);
+	cr_assert_eq(baton_rules_next(&rules), 30 * S + 1);
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, 40 * MS), 0);
+	cr_assert_eq(jobs[2].told, 1, "not within 100 ms");
+	cr_assert_eq(baton_rules_next(&rules), 100 * MS);
+	cr_assert_eq(baton_rules_tick(&rules, 100 * MS), 30 * S + 40 * MS + 1);
+	cr_assert_eq(jobs[2].told, 2);
+	cr_assert_eq(jobs[2].estimate, 30 * S - 60 * MS);
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[1].entry, 29 * S), 0);
+	cr_assert_eq(jobs[2].told, 2, "it runs");
+}
+
+Test(rules_estimates, an_arrival_renews_the_estimates_of_64_that_wait_at_most, .timeout = 5)
+{
+	static struct job many[67];
+
+	for (uint32_t waiting = 63; waiting <= 65; waiting++) {
+		begin(&(struct baton_rules_config){.limit = {1, 1, 1}});
+		memset(many, 0, sizeof(many));
+		for (uint32_t i = 0; i <= waiting; i++)
+			cr_assert_eq(baton_rules_arrive(&rules, &many[i].entry, 0), 0);
+		cr_assert_eq(baton_rules_finish(&rules, &many[0].entry, 1), 0, "early");
+		cr_assert_eq(baton_rules_next(&rules), 100 * MS);
+		cr_assert_eq(waiting % 2 ? baton_rules_arrive(&rules, &many[waiting + 1].entry, 1)
+		                         : baton_rules_arrive_at(&rules, &many[waiting + 1].entry,
+		                                                 waiting + 1, 1),
+		             0);
+		cr_assert_eq(baton_rules_waiting(&rules), waiting);
+		/* what has moved is told after another 100 ms */
+		cr_assert_eq(baton_rules_next(&rules), 100 * MS + (waiting <= 64), "%u", waiting);
+	}
+}
+
+Test(rules_estimates, a_tick_plans_256_and_another_call_64, .timeout = 5)
+{
+	static const uint32_t counts[] = {63, 64, 65, 319, 320, 321};
+	static struct job many[322];
+
+	for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++) {
+		uint32_t count = counts[n];
+
+		begin(&(struct baton_rules_config){.limit = {1, 1, 1}});
+		memset(many, 0, sizeof(many));
+		for (uint32_t i = 0; i <= count; i++) /* the first runs, `count` wait */
+			cr_assert_eq(baton_rules_arrive(&rules, &many[i].entry, 0), 0);
+		cr_assert_eq(baton_rules_set_limits(&rules, (uint32_t[]){1, 1, 1}, 0, 1), 0);
+		cr_assert_eq(baton_rules_next(&rules) == 1, count > 64, "%u", count);
+		cr_assert_eq(baton_rules_tick(&rules, 2) == 2, count > 320, "%u", count);
+		(void)baton_rules_tick(&rules, 3);
+		cr_assert_eq(baton_rules_next(&rules), 3 * S + 1);
+	}
+}
+
+Test(rules_estimates, ten_thousand_that_wait_are_told_in_slices_of_256, .timeout = 10)
+{
+	enum { COUNT = 10000 };
+	static const struct baton_rules_config wide = {.limit = {100, 50, 20}};
+	static const uint32_t less[] = {90, 50, 20};
+	struct job *many = calloc(COUNT, sizeof(*many));
+	uint64_t now = S;
+	uint32_t before = 0;
+	uint32_t slices = 0;
+
+	cr_assert(many);
+	begin(&wide);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		baton_rules_entry_init(&many[i].entry, i % 3);
+		many[i].may_run = NONE;
+		cr_assert_eq(baton_rules_arrive(&rules, &many[i].entry, now), 0);
+		cr_assert(many[i].may_run != NONE || many[i].told == 1, "at once: %u", i);
+	}
+	cr_assert_eq(baton_rules_set_limits(&rules, less, 0, now += 200 * MS), 0);
+	for (uint32_t i = 0; i < COUNT; i++)
+		before += many[i].told > 1;
+	cr_assert_leq(before, 64, "a call that is no tick: %u", before);
+	while (baton_rules_next(&rules) <= now) {
+		uint32_t told = 0;
+
+		(void)baton_rules_tick(&rules, now += MS);
+		for (uint32_t i = 0; i < COUNT; i++)
+			told += many[i].told > 1;
+		cr_assert_leq(told - before, 256);
+		before = told;
+		slices++;
+	}
+	cr_assert_gt(slices, COUNT / 256 - 5);
+	cr_assert_lt(slices, COUNT / 256 + 5);
+	(void)baton_rules_tick(&rules, now += 200 * MS);
+	free(many);
+}

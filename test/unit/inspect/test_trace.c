@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces: which events a run leaves, and that one trace is on at a time. */
+#include "support.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <baton/board.h>
+
+#include "thread/trace.h"
+
+static struct baton_board *board;
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "to\"pic", NULL);
+static char path[] = "/tmp/baton-test-trace-XXXXXX";
+static char *text;
+
+static void begin(void)
+{
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	(void)close(fd);
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+}
+
+static void end(void)
+{
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_board_leave(board, &resource);
+	baton_board_destroy(board);
+	(void)unlink(path);
+	free(text);
+}
+
+static void stop(void)
+{
+	size_t size = 0;
+	FILE *file;
+
+	cr_assert_eq(baton_board_trace_stop(board, path), 0);
+	file = fopen(path, "r");
+	cr_assert_not_null(file);
+	free(text);
+	text = NULL;
+	cr_assert_gt(getdelim(&text, &size, '\0', file), 0);
+	(void)fclose(file);
+}
+
+static unsigned count(const char *words)
+{
+	unsigned found = 0;
+
+	for (const char *at = text; (at = strstr(at, words)); at++)
+		found++;
+	return found;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static struct baton_future promise = BATON_FUTURE_INIT;
+
+static void *wait_for_promise(void *arg)
+{
+	cr_assert_eq(baton_future_wait(&promise, NULL), 0);
+	return arg;
+}
+
+Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
+{
+	struct occupant occupant;
+	pthread_t waiter;
+
+	begin();
+	baton_promise_init(&promise);
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	waiter = thread_start(wait_for_promise, NULL);
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
+	release(&occupant);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	usleep(10000);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	thread_join(waiter);
+	stop();
+	/* The call, the occupant, three posts; not the call before the trace. */
+	cr_assert_eq(count("\"cat\": \"run\", \"name\": \"to\\\"pic\""), 5, "%s", text);
+	cr_assert_geq(count("\"ph\": \"s\""), 3);
+	cr_assert_eq(count("\"ph\": \"s\""), count("\"ph\": \"f\""));
+	cr_assert_eq(count("\"queue of to\\\"pic\", \"args\": {\"tasks\": 3}"), 1);
+	cr_assert_eq(count("\"cat\": \"wait\""), count("\"name\": \"wait\""));
+	cr_assert_geq(count("\"cat\": \"wait\""), 1);
+	/* Another trace begins empty. */
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	stop();
+	cr_assert_eq(count("\"ph\""), 0);
+	end();
+}
+
+Test(trace, of_many_events_each_thread_keeps_the_last_ones, .timeout = 20)
+{
+	begin();
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	for (unsigned i = 0; i < BATON__EVENTS_MAX + 10; i++)
+		cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	stop();
+	cr_assert_eq(count("\"cat\": \"run\""), BATON__EVENTS_MAX - 1);
+	end();
+}
+
+Test(trace, one_is_on_at_a_time, .timeout = 10)
+{
+	struct baton_board *other;
+
+	begin();
+	cr_assert_eq(baton_board_create(NULL, &other), 0);
+	cr_assert_eq(baton_board_trace_stop(board, path), -EALREADY);
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	cr_assert_eq(baton_board_trace_start(board), -EBUSY);
+	cr_assert_eq(baton_board_trace_start(other), -EBUSY);
+	cr_assert_eq(baton_board_trace_stop(other, path), -EALREADY);
+	/* The trace is over, although it could not be written. */
+	cr_assert_eq(baton_board_trace_stop(board, "/nowhere/trace"), -ENOENT);
+	cr_assert_eq(baton_board_trace_start(other), 0);
+	cr_assert_eq(baton_board_trace_stop(other, "/dev/full"), -ENOSPC);
+	baton_board_destroy(other);
+	end();
+}

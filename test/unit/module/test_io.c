@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Watches of descriptors: runs, re-arming, sides, stop, closed descriptors, refusals. */
+#include "support.h"
+
+#include <baton/executor.h>
+#include <baton/io.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct watch {
+	struct baton_io io;
+	atomic_int runs;
+	atomic_int dropped;
+	int error;
+	int take;    /* bytes that a run reads */
+	bool again;  /* the function starts its watch again */
+	bool active; /* the watch was active in its last run */
+	int status;  /* of that start */
+};
+
+/* A pair of connected sockets, and a resource whose tasks run when the test says so. */
+static int ends[2];
+static struct baton_manual *manual;
+static struct baton_resource resource;
+
+static int run_watch(struct baton_io *io)
+{
+	struct watch *watch = baton_container_of(io, struct watch, io);
+	char bytes[16];
+
+	watch->active = baton_io_is_active(io);
+	if (watch->take)
+		(void)!read(io->fd, bytes, (size_t)watch->take);
+	if (watch->again)
+		watch->status = baton_io_start(io, io->fd, BATON_IO_READ);
+	(void)atomic_fetch_add(&watch->runs, 1);
+	return 0;
+}
+
+static void note_dropped(struct baton_io *io, int error)
+{
+	struct watch *watch = baton_container_of(io, struct watch, io);
+
+	watch->error = error;
+	(void)atomic_fetch_add(&watch->dropped, 1);
+}
+
+static struct watch fresh(void)
+{
+	struct watch watch = {.io = BATON_IO_INIT(&resource, run_watch)};
+
+	baton_io_set_dropped(&watch.io, note_dropped);
+	return watch;
+}
+
+static void begin(void)
+{
+	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+	MUST(baton_manual_create(&manual) == 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resource, NULL, "io", &config);
+}
+
+static void end(void)
+{
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_manual_destroy(manual);
+	cr_assert_eq(baton_io_destroy(), 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void write_bytes(int count)
+{
+	for (int i = 0; i < count; i++)
+		MUST(write(ends[1], "x", 1) == 1);
+}
+
+/* Runs the resource's tasks until the count has reached `value`. */
+static void until(atomic_int *count, int value)
+{
+	while (atomic_load(count) < value) {
+		(void)baton_manual_run_until_idle(manual);
+		(void)sched_yield();
+	}
+}
+
+Test(io, a_watch_runs_once_and_may_start_itself_again, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
+	cr_assert(baton_io_is_active(&watch.io));
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), -EALREADY);
+	write_bytes(2);
+	watch.take = 1;
+	until(&watch.runs, 1);
+	cr_assert(!watch.active);
+	cr_assert(!baton_io_is_active(&watch.io));
+	watch.again = true;
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
+	until(&watch.runs, 2); /* the byte that was left unread */
+	cr_assert_eq(watch.status, 0);
+	write_bytes(1);
+	until(&watch.runs, 3);
+	cr_assert_eq(baton_io_stop(&watch.io), 0);
+}
+
+Test(io, a_watch_that_leaves_data_runs_again, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+
+	watch.take = 1;
+	write_bytes(5);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	until(&watch.runs, 5);
+	cr_assert(watch.active);
+	write_bytes(1);
+	until(&watch.runs, 6);
+	cr_assert_eq(baton_io_destroy(), -EBUSY);
+	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	write_bytes(1);
+	cr_assert_eq(baton_manual_run_until_idle(manual), 0);
+	cr_assert_eq(watch.runs, 6);
+}
+
+Test(io, the_sides_of_a_descriptor_are_independent, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch reads = fresh();
+	struct watch writes = fresh();
+	struct watch other = fresh();
+
+	cr_assert_eq(baton_io_start(&reads.io, ends[0], BATON_IO_READ), 0);
+	cr_assert_eq(baton_io_start(&writes.io, ends[0], BATON_IO_WRITE), 0);
+	cr_assert_eq(baton_io_start(&other.io, ends[0], BATON_IO_READ), -EEXIST);
+	until(&writes.runs, 1);
+	cr_assert_eq(reads.runs, 0);
+	cr_assert_eq(baton_io_start(&other.io, ends[0], BATON_IO_WRITE), 0, "it has run");
+	until(&other.runs, 1);
+	write_bytes(1);
+	until(&reads.runs, 1);
+}
+
+Test(io, a_stopped_watch_does_not_run, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+	struct watch last = fresh();
+
+	cr_assert_eq(baton_io_stop(&watch.io), 0, "never started");
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
+	cr_assert_eq(baton_io_stop(&watch.io), 0);
+	write_bytes(1);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	/* Queued: the executor has the resource's job. */
+	while (baton_resource_is_idle(&resource))
+		(void)sched_yield();
+	cr_assert_eq(baton_io_stop(&watch.io), 1);
+	cr_assert(!baton_io_is_active(&watch.io));
+	cr_assert_eq(baton_io_start(&last.io, ends[0], BATON_IO_READ), 0);
+	until(&last.runs, 1);
+	cr_assert_eq(watch.runs, 0);
+	cr_assert_eq(baton_io_stop(&watch.io), 0, "the run without effect is over");
+}
+
+Test(io, a_watch_of_a_closed_descriptor_harms_no_other, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch old = fresh();
+	struct watch new = fresh();
+	int copy = dup(ends[0]);
+	int number = dup(ends[1]);
+
+	cr_assert_eq(baton_io_start(&old.io, number, BATON_IO_READ), 0);
+	(void)close(number);
+	cr_assert_eq(dup2(copy, number), number);
+	cr_assert_eq(baton_io_start(&new.io, number, BATON_IO_READ), 0);
+	cr_assert(!baton_io_is_active(&old.io));
+	cr_assert_eq(baton_io_stop(&old.io), 0);
+	cr_assert(baton_io_is_active(&new.io));
+	write_bytes(1);
+	until(&new.runs, 1);
+	cr_assert_eq(old.runs, 0);
+	(void)close(number);
+	(void)close(copy);
+}
+
+/* A function that closes its descriptor without a stop. */
+static int close_it(struct baton_io *io)
+{
+	(void)close(io->fd);
+	return run_watch(io);
+}
+
+Test(io, a_function_may_close_its_descriptor, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+
+	baton_io_init(&watch.io, &resource, close_it);
+	write_bytes(1);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	until(&watch.runs, 1);
+	cr_assert(!baton_io_is_active(&watch.io));
+	cr_assert_eq(baton_io_stop(&watch.io), 0);
+}
+
+static atomic_int freed;
+
+static int free_it(struct baton_io *io)
+{
+	free(baton_container_of(io, struct watch, io));
+	(void)atomic_fetch_add(&freed, 1);
+	return BATON_IO_GONE;
+}
+
+Test(io, a_function_may_free_its_watch, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch *watch = malloc(sizeof(*watch));
+
+	MUST(watch);
+	baton_io_init(&watch->io, &resource, free_it);
+	write_bytes(1);
+	cr_assert_eq(baton_io_start(&watch->io, ends[0], BATON_IO_READ), 0);
+	until(&freed, 1);
+}
+
+Test(io, a_refused_or_cancelled_run_is_told, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+
+	write_bytes(1);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	while (baton_resource_is_idle(&resource))
+		(void)sched_yield();
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	until(&watch.dropped, 1);
+	cr_assert_eq(watch.error, -ECANCELED);
+	cr_assert(!baton_io_is_active(&watch.io));
+
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	watch.io._resource = &closed;
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
+	until(&watch.dropped, 2);
+	cr_assert_eq(watch.error, -EPIPE);
+	cr_assert(!baton_io_is_active(&watch.io));
+	cr_assert_eq(watch.runs, 0);
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+}
+
+Test(io, bad_starts_are_errors, .timeout = 10, .init = begin, .fini = end)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct {
+		int fd;
+		unsigned how;
+		int error;
+	} cases[] = {
+		{ends[0], 0, -EINVAL},
+		{ends[0], BATON_IO_AGAIN, -EINVAL},
+		{ends[0], BATON_IO_READ | BATON_IO_WRITE, -EINVAL},
+		{ends[0], BATON_IO_READ | 8, -EINVAL},
+		{-1, BATON_IO_READ, -EBADF},
+		{1000, BATON_IO_READ, -EBADF},
+		{file, BATON_IO_READ, -EPERM},
+	};
+	struct watch watch = fresh();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_assert_eq(baton_io_start(&watch.io, cases[i].fd, cases[i].how), cases[i].error,
+		             "case %zu", i);
+		cr_assert(!baton_io_is_active(&watch.io));
+	}
+	baton_io_init(&watch.io, &resource, run_watch);
+	watch.io._fn = NULL;
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), -EINVAL);
+	(void)close(file);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* What the clock decides in a worker without its thread; and how the worker ends. */
+#include "bare_pool.h"
+
+#include "pool/park.c"
+#include "pool/pool_stats.c"
+#include "pool/vacancy.c"
+#include "pool/worker.c"
+
+Test(worker_clock, after_its_interval_it_tunes_evens_out_and_looks_outside, .timeout = 5)
+{
+	/* since it was evened out; is it again? */
+	static const uint64_t rows[][2] = {{19999, 0}, {20000, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton__worker *worker = begin(3);
+		uint64_t mean;
+
+		inject(9); /* a batch of 8, and one */
+		queue_up(worker, 2);
+		queue_up(&bare.workers[1], 20);
+		aim(worker, 1);
+		worker->to_injection = 2;
+		worker->interval = 10;
+		worker->tuned_ns = clock_ns - 40000;
+		worker->evened_ns = clock_ns - rows[i][0];
+		cr_assert_eq(number(next_job(worker)), 9, "its own first");
+		cr_assert_eq(worker->to_injection, 1);
+		cr_assert_eq(number(next_job(worker)), 0, "from outside");
+		mean = baton__policy_per_job(40000, 10);
+		cr_assert_eq(worker->mean, mean);
+		cr_assert_eq(worker->interval, 2, "10 us of jobs of 4 us each");
+		cr_assert_eq(worker->to_injection, 2);
+		cr_assert_eq(worker->counts.interval, 2);
+		cr_assert_eq(worker->tuned_ns, clock_ns);
+		cr_assert_eq(queued(&bare.workers[1]) < 20, rows[i][1]);
+		cr_assert_eq(worker->evened_ns == clock_ns, rows[i][1]);
+		cr_assert_eq(baton__injection_length(&bare.pool.injection), 1);
+	}
+}
+
+Test(worker_clock, looks_around_as_often_and_as_long_as_it_has_learnt, .timeout = 5)
+{
+	/* fresh, looks, ns between clock readings; readings */
+	static const int rows[][4] = {
+		{0, 3, 500, 2 * LOOK_READS + 1}, {0, 1, 500, 1},
+		{0, 2, 0, 1 + 256 + 1},          {0, 2, 2000, 1 + 1 + 1},
+		{0, 2, 1999, 1 + 2 + 1},         {1, 3, 500, 15 * LOOK_READS + 1}};
+	struct baton__worker *worker;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		worker = begin(3);
+		worker->fresh = rows[i][0];
+		worker->looks = (uint32_t)rows[i][1];
+		clock_step = (uint64_t)rows[i][2];
+		cr_assert_null(look_around(worker));
+		cr_assert_eq(clock_reads, rows[i][3], "%zu: %d", i, clock_reads);
+	}
+	/* the slot of another worker is left alone for 8 looks; the other's queue is not */
+	for (int in_slot = 0; in_slot < 2; in_slot++) {
+		worker = begin(3);
+		if (in_slot)
+			(void)baton__worker_schedule(&bare.workers[1], job(0));
+		else
+			queue_up(&bare.workers[1], 1);
+		clock_step = 500;
+		cr_assert_eq(number(look_around(worker)), 0);
+		cr_assert_eq(clock_reads, in_slot ? 8 * LOOK_READS : 0);
+	}
+	worker = begin(3);
+	bare.pool.state = BATON__POOL_STOP;
+	cr_assert_null(look_around(worker));
+	cr_assert_eq(clock_reads, 0, "the pool ends");
+	inject(1);
+	cr_assert_null(find(worker));
+	bare.pool.state = 0;
+	cr_assert_eq(number(find(worker)), 0);
+	queue_up(&bare.workers[1], 1);
+	cr_assert_eq(number(find(worker)), 1);
+	cr_assert_not(worker->searching, "it has found one");
+	cr_assert(baton__idle_try_search(&bare.pool.idle) &&
+	          !baton__idle_try_search(&bare.pool.idle));
+}
+
+Test(worker_clock, learns_from_its_sleep_how_long_to_look, .timeout = 5)
+{
+	/* looks before, slept; looks after */
+	static const uint64_t rows[][3] = {{16, 31999, 16}, {3, 31999, 16}, {16, 32000, 8},
+	                                   {5, 32000, 3},   {2, 32000, 1},  {1, 32000, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton__worker *worker = begin(2);
+
+		cr_assert_eq(worker->looks, 16);
+		worker->looks = (uint32_t)rows[i][0];
+		learn(worker, rows[i][1]);
+		cr_assert_eq(worker->looks, rows[i][2], "%zu", i);
+		cr_assert(worker->fresh);
+	}
+}
+
+Test(worker_clock, a_vacancy_lasts_after_50_us_or_in_haste, .timeout = 5)
+{
+	enum { STOP = BATON__POOL_STOP, ENDED = BATON__POOL_ENDED };
+	/* vacant since, haste before, state, now; does it last, haste after */
+	static const uint32_t rows[][6] = {
+		{0, 0, 0, 1000, 1, 0},    {1000, 0, 0, 50999, 0, 0},   {1000, 0, 0, 51000, 1, 4},
+		{1000, 1, 0, 1001, 1, 1}, {1000, 0, STOP, 1001, 1, 0}, {1000, 0, ENDED, 1001, 1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton__worker *worker = begin(2);
+
+		worker->vacant_ns = rows[i][0];
+		bare.pool.haste = rows[i][1];
+		bare.pool.state = rows[i][2];
+		cr_assert_eq(baton__vacancy_lasts(worker, rows[i][3]), rows[i][4], "%zu", i);
+		cr_assert_eq(bare.pool.haste, rows[i][5], "%zu", i);
+		baton__vacancy_short(&bare.pool);
+		cr_assert_eq(bare.pool.haste, rows[i][5] ? rows[i][5] - 1 : 0, "%zu", i);
+		baton__vacancy_begin(worker, false);
+		cr_assert_eq(worker->vacant_ns, clock_ns);
+		baton__vacancy_begin(worker, true);
+		cr_assert_eq(worker->vacant_ns, 0);
+	}
+}
+
+/* ---- The end ---- */
+
+Test(worker_clock, the_last_worker_ends_the_pool_if_nothing_is_left, .timeout = 5)
+{
+	enum {
+		SHUT = BATON__POOL_SHUTDOWN,
+		ENDING = BATON__POOL_ENDING,
+		ENDED = BATON__POOL_ENDED
+	};
+	/* searching, threads with jobs in their hands, jobs from outside, state before; after */
+	static const uint32_t rows[][5] = {
+		{1, 0, 0, SHUT, SHUT | ENDING | ENDED},
+		{1, 1, 0, SHUT, SHUT},
+		{1, 0, 1, SHUT, SHUT},
+		{0, 0, 0, SHUT, SHUT},
+		{1, 0, 0, SHUT | ENDING, SHUT | ENDING},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton__worker *worker = begin(2);
+		bool ends;
+
+		worker->searching = rows[i][0] && baton__idle_try_search(&bare.pool.idle);
+		bare.pool.hands = rows[i][1];
+		inject((int)rows[i][2]);
+		bare.pool.state = rows[i][3];
+		baton__worker_park(worker);
+		ends = rows[i][4] & ENDED;
+		cr_assert_eq(bare.pool.state, rows[i][4], "%zu", i);
+		cr_assert_eq(bare.sleepers[1].wake & 1, ends, "%zu", i);
+		cr_assert_eq(bare.pool.calls != 0, ends, "%zu", i);
+		cr_assert_eq(worker->counts.parked, 0);
+		cr_assert_eq(worker->searching, rows[i][0], "%zu", i);
+	}
+	/* it does not sleep when the pool has ended */
+	for (uint32_t state = BATON__POOL_STOP; state <= ENDED; state *= 2) {
+		struct baton__worker *worker = begin(2);
+
+		bare.pool.state = state;
+		worker->searching = baton__idle_try_search(&bare.pool.idle);
+		baton__worker_park(worker);
+		cr_assert_eq(worker->counts.parked, 0);
+		cr_assert_not(worker->searching);
+	}
+}
+
+static struct baton__worker seen;
+
+static void see_run(struct baton_plain_job *plain)
+{
+	seen = *current;
+	cr_assert_eq(seen.entered, &plain->job);
+}
+
+Test(worker_clock, the_loop_counts_and_ends_when_the_pool_does, .timeout = 5)
+{
+	struct baton__worker *worker = begin(2);
+
+	for (int i = 0; i < 3; i++)
+		baton_plain_job_init(&bare.jobs[i], see_run, NULL);
+	queue_up(worker, 3);
+	bare.pool.state = BATON__POOL_STOP;
+	worker->fresh = true;
+	current = NULL;
+	clock_step = 10;
+	cr_assert(baton__worker_loop(worker));
+	cr_assert_null(current);
+	cr_assert_eq(worker->counts.executed, 3);
+	cr_assert_eq(seen.counts.executed, 3, "counted before it runs");
+	cr_assert_null(seen.running, "not a resource's");
+	cr_assert_not(seen.fresh);
+	cr_assert_eq(seen.tuned_ns, 1000000010);
+	cr_assert_eq(worker->counts.awake, 10 | BATON__ASLEEP);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The default wheel, driven by the workers of the default pool while there is one. */
+#include "timer_support.h"
+
+#include <baton/blocking.h>
+#include <baton/pool.h>
+
+#include <dirent.h>
+#include <stdio.h>
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "lent", NULL);
+
+/* The number of this process's threads with the name of a wheel's thread. */
+static int wheel_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	int count = 0;
+
+	MUST(tasks);
+	while ((entry = readdir(tasks))) {
+		char path[300];
+		char name[32] = "";
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		count += fgets(name, sizeof(name), file) && !strcmp(name, "baton-timers\n");
+		(void)fclose(file);
+	}
+	(void)closedir(tasks);
+	return count;
+}
+
+/* The timer runs after `delay_ns`: once more each time. */
+static void ring(struct bell *bell, atomic_int *rung, uint64_t delay_ns)
+{
+	struct baton_timers *timers;
+	int before = atomic_load(rung);
+
+	MUST(baton_timers_default(&timers) == 0);
+	bell_init(bell, NULL, &resource);
+	bell->timers = timers;
+	bell->then = bell_rings;
+	bell->argument = rung;
+	bell->asked = baton_timers_now(timers) + delay_ns;
+	cr_assert_eq(baton_timer_arm_after(&bell->timer, delay_ns), 0);
+	until_at_least(rung, before + 1);
+	cr_assert_eq(baton_timer_stop_wait(&bell->timer, NULL), 0);
+	cr_assert_eq(bell->early, 0);
+}
+
+static void end(void)
+{
+	cr_assert_eq(baton_timers_default_destroy(), 0);
+	cr_assert_eq(baton_pool_default_destroy(), 0);
+}
+
+Test(timers_lent, the_default_wheel_has_no_thread_beside_the_default_pool, .timeout = 20)
+{
+	struct baton_pool *pool;
+	struct bell bell;
+	atomic_int rung = 0;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	for (int i = 0; i < 20; i++) {
+		ring(&bell, &rung, (uint64_t)i * BATON_MILLISECOND / 4);
+		cr_assert_eq(wheel_threads(), 0);
+	}
+	end();
+}
+
+Test(timers_lent, a_wheel_that_was_there_first_gives_its_thread_up, .timeout = 20)
+{
+	struct baton_timers *timers;
+	struct bell bell;
+	atomic_int rung = 0;
+
+	cr_assert_eq(baton_timers_default(&timers), 0);
+	cr_assert_eq(wheel_threads(), 1);
+	ring(&bell, &rung, 0); /* this creates the default pool */
+	while (wheel_threads())
+		(void)sched_yield();
+	ring(&bell, &rung, BATON_MILLISECOND);
+	cr_assert_eq(wheel_threads(), 0);
+	end();
+}
+
+Test(timers_lent, the_wheel_outlives_the_pool, .timeout = 20)
+{
+	struct baton_pool *pool;
+	struct bell bell;
+	atomic_int rung = 0;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	ring(&bell, &rung, BATON_MILLISECOND);
+	cr_assert_eq(baton_pool_default_destroy(), 0);
+	cr_assert_eq(wheel_threads(), 1);
+	ring(&bell, &rung, BATON_MILLISECOND);
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	cr_assert_eq(baton_pool_shutdown(pool), 0); /* the wheel is not lent a second time */
+	end();
+}
+
+/* A task that waits, inside, for a timer. The timer's function runs on the test's own thread. */
+struct waiter {
+	struct baton_task task;
+	struct baton_resource resource;
+	struct baton_future future;
+	struct baton_timer timer;
+	int status;
+};
+
+static atomic_int waited;
+
+static int fulfil(struct baton_timer *timer)
+{
+	struct waiter *waiter = baton_container_of(timer, struct waiter, timer);
+
+	return baton_future_complete(&waiter->future, 0, NULL);
+}
+
+static int wait_for_timer(struct baton_task *task)
+{
+	struct waiter *waiter = baton_container_of(task, struct waiter, task);
+
+	waiter->status = baton_timer_arm_after(&waiter->timer, BATON_MILLISECOND);
+	if (!waiter->status)
+		waiter->status = baton_future_wait(&waiter->future, NULL);
+	(void)atomic_fetch_add(&waited, 1);
+	return 0;
+}
+
+/* Twice as many as there are workers and spares: no spare can be had for the deadline. */
+#define WAITERS (2 * (BATON_POOL_SPARES + 4))
+
+Test(timers_lent, timers_run_while_all_workers_wait_for_them, .timeout = 30)
+{
+	static struct waiter waiters[WAITERS];
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource bells;
+	struct baton_manual *manual;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&bells, NULL, "bells", &config);
+	for (int i = 0; i < WAITERS; i++) {
+		struct waiter *waiter = &waiters[i];
+
+		baton_resource_init(&waiter->resource, NULL, "waiter", NULL);
+		baton_promise_init(&waiter->future);
+		baton_task_init(&waiter->task, wait_for_timer, NULL);
+		baton_timer_init(&waiter->timer, NULL, &bells, fulfil);
+		cr_assert_eq(baton_submit_later(&waiter->resource, &waiter->task), 0);
+	}
+	while (atomic_load(&waited) < WAITERS) {
+		(void)baton_manual_run_until_idle(manual);
+		(void)sched_yield();
+	}
+	for (int i = 0; i < WAITERS; i++) {
+		cr_assert_eq(baton_resource_close(&waiters[i].resource), 0);
+		cr_assert_eq(baton_resource_await(&waiters[i].resource, NULL), 0);
+		cr_assert_eq(waiters[i].status, 0);
+	}
+	cr_assert_eq(baton_resource_close(&bells), 0);
+	cr_assert_eq(baton_resource_await(&bells, NULL), 0);
+	end();
+	baton_manual_destroy(manual);
+}
