@@ -3,6 +3,7 @@
 #include "mod.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 
 static struct ground *grounds[GROUNDS_MAX];
 static uint32_t count;
+/* The watch prints the grounds while a round may be freeing them. */
+static pthread_mutex_t freeing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool stopping;
 static atomic_int deeds;
 static atomic_uint streams;
@@ -342,15 +345,18 @@ void grounds_end(void)
 
 void grounds_free(void)
 {
+	pthread_mutex_lock(&freeing);
 	for (uint32_t i = 0; i < count; i++) {
 		free(grounds[i]);
 		grounds[i] = NULL;
 	}
 	count = 0;
+	pthread_mutex_unlock(&freeing);
 }
 
 void mod_print(void)
 {
+	pthread_mutex_lock(&freeing);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ground *ground = grounds[i];
 		int stashed = 0;
