@@ -7,6 +7,7 @@
 #   both ends, tidy.awk checks.)
 # - A function baton__x is declared in a header of the folder that defines it. The default pool's
 #   two are the exception: a program that links the archive has a pool because core refers to it.
+# - No two folders have a file of one name: a mention of queue.c means one file.
 # - Headers do not include each other in a circle. Counting a .c as its header, at most CIRCLE files
 #   do: the pool's crew. A smaller number is better.
 
@@ -26,6 +27,14 @@ function folder_of(path)
 {
 	sub(/^src\//, "", path)
 	sub(/\/[^\/]*$/, "", path)
+	return path
+}
+
+# src/core/turn.c: turn
+function name_of(path)
+{
+	sub(/^.*\//, "", path)
+	sub(/\.[ch]$/, "", path)
 	return path
 }
 
@@ -74,6 +83,11 @@ FNR == 1 {
 	folder = folder_of(FILENAME)
 	unit = unit_of(FILENAME)
 	units[unit] = 1
+	name = name_of(FILENAME)
+	if (name in home && home[name] != folder)
+		complain(FILENAME, home[name] " has files of this name, too: choose a name that " \
+		         "tells them apart")
+	home[name] = folder
 	head = ""
 	in_comment = 0
 }

@@ -5,7 +5,7 @@
 #include "mainloop/depend.h"
 
 #include "executor/loop.h"
-#include "mainloop/order.h"
+#include "mainloop/places.h"
 
 #include <errno.h>
 #include <stdlib.h>

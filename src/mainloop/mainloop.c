@@ -7,7 +7,7 @@
 #include "base/futex.h"
 #include "executor/loop.h"
 #include "mainloop/depend.h"
-#include "mainloop/order.h"
+#include "mainloop/places.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 	loop->config.quantum = QUANTUM;
 	baton_resource_init(&loop->resource, NULL, loop->options.name, &loop->config);
 	baton_task_init(&loop->turn, baton__mainloop_turn, NULL);
-	baton__order_init(loop);
+	baton__places_init(loop);
 	loop->alarm = BATON_NEVER;
 	loop->now = baton__mainloop_clock(loop);
 	return 0;
@@ -80,7 +80,7 @@ static int64_t end_sources(struct baton__mainloop *loop)
 	int64_t count = 0;
 
 	baton__mainloop_absorb(loop);
-	while ((source = baton__order_any(loop))) {
+	while ((source = baton__places_any(loop))) {
 		baton__source_unlink(loop, source);
 		/* Relaxed: no other thread uses the source. */
 		store_relaxed(&source->_state, 0);

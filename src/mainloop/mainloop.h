@@ -4,7 +4,7 @@
  *
  * A source's word says what its starters and stoppers want. Any thread changes the word by CAS.
  * Where the source lies (`_place`, `_link`, `_due`, `_order`, `_level`) only the owner knows, and
- * brings it into line with the word (settle, in order.c): at once, if the owner itself has changed
+ * brings it into line with the word (settle, in places.c): at once, if the owner itself has changed
  * the word; else when it takes the source out of the inbox.
  *
  * The word:

@@ -10,7 +10,7 @@
 #include "core/frame.h"
 #include "executor/loop.h"
 #include "mainloop/depend.h"
-#include "mainloop/order.h"
+#include "mainloop/places.h"
 
 #include <errno.h>
 
@@ -26,7 +26,7 @@
 
 uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop)
 {
-	return loop->mask || loop->ask_soon ? 0 : baton__order_next(loop);
+	return loop->mask || loop->ask_soon ? 0 : baton__places_next(loop);
 }
 
 /* ---- One source ---- */
@@ -118,7 +118,7 @@ static bool has_input(struct baton__mainloop *loop)
 static void look(struct baton__mainloop *loop)
 {
 	baton__mainloop_absorb(loop);
-	baton__order_expire(loop, baton__mainloop_clock(loop));
+	baton__places_expire(loop, baton__mainloop_clock(loop));
 }
 
 /* Counts the pick of a source for the aging. */
@@ -143,13 +143,13 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 	if (!round->asked) {
 		round->asked = true;
 		baton__mainloop_count(&loop->stats.rounds);
-		baton__order_ask(loop);
+		baton__places_ask(loop);
 	}
 	if (loop->now >= round->deadline)
 		round->left = 0;
 	if (!round->left)
 		return false;
-	source = baton__order_pick(loop, round->levels);
+	source = baton__places_pick(loop, round->levels);
 	if (!source)
 		return false;
 	if (source->_config->kind == BATON_SOURCE_IDLE && has_input(loop)) {
@@ -353,7 +353,7 @@ BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_
  * already. */
 static bool move_clock(struct baton__mainloop *loop, uint64_t time_ns)
 {
-	uint64_t next = baton__order_next(loop);
+	uint64_t next = baton__places_next(loop);
 
 	if (next > time_ns)
 		next = time_ns;
@@ -361,7 +361,7 @@ static bool move_clock(struct baton__mainloop *loop, uint64_t time_ns)
 		return false;
 	/* Relaxed: a time; other threads may read it. */
 	store_relaxed(&loop->virtual_now, next);
-	baton__order_expire(loop, next);
+	baton__places_expire(loop, next);
 	return true;
 }
 

@@ -6,7 +6,7 @@
  * word alone; the inbox is taken whole. Progress: lock-free: a CAS fails only because of another
  * start, stop, run or post.
  */
-#include "mainloop/order.h"
+#include "mainloop/places.h"
 
 #include "executor/loop.h"
 

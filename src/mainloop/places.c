@@ -2,7 +2,7 @@
 /*
  * The places of a loop's sources.
  */
-#include "mainloop/order.h"
+#include "mainloop/places.h"
 
 #include "mainloop/depend.h"
 #include "mainloop/heap.h"
@@ -33,7 +33,7 @@ static void list_remove(struct baton_source *source)
 	link->_next->_prev = link->_prev;
 }
 
-void baton__order_init(struct baton__mainloop *loop)
+void baton__places_init(struct baton__mainloop *loop)
 {
 	for (unsigned level = 0; level < BATON_PRIORITIES; level++)
 		list_init(&loop->ready[level]);
@@ -136,7 +136,7 @@ void baton__source_settle(struct baton__mainloop *loop, struct baton_source *sou
 	baton__source_place(loop, source, word);
 }
 
-void baton__order_expire(struct baton__mainloop *loop, uint64_t now)
+void baton__places_expire(struct baton__mainloop *loop, uint64_t now)
 {
 	if (now > loop->now)
 		loop->now = now;
@@ -145,7 +145,7 @@ void baton__order_expire(struct baton__mainloop *loop, uint64_t now)
 		put_due(loop, baton__source_of(loop->heap));
 }
 
-uint64_t baton__order_next(const struct baton__mainloop *loop)
+uint64_t baton__places_next(const struct baton__mainloop *loop)
 {
 	return loop->heap ? baton__source_of(loop->heap)->_due : BATON_NEVER;
 }
@@ -166,7 +166,7 @@ static struct baton_source *oldest(const struct baton__mainloop *loop, uint32_t 
 	return found;
 }
 
-struct baton_source *baton__order_pick(struct baton__mainloop *loop, uint32_t levels)
+struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t levels)
 {
 	const uint32_t mask = loop->mask & levels;
 	struct baton_source *first;
@@ -196,7 +196,7 @@ static void ask(struct baton__mainloop *loop, struct baton_source *source)
 		         wait < BATON_MAINLOOP_TIME_MAX ? loop->now + wait : BATON_NEVER - 1);
 }
 
-void baton__order_ask(struct baton__mainloop *loop)
+void baton__places_ask(struct baton__mainloop *loop)
 {
 	struct baton_source_link round;
 
@@ -216,7 +216,7 @@ void baton__order_ask(struct baton__mainloop *loop)
 	}
 }
 
-struct baton_source *baton__order_any(const struct baton__mainloop *loop)
+struct baton_source *baton__places_any(const struct baton__mainloop *loop)
 {
 	if (loop->mask)
 		return baton__source_of(loop->ready[__builtin_ctz(loop->mask)]._next);

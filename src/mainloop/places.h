@@ -3,13 +3,13 @@
  * Where the owner keeps a loop's active sources: a list for each priority, the heap of deadlines,
  * and two lists for sources that wait. The owner only.
  */
-#ifndef BATON_SRC_ORDER_H
-#define BATON_SRC_ORDER_H
+#ifndef BATON_SRC_PLACES_H
+#define BATON_SRC_PLACES_H
 
 #include "mainloop/mainloop.h"
 
 /* Empty lists. */
-void baton__order_init(struct baton__mainloop *loop);
+void baton__places_init(struct baton__mainloop *loop);
 
 /*
  * place: brings the source's place into line with `word`, the word that the owner has read
@@ -23,19 +23,19 @@ void baton__source_settle(struct baton__mainloop *loop, struct baton_source *sou
 void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source);
 
 /* Brings the time forward to `now`: sources whose deadlines have come become ready. */
-void baton__order_expire(struct baton__mainloop *loop, uint64_t now);
+void baton__places_expire(struct baton__mainloop *loop, uint64_t now);
 
 /* The earliest deadline in the heap; BATON_NEVER: none. */
-uint64_t baton__order_next(const struct baton__mainloop *loop);
+uint64_t baton__places_next(const struct baton__mainloop *loop);
 
 /* The next source to run, of these priorities, which stays where it is; NULL: none is ready. */
-struct baton_source *baton__order_pick(struct baton__mainloop *loop, uint32_t levels);
+struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t levels);
 
 /* Asks each CUSTOM that waits to be asked. */
-void baton__order_ask(struct baton__mainloop *loop);
+void baton__places_ask(struct baton__mainloop *loop);
 
 /* Some source in one of the places; NULL: none is active. For the loop's end. */
-struct baton_source *baton__order_any(const struct baton__mainloop *loop);
+struct baton_source *baton__places_any(const struct baton__mainloop *loop);
 
 BATON_INLINE bool baton__links_empty(const struct baton_source_link *list)
 {
