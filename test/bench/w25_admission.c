@@ -131,18 +131,19 @@ static void run(const void *setup, double *values)
 void bench_w25_admission(void)
 {
 	static const char *const metrics[] = {"ns per event", "slowest pair, us", NULL};
-	static const uint64_t waiting[] = {10, 1000, 100000};
-	static const char *const names[] = {"10 wait", "1,000 wait", "100,000 wait"};
-	struct bench_case cases[3];
+	static const uint64_t waiting[] = {10, 1000, 10000, 100000};
+	static const char *const names[] = {"10 wait", "1,000 wait", "10,000 wait",
+	                                    "100,000 wait"};
+	struct bench_case cases[4];
 	const struct bench_group group = {
 		"W25: admission, 100 backends",
 		metrics,
 		cases,
-		3,
+		4,
 		0,
 		"two timers, a job's own resource and a token besides the rules"};
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		cases[i] = (struct bench_case){names[i], run, &waiting[i]};
 	bench_group(&group);
 }
