@@ -250,7 +250,7 @@ deep-redis: ## the same, each process struck in more places
 
 check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
 	$(Q)if command -v redis-server >/dev/null; then \
-		$(MAKE) --no-print-directory build/redis/tests && \
+		$(MAKE) --no-print-directory build/redis/tests $(QUEUE) && \
 		TEST_ARGS='-j4 $(TEST_ARGS)' test/run.sh $@ build/redis/tests; \
 	else \
 		echo '$@: skipped: no redis-server (Debian: redis-server)'; \

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* Submitter, scheduler and backend of examples/queue, as their users run them: statuses, output,
+ * Ctrl-C, and what each says when it cannot go on. QUEUE_PROGRAMS: where they are. */
+#include "server.h"
+
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS_MAX 24
+#define PATIENCE_MS 20000 /* no test waits so long, unless it fails */
+
+/* As in examples/queue/common.h. */
+#define USAGE 64
+#define NO_REDIS 69
+#define DENIED 75
+
+static struct server server;
+
+/* A program that was started; its output goes to files. */
+struct program {
+	pid_t pid;
+	char out[128];
+	char err[128];
+};
+
+static void set_up(void)
+{
+	server_start(&server, NULL);
+}
+
+static void tear_down(void)
+{
+	server_stop(&server);
+}
+
+TestSuite(programs, .init = set_up, .fini = tear_down, .timeout = 60);
+
+/* ---- Running programs ---- */
+
+static void pause_5_ms(void)
+{
+	usleep(5000);
+}
+
+static _Noreturn void become(const struct program *self, const char **words)
+{
+	const char *folder = getenv("QUEUE_PROGRAMS");
+	char path[256];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "build/examples/queue", words[0]);
+	dup2(open(self->out, O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
+	dup2(open(self->err, O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+	execv(path, (char **)(uintptr_t)words);
+	perror(path);
+	_exit(126);
+}
+
+/* The words end with NULL. */
+static struct program launch(const char **words)
+{
+	static int count;
+	struct program self;
+
+	count++;
+	snprintf(self.out, sizeof(self.out), "%s/%d.out", server.directory, count);
+	snprintf(self.err, sizeof(self.err), "%s/%d.err", server.directory, count);
+	self.pid = fork();
+	if (self.pid == 0)
+		become(&self, words);
+	cr_assert_gt(self.pid, 0);
+	return self;
+}
+
+static struct program start_list(const char *socket, const char *name, va_list list)
+{
+	const char *words[WORDS_MAX] = {name, "--socket", socket};
+
+	for (int i = 3; i < WORDS_MAX - 1 && (words[i] = va_arg(list, const char *)); i++)
+		;
+	return launch(words);
+}
+
+/* The program `name` on the test's server, and its further words, which end with NULL. */
+static struct program start(const char *name, ...)
+{
+	struct program self;
+	va_list list;
+
+	va_start(list, name);
+	self = start_list(server.socket, name, list);
+	va_end(list);
+	return self;
+}
+
+/* The same, where no server is. */
+static struct program start_nowhere(const char *name, ...)
+{
+	struct program self;
+	va_list list;
+
+	va_start(list, name);
+	self = start_list("/no/redis", name, list);
+	va_end(list);
+	return self;
+}
+
+/* Its exit status; 1000 and more: the signal that ended it. */
+static int await_end(const struct program *self)
+{
+	int status = 0;
+
+	for (int ms = 0; waitpid(self->pid, &status, WNOHANG) == 0; ms += 5) {
+		cr_assert_lt(ms, PATIENCE_MS, "a program does not end");
+		pause_5_ms();
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static const char *contents(const char *path)
+{
+	static char text[8192];
+	FILE *file = fopen(path, "r");
+	size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	text[size] = '\0';
+	return text;
+}
+
+static void await_text(const char *path, const char *text)
+{
+	for (int ms = 0; !strstr(contents(path), text); ms += 5) {
+		cr_assert_lt(ms, PATIENCE_MS, "no '%s' in: %s", text, contents(path));
+		pause_5_ms();
+	}
+}
+
+static void says(const struct program *self, const char *text)
+{
+	cr_assert(strstr(contents(self->err), text), "no '%s' in: %s", text, contents(self->err));
+}
+
+/* The program says why, and ends with this status. */
+static void fails(const struct program *self, int status, const char *text)
+{
+	int is = await_end(self);
+
+	says(self, text);
+	cr_assert_eq(is, status, "%d: %s", is, contents(self->err));
+}
+
+static void await_number(long long number, const char *command)
+{
+	long long is;
+
+	for (int ms = 0; (is = server_number(&server, command)) != number; ms += 5) {
+		cr_assert_lt(ms, PATIENCE_MS, "%s: %lld", command, is);
+		pause_5_ms();
+	}
+}
+
+/* ---- A queue with one backend ---- */
+
+static struct program scheduler;
+static struct program backend;
+
+static void start_queue(const char *durations)
+{
+	static char address[128];
+
+	snprintf(address, sizeof(address), "unix:%s/backend", server.directory);
+	scheduler = start("scheduler", "--limits", "1,1,1", "--durations", durations, NULL);
+	backend = start("backend", "--listen", address, "--name", "one", NULL);
+	await_text(scheduler.out, "leads");
+	await_number(1, "ZCARD {baton}:backends");
+}
+
+/* Both leave their queue in order. */
+static void end_queue(void)
+{
+	kill(backend.pid, SIGTERM);
+	cr_assert_eq(await_end(&backend), 0);
+	cr_assert_eq(server_number(&server, "ZCARD {baton}:backends"), 0);
+	kill(scheduler.pid, SIGINT);
+	cr_assert_eq(await_end(&scheduler), 0);
+	cr_assert_eq(server_number(&server, "EXISTS {baton}:lease:scheduler"), 0);
+}
+
+static void no_task_is_left(void)
+{
+	await_number(0, "ZCARD {baton}:queue");
+	await_number(0, "HLEN {baton}:run");
+	cr_assert_eq(server_number(&server, "EVAL %s 0",
+	                           "return #redis.call('KEYS', '{baton}:task:*') + "
+	                           "#redis.call('KEYS', '{baton}:files:*') + "
+	                           "#redis.call('KEYS', '{baton}:note:*')"),
+	             0);
+}
+
+Test(programs, a_submitter_has_the_output_and_the_status_of_its_job)
+{
+	struct program job;
+	char input[128];
+	FILE *file;
+
+	start_queue("10,20,30");
+	job = start("submitter", "--class", "fast", "sh", "-c", "echo out; echo err >&2; exit 7",
+	            NULL);
+	cr_assert_eq(await_end(&job), 7, "%s", contents(job.err));
+	cr_assert_str_eq(contents(job.out), "out\n");
+	cr_assert_str_eq(contents(job.err), "err\n");
+	job = start("submitter", "sh", "-c", "kill -KILL $$", NULL);
+	cr_assert_eq(await_end(&job), 128 + SIGKILL, "%s", contents(job.err));
+	job = start("submitter", "/no/such/program", NULL);
+	fails(&job, 127, "/no/such/program: No such file or directory");
+	snprintf(input, sizeof(input), "%s/input", server.directory);
+	file = fopen(input, "w");
+	cr_assert(file && fputs("from a file", file) >= 0 && fclose(file) == 0);
+	job = start("submitter", "--file", input, "cat", "input", NULL);
+	cr_assert_eq(await_end(&job), 0, "%s", contents(job.err));
+	cr_assert_str_eq(contents(job.out), "from a file");
+	no_task_is_left();
+	end_queue();
+}
+
+/* The job goes on when the test has seen the first half of its output. */
+Test(programs, the_output_of_a_job_comes_while_it_runs)
+{
+	struct program job;
+	char text[512];
+
+	start_queue("10,20,30");
+	snprintf(text, sizeof(text),
+	         "echo first; while ! [ -e %s/go ]; do sleep 0.01; done; echo second",
+	         server.directory);
+	job = start("submitter", "sh", "-c", text, NULL);
+	await_text(job.out, "first\n");
+	cr_assert_eq(waitpid(job.pid, NULL, WNOHANG), 0, "it runs");
+	cr_assert_str_eq(contents(job.out), "first\n");
+	snprintf(text, sizeof(text), "%s/go", server.directory);
+	cr_assert_eq(close(open(text, O_CREAT | O_WRONLY, 0600)), 0);
+	cr_assert_eq(await_end(&job), 0, "%s", contents(job.err));
+	cr_assert_str_eq(contents(job.out), "first\nsecond\n");
+	end_queue();
+}
+
+Test(programs, ctrl_c_withdraws_a_job_that_waits_and_one_that_runs)
+{
+	struct program runs;
+	struct program waits;
+	struct program next;
+	pid_t pid;
+
+	start_queue("10,20,30");
+	runs = start("submitter", "--class", "slow", "sh", "-c", "echo $$; exec sleep 1000", NULL);
+	await_text(runs.out, "\n");
+	pid = (pid_t)atoi(contents(runs.out));
+	cr_assert(pid > 0 && kill(pid, 0) == 0);
+	waits = start("submitter", "--class", "slow", "--progress", "echo", "never", NULL);
+	await_text(waits.err, "waiting, at most");
+	cr_assert_eq(server_number(&server, "ZCARD {baton}:queue"), 1);
+	kill(waits.pid, SIGINT);
+	cr_assert_eq(await_end(&waits), 130, "%s", contents(waits.err));
+	cr_assert_eq(server_number(&server, "ZCARD {baton}:queue"), 0);
+	cr_assert_str_eq(contents(waits.out), "");
+	cr_assert_eq(kill(pid, 0), 0, "the other one runs");
+	kill(runs.pid, SIGINT);
+	cr_assert_eq(await_end(&runs), 130, "%s", contents(runs.err));
+	cr_assert(kill(pid, 0) == -1 && errno == ESRCH, "the job is dead");
+	no_task_is_left();
+	next = start("submitter", "--class", "slow", "echo", "next", NULL);
+	cr_assert_eq(await_end(&next), 0, "%s", contents(next.err));
+	cr_assert_str_eq(contents(next.out), "next\n");
+	end_queue();
+}
+
+Test(programs, a_job_whose_time_is_over_is_stopped_and_an_interactive_one_denied)
+{
+	struct program job;
+	struct program shell;
+
+	start_queue("0.2,20,30");
+	job = start("submitter", "--class", "fast", "sleep", "1000", NULL);
+	fails(&job, 128 + SIGTERM, "the job was stopped: time");
+	job = start("submitter", "--class", "medium", "sh", "-c", "echo runs; exec sleep 1000",
+	            NULL);
+	await_text(job.out, "runs");
+	shell = start("submitter", "--class", "interactive", "sh", NULL);
+	fails(&shell, DENIED, "denied: no backend is free");
+	kill(job.pid, SIGTERM);
+	cr_assert_eq(await_end(&job), 130);
+	no_task_is_left();
+	end_queue();
+}
+
+/* ---- What cannot be done ---- */
+
+static const char *const all[] = {"submitter", "scheduler", "backend"};
+
+/* A command, or where to listen: without it there is only the usage. */
+static const char *plain_address(void)
+{
+	static char address[128];
+
+	snprintf(address, sizeof(address), "unix:%s/plain", server.directory);
+	return address;
+}
+
+static struct program start_plain(int which)
+{
+	if (which == 1)
+		return start(all[1], NULL);
+	return which == 0 ? start(all[0], "true", NULL)
+	                  : start(all[2], "--listen", plain_address(), NULL);
+}
+
+Test(programs, each_has_a_help_and_knows_no_other_options)
+{
+	for (int i = 0; i < 3; i++) {
+		struct program self = launch((const char *[]){all[i], "--help", NULL});
+		char usage[32];
+
+		snprintf(usage, sizeof(usage), "Usage: %s ", all[i]);
+		cr_assert_eq(await_end(&self), 0);
+		cr_assert_eq(strncmp(contents(self.out), usage, strlen(usage)), 0);
+		cr_assert(strstr(contents(self.out), "--password-file FILE"));
+		cr_assert_str_eq(contents(self.err), "");
+		self = launch((const char *[]){all[i], "--nonsense", NULL});
+		fails(&self, USAGE, usage);
+		says(&self, "unrecognized option '--nonsense'");
+		cr_assert_str_eq(contents(self.out), "");
+	}
+}
+
+Test(programs, without_redis_each_says_where_it_has_looked)
+{
+	static const char text[] = "no Redis at /no/redis: No such file or directory";
+	struct program self = start_nowhere("submitter", "true", NULL);
+
+	fails(&self, NO_REDIS, text);
+	self = start_nowhere("scheduler", NULL);
+	fails(&self, NO_REDIS, text);
+	self = start_nowhere("backend", "--listen", plain_address(), NULL);
+	fails(&self, NO_REDIS, text);
+}
+
+Test(programs, options_that_are_none)
+{
+	static const struct {
+		const char *words[8];
+		const char *text;
+	} wrong[] = {
+		{{"submitter", NULL}, "Usage: submitter"},
+		{{"backend", NULL}, "Usage: backend"},
+		{{"backend", "--listen", "unix:/no/such/folder/socket", NULL}, "cannot listen at"},
+		{{"submitter", "--class", "huge", "true", NULL}, "not a class: huge"},
+		{{"submitter", "--class", "8", "true", NULL}, "not a class: 8"},
+		{{"submitter", "--id", "a:b", "true", NULL}, "the task's id is not one"},
+		{{"submitter", "--file", "/no/such/file", "true", NULL},
+	         "cannot read /no/such/file"},
+		{{"submitter", "--queue", "a b", "true", NULL}, "the queue's name is not one"},
+		{{"submitter", "--password-file", "/no/such/file", "true", NULL},
+	         "cannot read /no/such/file"},
+		{{"scheduler", "--limits", "1,2,3", NULL}, "limits nest"},
+		{{"scheduler", "--limits", "3,2,0", NULL}, "none is 0"},
+		{{"scheduler", "--limits", "3,two,1", NULL}, "not a limit: two"},
+		{{"scheduler", "--limits", "101%,50%,25%", NULL}, "no rules"},
+		{{"scheduler", "--limits", "3,2,1", "--durations", "3,2,1", NULL},
+	         "durations rise"},
+		{{"scheduler", "--limits", "3,2", "--durations", "1,2,3", NULL},
+	         "as many limits as durations"},
+		{{"scheduler", "--durations", "1,two,3", NULL}, "not a number of seconds: two"},
+		{{"scheduler", "--limits", "3,2,1", "--reserve", "3", NULL}, "no rules"},
+		{{"scheduler", "--policy", "fair", NULL}, "not a policy: fair"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		const char *const *words = wrong[i].words;
+		struct program self = start(words[0], words[1], words[2], words[3], words[4],
+		                            words[5], NULL);
+
+		fails(&self, USAGE, wrong[i].text);
+	}
+	cr_assert_eq(server_number(&server, "DBSIZE"), 0, "nothing was written");
+}
+
+Test(programs, an_id_that_exists_and_a_class_that_the_scheduler_has_not)
+{
+	struct program first = start("submitter", "--id", "same", "--progress", "true", NULL);
+	struct program other;
+
+	await_text(first.err, "waiting");
+	other = start("submitter", "--id", "same", "true", NULL);
+	fails(&other, USAGE, "a task with the id same is there already");
+	kill(first.pid, SIGINT);
+	cr_assert_eq(await_end(&first), 130);
+	no_task_is_left();
+	start_queue("10,20,30");
+	other = start("submitter", "--class", "5", "true", NULL);
+	fails(&other, USAGE, "there is no class 5: the scheduler has 3 classes");
+	end_queue();
+}
+
+Test(programs, what_the_server_refuses_is_said_and_is_not_a_status_of_a_job)
+{
+	struct program self;
+
+	server_text(&server, "LPUSH {baton}:queue foreign");
+	self = start_plain(0);
+	fails(&self, NO_REDIS, "another program uses the name of this queue");
+	server_text(&server, "DEL {baton}:queue");
+	server_text(&server, "CONFIG SET maxmemory 1");
+	self = start_plain(0);
+	fails(&self, NO_REDIS, "OOM");
+	server_text(&server, "CONFIG SET maxmemory 0");
+	server_text(&server, "REPLICAOF 127.0.0.1 1");
+	self = start_plain(0);
+	fails(&self, NO_REDIS, "READONLY");
+	server_text(&server, "REPLICAOF NO ONE");
+	server_text(&server, "FUNCTION LOAD REPLACE %s",
+	            "#!lua name=baton\nredis.register_function{function_name='baton_version', "
+	            "callback=function() return 99 end, flags={'no-writes'}}");
+	for (int i = 0; i < 3; i++) {
+		self = start_plain(i);
+		fails(&self, NO_REDIS, "the server's functions are version 99");
+	}
+	cr_assert_eq(server_number(&server, "DBSIZE"), 0);
+}
+
+/* A scheduler goes on when the server can write again. */
+Test(programs, a_scheduler_says_once_what_is_wrong_and_when_it_is_over)
+{
+	start_queue("10,20,30");
+	server_text(&server, "LPUSH {baton}:effects foreign");
+	await_text(scheduler.err, "trying again\n");
+	server_text(&server, "DEL {baton}:effects");
+	await_text(scheduler.err, "going on\n");
+	end_queue();
+}
+
+Test(programs, a_password_comes_from_a_file_or_the_environment)
+{
+	struct program self;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/password", server.directory);
+	file = fopen(path, "w");
+	cr_assert(file && fputs("right\n", file) >= 0 && fclose(file) == 0);
+	server_text(&server, "ACL SETUSER baton on >right ~{* +@all");
+	server_text(&server, "CONFIG SET requirepass locked");
+	for (int i = 0; i < 3; i++) {
+		self = start_plain(i);
+		fails(&self, NO_REDIS, "NOAUTH");
+	}
+	self = start("submitter", "--password-file", path, "true", NULL);
+	fails(&self, NO_REDIS, "WRONGPASS");
+	/* The password of the user, and then that of the server. */
+	self = start("submitter", "--user", "baton", "--password-file", path, "--progress", "true",
+	             NULL);
+	await_text(self.err, "waiting");
+	kill(self.pid, SIGINT);
+	cr_assert_eq(await_end(&self), 130);
+	setenv("BATON_REDIS_PASSWORD", "locked", 1);
+	self = start("submitter", "--progress", "true", NULL);
+	unsetenv("BATON_REDIS_PASSWORD");
+	await_text(self.err, "waiting");
+	kill(self.pid, SIGINT);
+	cr_assert_eq(await_end(&self), 130);
+}
