@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * baton's pools.
- */
+/* The pools of baton's contenders: options, pinning, one place to create them. */
 #include "baton_pool.h"
 
 #include "team.h"

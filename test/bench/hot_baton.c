@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One hot resource: baton's submitters.
- */
+/* One hot resource: the contenders that submit to baton. */
 #include "hot.h"
 
 #include <stdlib.h>

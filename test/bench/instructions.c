@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The CPU's counter of instructions.
- */
+/* Reads the CPU's own counter of the instructions that a thread has run in user space. */
 #include "instructions.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Teams of pinned threads.
- */
+/* Teams: pinned threads that begin and stop together, and are counted within a window. */
 #include "team.h"
 
 #include "machine.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * W5's pools and places.
- */
+/* W5: the pools that are measured, and the CPUs on which submitter and workers run. */
 #include "w5_pool.h"
 
 #include "baton_pool.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * W8: exponents, by least squares.
- */
+/* W8: how fast a cost grows: the exponent of a power, fitted by least squares. */
 #include "w8.h"
 
 #include "figures.h"

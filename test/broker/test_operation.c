@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line, passwords, TLS. */
+/* The command line, passwords and TLS: what is accepted, and what is refused with which words. */
 #include "client.h"
 
 #include <signal.h>

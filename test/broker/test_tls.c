@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Real clients that speak TLS. */
+/* Real clients connect by TLS, and are refused where they should be. */
 #include "client.h"
 
 #include <stdio.h>

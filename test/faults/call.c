@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * call, try_call, post, async.
- */
+/* Failing calls in: baton_call, try_call, post, async. */
 #include "scenario.h"
 
 #include <baton/thread.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The end of a resource.
- */
+/* Failing calls in: closing a resource, awaits, finalisers. */
 #include "scenario.h"
 
 #include <baton/version.h>

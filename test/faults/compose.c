@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Triggers, groups, fan-outs, undo logs.
- */
+/* Failing calls in: triggers, groups, fan-outs, undo logs. */
 #include "scenario.h"
 
 #include <baton/fan_out.h>

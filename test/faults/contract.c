@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The table of the public functions.
- */
+/* The table of the public functions: which errors each may return. */
 #include "contract.h"
 
 #include <errno.h>

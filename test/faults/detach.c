@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Detached completion, deadlines, windows.
- */
+/* Failing calls in: detached completion, deadlines, windows. */
 #include "scenario.h"
 
 #include <baton/detach.h>

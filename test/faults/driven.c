@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The manual and the loop executor.
- */
+/* Failing calls in: the manual executor and the executor of an event loop. */
 #include "job.h"
 
 #include <baton/labelled.h>

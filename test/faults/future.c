@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Promises, continuations, cancelling.
- */
+/* Failing calls in: promises, continuations, and the cancelling of futures. */
 #include "job.h"
 
 #define QUEUED 3

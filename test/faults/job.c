@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Jobs that count.
- */
+/* A job that counts its runs and cancellations, for the scenarios of pools and executors. */
 #include "job.h"
 
 static void run(struct baton_plain_job *plain)

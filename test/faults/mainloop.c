@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The main loop: its creation, dependencies, and starts from another thread.
- */
+/* Failing calls in: the main loop: its creation, dependencies, and starts from another thread. */
 #include "job.h"
 
 #include <baton/mainloop.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Pools: creation, jobs. Their end is in pool_end.c.
- */
+/* Failing calls in: creating a pool, and its jobs. The end of a pool is in pool_end.c. */
 #include "job.h"
 
 #include <baton/blocking.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * submit, submit_later, submit_batch; hand-offs.
- */
+/* Failing calls in: submit, submit_later, submit_batch, and in hand-offs. */
 #include "scenario.h"
 
 #define BATCH 4

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Suspending, resuming, quiescing.
- */
+/* Failing calls in: suspending, resuming, quiescing. */
 #include "scenario.h"
 
 #include <baton/lane.h>

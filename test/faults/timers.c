@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Timers and wheels: creation, the default wheel, runs that are refused, ends.
- */
+/* Failing calls in: timers and wheels: creation, the default wheel, refused runs, ends. */
 #include "scenario.h"
 #include "timer/timer.h"
 

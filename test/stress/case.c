@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One resource's history against the laws. */
+/* Judges one resource's history by the laws. */
 #include "case.h"
 
 #include <errno.h>

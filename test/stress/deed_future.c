@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deeds: waiting and cancelling. */
+/* Deeds of the actors: waiting for futures and cancelling them. */
 #include "deed.h"
 
 #include <errno.h>

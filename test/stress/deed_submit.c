@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deeds: all the ways to submit. */
+/* Deeds of the actors: all the ways to submit. */
 #include "deed.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors: their making, their threads, their end. */
+/* The executors of a round: how they are made, the threads that run them, how they end. */
 #include "engine.h"
 
 #include <errno.h>

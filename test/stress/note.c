@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes: each thread appends to its own chunks. */
+/* The notes from which histories are made: each thread appends to chunks of its own. */
 #include "note.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The watch's thread. */
+/* The thread that watches whether the round still makes progress, and reports if it does not. */
 #include "watch.h"
 
 #include <inttypes.h>

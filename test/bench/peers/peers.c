@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The table of peers.
- */
+/* The table of the peers that were found when the benchmark was built. */
 #include "peer.h"
 
 #include "../team.h"

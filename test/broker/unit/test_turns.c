@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The broker's turns by address (examples/broker/turns.h). */
+/* The broker's queue of log-ins is served in turns by address (examples/broker/turns.h). */
 #include "support.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Closing, awaiting, finalisers.
- */
+/* Closing a resource beside submitters: awaits end, the finaliser runs once and last. */
 #include "support.h"
 
 static struct sim_stage stage;

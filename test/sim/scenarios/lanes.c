@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lanes: sorting beside pushers, awaits, cancels, helpers and the end.
- */
+/* Lanes: the holder sorts the tasks beside pushers, awaits, cancels, helpers and the end. */
 #include "labelled.h"
 
 /* Three pieces in the queue, of lanes 1, 0, 1, and one run of them at a time. */

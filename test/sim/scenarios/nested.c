@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tasks that submit to, and wait for, other resources and their own.
- */
+/* Tasks that submit to their own and to other resources, and wait for the result. */
 #include "support.h"
 
 static struct baton_manual *manual;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Calls whose task is the library's.
- */
+/* Calls whose task is allocated by the library, for scenarios and for the fuzz target api. */
 #include "posts.h"
 
 #include "support.h"

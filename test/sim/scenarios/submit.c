@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Submitters of one resource: capture, push, release, hand-off.
+ * Submitters of one resource: capture, push, release and hand-off exclude each other, and run
+ * each task once and in order.
  */
 #include "support.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Continuations: registered beside the completion, each fires once.
- */
+/* Continuations that are registered beside the completion fire once each. */
 #include "support.h"
 
 static struct baton_future promise;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of admission: configs, errors, single decisions. For promises: test_rules_model.c. */
+/*
+ * The rules of admission: configs, errors, and single decisions. Whether promised starts hold is
+ * tested in test_rules_model.c.
+ */
 #include "rules_support.h"
 
 static const struct baton_rules_events start_alone = {.start = on_start};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of admission: when estimates are told. Whether they hold: test_rules_model.c. */
+/*
+ * The rules of admission: when an estimate is told. Whether estimates hold is tested in
+ * test_rules_model.c.
+ */
 #include "rules_support.h"
 
 /* At most 64 tasks wait, so the arrival of another renews a stale plan within the call. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* submit_batch: the given order, one publication, all or none. */
+/*
+ * baton_submit_batch: the tasks run in the given order with no other task between them, and are
+ * accepted all or none.
+ */
 #include "fixture.h"
 
 static void tasks_of(struct step *steps, size_t count, struct baton_task **tasks)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chains of continuations, of callbacks and of jobs: see chain.h.
+ * Chains of continuations, of callbacks and of jobs need a bounded stack, whatever their length:
+ * see chain.h.
  */
 #include "chain.h"
 

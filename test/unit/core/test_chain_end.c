@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Chains of finalisers and of windows: see chain.h.
- */
+/* Chains of finalisers and of windows need a bounded stack, whatever their length: see chain.h. */
 #include "chain.h"
 
 /* ---- Finalisers: of a token, of a window, of a suspension, of the next resource ---- */

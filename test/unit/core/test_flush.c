@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* baton_batch_flush, hooks of nested resources, and batches under load. */
+/* baton_batch_flush, the hooks of nested resources, and batches while other threads submit. */
 #include "ledger.h"
 
 struct flusher {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Held-back completions: what becomes of the futures of a batch, and when. */
+/*
+ * Held-back completions: the futures of a batch complete after batch_end, with the status that
+ * their tasks returned or that batch_end returned.
+ */
 #include "ledger.h"
 #include "stash.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drain hooks: where batches begin and end, and who goes through them. */
+/* Drain hooks: where a batch begins and ends, and which tasks go through it. */
 #include "ledger.h"
 #include "stash.h"
 

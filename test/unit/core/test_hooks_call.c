@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drain hooks: call, try_call, post and async go through a batch. */
+/* Drain hooks: calls go through a batch, as submitted tasks do. */
 #include "ledger.h"
 
 static void *note_call(void *arg)

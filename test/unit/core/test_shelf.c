@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shelving a resource that is held: short paths. */
+/*
+ * Shelving a resource that the shelving thread holds: who goes on with it, whichever way the task
+ * came to run.
+ */
 #include "fixture.h"
 
 #include "core/help.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for futures: deadlines, several futures, several waiters, signals; nothing gets lost. */
+/* Waiting for futures: deadlines, several futures, several waiters, signals; no wake is lost. */
 #include "fixture.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 0 is the default, and all-zero memory an idle resource. */
+/* In configs and options 0 is the default, and all-zero memory is an idle resource. */
 #include "module/bound.h"
 #include "labels.h"
 #include "pool/pool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors that one thread drives: whose they are, and their end. */
+/* Executors that one thread drives: which thread that is, and how they end. */
 #include "support.h"
 
 struct asker {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Dependencies between sources, the end of a loop, and bad arguments. */
+/*
+ * The main loop: a source that depends on others waits for them; cycles are refused; the end of
+ * a loop with dependencies; bad arguments.
+ */
 #include "mainloop_support.h"
 
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cycle of waits through a completion that drain hooks hold back. */
+/* The search for cycles of waits sees a completion that drain hooks hold back. */
 #include "ledger.h"
 
 struct ring {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Detached completion: a task's future completes when its token does. */
+/* Detached completion: a task's future completes when the task's token is completed. */
 #include "fixture.h"
 #include "detach_support.h"
 

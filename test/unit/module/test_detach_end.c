@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens and their resource: its end, and a queue that is held. */
+/*
+ * Detached completion and the end of a resource: counted and uncounted tokens, closing, finalisers,
+ * and a resource that is held until the token is completed.
+ */
 #include "fixture.h"
 #include "detach_support.h"
 

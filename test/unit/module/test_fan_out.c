@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fan-outs: all items are over once, the first error, refusals, cancelling, references. */
+/*
+ * Fan-outs: the future completes once when all items are over; the first error; refusals;
+ * cancelling; references.
+ */
 #include "stash.h"
 
 #include <baton/fan_out.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fan-outs in tasks, of many items, with helping waiters, beside others' work. */
+/*
+ * Fan-outs that are submitted in tasks, fan-outs of many items, waiters that help, and fan-outs
+ * beside other tasks.
+ */
 #include "fixture.h"
 
 #include <baton/fan_out.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches of descriptors: runs, re-arming, sides, stop, closed descriptors, refusals. */
+/* Watches of descriptors: runs, re-arming, both directions, stop, closed descriptors, refusals. */
 #include "support.h"
 
 #include <baton/executor.h>

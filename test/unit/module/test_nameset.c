@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry's set of names: when it is rebuilt. */
+/* The registry's set of names is rebuilt when half of its names have gone; its hash. */
 #include "module/nameset.h"
 
 #include "support.h"

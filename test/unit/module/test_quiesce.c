@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Quiescing several resources. */
+/*
+ * Quiescing several resources at once: no task of theirs runs until the resume; time-outs and
+ * closed resources undo all of it.
+ */
 #include "stash.h"
 
 #include <baton/suspend.h>

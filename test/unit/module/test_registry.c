@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry of named resources: names, references, ends. */
+/*
+ * The registry of named resources: a name has one resource; removed resources live on until their
+ * tasks have run and their last reference is given back.
+ */
 #include "registered.h"
 
 Test(registry, a_name_is_made_once_and_found_by_its_bytes, .timeout = 5)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Suspending and resuming a resource; quiescing several. */
+/*
+ * Suspending a resource: no task begins until all of its suspensions are resumed; where the tasks
+ * that waited run then.
+ */
 #include "fixture.h"
 
 #include <baton/suspend.h>

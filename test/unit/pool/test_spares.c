@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Spare threads of the pool, and the bracket around what blocks. */
+/*
+ * Spare threads take a worker's place while the worker blocks, and the bracket with which a job
+ * says that it blocks.
+ */
 #include "support.h"
 
 #include <baton.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections and limbos. */
+/*
+ * Epochs: an object that was retired into a limbo is reclaimed after all sections that may read
+ * it have ended, and not before.
+ */
 #include "support.h"
 
 #include <baton/epoch.h>
