@@ -209,6 +209,10 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 		if (error)
 			return error;
 	}
+	/* Asked first: baton_call has found that the resource is not NORMAL and idle. */
+	if (baton__word(resource) == BATON__SPECIAL &&
+	    baton__call_special(resource, options->fn, options->arg, value))
+		return 0;
 	baton__stand_back(resource);
 	if (baton__call_at_once(resource, options->fn, options->arg, value))
 		return 0;

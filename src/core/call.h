@@ -9,7 +9,6 @@
 #include <baton/labelled.h>
 
 #include "core/stay.h"
-#include "core/gauge.h"
 #include "core/guard.h"
 #include "core/resource.h"
 #include "core/stats.h"
@@ -38,18 +37,6 @@ BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 	return !label || label->lane < BATON_LANES_MAX;
 }
 
-/* Counts the end of a call that baton__stats_call has counted. */
-BATON_INLINE void baton__count_executed(const struct baton_resource *resource)
-{
-	struct baton_resource_stats *stats = baton__stats(resource);
-
-	if (!stats)
-		return;
-	baton__count(&stats->executed, 1);
-	if (BATON_UNLIKELY(stats->_gauge != NULL))
-		baton__gauge_leave(stats->_gauge);
-}
-
 /* A short path's hold of a resource, which has been captured in `mode`; the frame is pushed. */
 struct baton__held {
 	struct baton__thread *self;
@@ -75,13 +62,13 @@ BATON_INLINE void baton__call_held(struct baton__held held, baton_call_fn fn, vo
 	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
 	 * config->failed. */
 	if (held.mode != BATON__NORMAL)
-		baton__stats_call(resource, fn);
+		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
 	result = fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
 	if (held.mode != BATON__NORMAL)
-		baton__count_executed(resource);
+		baton__stats_executed(baton__stats(resource));
 	resource = baton_inline_same(resource);
 	if (!baton_inline_leave(&held.self->head, held.frame, resource, held.mode))
 		baton__run_on(resource, 1, 1);

@@ -67,12 +67,10 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 	(void)sub_relaxed(&stats->_pushed, count);
 }
 
-/* Counts a task that no longer waits. */
-static void count_left(struct baton_resource_stats *stats)
+void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left)
 {
-	const uint64_t left = load_relaxed(&stats->_left) + 1;
 	/* A submitter that pushes from here on finds no mark, or the mark of a task that waits. */
-	const bool last = load_relaxed(&stats->_passed_ns) && !any_waits(stats, left);
+	const bool last = !any_waits(stats, left);
 
 	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
 	 * read_queue */
@@ -118,20 +116,7 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
 		unmark(stats);
 	}
-	count_left(stats);
-}
-
-void baton__stats_call(struct baton_resource *resource, baton_call_fn fn)
-{
-	struct baton_resource_stats *stats = baton__stats(resource);
-
-	if (!stats)
-		return;
-	baton__count(&stats->submitted, 1);
-	baton__count(&stats->captures, 1);
-	count_left(stats);
-	if (stats->_gauge)
-		baton__gauge_enter(stats->_gauge, (uintptr_t)fn);
+	baton__stats_count_left(stats);
 }
 
 void baton__stats_captured(struct baton_resource *resource, uint32_t count)
@@ -153,7 +138,7 @@ static uint64_t oldest(const struct baton_resource_stats *stats)
 	 * [stats.slot] in unmark */
 	uint64_t marked = load_acquire(&stats->_marked_ns);
 	/* [stats.passed] acquire: if no task waits any more, the caller sees that in `_left`; pairs
-	 * with [stats.passed] in count_left */
+	 * with [stats.passed] in baton__stats_left_last */
 	uint64_t passed = load_acquire(&stats->_passed_ns);
 
 	return passed ? passed : marked;
@@ -170,7 +155,7 @@ static void read_queue(const struct baton_resource_stats *stats, struct baton_re
 
 	do {
 		/* [stats.left] acquire: what has left was counted as submitted; pairs with
-		 * [stats.left] in count_left */
+		 * [stats.left] in baton__stats_count_left */
 		left = load_acquire(&stats->_left);
 		copy->submitted = load_relaxed(&stats->submitted) + load_relaxed(&stats->_pushed);
 		copy->oldest_ns = oldest(stats);

@@ -35,6 +35,7 @@
 #ifndef BATON_SRC_STATS_H
 #define BATON_SRC_STATS_H
 
+#include "core/gauge.h"
 #include "core/resource.h"
 
 BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
@@ -70,11 +71,51 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
                             uint32_t count);
 
 /*
- * captured: a submit has captured the resource for `count` tasks that are not counted as pushed.
- * call: a call that runs fn without a task has captured the resource. Both called by the holder.
+ * A submit has captured the resource for `count` tasks that are not counted as pushed. Called by the
+ * holder.
  */
 void baton__stats_captured(struct baton_resource *resource, uint32_t count);
-void baton__stats_call(struct baton_resource *resource, baton_call_fn fn);
+
+/* As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears it. */
+void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left);
+
+/* Counts a task that no longer waits. Called by the holder. */
+BATON_INLINE void baton__stats_count_left(struct baton_resource_stats *stats)
+{
+	const uint64_t left = load_relaxed(&stats->_left) + 1;
+
+	if (BATON_UNLIKELY(load_relaxed(&stats->_passed_ns) != 0)) {
+		baton__stats_left_last(stats, left);
+		return;
+	}
+	/* [stats.left] release: the task was counted as submitted; pairs with [stats.left] in
+	 * read_queue */
+	store_release(&stats->_left, left);
+}
+
+/*
+ * A short path has captured the resource for one task, or for a call, and enters `function` at
+ * once; the function has returned. `stats` may be NULL. Both called by the holder.
+ */
+BATON_INLINE void baton__stats_entered(struct baton_resource_stats *stats, uintptr_t function)
+{
+	if (!stats)
+		return;
+	baton__count(&stats->submitted, 1);
+	baton__count(&stats->captures, 1);
+	baton__stats_count_left(stats);
+	if (BATON_UNLIKELY(stats->_gauge != NULL))
+		baton__gauge_enter(stats->_gauge, function);
+}
+
+BATON_INLINE void baton__stats_executed(struct baton_resource_stats *stats)
+{
+	if (!stats)
+		return;
+	baton__count(&stats->executed, 1);
+	if (BATON_UNLIKELY(stats->_gauge != NULL))
+		baton__gauge_leave(stats->_gauge);
+}
 
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count);

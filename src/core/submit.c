@@ -16,6 +16,7 @@
 #include "core/help.h"
 #include "core/loan.h"
 #include "core/run.h"
+#include "core/stats.h"
 
 #include <ck_backoff.h> /* for the retries of a contended push */
 
@@ -294,23 +295,71 @@ BATON_EXPORT void baton_inline_left_v1(const struct baton_resource *resource)
 	baton__guard_end(&resource);
 }
 
-BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
+/*
+ * The short path of a SPECIAL resource whose tasks are only counted: it has statistics or
+ * config->failed, and no extension. False: the task was not submitted.
+ */
+BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_task *task)
 {
-	uintptr_t word = baton__word(resource);
+	struct baton__thread *self = baton__self;
+	const uintptr_t mode = baton__mode(resource);
+	struct baton__frame frame;
+	int status;
 
+	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
+	    baton__backlog(resource) || !baton__word_capture(resource, BATON__SPECIAL, mode))
+		return false;
+	baton__frame_enter(self, &frame, resource);
+	frame.value = NULL;
+	BATON_GUARD(guard, resource);
+	baton__stats_entered(resource->_stats, (uintptr_t)task->_run);
+	status = task->_run(task); /* last touch of the task */
+	guard = NULL;
+	if (BATON_UNLIKELY(status))
+		baton__task_failed(&frame, task, status, false);
+	baton__stats_executed(resource->_stats);
+	if (!baton_inline_leave(&self->head, &frame, resource, mode))
+		baton__run_on(resource, 1, 1);
+	return true;
+}
+
+/* Submits to a resource that is not plainly busy. */
+static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
+{
+	if (baton__word(resource) == BATON__SPECIAL && submit_counted(resource, task))
+		return 0;
 	/* A SPECIAL resource may have a bound. */
-	if (baton__word_is_plainly_busy(word)) {
-		if (baton__barge_due(baton__self)) {
-			(void)baton__barge(resource);
-			word = baton__word(resource);
-		}
-	} else {
-		baton__stand_back(resource);
-	}
+	baton__stand_back(resource);
+	return baton__submit(resource, task, 0);
+}
+
+/* Submits to a plainly busy resource which is queued, so that a loan may be due, or from which this
+ * thread is to stand back first (`barge`). */
+static BATON_NOINLINE int submit_behind(struct baton_resource *resource, struct baton_task *task,
+                                        bool barge)
+{
+	uintptr_t word;
+
+	if (barge)
+		(void)baton__barge(resource);
+	word = baton__word(resource);
 	if (baton__word_is_plainly_busy(word) && !baton__loan_due(resource) &&
 	    baton__word_push(resource, &word, task, task))
 		return 0;
 	return baton__submit(resource, task, 0);
+}
+
+BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct baton_task *task)
+{
+	uintptr_t word = baton__word(resource);
+	bool barge;
+
+	if (!baton__word_is_plainly_busy(word))
+		return submit_other(resource, task);
+	barge = baton__barge_due(baton__self);
+	if (barge || baton__turn_seems_queued(resource))
+		return submit_behind(resource, task, barge);
+	return baton__word_push(resource, &word, task, task) ? 0 : baton__submit(resource, task, 0);
 }
 
 /*

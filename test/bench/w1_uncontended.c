@@ -39,6 +39,7 @@ struct combined {
 static struct locked locked[3] __attribute__((aligned(64)));
 struct w1_subject w1_subject __attribute__((aligned(64)));
 
+static struct baton_resource_stats counts;
 static struct baton_task tasks[BATCH];
 static struct baton_task *task_pointers[BATCH];
 
@@ -190,12 +191,14 @@ static void run_submit_inline(const void *setup, double *values)
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
-static void run_submit(const void *setup, double *values)
+/* `stats`: the resource's statistics, or NULL. */
+static void run_submit(const void *stats, double *values)
 {
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
 
-	(void)setup;
 	w1_begin(NULL);
+	if (stats == &counts)
+		baton_resource_set_stats(&w1_subject.resource, &counts);
 	W1_TIMED(values, w1_chunks(), 1, (void)(baton_submit)(&w1_subject.resource, &task));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
@@ -229,11 +232,11 @@ static void run_submit_and_wait(const void *setup, double *values)
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
 }
 
-static void run_call(const void *setup, double *values)
+static void run_call(const void *stats, double *values)
 {
-
-	(void)setup;
 	w1_begin(NULL);
+	if (stats == &counts)
+		baton_resource_set_stats(&w1_subject.resource, &counts);
 	W1_TIMED(values, w1_chunks(), 1,
 	         (void)(baton_call)(&w1_subject.resource, count_call, &w1_subject, NULL));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
@@ -342,10 +345,12 @@ static void run_idle(void)
 	add(&list, "Oyama's lock", "", run_oyama, NULL);
 	add(&list, "baton submit", "", run_submit, NULL);
 	add(&list, "baton submit, inlined", "", run_submit_inline, NULL);
+	add(&list, "baton submit", ", statistics", run_submit, &counts);
 	add(&list, "baton submit, caller's future", "", run_submit_future, NULL);
 	add(&list, "baton submit, future and wait", "", run_submit_and_wait, NULL);
 	add(&list, "baton call", "", run_call, NULL);
 	add(&list, "baton call, inlined", "", run_call_inline, NULL);
+	add(&list, "baton call", ", statistics", run_call, &counts);
 	add(&list, "baton post", "", run_post, NULL);
 	add(&list, "baton async", "", run_async, NULL);
 	add(&list, "baton batch of 16, limit 16", "", run_batch, NULL);
