@@ -71,8 +71,8 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
                             uint32_t count);
 
 /*
- * A submit has captured the resource for `count` tasks that are not counted as pushed. Called by the
- * holder.
+ * A submit has captured the resource for `count` tasks that are not counted as pushed. Called by
+ * the holder.
  */
 void baton__stats_captured(struct baton_resource *resource, uint32_t count);
 

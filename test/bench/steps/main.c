@@ -113,10 +113,10 @@ static const struct path {
 	{"call, idle", call, 56, false, false, false},
 	{"post, idle", post, 62, false, false, false},
 	{"submit, idle, caller's future", submit_future, 0, false, false, true},
-	{"submit, idle, statistics", submit, 0, false, true, false},
-	{"call, idle, statistics", call, 0, false, true, false},
-	{"submit, busy", submit, 59, true, false, false},
-	{"submit, busy, inlined", submit_inlined, 74, true, false, false},
+	{"submit, idle, statistics", submit, 145, false, true, false},
+	{"call, idle, statistics", call, 180, false, true, false},
+	{"submit, busy", submit, 52, true, false, false},
+	{"submit, busy, inlined", submit_inlined, 67, true, false, false},
 };
 
 /* ---- In the child ---- */
