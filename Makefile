@@ -284,32 +284,28 @@ SHIM := -isystem test/shim -Wno-pedantic
 INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
 
 $(eval $(call variant,build,,,-lcriterion,))
-$(eval $(call variant,build/asan,$(INSTRUMENTED) -fsanitize=address,$(SHIM),-lm,\
-	build/asan/test/shim/main.o))
+# One build for both sanitizers.
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+$(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
 $(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
 	build/tsan/test/shim/main.o))
-$(eval $(call variant,build/ubsan,$(INSTRUMENTED) -fsanitize=undefined \
-	-fno-sanitize-recover=all,$(SHIM),-lm,build/ubsan/test/shim/main.o))
 
 # ---- Tests ----
-.PHONY: test check check-asan check-tsan check-ubsan
+.PHONY: test check check-asan check-tsan
 STEPS := tidy check-headers check-readme check check-cxx check-symbols check-install check-man \
-	check-asan check-tsan check-ubsan $(EXTRA_CHECKS)
+	check-asan check-tsan $(EXTRA_CHECKS)
 
 test: | build/deps/build build/deps/test ## every check below; sets up what it needs
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(STEPS)
 
 check: $(TESTS:%=build/%) ## the tests
-	$(Q)TEST_ARGS='-j2 $(TEST_ARGS)' test/run.sh check $(sort $^)
+	$(Q)TEST_ARGS='-j1 $(TEST_ARGS)' test/run.sh check $(sort $^)
 
-check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks included
+check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks included, and UBSan
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-asan $(sort $^)
 
 check-tsan: $(TESTS:%=build/tsan/%) ## the tests under ThreadSanitizer
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-tsan $(sort $^)
-
-check-ubsan: $(TESTS:%=build/ubsan/%) ## the tests under UndefinedBehaviorSanitizer
-	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-ubsan $(sort $^)
 
 .PHONY: check-cxx check-headers check-symbols check-install check-readme check-shared check-deps
 check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in C++17; exceptions

@@ -76,7 +76,7 @@ build/faults/faults: $(FAULTS_SOURCES:%.c=build/%.o) build/libbaton.a
 build/asan/faults/faults: $(FAULTS_SOURCES:%.c=build/asan/%.o) build/asan/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=address $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+	$(Q)$(CC) $(CFLAGS) $(ASAN) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
 -include $(FAULTS_SOURCES:%.c=build/%.d) $(FAULTS_SOURCES:%.c=build/asan/%.d)
 
@@ -183,7 +183,7 @@ $1/stress/stress: $(STRESS_SOURCES:%.c=$1/%.o) $1/libbaton.a
 endef
 
 $(eval $(call stress,build,))
-$(eval $(call stress,build/asan,-fsanitize=address))
+$(eval $(call stress,build/asan,$(ASAN)))
 $(eval $(call stress,build/tsan,-fsanitize=thread))
 
 .PHONY: stress stress-asan stress-tsan check-stress
@@ -279,7 +279,7 @@ $1/examples/broker/broker: $(BROKER_SOURCES:%.c=$1/%.o) $1/libbaton.a
 -include $(BROKER_SOURCES:%.c=$1/%.d)
 endef
 
-$(eval $(call instrumented_broker,build/asan,-fsanitize=address))
+$(eval $(call instrumented_broker,build/asan,$(ASAN)))
 $(eval $(call instrumented_broker,build/tsan,-fsanitize=thread))
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
