@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #ifndef SHIM_TIMEOUT_SCALE
-#define SHIM_TIMEOUT_SCALE 3
+#define SHIM_TIMEOUT_SCALE 10
 #endif
 #define SKIPPED 177
 #define TIMEOUT_DEFAULT 30

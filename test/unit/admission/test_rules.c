@@ -4,6 +4,7 @@
  * tested in test_rules_model.c.
  */
 #include "rules_support.h"
+#include "support.h"
 
 static const struct baton_rules_events start_alone = {.start = on_start};
 
@@ -304,16 +305,16 @@ Test(rules, an_old_place_is_found_before_behind_and_between_all_others, .timeout
 /* The running task has the highest number, so none of those that wait is simply the last. */
 Test(rules, a_machine_with_a_hundred_thousand_that_wait_is_rebuilt_in_their_order, .timeout = 10)
 {
-	enum { COUNT = 100000 };
 	static const struct baton_rules_config single = {.limit = {1, 1, 1}};
-	static const struct baton_rules_run last = {.number = COUNT, .started_ns = S};
-	struct job *many = calloc(COUNT, sizeof(*many));
+	const uint32_t count = (uint32_t)scaled(100000);
+	const struct baton_rules_run last = {.number = count, .started_ns = S};
+	struct job *many = calloc(count, sizeof(*many));
 
 	cr_assert(many);
 	begin(&single);
 	baton_rules_entry_init(&jobs[0].entry, 0);
 	cr_assert_eq(baton_rules_restore(&rules, &jobs[0].entry, &last, S), 0);
-	for (uint32_t i = 0; i < COUNT; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		baton_rules_entry_init(&many[i].entry, 0);
 		many[i].may_run = NONE;
 		cr_assert_eq(baton_rules_arrive_at(&rules, &many[i].entry, i, S), 0);

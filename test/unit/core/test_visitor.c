@@ -116,7 +116,7 @@ Test(visitor, a_cancel_beside_a_helper_is_obeyed_when_the_helper_comes_to_the_ta
 
 Test(visitor, a_helper_that_times_out_wakes_the_waiter_that_it_was_in_the_way_of, .timeout = 10)
 {
-	struct timespec deadline = deadline_in_ms(20);
+	struct timespec deadline = deadline_in_ms(300);
 	struct scene scene;
 	struct waiter helper, other;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains of a million through functions that the modules call (L7, L14). */
+/* Chains of 100,000 links through functions that the modules call (L7, L14). */
 #include "chain.h"
 
 #include <baton/fan_out.h>

@@ -150,7 +150,7 @@ Test(epoch, readers_never_see_what_was_reclaimed, .timeout = 20)
 	current = thing_new(NULL);
 	for (int i = 0; i < 3; i++)
 		readers[i] = thread_start(read_things, NULL);
-	for (int i = 0; i < scaled(100000); i++) {
+	for (int i = 0; i < scaled(20000); i++) {
 		struct thing *old = current;
 
 		__atomic_store_n(&current, thing_new(NULL), __ATOMIC_RELEASE);
