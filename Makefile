@@ -12,6 +12,7 @@ FOLDERS := base thread queue future core executor pool timer module mainloop adm
 PROGRAM_FOLDERS := top
 # Libraries of their own beside libbaton, which need more than it does; they are above its folders.
 BESIDE := redis
+BESIDE_HEADERS := redis remote
 # So are the broker's; the files at its top are above all folders.
 BROKER_FOLDERS := mqtt common net session topic
 
@@ -68,7 +69,7 @@ LIBS := -lck
 
 # ---- Files ----
 SOURCES := $(wildcard $(FOLDERS:%=src/%/*.c))
-HEADERS := $(sort $(filter-out $(BESIDE:%=include/baton/%.h),\
+HEADERS := $(sort $(filter-out $(BESIDE_HEADERS:%=include/baton/%.h),\
 	$(wildcard include/*.h include/baton/*.h)))
 TEST_FOLDERS := test/unit $(FOLDERS:%=test/unit/%) test/broker/unit
 TESTS := $(patsubst %.c,%,$(sort $(wildcard \
@@ -114,7 +115,7 @@ INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 
 # libbaton-redis: made, and installed, where hiredis is.
 REDIS_SOURCES := $(wildcard src/redis/*.c)
-REDIS_HEADER := include/baton/redis.h
+REDIS_HEADERS := $(BESIDE_HEADERS:%=include/baton/%.h)
 REDIS_SHARED := build/libbaton-redis.so.$(VERSION)
 REDIS_LINKS := build/libbaton-redis.so.$(SOVERSION) build/libbaton-redis.so
 REDIS_MADE := build/libbaton-redis.a $(REDIS_SHARED) $(REDIS_LINKS) build/baton-redis.pc
@@ -124,7 +125,7 @@ HAVE_REDIS := $(shell echo '\#include <hiredis/hiredis.h>' | \
 REDIS_LIBS := -lhiredis $(if $(wildcard /usr/include/hiredis/hiredis_ssl.h),\
 	-lhiredis_ssl -lssl -lcrypto)
 ifdef HAVE_REDIS
-INSTALLED += $(REDIS_HEADER):$(REDIS_HEADER:include/%=$(INCLUDEDIR)/%) \
+INSTALLED += $(foreach h,$(REDIS_HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,$(filter-out %.pc,$(REDIS_MADE)),$f:$(f:build/%=$(LIBDIR)/%)) \
 	build/baton-redis.pc:$(LIBDIR)/pkgconfig/baton-redis.pc
 endif
@@ -166,12 +167,13 @@ build/baton.pc: FORCE
 redis: $(REDIS_MADE) ## libbaton-redis, a queue over Redis; needs hiredis
 
 # The server's functions, as a C file.
-build/redis/functions.c: src/redis/queue.lua
+REDIS_FUNCTIONS := $(addprefix src/redis/,queue.lua remote.lua names.lua)
+build/redis/functions.c: $(REDIS_FUNCTIONS)
 	$(call say,LUA,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '#include "redis/redis.h"' >$@
 	$(Q)echo 'const char baton__redis_functions[] = {' >>$@
-	$(Q)od -An -v -t x1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
+	$(Q)cat $(REDIS_FUNCTIONS) | od -An -v -t x1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g' >>$@
 	$(Q)echo '0};' >>$@
 
 $(REDIS_SHARED): $(REDIS_SOURCES:%.c=build/%.o) build/redis/functions.o src/redis/redis.map \
@@ -202,7 +204,7 @@ build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
 
 .PHONY: man html check-man
 man: build/man/made ## the manual: man -M build/man baton
-build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE:%=include/baton/%.h) Makefile
+build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE_HEADERS:%=include/baton/%.h) Makefile
 	$(call say,MAN,$(@D))
 	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)'
 	$(Q)touch $@

@@ -11,18 +11,22 @@ set -eu
 shared=$1
 static=$2
 beside=$(sed -n 's/^BESIDE := //p' Makefile)
+beside_headers=$(sed -n 's/^BESIDE_HEADERS := //p' Makefile)
+prefixes=$(echo "$beside_headers" | tr ' ' '|')
 map=src/baton.map
 headers=$(ls include/baton/*.h)
 own=
-for name in $beside; do
+for name in $beside_headers; do
 	headers=$(echo "$headers" | grep -v "/$name.h$")
+done
+for name in $beside; do
 	case $static in
 	*-"$name".a) own=$name ;;
 	esac
 done
 if [ -n "$own" ]; then
 	map=src/$own/$own.map
-	headers=include/baton/$own.h
+	headers=$(for name in $beside_headers; do echo "include/baton/$name.h"; done)
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -83,7 +87,7 @@ done | awk '
 				print name
 			}
 		}
-	}' | grep "^baton_${own:+${own}_}" | sort -u >"$tmp/declared"
+	}' | grep -E "^baton_${own:+($prefixes)_}" | sort -u >"$tmp/declared"
 
 # A program that has the idle path inlined, with a library that lacks the interface: it calls.
 inlined()

@@ -3,8 +3,8 @@
 -- all that can be refused first, and writes then, so that it happens whole or not at all. A call
 -- that is repeated after a lost reply finds its work done, and says so as the first call did.
 --
--- redis.c loads this text as a library (FUNCTION LOAD) or, where the server has none, as a script;
--- it sets VERSION before. q is the queue's name in braces: all keys of a queue are in one slot.
+-- redis_connect.c loads this text, remote.lua and names.lua as one library (FUNCTION LOAD) or, where
+-- the server has none, as one script; it sets VERSION before. q is the queue's name in braces: all keys of a queue are in one slot.
 --
 --   q:in               stream {id, number, kind}: arrivals
 --   q:queue            zset id -> number: the tasks that wait
@@ -54,8 +54,8 @@ local function now_us()
 	return time[1] * 1000000 + time[2]
 end
 
-local function check_types(q)
-	for suffix, kind in pairs(TYPES) do
+local function check_types(q, types)
+	for suffix, kind in pairs(types) do
 		local is = call('TYPE', q .. suffix).ok
 		if is ~= 'none' and is ~= kind then
 			refuse('EFOREIGN', 'the key ' .. q .. suffix .. ' holds a ' .. is ..
@@ -501,41 +501,4 @@ end
 function F.leave(q, a)
 	lose_backend(q, a[1])
 	return 1
-end
-
--- ---- Names ----
-
-function F.version()
-	return VERSION
-end
-
-local function run(name, keys, args)
-	local good, result = pcall(function()
-		check_types(keys[1])
-		return F[name](keys[1], args)
-	end)
-	if good then
-		return result
-	end
-	return redis.error_reply(type(result) == 'table' and result.err or tostring(result))
-end
-
--- While the library loads, there is little of Lua: no pairs, no redis.call.
-local NAMES = {'submit', 'lead', 'admit', 'effect',
-	-- With no memory left, tasks must still come to their end.
-	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'renew', 'take', 'finish', 'leave'}
-local NEED_MEMORY = 4
-
-if redis.register_function then
-	redis.register_function({function_name = 'baton_version', callback = F.version,
-		flags = {'no-writes'}})
-	for i = 1, #NAMES do
-		redis.register_function({function_name = 'baton_' .. NAMES[i],
-			callback = function(keys, args)
-				return run(NAMES[i], keys, args)
-			end,
-			flags = i > NEED_MEMORY and {'allow-oom'} or {}})
-	end
-else
-	return run(table.remove(ARGV, 1), KEYS, ARGV)
 end

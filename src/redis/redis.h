@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-/* What queue.lua is: raised with each change that a program of before would not understand. */
-#define BATON__REDIS_FUNCTIONS 1
+/* What the .lua files are: raised with each change that an earlier program would not understand. */
+#define BATON__REDIS_FUNCTIONS 2
 
-/* The text of queue.lua; the makefile makes it a C file. */
+/* The text of the .lua files; the makefile makes it a C file. */
 extern const char baton__redis_functions[];
 
 /* hiredis's, so that this header compiles without. */

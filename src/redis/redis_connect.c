@@ -30,6 +30,7 @@ static const struct {
 	{"EBUSY", -EBUSY},
 	{"EALREADY", -EALREADY},
 	{"ECLASS", -EINVAL},
+	{"EPARTITIONS", -EINVAL},
 	{"EFOREIGN", -EBADMSG},
 	{"WRONGTYPE", -EBADMSG},
 	{"OOM", -ENOMEM},

@@ -5,6 +5,7 @@
  */
 #include <baton.h>
 #include <baton/redis.h>
+#include <baton/remote.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -89,6 +90,7 @@ constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, 0, 0, {}};
 [[maybe_unused]] baton_task task_typed = BATON_TYPED_TASK_INIT(&counting);
 [[maybe_unused]] constexpr baton_detached detached_fresh = BATON_DETACHED_INIT;
+[[maybe_unused]] baton_remote_task remote_fresh = BATON_REMOTE_TASK_INIT("a", 1, "", 0, nullptr);
 [[maybe_unused]] constexpr baton_deadline deadline_fresh = BATON_DEADLINE_INIT(nullptr);
 [[maybe_unused]] constexpr baton_window window_fresh = BATON_WINDOW_INIT(nullptr, 16);
 [[maybe_unused]] constexpr baton_admission_config admission_default = BATON_ADMISSION_CONFIG_INIT;

@@ -1,0 +1,39 @@
+
+-- ---- Names ----
+
+function F.version()
+	return VERSION
+end
+
+local function run(name, keys, args)
+	local good, result = pcall(function()
+		check_types(keys[1], string.sub(name, 1, 7) == 'remote_' and REMOTE_TYPES or TYPES)
+		return F[name](keys[1], args)
+	end)
+	if good then
+		return result
+	end
+	return redis.error_reply(type(result) == 'table' and result.err or tostring(result))
+end
+
+-- While the library loads, there is little of Lua: no pairs, no redis.call.
+local NAMES = {'submit', 'lead', 'admit', 'effect', 'remote_submit',
+	-- With no memory left, tasks must still come to their end.
+	'withdraw', 'forget', 'keep', 'sweep', 'resign', 'renew', 'take', 'finish', 'leave',
+	'remote_balance', 'remote_release', 'remote_leave', 'remote_number', 'remote_states',
+	'remote_commit'}
+local NEED_MEMORY = 5
+
+if redis.register_function then
+	redis.register_function({function_name = 'baton_version', callback = F.version,
+		flags = {'no-writes'}})
+	for i = 1, #NAMES do
+		redis.register_function({function_name = 'baton_' .. NAMES[i],
+			callback = function(keys, args)
+				return run(NAMES[i], keys, args)
+			end,
+			flags = i > NEED_MEMORY and {'allow-oom'} or {}})
+	end
+else
+	return run(table.remove(ARGV, 1), KEYS, ARGV)
+end

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of a node share (baton/remote.h). A node has one thread of its own, the *home*
+ * thread, which drives a loop executor. Everything here belongs to that thread, but for what says
+ * otherwise: partitions, tasks that wait for an answer, both connections to the server. Other
+ * threads reach it by tasks of the home resource, whose drain hook sends what many tasks have left
+ * (hooks.h): submits, and jobs that are finished.
+ *
+ *   remote.c       create, destroy, the thread's loop
+ *   remote_own.c   leases: which partitions are this node's
+ *   remote_feed.c  from the partitions' streams to the names' resources
+ *   remote_job.c   a job: what `run` may call; the batches of a name
+ *   remote_send.c  submits and finished jobs, to the server
+ */
+#ifndef BATON_SRC_REDIS_REMOTE_H
+#define BATON_SRC_REDIS_REMOTE_H
+
+#include "redis/redis.h"
+
+#include <baton/registry.h>
+#include <baton/remote.h>
+
+#include <pthread.h>
+
+#define BATON__REMOTE_POSITION 48
+#define BATON__REMOTE_NODE_MAX 63
+
+struct baton__remote_bytes {
+	char *data; /* followed by a NUL; NULL: none */
+	size_t size;
+};
+
+/*
+ * A partition. `epoch` is 0 while the node does not own it. Only the home thread writes; other
+ * threads read `epoch` relaxed, to leave out what would be refused (the server decides).
+ */
+struct baton__remote_partition {
+	uint64_t epoch;
+	char position[BATON__REMOTE_POSITION]; /* read up to here */
+	uint32_t in_work;                      /* jobs of this epoch */
+	bool giving;                           /* goes to another node when in_work is 0 */
+};
+
+/* A name under one epoch. Its key in the registry is the epoch and the name. */
+struct baton__remote_name {
+	struct baton_registry_entry entry;
+	struct baton_remote *remote;
+	/* A job was left out: the later ones of this epoch are, too. Under the name's baton. */
+	bool broken;
+	struct baton__remote_bytes state;
+	struct baton_remote_job *finished; /* of the batch that runs */
+	struct baton_remote_job **finished_end;
+	void *object; /* behind this struct */
+};
+
+enum baton__remote_change {
+	BATON__REMOTE_KEPT,
+	BATON__REMOTE_SET,
+	BATON__REMOTE_DELETED,
+};
+
+struct baton_remote_job {
+	struct baton_task run;  /* of the name's resource */
+	struct baton_task home; /* of the home resource: the first job of a batch brings the rest */
+	struct baton_remote_job *next;
+	struct baton_remote *remote;
+	struct baton__remote_name *name; /* NULL: could not be opened */
+	uint64_t epoch;
+	uint32_t partition;
+	int status;
+	bool left_out; /* not run */
+	enum baton__remote_change change;
+	struct baton__remote_bytes state; /* that it has set, for the name */
+	struct baton__remote_bytes sent;  /* the same, for the server */
+	struct baton__remote_bytes answer;
+	struct baton__redis_call effects; /* one argument each */
+	struct baton__redis_call messages;
+	const char *entry;
+	const char *from;
+	const char *number;
+	const char *key; /* of the registry; the name is behind the epoch */
+	size_t key_size;
+	const char *data;
+	size_t size;
+};
+
+struct baton_remote {
+	struct baton_remote_options options;
+	struct baton_redis *redis;
+	char node[BATON__REMOTE_NODE_MAX + 1];
+	char error[256];
+	struct baton_loop *loop;
+	struct baton_resource_config home_config;
+	struct baton_resource_config name_config;
+	struct baton_resource home;
+	struct baton_registry *names;
+	pthread_t thread;
+	struct baton_task stop;
+	bool stopping;
+
+	/* ---- Leases (remote_own.c) ---- */
+	struct baton__remote_partition *partitions;
+	uint64_t lease_until; /* read by other threads, relaxed: as a partition's epoch */
+	uint32_t owned;       /* read by other threads, relaxed: a hint */
+	uint32_t giving;
+	uint32_t connection; /* over which the partitions were got */
+	uint64_t balance_at;
+	bool joined;
+	bool anew; /* everything was dropped: the epochs must end */
+
+	/* ---- Reading (remote_feed.c) ---- */
+	char told[BATON__REMOTE_POSITION];
+	uint32_t in_work;
+	bool narrow; /* the read that waits leaves the partitions out */
+	struct baton_registry_entry **kept;
+	uint32_t kept_next;
+	const struct redisReply *initial; /* state of the name that is being opened */
+
+	/* ---- Sending (remote_send.c) ---- */
+	struct baton_remote_task **waiting; /* for answers: a ring, by number */
+	uint64_t room;
+	uint64_t oldest;      /* the first number that may be in the ring */
+	uint64_t next;        /* the number of the next task */
+	uint64_t sent;        /* all numbers up to here are accepted */
+	uint64_t accepted;    /* what the server has said */
+	uint64_t tried;       /* the last number that was in a call */
+	uint64_t send_at;     /* not before */
+	uint32_t outstanding; /* read by other threads, relaxed: only a bound */
+	int away;             /* read by other threads, relaxed: a hint */
+	struct baton_remote_job *finished;
+	struct baton_remote_job **finished_end;
+};
+
+/* ---- remote.c ---- */
+void baton__remote_trouble(struct baton_remote *remote, int error);
+int baton__remote_copy(struct baton__remote_bytes *bytes, const void *data, size_t size);
+
+/* ---- remote_own.c ---- */
+/* The first balance: joins. Then: renews and gives, when it is time. */
+int baton__remote_join(struct baton_remote *remote);
+void baton__remote_look_after_lease(struct baton_remote *remote);
+/* The partition is another node's. */
+void baton__remote_lose(struct baton_remote *remote, uint32_t partition);
+/* Drops all partitions and begins again under new epochs; with an error, after a pause. */
+void baton__remote_begin_anew(struct baton_remote *remote, int error);
+void baton__remote_leave(struct baton_remote *remote);
+
+/* ---- remote_feed.c ---- */
+int baton__remote_open_names(struct baton_remote *remote);
+void baton__remote_read(struct baton_remote *remote);
+void baton__remote_ask(struct baton_remote *remote);
+void baton__remote_forget_names(struct baton_remote *remote);
+
+/* ---- remote_job.c ---- */
+/* Any thread that runs the name's tasks. */
+int baton__remote_run(struct baton_task *task);
+void baton__remote_cancelled(struct baton_task *task);
+int baton__remote_end_batch(struct baton_resource *resource);
+/* Of the home thread: the job is over. */
+void baton__remote_free(struct baton_remote_job *job);
+
+/* ---- remote_send.c ---- */
+int baton__remote_come_home(struct baton_task *task);
+int baton__remote_flush(struct baton_resource *home);
+void baton__remote_send(struct baton_remote *remote);
+void baton__remote_answered(struct baton_remote *remote, uint64_t number, int status,
+                            const struct redisReply *answer);
+/* Fails what waits for an answer, up to a number. */
+void baton__remote_fail_waiting(struct baton_remote *remote, uint64_t last, int error);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job: what `run` may call about it; and a name's batches. The jobs of a batch go home together:
+ * the first one's second task brings the list.
+ */
+#include "redis/remote.h"
+
+#include "base/atomic.h"
+#include "base/platform.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Running ---- */
+
+/* Its effects would be refused. A hint: the server decides. */
+static bool is_stale(const struct baton_remote_job *job)
+{
+	struct baton_remote *remote = job->remote;
+
+	/* Relaxed: see struct baton__remote_partition. */
+	return load_relaxed(&remote->partitions[job->partition].epoch) != job->epoch ||
+	       baton__redis_clock() >= load_relaxed(&remote->lease_until);
+}
+
+static void drop(struct baton__remote_bytes *bytes)
+{
+	free(bytes->data);
+	*bytes = (struct baton__remote_bytes){0};
+}
+
+static void clear(struct baton__redis_call *call)
+{
+	free(call->text);
+	baton__redis_call_init(call, NULL);
+}
+
+/* A task that has failed has its answer alone. */
+static void undo(struct baton_remote_job *job)
+{
+	job->change = BATON__REMOTE_KEPT;
+	drop(&job->state);
+	drop(&job->sent);
+	clear(&job->effects);
+	clear(&job->messages);
+}
+
+static void append(struct baton_remote_job *job)
+{
+	job->next = NULL;
+	*job->name->finished_end = job;
+	job->name->finished_end = &job->next;
+}
+
+int baton__remote_run(struct baton_task *task)
+{
+	struct baton_remote_job *job = baton_container_of(task, struct baton_remote_job, run);
+	struct baton__remote_name *name = job->name;
+
+	/* The state lacks what a job that was left out has not done. */
+	name->broken |= is_stale(job);
+	job->left_out = name->broken;
+	if (!job->left_out)
+		job->status = job->remote->options.run(job, job->remote->options.arg);
+	if (job->left_out || job->status)
+		undo(job);
+	if (job->change != BATON__REMOTE_KEPT) {
+		free(name->state.data);
+		name->state = job->state;
+		job->state = (struct baton__remote_bytes){0};
+	}
+	append(job);
+	return 0;
+}
+
+/* The server needs the last state of a batch alone. */
+static void keep_last_state(struct baton_remote_job *jobs)
+{
+	struct baton_remote_job *last = NULL;
+
+	for (struct baton_remote_job *job = jobs; job; job = job->next) {
+		if (job->change == BATON__REMOTE_KEPT)
+			continue;
+		if (last) {
+			last->change = BATON__REMOTE_KEPT;
+			drop(&last->sent);
+		}
+		last = job;
+	}
+}
+
+static int go_home(struct baton__remote_name *name)
+{
+	struct baton_remote_job *jobs = name->finished;
+
+	name->finished = NULL;
+	name->finished_end = &name->finished;
+	if (!jobs)
+		return 0;
+	keep_last_state(jobs);
+	/* From here on the jobs, and maybe the name, are the home thread's. */
+	return baton_submit(&jobs->remote->home, &jobs->home);
+}
+
+int baton__remote_end_batch(struct baton_resource *resource)
+{
+	struct baton_registry_entry *entry =
+		baton_container_of(resource, struct baton_registry_entry, resource);
+
+	return go_home(baton_container_of(entry, struct baton__remote_name, entry));
+}
+
+/* The executor has shut down. */
+void baton__remote_cancelled(struct baton_task *task)
+{
+	struct baton_remote_job *job = baton_container_of(task, struct baton_remote_job, run);
+
+	job->left_out = true;
+	job->name->broken = true;
+	append(job);
+	go_home(job->name);
+}
+
+void baton__remote_free(struct baton_remote_job *job)
+{
+	struct baton_remote *remote = job->remote;
+	struct baton__remote_partition *partition = &remote->partitions[job->partition];
+
+	remote->in_work--;
+	if (partition->epoch == job->epoch)
+		partition->in_work--;
+	if (job->name)
+		baton_registry_unref(&job->name->entry);
+	undo(job);
+	drop(&job->answer);
+	free(job);
+}
+
+/* ---- What run may call ---- */
+
+BATON_EXPORT const void *baton_remote_job_name(const struct baton_remote_job *job, size_t *length)
+{
+	*length = job->key_size - sizeof(uint64_t);
+	return job->key + sizeof(uint64_t);
+}
+
+BATON_EXPORT const void *baton_remote_job_data(const struct baton_remote_job *job, size_t *size)
+{
+	*size = job->size;
+	return job->data;
+}
+
+BATON_EXPORT uint64_t baton_remote_job_epoch(const struct baton_remote_job *job)
+{
+	return job->epoch;
+}
+
+BATON_EXPORT void *baton_remote_job_object(const struct baton_remote_job *job)
+{
+	return job->name->object;
+}
+
+BATON_EXPORT const void *baton_remote_job_state(const struct baton_remote_job *job, size_t *size)
+{
+	const struct baton__remote_bytes *state =
+		job->change != BATON__REMOTE_KEPT ? &job->state : &job->name->state;
+
+	*size = state->size;
+	return state->data;
+}
+
+BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const void *data,
+                                            size_t size)
+{
+	struct baton__remote_bytes state = {0};
+	struct baton__remote_bytes sent = {0};
+
+	if (data &&
+	    (baton__remote_copy(&state, data, size) || baton__remote_copy(&sent, data, size))) {
+		free(state.data);
+		return -ENOMEM;
+	}
+	/* Last: `data` may be the state that the job has set before. */
+	drop(&job->state);
+	drop(&job->sent);
+	job->state = state;
+	job->sent = sent;
+	job->change = data ? BATON__REMOTE_SET : BATON__REMOTE_DELETED;
+	return 0;
+}
+
+/* A failed argument leaves the call as it was. */
+static int check(struct baton__redis_call *call)
+{
+	if (!call->no_memory)
+		return 0;
+	call->no_memory = false;
+	return -ENOMEM;
+}
+
+BATON_EXPORT int baton_remote_job_effect(struct baton_remote_job *job, const void *data,
+                                         size_t size)
+{
+	baton__redis_add(&job->effects, data, size);
+	return check(&job->effects);
+}
+
+BATON_EXPORT int baton_remote_job_tell(struct baton_remote_job *job, const char *node,
+                                       const void *data, size_t size)
+{
+	struct baton__redis_call pair;
+	uint32_t before = job->messages.count;
+
+	baton__redis_call_init(&pair, NULL);
+	baton__redis_add_text(&pair, node);
+	baton__redis_add(&pair, data, size);
+	if (check(&pair)) {
+		free(pair.text);
+		return -ENOMEM;
+	}
+	baton__redis_add_all(&job->messages, &pair);
+	free(pair.text);
+	return job->messages.count == before ? check(&job->messages) : 0;
+}
+
+BATON_EXPORT int baton_remote_job_answer(struct baton_remote_job *job, const void *data,
+                                         size_t size)
+{
+	return baton__remote_copy(&job->answer, data, size);
+}

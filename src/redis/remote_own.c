@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which partitions are this node's. A node renews its lease each third of it; the answer says what
+ * the node owns. Three things make the node drop all it owns and begin anew, under later epochs:
+ * its lease has ended by its own clock; the connection was lost (the server may have come back
+ * without its last second); the server has refused what was to be written. What the dropped jobs
+ * would have written is refused, and the tasks are read again.
+ */
+#include "redis/remote.h"
+
+#include "base/atomic.h"
+
+#include <baton/timer.h>
+
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS (BATON_SECOND / 1000)
+#define PAUSE_NS (20 * MS)
+
+static void tell(struct baton_remote *remote, enum baton_remote_event_what what, uint32_t partition)
+{
+	struct baton_remote_event event = {
+		.what = what,
+		.partition = partition,
+		.epoch = remote->partitions[partition].epoch,
+	};
+
+	if (remote->options.event)
+		remote->options.event(&event, remote->options.arg);
+}
+
+static void set_owned(struct baton_remote *remote, int more)
+{
+	store_relaxed(&remote->owned, remote->owned + (uint32_t)more); /* a hint */
+}
+
+void baton__remote_lose(struct baton_remote *remote, uint32_t partition)
+{
+	struct baton__remote_partition *lost = &remote->partitions[partition];
+
+	if (lost->epoch == 0)
+		return;
+	tell(remote, BATON_REMOTE_LOST, partition);
+	if (lost->giving)
+		remote->giving--;
+	lost->giving = false;
+	lost->in_work = 0;
+	/* Relaxed: a thread that sees it late runs a job whose effects the server refuses. */
+	store_relaxed(&lost->epoch, 0);
+	set_owned(remote, -1);
+}
+
+static void gain(struct baton_remote *remote, uint32_t partition, uint64_t epoch)
+{
+	struct baton__remote_partition *gained = &remote->partitions[partition];
+
+	baton__remote_lose(remote, partition);
+	snprintf(gained->position, sizeof(gained->position), "0-0");
+	/* Relaxed: jobs of this epoch reach other threads by submits. */
+	store_relaxed(&gained->epoch, epoch);
+	set_owned(remote, 1);
+	tell(remote, BATON_REMOTE_GAINED, partition);
+}
+
+static void drop_all(struct baton_remote *remote)
+{
+	for (uint32_t i = 0; i < remote->options.partitions; i++)
+		baton__remote_lose(remote, i);
+	baton__redis_unask(remote->redis);
+	remote->anew = true;
+}
+
+void baton__remote_begin_anew(struct baton_remote *remote, int error)
+{
+	drop_all(remote);
+	remote->balance_at = baton__redis_clock() + (error ? PAUSE_NS : 0);
+	if (error)
+		baton__remote_trouble(remote, error);
+}
+
+/* ---- Giving ---- */
+
+/* Those with least in work go first: they are free soonest. */
+static void choose_to_give(struct baton_remote *remote, uint64_t surplus)
+{
+	/* Ends: each round gives one more away, or finds none. */
+	while (remote->giving < surplus) {
+		struct baton__remote_partition *best = NULL;
+
+		for (uint32_t i = 0; i < remote->options.partitions; i++) {
+			struct baton__remote_partition *one = &remote->partitions[i];
+
+			if (one->epoch != 0 && !one->giving &&
+			    (!best || one->in_work < best->in_work))
+				best = one;
+		}
+		if (!best)
+			return;
+		best->giving = true;
+		remote->giving++;
+	}
+}
+
+static void give(struct baton_remote *remote)
+{
+	struct baton__redis_call call;
+	uint32_t count = 0;
+	int error;
+
+	baton__redis_call_init(&call, "remote_release");
+	baton__redis_add_text(&call, remote->node);
+	for (uint32_t i = 0; i < remote->options.partitions; i++) {
+		const struct baton__remote_partition *one = &remote->partitions[i];
+
+		if (!one->giving || one->in_work > 0)
+			continue;
+		baton__redis_add_number(&call, i);
+		baton__redis_add_number(&call, one->epoch);
+		count++;
+	}
+	if (count == 0) {
+		free(call.text);
+		return;
+	}
+	error = baton__redis_do(remote->redis, &call, NULL);
+	if (error) {
+		baton__remote_begin_anew(remote, error);
+		return;
+	}
+	for (uint32_t i = 0; i < remote->options.partitions; i++)
+		if (remote->partitions[i].giving && remote->partitions[i].in_work == 0)
+			baton__remote_lose(remote, i);
+	/* Is there more to give, now that others have given, too? */
+	remote->balance_at = 0;
+}
+
+/* ---- The lease ---- */
+
+/* What the node owns: pairs of partition and epoch, by rising partition. */
+static void adopt(struct baton_remote *remote, const redisReply *own)
+{
+	size_t at = 0;
+	bool changed = false;
+
+	for (uint32_t i = 0; i < remote->options.partitions; i++) {
+		uint64_t epoch = 0;
+
+		if (baton__redis_at(own, at) &&
+		    baton__redis_number(baton__redis_at(own, at)) == i) {
+			epoch = baton__redis_number(baton__redis_at(own, at + 1));
+			at += 2;
+		}
+		if (epoch == remote->partitions[i].epoch)
+			continue;
+		changed = true;
+		if (epoch == 0)
+			baton__remote_lose(remote, i);
+		else
+			gain(remote, i, epoch);
+	}
+	/* The read that waits does not know of the new ones. */
+	if (changed)
+		baton__redis_unask(remote->redis);
+}
+
+/* The server does not know the node any more, or has lost a part of what the node has submitted. */
+static void compare_numbers(struct baton_remote *remote, bool known, uint64_t accepted)
+{
+	if (!known && remote->joined)
+		baton__remote_fail_waiting(remote, remote->tried, -ESTALE);
+	if (!known)
+		remote->sent = remote->accepted = accepted;
+	else if (accepted < remote->accepted)
+		remote->sent = remote->accepted = accepted;
+	remote->joined = true;
+}
+
+static int ask_balance(struct baton_remote *remote, bool anew, redisReply **reply)
+{
+	struct baton__redis_call call;
+
+	baton__redis_call_init(&call, "remote_balance");
+	baton__redis_add_text(&call, remote->node);
+	baton__redis_add_number(&call, remote->options.lease_ns / MS);
+	baton__redis_add_number(&call, remote->options.keep_ns / MS + 1);
+	baton__redis_add_number(&call, remote->options.partitions);
+	baton__redis_add_text(&call, remote->options.run ? "1" : "0");
+	baton__redis_add_text(&call, anew ? "1" : "0");
+	baton__redis_add_text(&call, remote->told);
+	baton__redis_add_number(&call, remote->tried);
+	return baton__redis_do(remote->redis, &call, reply);
+}
+
+static void plan_next(struct baton_remote *remote, uint64_t sent_at, const redisReply *next)
+{
+	uint64_t lease_at = sent_at + remote->options.lease_ns / 3;
+	const char *text = baton__redis_text(next);
+
+	remote->balance_at = lease_at;
+	if (text[0] != '-') {
+		/* Directly after the end of another's lease. */
+		uint64_t ms = strtoull(text, NULL, 10) + 2;
+		uint64_t at = baton__redis_clock() + ms * MS;
+
+		if (at < lease_at)
+			remote->balance_at = at;
+	}
+}
+
+static int balance(struct baton_remote *remote)
+{
+	uint64_t sent_at = baton__redis_clock();
+	redisReply *reply = NULL;
+	bool over = remote->lease_until != 0 && sent_at >= remote->lease_until;
+	bool anew;
+	int error;
+
+	if (over && remote->owned > 0)
+		drop_all(remote);
+	anew = remote->anew;
+	error = ask_balance(remote, anew, &reply);
+	if (!error && !anew && remote->joined && remote->redis->connects != remote->connection) {
+		drop_all(remote);
+		sent_at = baton__redis_clock();
+		freeReplyObject(reply);
+		error = ask_balance(remote, true, &reply);
+	}
+	if (error) {
+		remote->balance_at = baton__redis_clock() + PAUSE_NS;
+		return error;
+	}
+	remote->connection = remote->redis->connects;
+	remote->anew = false;
+	/* Relaxed: as a partition's epoch. */
+	store_relaxed(&remote->lease_until, sent_at + remote->options.lease_ns);
+	plan_next(remote, sent_at, baton__redis_at(reply, 2));
+	compare_numbers(remote, baton__redis_number(baton__redis_at(reply, 0)) == 1,
+	                baton__redis_number(baton__redis_at(reply, 1)));
+	adopt(remote, baton__redis_at(reply, 4));
+	choose_to_give(remote, baton__redis_number(baton__redis_at(reply, 3)));
+	freeReplyObject(reply);
+	return 0;
+}
+
+int baton__remote_join(struct baton_remote *remote)
+{
+	remote->connection = remote->redis->connects;
+	return balance(remote);
+}
+
+void baton__remote_look_after_lease(struct baton_remote *remote)
+{
+	int error = 0;
+
+	if (baton__redis_clock() >= remote->balance_at)
+		error = balance(remote);
+	/* Relaxed: a hint for those who submit. */
+	if (error == -ECONNREFUSED || error == -ETIMEDOUT)
+		store_relaxed(&remote->away, error);
+	else if (!error)
+		store_relaxed(&remote->away, 0);
+	if (error)
+		baton__remote_trouble(remote, error);
+	else if (remote->giving > 0)
+		give(remote);
+}
+
+void baton__remote_leave(struct baton_remote *remote)
+{
+	struct baton__redis_call call;
+
+	for (uint32_t i = 0; i < remote->options.partitions; i++)
+		baton__remote_lose(remote, i);
+	baton__redis_call_init(&call, "remote_leave");
+	baton__redis_add_text(&call, remote->node);
+	/* A server that does not hear of it finds out by the lease. */
+	baton__redis_do_once(remote->redis, &call);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resources over machines: defaults, limits, and what is refused; nothing is lost by a refusal.
+ */
+#include "nodes.h"
+
+#include <criterion/criterion.h>
+#include <hiredis/hiredis.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(remote_refused, .timeout = 120);
+
+static int has_no_object(struct baton_remote_job *job, void *arg)
+{
+	(void)arg;
+	return baton_remote_job_object(job) ? -EDOM : 0;
+}
+
+Test(remote_refused, leases_and_numbers_are_those_of_the_header)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+	struct baton_remote_options options = {.run = has_no_object};
+	long long ms;
+
+	server_start(&server, NULL);
+	options.redis.socket = server.socket;
+	cr_assert_eq(baton_remote_create(&options, &remote), 0);
+	cr_assert_eq(strncmp(baton_remote_node(remote), "node-", 5), 0);
+	cr_assert_eq(baton_remote_owned(remote), 256);
+	cr_assert_eq(server_number(&server, "HGET {baton}:remote:numbers partitions"), 256);
+	ms = server_number(&server, "EVAL %s 0",
+	                   "local time = redis.call('TIME') "
+	                   "return math.floor(redis.call('ZRANGE', '{baton}:remote:nodes', 0, 0, "
+	                   "'WITHSCORES')[2] - time[1] * 1000 - time[2] / 1000)");
+	cr_assert(ms > 0 && ms <= 3000, "%lld ms", ms);
+	ms = server_number(&server, "PTTL {baton}:remote:to:%s", baton_remote_node(remote));
+	cr_assert(ms > 50000 && ms <= 60001, "%lld ms", ms);
+	cr_assert_eq(ask(remote, &question, "a", ""), 0);
+	cr_assert_eq(await(&question), 0);
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote_refused, more_tasks_than_may_be_outstanding_are_refused)
+{
+	struct server server;
+	struct gate gate;
+	struct baton_remote *remote;
+	struct question questions[2];
+	struct question refused;
+	struct baton_remote_options options = {.run = pass_gate,
+	                                       .arg = &gate,
+	                                       .outstanding_max = 2,
+	                                       .lease_ns = 60 * BATON_SECOND};
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	options.redis.socket = server.socket;
+	cr_assert_eq(baton_remote_create(&options, &remote), 0);
+	cr_assert_eq(ask(remote, &questions[0], "a", ""), 0);
+	cr_assert_eq(ask(remote, &questions[1], "b", ""), 0);
+	sem_wait(&gate.entered);
+	sem_wait(&gate.entered);
+	cr_assert_eq(ask(remote, &refused, "c", ""), -EAGAIN);
+	sem_post(&gate.open);
+	sem_post(&gate.open);
+	cr_assert_eq(await(&questions[0]), 0);
+	cr_assert_eq(await(&questions[1]), 0);
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote_refused, an_answer_is_cut_where_there_is_no_room)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question = {.answer = "xyz"};
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	snprintf(question.name, sizeof(question.name), "a");
+	question.future = (struct baton_future)BATON_FUTURE_INIT;
+	question.task = (struct baton_remote_task)BATON_REMOTE_TASK_INIT(question.name, 1, "", 0,
+	                                                                 &question.future);
+	question.task.answer = question.answer;
+	question.task.answer_room = 1;
+	cr_assert_eq(baton_remote_submit(remote, &question.task), 0);
+	cr_assert_eq(await(&question), 0);
+	cr_assert_eq(question.task.answer_size, 2);
+	cr_assert_str_eq(question.answer, "1yz");
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+/* ---- What is refused ---- */
+
+static int try_join(const struct server *server, const struct baton_remote_options *from,
+                    char text[256])
+{
+	struct baton_remote_options options = *from;
+	struct baton_remote *remote;
+	int error;
+
+	options.redis.socket = server->socket;
+	options.redis.queue = "test";
+	options.run = count;
+	error = baton_remote_create(&options, &remote);
+	snprintf(text, 256, "%s", baton_remote_error(remote));
+	baton_remote_destroy(remote);
+	return error;
+}
+
+Test(remote_refused, options_and_servers_that_will_not_do_are_refused_with_a_text)
+{
+	struct server server;
+	struct server none = {.socket = "/nonexistent/redis.sock"};
+	struct baton_remote *remote;
+	char text[256];
+
+	server_start(&server, NULL);
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.node = "a b"}, text),
+	             -EINVAL);
+	cr_assert(strstr(text, "node's name"), "%s", text);
+	cr_assert_eq(try_join(&server,
+	                      &(struct baton_remote_options){
+				      .node = "a-name-of-forty-one-characters-0123456789"},
+	                      text),
+	             -EINVAL);
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.partitions = 4097}, text),
+	             -EINVAL);
+	cr_assert(strstr(text, "4096"), "%s", text);
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.lease_ns = 49 * MS}, text),
+	             -EINVAL);
+	cr_assert(strstr(text, "50 ms"), "%s", text);
+	cr_assert_eq(try_join(&none, &(struct baton_remote_options){0}, text), -ECONNREFUSED);
+	cr_assert(strstr(text, "no Redis at"), "%s", text);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.partitions = 17}, text),
+	             -EINVAL);
+	cr_assert(strstr(text, "16 partitions"), "%s", text);
+	baton_remote_destroy(remote);
+	freeReplyObject(server_ask(&server, "FLUSHALL"));
+	freeReplyObject(server_ask(&server, "SET {test}:remote:owners mine"));
+	cr_assert_eq(try_join(&server, &(struct baton_remote_options){0}, text), -EBADMSG);
+	cr_assert(strstr(text, "another program"), "%s", text);
+	cr_assert_str_eq(server_text(&server, "GET {test}:remote:owners"), "mine");
+	server_stop(&server);
+}
+
+Test(remote_refused, tasks_that_cannot_be_are_refused_untouched)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+	char name[BATON_REMOTE_NAME_MAX + 2];
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	memset(name, 'n', sizeof(name));
+	question.future = (struct baton_future)BATON_FUTURE_INIT;
+	question.task = (struct baton_remote_task)BATON_REMOTE_TASK_INIT(name, sizeof(name) - 1, "",
+	                                                                 0, &question.future);
+	cr_assert_eq(baton_remote_submit(remote, &question.task), -EINVAL);
+	question.task._length = 0;
+	cr_assert_eq(baton_remote_submit(remote, &question.task), -EINVAL);
+	question.task = (struct baton_remote_task)BATON_REMOTE_TASK_INIT(name, 5, "", 0, NULL);
+	cr_assert_eq(baton_remote_submit(remote, &question.task), -EINVAL);
+	/* The longest name. */
+	question.task = (struct baton_remote_task)BATON_REMOTE_TASK_INIT(
+		name, BATON_REMOTE_NAME_MAX, "", 0, &question.future);
+	cr_assert_eq(baton_remote_submit(remote, &question.task), 0);
+	cr_assert_eq(await(&question), 0);
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote_refused, a_server_without_memory_refuses_and_loses_nothing)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	expect(remote, "a", "1");
+	freeReplyObject(server_ask(&server, "CONFIG SET maxmemory 1"));
+	cr_assert_eq(ask(remote, &question, "a", ""), 0);
+	cr_assert_eq(await(&question), -ENOMEM);
+	freeReplyObject(server_ask(&server, "CONFIG SET maxmemory 0"));
+	expect(remote, "a", "2");
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote_refused, another_programs_entry_is_ended_without_a_run)
+{
+	struct server server;
+	struct baton_remote *remote;
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	freeReplyObject(server_ask(&server, "XADD {test}:remote:in:%u * hello world",
+	                           baton_remote_partition(remote, "a", 1)));
+	expect(remote, "a", "1");
+	while (server_number(&server, "XLEN {test}:remote:in:%u",
+	                     baton_remote_partition(remote, "a", 1)) > 0)
+		usleep(1000);
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote_refused, a_node_that_ends_fails_what_has_no_answer)
+{
+	struct server server;
+	struct gate gate;
+	struct baton_remote *owner;
+	struct baton_remote *guest;
+	struct question question;
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	owner = join(&server, "owner", 60 * BATON_SECOND, pass_gate, &gate);
+	guest = join(&server, "guest", 60 * BATON_SECOND, NULL, NULL);
+	cr_assert_eq(ask(guest, &question, "a", ""), 0);
+	sem_wait(&gate.entered);
+	baton_remote_destroy(guest);
+	cr_assert_eq(await(&question), -ESHUTDOWN);
+	sem_post(&gate.open);
+	baton_remote_destroy(owner);
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 1);
+	server_stop(&server);
+}
