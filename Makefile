@@ -20,7 +20,7 @@ BROKER_FOLDERS := mqtt common net session topic
 EXTRA_CHECKS := check-shared check-deps \
 	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
-	check-broker check-top check-redis
+	check-broker check-top check-redis check-sessions
 
 CC ?= cc
 CXX ?= g++
@@ -362,7 +362,7 @@ format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
 # ---- Examples, demo, benchmark ----
-.PHONY: examples demo demo-queue bench bench-quick bench-plots
+.PHONY: examples demo demo-queue demo-sessions bench bench-quick bench-plots
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
 $(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
@@ -398,9 +398,18 @@ $(QUEUE): build/examples/queue/%: build/examples/queue/%.o build/examples/queue/
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS) $(LIBS) \
 		$(REDIS_LIBS) -pthread
+SESSIONS := build/examples/sessions/node
+$(SESSIONS).o: | build/deps/redis
+$(SESSIONS): $(SESSIONS).o build/libbaton-redis.a build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) -pthread
+-include $(SESSIONS).d
 ifdef HAVE_REDIS
-examples: $(QUEUE)
+examples: $(QUEUE) $(SESSIONS)
 endif
+
+demo-sessions: $(SESSIONS) | build/deps/redis ## two brokers take each other's sessions over
+	$(Q)examples/sessions/demo.sh
 
 demo-queue: $(QUEUE) | build/deps/redis ## jobs through a queue over Redis; backends and leaders die
 	$(Q)examples/queue/demo.sh
@@ -548,7 +557,7 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo demo-queue bench bench-quick bench-plots \
+INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick bench-plots \
 	bench-broker explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)

@@ -257,6 +257,19 @@ check-redis: | build/deps/redis ## the queue over Redis, on servers of its own
 		mkdir -p build/results; echo 0 0 >build/results/$@; \
 	fi
 
+.PHONY: check-sessions
+check-sessions: | build/deps/redis ## two broker nodes take sessions over: the demo, compared
+	$(Q)mkdir -p build/results
+	$(Q)if command -v redis-server >/dev/null; then \
+		$(MAKE) --no-print-directory $(SESSIONS) && \
+		timeout -k 10 120 examples/sessions/demo.sh >build/sessions.txt && \
+		diff test/examples/sessions.txt build/sessions.txt && \
+		echo 1 0 >build/results/$@; \
+	else \
+		echo '$@: skipped: no redis-server (Debian: redis-server)'; \
+		echo 0 0 >build/results/$@; \
+	fi
+
 # ---- The broker from end to end: real clients, and what no client sends; see test/broker/story.h ----
 E2E_SOURCES := $(wildcard test/broker/*.c)
 MQTTJS := test/broker/mqttjs.sh build/mqttjs
