@@ -558,7 +558,7 @@ uninstall: ## the same list, backwards
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
 INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick bench-plots \
-	bench-broker explore \
+	bench-broker bench-remote explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 

@@ -270,6 +270,19 @@ check-sessions: | build/deps/redis ## two broker nodes take sessions over: the d
 		echo 0 0 >build/results/$@; \
 	fi
 
+REDIS_BENCH := $(wildcard test/redis/bench/*.c)
+$(REDIS_BENCH:%.c=build/%.o): | build/deps/redis
+build/redis/bench: $(REDIS_BENCH:%.c=build/%.o) $(addprefix build/test/bench/,machine.o team.o) \
+		build/libbaton-redis.a build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) -lm -pthread
+-include $(REDIS_BENCH:%.c=build/%.d)
+
+.PHONY: bench-remote
+bench-remote: build/redis/bench ## tasks of a space over Redis: in batches, alone; take-over times
+	$(Q)BATON_COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)" $<
+
 # ---- The broker from end to end: real clients, and what no client sends; see test/broker/story.h ----
 E2E_SOURCES := $(wildcard test/broker/*.c)
 MQTTJS := test/broker/mqttjs.sh build/mqttjs
