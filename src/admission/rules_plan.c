@@ -45,7 +45,7 @@
 #define TICK_SLICE 256U /* and a tick */
 #define TICK_EVERY_NS ((uint64_t)1000000)
 #define RENEWAL_NS ((uint64_t)50000) /* the time between two passes has so much for each task */
-#define FEW 64U         /* at most SLICE: an arrival's whole plan is made within the call */
+#define FEW 64U /* at most SLICE: an arrival's whole plan is made within the call */
 
 static uint64_t min(uint64_t a, uint64_t b)
 {

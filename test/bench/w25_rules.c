@@ -117,8 +117,7 @@ void bench_w25_rules(void)
 	static const char *const metrics[] = {"ns per event", "slowest pair, us", "M estimates/s",
 	                                      NULL};
 	static const uint64_t waiting[] = {10, 1000, 10000, 100000};
-	static const char *const names[] = {"10 wait", "1,000 wait", "10,000 wait",
-	                                    "100,000 wait"};
+	static const char *const names[] = {"10 wait", "1,000 wait", "10,000 wait", "100,000 wait"};
 	struct bench_case cases[4];
 	const struct bench_group group = {
 		"W25: rules of admission, 100 backends",
