@@ -50,10 +50,9 @@ static void finish(struct backend *self, int status, const char *reason)
 {
 	char result[128];
 	int size = snprintf(result, sizeof(result), "%d %s", status, reason);
-	int error = baton_redis_backend_effect(self->queue, result, (size_t)size);
+	struct baton_redis_result end = {result, (size_t)size, status, reason};
+	int error = baton_redis_backend_conclude(self->queue, &end);
 
-	if (error == 0 || error == -EALREADY || error == -ENOMEM)
-		error = baton_redis_backend_finish(self->queue, status, reason);
 	say(self, error ? "refused" : "finished", error ? baton_redis_error(self->redis) : reason);
 	job_clear(&self->job);
 	self->busy = false;

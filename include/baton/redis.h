@@ -69,7 +69,12 @@ struct baton_redis_options {
 	uint16_t port;      /* 6379 */
 	const char *user;   /* with a password: a user of the server's ACL */
 	const char *password;
-	/* TLS, if one of these is set; needs a hiredis with TLS. */
+	/*
+	 * TLS, if one of these is set. It needs a hiredis with TLS (1.0 and later, hiredis_ssl.h),
+	 * where this library is built: Debian 12's hiredis 0.14 has none, and create() returns
+	 * -ENOTSUP. Then let a tunnel (stunnel, an ssh -L) end on this machine, and connect to the
+	 * tunnel; or build this library with a later hiredis.
+	 */
 	const char *tls_ca;   /* file with the authority's certificate */
 	const char *tls_cert; /* file with this program's certificate, and its key */
 	const char *tls_key;
@@ -293,6 +298,22 @@ BATON_MUST_USE int baton_redis_backend_effect(struct baton_redis_backend *backen
                                               size_t size) BATON_NONNULL;
 int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
                                const char *reason) BATON_NONNULL;
+
+/* What a task has come to. */
+struct baton_redis_result {
+	const void *effect;
+	size_t effect_size;
+	int status;
+	const char *reason;
+};
+
+/*
+ * effect and finish in one call to the server: both happen, or neither. If an earlier backend's
+ * effect has happened, that effect counts, and the task is over all the same.
+ * Errors: as for effect, but for -EALREADY.
+ */
+int baton_redis_backend_conclude(struct baton_redis_backend *backend,
+                                 const struct baton_redis_result *result) BATON_NONNULL;
 
 #ifdef __cplusplus
 }

@@ -466,25 +466,31 @@ local function held(q, id, epoch)
 	return run
 end
 
+-- Writes the effect, unless the task has had one. Returns the epoch of the effect that counts.
+local function have_effect(q, id, epoch, data)
+	local task = q .. ':task:' .. id
+	local had = call('HGET', task, 'effect')
+	if had then
+		return had
+	elseif call('EXISTS', task) == 0 then
+		refuse('ESTALE', 'nobody kept the task ' .. id)
+	end
+	call('HSET', task, 'effect', epoch)
+	call('XADD', q .. ':effects', 'MAXLEN', '~', EFFECTS, '*', 'id', id, 'epoch', epoch, 'data',
+		data)
+	return epoch
+end
+
 -- id, epoch, data: at most once for each task.
 function F.effect(q, a)
-	local task = q .. ':task:' .. a[1]
 	held(q, a[1], a[2])
-	local had = call('HGET', task, 'effect')
-	if had == a[2] then
-		return 1
-	elseif had then
+	if have_effect(q, a[1], a[2], a[3]) ~= a[2] then
 		refuse('EALREADY', 'the task ' .. a[1] .. ' has had its effect')
-	elseif call('EXISTS', task) == 0 then
-		refuse('ESTALE', 'nobody kept the task ' .. a[1])
 	end
-	call('HSET', task, 'effect', a[2])
-	call('XADD', q .. ':effects', 'MAXLEN', '~', EFFECTS, '*', 'id', a[1], 'epoch', a[2],
-		'data', a[3])
 	return 1
 end
 
--- id, epoch, status, reason
+-- id, epoch, status, reason, and maybe the data of an effect, which happens with it.
 function F.finish(q, a)
 	local id, epoch = a[1], a[2]
 	local last = last_note(q, id)
@@ -492,6 +498,9 @@ function F.finish(q, a)
 		return 0
 	end
 	local run = held(q, id, epoch)
+	if a[5] then
+		have_effect(q, id, epoch, a[5])
+	end
 	over(q, id, 'done', a[3], a[4], epoch)
 	order(q, run.owner, 'wake', id, epoch, '')
 	return 1

@@ -276,7 +276,8 @@ BATON_EXPORT int baton_redis_backend_next(struct baton_redis_backend *backend,
 	error = read_answer(backend, order);
 	if (!error && order->what == BATON_REDIS_IDLE)
 		error = look_after_lease(backend, order);
-	if (!error && !backend->redis->asked)
+	/* A task that the caller ends before the next call needs no read of its orders. */
+	if (!error && !backend->redis->asked && order->what != BATON_REDIS_RUN)
 		error = ask(backend);
 	return error;
 }
@@ -325,8 +326,8 @@ BATON_EXPORT int baton_redis_backend_effect(struct baton_redis_backend *backend,
 	return call_held(backend, &call);
 }
 
-BATON_EXPORT int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
-                                            const char *reason)
+static int finish(struct baton_redis_backend *backend, const struct baton_redis_result *result,
+                  bool with_effect)
 {
 	struct baton__redis_call call;
 	char text[16];
@@ -334,13 +335,28 @@ BATON_EXPORT int baton_redis_backend_finish(struct baton_redis_backend *backend,
 
 	if (error)
 		return error;
-	snprintf(text, sizeof(text), "%d", status);
+	snprintf(text, sizeof(text), "%d", result->status);
 	baton__redis_add_text(&call, text);
-	baton__redis_add_text(&call, reason);
+	baton__redis_add_text(&call, result->reason);
+	if (with_effect)
+		baton__redis_add(&call, result->effect, result->effect_size);
 	error = call_held(backend, &call);
 	if (!error)
 		backend->running = false;
 	return error;
+}
+
+BATON_EXPORT int baton_redis_backend_finish(struct baton_redis_backend *backend, int status,
+                                            const char *reason)
+{
+	return finish(backend, &(struct baton_redis_result){.status = status, .reason = reason},
+	              false);
+}
+
+BATON_EXPORT int baton_redis_backend_conclude(struct baton_redis_backend *backend,
+                                              const struct baton_redis_result *result)
+{
+	return finish(backend, result, true);
 }
 
 /* ---- Create, destroy ---- */

@@ -139,6 +139,23 @@ void run_scheduler(const struct server *server)
 			usleep(10000);
 }
 
+/* Its effect and its end, in two calls or in one. */
+static void end_task(struct baton_redis_backend *backend, const struct baton_redis_order *order,
+                     bool at_once)
+{
+	size_t size = strlen(order->id);
+	int error;
+
+	if (at_once) {
+		baton_redis_backend_conclude(
+			backend, &(struct baton_redis_result){order->id, size, 0, "exit"});
+		return;
+	}
+	error = baton_redis_backend_effect(backend, order->id, size);
+	if (error == 0 || error == -EALREADY)
+		baton_redis_backend_finish(backend, 0, "exit");
+}
+
 void run_backend(const struct server *server, int number)
 {
 	struct baton_redis *redis = connect_to(server);
@@ -154,9 +171,7 @@ void run_backend(const struct server *server, int number)
 
 		if (!error && order.what == BATON_REDIS_RUN) {
 			usleep(JOB_US);
-			error = baton_redis_backend_effect(backend, order.id, strlen(order.id));
-			if (error == 0 || error == -EALREADY)
-				baton_redis_backend_finish(backend, 0, "exit");
+			end_task(backend, &order, number > 0);
 			continue;
 		}
 		fd.fd = baton_redis_fd(redis);

@@ -272,9 +272,10 @@ static const struct {
 	const char *function;
 	int count;
 } functions[] = {
-	{SUBMITTER, "submit", 2}, {SUBMITTER, "forget", 2}, {SCHEDULER, "lead", 1},
-	{SCHEDULER, "admit", 2},  {SCHEDULER, "sweep", 2},  {BACKEND, "renew", 2},
-	{BACKEND, "take", 2},     {BACKEND, "effect", 2},   {BACKEND, "finish", 2},
+	{SUBMITTER, "submit", 2},   {SUBMITTER, "forget", 2}, {SCHEDULER, "lead", 1},
+	{SCHEDULER, "admit", 2},    {SCHEDULER, "sweep", 2},  {BACKEND, "renew", 2},
+	{BACKEND, "take", 2},       {BACKEND, "effect", 2},   {BACKEND, "finish", 2},
+	{BACKEND + 1, "finish", 2}, /* with the effect */
 };
 
 #define CASES (int)(sizeof(functions) / sizeof(functions[0]) * 6)

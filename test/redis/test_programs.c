@@ -388,8 +388,8 @@ Test(programs, options_that_are_none)
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		const char *const *words = wrong[i].words;
-		struct program self = start(words[0], words[1], words[2], words[3], words[4],
-		                            words[5], NULL);
+		struct program self =
+			start(words[0], words[1], words[2], words[3], words[4], words[5], NULL);
 
 		fails(&self, USAGE, wrong[i].text);
 	}

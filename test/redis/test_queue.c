@@ -242,20 +242,6 @@ Test(queue, a_backend_that_was_stopped_too_long_is_told_that_it_is_stale)
 	cr_assert_str_eq(order.id, "next");
 }
 
-Test(queue, an_effect_before_the_loss_is_the_only_one)
-{
-	struct baton_redis_task task = task_named("once", 0);
-	struct baton_redis_order order;
-
-	submit(&task);
-	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
-	cr_assert_eq(baton_redis_backend_effect(backend[0], "x", 1), 0);
-	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
-	cr_assert_eq(baton_redis_backend_effect(backend[1], "y", 1), -EALREADY);
-	cr_assert_eq(baton_redis_backend_finish(backend[1], 0, ""), 0);
-	cr_assert_eq(server_number(&server, "XLEN {test}:effects"), 1);
-}
-
 Test(queue, a_task_fails_when_its_attempts_are_used_up)
 {
 	struct baton_redis_task task = task_named("deadly", 0);
