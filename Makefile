@@ -495,6 +495,21 @@ build/broker_bench/load: $(LOAD_SOURCES:%.c=build/%.o)
 
 -include $(LOAD_SOURCES:%.c=build/%.d)
 
+# ---- The queue over Redis, beside a list and BullMQ; see test/redis_bench/run.sh ----
+REDIS_LOAD_SOURCES := $(wildcard test/redis_bench/*.c)
+
+$(REDIS_LOAD_SOURCES:%.c=build/%.o): | build/deps/redis
+build/redis_bench/load: $(REDIS_LOAD_SOURCES:%.c=build/%.o) build/libbaton-redis.a build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisAppendFormattedCommand -o $@ $^ $(LDFLAGS) $(LIBS) \
+		$(REDIS_LIBS) -pthread
+-include $(REDIS_LOAD_SOURCES:%.c=build/%.d)
+
+.PHONY: bench-redis
+bench-redis: build/redis_bench/load ## the queue over Redis beside a plain list and BullMQ
+	$(Q)test/redis_bench/run.sh $(BENCH_ARGS)
+
 .PHONY: bench-broker check-load
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
 	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
@@ -558,7 +573,7 @@ uninstall: ## the same list, backwards
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
 INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick bench-plots \
-	bench-broker bench-remote explore \
+	bench-broker bench-remote bench-redis explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 
