@@ -248,6 +248,50 @@ SIM_SCENARIO(admission_close, "a close that drops, beside an arrival and an end:
 	sim_require(results[1] == 0);
 }
 
+/* The arrival is known as soon as withdraw finds it, which may be before its message is sent. */
+static void withdraw_at_once(void *argument)
+{
+	(void)argument;
+	while ((results[1] = baton_admitted_withdraw(&guests[1].admitted)) == -EINVAL)
+		sim_yield();
+}
+
+/* Guest 0 has the only backend until the others are over. */
+static void end_guest_0(void)
+{
+	sim_require(baton_future_wait(&guests[1].outcome, NULL) == 0);
+	end(&guests[0]);
+}
+
+/* One preemption makes the order that is wanted: so the search, which is short, comes to it. */
+SIM_SCENARIO(admission_withdraw_first, "a withdrawal that comes before its arrival is run",
+             .bound = 1)
+{
+	begin();
+	arrive_before(&guests[0]);
+	sim_start(arrive, &guests[1]);
+	sim_start(withdraw_at_once, NULL);
+	end_guest_0();
+	leave(2);
+	sim_require(results[1] == 0);
+	sim_require(baton_future_status(&guests[1].outcome) == -ECANCELED);
+	sim_require(guests[1].entered == 0);
+	sim_require(baton_future_status(&guests[0].outcome) == 0);
+}
+
+SIM_SCENARIO(admission_drop_first, "a close that drops before an arrival is run", .bound = 1)
+{
+	begin();
+	arrive_before(&guests[0]);
+	sim_start(try_to_arrive, &guests[1]);
+	sim_start(close_and_drop, NULL);
+	end_guest_0();
+	leave(2);
+	sim_require(results[0] == 0 || results[0] == -EPIPE);
+	sim_require(baton_future_status(&guests[1].outcome) == -ECANCELED);
+	sim_require(guests[1].entered == 0);
+}
+
 static void widen(void *argument)
 {
 	static const uint32_t limits[] = {2, 2, 2};
