@@ -168,3 +168,76 @@ Test(rules_estimates, a_pass_begins_100_ms_or_50_us_for_each_that_waits_after_th
 		cr_assert_neq(baton_rules_next(&rules), after[n][1], "it has begun");
 	}
 }
+
+enum { WAITING = 400 };
+static struct job line[WAITING + 2]; /* of `start_line`: the first runs */
+
+/* More wait than two calls and a tick plan: so the last has an estimate in the middle of a pass
+ * only if the estimate of the pass before still holds. */
+static void start_line(const struct baton_rules_config *config, uint32_t kind)
+{
+	begin(config);
+	memset(line, 0, sizeof(line));
+	for (uint32_t i = 0; i <= WAITING; i++) {
+		baton_rules_entry_init(&line[i].entry, kind);
+		cr_assert_eq(baton_rules_arrive(&rules, &line[i].entry, 0), 0);
+	}
+	cr_assert_eq(baton_rules_waiting(&rules), WAITING);
+}
+
+static void last_is_told(const char *when)
+{
+	cr_assert_neq(baton_rules_estimate(&rules, &line[WAITING].entry), BATON_NEVER, "%s", when);
+}
+
+Test(rules_estimates, an_end_and_a_start_in_the_last_moment_that_was_planned_spoil_none,
+     .timeout = 5)
+{
+	start_line(&(struct baton_rules_config){.limit = {1, 1, 1}}, 0);
+	last_is_told("at once");
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[10].entry, 3 * S), 0);
+	last_is_told("in a pass that begins when a task has to end");
+	cr_assert_eq(baton_rules_finish(&rules, &line[0].entry, 3 * S), 0);
+	cr_assert_eq(line[1].may_run, 3 * S, "it has started");
+	while (baton_rules_next(&rules) <= 3 * S + 10 * MS)
+		(void)baton_rules_tick(&rules, baton_rules_next(&rules));
+	last_is_told("after a pass");
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[11].entry, 4 * S), 0);
+	last_is_told("in the pass after the end and the start");
+	cr_assert_eq(baton_rules_next(&rules), 4 * S + MS, "that pass is under way");
+}
+
+/* The default runs as long as class 0 allows, as the plan has it. */
+Test(rules_estimates, a_default_that_comes_down_within_its_time_spoils_none, .timeout = 5)
+{
+	start_line(&(struct baton_rules_config){.limit = {4, 2, 1}}, 2);
+	arrive(0, BATON_RULES_DEFAULT, 0);
+	cr_assert_eq(jobs[0].may_run, 10 * S, "it is assigned class 1");
+	last_is_told("before");
+	arrive(1, 1, 0);
+	cr_assert_eq(jobs[0].may_run, 3 * S, "it has come down");
+	cr_assert_eq(jobs[1].may_run, 10 * S);
+	last_is_told("after");
+}
+
+/* A task that runs longer than it may, and of which no tick has told yet. */
+Test(rules_estimates, an_estimate_made_beside_an_overrun_is_not_kept, .timeout = 5)
+{
+	begin(&(struct baton_rules_config){.limit = {1, 1, 1}});
+	for (uint32_t i = 0; i < 5; i++)
+		arrive(i, 0, 0);
+	cr_assert_eq(baton_rules_withdraw(&rules, &jobs[3].entry, 5 * S), 0);
+	cr_assert_eq(baton_rules_estimate(&rules, &jobs[2].entry), S, "as it was told");
+	cr_assert_eq(baton_rules_withdraw(&rules, &jobs[4].entry, 6 * S), 0);
+	cr_assert_eq(baton_rules_estimate(&rules, &jobs[2].entry), 3 * S, "it still runs");
+}
+
+Test(rules_estimates, where_none_waits_no_tick_is_wanted_before_an_overrun, .timeout = 5)
+{
+	begin(&(struct baton_rules_config){.limit = {1, 1, 1}});
+	cr_assert_eq(baton_rules_next(&rules), BATON_NEVER);
+	arrive(0, 0, S);
+	cr_assert_eq(baton_rules_next(&rules), 4 * S + 1);
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, 2 * S), 0);
+	cr_assert_eq(baton_rules_next(&rules), BATON_NEVER);
+}
