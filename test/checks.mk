@@ -243,6 +243,26 @@ build/redis/tests: $(REDIS_TESTS:%.c=build/%.o) build/libbaton-redis.a build/lib
 		-lsqlite3 -lcriterion -pthread
 -include $(REDIS_TESTS:%.c=build/%.d)
 
+# Under a sanitizer, with the shim in place of Criterion; hiredis and the programs are as they are.
+define instrumented_redis
+$1/redis/tests: $(REDIS_TESTS:%.c=$1/%.o) $1/test/shim/main.o $1/libbaton-redis.a $1/libbaton.a
+	$$(call say,LD,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) $2 -Wl,--wrap=redisGetReply -o $$@ $$^ $$(LDFLAGS) $$(LIBS) \
+		$$(REDIS_LIBS) -lsqlite3 -lm -pthread
+$(REDIS_TESTS:%.c=$1/%.o): | build/deps/redis
+-include $(REDIS_TESTS:%.c=$1/%.d)
+endef
+$(eval $(call instrumented_redis,build/asan,$(ASAN)))
+$(eval $(call instrumented_redis,build/tsan,-fsanitize=thread))
+
+.PHONY: check-redis-asan check-redis-tsan
+check-redis-asan: build/asan/redis/tests $(QUEUE) ## the same under AddressSanitizer, leaks included
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $<
+
+check-redis-tsan: build/tsan/redis/tests $(QUEUE) ## the same under ThreadSanitizer
+	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh $@ $<
+
 # CRASH=deep: the crash matrix in more places.
 .PHONY: check-redis deep-redis
 deep-redis: ## the same, each process struck in more places
@@ -502,4 +522,4 @@ check-deep: | build/deps/build build/deps/test ## all of the above, for long: un
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
-		coverage
+		check-redis-asan coverage

@@ -83,7 +83,8 @@ void baton__redis_add_key(struct baton__redis_call *call, const struct baton_red
 void baton__redis_add_all(struct baton__redis_call *call, const struct baton__redis_call *other)
 {
 	call->no_memory |= other->no_memory;
-	if (!make_room(call, other->size))
+	/* An empty call has no text. */
+	if (other->size == 0 || !make_room(call, other->size))
 		return;
 	memcpy(call->text + call->size, other->text, other->size);
 	call->size += other->size;

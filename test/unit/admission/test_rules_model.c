@@ -44,10 +44,13 @@ Test(rules_model, random_runs_keep_every_promise, .timeout = 60)
 
 Test(rules_model, random_runs_with_many_that_wait, .timeout = 60)
 {
-	for (uint64_t seed = 100; seed < 101; seed++) {
-		struct source source = {.random = seed * 0x9e3779b97f4a7c15U | 1};
+	/* The first notices a place that the plan gives away while a ghost has it. */
+	static const uint64_t seeds[] = {56, 100};
 
-		world_seed = seed;
+	for (size_t i = 0; i < 2; i++) {
+		struct source source = {.random = seeds[i] * 0x9e3779b97f4a7c15U | 1};
+
+		world_seed = seeds[i];
 		random_run(&source, 1000, 400);
 	}
 	cr_assert_gt(tally.told, 100);
