@@ -362,7 +362,8 @@ format: ## runs clang-format over everything
 	$(Q)clang-format -i $(FORMATTED)
 
 # ---- Examples, demo, benchmark ----
-.PHONY: examples demo demo-queue demo-sessions bench bench-quick bench-plots
+.PHONY: examples demo demo-queue demo-sessions bench bench-quick bench-short bench-age \
+	bench-plots
 examples: $(EXAMPLES) $(MAINLOOP) $(CHAT) $(BROKER) ## the examples
 
 $(BROKER_IMPURE:%.c=build/%.o): | build/deps/demo
@@ -477,6 +478,14 @@ bench: build/bench/bench build/bench/counts ## the benchmark, against its peers 
 bench-quick: build/bench/bench build/bench/counts ## the same with shorter samples
 	$(Q)$(BENCH) --quick
 
+# What README.md quotes, with whole samples.
+BENCH_SHORT := 'W1: one thread,W2: asynchronous, one resource, 2,W2s: one resource, 2,resources, Zipf 0.99, 2 threads,W5: idle,W6: 2 publishers,W6: 8 publishers'
+bench-short: build/bench/bench ## the tables that README.md quotes: about five minutes
+	$(Q)$(BENCH) --only $(BENCH_SHORT)
+
+bench-age: ## how old the figures are that the READMEs quote; AGE_MAX=commits
+	$(Q)test/bench/age.sh README.md test/bench/README.md examples/broker/README.md
+
 bench-plots: | build/deps/bench ## pictures of the last run's figures: build/bench/plots/*.svg
 	$(Q)test/bench/plots/plots.sh build/bench/data build/bench/plots
 
@@ -572,8 +581,8 @@ uninstall: ## the same list, backwards
 
 # ---- What must be there before anything is built ----
 # Targets that promise to work on a fresh machine install what they need; the others only say so.
-INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick bench-plots \
-	bench-broker bench-remote bench-redis explore \
+INSTALLING := deps test check check-% demo demo-queue demo-sessions bench bench-quick \
+	bench-short bench-plots bench-broker bench-remote bench-redis explore \
 	stress% fuzz coverage
 DEPS_MODE := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),--install,--check)
 

@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 
+#include "distance.h"
 #include "figures.h"
 #include "goals.h"
 #include "machine.h"
@@ -16,6 +17,7 @@
 
 #define DISTURBED_PERCENT 5
 #define NAME_WIDTH 32
+#define BENCH_CASES_MAX SUMMARY_MAX
 
 /* Metrics with which a table shows all ranges; ranges that one with more of them shows. */
 #define FULL_METRICS 4
@@ -26,9 +28,35 @@ struct bench_options bench_options;
 static struct machine machine;
 static bool warming_up;
 
+/* Cuts the next text off a list: "W1,W2s". A comma before a space belongs to a title. */
+static char *next_text(char **rest)
+{
+	char *text = *rest;
+	char *comma = text;
+
+	if (!text)
+		return NULL;
+	while ((comma = strchr(comma, ',')) && comma[1] == ' ')
+		comma++;
+	if (comma)
+		*comma++ = '\0';
+	*rest = comma;
+	return text;
+}
+
 bool bench_wanted(const char *name)
 {
-	return !bench_options.only || strstr(name, bench_options.only) != NULL;
+	char texts[256];
+	char *rest = texts;
+	const char *text;
+
+	if (!bench_options.only)
+		return true;
+	(void)snprintf(texts, sizeof(texts), "%s", bench_options.only);
+	while ((text = next_text(&rest)))
+		if (strstr(name, text))
+			return true;
+	return false;
 }
 
 void bench_warming_up(bool on)
@@ -170,15 +198,92 @@ static void print_case(const struct bench_group *group, size_t index, bench_samp
 	printf("\n");
 }
 
+/* How far apart the CPUs were before each run: [case][run]. */
+typedef double distances[BENCH_RUNS_MAX];
+
+static bool in_state(double distance, bool far)
+{
+	return !isnan(distance) && (distance >= DISTANCE_FAR_NS) == far;
+}
+
+/* The median of the case's first metric over its runs in this state; NAN: there were none. */
+static double median_in(const double *samples, const double *apart, bool far)
+{
+	double picked[BENCH_RUNS_MAX];
+	unsigned count = 0;
+
+	for (unsigned r = 0; r < bench_options.runs; r++)
+		if (in_state(apart[r], far))
+			picked[count++] = samples[r];
+	return count ? summary_of(picked, count).median : NAN;
+}
+
+static double median_distance(const struct bench_group *group, distances *apart, bool far,
+                              unsigned *count)
+{
+	double medians[BENCH_CASES_MAX];
+	unsigned cases = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < group->case_count; i++) {
+		double median = median_in(apart[i], apart[i], far);
+
+		for (unsigned r = 0; r < bench_options.runs; r++)
+			*count += in_state(apart[i][r], far);
+		if (!isnan(median) && cases < BENCH_CASES_MAX)
+			medians[cases++] = median;
+	}
+	return cases ? summary_of(medians, cases).median : NAN;
+}
+
+/* Where the CPUs were, and, if they were both near and far meanwhile, the figures of each state. */
+static void print_states(const struct bench_group *group, bench_samples *all,
+                         distances *apart)
+{
+	static const char *const names[] = {"near", "far"};
+	unsigned counts[2];
+	double ns[2];
+
+	for (int far = 0; far < 2; far++)
+		ns[far] = median_distance(group, apart, far, &counts[far]);
+	if (!counts[0] && !counts[1])
+		return;
+	printf("  CPU to CPU and back:");
+	for (int far = 0; far < 2; far++)
+		if (counts[far])
+			printf(" %.0f ns in %u samples (%s)", ns[far], counts[far], names[far]);
+	printf("\n");
+	if (!counts[0] || !counts[1])
+		return;
+	printf("  %-*s %16s    ratio %16s    ratio\n", name_width(group), group->metrics[0],
+	       names[0], names[1]);
+	for (size_t i = 0; i < group->case_count; i++) {
+		printf("  %-*s", name_width(group), group->cases[i].contender);
+		for (int far = 0; far < 2; far++) {
+			size_t base = group->baseline;
+			double median = median_in(all[i][0], apart[i], far);
+			double ratio = median / median_in(all[base][0], apart[base], far);
+
+			if (isnan(ratio))
+				printf(" %16s        -", "-");
+			else
+				printf(" %16.4g %7.2fx", median, ratio);
+		}
+		printf("\n");
+	}
+}
+
 void bench_group(const struct bench_group *group)
 {
 	double warm_up[BENCH_METRICS_MAX];
 	bench_samples *all;
+	distances *apart;
 
 	if (!bench_wanted(group->name))
 		return;
 	all = calloc(group->case_count, sizeof(*all));
-	if (!all)
+	apart = calloc(group->case_count, sizeof(*apart));
+	if (!all || !apart)
 		abort();
 	bench_warming_up(true);
 	for (size_t i = 0; i < group->case_count; i++)
@@ -190,6 +295,7 @@ void bench_group(const struct bench_group *group)
 
 			for (size_t m = 0; m < BENCH_METRICS_MAX; m++)
 				values[m] = NAN;
+			apart[i][r] = distance_ns();
 			group->cases[i].run(group->cases[i].setup, values);
 			for (size_t m = 0; group->metrics[m]; m++)
 				all[i][m][r] = values[m];
@@ -200,7 +306,9 @@ void bench_group(const struct bench_group *group)
 		print_case(group, i, all);
 	if (group->note)
 		printf("  (%s)\n", group->note);
+	print_states(group, all, apart);
 	(void)fflush(stdout);
+	free(apart);
 	free(all);
 	bench_save();
 }
