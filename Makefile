@@ -479,9 +479,9 @@ bench-quick: build/bench/bench build/bench/counts ## the same with shorter sampl
 	$(Q)$(BENCH) --quick
 
 # What README.md quotes, with whole samples.
-BENCH_SHORT := 'W1: one thread,W2: asynchronous, one resource, 2,W2s: one resource, 2,resources, Zipf 0.99, 2 threads,W5: idle,W6: 2 publishers,W6: 8 publishers'
+BENCH_SHORT := W1: one;one resource, 2 threads;Zipf 0.99, 2 threads;W5: idle;topics, 2 p;topics, 8 p
 bench-short: build/bench/bench ## the tables that README.md quotes: about five minutes
-	$(Q)$(BENCH) --only $(BENCH_SHORT)
+	$(Q)$(BENCH) --only '$(BENCH_SHORT)'
 
 bench-age: ## how old the figures are that the READMEs quote; AGE_MAX=commits
 	$(Q)test/bench/age.sh README.md test/bench/README.md examples/broker/README.md

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far apart the two first usable CPUs are now. A hypervisor moves its guests' CPUs: the same two
- * CPUs share a cache in one minute, and lie in different sockets in the next. Figures of several
- * threads from the two states must not be mixed.
+ * How far apart the two first usable CPUs are now. A hypervisor moves its guests' CPUs: the same
+ * two CPUs share a cache in one minute, and lie in different sockets in the next. Figures of
+ * several threads from the two states must not be mixed.
  */
 #ifndef BATON_BENCH_DISTANCE_H
 #define BATON_BENCH_DISTANCE_H

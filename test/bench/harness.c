@@ -28,19 +28,15 @@ struct bench_options bench_options;
 static struct machine machine;
 static bool warming_up;
 
-/* Cuts the next text off a list: "W1,W2s". A comma before a space belongs to a title. */
+/* Cuts the next text off a list: "W1;W2s". Titles have commas, and no semicolon. */
 static char *next_text(char **rest)
 {
 	char *text = *rest;
-	char *comma = text;
+	char *end = text ? strchr(text, ';') : NULL;
 
-	if (!text)
-		return NULL;
-	while ((comma = strchr(comma, ',')) && comma[1] == ' ')
-		comma++;
-	if (comma)
-		*comma++ = '\0';
-	*rest = comma;
+	if (end)
+		*end++ = '\0';
+	*rest = end;
 	return text;
 }
 
@@ -236,9 +232,8 @@ static double median_distance(const struct bench_group *group, distances *apart,
 	return cases ? summary_of(medians, cases).median : NAN;
 }
 
-/* Where the CPUs were, and, if they were both near and far meanwhile, the figures of each state. */
-static void print_states(const struct bench_group *group, bench_samples *all,
-                         distances *apart)
+/* How far apart the CPUs were; and the figures of each state, if the baseline was run in both. */
+static void print_states(const struct bench_group *group, bench_samples *all, distances *apart)
 {
 	static const char *const names[] = {"near", "far"};
 	unsigned counts[2];
@@ -251,9 +246,11 @@ static void print_states(const struct bench_group *group, bench_samples *all,
 	printf("  CPU to CPU and back:");
 	for (int far = 0; far < 2; far++)
 		if (counts[far])
-			printf(" %.0f ns in %u samples (%s)", ns[far], counts[far], names[far]);
+			printf("%s %.0f ns in %u samples (%s)", far && counts[0] ? "," : "",
+			       ns[far], counts[far], names[far]);
 	printf("\n");
-	if (!counts[0] || !counts[1])
+	if (isnan(median_in(apart[group->baseline], apart[group->baseline], false)) ||
+	    isnan(median_in(apart[group->baseline], apart[group->baseline], true)))
 		return;
 	printf("  %-*s %16s    ratio %16s    ratio\n", name_width(group), group->metrics[0],
 	       names[0], names[1]);

@@ -35,7 +35,7 @@ static void usage(FILE *to)
 	      "  --quick      shorter samples, and 5 runs\n"
 	      "  --deep       W8 up to 10^8 tasks, too: some minutes, 4 GB of memory\n"
 	      "  --runs N     runs of each case (7; at most 64)\n"
-	      "  --only TEXT  only the tables with TEXT, or one of TEXT,TEXT, in their title\n"
+	      "  --only TEXT  only the tables with TEXT, or one of 'TEXT;TEXT', in their title\n"
 	      "  --json FILE  the figures as JSON, too\n"
 	      "  --data DIR   the figures as tables for the plots, too\n",
 	      to);
