@@ -158,9 +158,8 @@ struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
 	return baton__backlog(resource)->unlink(resource, future);
 }
 
-void baton__backlog_cancel(struct baton_resource *resource)
+void baton__list_cancel(struct baton_resource *resource)
 {
-	const struct baton__backlog *table = baton__backlog(resource);
 	struct baton_task **link = &resource->_list;
 
 	while (*link) {
@@ -173,6 +172,13 @@ void baton__backlog_cancel(struct baton_resource *resource)
 			baton__cancel_task(resource, task);
 		}
 	}
+}
+
+void baton__backlog_cancel(struct baton_resource *resource)
+{
+	const struct baton__backlog *table = baton__backlog(resource);
+
+	baton__list_cancel(resource);
 	if (table && table->cancel)
 		table->cancel(resource);
 }

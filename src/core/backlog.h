@@ -146,7 +146,9 @@ BATON_INLINE void baton__backlog_put_back(struct baton_resource *resource)
 struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
                                          struct baton_future *future);
 
-/* Cancels all tasks. Marks stay. The inbox has been taken. */
+/* Marks stay. list_cancel: cancels the tasks in _list. backlog_cancel: cancels all tasks; the inbox
+ * has been taken. */
+void baton__list_cancel(struct baton_resource *resource);
 void baton__backlog_cancel(struct baton_resource *resource);
 
 /* Which tasks wait in the backlog's table, besides the entries in _list? */

@@ -150,23 +150,6 @@ static void cancel_chain(struct baton_resource *resource, struct baton_task *old
 	}
 }
 
-/* Cancels the tasks in _list, and leaves the marks there. */
-static void cancel_list(struct baton_resource *resource)
-{
-	struct baton_task **link = &resource->_list;
-
-	while (*link) {
-		struct baton_task *task = *link;
-
-		if (baton__is_mark(task)) {
-			link = &task->_next;
-		} else {
-			*link = task->_next;
-			baton__cancel_task(resource, task);
-		}
-	}
-}
-
 static struct baton_task *take_admitted(struct baton_lanes *lanes, bool lower)
 {
 	struct baton_task *task = lanes->_admitted[lower];
@@ -198,7 +181,7 @@ void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldes
 	baton__lanes_put_back(resource);
 	sort_unsorted(resource);
 	if (found) {
-		cancel_list(resource);
+		baton__list_cancel(resource);
 		cancel_lanes(resource);
 		cancel_chain(resource, oldest, rest);
 		oldest = rest;
