@@ -2,8 +2,8 @@
 /* Histograms of times, and what a resource does now. See gauge.h. */
 #include "core/gauge.h"
 
+#include "base/count.h"
 #include "base/futex.h"
-#include "core/stats.h"
 #include "thread/thread.h"
 #include "thread/trace.h"
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "core/resource.h"
+#include "base/platform.h"
 #include "thread/trace.h"
 
 #define BATON__GAUGE_EVERY 64U

@@ -35,15 +35,9 @@
 #ifndef BATON_SRC_STATS_H
 #define BATON_SRC_STATS_H
 
+#include "base/count.h"
 #include "core/gauge.h"
 #include "core/resource.h"
-
-BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
-{
-	/* Relaxed: only the holder writes, and the baton orders holders; readers see a recent
-	 * value. */
-	store_relaxed(counter, load_relaxed(counter) + more);
-}
 
 /* The beginning of what _stats, which is not NULL, points to (backlog.h). */
 BATON_INLINE const struct baton_backlog *baton__attached(const struct baton_resource *resource)

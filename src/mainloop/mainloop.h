@@ -42,6 +42,7 @@
 #include <baton/mainloop.h>
 
 #include "base/atomic.h"
+#include "base/count.h"
 #include "base/platform.h"
 #include "thread/thread.h"
 
@@ -132,13 +133,6 @@ BATON_INLINE uint64_t baton__source_due(uint64_t word)
 BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *link)
 {
 	return baton_container_of(link, struct baton_source, _link);
-}
-
-/* Adds to a counter, which only the owner writes, and any thread reads. */
-BATON_INLINE void baton__mainloop_count(uint64_t *counter)
-{
-	/* Relaxed: a counter. */
-	store_relaxed(counter, load_relaxed(counter) + 1);
 }
 
 /* The time on the loop's clock. Any thread. */

@@ -89,11 +89,11 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 	round->left--;
 	round->count++;
 	loop->running = &run;
-	baton__mainloop_count(&loop->stats.runs);
+	baton__count(&loop->stats.runs, 1);
 	status = source->_config->fn(source);
 	loop->running = run.below;
 	if (status < 0)
-		baton__mainloop_count(&loop->stats.failed);
+		baton__count(&loop->stats.failed, 1);
 	if (status != BATON_SOURCE_GONE)
 		finish(loop, source);
 	else if (run.dependent)
@@ -131,7 +131,7 @@ static void count_turn(struct baton__mainloop *loop, const struct baton_source *
 	if (source->_level == (unsigned)__builtin_ctz(loop->mask & levels))
 		return;
 	loop->turns = 0;
-	baton__mainloop_count(&loop->stats.out_of_order);
+	baton__count(&loop->stats.out_of_order, 1);
 }
 
 /* Runs the next source of the round. False: there is none. The caller holds the baton. */
@@ -142,7 +142,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 	look(loop);
 	if (!round->asked) {
 		round->asked = true;
-		baton__mainloop_count(&loop->stats.rounds);
+		baton__count(&loop->stats.rounds, 1);
 		baton__places_ask(loop);
 	}
 	if (loop->now >= round->deadline)
@@ -154,7 +154,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 		return false;
 	if (source->_config->kind == BATON_SOURCE_IDLE && has_input(loop)) {
 		round->gave_way = true;
-		baton__mainloop_count(&loop->stats.gave_way);
+		baton__count(&loop->stats.gave_way, 1);
 		return false;
 	}
 	count_turn(loop, source, round->levels);

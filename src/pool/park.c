@@ -115,7 +115,7 @@ void baton__worker_park(struct baton__worker *worker)
 	if (entered == BATON__IDLE_LOOK &&
 	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes any sleeper, perhaps this worker */
-	baton__worker_count(&worker->counts.parked, 1);
+	baton__count(&worker->counts.parked, 1);
 	since = baton__now_ns();
 	baton__awake_end(&worker->counts.awake, since);
 	sleep_in_set(worker, claimed);
@@ -126,6 +126,6 @@ void baton__worker_park(struct baton__worker *worker)
 			since, (uintptr_t)pool, 0,
 			baton__event_word(BATON__EVENT_PARKED, now - since)});
 	learn(worker, now - since);
-	baton__worker_count(&worker->counts.woken, 1);
+	baton__count(&worker->counts.woken, 1);
 	worker->searching = true; /* if the pool ends, the value does not matter */
 }

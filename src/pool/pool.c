@@ -111,14 +111,14 @@ static int schedule_counted(struct baton_pool *pool, struct baton_job *job, uint
 
 	/* Relaxed: counters order nothing. */
 	if (worker)
-		baton__worker_count(&worker->counts.accepted, 1);
+		baton__count(&worker->counts.accepted, 1);
 	else
 		(void)add_relaxed(&pool->accepted, 1);
 	status = schedule_unless(pool, job, refusing);
 	if (status >= 0)
 		return status;
 	if (worker)
-		baton__worker_count(&worker->counts.accepted, UINT64_MAX);
+		baton__count(&worker->counts.accepted, UINT64_MAX);
 	else
 		(void)sub_relaxed(&pool->accepted, 1);
 	return status;

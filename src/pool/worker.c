@@ -68,7 +68,7 @@ static void push_back(struct baton__worker *worker, struct baton_job *job)
 	struct baton__runqueue *queue = baton__order_queue(&worker->order, job);
 
 	if (BATON_UNLIKELY(queue == worker->order.hot))
-		baton__worker_count(&worker->counts.hot, 1);
+		baton__count(&worker->counts.hot, 1);
 	if (BATON_LIKELY(baton__runqueue_push(queue, job)))
 		return;
 	baton__runqueue_overflow(queue, &list);
@@ -113,7 +113,7 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	first = baton__joblist_pop(&list);
 	if (!first)
 		return NULL;
-	baton__worker_count(&worker->counts.injection_batches, 1);
+	baton__count(&worker->counts.injection_batches, 1);
 	/* The fetch may also have moved jobs within the queue, which other workers have missed. */
 	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
 	/* Bounded by the number of fetched jobs. */
@@ -161,8 +161,8 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 			stolen = 1;
 		}
 		if (job) {
-			baton__worker_count(&worker->counts.stolen, stolen);
-			baton__worker_count(&worker->counts.steals, 1);
+			baton__count(&worker->counts.stolen, stolen);
+			baton__count(&worker->counts.steals, 1);
 			if (baton__trace_is_on())
 				baton__trace(&(struct baton__event){
 					baton__now_ns(), (uintptr_t)pool, 0,
@@ -214,8 +214,8 @@ static void even_out(struct baton__worker *worker)
 			break;
 		push_back(worker, job);
 	}
-	baton__worker_count(&worker->counts.stolen, moved);
-	baton__worker_count(&worker->counts.steals, moved > 0);
+	baton__count(&worker->counts.stolen, moved);
+	baton__count(&worker->counts.steals, moved > 0);
 	/* worker.looks: workers that searched meanwhile have missed these jobs. */
 	if (moved)
 		announce(pool);
@@ -286,7 +286,7 @@ static struct baton_job *next_own(struct baton__worker *worker)
 		return baton__order_pop(&worker->order);
 	}
 	worker->lifo_streak++;
-	baton__worker_count(&worker->counts.lifo_hits, 1);
+	baton__count(&worker->counts.lifo_hits, 1);
 	return job;
 }
 
@@ -362,7 +362,7 @@ bool baton__worker_loop(struct baton__worker *worker)
 		worker->running = baton__job_is_resource(job) ? job : NULL;
 		worker->entered = job;
 		/* Before the run: a thread that sees the job done sees it counted. */
-		baton__worker_count(&worker->counts.executed, 1);
+		baton__count(&worker->counts.executed, 1);
 		worker->fresh = false;
 		baton_job_run(job);
 		if (BATON_UNLIKELY(baton__self->blocking) && !baton__forked())

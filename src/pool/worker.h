@@ -6,6 +6,7 @@
 #define BATON_SRC_WORKER_H
 
 #include "base/atomic.h"
+#include "base/count.h"
 #include "base/platform.h"
 #include "queue/joblist.h"
 #include "pool/order.h"
@@ -68,12 +69,6 @@ struct baton__worker {
 	struct baton__order order;
 	struct baton__worker_counts counts BATON_CACHE_ALIGNED;
 };
-
-BATON_INLINE void baton__worker_count(uint64_t *counter, uint64_t more)
-{
-	/* Relaxed: only this worker writes the counter, which orders nothing. */
-	store_relaxed(counter, load_relaxed(counter) + more);
-}
 
 /* `hot`: the second queue, or NULL. */
 void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, size_t index,

@@ -67,9 +67,9 @@ void baton__timer_apply(struct baton_timers *timers, struct baton_timer *timer, 
 		 * pairs with [timer.touched] in decide. [timer.armed] acquire: as above, for the
 		 * driver that finds the timer due */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	baton__timers_count(&timers->stats.armed, linked);
-	baton__timers_count(&timers->stats.cancelled, before && !wanted);
-	baton__timers_count(&timers->stats.pending, (uint64_t)linked - (uint64_t)before);
+	baton__count(&timers->stats.armed, linked);
+	baton__count(&timers->stats.cancelled, before && !wanted);
+	baton__count(&timers->stats.pending, (uint64_t)linked - (uint64_t)before);
 }
 
 void baton__timer_remove(struct baton_timers *timers, struct baton_timer *timer)
@@ -94,8 +94,8 @@ static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, u
 		baton__wheel_unlink(&timer->_link);
 		return false;
 	}
-	baton__timers_count(&timers->stats.armed, 1);
-	baton__timers_count(&timers->stats.pending, 1);
+	baton__count(&timers->stats.armed, 1);
+	baton__count(&timers->stats.pending, 1);
 	return true;
 }
 

@@ -58,6 +58,7 @@
 #include <baton/timer.h>
 
 #include "base/atomic.h"
+#include "base/count.h"
 #include "base/platform.h"
 #include "timer/wheel.h"
 
@@ -181,14 +182,6 @@ BATON_INLINE uint64_t baton__timer_deadline(uint64_t word)
 	if (bits == BATON__TIMER_FOR_EVER)
 		return UINT64_MAX;
 	return BATON__TIMER_EXACT + ((bits - BATON__TIMER_EXACT) << BATON__TIMER_UNIT_BITS);
-}
-
-/* Adds to a counter that only the holder writes. */
-BATON_INLINE void baton__timers_count(uint64_t *counter, uint64_t more)
-{
-	/* Relaxed: the counter passes from holder to holder with the wheel; readers see a recent
-	 * value. */
-	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
 /* ---- The driver: timers_drive.c ---- */

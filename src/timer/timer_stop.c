@@ -60,8 +60,8 @@ static uint64_t decide_held(struct baton_timers *timers, struct baton_timer *tim
 
 	if (word & BATON__TIMER_PLACED) {
 		baton__wheel_unlink(&timer->_link);
-		baton__timers_count(&timers->stats.cancelled, 1);
-		baton__timers_count(&timers->stats.pending, (uint64_t)-1);
+		baton__count(&timers->stats.cancelled, 1);
+		baton__count(&timers->stats.pending, (uint64_t)-1);
 	}
 	/* Ends, and [timer.touched] acquire: as in decide. Linearisation point. */
 	while (!cas_acquire(&timer->_word, &word, word & ~(STOPPED | BATON__TIMER_PLACED)))

@@ -174,7 +174,7 @@ void baton__timers_place(struct baton_timers *timers, struct baton_timer *timer,
 	/* One alarm is enough, until a timer is placed for an earlier time still. */
 	timers->sleep_until = look;
 	timers->alarming = true;
-	baton__timers_count(&timers->stats.wakes, 1);
+	baton__count(&timers->stats.wakes, 1);
 	/* [wheel.closed] release: the thread looks again; pairs with [wheel.closed] in rest */
 	store_release(&timers->alarm, load_relaxed(&timers->alarm) + 1);
 }

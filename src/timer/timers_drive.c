@@ -64,7 +64,7 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 		expired = word & BATON__TIMER_ARMED && !(word & BATON__TIMER_POSTED);
 		if (expired && when == IN_TIME && deadline > timers->wheel.tick << timers->shift) {
 			baton__timers_place(timers, timer, deadline);
-			baton__timers_count(&timers->stats.moved, 1);
+			baton__count(&timers->stats.moved, 1);
 			store_relaxed(&timers->handing, NULL); /* armed for later just now */
 			return false;
 		}
@@ -81,13 +81,13 @@ static bool expire(struct baton_timers *timers, struct baton_timer *timer, enum 
 		 * [timer.touched] release: the last touch without TASK; pairs with [timer.touched]
 		 * in decide. [timer.armed] acquire: as above. Linearisation point of the expiry. */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
-	baton__timers_count(&timers->stats.pending, (uint64_t)-1);
+	baton__count(&timers->stats.pending, (uint64_t)-1);
 	if (!expired) {
-		baton__timers_count(&timers->stats.cancelled, !(word & BATON__TIMER_ARMED));
+		baton__count(&timers->stats.cancelled, !(word & BATON__TIMER_ARMED));
 		store_relaxed(&timers->handing, NULL);
 		return false;
 	}
-	baton__timers_count(when == NEVER ? &timers->stats.dropped : &timers->stats.fired, 1);
+	baton__count(when == NEVER ? &timers->stats.dropped : &timers->stats.fired, 1);
 	if (!(word & BATON__TIMER_TASK))
 		return true;
 	/* timer.one_task: the queued run is valid again. */
@@ -143,7 +143,7 @@ static void count_late(struct baton_timers *timers, uint64_t deadline)
 
 	if (bucket >= BATON_TIMERS_LATE_BUCKETS)
 		bucket = BATON_TIMERS_LATE_BUCKETS - 1;
-	baton__timers_count(&timers->stats.late[bucket], 1);
+	baton__count(&timers->stats.late[bucket], 1);
 }
 
 /* Clears flags of a timer whose next run could not be submitted; the timer is RUNNING. */
@@ -178,7 +178,7 @@ int baton__timers_run_again(struct baton_timers *timers, struct baton_timer *tim
 			error = -EBUSY;
 	while (!error && !cas_acq_rel(&timer->_word, &word, expired));
 	if (!error) {
-		baton__timers_count(&timers->stats.fired, 1);
+		baton__count(&timers->stats.fired, 1);
 		count_late(timers, deadline);
 	}
 	baton__timers_release(timers, 0);
@@ -280,7 +280,7 @@ BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
 
 	if (count)
 		return count;
-	baton__timers_count(&timers->stats.rounds, 1);
+	baton__count(&timers->stats.rounds, 1);
 	count = baton__timers_fire(timers, baton__now_ns());
 	baton__timers_drive_end(timers);
 	return count;

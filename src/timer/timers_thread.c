@@ -44,7 +44,7 @@ static bool rest(struct baton_timers *timers)
 	 * sleeps on. [wheel.closed] acquire: pairs with [wheel.closed] in place, thread_stop */
 	timers->sleep_until = tick;
 	watch.value = load_acquire(&timers->alarm);
-	baton__timers_count(&timers->stats.rounds, 1);
+	baton__count(&timers->stats.rounds, 1);
 	baton__timers_release(timers, 0);
 	if (closed)
 		return false;
@@ -90,7 +90,7 @@ static void set_next(struct baton_timers *timers)
 	if (!(load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)) {
 		timers->lent = true;
 		timers->sleep_until = baton__wheel_next(&timers->wheel);
-		baton__timers_count(&timers->stats.rounds, 1);
+		baton__count(&timers->stats.rounds, 1);
 		baton__timers_alarm(timers);
 	}
 	baton__timers_release(timers, 0);
