@@ -7,6 +7,7 @@
 #   both ends, tidy.awk checks.)
 # - A function baton__x is declared in a header of the folder that defines it. The default pool's
 #   two are the exception: a program that links the archive has a pool because core refers to it.
+# - Each function baton__x has a use in src; one that tests alone use is named below.
 # - No two folders have a file of one name: a mention of queue.c means one file.
 # - Headers do not include each other in a circle. Counting a .c as its header, at most CIRCLE files
 #   do: the pool's crew. A smaller number is better.
@@ -14,6 +15,7 @@
 BEGIN {
 	CIRCLE = 5
 	exempt["baton__executor_default"] = exempt["baton__executor_default_peek"] = 1
+	for_tests["baton__slabs_mapped"] = for_tests["baton__idle_asleep"] = 1
 }
 
 function complain(where, message)
@@ -107,6 +109,10 @@ FNR == 1 {
 {
 	note_tags($0)
 	code = $0
+	if (code !~ /^[ \t]*(\/?\*)/)
+		for (rest = code; match(rest, /baton__[a-z0-9_]+/); \
+		     rest = substr(rest, RSTART + RLENGTH))
+			mentions[substr(rest, RSTART, RLENGTH)]++
 	if (in_comment || code ~ /^[ \t]*\/\*/) {
 		in_comment = code !~ /\*\//
 		next
@@ -128,9 +134,11 @@ FNR == 1 {
 
 END {
 	for (name in defined) {
+		count = split(declared[name], where, " ")
+		if (mentions[name] <= count + 1 && !(name in for_tests))
+			complain(defined[name], name "() is used nowhere: remove it")
 		if (name in exempt)
 			continue
-		count = split(declared[name], where, " ")
 		for (i = 1; i <= count; i++)
 			if (folder_of(where[i]) != folder_of(defined[name]))
 				complain(where[i], name "() is defined in " defined[name] \

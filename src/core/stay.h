@@ -22,12 +22,6 @@ struct baton__stay {
 	bool borrowed;                    /* a helper's: stop when empty, never release */
 };
 
-/* The stay of the frame; not of the frame of a callback (callback.h). */
-BATON_INLINE struct baton__stay *baton__stay_of(struct baton__frame *frame)
-{
-	return baton_container_of(frame, struct baton__stay, frame);
-}
-
 /* The limits of a captured thread: tasks, and time. */
 BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 {
