@@ -41,7 +41,10 @@ esac || over "broken its passage is not there"
 
 # ---- Compile what is concerned, link the rest as it is ----
 sources=$file
-[ "${file%.h}" = "$file" ] || sources=$(cd "$dir" && echo src/*/*.c)
+# A header: the sources that include it, as the compiler has noted for the explorer.
+[ "${file%.h}" = "$file" ] || sources=$(grep -lF " $file" build/sim/src/*/*.d |
+	sed 's|^build/sim/||; s|\.d$|.c|')
+[ -n "$sources" ] || over "broken no source includes it"
 # The scenarios that compile the idle path themselves.
 case $file in
 include/*) users=$(grep -l '<baton/inline\.h>' test/sim/scenarios/*.c) &&
@@ -59,7 +62,8 @@ for source in $sources; do
 	*) continue ;;
 	esac
 	# shellcheck disable=SC2086 # words, on purpose
-	$compile -w -include $here/split.h -c -o "$dir/$object" "$dir/$source" 2>"$dir/errors" ||
+	$compile -w -g0 -include $here/split.h -c -o "$dir/$object" "$dir/$source" \
+		2>"$dir/errors" ||
 		over "broken $(head -n 1 "$dir/errors")"
 	objects=$(echo " $objects " | sed "s| build/sim/$object | $dir/$object |")
 done
