@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A main loop: sources of work with priorities, timers, and idle work, on one thread. For a program
- * that has an event loop of its own (libuv, epoll, a GUI): the program watches one descriptor and
- * one deadline.
+ * A main loop: sources of work with priorities, timers, descriptors, and idle work, on one thread.
+ * For a program that has an event loop of its own (libuv, epoll, a GUI): the program watches one
+ * descriptor and one deadline.
  *
  *	static int repaint(struct baton_source *source) { ...; return 0; }
  *
@@ -83,6 +83,9 @@ enum baton_source_kind {
 	BATON_SOURCE_IDLE = 0,   /* runs as soon as no more important source is ready */
 	BATON_SOURCE_TIMER = 1,  /* runs when its period has passed since its start */
 	BATON_SOURCE_CUSTOM = 2, /* runs when its function `ready` says so */
+	/* Both belong to a struct baton_source_fd. */
+	BATON_SOURCE_READABLE = 3, /* runs when its descriptor can be read */
+	BATON_SOURCE_WRITABLE = 4, /* runs when its descriptor can be written */
 };
 
 /* Lower runs first. Any number below BATON_PRIORITIES is a priority; these have names. */
@@ -150,7 +153,7 @@ struct baton_source {
 	uint8_t _rank;
 	uint8_t _place;
 	uint8_t _level;
-	uint8_t _unused;
+	uint8_t _watched;
 };
 
 /* A source that is not active. `name`: for messages; must outlive the source; may be NULL. */
@@ -161,12 +164,45 @@ struct baton_source {
 void baton_source_init(struct baton_source *source, struct baton_mainloop *loop,
                        const struct baton_source_config *config, const char *name)
 	BATON_NONNULL_AT(1, 2);
+
+/*
+ * A source that runs when a descriptor is ready: its config's kind is READABLE or WRITABLE. The
+ * calls on sources take `&source_fd.source`. `fd` is the caller's to set while the source is not
+ * active; `fd` may have any number of sources, of any loops.
+ *
+ * The loop asks the kernel once a round; baton_mainloop_fd() is readable while a descriptor is
+ * ready that a source waits for. A descriptor that has an error or was hung up is readable and
+ * writable: read() and write() tell the function what happened. A source that is `again`, and
+ * leaves data unread, runs again in the next round. start_after: the descriptor is watched from
+ * then on. A source that a dependency holds back does not watch. On a virtual clock no descriptor
+ * is ready.
+ *
+ * Stop the source before you close its descriptor. A start with a descriptor that is closed, or
+ * that belongs to a regular file, makes the source ready, as poll() does. If a descriptor is closed
+ * while a source waits for it, the source stays active, and may run when the number belongs to
+ * another file. If the kernel has no memory for a descriptor, the loop tries again every 10 ms.
+ */
+struct baton_source_fd {
+	struct baton_source source;
+	int fd;
+	int _fd;
+};
+
+#define BATON_SOURCE_FD_INIT(loop, config, name, fd)                                               \
+	{                                                                                          \
+		BATON_SOURCE_INIT(loop, config, name), (fd), 0                                     \
+	}
+/* `fd` is -1. */
+void baton_source_fd_init(struct baton_source_fd *source, struct baton_mainloop *loop,
+                          const struct baton_source_config *config, const char *name)
+	BATON_NONNULL_AT(1, 2);
 const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
 
 /*
  * start: the source becomes active. An IDLE is ready immediately, a TIMER after its period, a
- * CUSTOM when its function says so. start_after: the same after a delay, once; the runs that follow
- * by `again` have the config's period. BATON_NEVER: the source is active, and never ready.
+ * CUSTOM when its function says so, a READABLE or WRITABLE when its descriptor is. start_after: the
+ * same after a delay, once; the runs that follow by `again` have the config's period. BATON_NEVER:
+ * the source is active, and never ready.
  *
  * A start of an active source begins its wait anew; the source still runs once. Its deadline counts
  * from the new start. Two sources keep their place in the order of their priority: a ready source
@@ -186,6 +222,7 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  *   -EINVAL     the config has no function, or a kind or priority that does not exist; a CUSTOM
  *               has no `ready`; a TIMER that is `again` has the period 0; the delay, or the
  *               period, is more than BATON_MAINLOOP_TIME_MAX (and not BATON_NEVER).
+ *   -EBADF      a READABLE or WRITABLE has no descriptor: `fd` is negative.
  * Cost: two atomic operations, and one system call for the first start that the owner must be woken
  * for; none while the owner runs the loop, or comes early enough by itself. On the owner's thread
  * one atomic operation.
@@ -288,7 +325,8 @@ struct baton_mainloop_options {
  * Creates a loop; the calling thread is its owner. `options` are copied; NULL: the defaults.
  * adopt: the calling thread becomes the owner; nothing of the loop may be under way.
  *
- * Errors: -ENOMEM, -EMFILE, -ENFILE. -EINVAL: the slice is more than BATON_MAINLOOP_TIME_MAX.
+ * Errors: -ENOMEM, -ENOSPC, -EMFILE, -ENFILE. -EINVAL: the slice is more than
+ * BATON_MAINLOOP_TIME_MAX.
  * adopt: -ESHUTDOWN; see thread.h.
  */
 BATON_MUST_USE int baton_mainloop_create(struct baton_mainloop *loop,
@@ -317,11 +355,11 @@ struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop
 struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
- * For the host loop. fd: an eventfd, readable when the loop should be run. next: the time at which
- * it should be run at the latest, if the descriptor does not become readable before; 0: at once;
- * BATON_NEVER: not before. Between two runs any number of starts and stops make the descriptor
- * readable at most once, and only those that make the loop's next deadline an earlier one. A run
- * that comes too early runs nothing.
+ * For the host loop. fd: a descriptor to poll, readable when the loop should be run. next: the time
+ * at which it should be run at the latest, if the descriptor does not become readable before; 0: at
+ * once; BATON_NEVER: not before. Between two runs any number of starts and stops make the
+ * descriptor readable at most once, and only those that make the loop's next deadline an earlier
+ * one, or that start a source for a descriptor. A run that comes too early runs nothing.
  *
  * Thread safety: any thread. Blocking: never.
  * Errors: fd: -ESHUTDOWN: the loop does not exist; next then returns BATON_NEVER.
@@ -333,9 +371,9 @@ uint64_t baton_mainloop_next(const struct baton_mainloop *loop) BATON_NONNULL;
 uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
- * run: one round: asks the CUSTOM sources, runs ready sources, at most `sources_max`, until none is
- * ready, and the tasks submitted to the loop's resource and executor. Returns how many sources ran.
- * If work is left, the descriptor becomes readable.
+ * run: one round: asks the kernel about descriptors, and the CUSTOM sources; runs ready sources, at
+ * most `sources_max`, until none is ready, and the tasks submitted to the loop's resource and
+ * executor. Returns how many sources ran. If work is left, the descriptor becomes readable.
  *
  * drain: rounds until no source is ready, an idle gives way to input, or the loop's clock has
  * reached `deadline_ns`; drain looks at the clock between two sources. If an IDLE is `again`, only
@@ -374,7 +412,7 @@ int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
  * For long functions: is the running source's slice over, does input wait, or is a more important
  * source ready? The function then returns, and goes on in its next run. False outside of sources.
  * baton_should_yield() tells the same in a source, and is also true while a task waits for the
- * loop's resource or executor.
+ * loop's resource or executor. Both ask the kernel about descriptors at most once a millisecond.
  *
  * Thread safety: any thread; false on any other than the owner. Blocking: never. No atomic
  * read-modify-write where no other thread has started a source.

@@ -320,7 +320,7 @@ BATON_EXPORT int baton_source_undepend(struct baton_source *parent, struct baton
 	if (!edge)
 		return -ENOENT;
 	cut(loop, edge);
-	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+	baton__mainloop_settled(loop);
 	return 0;
 }
 
@@ -335,6 +335,6 @@ BATON_EXPORT int baton_source_forget(struct baton_source *source)
 	if (error < 0 || !source->_dependent)
 		return error;
 	end_of(loop, source);
-	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+	baton__mainloop_settled(loop);
 	return error;
 }

@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "executor/loop.h"
 #include "mainloop/depend.h"
+#include "mainloop/descriptor.h"
 #include "mainloop/places.h"
 
 #include <errno.h>
@@ -28,6 +29,8 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 	if (error)
 		return error;
 	error = baton_loop_adopt(loop->executor);
+	if (!error)
+		error = baton__descriptors_init(loop);
 	if (error) {
 		baton_loop_destroy(loop->executor);
 		return error;
@@ -113,6 +116,7 @@ BATON_EXPORT int64_t baton_mainloop_destroy(struct baton_mainloop *handle)
 	store_release(&handle->_loop, NULL);
 	baton__dependents_end(loop);
 	count = end_sources(loop);
+	baton__descriptors_deinit(loop);
 	baton_loop_destroy(loop->executor);
 	free(loop);
 	return count;
@@ -136,7 +140,7 @@ BATON_EXPORT int baton_mainloop_fd(const struct baton_mainloop *handle)
 {
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 
-	return loop ? baton_loop_fd(loop->executor) : -ESHUTDOWN;
+	return loop ? loop->epoll : -ESHUTDOWN;
 }
 
 BATON_EXPORT uint64_t baton_mainloop_next(const struct baton_mainloop *handle)

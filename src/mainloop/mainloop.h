@@ -22,9 +22,10 @@
  * mainloop.posted: The thread that sets POSTED pushes the source, once; until the owner has cleared
  *    POSTED nobody else touches `_posted`.
  * mainloop.place: A source that is not RUNNING, and whose word the owner has settled, lies in the
- *    place that the word asks for: in no list if it is not ACTIVE; else in `waiting` if a
- *    parent is busy or the deadline is never, in the heap before its deadline, in `asking` (CUSTOM)
- *    or in the list of its priority. A RUNNING source is in no list: no nested run enters it.
+ *    place that the word asks for: in no list if it is not ACTIVE; else in `waiting` if a parent is
+ *    busy or the deadline is never, in the heap before its deadline, in `asking` (CUSTOM), with its
+ *    descriptor (READABLE, WRITABLE), or in the list of its priority. A RUNNING source is in no
+ *    list: no nested run enters it.
  * mainloop.alarm: `alarm` is 0 while the owner is sure to look at the inbox again: it runs the
  *    loop, or a wake is under way to it. Else it is the time at which the host will run the loop.
  *    The owner stores `alarm`, then looks at the inbox; a poster pushes, then looks at `alarm`.
@@ -61,6 +62,7 @@ enum {
 	BATON__HEAP = 2,    /* waits for `_due` */
 	BATON__ASKING = 3,  /* a CUSTOM, to be asked in the next round */
 	BATON__WAITING = 4, /* for its parents, or for ever */
+	BATON__WATCHED = 5, /* with its descriptor; see descriptor.h */
 };
 
 /* One run of a source's function, on the owner's stack. */
@@ -84,6 +86,8 @@ struct baton__round {
 	int error;
 };
 
+struct baton__descriptor;
+
 struct baton__mainloop {
 	uintptr_t inbox; /* the newest posted source, or 0 */
 	uint64_t alarm;
@@ -104,11 +108,18 @@ struct baton__mainloop {
 	struct baton_source_link asking;
 	struct baton_source_link waiting;
 	struct baton_source_link *heap; /* the earliest deadline */
-	uint64_t now;   /* at the last look at the clock; no deadline in the heap has passed it */
-	uint64_t order; /* the next number: of a start, or of a source that becomes ready */
-	uint64_t turns; /* for the aging */
+	uint64_t now;    /* at the last look at the clock; no deadline in the heap has passed it */
+	uint64_t polled; /* when the kernel was last asked about descriptors */
+	uint64_t order;  /* the next number: of a start, or of a source that becomes ready */
+	uint64_t turns;  /* for the aging */
 	struct baton__source_run *running; /* the innermost */
 	struct baton__round *round;        /* the innermost */
+	int epoll;
+	struct baton__descriptor **descriptors; /* by number */
+	size_t descriptor_count;
+	size_t descriptor_end;             /* destroy: no source is WATCHED below this number */
+	struct baton__descriptor *changed; /* the kernel is not told yet */
+	size_t watched;                    /* sources that are `_watched` */
 	struct baton__dependent *dependents;
 	uint64_t searches;
 	size_t cycle_count;
@@ -143,6 +154,9 @@ void baton__mainloop_absorb(struct baton__mainloop *loop);
 
 /* Makes the descriptor readable, unless the owner comes by `due` anyway. Any thread. */
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);
+
+/* The owner has changed something, maybe outside of a run: the kernel and the host are told. */
+void baton__mainloop_settled(struct baton__mainloop *loop);
 
 /* The time at which the loop must be run next; 0: now. The owner. */
 uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);

@@ -5,7 +5,11 @@
 #include "mainloop/places.h"
 
 #include "mainloop/depend.h"
+#include "mainloop/descriptor.h"
 #include "mainloop/heap.h"
+
+/* A source for whose descriptor there was no memory tries again after so long. */
+#define RETRY_NS (10 * BATON_MILLISECOND)
 
 /* ---- Lists ---- */
 
@@ -41,7 +45,8 @@ void baton__places_init(struct baton__mainloop *loop)
 	list_init(&loop->waiting);
 }
 
-void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source)
+/* Takes the source out of its place. A `_watched` one stays so. */
+static void take_out(struct baton__mainloop *loop, struct baton_source *source)
 {
 	switch (source->_place) {
 	case BATON__NOWHERE:
@@ -58,6 +63,13 @@ void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *sou
 	if (source->_place == BATON__ASKING && baton__links_empty(&loop->asking))
 		loop->ask_soon = false;
 	source->_place = BATON__NOWHERE;
+}
+
+void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source)
+{
+	take_out(loop, source);
+	if (source->_watched)
+		baton__descriptor_leave(loop, source);
 }
 
 static void put(struct baton__mainloop *loop, struct baton_source *source, uint8_t place)
@@ -84,23 +96,12 @@ static void put_ready(struct baton__mainloop *loop, struct baton_source *source)
 
 	if (source->_place == BATON__READY && source->_level == level)
 		return;
-	baton__source_unlink(loop, source);
+	take_out(loop, source);
 	list_append(&loop->ready[level], source);
 	loop->mask |= (uint32_t)1 << level;
 	source->_level = level;
 	source->_order = loop->order++;
 	source->_place = BATON__READY;
-}
-
-/* The source's time has come. */
-static void put_due(struct baton__mainloop *loop, struct baton_source *source)
-{
-	if (source->_config->kind != BATON_SOURCE_CUSTOM || source->_place == BATON__READY) {
-		put_ready(loop, source);
-		return;
-	}
-	put(loop, source, BATON__ASKING);
-	loop->ask_soon = true;
 }
 
 static void put_heap(struct baton__mainloop *loop, struct baton_source *source, uint64_t due)
@@ -114,6 +115,66 @@ static void put_heap(struct baton__mainloop *loop, struct baton_source *source, 
 	source->_place = BATON__HEAP;
 }
 
+/* The source goes to its descriptor, or stays there. `fresh`: it has been started since its last
+ * run. On a virtual clock no descriptor is ever ready. */
+static void put_watched(struct baton__mainloop *loop, struct baton_source *source, bool fresh)
+{
+	if (loop->options.deterministic) {
+		put(loop, source, BATON__WAITING);
+		return;
+	}
+	if (source->_watched && !baton__descriptor_same(source))
+		baton__source_unlink(loop, source);
+	if (source->_place == BATON__READY) {
+		put_ready(loop, source);
+		return;
+	}
+	if (source->_place != BATON__WATCHED) {
+		struct baton__descriptor *record;
+
+		baton__source_unlink(loop, source);
+		record = baton__descriptor_watch(loop, source);
+		if (!record) {
+			baton__places_retry(loop, source);
+			return;
+		}
+		list_append(&record->watching, source);
+		source->_place = BATON__WATCHED;
+	}
+	if (fresh)
+		baton__descriptor_verify(loop, source);
+}
+
+/* The source's time has come. */
+static void put_due(struct baton__mainloop *loop, struct baton_source *source, bool fresh)
+{
+	switch (source->_config->kind) {
+	case BATON_SOURCE_READABLE:
+	case BATON_SOURCE_WRITABLE:
+		put_watched(loop, source, fresh);
+		return;
+	case BATON_SOURCE_CUSTOM:
+		if (source->_place == BATON__READY)
+			break;
+		put(loop, source, BATON__ASKING);
+		loop->ask_soon = true;
+		return;
+	default:
+		break;
+	}
+	put_ready(loop, source);
+}
+
+void baton__places_ready(struct baton__mainloop *loop, struct baton_source *source)
+{
+	put_ready(loop, source);
+}
+
+void baton__places_retry(struct baton__mainloop *loop, struct baton_source *source)
+{
+	put_heap(loop, source, loop->now + RETRY_NS);
+}
+
 void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
 {
 	const uint64_t due = baton__source_due(word);
@@ -125,7 +186,7 @@ void baton__source_place(struct baton__mainloop *loop, struct baton_source *sour
 	else if (due > loop->now)
 		put_heap(loop, source, due);
 	else
-		put_due(loop, source);
+		put_due(loop, source, word & BATON__SOURCE_FRESH);
 }
 
 void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
@@ -142,7 +203,7 @@ void baton__places_expire(struct baton__mainloop *loop, uint64_t now)
 		loop->now = now;
 	/* Ends: nothing is put into the heap meanwhile. */
 	while (loop->heap && baton__source_of(loop->heap)->_due <= loop->now)
-		put_due(loop, baton__source_of(loop->heap));
+		put_due(loop, baton__source_of(loop->heap), true);
 }
 
 uint64_t baton__places_next(const struct baton__mainloop *loop)
@@ -216,7 +277,7 @@ void baton__places_ask(struct baton__mainloop *loop)
 	}
 }
 
-struct baton_source *baton__places_any(const struct baton__mainloop *loop)
+struct baton_source *baton__places_any(struct baton__mainloop *loop)
 {
 	if (loop->mask)
 		return baton__source_of(loop->ready[__builtin_ctz(loop->mask)]._next);
@@ -224,5 +285,7 @@ struct baton_source *baton__places_any(const struct baton__mainloop *loop)
 		return baton__source_of(loop->heap);
 	if (!baton__links_empty(&loop->asking))
 		return baton__source_of(loop->asking._next);
-	return baton__links_empty(&loop->waiting) ? NULL : baton__source_of(loop->waiting._next);
+	if (!baton__links_empty(&loop->waiting))
+		return baton__source_of(loop->waiting._next);
+	return baton__descriptors_any(loop);
 }

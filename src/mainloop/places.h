@@ -19,6 +19,11 @@ void baton__places_init(struct baton__mainloop *loop);
 void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 
+/* ready: the source becomes READY, since its descriptor is. retry: the source comes to its
+ * descriptor a while later. */
+void baton__places_ready(struct baton__mainloop *loop, struct baton_source *source);
+void baton__places_retry(struct baton__mainloop *loop, struct baton_source *source);
+
 /* Takes the source out of its place. */
 void baton__source_unlink(struct baton__mainloop *loop, struct baton_source *source);
 
@@ -35,7 +40,7 @@ struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t l
 void baton__places_ask(struct baton__mainloop *loop);
 
 /* Some source in one of the places; NULL: none is active. For the loop's end. */
-struct baton_source *baton__places_any(const struct baton__mainloop *loop);
+struct baton_source *baton__places_any(struct baton__mainloop *loop);
 
 BATON_INLINE bool baton__links_empty(const struct baton_source_link *list)
 {

@@ -10,6 +10,7 @@
 #include "core/frame.h"
 #include "executor/loop.h"
 #include "mainloop/depend.h"
+#include "mainloop/descriptor.h"
 #include "mainloop/places.h"
 
 #include <errno.h>
@@ -23,6 +24,8 @@
 #define DRAIN_ROUND 64
 /* A round ends when the executor has run its jobs so often, and no source has run meanwhile. */
 #define PATIENCE 16
+/* should_yield asks the kernel about descriptors when so long has passed since the last time. */
+#define POLL_NS BATON_MILLISECOND
 
 uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop)
 {
@@ -240,6 +243,8 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 	round->below = loop->round;
 	loop->round = round;
 	round->asked = false;
+	baton__mainloop_absorb(loop);
+	baton__descriptors_poll(loop);
 	if (held(loop)) {
 		baton__frame_push(&frame, &loop->resource);
 		/* Ends: `left` counts down, or nothing is ready. */
@@ -262,6 +267,7 @@ static void awake(struct baton__mainloop *loop)
 /* The owner ends: the host comes at the next deadline, or when it is woken. */
 static void publish(struct baton__mainloop *loop)
 {
+	baton__descriptors_tell(loop);
 	if (loop->round)
 		return; /* a nested run */
 	/* Ends: each turn is another thread's post. */
@@ -284,6 +290,7 @@ static void publish(struct baton__mainloop *loop)
 			return;
 		awake(loop);
 		baton__mainloop_absorb(loop);
+		baton__descriptors_tell(loop);
 	}
 }
 
@@ -416,6 +423,8 @@ bool baton__mainloop_yields(void *arg)
 	if (!run)
 		return false;
 	look(loop);
+	if (loop->watched && loop->now - loop->polled >= POLL_NS)
+		baton__descriptors_poll(loop);
 	return loop->now - run->began >= slice || loop->mask & (((uint32_t)1 << run->level) - 1) ||
 	       has_input(loop);
 }

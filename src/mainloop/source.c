@@ -6,6 +6,7 @@
  * word alone; the inbox is taken whole. Progress: lock-free: a CAS fails only because of another
  * start, stop, run or post.
  */
+#include "mainloop/descriptor.h"
 #include "mainloop/places.h"
 
 #include "executor/loop.h"
@@ -22,6 +23,12 @@ BATON_EXPORT void baton_source_init(struct baton_source *source, struct baton_ma
                                     const struct baton_source_config *config, const char *name)
 {
 	*source = (struct baton_source)BATON_SOURCE_INIT(loop, config, name);
+}
+
+BATON_EXPORT void baton_source_fd_init(struct baton_source_fd *source, struct baton_mainloop *loop,
+                                       const struct baton_source_config *config, const char *name)
+{
+	*source = (struct baton_source_fd)BATON_SOURCE_FD_INIT(loop, config, name, -1);
 }
 
 BATON_EXPORT const char *baton_source_name(const struct baton_source *source)
@@ -90,6 +97,14 @@ void baton__mainloop_absorb(struct baton__mainloop *loop)
 	}
 }
 
+void baton__mainloop_settled(struct baton__mainloop *loop)
+{
+	/* A round tells the kernel at its end. */
+	if (!loop->round)
+		baton__descriptors_tell(loop);
+	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+}
+
 /* What a change makes of a word, and by when the owner must look at it. */
 struct change {
 	uint64_t clear;
@@ -114,7 +129,7 @@ static uint64_t change_own(struct baton__mainloop *loop, struct baton_source *so
 	if (word & POSTED)
 		baton__mainloop_absorb(loop);
 	baton__source_settle(loop, source, changed);
-	baton__mainloop_wake(loop, baton__mainloop_next_due(loop));
+	baton__mainloop_settled(loop);
 	return word;
 }
 
@@ -170,6 +185,8 @@ static bool valid(const struct baton_source_config *config)
 		return false;
 	switch (config->kind) {
 	case BATON_SOURCE_IDLE:
+	case BATON_SOURCE_READABLE:
+	case BATON_SOURCE_WRITABLE:
 		return true;
 	case BATON_SOURCE_TIMER:
 		return (config->period_ns || !config->again) &&
@@ -181,6 +198,15 @@ static bool valid(const struct baton_source_config *config)
 	return false;
 }
 
+static bool has_fd(const struct baton_source *source)
+{
+	const enum baton_source_kind kind = source->_config->kind;
+
+	if (kind != BATON_SOURCE_READABLE && kind != BATON_SOURCE_WRITABLE)
+		return true;
+	return baton_container_of(source, struct baton_source_fd, source)->fd >= 0;
+}
+
 static int start(struct baton_source *source, struct baton__mainloop *loop, uint64_t delay_ns)
 {
 	const uint64_t due = due_after(loop, delay_ns);
@@ -190,6 +216,8 @@ static int start(struct baton_source *source, struct baton__mainloop *loop, uint
 		due < BATON_MAINLOOP_TIME_MAX ? due : BATON_NEVER,
 	};
 
+	if (!has_fd(source))
+		return -EBADF;
 	(void)change(loop, source, start);
 	return 0;
 }

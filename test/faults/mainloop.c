@@ -4,7 +4,10 @@
 
 #include <baton/mainloop.h>
 
+#include <unistd.h>
+
 #define TURNS_MAX 100
+#define LOOK_US 100
 
 static unsigned runs;
 
@@ -63,6 +66,34 @@ SCENARIO(mainloop, run)
 	run_loop(&world);
 	EXPECT(runs == 3);
 	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
+}
+
+static const struct baton_source_config readable = {.fn = run, .kind = BATON_SOURCE_READABLE};
+
+/* Where the kernel or the loop has no memory for a descriptor, the loop tries again later. */
+SCENARIO(mainloop, descriptor)
+{
+	struct baton_source_fd source;
+	struct world world;
+	int ends[2];
+
+	begin(&world);
+	EXPECT(pipe(ends) == 0);
+	(void)close(ends[1]);
+	USE(baton_source_fd_init(&source, &world.loop, &readable, "descriptor"));
+	source.fd = ends[0];
+	EXPECT(TRY(baton_source_start(&source.source)) == 0);
+	for (int i = 0; i < TURNS_MAX && !runs; i++)
+		EXPECT(COUNT(baton_mainloop_run(&world.loop, 1)) >= 0);
+	EXPECT(runs || fault_planned());
+	fault_end();
+	/* Ended by the loop's next try. */
+	while (!runs) {
+		fault_pause_us(LOOK_US);
+		EXPECT(COUNT(baton_mainloop_run(&world.loop, 1)) >= 0);
+	}
+	EXPECT(COUNT(baton_mainloop_destroy(&world.loop)) == 0);
+	(void)close(ends[0]);
 }
 
 SCENARIO(mainloop, destroy)

@@ -192,6 +192,9 @@ void composes()
 	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
 	baton_mainloop loop = BATON_MAINLOOP_INIT;
 	baton_source source = BATON_SOURCE_INIT(&loop, nullptr, "source");
+	baton_source_config readable = {};
+	readable.kind = BATON_SOURCE_READABLE;
+	baton_source_fd watched = BATON_SOURCE_FD_INIT(&loop, &readable, "watched", 0);
 	baton_group group = group_fresh;
 	baton_future undone = future_fresh;
 	baton_task failing = BATON_TASK_INIT(fail_and_undo, &undone);
@@ -201,6 +204,7 @@ void composes()
 	baton_fan_out *fan_out = nullptr;
 
 	EXPECT(baton_source_start(&source) == -ESHUTDOWN);
+	EXPECT(baton_source_start(&watched.source) == -ESHUTDOWN);
 	EXPECT(baton_trigger_fire(&trigger) == 0);
 	EXPECT(fires_answered == 1);
 	baton_group_enter(&group);

@@ -10,6 +10,9 @@
 #include "base/atomic.h"
 #include "mainloop/mainloop.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+
 #define FAR (1000 * BATON_SECOND)
 
 static struct baton_mainloop loop;
@@ -212,6 +215,77 @@ static void start_both(void *argument)
 SIM_UNSEEN static void check_frozen(void)
 {
 	sim_require(told == 2);
+}
+
+/* ---- Descriptors: the kernel's own, which are always ready ---- */
+
+static const struct baton_source_config readable = {.fn = run_told, .kind = BATON_SOURCE_READABLE};
+static const struct baton_source_config readable_again = {
+	.fn = run, .kind = BATON_SOURCE_READABLE, .again = true};
+static struct baton_source_fd reader = BATON_SOURCE_FD_INIT(&loop, &readable, "reader", -1);
+static struct baton_source_fd keeper = BATON_SOURCE_FD_INIT(&loop, &readable_again, "keeper", -1);
+
+static int begin_fd(void)
+{
+	const int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	sim_require(fd >= 0);
+	begin();
+	reader.fd = keeper.fd = fd;
+	return fd;
+}
+
+/* Lives; then the host finds in poll() what is ready. */
+static void live_fd(void)
+{
+	struct pollfd entry = {baton_mainloop_fd(&loop), POLLIN, 0};
+
+	live();
+	if (poll(&entry, 1, 0) == 1)
+		sim_require(baton_mainloop_run(&loop, 2) >= 0);
+}
+
+static void end_fd(int fd, int64_t active)
+{
+	end(active);
+	(void)close(fd);
+}
+
+SIM_SCENARIO(mainloop_fd, "a descriptor that another thread starts is watched, and its source runs")
+{
+	const int fd = begin_fd();
+
+	(void)sim_start(tell, &reader.source);
+	(void)sim_start(start, &source);
+	live_fd();
+	sim_require(runs == 2);
+	end_fd(fd, 0);
+}
+
+SIM_SCENARIO(mainloop_fd_stop, "a stopped source of a descriptor is watched no more")
+{
+	const int fd = begin_fd();
+
+	(void)sim_start(start_stop, &keeper.source);
+	(void)sim_start(start, &source);
+	live_fd();
+	sim_require(!baton_source_is_active(&keeper.source));
+	runs = 0;
+	sim_require(baton_mainloop_run(&loop, 2) == 0);
+	sim_require(!runs && !loop._loop->watched);
+	end_fd(fd, 0);
+}
+
+SIM_SCENARIO(mainloop_fd_twice, "two starts of a descriptor's source count it once")
+{
+	const int fd = begin_fd();
+
+	(void)sim_start(start, &keeper.source);
+	(void)sim_start(start, &keeper.source);
+	live_fd();
+	sim_require(runs >= 1);
+	sim_require(loop._loop->watched == 1);
+	end_fd(fd, 1);
 }
 
 /* Thread 1 stands anywhere in a start. */

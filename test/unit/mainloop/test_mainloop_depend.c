@@ -312,7 +312,7 @@ Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)
 	static const struct baton_source_config bad[] = {
 		{.fn = NULL},
 		{.fn = lettered_run, .priority = BATON_PRIORITIES},
-		{.fn = lettered_run, .kind = (enum baton_source_kind)3},
+		{.fn = lettered_run, .kind = (enum baton_source_kind)(BATON_SOURCE_WRITABLE + 1)},
 		{.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM},
 		{.fn = lettered_run, .kind = BATON_SOURCE_TIMER, .again = true},
 		{.fn = lettered_run,

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Watched descriptors. Entries are level-triggered: a source that leaves data unread is ready again
+ * in the next round.
+ */
+#include "mainloop/descriptor.h"
+
+#include "executor/loop.h"
+#include "mainloop/places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* The loop's eventfd, in an entry. */
+#define SIGNAL (-1)
+#define EVENTS_MAX 64
+#define RECORDS_MIN 64
+
+static unsigned side_of(const struct baton_source *source)
+{
+	return source->_config->kind == BATON_SOURCE_WRITABLE;
+}
+
+static struct baton_source_fd *fd_source(struct baton_source *source)
+{
+	return baton_container_of(source, struct baton_source_fd, source);
+}
+
+int baton__descriptors_init(struct baton__mainloop *loop)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = SIGNAL};
+	int error = 0;
+
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll < 0)
+		return -errno;
+	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, baton_loop_fd(loop->executor), &event)) {
+		error = -errno;
+		(void)close(loop->epoll);
+	}
+	return error;
+}
+
+void baton__descriptors_deinit(struct baton__mainloop *loop)
+{
+	(void)close(loop->epoll);
+	for (size_t i = 0; i < loop->descriptor_count; i++)
+		free(loop->descriptors[i]);
+	free(loop->descriptors);
+}
+
+/* ---- Records ---- */
+
+/* Makes room in the table for this number. */
+static bool make_room(struct baton__mainloop *loop, size_t number)
+{
+	size_t count = loop->descriptor_count ? loop->descriptor_count : RECORDS_MIN;
+	struct baton__descriptor **grown;
+
+	if (number < loop->descriptor_count)
+		return true;
+	/* Bounded: doubles. */
+	while (count <= number)
+		count *= 2;
+	grown = calloc(count, sizeof(struct baton__descriptor *));
+	if (!grown)
+		return false;
+	for (size_t i = 0; i < loop->descriptor_count; i++)
+		grown[i] = loop->descriptors[i];
+	free(loop->descriptors);
+	loop->descriptors = grown;
+	loop->descriptor_count = count;
+	return true;
+}
+
+/* The record of a number; NULL: there is no memory. A record stays until the loop's end. */
+static struct baton__descriptor *record_of(struct baton__mainloop *loop, int fd)
+{
+	const size_t number = (size_t)fd;
+	struct baton__descriptor *record;
+
+	if (!make_room(loop, number))
+		return NULL;
+	record = loop->descriptors[number];
+	if (record)
+		return record;
+	record = calloc(1, sizeof(*record));
+	if (!record)
+		return NULL;
+	record->fd = fd;
+	record->watching._next = record->watching._prev = &record->watching;
+	loop->descriptors[number] = record;
+	return record;
+}
+
+static void changed(struct baton__mainloop *loop, struct baton__descriptor *record)
+{
+	if (record->changed)
+		return;
+	record->changed = true;
+	record->next_changed = loop->changed;
+	loop->changed = record;
+}
+
+struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
+                                                  struct baton_source *source)
+{
+	struct baton_source_fd *watch = fd_source(source);
+	struct baton__descriptor *record = record_of(loop, watch->fd);
+
+	if (!record)
+		return NULL;
+	watch->_fd = watch->fd;
+	source->_watched = true;
+	record->wanted[side_of(source)]++;
+	loop->watched++;
+	changed(loop, record);
+	return record;
+}
+
+void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *source)
+{
+	struct baton__descriptor *record = loop->descriptors[fd_source(source)->_fd];
+
+	source->_watched = false;
+	record->wanted[side_of(source)]--;
+	loop->watched--;
+	changed(loop, record);
+}
+
+bool baton__descriptor_same(const struct baton_source *source)
+{
+	const struct baton_source_fd *watch =
+		baton_container_of(source, struct baton_source_fd, source);
+
+	return watch->_fd == watch->fd;
+}
+
+void baton__descriptor_verify(struct baton__mainloop *loop, const struct baton_source *source)
+{
+	const struct baton_source_fd *watch =
+		baton_container_of(source, struct baton_source_fd, source);
+	struct baton__descriptor *record = loop->descriptors[watch->_fd];
+
+	record->verify = true;
+	changed(loop, record);
+}
+
+/* ---- The kernel ---- */
+
+static int control(const struct baton__mainloop *loop, const struct baton__descriptor *record,
+                   uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = record->fd};
+	const int first = !events ? EPOLL_CTL_DEL : record->armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	int result = epoll_ctl(loop->epoll, first, record->fd, &event);
+
+	/* The descriptor was closed meanwhile, and the kernel has removed its entry; or it was
+	 * closed, and a new file with this number has a source again. */
+	if (!result || !events)
+		return 0;
+	if (first == EPOLL_CTL_MOD && errno == ENOENT)
+		result = epoll_ctl(loop->epoll, EPOLL_CTL_ADD, record->fd, &event);
+	return result ? -errno : 0;
+}
+
+static void tell(struct baton__mainloop *loop, struct baton__descriptor *record)
+{
+	const uint32_t events =
+		(record->wanted[0] ? EPOLLIN : 0U) | (record->wanted[1] ? EPOLLOUT : 0U);
+	int error;
+
+	if (events == record->armed && !record->verify)
+		return;
+	error = control(loop, record, events);
+	record->verify = false;
+	record->armed = error ? 0 : events;
+	/* Ends: each source leaves the list. */
+	while (error && !baton__links_empty(&record->watching)) {
+		struct baton_source *source = baton__source_of(record->watching._next);
+
+		/* No memory: later again. Otherwise, as for poll(), the descriptor is ready: it is
+		 * closed, or a regular file. */
+		if (error == -ENOMEM || error == -ENOSPC)
+			baton__places_retry(loop, source);
+		else
+			baton__places_ready(loop, source);
+	}
+}
+
+void baton__descriptors_tell(struct baton__mainloop *loop)
+{
+	/* Ends: a descriptor comes back at most once, with no source left in `watching`. */
+	while (loop->changed) {
+		struct baton__descriptor *record = loop->changed;
+
+		loop->changed = record->next_changed;
+		record->changed = false;
+		tell(loop, record);
+	}
+}
+
+static void event(struct baton__mainloop *loop, const struct epoll_event *event)
+{
+	const struct baton__descriptor *record = loop->descriptors[event->data.fd];
+	const bool both = event->events & (EPOLLHUP | EPOLLERR);
+	const bool ready[2] = {both || event->events & EPOLLIN, both || event->events & EPOLLOUT};
+	struct baton_source_link *next;
+
+	/* Bounded by the sources of the descriptor. */
+	for (struct baton_source_link *link = record->watching._next; link != &record->watching;
+	     link = next) {
+		next = link->_next;
+		if (ready[side_of(baton__source_of(link))])
+			baton__places_ready(loop, baton__source_of(link));
+	}
+}
+
+void baton__descriptors_poll(struct baton__mainloop *loop)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int count;
+
+	if (!loop->watched)
+		return;
+	baton__descriptors_tell(loop);
+	loop->polled = loop->now;
+	/* The kernel turns its list: descriptors beyond EVENTS_MAX are the first next time. */
+	count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
+	for (int i = 0; i < count; i++)
+		if (events[i].data.fd != SIGNAL)
+			event(loop, &events[i]);
+}
+
+struct baton_source *baton__descriptors_any(struct baton__mainloop *loop)
+{
+	/* Bounded by the table; each record is left behind once. */
+	for (; loop->descriptor_end < loop->descriptor_count; loop->descriptor_end++) {
+		struct baton__descriptor *record = loop->descriptors[loop->descriptor_end];
+
+		if (record && !baton__links_empty(&record->watching))
+			return baton__source_of(record->watching._next);
+	}
+	return NULL;
+}

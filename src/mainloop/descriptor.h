@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The descriptors that a loop's sources watch, and the kernel's epoll instance. The host polls the
+ * instance; the loop's eventfd is one entry of it. The owner only.
+ *
+ * Invariants:
+ * descriptor.wanted: `wanted` of a descriptor counts, for each side, the sources that are
+ *    `_watched`: those in place WATCHED, and those that an event has made READY.
+ * descriptor.told: A descriptor whose kernel entry differs from `wanted` is in the list `changed`.
+ *    The owner empties the list before it asks the kernel, and before it leaves the loop to the
+ *    host. So a source that runs and is watched again costs no call of the kernel.
+ * descriptor.number: An entry names a number, never a source: an entry that outlives its source, or
+ *    its descriptor, names no memory.
+ */
+#ifndef BATON_SRC_DESCRIPTOR_H
+#define BATON_SRC_DESCRIPTOR_H
+
+#include "mainloop/mainloop.h"
+
+struct baton__descriptor {
+	struct baton_source_link watching; /* sources in place WATCHED */
+	uint32_t wanted[2];                /* READABLE, WRITABLE */
+	uint32_t armed;                    /* events of the kernel's entry; 0: no entry */
+	int fd;
+	bool verify; /* a new start: the number may be another file's than before */
+	bool changed;
+	struct baton__descriptor *next_changed;
+};
+
+/* Creates the epoll instance. Errors: -EMFILE, -ENFILE, -ENOMEM, -ENOSPC. */
+int baton__descriptors_init(struct baton__mainloop *loop);
+
+/* No source is watched. Closes the instance, and frees the records. */
+void baton__descriptors_deinit(struct baton__mainloop *loop);
+
+/* The source's descriptor, or NULL if there is no memory. The source is `_watched` from now on; the
+ * caller appends it to `watching`. */
+struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
+                                                  struct baton_source *source);
+
+/* The source, which is `_watched`, no longer is. */
+void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *source);
+
+/* Is the source `_watched` for the descriptor that it has now? */
+bool baton__descriptor_same(const struct baton_source *source);
+
+/* A new start of a source that is `_watched`: the kernel is told again. */
+void baton__descriptor_verify(struct baton__mainloop *loop, const struct baton_source *source);
+
+/* Tells the kernel what has changed (descriptor.told). */
+void baton__descriptors_tell(struct baton__mainloop *loop);
+
+/* Asks the kernel: sources whose descriptors are ready become READY. */
+void baton__descriptors_poll(struct baton__mainloop *loop);
+
+/* Some source in place WATCHED; NULL: there is none. For the loop's end. */
+struct baton_source *baton__descriptors_any(struct baton__mainloop *loop);
+
+#endif
