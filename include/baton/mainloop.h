@@ -119,6 +119,10 @@ typedef int (*baton_source_fn)(struct baton_source *source);
  * Other values: no; ask again when so many ns have passed. Called once a round, under the baton of
  * the loop's resource. It may start and stop other sources. It may not free a source, or run the
  * loop (-EDEADLK).
+ *
+ * BATON_NEVER does not make the host run the loop: the source is asked when the loop runs for
+ * another reason. So a source that becomes ready by itself answers with a time. If a thread makes
+ * the source ready, the thread starts the source again: a start wakes the loop, which asks.
  */
 typedef uint64_t (*baton_source_ready_fn)(struct baton_source *source, uint64_t now);
 

@@ -405,3 +405,51 @@ Test(mainloop_drive, threads_start_and_stop_while_the_owner_runs, .timeout = 20)
 		(void)baton_mainloop_drain(&loop, BATON_NEVER);
 	loop_end(0);
 }
+
+static atomic_bool made_ready;
+static int questions;
+
+static uint64_t is_made_ready(struct baton_source *source, uint64_t now)
+{
+	(void)source;
+	(void)now;
+	questions++;
+	return atomic_load(&made_ready) ? 0 : BATON_NEVER;
+}
+
+static void *make_ready(void *arg)
+{
+	atomic_store(&made_ready, true);
+	MUST(baton_source_start(arg) == 0);
+	return NULL;
+}
+
+Test(mainloop_drive, a_custom_that_says_no_is_asked_after_a_start_or_in_another_round,
+     .timeout = 10)
+{
+	static const struct baton_source_config custom = {
+		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = is_made_ready};
+	static struct lettered asked = LETTERED(custom, q);
+	static struct lettered other = LETTERED(idle, o);
+
+	real_loop();
+	cr_assert_eq(baton_source_start(&asked.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(questions, 1);
+	/* The host has no reason to run the loop. */
+	cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER);
+	cr_assert(!loop_readable(0));
+	/* A round for another source asks again. */
+	cr_assert_eq(baton_source_start(&other.source), 0);
+	cr_assert(loop_readable(0));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	cr_assert_eq(questions, 2);
+	cr_assert(!loop_readable(0));
+	/* A thread that makes the source ready starts it, and so wakes the host. */
+	thread_join(thread_start(make_ready, &asked.source));
+	cr_assert(loop_readable(0));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	cr_assert_eq(questions, 3);
+	cr_assert_eq(asked.runs, 1);
+	loop_end(0);
+}
