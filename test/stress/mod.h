@@ -180,6 +180,12 @@ void admission_start(uint64_t *random, struct baton_executor *executor);
 void admission_end(uint64_t *random);
 void admission_guest(void);
 
+/* mod_mainloop.c; start returns the loop's executor */
+struct baton_executor *sources_start(uint64_t *random);
+void sources_end(void);
+void source_shared(void);
+void source_private(void);
+
 /* mod_many.c, mod_suspend.c, mod_registry.c */
 void many_fan_out(uint64_t *random);
 void many_group(uint64_t *random);

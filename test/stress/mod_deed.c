@@ -28,6 +28,7 @@ enum mod_deed {
 	MOD_FIND,
 	MOD_READ,
 	MOD_ADMISSION,
+	MOD_SOURCE,
 	MOD_CALM_COUNT,
 	/* By a client, outside of tasks. */
 	MOD_OPEN = MOD_CALM_COUNT,
@@ -45,6 +46,7 @@ enum mod_deed {
 	MOD_SUSPEND,
 	MOD_QUIESCE,
 	MOD_ACQUIRE,
+	MOD_SOURCE_PRIVATE,
 	MOD_WALK,
 	MOD_COUNT,
 };
@@ -146,6 +148,9 @@ static void calm(enum mod_deed deed, struct ground *ground, const struct alarm *
 		break;
 	case MOD_ADMISSION:
 		admission_guest();
+		break;
+	case MOD_SOURCE:
+		source_shared();
 		break;
 	default:
 		item_post(ground);
@@ -255,6 +260,9 @@ static void restless(enum mod_deed deed, struct ground *ground, uint64_t *random
 		break;
 	case MOD_ACQUIRE:
 		names_use(true);
+		break;
+	case MOD_SOURCE_PRIVATE:
+		source_private();
 		break;
 	default:
 		names_walk();

@@ -123,7 +123,7 @@ static void run_clients(uint64_t *random, uint64_t operations_max, uint64_t dura
 uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t duration_ns)
 {
 	struct baton_pool_options pool_options = BATON_POOL_OPTIONS_INIT;
-	struct baton_executor *executors[3] = {NULL, NULL, NULL};
+	struct baton_executor *executors[4] = {NULL};
 	uint64_t random = random_stream(options.seed, number + 1);
 	struct baton_pool *pool;
 	pthread_t keeper;
@@ -138,12 +138,13 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	executors[2] = baton_loop_executor(loop);
 	mod_deeds_weigh(&random);
 	mod_stop(false);
+	executors[3] = sources_start(&random);
 	alarms_start();
 	names_start();
 	admission_start(&random, executors[1]);
 	atomic_store(&keepers_leave, false);
 	atomic_store(&loop_ready, false);
-	grounds_start(&random, executors, 3);
+	grounds_start(&random, executors, 4);
 	MUST(pthread_create(&keeper, NULL, keeper_main, NULL) == 0);
 	MUST(pthread_create(&looper, NULL, looper_main, NULL) == 0);
 	while (!atomic_load(&loop_ready))
@@ -156,6 +157,7 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	atomic_store(&keepers_leave, true);
 	MUST(pthread_join(keeper, NULL) == 0);
 	MUST(pthread_join(looper, NULL) == 0);
+	sources_end();
 	alarms_end();
 	names_end();
 	baton_loop_destroy(loop);

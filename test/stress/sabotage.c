@@ -39,6 +39,7 @@ static const char *const names[BREAK_COUNT] = {
 	[BREAK_MOD_TIMER] = "mod-timer",
 	[BREAK_MOD_TRIGGER] = "mod-trigger",
 	[BREAK_MOD_ADMISSION] = "mod-admission",
+	[BREAK_MOD_MAINLOOP] = "mod-mainloop",
 	[BREAK_MOD_STUCK] = "mod-stuck",
 };
 
