@@ -13,6 +13,12 @@
  * it has had nothing to do for `spare_keep_ns`. At that limit, or where no thread can be started,
  * jobs wait until a worker comes back, or a waiter helps.
  *
+ * A wait for a promise can be neither helped nor refused: baton does not know which thread will
+ * fulfil the promise. If all workers wait for promises that only other jobs of the pool fulfil, and
+ * no spare can be had, these waits last until their deadlines, and without deadlines for ever. So
+ * give such a pool more spares than tasks that may wait at once, or give the waits deadlines. The
+ * watchdog (watchdog.h) names them.
+ *
  *                               | from
  *   submit, stats, executor     | any thread
  *   shutdown, shutdown_now      | any thread, also inside jobs
