@@ -78,7 +78,7 @@ struct baton_io {
 	struct baton_resource *_resource;
 	baton_io_fn _fn;
 	baton_io_dropped_fn _dropped;
-	struct baton_io *_next;
+	struct baton_io *_unused;
 	uint32_t _state;
 	int fd;                   /* of the last start; -1 before */
 	struct baton_stamp stamp; /* the label of its runs, see labelled.h; yours to set */
@@ -125,7 +125,8 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
  * queued has no effect, or the function runs now. Then the memory is the caller's in a task of the
  * same resource that was submitted afterwards, after an await of the resource, or, inside the
  * watch's own function, when the function returns BATON_IO_GONE.
- * Thread safety: any thread. Blocking: never.
+ * Thread safety: any thread.
+ * Blocking: like a short mutex: waits while another thread hands over a run of the watch.
  */
 int baton_io_stop(struct baton_io *io) BATON_NONNULL;
 

@@ -13,8 +13,8 @@
  *   ARMED    The kernel's entry is armed. Only beside ACTIVE.
  *   AGAIN    It is armed again after each run.
  *   DUE      A run is wanted. Set by an event, cleared by the run and by stop.
- *   QUEUED   The task is with the resource, or about to be submitted. Set beside DUE; cleared by
- *            the run, which has no effect unless the watch is DUE, and by a drop.
+ *   QUEUED   The task is with the resource, or about to be submitted (io.handed). Set beside DUE;
+ *            cleared by the run, which has no effect unless the watch is DUE, and by a drop.
  *   RUNNING  The function runs.
  *   WRITE    The side.
  *
@@ -27,6 +27,9 @@
  *    watches, so an entry that outlives its descriptor names no memory.
  * io.task: While QUEUED or RUNNING is set, the watch's memory is not given back. After the turn
  *    that clears both, or the function's BATON_IO_GONE, nothing is touched.
+ * io.handed: Before a thread ends the turn in which it has set QUEUED, the watch is in `handings`,
+ *    and stays there until the thread has submitted the task. A stop that finds the watch there
+ *    waits for that. So a task that is submitted after the stop comes after the run.
  */
 #include <baton/io.h>
 
@@ -36,6 +39,7 @@
 #include "core/callback.h"
 #include "core/submit.h"
 #include "pool/spawn.h"
+#include "module/handing.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -58,6 +62,8 @@
 #define SIDE_MASK ((unsigned)BATON_IO_READ | (unsigned)BATON_IO_WRITE)
 
 static uint32_t turn;
+
+static struct baton__handings handings = {.turn = &turn};
 
 static struct {
 	bool started;
@@ -161,14 +167,17 @@ static void submit(struct baton_io *io)
 	baton__callback_end(&frame);
 }
 
-/* After the function. True: an event has come for a start within the function: submit. */
-static bool ran(struct baton_io *io)
+/* After the function. True: an event has come for a start within the function: submit, and end
+ * `list`. */
+static bool ran(struct baton_io *io, struct baton__handing *list)
 {
 	bool due;
 
 	baton__sole_begin(&turn);
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~RUNNING) | (due ? QUEUED : 0));
+	if (due)
+		baton__handing_begin(&handings, list);
 	if ((state_of(io) & (ACTIVE | ARMED)) == ACTIVE) {
 		/* An error: the descriptor is closed, and its number may be another file's. */
 		if (control(io, EPOLL_CTL_MOD))
@@ -183,14 +192,18 @@ static bool ran(struct baton_io *io)
 static int run(struct baton_task *task)
 {
 	struct baton_io *io = baton_container_of(task, struct baton_io, _task);
+	void *owner = io;
+	struct baton__handing list = {.owners = &owner, .count = 1};
 	bool due;
 
 	baton__sole_begin(&turn);
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~(DUE | QUEUED)) | (due ? RUNNING : 0));
 	baton__sole_end(&turn); /* last touch, if it was stopped */
-	if (due && io->_fn(io) != BATON_IO_GONE && ran(io))
+	if (due && io->_fn(io) != BATON_IO_GONE && ran(io, &list)) {
 		submit(io);
+		baton__handing_end(&handings, &list);
+	}
 	return 0;
 }
 
@@ -211,8 +224,8 @@ static bool event(struct baton_io *io)
 static void take_events(unsigned side)
 {
 	struct epoll_event events[EVENTS_MAX];
-	struct baton_io *first = NULL;
-	struct baton_io **end = &first;
+	void *watches[EVENTS_MAX];
+	struct baton__handing list = {.owners = watches};
 	int count;
 
 	baton__sole_begin(&turn);
@@ -222,20 +235,19 @@ static void take_events(unsigned side)
 		 * another watch, or none, has the number. */
 		struct baton_io *io = poller.owners[events[i].data.fd][side];
 
-		if (!io || !event(io))
-			continue;
-		*end = io;
-		end = &io->_next;
+		if (io && event(io))
+			watches[list.count++] = io;
 	}
-	*end = NULL;
+	if (list.count)
+		baton__handing_begin(&handings, &list);
 	baton__sole_end(&turn);
+	if (!list.count)
+		return;
 	/* io.task: the watches are QUEUED. */
-	while (first) {
-		struct baton_io *io = first;
-
-		first = io->_next;
-		submit(io);
-	}
+	for (; list.at < list.count; list.at++)
+		if (watches[list.at])
+			submit(watches[list.at]);
+	baton__handing_end(&handings, &list);
 }
 
 static void *poller_main(void *unused)
@@ -384,6 +396,8 @@ BATON_EXPORT int baton_io_stop(struct baton_io *io)
 	baton__sole_begin(&turn);
 	deactivate(io);
 	set_state(io, state_of(io) & ~DUE);
+	if (state_of(io) & QUEUED && baton__handing_await(&handings, io))
+		set_state(io, state_of(io) & ~QUEUED);
 	busy = state_of(io) & (QUEUED | RUNNING) ? 1 : 0;
 	baton__sole_end(&turn);
 	return busy;

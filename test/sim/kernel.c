@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -228,6 +229,20 @@ long sim_syscall(long number, ...)
 	}
 	va_end(list);
 	return result;
+}
+
+/* Descriptors are the kernel's own. A thread that waits for one lets the others go first. */
+int sim_sched_yield(void);
+int sim_poll(struct pollfd *entries, nfds_t count, int timeout_ms);
+int sim_poll(struct pollfd *entries, nfds_t count, int timeout_ms)
+{
+	int ready = poll(entries, count, 0);
+
+	while (!ready && timeout_ms < 0) {
+		(void)sim_sched_yield();
+		ready = poll(entries, count, 0);
+	}
+	return ready;
 }
 
 /* ---- Threads ---- */

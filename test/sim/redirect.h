@@ -7,6 +7,7 @@
 #ifndef BATON_SIM_REDIRECT_H
 #define BATON_SIM_REDIRECT_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int sim_pthread_key_delete(pthread_key_t key);
 int sim_pthread_setspecific(pthread_key_t key, const void *value);
 int sim_sched_yield(void);
+int sim_poll(struct pollfd *entries, nfds_t count, int timeout_ms);
 int sim_clock_gettime(clockid_t clock, struct timespec *time);
 long sim_syscall(long number, ...);
 void *sim_aligned_alloc(size_t alignment, size_t size);
@@ -50,6 +52,7 @@ void sim_spin(void);
 #define pthread_setname_np(thread, name) ((void)(name), 0)
 #define pthread_setaffinity_np(thread, size, set) ((void)(set), 0)
 #define sched_yield sim_sched_yield
+#define poll sim_poll
 #define sched_getaffinity(process, size, set)                                                      \
 	(memset((set), 0, (size)), *(unsigned char *)(set) = 3, 0) /* two CPUs */
 #define fopen(name, mode) ((void)(name), (FILE *)NULL)             /* and no quota */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks that are about to be submitted. */
+#include "module/handing.h"
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "base/sole.h"
+
+#include <limits.h>
+
+void baton__handing_begin(struct baton__handings *handings, struct baton__handing *list)
+{
+	list->thread = pthread_self();
+	list->next = handings->first;
+	handings->first = list;
+}
+
+void baton__handing_end(struct baton__handings *handings, struct baton__handing *list)
+{
+	struct baton__handing **place = &handings->first;
+	bool awaited;
+
+	baton__sole_begin(handings->turn);
+	/* Bounded by the threads that submit at this time. */
+	while (*place != list)
+		place = &(*place)->next;
+	*place = list->next;
+	awaited = handings->awaiting > 0;
+	/* Relaxed: the turn orders it. */
+	if (awaited)
+		(void)add_relaxed(&handings->ended, 1);
+	baton__sole_end(handings->turn);
+	if (awaited)
+		baton__futex_wake(&handings->ended, INT_MAX);
+}
+
+/* Is another thread about to submit the owner's task? If it is this very thread, the owner is taken
+ * out of the list, and `*withdrawn` is set. */
+static bool is_handed(struct baton__handings *handings, const void *owner, bool *withdrawn)
+{
+	/* Bounded by the threads that submit at this time. */
+	for (struct baton__handing *list = handings->first; list; list = list->next)
+		for (size_t i = 0; i < list->count; i++) {
+			if (list->owners[i] != owner)
+				continue;
+			if (!pthread_equal(list->thread, pthread_self()))
+				return true;
+			if (i <= list->at)
+				continue;
+			list->owners[i] = NULL;
+			*withdrawn = true;
+		}
+	return false;
+}
+
+bool baton__handing_await(struct baton__handings *handings, const void *owner)
+{
+	bool withdrawn = false;
+
+	handings->awaiting++;
+	/* Ended by the thread that submits, which waits for nothing. */
+	while (is_handed(handings, owner, &withdrawn)) {
+		/* Relaxed: the turn orders it. */
+		struct baton__futex_watch watch = {&handings->ended,
+		                                   load_relaxed(&handings->ended)};
+
+		baton__sole_end(handings->turn);
+		(void)baton__futex_wait(&watch, 1, NULL);
+		baton__sole_begin(handings->turn);
+	}
+	handings->awaiting--;
+	return withdrawn;
+}
