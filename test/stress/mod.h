@@ -186,6 +186,12 @@ void sources_end(void);
 void source_shared(void);
 void source_private(void);
 
+/* mod_io.c */
+void watches_start(uint64_t *random, struct baton_executor *executor);
+void watches_end(void);
+void watch_shared(void);
+void watch_private(void);
+
 /* mod_many.c, mod_suspend.c, mod_registry.c */
 void many_fan_out(uint64_t *random);
 void many_group(uint64_t *random);

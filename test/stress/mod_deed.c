@@ -29,6 +29,7 @@ enum mod_deed {
 	MOD_READ,
 	MOD_ADMISSION,
 	MOD_SOURCE,
+	MOD_WATCH,
 	MOD_CALM_COUNT,
 	/* By a client, outside of tasks. */
 	MOD_OPEN = MOD_CALM_COUNT,
@@ -47,6 +48,7 @@ enum mod_deed {
 	MOD_QUIESCE,
 	MOD_ACQUIRE,
 	MOD_SOURCE_PRIVATE,
+	MOD_WATCH_PRIVATE,
 	MOD_WALK,
 	MOD_COUNT,
 };
@@ -151,6 +153,9 @@ static void calm(enum mod_deed deed, struct ground *ground, const struct alarm *
 		break;
 	case MOD_SOURCE:
 		source_shared();
+		break;
+	case MOD_WATCH:
+		watch_shared();
 		break;
 	default:
 		item_post(ground);
@@ -263,6 +268,9 @@ static void restless(enum mod_deed deed, struct ground *ground, uint64_t *random
 		break;
 	case MOD_SOURCE_PRIVATE:
 		source_private();
+		break;
+	case MOD_WATCH_PRIVATE:
+		watch_private();
 		break;
 	default:
 		names_walk();

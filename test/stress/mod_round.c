@@ -139,6 +139,7 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	mod_deeds_weigh(&random);
 	mod_stop(false);
 	executors[3] = sources_start(&random);
+	watches_start(&random, executors[1]);
 	alarms_start();
 	names_start();
 	admission_start(&random, executors[1]);
@@ -157,6 +158,7 @@ uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t durati
 	atomic_store(&keepers_leave, true);
 	MUST(pthread_join(keeper, NULL) == 0);
 	MUST(pthread_join(looper, NULL) == 0);
+	watches_end();
 	sources_end();
 	alarms_end();
 	names_end();

@@ -40,6 +40,7 @@ static const char *const names[BREAK_COUNT] = {
 	[BREAK_MOD_TRIGGER] = "mod-trigger",
 	[BREAK_MOD_ADMISSION] = "mod-admission",
 	[BREAK_MOD_MAINLOOP] = "mod-mainloop",
+	[BREAK_MOD_IO] = "mod-io",
 	[BREAK_MOD_STUCK] = "mod-stuck",
 };
 

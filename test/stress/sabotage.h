@@ -39,6 +39,7 @@ enum sabotage {
 	BREAK_MOD_TRIGGER,   /* a fire is not answered */
 	BREAK_MOD_ADMISSION, /* a guest that is gone is not recorded */
 	BREAK_MOD_MAINLOOP,  /* a source of the main loop has not left */
+	BREAK_MOD_IO,        /* a watch's run has not left */
 	BREAK_MOD_STUCK,     /* a timer that runs is not recorded: the round waits for ever */
 	BREAK_COUNT,
 };
