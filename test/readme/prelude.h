@@ -18,6 +18,7 @@ struct session {
 	struct baton_window window;
 	struct baton_trigger changed;
 	struct baton_io readable;
+	struct baton_source_fd input;
 };
 
 struct publish {
@@ -60,6 +61,7 @@ extern struct baton_suspension *suspensions, suspension;
 extern struct baton_fan_out *fan_out;
 extern struct baton_deadlock_link *links;
 
+extern struct baton_mainloop loop;
 extern struct baton_future future;
 extern size_t count, which, length;
 extern int status;
@@ -72,6 +74,7 @@ int render_run(struct baton_task *task);
 void publish_free(struct baton_task *task);
 int keep_alive_expired(struct baton_timer *timer);
 int session_readable(struct baton_io *io);
+int input_ready(struct baton_source *source);
 int transaction_begin(struct baton_resource *resource);
 int transaction_commit(struct baton_resource *resource);
 void flush(struct baton_trigger *trigger, uint64_t fires);
