@@ -88,9 +88,15 @@ sed -i 's/baton 0.2 /baton 0.1 /' "$tmp/cmake/CMakeLists.txt"
 if [ -e "$prefix/lib/pkgconfig/baton-redis.pc" ]; then
 	cat >"$tmp/redis.c" <<'EOF'
 #include <baton/redis.h>
+#include <baton/remote.h>
 int main(void)
 {
+	struct baton_remote_options options = {.node = "no name"};
+	struct baton_remote *remote;
 	char token[BATON_REDIS_TOKEN_SIZE];
+	if (baton_remote_create(&options, &remote) == 0)
+		return 1;
+	baton_remote_destroy(remote);
 	return baton_redis_token(token);
 }
 EOF

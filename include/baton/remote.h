@@ -71,7 +71,9 @@
  *   - Order between names.
  *
  * Cost: for each batch one round trip to submit, one to finish; an idle node calls three times in a
- * lease. Sources: Kafka's consumer groups (partitions, epochs), Chubby's sequencers (fencing).
+ * lease. Figures are in the repository, test/redis/bench/README.md.
+ *
+ * Sources: Kafka's consumer groups (partitions, epochs), Chubby's sequencers (fencing).
  */
 #ifndef BATON_REMOTE_H
 #define BATON_REMOTE_H

@@ -47,6 +47,19 @@ int pass_gate(struct baton_remote_job *job, void *arg)
 	return count(job, NULL);
 }
 
+void await_entered(struct gate *gate)
+{
+	struct timespec deadline;
+	int status;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += DEADLINE_S;
+	/* Ends: with a post, or at the deadline. */
+	while ((status = sem_timedwait(&gate->entered, &deadline)) && errno == EINTR)
+		;
+	cr_assert_eq(status, 0, "no job has come to the gate");
+}
+
 struct baton_remote *join(const struct server *server, const char *node, uint64_t lease_ns,
                           int (*run)(struct baton_remote_job *job, void *arg), void *arg)
 {

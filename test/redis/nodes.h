@@ -27,6 +27,8 @@ struct gate {
 };
 int pass_gate(struct baton_remote_job *job, void *arg);
 void gate_init(struct gate *gate);
+/* Until one more job stands at the gate; fails after DEADLINE_S. */
+void await_entered(struct gate *gate);
 
 struct baton_remote *join(const struct server *server, const char *node, uint64_t lease_ns,
                           int (*run)(struct baton_remote_job *job, void *arg), void *arg);
@@ -34,7 +36,7 @@ struct baton_remote *join(const struct server *server, const char *node, uint64_
 struct question {
 	struct baton_remote_task task;
 	struct baton_future future;
-	char name[16];
+	char name[24];
 	char answer[64];
 };
 

@@ -8,10 +8,12 @@
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ROUNDS 20
@@ -268,7 +270,7 @@ static void await_balance(struct baton_remote **nodes, uint32_t nodes_count)
 
 static void ask_all(struct baton_remote **nodes, struct question questions[3][NAMES], int round)
 {
-	char name[16];
+	char name[24];
 	bool seen[4] = {0};
 
 	for (int node = 0; node < 3; node++)
@@ -326,12 +328,12 @@ Test(remote, what_ran_under_an_epoch_that_is_over_has_no_effect_and_runs_again)
 	remote = join(&server, "one", 60 * BATON_SECOND, pass_gate, &gate);
 	partition = baton_remote_partition(remote, "a", 1);
 	cr_assert_eq(ask(remote, &question, "a", ""), 0);
-	sem_wait(&gate.entered);
+	await_entered(&gate);
 	/* A node that is lost soon takes the partition. */
 	freeReplyObject(server_ask(&server, "HSET {test}:remote:owners %u 1:thief", partition));
 	sem_post(&gate.open);
 	/* The node hears that it is refused, and takes what nobody alive owns. */
-	sem_wait(&gate.entered);
+	await_entered(&gate);
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 0);
 	sem_post(&gate.open);
 	cr_assert_eq(await(&question), 0);
@@ -348,7 +350,7 @@ Test(remote, a_server_that_writes_always_and_is_killed_has_each_effect_once)
 	static struct question questions[NAMES];
 	struct server server;
 	struct baton_remote *remote;
-	char name[16];
+	char name[24];
 
 	server_start(&server, always);
 	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
@@ -368,5 +370,89 @@ Test(remote, a_server_that_writes_always_and_is_killed_has_each_effect_once)
 	}
 	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), 4 * NAMES);
 	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+/* ---- A server that has lost something ---- */
+
+/* The file to which the server appends. */
+static void find_file(const struct server *server, char path[320])
+{
+	char directory[96];
+	struct dirent *entry;
+	DIR *files;
+
+	snprintf(directory, sizeof(directory), "%s/appendonlydir", server->directory);
+	files = opendir(directory);
+	cr_assert_not_null(files);
+	while ((entry = readdir(files)))
+		if (strstr(entry->d_name, ".incr.aof"))
+			snprintf(path, 320, "%s/%.200s", directory, entry->d_name);
+	closedir(files);
+}
+
+Test(remote, tasks_without_an_answer_that_the_server_has_lost_are_submitted_again)
+{
+	static struct question questions[NAMES];
+	struct server server;
+	struct gate gate;
+	struct baton_remote *remote;
+	struct stat file;
+	char path[320];
+	char name[24];
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, pass_gate, &gate);
+	cr_assert_eq(ask(remote, &questions[0], "first", ""), 0);
+	await_entered(&gate);
+	find_file(&server, path);
+	cr_assert_eq(stat(path, &file), 0);
+	for (int i = 1; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "name-%d", i);
+		cr_assert_eq(ask(remote, &questions[i], name, ""), 0);
+	}
+	while (server_number(&server, "GET {test}:remote:seq:%s", baton_remote_node(remote)) <
+	       NAMES)
+		usleep(1000);
+	server_kill(&server);
+	cr_assert_eq(truncate(path, file.st_size), 0);
+	server_restart(&server, NULL);
+	/* What waits at the gate belongs to an epoch that is over; it comes again. */
+	for (int i = 0; i < 3 * NAMES; i++)
+		sem_post(&gate.open);
+	for (int i = 0; i < NAMES; i++) {
+		cr_assert_eq(await(&questions[i]), 0);
+		cr_assert_str_eq(questions[i].answer, "1");
+	}
+	cr_assert_eq(server_number(&server, "XLEN {test}:remote:effects"), NAMES);
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
+Test(remote, a_node_that_the_server_has_forgotten_fails_what_waits_and_goes_on)
+{
+	struct server server;
+	struct gate gate;
+	struct baton_remote *owner;
+	struct baton_remote *guest;
+	struct question question;
+
+	gate_init(&gate);
+	server_start(&server, NULL);
+	owner = join(&server, "owner", 60 * BATON_SECOND, pass_gate, &gate);
+	guest = join(&server, "guest", 300 * MS, NULL, NULL);
+	cr_assert_eq(ask(guest, &question, "a", ""), 0);
+	await_entered(&gate);
+	cr_assert_eq(server_number(&server, "DEL {test}:remote:seq:%s {test}:remote:to:%s",
+	                           baton_remote_node(guest), baton_remote_node(guest)),
+	             2);
+	cr_assert_eq(await(&question), -ESTALE);
+	sem_post(&gate.open);
+	sem_post(&gate.open);
+	/* The task is run all the same. */
+	expect(guest, "a", "2");
+	baton_remote_destroy(guest);
+	baton_remote_destroy(owner);
 	server_stop(&server);
 }

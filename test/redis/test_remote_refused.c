@@ -66,8 +66,8 @@ Test(remote_refused, more_tasks_than_may_be_outstanding_are_refused)
 	cr_assert_eq(baton_remote_create(&options, &remote), 0);
 	cr_assert_eq(ask(remote, &questions[0], "a", ""), 0);
 	cr_assert_eq(ask(remote, &questions[1], "b", ""), 0);
-	sem_wait(&gate.entered);
-	sem_wait(&gate.entered);
+	await_entered(&gate);
+	await_entered(&gate);
 	cr_assert_eq(ask(remote, &refused, "c", ""), -EAGAIN);
 	sem_post(&gate.open);
 	sem_post(&gate.open);
@@ -229,7 +229,7 @@ Test(remote_refused, a_node_that_ends_fails_what_has_no_answer)
 	owner = join(&server, "owner", 60 * BATON_SECOND, pass_gate, &gate);
 	guest = join(&server, "guest", 60 * BATON_SECOND, NULL, NULL);
 	cr_assert_eq(ask(guest, &question, "a", ""), 0);
-	sem_wait(&gate.entered);
+	await_entered(&gate);
 	baton_remote_destroy(guest);
 	cr_assert_eq(await(&question), -ESHUTDOWN);
 	sem_post(&gate.open);

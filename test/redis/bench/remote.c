@@ -291,8 +291,8 @@ int main(int argc, char **argv)
 	machine_describe(&machine);
 	machine_others_percent();
 	start_server();
-	printf("%s, %u CPUs, Linux %s, commit %s, %s; one redis-server, append-only file\n",
-	       machine.cpu, machine.cpus, machine.kernel, machine.commit, machine.date);
+	printf("%s, %u CPUs, %s, commit %s, %s; one redis-server, append-only file\n", machine.cpu,
+	       machine.cpus, machine.kernel, machine.commit, machine.date);
 	measure_tasks("1,024 outstanding, in batches", "64", TASKS, WINDOW);
 	measure_tasks("1,024 outstanding, each alone", "1", ALONE_TASKS, WINDOW);
 	measure_tasks("one outstanding", "64", LATENCY_TASKS, 1);
