@@ -89,19 +89,24 @@ check-faults-asan: build/asan/faults/faults ## the same under AddressSanitizer, 
 
 # ---- Small faults: does a test notice a boundary, a count, a dropped statement, a wrong member? ----
 # A shared library that the unit tests are linked to once, so that a mutant is one compilation and
-# one link; and the same with traces, which tell what tests come to which functions.
-SEMANTIC_FILES := $(SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
+# one link; and the same with traces, and the explorer with traces, which tell who comes to which
+# lines.
+SEMANTIC_SOURCES := $(SOURCES) $(BROKER_PURE:%=examples/broker/%.c)
+SEMANTIC_FILES := $(SEMANTIC_SOURCES) include/baton/inline.h $(wildcard $(FOLDERS:%=src/%/*.h))
 # Nothing is hidden, since tests look inside.
 SEMANTIC_FLAGS := -fno-semantic-interposition -fvisibility=default \
 	'-Dvisibility(kind)=visibility("default")'
 SEMANTIC_MUTANT := $(subst ',,$(CC) $(CFLAGS) $(LIB_FLAGS) $(BROKER_INCLUDE) \
 	$(wordlist 1,2,$(SEMANTIC_FLAGS))) -g0
 SEMANTIC_COMPILE := $(CC) $(CFLAGS) $(LIB_FLAGS) $(BROKER_INCLUDE) $(SEMANTIC_FLAGS)
+# Not optimised: the lines of a block lie together.
+SEMANTIC_TRACED := -O0 -g -fsanitize-coverage=trace-pc
 SEMANTIC_TESTS := $(TESTS:test/%=build/semantic/%)
+SEMANTIC_SUPPORT := $(TEST_SUPPORT:%.c=build/%.o)
 
 build/semantic/flags: FORCE
 	$(Q)mkdir -p $(@D)
-	$(Q)echo '$(subst ',,$(SEMANTIC_COMPILE) $(TEST_FLAGS))' >$@.new
+	$(Q)echo '$(subst ',,$(SEMANTIC_COMPILE) $(TEST_FLAGS) $(SEMANTIC_TRACED))' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 build/semantic/%.o: %.c build/semantic/flags
@@ -112,55 +117,96 @@ build/semantic/%.o: %.c build/semantic/flags
 build/semantic/traced/%.o: %.c build/semantic/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(SEMANTIC_COMPILE) -g -finstrument-functions -c -o $@ $<
+	$(Q)$(SEMANTIC_COMPILE) $(SEMANTIC_TRACED) -c -o $@ $<
 
-build/semantic/libtested.so: $(SEMANTIC_FILES:%.c=build/semantic/%.o)
+build/semantic/traced/%.simo: %.c build/semantic/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) $(SEMANTIC_TRACED) -c -o $@ $<
+
+build/semantic/libtested.so: $(SEMANTIC_SOURCES:%.c=build/semantic/%.o)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
 		-pthread
 
-build/semantic/traced/libtested.so: $(SEMANTIC_FILES:%.c=build/semantic/traced/%.o) \
-		build/semantic/traced/test/mutants/semantic_trace.o
+build/semantic/traced/libtested.so: $(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.o) \
+		build/semantic/test/mutants/semantic_trace.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
 		-pthread
 
-# Lines "OFFSET FILE:FUNCTION".
-build/semantic/traced/symbols: build/semantic/traced/libtested.so
-	$(Q)nm -l $< | awk -F '[ \t]' '$$2 ~ /^[tTwW]$$/ && NF == 4 {sub(/:[0-9]+$$/, "", $$4); \
-		sub(/.*\//, "", $$4); sub(/\..*/, "", $$3); \
-		print $$1, $$4 ":" $$3}' | \
-		while read -r at name; do echo "$$((0x$$at)) $$name"; done >$@
+build/semantic/traced/sim: $(SOURCES:%.c=build/semantic/traced/%.simo) \
+		build/semantic/test/mutants/semantic_trace.o \
+		$(filter-out $(SOURCES:%.c=build/sim/%.simo),$(SIM_LINKED))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -no-pie -o $@ $^ $(SIM_LINK_FLAGS)
+
+build/semantic/traced/faults: $(FAULTS_SOURCES:%.c=build/%.o) \
+		$(SOURCES:%.c=build/semantic/traced/%.o) \
+		build/semantic/test/mutants/semantic_trace.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+
+build/semantic/traced/%.lines: build/semantic/traced/%
+	$(Q)test/mutants/semantic_lines.sh $< >$@
 
 build/semantic/test/%.o: test/%.c build/semantic/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(TEST_FLAGS) $(SEMANTIC_FLAGS) -c -o $@ $<
 
-$(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/%.o $(TEST_SUPPORT:%.c=build/%.o) \
+$(SEMANTIC_TESTS): build/semantic/%: build/semantic/test/%.o $(SEMANTIC_SUPPORT) \
 		build/semantic/libtested.so
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wl,--allow-shlib-undefined -o $@ $(filter %.o,$^) $(filter %.so,$^) \
 		$(LDFLAGS) $(LIBS) -lcriterion -pthread
 
-build/semantic/maps/%.map: build/semantic/% build/semantic/traced/symbols
+build/semantic/maps/%.map: build/semantic/% build/semantic/traced/libtested.so.lines
 	$(call say,TRACE,$*)
 	$(Q)mkdir -p $(@D)
-	$(Q)test/mutants/semantic_trace.sh $< build/semantic/traced >$@
+	$(Q)LD_LIBRARY_PATH=build/semantic/traced test/mutants/semantic_trace.sh \
+		build/semantic/traced/libtested.so.lines $< >$@
 
--include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_FILES:%.c=build/semantic/%.d) $(SEMANTIC_FILES:%.c=build/semantic/traced/%.d)
+# A scenario of the explorer is a test whose name begins with "=", one of test/faults is in a folder.
+build/semantic/maps/scenarios: build/semantic/traced/sim.lines
+	$(call say,TRACE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)for name in $$(build/semantic/traced/sim --list | awk '{print $$1}'); do \
+		test/mutants/semantic_trace.sh $< build/semantic/traced/sim --quiet --seed 1 \
+			--seconds 0.05 --scenario "=$$name" >"$(@D)/=$$name.map"; done
+	$(Q)touch $@
+
+build/semantic/maps/faults/all: build/semantic/traced/faults.lines
+	$(call say,TRACE,$@)
+	$(Q)for name in $$(build/semantic/traced/faults --list); do mkdir -p "$(@D)/$${name%/*}"; \
+		test/mutants/semantic_trace.sh $< build/semantic/traced/faults \
+			--filter "$$name *" >"$(@D)/$$name.map"; done
+	$(Q)touch $@
+
+# A file for each source, with lines "LINE TEST SECONDS COST", and "LINE -": there is code.
+build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
+		build/semantic/maps/scenarios build/semantic/maps/faults/all
+	$(Q)rm -rf $(@D)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f test/mutants/semantic_reach.awk build/semantic/traced/libtested.so.lines \
+		$(filter %.map,$^) build/semantic/maps/=*.map build/semantic/maps/faults/*/*.map
+	$(Q)touch $@
+
+-include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_SOURCES:%.c=build/semantic/%.d) \
+	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d)
 
 .PHONY: check-mutants-semantic
-check-mutants-semantic: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map) \
+check-mutants-semantic: build/semantic/reach/made \
 		$(FAULTS_SOURCES:%.c=build/%.o) build/bench/counts build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
+		TEST_COMPILE='$(CC) $(CFLAGS) $(TEST_FLAGS) $(wordlist 1,2,$(SEMANTIC_FLAGS)) -g0' \
+		TEST_OBJECTS='$(SEMANTIC_SUPPORT)' \
 		LINK_FLAGS='$(LDFLAGS) $(LIBS) -pthread' FILES='$(SEMANTIC_FILES)' \
-		OBJECTS='$(SEMANTIC_FILES:%.c=build/semantic/%.o)' \
-		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' EXPLORER=build/sim/sim \
+		OBJECTS='$(SEMANTIC_SOURCES:%.c=build/semantic/%.o)' \
+		FAULTS='$(FAULTS_WRAP) $(FAULTS_SOURCES:%.c=build/%.o)' \
 		COUNTS='$(COUNTS_WRAP) $(patsubst %.c,build/counts/%.o,$(SOURCES) $(COUNTS_SOURCES)) -lm' \
 		COUNTS_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(LIB_FLAGS) $(COUNTING))' \
-		MAPS='$(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps/%.map)' \
 		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
 		SIM_LINK_FLAGS='$(SIM_LINK_FLAGS)' SEED='$(SEED)' \

@@ -28,5 +28,5 @@ LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
 		$mutants/killers.txt $mutants/quick.txt include/baton/inline.h \
 		src/*/*.[ch]
 LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
-	src/*/*.c examples/broker/*.c examples/broker/*/*.c |
+	include/baton/inline.h src/*/*.[ch] examples/broker/*.c examples/broker/*/*.c |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt

@@ -2,9 +2,10 @@
 # Lists the small faults that a maintainer could make in the files. With NAME: writes the file with
 # that fault instead.
 #
-#	awk -f semantic.awk HEADER... -- FILE...              lines "NAME FILE FUNCTION"
+#	awk -f semantic.awk HEADER... -- FILE...              "NAME FILE FUNCTION LINE", tab, TEXT
 #	awk -v name=NAME -f semantic.awk HEADER... -- FILE    the file, mutated
 #
+# LINE, TEXT: what is changed, and what stands there without the fault.
 # NAME: file:function:fault:n, n counting the faults of this sort within the function. HEADER: where
 # structs are declared; each member is mistaken for the next one of the same type. Two macros stand
 # for a condition that is turned round or never true; see semantic_try.sh.
@@ -104,12 +105,20 @@ FNR == 1 {
 	inside = 0
 }
 
+# A line of the source, as semantic_survivors.txt quotes it.
+function text_of(line)
+{
+	gsub(/[ \t]+/, " ", line)
+	gsub(/^ | $/, "", line)
+	return line
+}
+
 # One fault: lists it, or, if it is wanted, makes it.
 function fault(sort, before, after, instead, this)
 {
 	this = file ":" where ":" sort ":" ++count[file, where, sort]
 	if (name == "")
-		print this, FILENAME, where
+		print this, FILENAME, where, FNR "\t" text_of($0)
 	else if (this == name)
 		written = before instead after
 }
