@@ -178,6 +178,7 @@ Test(names, the_bytes_behind_the_text_do_not_complete_it, .timeout = 5)
 	cr_assert_not(names_utf8_valid((struct slice){"\xF0\x9F\x98\x80", 3}));
 	cr_assert_not(names_utf8_valid((struct slice){"\xF0\x9F\x98\x80", 2}));
 	cr_assert_not(names_utf8_valid((struct slice){"\xF0\x9F\x98\x80", 1}));
+	cr_assert_eq(names_utf8_length((const unsigned char *)"\xC3\xBC", 1), 0);
 }
 
 /* A check of eight bytes at a time has its own ways of being wrong. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The broker's queue of log-ins is served in turns by address (examples/broker/turns.h). */
-#include "support.h"
+#include "heap.h"
 
 #include <string.h>
 
@@ -50,6 +50,21 @@ Test(turns, one_address_is_first_in_first_out, .timeout = 5)
 		cr_assert_eq(take(&turns), i);
 	cr_assert_eq(take(&turns), -1);
 	turns_deinit(&turns);
+}
+
+Test(turns, give_their_memory_back, .timeout = 5)
+{
+	size_t before = 0;
+
+	for (int i = 0; i < 100; i++) {
+		struct turns turns;
+
+		if (i == 20) /* The first rounds fill the allocator's cache. */
+			before = heap_in_use();
+		cr_assert_eq(turns_init(&turns, 100), 0);
+		turns_deinit(&turns);
+	}
+	cr_assert(grown_less(before, 4096));
 }
 
 Test(turns, addresses_take_turns_whatever_each_has, .timeout = 5)

@@ -274,6 +274,29 @@ SIM_SCENARIO(window_cancel_both, "one that waits is cancelled, and all that wait
 	sim_window_end(0);
 }
 
+SIM_SCENARIO(window_cancel_emptied,
+             "the list becomes empty while a cancel of all is on its way, another task comes, and "
+             "room is made: the kick is sent once",
+             .bound = 2)
+{
+	int result;
+
+	sim_window_begin(0, 2, NULL);
+	sim_calm(true);
+	submit_1(NULL);
+	sim_calm(false);
+	sim_start(cancel_waiting, NULL);
+	result = baton_windowed_cancel(&sim_parcels[1].windowed);
+	sim_require(result == 0 || result == -EALREADY);
+	sim_require(sim_parcel_submit(0) == 0);
+	sim_in_flight_max = 1;
+	sim_require(baton_window_set_limit(&sim_window, 1) == 0);
+	acknowledge_if_started(0);
+	is_over(0);
+	sim_join_all();
+	sim_window_end(sim_started_parcels);
+}
+
 SIM_SCENARIO(window_cancel_again, "cancelled while it comes to the window, submitted again, and "
                                   "cancelled again")
 {

@@ -279,6 +279,27 @@ Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 	baton_board_destroy(board);
 }
 
+Test(board, who_waits_for_a_resource_that_is_not_on_the_board_is_shown_without_a_line,
+     .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_board *board = board_of(1, NULL);
+	pthread_t threads[2];
+
+	baton_promise_init(&promise);
+	for (int i = 0; i < 2; i++)
+		threads[i] = thread_start(wait_in_task, &resource);
+	while (board->file->waits != 2)
+		baton_board_refresh(board);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(board->file->wait[i].line, UINT32_MAX);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		thread_join(threads[i]);
+	resource_end(&resource);
+	baton_board_destroy(board);
+}
+
 Test(board, to_destroy_a_board_with_a_resource_is_a_mistake, .signal = SIGABRT, .timeout = 10)
 {
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/futex.h"
+#include "inspect/board.h"
 
 #include <baton/suspend.h>
 #include <baton/watchdog.h>
@@ -263,6 +264,23 @@ Test(watchdog, by_default_it_looks_four_times_a_second, .timeout = 10)
 	cr_assert_eq(reports[0].stuck.thread, 0);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	resource_over(&resource);
+	end();
+}
+
+/* A quarter of an hour would be too long. */
+Test(watchdog, by_default_it_looks_once_a_second_whatever_the_limit, .timeout = 10)
+{
+	struct baton_watchdog_options options = {.limit_ns = 3600U * 1000ULL * MS};
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	options.board = board;
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	for (int i = 0; i < 2; i++) {
+		const uint64_t last = load_relaxed(&board->file->refreshed_ns);
+
+		while (load_relaxed(&board->file->refreshed_ns) == last)
+			(void)sched_yield();
+	}
 	end();
 }
 

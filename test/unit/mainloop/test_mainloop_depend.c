@@ -182,6 +182,8 @@ Test(mainloop_depend, a_cycle_is_refused_and_named, .timeout = 10)
 	cr_assert_eq(baton_mainloop_cycle(&loop, names, 4), 1);
 	for (int i = 0; i < 20; i++) {
 		chain[i] = (struct lettered)LETTERED(idle, x);
+		cr_assert_eq(DEPEND(chain[i], chain[i]), -ELOOP);
+		cr_assert_null(chain[i].source._dependent, "the loop has forgotten it");
 		if (i)
 			cr_assert_eq(DEPEND(chain[i - 1], chain[i]), 0);
 	}

@@ -5,6 +5,7 @@
 #include <baton/fan_out.h>
 #include <baton/group.h>
 #include <baton/labelled.h>
+#include <baton/lane.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
 #include <baton/undo.h>
@@ -114,6 +115,9 @@ static void suspends(struct baton_resource *open, struct baton_resource *closed)
 	MUST(baton_resource_suspend(closed, suspensions) == -EPIPE);
 	MUST(baton_quiesce(set, 2, suspensions, NULL) == 0);
 	MUST(baton_quiesce_end(suspensions, 2) == 0);
+	MUST(baton_resource_suspend_lower(closed, suspensions) == -EPIPE);
+	MUST(baton_resource_suspend_lower(open, suspensions) == 0);
+	MUST(baton_resource_resume(suspensions) == 0);
 	/* The second waits for the first, and is withdrawn. */
 	for (int i = 0; i < 2; i++)
 		MUST(baton_resource_suspend(open, &suspensions[i]) == 0);
@@ -183,9 +187,15 @@ Test(given_back, is_what_each_call_took, .timeout = 20)
 	                            struct baton_resource * closed) = {
 		fans_out, is_refused, groups, undoes, suspends, waits, names};
 	int status = 0;
+	struct baton_lane lane[2][BATON_LANES_MAX];
+	struct baton_lanes lanes[2];
 	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL);
 	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 
+	for (int i = 0; i < 2; i++) {
+		baton_lanes_init(&lanes[i], lane[i], i ? 1 : BATON_LANES_MAX, NULL);
+		baton_resource_set_lanes(i ? &closed : &open, &lanes[i]);
+	}
 	cr_assert_eq(baton_resource_close(&closed), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		size_t before = 0;

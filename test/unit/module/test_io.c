@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct watch {
@@ -249,6 +250,58 @@ Test(io, a_refused_or_cancelled_run_is_told, .timeout = 10, .init = begin, .fini
 	cr_assert(!baton_io_is_active(&watch.io));
 	cr_assert_eq(watch.runs, 0);
 	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+}
+
+Test(io, is_served_again_after_the_poller_was_destroyed, .timeout = 10, .init = begin, .fini = end)
+{
+	for (int i = 0; i < 2; i++) {
+		struct watch watch = fresh();
+
+		watch.take = 1;
+		cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
+		write_bytes(1);
+		until(&watch.runs, 1);
+		cr_assert_eq(baton_io_destroy(), 0);
+	}
+}
+
+static int destroy_the_poller(struct baton_io *io)
+{
+	struct watch *watch = baton_container_of(io, struct watch, io);
+
+	watch->status = baton_io_destroy();
+	(void)atomic_fetch_add(&watch->runs, 1);
+	return 0;
+}
+
+Test(io, the_poller_is_not_destroyed_by_what_it_runs, .timeout = 10, .init = begin, .fini = end)
+{
+	struct baton_resource inlined = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct watch watch = {.io = BATON_IO_INIT(&inlined, destroy_the_poller)};
+
+	cr_assert_eq(baton_io_start(&watch.io, ends[1], BATON_IO_WRITE), 0);
+	until(&watch.runs, 1);
+	cr_assert_eq(watch.status, -EDEADLK);
+	resource_end(&inlined);
+}
+
+Test(io, a_stop_in_a_forked_child_does_not_concern_the_parent, .timeout = 10, .init = begin,
+     .fini = end)
+{
+	struct watch watch = fresh();
+	int status = 0;
+	pid_t child;
+
+	watch.take = 1;
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), 0);
+	child = fork();
+	cr_assert_geq(child, 0);
+	if (child == 0)
+		_exit(baton_io_stop(&watch.io));
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	write_bytes(1);
+	until(&watch.runs, 1);
 }
 
 Test(io, bad_starts_are_errors, .timeout = 10, .init = begin, .fini = end)

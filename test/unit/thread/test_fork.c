@@ -89,6 +89,7 @@ static int inline_works(void *arg)
 	CHECK(1, baton_post(resource, count, &counter) == 0);
 	CHECK(2, baton_call(resource, count, &counter, NULL) == 0);
 	CHECK(3, counter == 2);
+	CHECK(4, load_relaxed(&baton__self->tid) == (uint32_t)gettid()); /* boards show it */
 	return 0;
 }
 
