@@ -230,6 +230,7 @@ Test(inflight, a_full_window_moves_on_over_all_packet_ids, .timeout = 30)
 	}
 	cr_assert_eq(found_in(&inflight), INFLIGHT_MAX);
 	inflight_clear(&inflight);
+	cr_assert_eq(released[0], 100001, "whichever packet ids are in use at the end");
 }
 
 Test(inflight, growth_keeps_states_messages_and_orders, .timeout = 10)

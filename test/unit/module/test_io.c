@@ -265,24 +265,27 @@ Test(io, is_served_again_after_the_poller_was_destroyed, .timeout = 10, .init = 
 	}
 }
 
-static int destroy_the_poller(struct baton_io *io)
+static void destroy_the_poller(struct baton_io *io, int error)
 {
 	struct watch *watch = baton_container_of(io, struct watch, io);
 
+	watch->error = error;
 	watch->status = baton_io_destroy();
-	(void)atomic_fetch_add(&watch->runs, 1);
-	return 0;
+	(void)atomic_fetch_add(&watch->dropped, 1);
 }
 
-Test(io, the_poller_is_not_destroyed_by_what_it_runs, .timeout = 10, .init = begin, .fini = end)
+Test(io, the_poller_is_not_destroyed_by_what_it_calls, .timeout = 10, .init = begin, .fini = end)
 {
-	struct baton_resource inlined = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct watch watch = {.io = BATON_IO_INIT(&inlined, destroy_the_poller)};
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct watch watch = {.io = BATON_IO_INIT(&closed, run_watch)};
 
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	baton_io_set_dropped(&watch.io, destroy_the_poller);
 	cr_assert_eq(baton_io_start(&watch.io, ends[1], BATON_IO_WRITE), 0);
-	until(&watch.runs, 1);
+	until(&watch.dropped, 1);
+	cr_assert_eq(watch.error, -EPIPE);
 	cr_assert_eq(watch.status, -EDEADLK);
-	resource_end(&inlined);
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
 }
 
 Test(io, a_stop_in_a_forked_child_does_not_concern_the_parent, .timeout = 10, .init = begin,
