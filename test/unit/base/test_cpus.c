@@ -164,7 +164,7 @@ Test(cpus, finds_its_cgroup_below_the_root_of_the_mount)
 		const char *top, *cgroup, *quota_in;
 	} rows[] = {{"/", "/a", "/a"},      {"/a", "/a/b", "/b"},         {"/a", "/a", ""},
 	            {"/a", "/ab", "/ab"},   {"/a/b", "/a/b/c/d", "/c/d"}, {"/x", "/a", "/a"},
-	            {"/a", "/b/a", "/b/a"}, {"/a/b", "/a", "/a"}};
+	            {"/a", "/b/a", "/b/a"}, {"/a/b", "/a", "/a"},         {"/a/bb", "/a/bb/c", ""}};
 	char line[128];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -24,6 +24,20 @@ static void result_outside(void)
 	baton_set_result(NULL);
 }
 
+static int result_of_a_finaliser(struct baton_task *task)
+{
+	(void)task;
+	baton_set_result(NULL);
+	return 0;
+}
+
+static void result_without_a_baton(void)
+{
+	struct baton_task finaliser = BATON_TASK_INIT(result_of_a_finaliser, NULL);
+
+	(void)baton_resource_close_then(&topic, &finaliser);
+}
+
 static void poll_outside(void)
 {
 	(void)baton_cancel_requested();
@@ -362,6 +376,7 @@ static void anothers_loop(void)
 
 static const struct mistake mistakes[] = {
 	{result_outside, "baton_set_result: " NO_TASK},
+	{result_without_a_baton, "baton_set_result: " NO_TASK},
 	{poll_outside, "baton_cancel_requested: " NO_TASK},
 	{held_elsewhere, "baton_assert_held: \"topic/7\" is not held by this thread"},
 	{detach_outside, "baton_detach: " NO_TASK},

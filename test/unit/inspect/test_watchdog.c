@@ -267,6 +267,35 @@ Test(watchdog, by_default_it_looks_four_times_a_second, .timeout = 10)
 	end();
 }
 
+static atomic_bool report_is_over;
+
+static void report_slowly(const struct baton_stuck *stuck, void *arg)
+{
+	report(stuck, arg);
+	usleep(50000);
+	atomic_store(&report_is_over, true);
+}
+
+Test(watchdog, a_stop_waits_for_the_report_that_is_under_way, .timeout = 10)
+{
+	struct baton_watchdog_options options = {
+		.limit_ns = MS, .every_ns = MS, .report = report_slowly, .arg = &reported};
+	struct baton_resource resource;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	options.board = board;
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	resource_begin(&resource, "topic", NULL);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
+	await_reports(1);
+	baton_watchdog_stop(watchdog);
+	cr_assert(atomic_load(&report_is_over));
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	resource_over(&resource);
+	baton_board_destroy(board);
+}
+
 /* A quarter of an hour would be too long. */
 Test(watchdog, by_default_it_looks_once_a_second_whatever_the_limit, .timeout = 10)
 {
