@@ -119,7 +119,7 @@ build/semantic/traced/%.o: %.c build/semantic/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(SEMANTIC_COMPILE) $(SEMANTIC_TRACED) -c -o $@ $<
 
-build/semantic/traced/%.simo: %.c build/semantic/flags
+build/semantic/explored/%.simo: %.c build/semantic/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(SIM_SUBJECT_FLAGS) $(SEMANTIC_TRACED) -c -o $@ $<
@@ -135,7 +135,7 @@ build/semantic/traced/libtested.so: $(SEMANTIC_SOURCES:%.c=build/semantic/traced
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libtested.so -o $@ $^ $(LDFLAGS) $(LIBS) \
 		-pthread
 
-build/semantic/traced/sim: $(SOURCES:%.c=build/semantic/traced/%.simo) \
+build/semantic/explored/sim: $(SOURCES:%.c=build/semantic/explored/%.simo) \
 		build/semantic/test/mutants/semantic_trace.o \
 		$(filter-out $(SOURCES:%.c=build/sim/%.simo),$(SIM_LINKED))
 	$(call say,LD,$@)
@@ -147,7 +147,7 @@ build/semantic/traced/faults: $(FAULTS_SOURCES:%.c=build/%.o) \
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(FAULTS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 
-build/semantic/traced/%.lines: build/semantic/traced/%
+build/semantic/%.lines: build/semantic/%
 	$(Q)test/mutants/semantic_lines.sh $< >$@
 
 build/semantic/test/%.o: test/%.c build/semantic/flags
@@ -169,11 +169,11 @@ build/semantic/maps/%.map: build/semantic/% build/semantic/traced/libtested.so.l
 		build/semantic/traced/libtested.so.lines $< >$@
 
 # A scenario of the explorer is a test whose name begins with "=", one of test/faults is in a folder.
-build/semantic/maps/scenarios: build/semantic/traced/sim.lines
+build/semantic/maps/scenarios: build/semantic/explored/sim.lines
 	$(call say,TRACE,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)for name in $$(build/semantic/traced/sim --list | awk '{print $$1}'); do \
-		test/mutants/semantic_trace.sh $< build/semantic/traced/sim --quiet --seed 1 \
+	$(Q)for name in $$(build/semantic/explored/sim --list | awk '{print $$1}'); do \
+		test/mutants/semantic_trace.sh $< build/semantic/explored/sim --quiet --seed 1 \
 			--seconds 0.05 --scenario "=$$name" >"$(@D)/=$$name.map"; done
 	$(Q)touch $@
 
@@ -194,7 +194,7 @@ build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps
 	$(Q)touch $@
 
 -include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_SOURCES:%.c=build/semantic/%.d) \
-	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d)
+	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d) $(SOURCES:%.c=build/semantic/explored/%.d)
 
 .PHONY: check-mutants-semantic
 check-mutants-semantic: build/semantic/reach/made \
