@@ -5,6 +5,8 @@
  */
 #include "core/backlog.h"
 
+#include "base/probe.h"
+#include "core/checked.h"
 #include "core/drop.h"
 #include "core/stats.h"
 #include "core/suspends.h"
@@ -15,6 +17,7 @@ int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *f
 	const struct baton__backlog *table = baton__backlog(resource);
 	int error = table && table->reserve ? table->reserve(resource, first, may_wait) : 0;
 
+	BATON_PROBE(submit, resource, first);
 	if (!error)
 		baton__stats_pushed(resource, first, count);
 	return error;
@@ -109,6 +112,7 @@ void baton__take(struct baton_resource *resource)
 	uint64_t count = 0;
 	bool looked = false;
 
+	BATON__CHECKED(take(resource));
 	first = newest = baton__word_newest(word);
 	while (newest) {
 		struct baton_task *next = baton__older(newest);

@@ -4,6 +4,7 @@
  */
 #include "base/atomic.h"
 #include "core/barge.h"
+#include "core/checked.h"
 #include "core/cycle.h"
 #include "core/stay.h"
 #include "core/guard.h"
@@ -60,6 +61,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	while (task && !baton__word_must_look(baton__word(resource))) {
 		struct baton_task *next = task->_next;
 
+		BATON__CHECKED(enter(resource, task));
 		(void)task->_run(task); /* last touch of the task */
 		ran++;
 		task = next;

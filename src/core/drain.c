@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/backlog.h"
+#include "core/checked.h"
 #include "core/debt.h"
 #include "core/guard.h"
 #include "core/hooks.h"
@@ -307,6 +308,7 @@ bool baton__drain(struct baton__stay *stay)
 	struct baton__stay *outer = NULL;
 	bool over;
 
+	BATON__CHECKED(use(resource));
 	BATON_GUARD(guard, resource);
 	if (BATON_UNLIKELY(stay->limit_ns)) {
 		outer = self->timed;

@@ -6,7 +6,9 @@
 #include "core/handoff.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "core/backlog.h"
+#include "core/checked.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/gauge.h"
@@ -43,6 +45,8 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 		touched = false;
 		goto refused;
 	}
+	BATON__CHECKED(hand_off(resource, executor));
+	BATON_PROBE(hand__off, resource, executor);
 	member = baton__capture_limit(resource) ? NULL : executor;
 	baton__turn_queue(resource);
 	status = executor->_ops->schedule(executor, &resource->_job);

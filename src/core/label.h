@@ -12,6 +12,7 @@
 #include <baton/labelled.h>
 
 #include "base/platform.h"
+#include "core/checked.h"
 #include "core/kind.h"
 #include "core/tag.h"
 
@@ -62,6 +63,7 @@ BATON_INLINE void baton__entry_dropped(struct baton_task *task)
 {
 	struct baton_stamp *stamp = baton__stamp(task);
 
+	BATON__CHECKED(drop(task));
 	if (stamp)
 		baton__stamp_let_go(stamp);
 	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->drop)

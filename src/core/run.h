@@ -3,6 +3,8 @@
 #ifndef BATON_SRC_RUN_H
 #define BATON_SRC_RUN_H
 
+#include "base/probe.h"
+#include "core/checked.h"
 #include "core/resource.h"
 
 struct baton__batch;
@@ -37,6 +39,8 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 {
 	int status = 0;
 
+	BATON__CHECKED(enter(resource, task));
+	BATON_PROBE(task__begin, resource, task);
 	frame->value = NULL;
 	if (BATON_UNLIKELY(resource->_stats != NULL) || BATON_UNLIKELY(batch != NULL))
 		baton__run_watched(frame, task, batch);
@@ -44,6 +48,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 		baton__run_with_future(frame, task);
 	else
 		status = task->_run(task); /* last touch of the task */
+	BATON_PROBE(task__end, resource, status);
 	if (BATON_UNLIKELY(status))
 		baton__task_failed(frame, task, status, false);
 }

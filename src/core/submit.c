@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/barge.h"
+#include "core/checked.h"
 #include "core/cycle.h"
 #include "core/guard.h"
 #include "core/handoff.h"
@@ -168,6 +169,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	struct chain chain = {first, NULL, count, !resource->_stats};
 	ck_backoff_t backoff = BACKOFF_MIN;
 
+	BATON__CHECKED(use(resource));
 	/* Ends: each failed CAS is another thread's submit, take, release or close. */
 	for (;;) {
 		uintptr_t word = baton__word(resource);
@@ -382,6 +384,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	frame.value = NULL;
 	baton__future_enter(future, resource);
 	BATON_GUARD(guard, resource);
+	BATON__CHECKED(enter(resource, task));
 	status = task->_run(task); /* last touch of the task */
 	guard = NULL;
 	if (BATON_UNLIKELY(status))
@@ -418,6 +421,7 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 		return baton__submit_busy(resource, task);
 	}
 	BATON_GUARD(guard, resource);
+	BATON__CHECKED(enter(resource, task));
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
 	resource = baton_inline_same(resource);

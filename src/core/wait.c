@@ -12,6 +12,7 @@
 #include "core/wait.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "base/futex.h"
 #include "thread/yield.h"
 #include "thread/trace.h"
@@ -245,6 +246,7 @@ static int wait_some(struct baton__wait *wait)
 	tell_executor(member, true);
 	note_wait(baton__now_ns(), first, baton__future_resource(first),
 	          load_relaxed(&first->_state) & BATON__FUTURE_PROMISE);
+	BATON_PROBE(wait__begin, first, wait->count);
 	wait->last_look = true;
 	/* Relaxed: a nudge before the first sleep was for another wait. */
 	wait->answered = load_relaxed(&baton__self->nudge);
@@ -254,6 +256,7 @@ static int wait_some(struct baton__wait *wait)
 		if (found(wait))
 			status = 1;
 	} while (status == 0);
+	BATON_PROBE(wait__end, first, status);
 	if (baton__trace_is_on())
 		trace_wait();
 	note_wait(outer.since_ns, outer.future, outer.resource, outer.promise);

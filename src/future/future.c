@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/probe.h"
 #include "thread/node.h"
 #include "thread/thread.h"
 
@@ -207,8 +208,10 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
                           uint32_t *visits)
 {
 	struct baton_continuation *continuations = NULL;
-	uint32_t found = publish(future, state, status, value, visits, &continuations);
+	uint32_t found;
 
+	BATON_PROBE(future__complete, future, status);
+	found = publish(future, state, status, value, visits, &continuations);
 	if (found & BATON__FUTURE_SLEEPERS)
 		baton__futex_wake(&future->_state, INT_MAX);
 	if (continuations)

@@ -6,6 +6,7 @@
 #include "pool/worker.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "base/futex.h"
 #include "queue/injection.h"
 #include "pool/alarm.h"
@@ -116,11 +117,13 @@ void baton__worker_park(struct baton__worker *worker)
 	    ((!shutdown && baton__pool_may_end(pool)) || baton__pool_has_work(pool)))
 		(void)baton__idle_notify(&pool->idle); /* wakes any sleeper, perhaps this worker */
 	baton__count(&worker->counts.parked, 1);
+	BATON_PROBE(park, pool, worker);
 	since = baton__now_ns();
 	baton__awake_end(&worker->counts.awake, since);
 	sleep_in_set(worker, claimed);
 	now = baton__now_ns();
 	baton__awake_begin(&worker->counts.awake, now);
+	BATON_PROBE(unpark, pool, worker);
 	if (baton__trace_is_on())
 		baton__trace(&(struct baton__event){
 			since, (uintptr_t)pool, 0,

@@ -17,6 +17,7 @@
 #include "pool/worker.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "thread/trace.h"
@@ -163,6 +164,7 @@ static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
 		if (job) {
 			baton__count(&worker->counts.stolen, stolen);
 			baton__count(&worker->counts.steals, 1);
+			BATON_PROBE(steal, pool, stolen);
 			if (baton__trace_is_on())
 				baton__trace(&(struct baton__event){
 					baton__now_ns(), (uintptr_t)pool, 0,

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/probe.h"
 #include "thread/thread.h"
 
 #include <errno.h>
@@ -172,6 +173,7 @@ static int run(struct baton_task *task)
 	/* Relaxed: this thread holds the baton, and the timer has TASK: no other thread sets
 	 * RUNNING. */
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
+	BATON_PROBE(timer__run, timer, timer->_resource);
 	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
 		error = again(timers, timer, true);
 		leave(timers, timer, BATON__TIMER_DONE, error);
