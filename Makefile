@@ -10,6 +10,8 @@
 FOLDERS := base thread queue future core executor pool timer module mainloop admission inspect
 # Programs: each above all layers.
 PROGRAM_FOLDERS := top
+# What libbaton-checked has above all layers.
+CHECKING_FOLDERS := checked
 # Libraries of their own beside libbaton, which need more than it does; they are above its folders.
 BESIDE := redis
 BESIDE_HEADERS := redis remote
@@ -20,7 +22,8 @@ BROKER_FOLDERS := mqtt common net session topic
 EXTRA_CHECKS := check-shared check-deps \
 	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
-	check-broker check-top check-redis check-sessions
+	check-broker check-top check-redis check-sessions check-checked check-sanitizer \
+	check-probes
 
 CC ?= cc
 CXX ?= g++
@@ -58,7 +61,10 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 	-Wmissing-prototypes -Wvla $(if $(filter-out 0,$(CI) $(WERROR)),-Werror)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -Iinclude -MMD -MP -pthread
 # -fexceptions: a task that is left by unwinding is found out (src/core/guard.h).
-LIB_FLAGS := $(BASE_FLAGS) -DBATON_BUILDING -iquote src -fPIC -fvisibility=hidden -fexceptions
+# Probes for bpftrace (src/base/probe.h) where there is sys/sdt.h.
+HAVE_SDT := $(shell echo '\#include <sys/sdt.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+LIB_FLAGS := $(BASE_FLAGS) -DBATON_BUILDING -iquote src -fPIC -fvisibility=hidden -fexceptions \
+	$(if $(HAVE_SDT),,-DBATON_NO_PROBES)
 # Tests may look into the library and the broker: their headers are found as "name.h".
 BROKER_INCLUDE := -iquote examples/broker
 TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote test/admission \
@@ -111,6 +117,7 @@ INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc $(TOP:build/%=build/%:$(BINDIR)/baton-top) \
 	$(foreach f,$(CMAKE_FILES),$f:$(f:build/cmake/%=$(LIBDIR)/cmake/baton/%)) \
 	src/gdb/baton-gdb.py:$(DATADIR)/baton-gdb.py \
+	$(foreach f,$(wildcard src/bpftrace/*.bt),$f:$(DATADIR)/$(notdir $f)) \
 	$(foreach f,$(MAN_PAGES),build/man/$f:$(MANDIR)/$f)
 
 # libbaton-redis: made, and installed, where hiredis is.
@@ -128,6 +135,34 @@ ifdef HAVE_REDIS
 INSTALLED += $(foreach h,$(REDIS_HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,$(filter-out %.pc,$(REDIS_MADE)),$f:$(f:build/%=$(LIBDIR)/%)) \
 	build/baton-redis.pc:$(LIBDIR)/pkgconfig/baton-redis.pc
+endif
+
+# libbaton-checked: made by `make CHECKED=1`; if it was made, `make install` puts it into a folder
+# of its own. The soname is libbaton's: a program uses it by LD_LIBRARY_PATH, or baton-checked.pc.
+CHECKED_SOURCES := $(wildcard $(CHECKING_FOLDERS:%=src/%/*.c))
+CHECKED_SHARED := build/checked/lib/libbaton.so.$(VERSION)
+CHECKED_LINKS := build/checked/lib/libbaton.so.$(SOVERSION) build/checked/lib/libbaton.so
+CHECKED_MADE := $(CHECKED_SHARED) $(CHECKED_LINKS) build/checked/lib/libbaton.a \
+	build/checked/lib/baton-checked.pc
+CHECKEDDIR := $(LIBDIR)/baton-checked
+WANT_CHECKED := $(filter-out 0,$(CHECKED))$(and $(filter install uninstall,$(MAKECMDGOALS)),\
+	$(wildcard build/checked/lib/baton-checked.pc))
+ifneq ($(strip $(WANT_CHECKED)),)
+INSTALLED += $(foreach f,$(filter-out %.pc,$(CHECKED_MADE)),\
+	$f:$(f:build/checked/lib/%=$(CHECKEDDIR)/%)) \
+	build/checked/lib/baton-checked.pc:$(LIBDIR)/pkgconfig/baton-checked.pc
+all: $(CHECKED_MADE)
+endif
+
+# The library for programs under ThreadSanitizer: `make TSAN=1`, in the same way.
+TSAN_MADE := build/tsan/lib/libbaton.a build/tsan/lib/baton-tsan.pc
+TSANDIR := $(LIBDIR)/baton-tsan
+WANT_TSAN := $(filter-out 0,$(TSAN))$(and $(filter install uninstall,$(MAKECMDGOALS)),\
+	$(wildcard build/tsan/lib/baton-tsan.pc))
+ifneq ($(strip $(WANT_TSAN)),)
+INSTALLED += build/tsan/lib/libbaton.a:$(TSANDIR)/libbaton.a \
+	build/tsan/lib/baton-tsan.pc:$(LIBDIR)/pkgconfig/baton-tsan.pc
+all: $(TSAN_MADE)
 endif
 
 # ---- Library ----
@@ -160,6 +195,66 @@ build/baton.pc: FORCE
 		'Name: baton' 'Description: Work on resources, serialised without blocking' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 		'Libs: -L$${libdir} -lbaton -pthread' 'Libs.private: $(LIBS)' >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# ---- libbaton-checked: what misuses it is stopped with a message; see src/checked ----
+.PHONY: checked
+checked: $(CHECKED_MADE) ## libbaton-checked; `make CHECKED=1` makes it beside the rest
+
+# In the ordinary library's objects each function that src/checked wraps gets another name, at its
+# definition and where the library calls it. Programs find no inlined paths: these would not check.
+build/checked/symbols: src/checked/plain.h
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -n 's/^PLAIN(\(.*\));$$/baton_\1 baton__plain_\1/p' $< >$@
+
+build/checked/plain.o: $(SOURCES:%.c=build/checked/%.o) build/checked/symbols
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -nostdlib -r -o $@.all $(filter %.o,$^)
+	$(Q)objcopy --redefine-syms=build/checked/symbols $(foreach s,thread end left,\
+		--localize-symbol=baton_inline_$s_v1) $@.all $@
+	$(Q)rm $@.all
+
+build/checked/baton.map: src/baton.map
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e '/baton_inline_/d' -e 's/baton_assert_hook;/& baton_checked_patience_ms;/' $< >$@
+
+$(CHECKED_SHARED): build/checked/plain.o $(CHECKED_SOURCES:%.c=build/checked/%.o) \
+		build/checked/baton.map
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,nodelete -Wl,-soname,libbaton.so.$(SOVERSION) \
+		-Wl,--version-script=build/checked/baton.map -o $@ $(filter %.o,$^) $(LDFLAGS) \
+		$(LIBS) -pthread
+
+$(CHECKED_LINKS): $(CHECKED_SHARED)
+	$(Q)ln -sf $(<F) $@
+
+build/checked/lib/libbaton.a: build/checked/libbaton.a
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/checked/lib/baton-checked.pc: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(CHECKEDDIR)' '' \
+		'Name: baton-checked' 'Description: baton, which stops at misuse' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+		'Libs: -L$${libdir} -Wl,-rpath,$${libdir} -lbaton -pthread' \
+		'Libs.private: $(LIBS)' >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+-include $(CHECKED_SOURCES:%.c=build/checked/%.d)
+
+# ---- For programs under ThreadSanitizer ----
+build/tsan/lib/libbaton.a: build/tsan/libbaton.a
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/tsan/lib/baton-tsan.pc: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' 'libdir=$(TSANDIR)' '' \
+		'Name: baton-tsan' 'Description: baton, for programs under ThreadSanitizer' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir} -fsanitize=thread' \
+		'Libs: -L$${libdir} -fsanitize=thread -lbaton $(LIBS) -pthread' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # ---- libbaton-redis ----
@@ -218,6 +313,7 @@ check-man: build/man/made html ## each function has a page; pages are well forme
 # ---- What is the same in the plain build and in the instrumented ones ----
 # $1: where its files go; $2: what it adds to compiling and linking; $3: what it adds to compiling
 # tests; $4: what it adds to linking them; $5: further objects of each test.
+# $6: objects of libbaton.a instead of the sources'.
 define variant
 # Changes when the compiler or its flags do, and then everything is built again; but not for
 # `make install`, which takes what was built.
@@ -231,7 +327,7 @@ $1/src/%.o: src/%.c $1/flags | build/deps/build
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) $$(LIB_FLAGS) $2 -c -o $$@ $$<
 
-$1/libbaton.a: $(SOURCES:%.c=$1/%.o)
+$1/libbaton.a: $(or $6,$(SOURCES:%.c=$1/%.o))
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@
 	$$(Q)$$(AR) rcs $$@ $$^
@@ -291,6 +387,8 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
 $(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
 	build/tsan/test/shim/main.o))
+$(eval $(call variant,build/checked,-DBATON_CHECKED,,-lcriterion -Wl$(comma)-z$(comma)muldefs,,\
+	build/checked/plain.o $(CHECKED_SOURCES:%.c=build/checked/%.o)))
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan
@@ -576,7 +674,7 @@ install: all ## to PREFIX (/usr/local), below DESTDIR
 uninstall: ## the same list, backwards
 	$(Q)set -e; for pair in $(INSTALLED); do rm -f "$(DESTDIR)$${pair#*:}"; done; \
 		rmdir "$(DESTDIR)$(INCLUDEDIR)/baton" "$(DESTDIR)$(LIBDIR)/cmake/baton" \
-			"$(DESTDIR)$(DATADIR)" \
+			"$(DESTDIR)$(CHECKEDDIR)" "$(DESTDIR)$(TSANDIR)" "$(DESTDIR)$(DATADIR)" \
 		2>/dev/null || true
 
 # ---- What must be there before anything is built ----

@@ -129,7 +129,8 @@ for group; do
 		need_command cmake cmake
 		need_command mandoc mandoc
 		need_command gdb gdb
-		need_headers criterion/criterion.h libcriterion-dev ncurses.h libncurses-dev
+		need_headers criterion/criterion.h libcriterion-dev ncurses.h libncurses-dev \
+			sys/sdt.h systemtap-sdt-dev
 		;;
 	demo)
 		need_command mosquitto_pub mosquitto-clients

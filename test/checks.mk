@@ -6,7 +6,7 @@
 SIM_ENGINE := $(wildcard test/sim/*.c)
 SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
 SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -fno-pie \
-	-U_FORTIFY_SOURCE -iquote test/sim -iquote src -Iinclude -MMD -MP
+	-U_FORTIFY_SOURCE -DBATON_NO_PROBES -iquote test/sim -iquote src -Iinclude -MMD -MP
 # Instrumented by the compiler; what it calls is test/sim/races.c.
 SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \
 	-DBATON_BUILDING \
@@ -400,6 +400,30 @@ build/test/top/subject: build/test/top/subject.o build/libbaton.a
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 -include build/test/top/subject.d
 
+# ---- libbaton-checked: its table of misuses, and the unit tests with it ----
+.PHONY: check-checked deep-checked
+check-checked: build/test/checked/main $(CHECKED_MADE) ## each misuse is stopped with a message
+	$(Q)RUNNER='env LD_LIBRARY_PATH=build/checked/lib' test/run.sh $@ $<
+
+# What a test does on purpose, and the checked library stops: test/checked/differ.txt.
+deep-checked: $(TESTS:%=build/checked/%) ## the unit tests with libbaton-checked
+	$(Q)test/checked/unit.sh $@ $(sort $^)
+
+# A program like any other: only where it runs it finds the checked library.
+CHECKED_TESTS := $(wildcard test/checked/*.c)
+build/test/checked/main: $(CHECKED_TESTS:%.c=build/%.o) $(SHARED_LINKS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LDFLAGS) -Lbuild -lbaton -pthread
+-include $(CHECKED_TESTS:%.c=build/%.d)
+
+# ---- For users of sanitizers and tracers ----
+.PHONY: check-sanitizer check-probes
+check-sanitizer: $(TSAN_MADE) build/libbaton.a ## a user's program under ThreadSanitizer, valgrind
+	$(Q)CC='$(CC)' test/sanitizer/check.sh $@ build/tsan/lib build
+
+check-probes: $(SHARED) ## the probes' notes; the bpftrace scripts
+	$(Q)CC='$(CC)' test/probes/check.sh $@ $<
+
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has
 # test/fuzz/corpus/NAME/ and may have test/fuzz/NAME.dict.
@@ -566,6 +590,7 @@ deep-fuzz:
 
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
-		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis check-faults \
+		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis \
+		deep-checked check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
 		check-redis-asan coverage

@@ -105,6 +105,30 @@ EOF
 		-Wl,-rpath-link,"$prefix/lib" &&
 		LD_LIBRARY_PATH=$prefix/lib "$tmp/redis" || fail "a program with libbaton-redis"
 fi
+# The checked library, which the same program finds in another folder; and the one for programs
+# under ThreadSanitizer.
+# shellcheck disable=SC2086,SC2046 # words, on purpose
+$make install CHECKED=1 TSAN=1 $dirs
+cat >"$tmp/empty.c" <<'EOF'
+#include <baton.h>
+#include <baton/inline.h>
+static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
+int main(void)
+{
+	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+	return baton_submit_later(&topic, &task);
+}
+EOF
+# shellcheck disable=SC2046 # words, on purpose
+$cc -std=c11 -o "$tmp/empty" "$tmp/empty.c" $(pkg-config --cflags --libs baton) &&
+	$cc -std=c11 -o "$tmp/checked" "$tmp/empty.c" $(pkg-config --cflags --libs baton-checked) &&
+	$cc -std=c11 -o "$tmp/tsan" "$tmp/example.c" $(pkg-config --cflags --libs baton-tsan) ||
+	fail "a program does not build with baton-checked or baton-tsan"
+(ulimit -c 0 && LD_LIBRARY_PATH=$prefix/lib/baton-checked "$tmp/empty") 2>&1 |
+	grep -q 'baton_submit_later: "topic/7" was given a task without a function' ||
+	fail "LD_LIBRARY_PATH does not lead a program to the checked library"
+(ulimit -c 0 && "$tmp/checked") 2>&1 | grep -q 'without a function' ||
+	fail "pkg-config does not lead a program to the checked library"
 # The manual.
 [ -s "$prefix/man/man3/baton_submit.3" ] && [ -s "$prefix/man/man7/baton.7" ] ||
 	fail "install leaves out the manual"

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of resources and tasks. */
+#include "checked/objects.h"
+
+#include "core/checked.h"
+#include "core/kind.h"
+#include "core/word.h"
+
+#include <string.h>
+
+/* A walk over the newest tasks of a queue; all are looked at when they are entered. */
+#define LOOKS_MAX 256U
+
+/* ---- Resources ---- */
+
+static uint64_t sum_of(const struct baton_resource_config *config)
+{
+	const unsigned char *bytes = (const unsigned char *)config;
+	uint64_t sum = UINT64_C(0xCBF29CE484222325);
+
+	for (size_t i = 0; config && i < sizeof(*config); i++)
+		sum = (sum ^ bytes[i]) * UINT64_C(0x100000001B3);
+	return sum;
+}
+
+static void copy_name(char copy[BATON__RECORD_NAME_MAX], const char *name)
+{
+	copy[0] = 0;
+	if (name)
+		(void)strncpy(copy, name, BATON__RECORD_NAME_MAX - 1);
+	copy[BATON__RECORD_NAME_MAX - 1] = 0;
+}
+
+/* What tells a resource from another one that has come to the same address. */
+static bool same(const struct baton__record *record, const struct baton_resource *resource)
+{
+	return record->user == resource->_user && record->name_at == resource->_name &&
+	       record->config == resource->_config;
+}
+
+/* A resource that has not been seen at this address before. */
+static void sign(struct baton__record *record, const struct baton_resource *resource,
+                 const char *call)
+{
+	record->user = resource->_user;
+	record->name_at = resource->_name;
+	record->config = resource->_config;
+	record->config_sum = sum_of(resource->_config);
+	record->gone = false;
+	record->used = false;
+	record->suspended = 0;
+	copy_name(record->name, resource->_name);
+	baton__records_note(record, call);
+}
+
+/* Does the call belong to the set-up, during which the config may still be filled in? */
+static bool sets_up(const char *call)
+{
+	return strcmp(call, "baton_resource_init") == 0 ||
+	       strncmp(call, "baton_resource_set_", strlen("baton_resource_set_")) == 0;
+}
+
+/* Is what the program must not change as it was at the first use? */
+static void look_at_constants(struct baton__record *record, const char *call,
+                              struct baton__mistake *mistake)
+{
+	char name[BATON__RECORD_NAME_MAX];
+
+	if (!record->used) {
+		copy_name(record->name, record->name_at);
+		record->config_sum = sum_of(record->config);
+		record->used = !sets_up(call);
+		return;
+	}
+	copy_name(name, record->name_at);
+	if (strcmp(name, record->name) != 0)
+		baton__mistake(mistake, record->name,
+		               "has another name now, since %s (thread %d): the name must live as "
+		               "long as the resource, and not change",
+		               record->call, (int)record->thread);
+	else if (record->config_sum != sum_of(record->config))
+		baton__mistake(mistake, record->name,
+		               "has a config that has changed, or is gone, since %s (thread %d): "
+		               "the config must outlive the resource and not change",
+		               record->call, (int)record->thread);
+}
+
+static void look_at_config(const struct baton__record *record, struct baton__mistake *mistake)
+{
+	for (size_t i = 0; record->config && i < 4; i++)
+		if (record->config->_reserved[i])
+			baton__mistake(mistake, record->name,
+			               "has a config whose last members are not zero: initialise "
+			               "it by BATON_RESOURCE_CONFIG_INIT or by designated "
+			               "initialisers");
+}
+
+/* The oldest record of the queue of which the submit has returned, or NULL. */
+static const struct baton__record *accepted_of(const struct baton__record *record)
+{
+	const struct baton__record *task = record->newest;
+	size_t looks = 0;
+
+	while (task && !task->accepted && looks++ < LOOKS_MAX)
+		task = task->older;
+	return task;
+}
+
+/* Does the resource look as if tasks waited in it, as the record says? */
+static void look_at_queue(const struct baton__record *record, const struct baton_resource *resource,
+                          struct baton__mistake *mistake)
+{
+	const struct baton__record *task = accepted_of(record);
+
+	if (!same(record, resource) || (task && !baton__word_is_busy(baton__word(resource))))
+		baton__mistake(mistake, record->name,
+		               "was zeroed, initialised anew or overwritten while %zu of its tasks "
+		               "wait (the last by %s, thread %d): close and await it first",
+		               record->tasks, record->newest->call, (int)record->newest->thread);
+}
+
+/* What a search for the original of a copied resource looks for, and finds. */
+struct original {
+	const struct baton_resource *copy;
+	const void *object;
+	char name[BATON__RECORD_NAME_MAX];
+};
+
+static void compare(struct baton__record *record, void *arg)
+{
+	struct original *original = arg;
+
+	if (record->object == original->copy || !same(record, original->copy) ||
+	    (!record->user && !record->name_at && !record->config))
+		return;
+	original->object = record->object;
+	memcpy(original->name, record->name, sizeof(original->name));
+}
+
+/* A busy resource that no call has made busy. Called without a lock. */
+static void say_copied(const struct baton_resource *resource, struct baton__mistake *mistake)
+{
+	struct original original = {.copy = resource};
+
+	baton__records_each(BATON__RECORD_RESOURCE, compare, &original);
+	if (original.object)
+		baton__mistake(mistake, original.name,
+		               "was copied from %p to %p while it was in use: use a resource where "
+		               "it was initialised, by its address",
+		               original.object, (const void *)resource);
+	else
+		baton__mistake(mistake, NULL,
+		               "at %p was never initialised: use BATON_RESOURCE_INIT, "
+		               "baton_resource_init or zeroed memory",
+		               (const void *)resource);
+}
+
+void baton__checked_resource(struct baton_resource *resource, const char *call)
+{
+	struct baton__mistake mistake = {.text = ""};
+	struct baton__record *record;
+	bool copied = false;
+
+	if (!resource)
+		BATON_MISUSE(call, "the resource is NULL: give the address of a resource");
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_get(resource, BATON__RECORD_RESOURCE);
+	if (!record) {
+		baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+		return;
+	}
+	if (record->gone && baton__word_is_closed(baton__word(resource)) && same(record, resource))
+		baton__mistake(&mistake, record->name,
+		               "is no resource any more, since %s (thread %d): initialise it anew "
+		               "before it is used again",
+		               record->call, (int)record->thread);
+	else if (record->tasks)
+		look_at_queue(record, resource, &mistake);
+	else if (!record->call || record->gone || !same(record, resource)) {
+		copied = baton__word_is_busy(baton__word(resource));
+		if (!copied)
+			sign(record, resource, call);
+		if (!copied)
+			look_at_config(record, &mistake);
+	}
+	if (!mistake.text[0] && !copied)
+		look_at_constants(record, call, &mistake);
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	if (copied)
+		say_copied(resource, &mistake);
+	baton__mistake_end(&mistake, call);
+}
+
+void baton__checked_init(struct baton_resource *resource, const char *call)
+{
+	struct baton__mistake mistake = {.text = ""};
+	struct baton__record *record;
+
+	if (!resource)
+		BATON_MISUSE(call, "the resource is NULL: give the address of a resource");
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	if (record && record->tasks)
+		baton__mistake(&mistake, record->name,
+		               "is initialised anew while %zu of its tasks wait (the last by %s, "
+		               "thread %d): close and await it first",
+		               record->tasks, record->newest->call, (int)record->newest->thread);
+	else if (record)
+		baton__records_forget(record);
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	baton__mistake_end(&mistake, call);
+}
+
+void baton__checked_deinit(struct baton_resource *resource, const char *call)
+{
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	if (record) {
+		record->gone = true;
+		baton__records_note(record, call);
+	}
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+}
+
+void baton__checked_suspended(struct baton_resource *resource, bool more)
+{
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	if (record && (more || record->suspended))
+		record->suspended += more ? 1 : SIZE_MAX;
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+}
+
+/* ---- Tasks ---- */
+
+/* Links the task's record into the queue of its resource's. */
+static void link_in(struct baton__record *task, const struct baton_resource *resource)
+{
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	task->older = task->newer = NULL;
+	if (record) {
+		memcpy(task->name, record->name, sizeof(task->name));
+		task->older = record->newest;
+		if (record->newest)
+			record->newest->newer = task;
+		record->newest = task;
+		record->tasks++;
+	}
+	task->resource = record ? (struct baton_resource *)(uintptr_t)resource : NULL;
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+}
+
+/* The task waits no more: takes its record out of the queue, and frees it. */
+static void forget_task(struct baton__record *task)
+{
+	struct baton_resource *resource = task->resource;
+	struct baton__record *record;
+
+	if (resource) {
+		baton__records_lock(resource, BATON__RECORD_RESOURCE);
+		record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+		if (task->newer)
+			task->newer->older = task->older;
+		else if (record)
+			record->newest = task->older;
+		if (task->older)
+			task->older->newer = task->newer;
+		if (record)
+			record->tasks--;
+		baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	}
+	baton__records_forget(task);
+}
+
+/* Has anything but the library written to the task since its submit? */
+static void look_at_task(const struct baton__record *record, struct baton__mistake *mistake)
+{
+	const struct baton_task *task = record->object;
+
+	if (record->run == (const void *)(uintptr_t)task->_run && record->future == task->_future)
+		return;
+	baton__mistake(mistake, record->name,
+	               "has a task that was %s while it waited (submitted by %s, thread %d): a "
+	               "task's memory is baton's until its function is entered",
+	               task->_run || task->_future ? "changed or freed" : "zeroed", record->call,
+	               (int)record->thread);
+}
+
+/* Has the task a function? */
+static bool can_run(const struct baton_task *task)
+{
+	if (!baton__of_kind(task))
+		return task->_run != NULL;
+	return baton__type(task)->run != NULL || baton__kind_is(task, BATON__KIND_OWN);
+}
+
+static void look_before_submit(const struct baton__record *record, struct baton__mistake *mistake)
+{
+	if (record)
+		baton__mistake(mistake, record->name,
+		               "was given a task that already waited in it since %s (thread %d): "
+		               "submit a task again only when its function has been entered",
+		               record->call, (int)record->thread);
+}
+
+void baton__checked_idle(const struct baton_resource *resource, const struct baton_task *task,
+                         const char *call)
+{
+	struct baton__mistake mistake = {.text = ""};
+
+	if (!task)
+		BATON_MISUSE_OF(call, resource->_name, "was given NULL instead of a task");
+	if (!can_run(task))
+		BATON_MISUSE_OF(call, resource->_name,
+		                "was given a task without a function: initialise the task by "
+		                "BATON_TASK_INIT or baton_task_init");
+	baton__records_lock(task, BATON__RECORD_TASK);
+	look_before_submit(baton__records_find(task, BATON__RECORD_TASK), &mistake);
+	baton__records_unlock(task, BATON__RECORD_TASK);
+	baton__mistake_end(&mistake, call);
+}
+
+uint64_t baton__checked_submit(struct baton_resource *resource, struct baton_task *task,
+                               const char *call)
+{
+	struct baton__record *record;
+	uint64_t serial = 0;
+
+	baton__checked_idle(resource, task, call);
+	baton__records_lock(task, BATON__RECORD_TASK);
+	record = baton__records_get(task, BATON__RECORD_TASK);
+	/* Another thread may have submitted the task since the look. */
+	if (record && !record->call) {
+		baton__records_note(record, call);
+		serial = record->serial;
+		record->run = (const void *)(uintptr_t)task->_run;
+		record->future = task->_future;
+		link_in(record, resource);
+	}
+	baton__records_unlock(task, BATON__RECORD_TASK);
+	return serial;
+}
+
+void baton__checked_submitted(const struct baton_task *task, uint64_t serial, int error)
+{
+	struct baton__record *record;
+
+	baton__records_lock(task, BATON__RECORD_TASK);
+	record = baton__records_find(task, BATON__RECORD_TASK);
+	if (record && record->serial == serial) {
+		if (error) {
+			forget_task(record);
+		} else if (record->resource) {
+			baton__records_lock(record->resource, BATON__RECORD_RESOURCE);
+			record->accepted = true;
+			baton__records_unlock(record->resource, BATON__RECORD_RESOURCE);
+		}
+	}
+	baton__records_unlock(task, BATON__RECORD_TASK);
+}
+
+/* ---- What the core tells ---- */
+
+/* The task's record has done its work. */
+static void end_task(struct baton_task *task, struct baton__mistake *mistake)
+{
+	struct baton__record *record;
+
+	baton__records_lock(task, BATON__RECORD_TASK);
+	record = baton__records_find(task, BATON__RECORD_TASK);
+	if (record) {
+		look_at_task(record, mistake);
+		forget_task(record);
+	}
+	baton__records_unlock(task, BATON__RECORD_TASK);
+}
+
+/* A timer's task is its first member: a timer that runs is not armed by the call in its record. */
+static void end_timer(const void *timer)
+{
+	struct baton__record *record;
+
+	baton__records_lock(timer, BATON__RECORD_TIMER);
+	record = baton__records_find(timer, BATON__RECORD_TIMER);
+	if (record)
+		baton__records_forget(record);
+	baton__records_unlock(timer, BATON__RECORD_TIMER);
+}
+
+/* The library uses the resource by itself: so a program that comes later finds no stranger. */
+static void use(struct baton_resource *resource)
+{
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_get(resource, BATON__RECORD_RESOURCE);
+	if (record && !record->tasks && (!record->call || record->gone || !same(record, resource)))
+		sign(record, resource, "a timer, trigger, continuation or the like");
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+}
+
+static void enter(struct baton_resource *resource, struct baton_task *task)
+{
+	struct baton__mistake mistake = {.text = ""};
+
+	end_task(task, &mistake);
+	end_timer(task);
+	use(resource);
+	baton__mistake_end(&mistake, "baton_submit");
+}
+
+static void drop(struct baton_task *task)
+{
+	struct baton__mistake mistake = {.text = ""};
+
+	end_task(task, &mistake);
+	baton__mistake_end(&mistake, "baton_submit");
+}
+
+static void take(struct baton_resource *resource)
+{
+	struct baton__mistake mistake = {.text = ""};
+	const struct baton__record *record;
+	const struct baton__record *task;
+	size_t looks = 0;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	for (task = record ? record->newest : NULL; task && looks < LOOKS_MAX; looks++) {
+		look_at_task(task, &mistake);
+		task = task->older;
+	}
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	baton__mistake_end(&mistake, "baton_submit");
+}
+
+static void hand_off(struct baton_resource *resource, const void *executor)
+{
+	struct baton__mistake mistake = {.text = ""};
+	struct baton__record copy = {.gone = false};
+	const struct baton__record *record;
+
+	baton__records_lock(executor, BATON__RECORD_OWNED);
+	record = baton__records_find(executor, BATON__RECORD_OWNED);
+	if (record)
+		copy = *record;
+	baton__records_unlock(executor, BATON__RECORD_OWNED);
+	if (!copy.gone)
+		return;
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	/* A resource that is younger has another executor at this address. */
+	if (record && record->serial < copy.serial)
+		baton__mistake(&mistake, record->name,
+		               "is handed off to an executor that %s has ended (thread %d): close "
+		               "and await the resource before its executor ends",
+		               copy.call, (int)copy.thread);
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	baton__mistake_end(&mistake, "baton_submit");
+}
+
+const struct baton__checks baton__checks = {enter, drop, use, take, hand_off};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of what the library allocates: pools, executors, wheels of timers. */
+#include "checked/owned.h"
+
+#include "checked/records.h"
+
+void baton__checked_made(const void *object, const char *call)
+{
+	struct baton__record *record;
+
+	baton__records_lock(object, BATON__RECORD_OWNED);
+	record = baton__records_get(object, BATON__RECORD_OWNED);
+	if (record) {
+		record->gone = false;
+		baton__records_note(record, call);
+	}
+	baton__records_unlock(object, BATON__RECORD_OWNED);
+}
+
+void baton__checked_owned(const void *object, const char *call)
+{
+	struct baton__mistake mistake = {.text = ""};
+	const struct baton__record *record;
+
+	if (!object)
+		BATON_MISUSE(call, "was given NULL: create the object first");
+	baton__records_lock(object, BATON__RECORD_OWNED);
+	record = baton__records_find(object, BATON__RECORD_OWNED);
+	if (record && record->gone)
+		baton__mistake(&mistake, "",
+		               "%p was ended by %s (thread %d): use it no more after that", object,
+		               record->call, (int)record->thread);
+	baton__records_unlock(object, BATON__RECORD_OWNED);
+	if (mistake.text[0])
+		BATON_MISUSE(call, mistake.text);
+}
+
+void baton__checked_ended(const void *object, const char *call)
+{
+	struct baton__record *record;
+
+	baton__records_lock(object, BATON__RECORD_OWNED);
+	record = baton__records_get(object, BATON__RECORD_OWNED);
+	if (record) {
+		record->gone = true;
+		baton__records_note(record, call);
+	}
+	baton__records_unlock(object, BATON__RECORD_OWNED);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits that cannot end, and the report at the program's end. */
+#include "checked/plain.h"
+
+#include "base/futex.h"
+#include "checked/objects.h"
+#include "future/future.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define SLICE_NS UINT64_C(50000000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+/*
+ * How long a wait without a deadline may last for a future with which nothing has been submitted. A
+ * program may store another value before its first wait.
+ */
+extern unsigned baton_checked_patience_ms;
+BATON_EXPORT unsigned baton_checked_patience_ms = 10000;
+
+/* Waits for a submit with the future, which another thread may still make. */
+static void await_submit(struct baton_future *future)
+{
+	const uint64_t until = baton__now_ns() + baton_checked_patience_ms * NS_PER_MS;
+
+	/* Ends: with a submit, or when the patience is over. */
+	while (baton__future_fresh(future) && baton__now_ns() < until) {
+		const uint64_t next = baton__now_ns() + SLICE_NS;
+		const struct timespec deadline = {(time_t)(next / NS_PER_S),
+		                                  (long)(next % NS_PER_S)};
+
+		if (baton__plain_future_wait(future, &deadline) != -ETIMEDOUT)
+			return;
+	}
+	if (baton__future_fresh(future))
+		BATON_MISUSE("baton_future_wait",
+		             "the future belongs to no task that was submitted, for "
+		             "baton_checked_patience_ms: submit the task before the wait, and look "
+		             "at what the submit returns");
+}
+
+BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
+{
+	BATON__NEED(future, "the future is NULL");
+	if (!deadline)
+		await_submit(future);
+	return baton__plain_future_wait(future, deadline);
+}
+
+/* ---- The end ---- */
+
+static void report(struct baton__record *record, void *arg)
+{
+	char text[400];
+
+	(void)arg;
+	if (record->gone || (!record->tasks && !record->suspended) || !baton_assert_hook)
+		return;
+	if (record->suspended)
+		(void)snprintf(text, sizeof(text),
+		               "exit: \"%s\" is still suspended: each baton_resource_suspend needs "
+		               "a baton_resource_resume",
+		               record->name);
+	else
+		(void)snprintf(text, sizeof(text),
+		               "exit: \"%s\" still has %zu task%s that will not run (the last by "
+		               "%s, thread %d): close and await it before the program ends",
+		               record->name, record->tasks, record->tasks == 1 ? "" : "s",
+		               record->newest->call, (int)record->newest->thread);
+	baton_assert_hook(text, __FILE__, __LINE__);
+}
+
+/* The program ends in any case: what is left is reported, and nothing aborted. */
+__attribute__((destructor)) static void end(void)
+{
+	baton__records_each(BATON__RECORD_RESOURCE, report, NULL);
+}

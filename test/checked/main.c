@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The misuses that libbaton-checked stops, as a table: a child process makes each, and what it
+ * prints must have the words of its row: the call, the resource, the earlier call, the mend. The
+ * program is compiled like any other one, with baton/inline.h, and linked to the ordinary library;
+ * LD_LIBRARY_PATH gives it the checked one.
+ *
+ *	main                  every row; the last line counts them
+ *	main --list           the rows' names
+ *	main --make ROW       makes the mistake here
+ */
+#include "misuses.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS_MAX 5
+
+static const struct row {
+	const char *name;
+	void (*make)(void);
+	const char *words[WORDS_MAX];
+	bool exits; /* a report, without an abort */
+} rows[] = {
+#define ROW(name, ...)                                                                             \
+	{                                                                                          \
+#name, name, {__VA_ARGS__ }, false                                                 \
+	}
+	ROW(submitted_twice, "baton_submit: \"topic/7\"", "already waited in it since baton_submit",
+            "submit a task again only when"),
+	ROW(submitted_to_two, "baton_submit: \"topic/7\"", "since baton_submit_later"),
+	ROW(twice_in_a_batch, "baton_submit_batch: \"topic/7\"", "already waited"),
+	ROW(changed_while_queued, "\"topic/7\" has a task that was changed or freed",
+            "submitted by baton_submit", "until its function is entered"),
+	ROW(zeroed_while_queued, "\"topic/7\" has a task that was zeroed"),
+	ROW(freed_while_queued, "\"topic/7\" has a task that was changed or freed"),
+	ROW(task_without_function, "baton_submit: \"topic/7\"", "without a function",
+            "BATON_TASK_INIT"),
+	ROW(type_without_function, "baton_submit: \"topic/7\"", "without a function"),
+	ROW(null_task, "baton_submit: \"topic/7\" was given NULL"),
+	ROW(null_resource, "baton_submit: the resource is NULL"),
+	ROW(finaliser_that_waits, "baton_resource_close_then: \"topic/7\"", "since baton_submit"),
+	ROW(continuation_without_function, "baton_continuation_task: \"topic/7\"",
+            "without a function"),
+	ROW(continuation_uninitialised, "baton_future_then: the continuation does nothing",
+            "baton_continuation_task"),
+	ROW(call_null, "baton_call: the function is NULL"),
+	ROW(post_null, "baton_post: the function is NULL"),
+	ROW(async_null, "baton_async: the function is NULL"),
+	ROW(resource_zeroed, "baton_submit: \"topic/7\" was zeroed, initialised anew",
+            "1 of its tasks", "by baton_submit", "close and await it first"),
+	ROW(nameless_zeroed, "baton_submit: \"(no name)\" was zeroed", "by baton_submit"),
+	ROW(resource_initialised_again, "baton_resource_init: \"topic/7\" is initialised anew",
+            "1 of its tasks", "by baton_submit", "close and await it first"),
+	ROW(resource_copied, "baton_call: \"topic/7\" was copied", "by its address"),
+	ROW(resource_never_initialised, "baton_resource_close: ", "was never initialised",
+            "BATON_RESOURCE_INIT"),
+	ROW(deinit_without_close, "baton_resource_deinit: \"topic/7\" is not closed",
+            "close and await it first"),
+	ROW(deinit_without_await, "baton_resource_deinit: \"topic/7\" is closed, but not idle",
+            "await it first"),
+	ROW(used_after_deinit, "baton_post: \"topic/7\" is no resource any more",
+            "since baton_resource_deinit", "initialise it anew"),
+	ROW(stats_not_zeroed, "baton_resource_set_stats: \"topic/7\"", "not zero: zero them"),
+	ROW(stats_too_late, "baton_resource_set_stats: \"topic/7\" is in use",
+            "before the first submit"),
+	ROW(config_changed, "baton_post: \"topic/7\" has a config that has changed",
+            "since baton_resource_init", "must outlive the resource"),
+	ROW(config_garbage, "\"topic/7\" has a config whose last members are not zero",
+            "BATON_RESOURCE_CONFIG_INIT"),
+	ROW(name_freed, "baton_post: \"session/4\" has another name now",
+            "since baton_resource_init", "must live as long as the resource"),
+	ROW(pool_after_destroy, "baton_pool_workers: ", "was ended by baton_pool_destroy",
+            "use it no more"),
+	ROW(handed_to_a_dead_executor, "baton_submit: \"topic/7\" is handed off to an executor",
+            "baton_manual_destroy has ended", "close and await the resource before"),
+	ROW(job_without_function, "baton_pool_submit: the job has no function",
+            "BATON_PLAIN_JOB_INIT"),
+	ROW(timer_without_function, "baton_timer_arm_after: \"topic/7\"", "without a function",
+            "baton_timer_init"),
+	ROW(timer_without_resource, "baton_timer_arm_after: the timer has no resource",
+            "baton_timer_init"),
+	ROW(timer_initialised_while_armed, "baton_timer_init: \"topic/7\"",
+            "armed, by baton_timer_arm_after", "stop a timer before"),
+	ROW(wheel_after_destroy, "baton_timer_arm_after: ", "was ended by baton_timers_destroy"),
+	ROW(trigger_without_function, "baton_trigger_fire: \"topic/7\"", "without a function",
+            "baton_trigger_init"),
+	ROW(trigger_without_resource, "baton_trigger_fire: the trigger has no resource",
+            "baton_trigger_init"),
+	ROW(lanes_without_lanes, "baton_resource_set_lanes: \"topic/7\"", "lanes without lanes",
+            "BATON_LANES_INIT"),
+	ROW(lanes_of_two_resources, "baton_resource_set_lanes: \"topic/8\"", "another resource has",
+            "lanes of its own"),
+	ROW(bound_without_config, "baton_resource_set_bound: \"topic/7\"", "without a config",
+            "BATON_BOUND_INIT"),
+	ROW(never_submitted, "baton_future_wait: the future belongs to no task",
+            "submit the task before the wait"),
+	ROW(result_outside_a_task, "baton_set_result: this thread runs no task",
+            "call it in a task's function"),
+	{"tasks_at_exit",
+         tasks_at_exit,
+         {"exit: \"topic/7\" still has 1 task", "by baton_submit", "close and await it"},
+         true},
+	{"suspended_at_exit",
+         suspended_at_exit,
+         {"exit: \"topic/7\" is still suspended", "baton_resource_resume"},
+         true},
+};
+
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* Makes the mistake in a child process; its output goes to `printed`. Returns its status. */
+static int made(const struct row *row, char *printed, size_t size)
+{
+	size_t length = 0;
+	ssize_t got;
+	int status = -1;
+	int ends[2];
+	pid_t child;
+
+	if (pipe(ends))
+		abort();
+	(void)fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		(void)dup2(ends[1], STDERR_FILENO);
+		(void)alarm(20);
+		row->make();
+		_exit(0);
+	}
+	(void)close(ends[1]);
+	while ((got = read(ends[0], printed + length, size - 1 - length)) > 0)
+		length += (size_t)got;
+	printed[length] = 0;
+	(void)close(ends[0]);
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		abort();
+	return status;
+}
+
+static bool stopped(const struct row *row)
+{
+	char printed[1024];
+	const int status = made(row, printed, sizeof(printed));
+	const bool ended = row->exits ? WIFEXITED(status) && WEXITSTATUS(status) == 0
+	                              : WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+	bool good = ended;
+
+	for (size_t i = 0; i < WORDS_MAX && row->words[i]; i++)
+		good = good && strstr(printed, row->words[i]);
+	if (!good)
+		printf("%s: status %d, printed: %s\n", row->name, status, printed);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned failed = 0;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		if (argc > 1 && strcmp(argv[1], "--list") == 0)
+			puts(rows[i].name);
+		else if (argc > 2 && strcmp(argv[1], "--make") == 0) {
+			if (strcmp(argv[2], rows[i].name) == 0)
+				rows[i].make();
+		} else
+			failed += !stopped(&rows[i]);
+	}
+	if (argc == 1)
+		printf("[====] Synthesis: Tested: %zu | Passing: %zu | Failing: %u\n", ROWS,
+		       ROWS - failed, failed);
+	return failed > 0;
+}

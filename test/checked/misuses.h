@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The misuses: each function makes one, in a process of its own. */
+#ifndef BATON_TEST_CHECKED_MISUSES_H
+#define BATON_TEST_CHECKED_MISUSES_H
+
+#include <baton.h>
+#include <baton/inline.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* misuses_tasks.c */
+extern struct baton_resource topic; /* topic/7 */
+extern struct baton_resource other; /* topic/8 */
+extern struct baton_task second;
+int nothing(struct baton_task *task);
+void *call_nothing(void *arg);
+
+/* misuses_resources.c: an executor that runs nothing, and topic/7 on it */
+extern struct baton_manual *manual;
+void topic_on_manual(void);
+
+void submitted_twice(void);
+void submitted_to_two(void);
+void twice_in_a_batch(void);
+void changed_while_queued(void);
+void zeroed_while_queued(void);
+void freed_while_queued(void);
+void task_without_function(void);
+void type_without_function(void);
+void null_task(void);
+void null_resource(void);
+void finaliser_that_waits(void);
+void continuation_without_function(void);
+void continuation_uninitialised(void);
+void call_null(void);
+void post_null(void);
+void async_null(void);
+
+void resource_zeroed(void);
+void nameless_zeroed(void);
+void resource_initialised_again(void);
+void resource_copied(void);
+void resource_never_initialised(void);
+void deinit_without_close(void);
+void deinit_without_await(void);
+void used_after_deinit(void);
+void stats_not_zeroed(void);
+void stats_too_late(void);
+void config_changed(void);
+void config_garbage(void);
+void name_freed(void);
+
+void pool_after_destroy(void);
+void handed_to_a_dead_executor(void);
+void job_without_function(void);
+void timer_without_function(void);
+void timer_without_resource(void);
+void timer_initialised_while_armed(void);
+void wheel_after_destroy(void);
+void trigger_without_function(void);
+void trigger_without_resource(void);
+void lanes_without_lanes(void);
+void lanes_of_two_resources(void);
+void bound_without_config(void);
+void never_submitted(void);
+void result_outside_a_task(void);
+void tasks_at_exit(void);
+void suspended_at_exit(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Misuses of executors, timers, triggers, lanes and futures; what is left at the end. */
+#include "misuses.h"
+
+extern unsigned baton_checked_patience_ms __attribute__((weak));
+
+static int timer_nothing(struct baton_timer *timer)
+{
+	(void)timer;
+	return 0;
+}
+
+static void trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+}
+
+/* ---- Executors, timers, lanes ---- */
+
+void pool_after_destroy(void)
+{
+	struct baton_pool_options options = {.workers = 1};
+	struct baton_pool *pool;
+
+	if (baton_pool_create(&options, &pool))
+		return;
+	(void)baton_pool_destroy(pool);
+	(void)baton_pool_workers(pool);
+}
+
+void handed_to_a_dead_executor(void)
+{
+	topic_on_manual();
+	baton_manual_destroy(manual);
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+}
+
+void job_without_function(void)
+{
+	struct baton_plain_job job = BATON_PLAIN_JOB_INIT(NULL, NULL);
+	struct baton_pool *pool;
+
+	if (!baton_pool_default(&pool))
+		(void)baton_pool_submit(pool, &job);
+}
+
+void timer_without_function(void)
+{
+	struct baton_timer timer = BATON_TIMER_INIT(NULL, &topic, NULL);
+
+	(void)baton_timer_arm_after(&timer, 1);
+}
+
+void timer_without_resource(void)
+{
+	struct baton_timer timer = BATON_TIMER_INIT(NULL, NULL, timer_nothing);
+
+	(void)baton_timer_arm_after(&timer, 1);
+}
+
+void timer_initialised_while_armed(void)
+{
+	static struct baton_timer timer;
+
+	baton_timer_init(&timer, NULL, &topic, timer_nothing);
+	(void)baton_timer_arm_after(&timer, UINT64_C(3600000000000));
+	baton_timer_init(&timer, NULL, &topic, timer_nothing);
+}
+
+void wheel_after_destroy(void)
+{
+	struct baton_timers_options options = {.source = BATON_TIMERS_VIRTUAL};
+	struct baton_timers *timers;
+	struct baton_timer timer;
+
+	if (baton_timers_create(&options, &timers))
+		return;
+	baton_timer_init(&timer, timers, &topic, timer_nothing);
+	(void)baton_timers_destroy(timers);
+	(void)baton_timer_arm_after(&timer, 1);
+}
+
+void trigger_without_function(void)
+{
+	struct baton_trigger trigger = BATON_TRIGGER_INIT(&topic, NULL, NULL);
+
+	(void)baton_trigger_fire(&trigger);
+}
+
+void trigger_without_resource(void)
+{
+	struct baton_trigger trigger = BATON_TRIGGER_INIT(NULL, trigger_nothing, NULL);
+
+	(void)baton_trigger_fire(&trigger);
+}
+
+void lanes_without_lanes(void)
+{
+	struct baton_lanes lanes;
+
+	memset(&lanes, 0, sizeof(lanes));
+	baton_resource_set_lanes(&topic, &lanes);
+}
+
+void lanes_of_two_resources(void)
+{
+	static struct baton_lane array[2];
+	static struct baton_lanes lanes = BATON_LANES_INIT(array, 2, NULL);
+
+	baton_resource_set_lanes(&topic, &lanes);
+	baton_resource_set_lanes(&other, &lanes);
+}
+
+void bound_without_config(void)
+{
+	struct baton_bound bound;
+
+	memset(&bound, 0, sizeof(bound));
+	baton_resource_set_bound(&topic, &bound);
+}
+
+/* ---- Waits, and the end ---- */
+
+void never_submitted(void)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+
+	if (&baton_checked_patience_ms)
+		baton_checked_patience_ms = 20;
+	(void)!baton_future_wait(&future, NULL);
+}
+
+void result_outside_a_task(void)
+{
+	baton_set_result(NULL);
+}
+
+/* Its report comes when the process ends; the process is not aborted. */
+void tasks_at_exit(void)
+{
+	topic_on_manual();
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+	exit(0);
+}
+
+void suspended_at_exit(void)
+{
+	static struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	if (!baton_resource_suspend(&topic, &suspension))
+		exit(0);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Misuses of tasks and functions. */
+#include "misuses.h"
+
+struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
+struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL);
+struct baton_task second;
+
+int nothing(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+void *call_nothing(void *arg)
+{
+	return arg;
+}
+
+/* Runs `run` as a task of topic/7, so that what it submits to topic/7 waits. */
+static void in_task(baton_task_fn run)
+{
+	static struct baton_task outer;
+
+	baton_task_init(&outer, run, NULL);
+	(void)baton_submit(&topic, &outer);
+}
+
+/* ---- Tasks ---- */
+
+static int submit_twice(struct baton_task *task)
+{
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+	(void)baton_submit(&topic, &second);
+	return 0;
+}
+
+void submitted_twice(void)
+{
+	in_task(submit_twice);
+}
+
+static int submit_elsewhere(struct baton_task *task)
+{
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit_later(&topic, &second);
+	(void)baton_submit(&other, &second);
+	return 0;
+}
+
+void submitted_to_two(void)
+{
+	in_task(submit_elsewhere);
+}
+
+static int batch_twice(struct baton_task *task)
+{
+	struct baton_task *const tasks[] = {&second, &second};
+
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit_batch(&topic, tasks, 2);
+	return 0;
+}
+
+void twice_in_a_batch(void)
+{
+	in_task(batch_twice);
+}
+
+static int change_task(struct baton_task *task)
+{
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+	memset(&second, 0xA5, sizeof(second));
+	return 0;
+}
+
+void changed_while_queued(void)
+{
+	in_task(change_task);
+}
+
+static int zero_task(struct baton_task *task)
+{
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+	memset(&second, 0, sizeof(second));
+	return 0;
+}
+
+void zeroed_while_queued(void)
+{
+	in_task(zero_task);
+}
+
+static int free_task(struct baton_task *task)
+{
+	struct baton_task *freed = malloc(sizeof(*freed));
+
+	(void)task;
+	baton_task_init(freed, nothing, NULL);
+	(void)baton_submit(&topic, freed);
+	free(freed);
+	return 0;
+}
+
+void freed_while_queued(void)
+{
+	in_task(free_task);
+}
+
+void task_without_function(void)
+{
+	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+
+	(void)baton_submit(&topic, &task);
+}
+
+void type_without_function(void)
+{
+	static const struct baton_task_type type;
+	struct baton_task task = BATON_TYPED_TASK_INIT(&type);
+
+	(void)baton_submit(&topic, &task);
+}
+
+void null_task(void)
+{
+	struct baton_task *volatile task = NULL;
+
+	(void)(baton_submit)(&topic, task);
+}
+
+void null_resource(void)
+{
+	struct baton_resource *volatile resource = NULL;
+
+	baton_task_init(&second, nothing, NULL);
+	(void)(baton_submit)(resource, &second);
+}
+
+static int close_with_queued(struct baton_task *task)
+{
+	(void)task;
+	baton_task_init(&second, nothing, NULL);
+	(void)baton_submit(&topic, &second);
+	(void)baton_resource_close_then(&topic, &second);
+	return 0;
+}
+
+void finaliser_that_waits(void)
+{
+	in_task(close_with_queued);
+}
+
+void continuation_without_function(void)
+{
+	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+	struct baton_continuation continuation;
+
+	baton_continuation_task(&continuation, &topic, &task);
+}
+
+void continuation_uninitialised(void)
+{
+	struct baton_continuation continuation = {NULL, NULL, NULL, NULL};
+	struct baton_future promise = BATON_PROMISE_INIT;
+
+	baton_future_then(&promise, &continuation);
+}
+
+/* ---- Functions ---- */
+
+static baton_call_fn volatile no_function;
+
+void call_null(void)
+{
+	(void)(baton_call)(&topic, no_function, NULL, NULL);
+}
+
+void post_null(void)
+{
+	(void)baton_post(&topic, no_function, NULL);
+}
+
+void async_null(void)
+{
+	struct baton_future *future;
+
+	(void)!baton_async(&topic, no_function, NULL, &future);
+}
