@@ -411,6 +411,10 @@ static void enter(struct baton_resource *resource, struct baton_task *task)
 	struct baton__mistake mistake = {.text = ""};
 
 	end_task(task, &mistake);
+	if (!mistake.text[0] && !can_run(task))
+		baton__mistake(&mistake, resource->_name,
+		               "is to run a task without a function: initialise the task by "
+		               "BATON_TASK_INIT or baton_task_init");
 	end_timer(task);
 	use(resource);
 	baton__mistake_end(&mistake, "baton_submit");
@@ -428,13 +432,15 @@ static void take(struct baton_resource *resource)
 {
 	struct baton__mistake mistake = {.text = ""};
 	const struct baton__record *record;
-	const struct baton__record *task;
+	struct baton__record *task;
 	size_t looks = 0;
 
 	baton__records_lock(resource, BATON__RECORD_RESOURCE);
 	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
-	for (task = record ? record->newest : NULL; task && looks < LOOKS_MAX; looks++) {
+	task = record ? record->newest : NULL;
+	for (; task && !task->looked_at && looks < LOOKS_MAX; looks++) {
 		look_at_task(task, &mistake);
+		task->looked_at = task->accepted;
 		task = task->older;
 	}
 	baton__records_unlock(resource, BATON__RECORD_RESOURCE);

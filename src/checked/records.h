@@ -49,6 +49,7 @@ struct baton__record {
 	const void *run;
 	const void *future;
 	bool accepted;
+	bool looked_at;              /* since it was accepted, and so were the older ones */
 	struct baton__record *older; /* in the queue of the resource's record */
 	struct baton__record *newer;
 	/* A resource's. */

@@ -210,7 +210,8 @@ BATON_EXPORT void baton_continuation_task(struct baton_continuation *continuatio
 {
 	BATON__NEED(continuation, "the continuation is NULL");
 	baton__checked_resource(resource, __func__);
-	baton__checked_idle(resource, task, __func__);
+	/* The task may be initialised later, before the continuation fires. */
+	BATON__NEED(task, "the task is NULL");
 	baton__plain_continuation_task(continuation, resource, task);
 }
 

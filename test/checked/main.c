@@ -42,7 +42,7 @@ static const struct row {
 	ROW(null_task, "baton_submit: \"topic/7\" was given NULL"),
 	ROW(null_resource, "baton_submit: the resource is NULL"),
 	ROW(finaliser_that_waits, "baton_resource_close_then: \"topic/7\"", "since baton_submit"),
-	ROW(continuation_without_function, "baton_continuation_task: \"topic/7\"",
+	ROW(continuation_without_function, "baton_submit: \"topic/7\" is to run a task",
             "without a function"),
 	ROW(continuation_uninitialised, "baton_future_then: the continuation does nothing",
             "baton_continuation_task"),

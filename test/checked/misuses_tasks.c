@@ -162,9 +162,12 @@ void finaliser_that_waits(void)
 void continuation_without_function(void)
 {
 	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuation;
 
 	baton_continuation_task(&continuation, &topic, &task);
+	baton_future_then(&promise, &continuation);
+	(void)baton_future_complete(&promise, 0, NULL);
 }
 
 void continuation_uninitialised(void)

@@ -51,6 +51,9 @@ static int deposit_run(struct baton_task *task)
 
 static void *work(void *arg)
 {
+	/* Before the first call, which would order the threads. */
+	if (racing)
+		unguarded++;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct account *account = &accounts[i % 2];
 		struct baton_future future = BATON_FUTURE_INIT;
@@ -65,8 +68,6 @@ static void *work(void *arg)
 			return arg;
 		if (!baton_future_wait(posted, NULL))
 			baton_future_unref(posted);
-		if (racing)
-			unguarded++;
 	}
 	return NULL;
 }
