@@ -328,7 +328,9 @@ BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_t
 /* Submits to a resource that is not plainly busy. */
 static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
 {
-	if (baton__word(resource) == BATON__SPECIAL && submit_counted(resource, task))
+	/* A task with a kind, as a post's, is entered by its kind. */
+	if (baton__word(resource) == BATON__SPECIAL && !task->_future &&
+	    submit_counted(resource, task))
 		return 0;
 	/* A SPECIAL resource may have a bound. */
 	baton__stand_back(resource);
