@@ -11,6 +11,8 @@
 #include <baton/admission.h>
 #include <baton/detach.h>
 
+#include <string.h>
+
 #define JOBS_MAX 16
 
 struct job {
@@ -94,6 +96,7 @@ static inline void hall_begin(void)
 	hall.config.name = "hall";
 	for (int i = 0; i < 3 && !hall.config.rules.limit[2]; i++)
 		hall.config.rules.limit[i] = 1;
+	memset(&hall.admission, 0xa5, sizeof(hall.admission));
 	MUST(baton_admission_init(&hall.admission, &hall.config) == 0);
 }
 

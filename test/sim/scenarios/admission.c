@@ -259,7 +259,12 @@ static void withdraw_at_once(void *argument)
 /* Guest 0 has the only backend until the others are over. */
 static void end_guest_0(void)
 {
+	struct baton_admission_stats stats;
+
 	sim_require(baton_future_wait(&guests[1].outcome, NULL) == 0);
+	/* Counted before it is told; of a refused arrival there is nothing to count. */
+	baton_admission_stats_read(&admission, &stats);
+	sim_require(stats.withdrawn + 1 == stats.arrived && stats.stopped <= 1);
 	end(&guests[0]);
 }
 

@@ -60,6 +60,44 @@ Test(admission_end, callbacks_hold_the_baton_and_make_every_call_but_await, .tim
 	hall_end();
 }
 
+static struct baton_resource closed;
+
+/* Both messages are sent under the baton: the withdrawal has its turn before the end of an entry
+ * that its resource has refused. */
+static void stop_lets_arrive(struct baton_admission *admission, struct baton_admitted *admitted,
+                             int status)
+{
+	admission->_config.stop = job_stop;
+	job_stop(admission, admitted, status);
+	hall.jobs[1].admitted.resource = &closed;
+	hall.jobs[1].resource = &closed;
+	hall.held = true;
+	cr_assert_eq(hall_arrive(1, 0), 0);
+	hall.held = false;
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[1].admitted), 0);
+}
+
+Test(admission_end, what_its_resource_has_refused_is_not_told_to_stop, .timeout = 10)
+{
+	struct baton_admission_stats stats;
+
+	baton_resource_init(&closed, NULL, "closed", NULL);
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	hall_begin();
+	hall.admission._config.stop = stop_lets_arrive;
+	cr_assert_eq(hall_arrive(0, 0), 0);
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[0].admitted), 0);
+	(void)baton_manual_run_until_idle(hall.manual);
+	cr_assert_eq(baton_future_status(&hall.jobs[0].outcome), -ECANCELED);
+	cr_assert_eq(baton_future_status(&hall.jobs[1].outcome), -EPIPE);
+	baton_admission_stats_read(&hall.admission, &stats);
+	cr_assert_eq(stats.stopped, 1, "the first alone");
+	cr_assert_eq(hall.jobs[1].stopped, 0);
+	hall_end();
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+	baton_resource_deinit(&closed);
+}
+
 /* ---- Memory ---- */
 
 struct heap_job {
