@@ -591,6 +591,6 @@ deep-fuzz:
 check-deep: | build/deps/build build/deps/test ## all of the above, for long: under an hour
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis \
-		deep-checked check-faults \
+		check-faults \
 		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
 		check-redis-asan coverage
