@@ -17,6 +17,7 @@
 
 /* What an earlier look has found on a line. */
 struct found {
+	uint64_t joined_ns;    /* of the resource that the line showed; another value: another one */
 	uint64_t entered;      /* tasks entered */
 	uint64_t since_ns;     /* when this number was first seen */
 	uint64_t told_entered; /* of the task that was reported, plus 1; 0: none */
@@ -51,6 +52,9 @@ static void look_at_line(const struct baton_watchdog *watchdog,
 	struct baton_stuck stuck;
 	bool waits;
 
+	/* Since the last look a resource may have left, and another one may have taken its line. */
+	if (found->joined_ns != line->joined_ns)
+		*found = (struct found){.joined_ns = line->joined_ns};
 	if (found->entered != entered || !found->since_ns) {
 		found->entered = entered;
 		found->since_ns = now_ns;

@@ -239,6 +239,41 @@ Test(watchdog, a_line_that_serves_another_resource_begins_anew, .timeout = 10)
 	end();
 }
 
+/* The board cannot say that a resource has left, if another one joins before the next look. */
+Test(watchdog, between_two_looks_a_line_changes_its_resource, .timeout = 20)
+{
+	struct baton_watchdog_options options = {
+		.limit_ns = 20 * MS, .every_ns = 300 * MS, .report = report, .arg = &reported};
+	const struct baton_board_options one = {.resources = 1};
+	struct baton_resource first, second;
+	uint64_t before;
+
+	cr_assert_eq(baton_board_create(&one, &board), 0);
+	options.board = board;
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	resource_begin(&first, "first", NULL);
+	cr_assert_eq(baton_resource_suspend(&first, &suspension), 0);
+	cr_assert_eq(baton_post(&first, nothing, NULL), 0);
+	await_reports(1);
+	/* The second resource has entered as many tasks as the look has found of the first, and has
+	 * tasks that wait, too. */
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	resource_over(&first);
+	resource_begin(&second, "second", NULL);
+	cr_assert_eq(baton_resource_suspend(&second, &suspension), 0);
+	cr_assert_eq(baton_post(&second, nothing, NULL), 0);
+	before = baton__now_ns();
+	while (atomic_load(&reported) < 2 && baton__now_ns() < before + 10000ULL * MS)
+		sched_yield();
+	cr_assert_eq(atomic_load(&reported), 2);
+	cr_assert_str_eq(reports[1].resource, "second");
+	/* The look that finds the second resource for the first time reports nothing. */
+	cr_assert_leq(reports[1].stuck.ns, baton__now_ns() - before + 300 * MS);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	resource_over(&second);
+	end();
+}
+
 Test(watchdog, without_a_board_none_begins, .timeout = 10)
 {
 	const struct baton_watchdog_options options = {0};
