@@ -111,6 +111,7 @@ void bench_w3_many(void);
 void bench_w4_pool(void);
 void bench_w5_wake(void);
 void bench_w6_broker(void);
+void bench_w6_seen(void);
 void bench_w6_mix(void);
 void bench_w7_length(void);
 void bench_w8_tasks(void);

@@ -108,6 +108,34 @@ static void call_loop_inline(struct team_member *member)
 	loop(member, call_publish_inline);
 }
 
+/* All topics join a board, which is as large as needed; a trace begins. */
+static void baton_show(struct broker *broker)
+{
+	const struct baton_board_options options = {.resources = BROKER_TOPICS + BROKER_SLOW};
+
+	if (broker->seen == BROKER_UNSEEN)
+		return;
+	if (baton_board_create(&options, &broker->board))
+		abort();
+	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
+		if (baton_board_join(broker->board, &broker->topics[i].baton.resource, "topic",
+		                     NULL))
+			abort();
+	if (broker->seen == BROKER_TRACED && baton_board_trace_start(broker->board))
+		abort();
+}
+
+static void baton_hide(struct broker *broker)
+{
+	if (broker->seen == BROKER_UNSEEN)
+		return;
+	if (broker->seen == BROKER_TRACED && baton_board_trace_stop(broker->board, "/dev/null"))
+		abort();
+	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
+		baton_board_leave(broker->board, &broker->topics[i].baton.resource);
+	baton_board_destroy(broker->board);
+}
+
 static void baton_open(struct broker *broker)
 {
 	struct baton_resource_config *config = &broker->config;
@@ -128,6 +156,7 @@ static void baton_open(struct broker *broker)
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
 		baton_resource_init(&broker->topics[i].baton.resource, NULL, NULL,
 		                    i < BROKER_TOPICS ? config : slow);
+	baton_show(broker);
 	for (unsigned t = 0; t < broker->threads; t++)
 		for (unsigned i = 0; i < PUBLISHER_RING; i++)
 			baton_task_init(&broker->publishers[t].slots[i].task, slot_run, NULL);
@@ -140,6 +169,7 @@ static void baton_close(struct broker *broker)
 		if (baton_resource_close(&broker->topics[i].baton.resource) ||
 		    baton_resource_await(&broker->topics[i].baton.resource, NULL))
 			abort();
+	baton_hide(broker);
 	if (baton_pool_destroy(broker->pool))
 		abort();
 	if (broker->own_pool && baton_pool_destroy(broker->slow_pool))

@@ -42,6 +42,9 @@ struct publisher {
 
 struct broker_way;
 
+/* What somebody outside may see of baton's topics. */
+enum broker_seen { BROKER_UNSEEN, BROKER_ON_BOARD, BROKER_TRACED };
+
 struct broker {
 	const struct broker_way *way;
 	const struct peer *peer; /* for the way of the peers */
@@ -54,6 +57,8 @@ struct broker {
 	unsigned threads;
 	void *context; /* the mix's */
 	/* baton's */
+	enum broker_seen seen;
+	struct baton_board *board;
 	struct baton_resource_config config, slow_config;
 	struct baton_pool *pool, *slow_pool;
 };
