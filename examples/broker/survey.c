@@ -121,8 +121,8 @@ void survey_finish(struct survey *survey)
 		const struct survey_part *part = &survey->parts[i];
 
 		stats_add_loop(&survey->loops, &part->stats);
-		stats_add_live(&survey->kinds[STATS_CONNECTION], &part->connections);
-		stats_add_live(&survey->kinds[STATS_SESSION], &part->sessions);
+		stats_add_sum(&survey->kinds[STATS_CONNECTION], &part->connections);
+		stats_add_sum(&survey->kinds[STATS_SESSION], &part->sessions);
 	}
 	free(survey->parts);
 	survey->parts = NULL;
@@ -130,6 +130,6 @@ void survey_finish(struct survey *survey)
 	stats_add_live(&survey->kinds[STATS_MATCHER], broker->table.matcher.stats);
 	stats_add_live(&survey->kinds[STATS_CLIENTS], broker->clients.stats);
 	for (int i = 0; i < STATS_KINDS; i++)
-		stats_add_live(&survey->kinds[i], &broker->env.stats.kinds[i]);
+		stats_add_ended(&survey->kinds[i], &broker->env.stats.kinds[i]);
 	baton_pool_stats_read(broker->env.pool, &survey->pool);
 }

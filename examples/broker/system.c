@@ -109,6 +109,14 @@ static void system_say_topics(struct system *system)
 	}
 }
 
+/* For how long a task has waited since that time; 0: none waits. Both are CLOCK_MONOTONIC. */
+static uint64_t system_age_ms(uint64_t since_ns)
+{
+	const uint64_t now_ns = uv_hrtime();
+
+	return since_ns > 0 && since_ns < now_ns ? (now_ns - since_ns) / 1000000 : 0;
+}
+
 static void system_say_kind(struct system *system, const char *kind,
                             const struct baton_resource_stats *stats)
 {
@@ -119,6 +127,7 @@ static void system_say_kind(struct system *system, const char *kind,
 		{"tasks", stats->executed},          {"captures", stats->captures},
 		{"hand-offs", stats->handoffs},      {"helped", stats->helped},
 		{"outstanding", stats->outstanding}, {"backlog", stats->backlog_max},
+		{"waiting", stats->waiting},         {"oldest ms", system_age_ms(stats->oldest_ns)},
 	};
 	char name[64];
 
@@ -136,7 +145,7 @@ static void system_say_baton(struct system *system)
 	for (int i = 0; i < STATS_KINDS; i++) {
 		if (!stats_kind_counted(i, system->broker->env.options.stats))
 			continue;
-		stats_add_live(&all, &survey->kinds[i]);
+		stats_add_sum(&all, &survey->kinds[i]);
 		system_say_kind(system, stats_kind_name(i), &survey->kinds[i]);
 	}
 	system_say_kind(system, "all", &all);

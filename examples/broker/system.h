@@ -10,9 +10,13 @@
  *   publish/messages/{received,sent,dropped} store/messages/bytes    what waits in sessions
  *   retained messages/{count,bytes,refused} subscriptions/count
  *   topics/count topics/hottest/{1..5}    `NAME TASKS`: tasks since the last time
- *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog}   KIND: topics, ...;
- *                                                       with --stats also connections, sessions
+ *   baton/KIND/{tasks,captures,hand-offs,helped,outstanding,backlog,waiting,oldest ms}
+ *                          KIND: topics, ...; with --stats also connections, sessions
  *   baton/pool/{jobs,steals,parks,wakes}
+ *
+ * With --board the counters of a resource lie on the board: what is issued here and what baton-top
+ * shows are the same words. `waiting`: tasks that have not begun; `oldest ms`: for how long the
+ * first of these has waited.
  */
 #ifndef BROKER_SYSTEM_H
 #define BROKER_SYSTEM_H
@@ -25,7 +29,7 @@
 #include "net/connection.h"
 #include "survey.h"
 
-#define SYSTEM_TOPICS_MAX 80
+#define SYSTEM_TOPICS_MAX 96
 
 struct broker;
 struct topic_use;

@@ -64,21 +64,40 @@ void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_res
 			break;
 }
 
+void stats_add_sum(struct baton_resource_stats *sum, const struct baton_resource_stats *more)
+{
+	sum->submitted += more->submitted;
+	sum->executed += more->executed;
+	sum->cancelled += more->cancelled;
+	sum->outstanding += more->outstanding;
+	sum->waiting += more->waiting;
+	sum->captures += more->captures;
+	sum->handoffs += more->handoffs;
+	sum->helped += more->helped;
+	sum->refused += more->refused;
+	if (more->backlog_max > sum->backlog_max)
+		sum->backlog_max = more->backlog_max;
+	if (more->oldest_ns > 0 && (sum->oldest_ns == 0 || more->oldest_ns < sum->oldest_ns))
+		sum->oldest_ns = more->oldest_ns;
+}
+
 void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live)
 {
 	struct baton_resource_stats copy;
 
 	baton_resource_stats_read(live, &copy);
-	sum->submitted += copy.submitted;
-	sum->executed += copy.executed;
-	sum->cancelled += copy.cancelled;
-	sum->outstanding += copy.outstanding;
-	sum->captures += copy.captures;
-	sum->handoffs += copy.handoffs;
-	sum->helped += copy.helped;
-	sum->refused += copy.refused;
-	if (copy.backlog_max > sum->backlog_max)
-		sum->backlog_max = copy.backlog_max;
+	stats_add_sum(sum, &copy);
+}
+
+void stats_add_ended(struct baton_resource_stats *sum, const struct baton_resource_stats *ended)
+{
+	struct baton_resource_stats copy;
+
+	/* A sum has no count of the tasks that have left: what is read as waiting has ended. */
+	baton_resource_stats_read(ended, &copy);
+	copy.waiting = 0;
+	copy.oldest_ns = 0;
+	stats_add_sum(sum, &copy);
 }
 
 void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop)

@@ -60,8 +60,13 @@ const char *stats_kind_name(int kind);
 /* Is this kind of resource counted, with or without --stats? */
 bool stats_kind_counted(int kind, bool all);
 
-/* Add to a sum: the counters of a resource that still runs; the counters of a loop. */
+/*
+ * Add to a sum: the counters of a resource that still runs; another sum; the sum of the resources
+ * that have ended (stats_add); the counters of a loop.
+ */
 void stats_add_live(struct baton_resource_stats *sum, const struct baton_resource_stats *live);
+void stats_add_sum(struct baton_resource_stats *sum, const struct baton_resource_stats *more);
+void stats_add_ended(struct baton_resource_stats *sum, const struct baton_resource_stats *ended);
 void stats_add_loop(struct loop_stats *sum, const struct loop_stats *loop);
 void stats_add(struct stats *stats, enum stats_kind kind, const struct baton_resource_stats *more);
 
