@@ -392,13 +392,13 @@ check-broker-tsan: build/broker/e2e build/tsan/examples/broker/broker ## under T
 
 # ---- baton-top, which looks at a program ----
 .PHONY: check-top
-check-top: build/baton-top build/test/top/subject ## baton-top looks at live, stopped and dead programs
+check-top: build/baton-top build/test/top/subject build/test/top/history ## baton-top looks at live, stopped and dead programs
 	$(Q)test/top/check.sh $@ $^
 
-build/test/top/subject: build/test/top/subject.o build/libbaton.a
+build/test/top/%: build/test/top/%.o build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
--include build/test/top/subject.d
+-include $(wildcard build/test/top/*.d)
 
 # ---- libbaton-checked: its table of misuses, and the unit tests with it ----
 .PHONY: check-checked deep-checked

@@ -25,6 +25,11 @@
  * Cost: that of statistics, and a few plain stores for each task; the clock is read for one task in
  * 64, and for one waiting task at a time. A resource that has not joined pays nothing.
  *
+ * Times: of the tasks that wait one at a time is measured, from its submit to its entry; of a
+ * resource with lanes one in each lane. The fourth lane and all lower ones count as one lane. Since
+ * when a lane's oldest task waits may not be known for a moment; see also `oldest_ns` of the
+ * statistics (resource.h).
+ *
  * Source: a scoreboard in shared memory, as Apache's and HAProxy's; histograms as HdrHistogram's:
  * a shown time differs from the measured one by at most a sixteenth.
  */
@@ -53,7 +58,10 @@ struct baton_board_options {
 	 * baton-top finds by the program's pid.
 	 */
 	const char *path;
-	/* The most resources at a time; 0: 1,024. Each takes some 5 KiB from when it joins on. */
+	/*
+	 * The most resources at a time; 0: 1,024. Each takes some 5 KiB from when it joins on,
+	 * with lanes some 15 KiB.
+	 */
 	uint32_t resources;
 	uint32_t _unused;
 	uint64_t _reserved[4];
@@ -111,8 +119,9 @@ void baton_board_pool_remove(struct baton_board *board,
                              const struct baton_pool *pool) BATON_NONNULL;
 
 /*
- * Copies to the board what is not there anyway: the pools' counters, and which threads wait for
- * which resources. A watchdog does that for the board that it watches.
+ * Copies to the board what is not there anyway: the pools' counters, which threads wait for which
+ * resources, and the names of threads (from /proc). A watchdog does that for the board
+ * that it watches.
  *
  * Thread safety: any thread. Blocking: as leave.
  */
@@ -123,10 +132,11 @@ void baton_board_refresh(struct baton_board *board) BATON_NONNULL;
  * waits and of the pools: what ran, when and for how long, what was pushed and when it was entered,
  * hand-offs, steals, parks. stop writes them as JSON for Perfetto (ui.perfetto.dev) or
  * chrome://tracing: a track for each thread, an arrow from each submit to its run, and the length
- * of each queue. One trace at a time in a process. A program with a watchdog can be traced from
- * outside: `baton-top --trace SECONDS FILE PID`.
+ * of each queue. Of tasks that one thread runs one after the other, each in less than a
+ * microsecond, the first 64 are in the trace, then one in 16. One trace at a time in a process. A
+ * program with a watchdog can be traced from outside: `baton-top --trace SECONDS FILE PID`.
  *
- * Cost, while a trace is on: the clock is read for each task of these resources, and 1 MiB of
+ * Cost, while a trace is on: the clock is read for each task that is in the trace, and 1 MiB of
  * memory for each thread, which is kept for the next trace.
  *
  * Thread safety: any thread. Blocking: as leave; stop also on the file.

@@ -39,7 +39,7 @@ void baton__backlog_captured(struct baton_resource *resource, const struct baton
 
 	if (task && table && table->captured)
 		table->captured(resource, task);
-	baton__stats_captured(resource, task ? 1 : 0);
+	baton__stats_captured(resource, task);
 }
 
 void baton__backlog_left(struct baton_resource *resource, const struct baton_task *task)

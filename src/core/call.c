@@ -34,12 +34,14 @@ static int call_run(struct baton_task *task)
 {
 	struct call *call = baton_container_of(task, struct call, task);
 
+	baton__stats_show(baton__self->top->resource, (uintptr_t)call->fn);
 	baton_set_result(call->fn(call->arg));
 	return 0;
 }
 
 static const struct baton_task_type labelled_type = {
 	.run = call_run,
+	.function = BATON_TASK_PLACE(struct call, task, fn),
 	.future = BATON_TASK_PLACE(struct call, task, future_at),
 	.stamp = BATON_TASK_PLACE(struct call, task, stamp),
 };

@@ -4,6 +4,7 @@
 
 #include "base/count.h"
 #include "base/futex.h"
+#include "core/label.h"
 #include "thread/thread.h"
 #include "thread/trace.h"
 
@@ -66,13 +67,118 @@ void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns)
 {
 	const uint64_t now = baton__now_ns();
 
-	baton__histogram_record(&gauge->waited, now > marked_ns ? now - marked_ns : 0);
+	baton__histogram_record(&gauge->times->waited, now > marked_ns ? now - marked_ns : 0);
+}
+
+/* The lane for which a task counts. Only for a resource with lanes. */
+static struct baton__gauge_lane *lane_of(struct baton__gauge *gauge, const struct baton_task *task)
+{
+	const struct baton_stamp *stamp = baton__stamp(task);
+	const uint64_t lane = stamp ? stamp->_lane : 0;
+	const uint64_t shown =
+		gauge->lanes < BATON__GAUGE_LANES ? gauge->lanes : BATON__GAUGE_LANES;
+
+	return &gauge->times->lane[lane < shown ? lane : shown - 1];
+}
+
+void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *first, uint32_t count)
+{
+	for (; gauge->lanes && count; count--, first = first->_next) {
+		struct baton__gauge_lane *lane = lane_of(gauge, first);
+		uint64_t none = 0;
+
+		/* Relaxed: only counted. */
+		(void)add_relaxed(&lane->pushed, 1);
+		/* [gauge.slot] acquire: `marked` has been cleared; pairs with [gauge.slot] in
+		 * unmark */
+		if (load_relaxed(&lane->marked_ns) == 0 &&
+		    cas_acquire(&lane->marked_ns, &none, baton__now_ns() | 1))
+			/* Relaxed: the push publishes `marked` to the holder. */
+			store_relaxed(&lane->marked, first);
+	}
+}
+
+static void unmark(struct baton__gauge_lane *lane)
+{
+	store_relaxed(&lane->marked, NULL);
+	/* [gauge.slot] release: `marked`; pairs with [gauge.slot] in baton__gauge_pushed */
+	store_release(&lane->marked_ns, 0);
+}
+
+void baton__gauge_take_back(struct baton__gauge *gauge, const struct baton_task *first,
+                            uint32_t count)
+{
+	for (; gauge->lanes && count; count--, first = first->_next) {
+		struct baton__gauge_lane *lane = lane_of(gauge, first);
+
+		/* Relaxed: no other thread marks this task, which is in no queue. */
+		if (load_relaxed(&lane->marked) == first)
+			unmark(lane);
+		(void)sub_relaxed(&lane->pushed, 1);
+	}
+}
+
+void baton__gauge_captured(struct baton__gauge *gauge, const struct baton_task *task)
+{
+	if (gauge->lanes)
+		baton__count(&lane_of(gauge, task)->captured, 1);
+}
+
+/* Records a marked task that leaves. `turn`: no older task waits. */
+static void record_marked(struct baton__gauge_lane *lane, bool turn)
+{
+	const uint64_t marked_ns = load_relaxed(&lane->marked_ns);
+	const uint64_t now = baton__now_ns();
+
+	baton__histogram_record(&lane->waited, now > marked_ns ? now - marked_ns : 0);
+	if (turn || !load_relaxed(&lane->passed_ns))
+		store_relaxed(&lane->passed_ns, marked_ns);
+	unmark(lane);
+}
+
+void baton__gauge_unlinked(struct baton__gauge *gauge, const struct baton_task *task)
+{
+	/* Relaxed: if this task is marked, its push has published the mark. */
+	if (gauge->lanes && load_relaxed(&lane_of(gauge, task)->marked) == task)
+		record_marked(lane_of(gauge, task), false);
+}
+
+void baton__gauge_left(struct baton__gauge *gauge, const struct baton_task *task)
+{
+	struct baton__gauge_lane *lane;
+	uint64_t left;
+
+	if (!gauge->lanes)
+		return;
+	lane = lane_of(gauge, task);
+	left = load_relaxed(&lane->left) + 1;
+	if (load_relaxed(&lane->marked) == task)
+		record_marked(lane, true);
+	store_relaxed(&lane->left, left);
+	/* A submitter that pushes just now may have found the old mark. Then the lane has no time
+	 * until its next push (baton__gauge_lane_read). */
+	if (load_relaxed(&lane->passed_ns) &&
+	    load_relaxed(&lane->pushed) + load_relaxed(&lane->captured) == left)
+		store_relaxed(&lane->passed_ns, 0);
+}
+
+void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__lane_queue *queue)
+{
+	const uint64_t left = load_relaxed(&lane->left);
+	const uint64_t all = load_relaxed(&lane->pushed) + load_relaxed(&lane->captured);
+	const uint64_t passed_ns = load_relaxed(&lane->passed_ns);
+
+	queue->waiting = all > left ? all - left : 0;
+	queue->oldest_ns = !queue->waiting ? 0
+	                   : passed_ns     ? passed_ns
+	                                   : load_relaxed(&lane->marked_ns);
 }
 
 void baton__gauge_enter(struct baton__gauge *gauge, uintptr_t function)
 {
 	const uint64_t entered = load_relaxed(&gauge->entered) + 1;
-	const bool timed = entered % BATON__GAUGE_EVERY == 1 || baton__trace_is_on();
+	const bool timed = entered % BATON__GAUGE_EVERY == 1 ||
+	                   (baton__trace_is_on() && baton__trace_run_begins());
 
 	store_relaxed(&gauge->thread, baton__self->tid);
 	store_relaxed(&gauge->began_ns, timed ? baton__now_ns() : 0);
@@ -87,11 +193,13 @@ void baton__gauge_leave(struct baton__gauge *gauge)
 
 	if (began) {
 		ns = baton__now_ns() - began;
-		baton__histogram_record(&gauge->ran, ns);
+		baton__histogram_record(&gauge->times->ran, ns);
 		if (baton__trace_is_on())
-			baton__trace(&(struct baton__event){
-				began, (uintptr_t)gauge, load_relaxed(&gauge->function),
-				baton__event_word(BATON__EVENT_RAN, ns)});
+			baton__trace_run(
+				&(struct baton__event){began, (uintptr_t)gauge,
+			                               load_relaxed(&gauge->function),
+			                               baton__event_word(BATON__EVENT_RAN, ns)},
+				ns);
 	}
 	store_relaxed(&gauge->function, 0);
 }

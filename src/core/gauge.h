@@ -32,13 +32,52 @@ struct baton__histogram {
 	uint64_t counts[BATON__HISTOGRAM_BUCKETS];
 };
 
+/* So many lanes have times of their own; the tasks of all lower lanes count for the last one. */
+#define BATON__GAUGE_LANES 4U
+
+/*
+ * One lane of a resource that has lanes. As in the statistics (stats.h), a submitter that finds no
+ * marked task in the lane marks its first task with the time, and the holder records how long the
+ * marked task has waited. `passed_ns` is the time of the last marked task that has left in its
+ * turn, while tasks wait.
+ *
+ * gauge.mark: `marked` belongs to the submitter from its CAS on marked_ns to its push, and to the
+ *    holder from that push until the holder sets marked_ns to 0.
+ */
+struct baton__gauge_lane {
+	uint64_t captured; /* tasks that have captured the resource */
+	uint64_t left;     /* tasks that have left the queue */
+	uint64_t passed_ns;
+	/* Submitters' words. */
+	uint64_t pushed;
+	uint64_t marked_ns;
+	const struct baton_task *marked;
+	struct baton__histogram waited;
+};
+
 struct baton__gauge {
 	uint64_t entered;   /* tasks and calls that have been entered */
 	uintptr_t function; /* of the task or call that runs; 0: none runs */
 	uint64_t thread;    /* the kernel's id of the thread that runs it, or ran the last */
 	uint64_t began_ns;  /* when it began, if its time is taken; else 0 */
+	uint64_t lanes;     /* of the resource; 0: the resource has none, and `lane` is unused */
+	struct baton__times *times; /* an address of the program */
+};
+
+/*
+ * The times of a resource lie apart from its gauge, so that what each task touches is small, and
+ * the gauges of many resources lie together.
+ */
+struct baton__times {
 	struct baton__histogram waited;
 	struct baton__histogram ran;
+	struct baton__gauge_lane lane[BATON__GAUGE_LANES];
+};
+
+/* What a lane shows. */
+struct baton__lane_queue {
+	uint64_t waiting;
+	uint64_t oldest_ns; /* since when its oldest task waits; 0: none waits, or not known */
 };
 
 /* The bucket of a time; the first time that a bucket has. */
@@ -52,6 +91,27 @@ void baton__histogram_record(struct baton__histogram *histogram, uint64_t ns);
  * max_ns. 0: no time was recorded. Any thread or process; the counts may change meanwhile.
  */
 uint64_t baton__histogram_quantile(const struct baton__histogram *histogram, unsigned part);
+
+/*
+ * Count the tasks of a chain, oldest first, for their lanes. pushed: they are about to be pushed;
+ * take_back: they are not accepted after all. Called by the submitter.
+ */
+void baton__gauge_pushed(struct baton__gauge *gauge, const struct baton_task *first,
+                         uint32_t count);
+void baton__gauge_take_back(struct baton__gauge *gauge, const struct baton_task *first,
+                            uint32_t count);
+
+/*
+ * captured: the task has captured the resource, and was not counted as pushed. left: the task
+ * leaves the queue. unlinked: the task leaves the queue next, although older tasks wait. Called by
+ * the holder.
+ */
+void baton__gauge_captured(struct baton__gauge *gauge, const struct baton_task *task);
+void baton__gauge_left(struct baton__gauge *gauge, const struct baton_task *task);
+void baton__gauge_unlinked(struct baton__gauge *gauge, const struct baton_task *task);
+
+/* Any thread or process; the counts may change meanwhile. */
+void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__lane_queue *queue);
 
 /* A marked task leaves the queue, in which it was since `marked_ns`. */
 void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns);

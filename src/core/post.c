@@ -120,12 +120,14 @@ static int async_run(struct baton_task *task)
 {
 	struct baton__async *async = baton_container_of(task, struct baton__async, task);
 
+	baton__stats_show(baton__self->top->resource, (uintptr_t)async->fn);
 	baton_set_result(async->fn(async->arg));
 	return 0;
 }
 
 static const struct baton_task_type labelled_async_type = {
 	.run = async_run,
+	.function = BATON_TASK_PLACE(struct baton__async, task, fn),
 	.future = BATON_TASK_PLACE(struct baton__async, task, future),
 	.stamp = BATON_TASK_PLACE(struct baton__async, task, stamp),
 };

@@ -23,8 +23,10 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 
 	if (!stats)
 		return;
-	if (stats->_gauge)
+	if (stats->_gauge) {
 		baton__gauge_trace(stats->_gauge, BATON__EVENT_PUSHED, first, count);
+		baton__gauge_pushed(stats->_gauge, first, count);
+	}
 	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark. With
 	 * weaker orders neither side might see the other, and the tasks that wait would have no
 	 * time. */
@@ -60,6 +62,8 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
 
 	if (!stats)
 		return;
+	if (stats->_gauge)
+		baton__gauge_take_back(stats->_gauge, first, count);
 	/* Relaxed: only compared; no other thread marks this task, which is in no queue. */
 	if (load_relaxed(&stats->_marked) == first)
 		unmark(stats);
@@ -93,8 +97,12 @@ void baton__stats_unlinked(struct baton_resource *resource, const struct baton_t
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
+	if (!stats)
+		return;
+	if (stats->_gauge)
+		baton__gauge_unlinked(stats->_gauge, task);
 	/* Relaxed: as in left. */
-	if (!stats || load_relaxed(&stats->_marked) != task)
+	if (load_relaxed(&stats->_marked) != task)
 		return;
 	if (!load_relaxed(&stats->_passed_ns))
 		store_relaxed(&stats->_passed_ns, load_relaxed(&stats->_marked_ns));
@@ -107,8 +115,10 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 
 	if (!stats)
 		return;
-	if (stats->_gauge)
+	if (stats->_gauge) {
 		baton__gauge_trace(stats->_gauge, BATON__EVENT_ENTERED, task, 0);
+		baton__gauge_left(stats->_gauge, task);
+	}
 	/* Relaxed: if this task is marked, its push has published the mark. */
 	if (load_relaxed(&stats->_marked) == task) {
 		if (stats->_gauge)
@@ -119,14 +129,16 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 	baton__stats_count_left(stats);
 }
 
-void baton__stats_captured(struct baton_resource *resource, uint32_t count)
+void baton__stats_captured(struct baton_resource *resource, const struct baton_task *task)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (!stats)
 		return;
-	baton__count(&stats->submitted, count);
+	baton__count(&stats->submitted, task ? 1 : 0);
 	baton__count(&stats->captures, 1);
+	if (task && stats->_gauge)
+		baton__gauge_captured(stats->_gauge, task);
 }
 
 /*

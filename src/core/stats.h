@@ -65,10 +65,10 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
                             uint32_t count);
 
 /*
- * A submit has captured the resource for `count` tasks that are not counted as pushed. Called by
- * the holder.
+ * A submit has captured the resource. `task`: the only one, which is not counted as pushed; NULL:
+ * all tasks of the submit are. Called by the holder.
  */
-void baton__stats_captured(struct baton_resource *resource, uint32_t count);
+void baton__stats_captured(struct baton_resource *resource, const struct baton_task *task);
 
 /* As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears it. */
 void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left);
@@ -109,6 +109,21 @@ BATON_INLINE void baton__stats_executed(struct baton_resource_stats *stats)
 	baton__count(&stats->executed, 1);
 	if (BATON_UNLIKELY(stats->_gauge != NULL))
 		baton__gauge_leave(stats->_gauge);
+}
+
+/*
+ * The task that has been entered runs a function of the user's, which a board shows in place of the
+ * task's own. Called by the holder.
+ */
+BATON_INLINE void baton__stats_show(const struct baton_resource *resource, uintptr_t function)
+{
+	struct baton_resource_stats *stats;
+
+	if (BATON_LIKELY(!resource->_stats))
+		return;
+	stats = baton__stats(resource);
+	if (stats && stats->_gauge)
+		store_relaxed(&stats->_gauge->function, function);
 }
 
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */

@@ -198,15 +198,16 @@ static int sleep_once(struct baton__wait *wait)
 	return status;
 }
 
-static void note_wait(uint64_t since_ns, const void *future, const void *resource, bool promise)
+static void note_wait(const struct baton__thread_wait *wait)
 {
 	struct baton__thread_wait *noted = &baton__self->wait;
 
 	/* Relaxed: for messages only. */
-	store_relaxed(&noted->future, future);
-	store_relaxed(&noted->resource, resource);
-	store_relaxed(&noted->promise, promise);
-	store_relaxed(&noted->since_ns, since_ns);
+	store_relaxed(&noted->future, wait->future);
+	store_relaxed(&noted->resource, wait->resource);
+	store_relaxed(&noted->promise, wait->promise);
+	store_relaxed(&noted->maker, wait->maker);
+	store_relaxed(&noted->since_ns, wait->since_ns);
 }
 
 static void trace_wait(void)
@@ -244,8 +245,13 @@ static int wait_some(struct baton__wait *wait)
 	 * they would never end. */
 	member = baton__self->member;
 	tell_executor(member, true);
-	note_wait(baton__now_ns(), first, baton__future_resource(first),
-	          load_relaxed(&first->_state) & BATON__FUTURE_PROMISE);
+	note_wait(&(struct baton__thread_wait){
+		.since_ns = baton__now_ns(),
+		.future = first,
+		.resource = baton__future_resource(first),
+		.promise = load_relaxed(&first->_state) & BATON__FUTURE_PROMISE,
+		.maker = baton__promise_maker(first),
+	});
 	BATON_PROBE(wait__begin, first, wait->count);
 	wait->last_look = true;
 	/* Relaxed: a nudge before the first sleep was for another wait. */
@@ -259,7 +265,7 @@ static int wait_some(struct baton__wait *wait)
 	BATON_PROBE(wait__end, first, status);
 	if (baton__trace_is_on())
 		trace_wait();
-	note_wait(outer.since_ns, outer.future, outer.resource, outer.promise);
+	note_wait(&outer);
 	tell_executor(member, false);
 	return status == 1 ? 0 : status;
 }

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 BATON_EXPORT void baton_future_init(struct baton_future *future)
 {
@@ -22,6 +23,16 @@ BATON_EXPORT void baton_future_init(struct baton_future *future)
 BATON_EXPORT void baton_promise_init(struct baton_future *future)
 {
 	*future = (struct baton_future)BATON_PROMISE_INIT;
+	/* unshared: for baton__promise_maker */
+	future->_status = (int32_t)(baton__self->tid ? baton__self->tid : (uint32_t)gettid());
+}
+
+uint32_t baton__promise_maker(const struct baton_future *future)
+{
+	if (!(load_relaxed(&future->_state) & BATON__FUTURE_PROMISE))
+		return 0;
+	/* Relaxed: for messages only. The promise may just be completed, with a status. */
+	return (uint32_t)load_relaxed(&future->_status);
 }
 
 BATON_EXPORT enum baton_future_state baton_future_state(const struct baton_future *future)
@@ -171,9 +182,9 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
 	/* Relaxed: [future.final] publishes the value. Atomic: while a refused submitter completes
 	 * the future, a canceller may read the value to find its task (list.back_link,
-	 * core/list.h). */
+	 * core/list.h). The status, too: for baton__promise_maker. */
 	store_relaxed(&future->_value, value);
-	future->_status = status;
+	store_relaxed(&future->_status, status);
 	/* Ends: as in claim. */
 	for (;;) {
 		uint32_t next;

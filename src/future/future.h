@@ -168,6 +168,12 @@ BATON_INLINE uint32_t baton__future_generation(uint32_t state)
 	return state / BATON__FUTURE_GENERATION;
 }
 
+/*
+ * The kernel's id of the thread that has made the promise, which its _status has until the promise
+ * is completed. 0: not known (BATON_PROMISE_INIT), or the future is no promise.
+ */
+uint32_t baton__promise_maker(const struct baton_future *future);
+
 /* Can a task be submitted with the future? Called by the submitter. */
 BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
 {

@@ -5,6 +5,8 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/stats.h"
+#include "module/extension.h"
+#include "inspect/thread_name.h"
 #include "thread/thread.h"
 
 #include <errno.h>
@@ -60,6 +62,7 @@ static void fill_in(struct baton__board_file *file, uint32_t lines)
 	(void)dl_iterate_phdr(note_base, &file->program_base);
 	file->version = BATON__BOARD_VERSION;
 	file->line_size = sizeof(struct baton__board_line);
+	file->times_size = sizeof(struct baton__times);
 	file->lines_max = lines;
 	file->pid = getpid();
 	file->created_ns = baton__now_ns();
@@ -122,7 +125,8 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 	board = calloc(1, sizeof(*board));
 	if (!board)
 		return -ENOMEM;
-	board->size = sizeof(*board->file) + lines * sizeof(struct baton__board_line);
+	board->size = sizeof(*board->file) +
+	              lines * (sizeof(struct baton__board_line) + sizeof(struct baton__times));
 	error = map(board, options ? options->path : NULL);
 	if (error) {
 		free(board);
@@ -193,6 +197,15 @@ static void copy_name(char *copy, const char *name)
 	copy[length] = '\0';
 }
 
+/* Pages that are not touched are not there: without lanes, those of the lanes' times. */
+static void clear_gauge(struct baton__board_file *file, struct baton__board_line *line)
+{
+	struct baton__times *times = baton__board_times(file, (uint32_t)(line - file->line));
+
+	memset(times, 0, line->gauge.lanes ? sizeof(*times) : offsetof(struct baton__times, lane));
+	line->gauge = (struct baton__gauge){.times = times};
+}
+
 BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resource *resource,
                                   const char *name, struct baton_resource_stats **stats)
 {
@@ -201,12 +214,13 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 	if (!line)
 		return -ENOSPC;
 	memset(&line->stats, 0, sizeof(line->stats));
-	memset(&line->gauge, 0, sizeof(line->gauge));
+	clear_gauge(board->file, line);
 	copy_name(line->name, name ? name : resource->_name);
 	line->resource = resource;
 	line->joined_ns = baton__now_ns();
 	line->stats._gauge = &line->gauge;
 	baton_resource_set_stats(resource, &line->stats);
+	baton__lanes_show(resource);
 	(void)add_relaxed(&board->joined, 1);
 	raise_lines(board->file, line);
 	/* [board.shown] release: the line is filled in; pairs with [board.shown] in
@@ -317,6 +331,7 @@ static void refresh_waits(struct baton__board_file *file)
 				.resource = resource,
 				.promise = load_relaxed(&thread->wait.promise),
 				.line = line_number(file, resource),
+				.maker = load_relaxed(&thread->wait.maker),
 			};
 		waits++;
 	}
@@ -334,6 +349,7 @@ BATON_EXPORT void baton_board_refresh(struct baton_board *board)
 			baton_pool_stats_read(entry->pool, &entry->stats);
 	}
 	refresh_waits(board->file);
+	baton__thread_names(board->file);
 	store_relaxed(&board->file->refreshed_ns, baton__now_ns());
 	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
 }

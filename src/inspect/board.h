@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What lies in a board's memory. Another process, perhaps of another build, maps this memory:
- * baton-top (src/top) compares `magic`, `version` and `line_size` before it reads anything else.
+ * baton-top (src/top) compares `magic`, `version` and the sizes before it reads anything else.
  * Whoever changes a struct here, or struct baton_resource_stats, or struct baton__gauge, counts
  * BATON__BOARD_VERSION up.
  *
@@ -22,7 +22,7 @@
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 1
+#define BATON__BOARD_VERSION 2
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
@@ -51,10 +51,20 @@ struct baton__board_wait {
 	const void *future;   /* addresses of the program */
 	const void *resource; /* NULL: none, or not known */
 	uint32_t promise;
-	uint32_t line; /* of the resource, if it is on the board; else UINT32_MAX */
+	uint32_t line;  /* of the resource, if it is on the board; else UINT32_MAX */
+	uint64_t maker; /* the kernel's id of the thread that has made the promise; 0: not known */
 };
 
 #define BATON__BOARD_WAITS 64
+
+/* A thread, as baton_board_refresh() has found it. */
+#define BATON__THREAD_NAME_MAX 15
+struct baton__board_thread {
+	uint64_t thread; /* the kernel's id */
+	char name[BATON__THREAD_NAME_MAX + 1];
+};
+
+#define BATON__BOARD_THREADS 256
 
 /*
  * A trace that baton-top asks for. baton-top fills in the span and the path, and stores ASKED; the
@@ -78,6 +88,8 @@ struct baton__board_file {
 	char magic[8];
 	uint32_t version;
 	uint32_t line_size;
+	uint32_t times_size;
+	uint32_t _unused;
 	uint32_t lines_max;
 	uint32_t lines; /* all lines from here on have always been free */
 	int64_t pid;
@@ -87,11 +99,22 @@ struct baton__board_file {
 	char program[256];     /* the path of the program's file; empty: not known */
 	struct baton__board_pool pools[BATON_BOARD_POOLS_MAX];
 	struct baton__trace_request trace;
-	uint32_t waits; /* threads that wait; the first of these are in `wait` */
-	uint32_t _unused;
+	uint32_t waits;   /* threads that wait; the first of these are in `wait` */
+	uint32_t threads; /* in `thread` */
+	struct baton__board_thread thread[BATON__BOARD_THREADS];
 	struct baton__board_wait wait[BATON__BOARD_WAITS];
+	/* lines_max, and behind them as many struct baton__times */
 	struct baton__board_line line[] BATON_CACHE_ALIGNED;
 };
+
+/* The times of a line, given by its number. */
+BATON_INLINE struct baton__times *baton__board_times(const struct baton__board_file *file,
+                                                     uint32_t line)
+{
+	const struct baton__times *first = (const void *)&file->line[file->lines_max];
+
+	return (struct baton__times *)(uintptr_t)(first + line);
+}
 
 struct baton_board {
 	struct baton__board_file *file;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NS_PER_S 1e9
+
 static int write_line(int fd, const char *text)
 {
 	char line[BATON__MESSAGE_MAX + 1];
@@ -29,18 +31,50 @@ static int write_line(int fd, const char *text)
 	return 0;
 }
 
-static int write_resource(int fd, const struct baton__board_line *line, uint64_t now_ns)
+/* Of each lane that has tasks which wait: how many, for how long, and how long it takes. */
+static int write_lanes(int fd, const struct baton__board_line *line, uint64_t now_ns)
+{
+	const uint64_t lanes = line->gauge.lanes;
+	char message[BATON__MESSAGE_MAX];
+	int error = 0;
+
+	for (uint64_t i = 0; !error && i < lanes && i < BATON__GAUGE_LANES; i++) {
+		const struct baton__gauge_lane *lane = &line->gauge.times->lane[i];
+		struct baton__lane_queue queue;
+
+		baton__gauge_lane_read(lane, &queue);
+		if (!queue.waiting)
+			continue;
+		(void)snprintf(message, sizeof(message),
+		               "  lane %" PRIu64 ": %" PRIu64
+		               " tasks wait, the oldest since %.1f s; before, half of them waited "
+		               "less than %.6f s, 99 %% less than %.6f s, the longest %.6f s",
+		               i, queue.waiting,
+		               queue.oldest_ns && queue.oldest_ns < now_ns
+		                       ? (double)(now_ns - queue.oldest_ns) / NS_PER_S
+		                       : 0,
+		               (double)baton__histogram_quantile(&lane->waited, 500) / NS_PER_S,
+		               (double)baton__histogram_quantile(&lane->waited, 990) / NS_PER_S,
+		               (double)load_relaxed(&lane->waited.max_ns) / NS_PER_S);
+		error = write_line(fd, message);
+	}
+	return error;
+}
+
+static int write_resource(int fd, const struct baton__board_file *file,
+                          const struct baton__board_line *line, uint64_t now_ns)
 {
 	char message[BATON__MESSAGE_MAX];
 	struct baton_resource_stats copy;
 	struct baton_stuck stuck;
+	int error;
 
 	/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
 	if (load_acquire(&line->state) != BATON__LINE_SHOWN)
 		return 0;
 	baton_resource_stats_read(&line->stats, &copy);
 	if (load_relaxed(&line->gauge.function))
-		baton__stuck_runs(&stuck, line, 0, message);
+		baton__stuck_runs(&stuck, file, line, 0, message);
 	else if (copy.waiting)
 		baton__stuck_tasks(
 			&stuck, line,
@@ -48,7 +82,8 @@ static int write_resource(int fd, const struct baton__board_line *line, uint64_t
 			message);
 	else
 		return 0;
-	return write_line(fd, message);
+	error = write_line(fd, message);
+	return error ? error : write_lanes(fd, line, now_ns);
 }
 
 BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
@@ -67,7 +102,7 @@ BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
 	               file->pid, file->waits);
 	error = write_line(fd, message);
 	for (uint32_t i = 0; !error && i < load_relaxed(&file->lines); i++)
-		error = write_resource(fd, &file->line[i], now_ns);
+		error = write_resource(fd, file, &file->line[i], now_ns);
 	for (uint32_t i = 0; !error && i < file->waits && i < BATON__BOARD_WAITS; i++) {
 		baton__stuck_wait(&stuck, file, &file->wait[i], message);
 		error = write_line(fd, message);

@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "core/turn.h"
 #include "core/word.h"
+#include "inspect/thread_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,18 @@
 static const char *name_of(const struct baton__board_line *line)
 {
 	return line->name[0] ? line->name : "(no name)";
+}
+
+#define THREAD_TEXT (BATON__THREAD_NAME_MAX + 32)
+
+/* "4711", "4711 (name)"; in `text`, which is returned. */
+static const char *thread_text(char text[THREAD_TEXT], const struct baton__board_file *file,
+                               uint64_t thread)
+{
+	const char *name = baton__thread_name(file, thread);
+
+	(void)snprintf(text, THREAD_TEXT, name[0] ? "%" PRIu64 " (%s)" : "%" PRIu64, thread, name);
+	return text;
 }
 
 static uint64_t waiting_on(const struct baton__board_line *line)
@@ -52,9 +65,12 @@ void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_lin
 	               name_of(line), (double)ns / NS_PER_S, stuck->waiting, cause(line->resource));
 }
 
-void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_line *line, uint64_t ns,
+void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file *file,
+                       const struct baton__board_line *line, uint64_t ns,
                        char message[BATON__MESSAGE_MAX])
 {
+	char thread[THREAD_TEXT];
+
 	*stuck = (struct baton_stuck){
 		.kind = BATON_STUCK_RUNS,
 		.resource = line->name,
@@ -65,38 +81,46 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_line
 		.message = message,
 	};
 	(void)snprintf(message, BATON__MESSAGE_MAX,
-	               "thread %" PRIu64 " runs a task of \"%s\" since %.1f s, the function at %p; "
+	               "thread %s runs a task of \"%s\" since %.1f s, the function at %p; "
 	               "%" PRIu64 " tasks wait for it",
-	               stuck->thread, name_of(line), (double)ns / NS_PER_S, (void *)stuck->function,
-	               stuck->waiting);
+	               thread_text(thread, file, stuck->thread), name_of(line),
+	               (double)ns / NS_PER_S, (void *)stuck->function, stuck->waiting);
 }
 
-static void describe_wait(const struct baton_stuck *stuck, const char *name, const char *holds,
+/* What a wait is described by. */
+struct described {
+	char thread[THREAD_TEXT];
+	char maker[THREAD_TEXT + 32];
+	char name[BATON_BOARD_NAME_MAX + 48];
+	char holds[BATON_BOARD_NAME_MAX + 32]; /* the task in which the thread waits */
+};
+
+static void describe_wait(const struct baton_stuck *stuck, const struct described *described,
                           char message[BATON__MESSAGE_MAX])
 {
 	const double seconds = (double)stuck->ns / NS_PER_S;
 
 	if (stuck->kind == BATON_STUCK_PROMISE)
 		(void)snprintf(message, BATON__MESSAGE_MAX,
-		               "thread %" PRIu64
-		               "%s waits since %.1f s for a promise that nobody has completed",
-		               stuck->thread, holds, seconds);
+		               "thread %s%s waits since %.1f s for a promise that nobody has "
+		               "completed%s",
+		               described->thread, described->holds, seconds, described->maker);
 	else if (stuck->kind == BATON_STUCK_RESOURCE)
 		(void)snprintf(message, BATON__MESSAGE_MAX,
-		               "thread %" PRIu64 "%s waits since %.1f s for a task of %s",
-		               stuck->thread, holds, seconds, name);
+		               "thread %s%s waits since %.1f s for a task of %s", described->thread,
+		               described->holds, seconds, described->name);
 	else
 		(void)snprintf(message, BATON__MESSAGE_MAX,
-		               "thread %" PRIu64
-		               "%s waits since %.1f s for a task that is not submitted, or for "
-		               "several",
-		               stuck->thread, holds, seconds);
+		               "thread %s%s waits since %.1f s for a task that is not submitted, "
+		               "or for several",
+		               described->thread, described->holds, seconds);
 }
 
 void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file *file,
                        const struct baton__board_wait *wait, char message[BATON__MESSAGE_MAX])
 {
-	char name[BATON_BOARD_NAME_MAX + 3], holds[BATON_BOARD_NAME_MAX + 32] = "";
+	struct described described = {.holds = ""};
+	char maker[THREAD_TEXT];
 
 	*stuck = (struct baton_stuck){
 		.kind = wait->promise    ? BATON_STUCK_PROMISE
@@ -107,15 +131,19 @@ void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file
 		.thread = wait->thread,
 		.message = message,
 	};
-	(void)snprintf(name, sizeof(name),
+	(void)thread_text(described.thread, file, wait->thread);
+	if (wait->maker)
+		(void)snprintf(described.maker, sizeof(described.maker), "; thread %s has made it",
+		               thread_text(maker, file, wait->maker));
+	(void)snprintf(described.name, sizeof(described.name),
 	               stuck->resource[0] ? "\"%s\"" : "a resource that is not on the board",
 	               stuck->resource);
 	/* The task in which the thread waits, if its resource is on the board. */
-	for (uint32_t i = 0; i < load_relaxed(&file->lines) && !holds[0]; i++)
+	for (uint32_t i = 0; i < load_relaxed(&file->lines) && !described.holds[0]; i++)
 		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&
 		    load_relaxed(&file->line[i].gauge.function) &&
 		    load_relaxed(&file->line[i].gauge.thread) == wait->thread)
-			(void)snprintf(holds, sizeof(holds), ", in a task of \"%s\",",
-			               name_of(&file->line[i]));
-	describe_wait(stuck, name, holds, message);
+			(void)snprintf(described.holds, sizeof(described.holds),
+			               ", in a task of \"%s\",", name_of(&file->line[i]));
+	describe_wait(stuck, &described, message);
 }

@@ -17,7 +17,8 @@
  */
 void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_line *line,
                         uint64_t ns, char message[BATON__MESSAGE_MAX]);
-void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_line *line, uint64_t ns,
+void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file *file,
+                       const struct baton__board_line *line, uint64_t ns,
                        char message[BATON__MESSAGE_MAX]);
 void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file *file,
                        const struct baton__board_wait *wait, char message[BATON__MESSAGE_MAX]);

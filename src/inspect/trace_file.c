@@ -6,6 +6,7 @@
 #include "inspect/board.h"
 
 #include "base/atomic.h"
+#include "inspect/thread_name.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "thread/trace.h"
@@ -52,21 +53,24 @@ static enum baton__event_kind kind_of(const struct baton__event *event)
 	return (enum baton__event_kind)(event->kind_and_more & 255);
 }
 
-static void collect_ring(struct collection *all, const struct baton__ring *ring, uint32_t thread)
+static void collect_ring(struct collection *all, const struct baton__ring *ring)
 {
 	/* Acquire: the events (baton__trace, thread/trace.c). */
 	const uint64_t head = load_acquire(&ring->head);
 	/* One may just be overwritten (trace.ring). */
 	uint64_t at = head > BATON__EVENTS_MAX - 1 ? head - (BATON__EVENTS_MAX - 1) : 0;
+	uint32_t thread = load_relaxed(&ring->oldest_thread);
 
 	for (; at < head; at++) {
-		const struct baton__event *event = &ring->events[at % BATON__EVENTS_MAX];
+		const struct baton__event *from = &ring->events[at % BATON__EVENTS_MAX];
+		const struct baton__event event = {
+			load_relaxed(&from->ns), load_relaxed(&from->object),
+			load_relaxed(&from->detail), load_relaxed(&from->kind_and_more)};
 
-		all->events[all->count++] = (struct collected){
-			{load_relaxed(&event->ns), load_relaxed(&event->object),
-		         load_relaxed(&event->detail), load_relaxed(&event->kind_and_more)},
-			thread,
-			0};
+		if (kind_of(&event) == BATON__EVENT_THREAD)
+			thread = (uint32_t)event.detail;
+		else
+			all->events[all->count++] = (struct collected){event, thread, 0};
 	}
 }
 
@@ -88,7 +92,7 @@ static int collect(struct collection *all, uint64_t trace)
 			continue;
 		rings--;
 		if (load_relaxed(&ring->trace) == trace)
-			collect_ring(all, ring, load_relaxed(&thread->tid));
+			collect_ring(all, ring);
 	}
 	return 0;
 }
@@ -213,8 +217,11 @@ static void write_arrow(struct collection *all, const struct collected *one, int
 		return;
 	begin_event(all, one, push ? "s" : "f");
 	(void)fprintf(all->out,
-	              ", \"bp\": \"e\", \"cat\": \"task\", \"name\": \"task\", \"id\": %u}",
+	              ", \"bp\": \"e\", \"cat\": \"task\", \"name\": \"task\", \"id\": %u, "
+	              "\"args\": {\"resource\": \"",
 	              one->arrow);
+	write_name(all, &one->event);
+	(void)fputs("\"}}", all->out);
 	if (!line)
 		return;
 	lengths[line - all->file->line] += push ? 1 : -1;
@@ -248,6 +255,24 @@ static void write_event(struct collection *all, const struct collected *one, int
 	}
 }
 
+/* The name of a thread's track, for a thread that has events. */
+static void write_thread(struct collection *all, const struct baton__board_thread *thread)
+{
+	size_t i = 0;
+
+	while (i < all->count && all->events[i].thread != thread->thread)
+		i++;
+	if (i == all->count || !thread->name[0])
+		return;
+	(void)fprintf(all->out,
+	              "%s\n{\"ph\": \"M\", \"pid\": %" PRId64 ", \"tid\": %" PRIu64
+	              ", \"ts\": 0, \"name\": \"thread_name\", \"args\": {\"name\": \"",
+	              all->more ? "," : "", all->file->pid, thread->thread);
+	write_text(all->out, thread->name);
+	(void)fputs("\"}}", all->out);
+	all->more = true;
+}
+
 static int write_all(struct collection *all)
 {
 	int64_t *lengths = calloc(all->file->lines + 1, sizeof(*lengths));
@@ -255,6 +280,8 @@ static int write_all(struct collection *all)
 	if (!lengths)
 		return -ENOMEM;
 	(void)fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", all->out);
+	for (uint32_t i = 0; i < all->file->threads; i++)
+		write_thread(all, &all->file->thread[i]);
 	for (size_t i = 0; i < all->count; i++)
 		if (all->events[i].event.ns >= all->began_ns)
 			write_event(all, &all->events[i], lengths);
@@ -292,6 +319,7 @@ BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *p
 	(void)pthread_mutex_lock(&board->looks); /* lock allowed: as in baton_board_leave */
 	error = collect(&all, trace);
 	if (!error) {
+		baton__thread_names(board->file);
 		find_arrows(&all);
 		error = write_file(&all, path);
 	}

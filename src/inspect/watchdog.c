@@ -17,9 +17,9 @@
 
 /* What an earlier look has found on a line. */
 struct found {
-	uint64_t joined_ns;    /* of the resource that the line showed; another value: another one */
-	uint64_t entered;      /* tasks entered */
-	uint64_t since_ns;     /* when this number was first seen */
+	uint64_t joined_ns; /* of the resource that the line showed; another value: another one */
+	uint64_t entered;   /* tasks entered */
+	uint64_t since_ns;  /* when this number was first seen */
 	uint64_t told_entered; /* of the task that was reported, plus 1; 0: none */
 	bool told_tasks;       /* that tasks wait has been reported, and is still so */
 };
@@ -66,7 +66,8 @@ static void look_at_line(const struct baton_watchdog *watchdog,
 		if (now_ns - found->since_ns <= limit_ns || found->told_entered == entered + 1)
 			return;
 		found->told_entered = entered + 1;
-		baton__stuck_runs(&stuck, line, now_ns - found->since_ns, message);
+		baton__stuck_runs(&stuck, watchdog->options.board->file, line,
+		                  now_ns - found->since_ns, message);
 		report(watchdog, &stuck);
 		return;
 	}

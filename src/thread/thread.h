@@ -127,6 +127,7 @@ struct baton__thread {
 		const void *future;
 		const void *resource; /* the future's when the wait began; NULL: not known */
 		bool promise;
+		uint32_t maker; /* the kernel's id of the thread that has made the promise, or 0 */
 	} wait;
 	/* Below: words that other threads read or write (and `used`, `member`, `next` above). */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* thread.sleep */

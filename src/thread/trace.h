@@ -9,6 +9,9 @@
  *    not. A reader may read a ring at any time. A thread that has seen the trace on may write one
  *    more event after the end of the trace: the reader leaves out the event that this would
  *    overwrite.
+ * trace.thread: A later thread may adopt the record of a thread that has ended, and its ring. Then
+ *    it writes a THREAD event before its first event. `oldest_thread` has written the oldest event
+ *    that is still in the ring.
  */
 #ifndef BATON_SRC_TRACE_H
 #define BATON_SRC_TRACE_H
@@ -24,6 +27,7 @@ enum baton__event_kind {
 	BATON__EVENT_WAITED, /* object: the future; detail: a resource or 0; more: for how long */
 	BATON__EVENT_STOLE,  /* object: the pool; more: jobs */
 	BATON__EVENT_PARKED, /* object: the pool; more: for how long */
+	BATON__EVENT_THREAD, /* detail: the kernel's id of the thread that writes from here on */
 };
 
 struct baton__event {
@@ -35,9 +39,22 @@ struct baton__event {
 
 #define BATON__EVENTS_MAX 32768U
 
+/*
+ * A thread that runs short tasks, one after the other, writes the first runs of them, and then one
+ * in BATON__SHORT_EVERY: reading the clock would cost more than the tasks, and their events would
+ * drive all others out of the ring.
+ */
+#define BATON__SHORT_NS 1000U
+#define BATON__SHORT_ALL 64U
+#define BATON__SHORT_EVERY 16U
+
 struct baton__ring {
-	uint64_t trace; /* the number of the trace that the events are of */
-	uint64_t head;  /* events written in that trace */
+	uint64_t trace;  /* the number of the trace that the events are of */
+	uint64_t head;   /* events written in that trace */
+	uint32_t thread; /* the kernel's id of the thread that has written the last event */
+	uint32_t oldest_thread;
+	uint32_t shorts; /* short runs since the last long one */
+	uint32_t skip;   /* so many runs are not written */
 	struct baton__event events[BATON__EVENTS_MAX];
 };
 
@@ -52,6 +69,12 @@ BATON_INLINE bool baton__trace_is_on(void)
 
 /* Writes an event. Without memory for a ring nothing is written. */
 void baton__trace(const struct baton__event *event);
+
+/* Is the run that begins to be written? Called once for each run, while a trace is on. */
+bool baton__trace_run_begins(void);
+
+/* Writes a run (BATON__EVENT_RAN) that has lasted for `ns`. */
+void baton__trace_run(const struct baton__event *event, uint64_t ns);
 
 /* The fourth word of an event. `more` has 56 bits. */
 BATON_INLINE uint64_t baton__event_word(enum baton__event_kind kind, uint64_t more)

@@ -58,9 +58,11 @@ static const char *fault(const struct baton__board_file *file, size_t size)
 	    memcmp(file->magic, BATON__BOARD_MAGIC, sizeof(file->magic)) != 0)
 		return "is no board of baton";
 	if (file->version != BATON__BOARD_VERSION ||
-	    file->line_size != sizeof(struct baton__board_line))
+	    file->line_size != sizeof(struct baton__board_line) ||
+	    file->times_size != sizeof(struct baton__times))
 		return "is the board of another version of baton: use that version's baton-top";
-	if (size < sizeof(*file) + file->lines_max * (uint64_t)file->line_size ||
+	if (size < sizeof(*file) +
+	                    file->lines_max * ((uint64_t)file->line_size + file->times_size) ||
 	    file->lines > file->lines_max)
 		return "is a board that was cut off";
 	return NULL;
@@ -192,25 +194,39 @@ void top_detach(struct top_board *board)
 	(void)munmap((void *)(uintptr_t)board->file, board->size);
 }
 
+/* The kernel's letter for the state of a process or thread, from its file in /proc. 0: none. */
+static char state_in(const char *path)
+{
+	char stat[512], *end;
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return 0;
+	stat[fread(stat, 1, sizeof(stat) - 1, file)] = '\0';
+	(void)fclose(file);
+	end = strrchr(stat, ')'); /* the name may contain anything */
+	return end && end[1] ? end[2] : 0;
+}
+
 void top_look(struct top_board *board)
 {
 	const char *word = "gone";
-	char path[64], stat[512], *end;
-	FILE *file;
+	char path[64], state;
 
-	board->running = false;
 	(void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)board->file->pid);
-	file = fopen(path, "re");
-	if (file) {
-		stat[fread(stat, 1, sizeof(stat) - 1, file)] = '\0';
-		(void)fclose(file);
-		end = strrchr(stat, ')'); /* the program's name may contain anything */
-		if (end && end[1] && strchr("TtZX", end[2])) {
-			word = strchr("Tt", end[2]) ? "stopped" : "dead";
-		} else if (end) {
-			word = "running";
-			board->running = true;
-		}
-	}
+	state = state_in(path);
+	board->running = state && !strchr("TtZX", state);
+	if (state)
+		word = board->running ? "running" : strchr("Tt", state) ? "stopped" : "dead";
 	(void)snprintf(board->state, sizeof(board->state), "%s", word);
+}
+
+bool top_asleep(const struct top_board *board, uint64_t thread)
+{
+	char path[64], state;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lld/task/%llu/stat", (long long)board->file->pid,
+	               (unsigned long long)thread);
+	state = state_in(path);
+	return state == 'S' || state == 'D';
 }

@@ -126,14 +126,17 @@ static void read_options(struct options *options, int argc, char **argv)
 /* Rates need two looks. A program that does not run any more has no rates. */
 static void look(struct top_board *board, struct top_rows *rows, const struct options *options)
 {
-	const double delay = options->view.delay_s;
+	const double delay = options->view.delay_s / TOP_SAMPLES;
 	const struct timespec pause = {(time_t)delay,
 	                               (long)((delay - (double)(time_t)delay) * 1e9)};
 
 	top_read(board, rows, options->view.sort);
 	if (!board->running)
 		return;
-	(void)nanosleep(&pause, NULL);
+	for (int i = 0; i < TOP_SAMPLES; i++) {
+		(void)nanosleep(&pause, NULL);
+		top_sample(board, rows);
+	}
 	top_look(board);
 	top_read(board, rows, options->view.sort);
 }

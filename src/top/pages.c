@@ -3,6 +3,7 @@
 #include "top/top.h"
 
 #include "base/atomic.h"
+#include "inspect/thread_name.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,6 +71,29 @@ void top_print_head(FILE *out, const struct top_board *board, const struct top_r
 	              "TASKS/S", "WAITING", "OLDEST", "WAIT50", "WAIT99", "RUN99", "BUSY", "NOW");
 }
 
+static const char *thread_name(char name[TOP_THREAD_TEXT], const struct top_board *board,
+                               uint64_t thread)
+{
+	size_t length = 0;
+
+	/* Names may come from strangers: a terminal must not obey them. */
+	for (const char *from = baton__thread_name(board->file, thread);
+	     *from && length < BATON__THREAD_NAME_MAX; from++)
+		name[length++] = *from < 0x20 || *from >= 0x7f ? '?' : *from;
+	name[length] = '\0';
+	return name;
+}
+
+const char *top_thread(char text[TOP_THREAD_TEXT], const struct top_board *board, uint64_t thread)
+{
+	char name[TOP_THREAD_TEXT];
+
+	(void)thread_name(name, board, thread);
+	(void)snprintf(text, TOP_THREAD_TEXT, name[0] ? "%" PRIu64 " (%.15s)" : "%" PRIu64, thread,
+	               name);
+	return text;
+}
+
 static void print_now(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	char text[TOP_TEXT];
@@ -78,6 +102,8 @@ static void print_now(FILE *out, const struct top_board *board, const struct top
 		(void)fprintf(out, "%s", top_function(board, row->function));
 	if (row->function && row->runs_ns >= 1000000000)
 		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
+	if (row->function && row->asleep > 0.5)
+		(void)fprintf(out, " asleep");
 	(void)fprintf(out, "\n");
 }
 
@@ -141,23 +167,62 @@ static void print_histogram(FILE *out, const struct baton__histogram *histogram,
 	}
 }
 
+static uint64_t lanes_of(const struct baton__gauge *gauge)
+{
+	const uint64_t lanes = load_relaxed(&gauge->lanes);
+
+	return lanes < BATON__GAUGE_LANES ? lanes : BATON__GAUGE_LANES;
+}
+
+/* For how long a lane's oldest task has waited. 0: none waits, or not known. */
+static uint64_t lane_oldest(const struct baton__lane_queue *queue, uint64_t now_ns)
+{
+	return queue->oldest_ns && queue->oldest_ns < now_ns ? now_ns - queue->oldest_ns : 0;
+}
+
+static void print_lanes(FILE *out, const struct baton__gauge *gauge,
+                        const struct baton__times *times, uint64_t now_ns)
+{
+	const uint64_t lanes = lanes_of(gauge);
+
+	for (uint64_t i = 0; i < lanes; i++) {
+		const bool further = i + 1 == lanes && load_relaxed(&gauge->lanes) > lanes;
+		struct baton__lane_queue queue;
+		char text[TOP_TEXT], what[64];
+
+		baton__gauge_lane_read(&times->lane[i], &queue);
+		(void)snprintf(what, sizeof(what), "time in lane %" PRIu64 "%s", i,
+		               further ? " and below" : "");
+		print_histogram(out, &times->lane[i].waited, what);
+		(void)fprintf(out, "  %" PRIu64 " wait there now, the oldest for %s\n",
+		              queue.waiting, top_time(text, lane_oldest(&queue, now_ns)));
+	}
+}
+
 void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	const struct baton__board_line *line = &board->file->line[row->line];
+	const struct baton__times *times = baton__board_times(board->file, row->line);
 	const struct baton_resource_stats *stats = &row->stats;
-	char text[2][TOP_TEXT];
+	char text[2][TOP_TEXT], thread[TOP_THREAD_TEXT];
 
 	(void)fprintf(out, "%s\n\n", row->name);
 	if (row->function)
-		(void)fprintf(out, "runs now      %s, thread %" PRIu64 ", for %s\n",
-		              top_function(board, row->function), row->thread,
+		(void)fprintf(out, "runs now      %s, thread %s, for %s\n",
+		              top_function(board, row->function),
+		              top_thread(thread, board, row->thread),
 		              row->runs_ns ? top_time(text[0], row->runs_ns) : "a moment");
 	else
-		(void)fprintf(out, "runs now      nothing; last thread %" PRIu64 "\n", row->thread);
+		(void)fprintf(out, "runs now      nothing; last thread %s\n",
+		              top_thread(thread, board, row->thread));
 	(void)fprintf(out, "waiting       %" PRIu64 ", the oldest for %s\n", stats->waiting,
 	              top_time(text[0], row->oldest_ns));
-	(void)fprintf(out, "tasks/s       %s, busy %.0f %%\n", top_number(text[0], row->tasks),
+	(void)fprintf(out, "tasks/s       %s, busy %.0f %%", top_number(text[0], row->tasks),
 	              100 * row->busy);
+	if (row->asleep >= 0)
+		(void)fprintf(out, ", of which asleep %.0f %%, computing %.0f %%",
+		              100 * row->asleep, 100 - 100 * row->asleep);
+	(void)fputc('\n', out);
 	(void)fprintf(
 		out,
 		"submitted     %" PRIu64 " (%" PRIu64 " ran inside submit)\n"
@@ -166,8 +231,9 @@ void top_print_resource(FILE *out, const struct top_board *board, const struct t
 		" refused by the executor)\nhelped        %" PRIu64 "\nlargest queue %" PRIu64 "\n",
 		stats->submitted, stats->captures, stats->executed, stats->failed, stats->cancelled,
 		stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
-	print_histogram(out, &line->gauge.waited, "time in the queue");
-	print_histogram(out, &line->gauge.ran, "run time");
+	print_histogram(out, &times->waited, "time in the queue");
+	print_lanes(out, &line->gauge, times, row->now_ns);
+	print_histogram(out, &times->ran, "run time");
 }
 
 /* The thread that runs a task of the resource on this line. 0: none. */
@@ -214,7 +280,7 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 	const struct baton__board_file *file = board->file;
 	const uint32_t found = load_relaxed(&file->waits);
 	const uint32_t waits = found < BATON__BOARD_WAITS ? found : BATON__BOARD_WAITS;
-	char text[TOP_TEXT];
+	char text[TOP_TEXT], thread[TOP_THREAD_TEXT];
 
 	if (!file->refreshed_ns) {
 		(void)fprintf(out,
@@ -224,14 +290,17 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 	}
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->rows[i].function)
-			(void)fprintf(
-				out, "thread %" PRIu64 " runs %s of %s\n", rows->rows[i].thread,
-				top_function(board, rows->rows[i].function), rows->rows[i].name);
+			(void)fprintf(out, "thread %s runs %s of %s%s\n",
+			              top_thread(thread, board, rows->rows[i].thread),
+			              top_function(board, rows->rows[i].function),
+			              rows->rows[i].name,
+			              rows->rows[i].asleep > 0.5 ? ", asleep" : "");
 	for (uint32_t i = 0; i < waits; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 		const uint64_t holder = runner(file, wait->line);
 
-		(void)fprintf(out, "thread %" PRIu64 " waits since %s for %s", wait->thread,
+		(void)fprintf(out, "thread %s waits since %s for %s",
+		              top_thread(thread, board, wait->thread),
 		              top_time(text, file->refreshed_ns > wait->since_ns
 		                                     ? file->refreshed_ns - wait->since_ns
 		                                     : 0),
@@ -239,7 +308,11 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 		              : wait->resource ? name_of_line(rows, wait->line)
 		                               : "a task that is not submitted, or for several");
 		if (holder)
-			(void)fprintf(out, ", which thread %" PRIu64 " runs", holder);
+			(void)fprintf(out, ", which thread %s runs",
+			              top_thread(thread, board, holder));
+		if (wait->promise && wait->maker)
+			(void)fprintf(out, "; thread %s has made it",
+			              top_thread(thread, board, wait->maker));
 		(void)fprintf(out, "%s\n", in_cycle(file, waits, wait) ? "  (a cycle)" : "");
 	}
 	if (!waits)
@@ -281,10 +354,36 @@ static void print_string(FILE *out, const char *text)
 	(void)fputc('"', out);
 }
 
+static void print_json_lanes(FILE *out, const struct baton__gauge *gauge,
+                             const struct baton__times *times, uint64_t now_ns)
+{
+	const uint64_t lanes = lanes_of(gauge);
+
+	if (!lanes)
+		return;
+	(void)fputs(", \"lanes\": [", out);
+	for (uint64_t i = 0; i < lanes; i++) {
+		const struct baton__histogram *waited = &times->lane[i].waited;
+		struct baton__lane_queue queue;
+
+		baton__gauge_lane_read(&times->lane[i], &queue);
+		(void)fprintf(out,
+		              "%s{\"waiting\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
+		              ", \"wait_ns\": {\"p50\": %" PRIu64 ", \"p99\": %" PRIu64
+		              ", \"max\": %" PRIu64 "}}",
+		              i ? ", " : "", queue.waiting, lane_oldest(&queue, now_ns),
+		              baton__histogram_quantile(waited, 500),
+		              baton__histogram_quantile(waited, 990),
+		              load_relaxed(&waited->max_ns));
+	}
+	(void)fputc(']', out);
+}
+
 static void print_json_row(FILE *out, const struct top_board *board, const struct top_row *row)
 {
 	const struct baton_resource_stats *stats = &row->stats;
 	const struct baton__gauge *gauge = &board->file->line[row->line].gauge;
+	const struct baton__times *times = baton__board_times(board->file, row->line);
 
 	(void)fprintf(out, "    {\"name\": ");
 	print_string(out, row->name);
@@ -302,8 +401,11 @@ static void print_json_row(FILE *out, const struct top_board *board, const struc
 	              ", \"wait_ns\": {\"p50\": %" PRIu64 ", \"p99\": %" PRIu64
 	              ", \"max\": %" PRIu64 "}, \"run_ns\": {\"p50\": %" PRIu64
 	              ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64 "}",
-	              row->wait_p50, row->wait_p99, load_relaxed(&gauge->waited.max_ns),
-	              row->run_p50, row->run_p99, load_relaxed(&gauge->ran.max_ns));
+	              row->wait_p50, row->wait_p99, load_relaxed(&times->waited.max_ns),
+	              row->run_p50, row->run_p99, load_relaxed(&times->ran.max_ns));
+	print_json_lanes(out, gauge, times, row->now_ns);
+	if (row->asleep >= 0)
+		(void)fprintf(out, ", \"asleep\": %.3f", row->asleep);
 	(void)fprintf(out, ", \"thread\": %" PRIu64 ", \"function\": ", row->thread);
 	if (row->function)
 		print_string(out, top_function(board, row->function));
@@ -328,18 +430,28 @@ void top_print_json(FILE *out, const struct top_board *board, const struct top_r
 	for (uint32_t i = 0; i < waits; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 
-		(void)fprintf(
-			out,
-			"    {\"thread\": %" PRIu64 ", \"ns\": %" PRIu64
-			", \"promise\": %s, \"cycle\": %s, \"runner\": %" PRIu64 ", \"resource\": ",
-			wait->thread, file->refreshed_ns - wait->since_ns,
-			wait->promise ? "true" : "false",
-			in_cycle(file, waits, wait) ? "true" : "false", runner(file, wait->line));
+		(void)fprintf(out,
+		              "    {\"thread\": %" PRIu64 ", \"ns\": %" PRIu64
+		              ", \"promise\": %s, \"maker\": %" PRIu64
+		              ", \"cycle\": %s, \"runner\": %" PRIu64 ", \"resource\": ",
+		              wait->thread, file->refreshed_ns - wait->since_ns,
+		              wait->promise ? "true" : "false", wait->maker,
+		              in_cycle(file, waits, wait) ? "true" : "false",
+		              runner(file, wait->line));
 		if (wait->line < file->lines)
 			print_string(out, name_of_line(rows, wait->line));
 		else
 			(void)fputs("null", out);
 		(void)fprintf(out, "}%s\n", i + 1 < waits ? "," : "");
 	}
-	(void)fprintf(out, "  ]\n}\n");
+	(void)fprintf(out, "  ],\n  \"threads\": {");
+	for (uint32_t i = 0, found_names = load_relaxed(&file->threads); i < found_names; i++) {
+		char text[TOP_THREAD_TEXT];
+
+		if (i >= BATON__BOARD_THREADS)
+			break;
+		(void)fprintf(out, "%s\"%" PRIu64 "\": ", i ? ", " : "", file->thread[i].thread);
+		print_string(out, thread_name(text, board, file->thread[i].thread));
+	}
+	(void)fprintf(out, "}\n}\n");
 }

@@ -15,6 +15,8 @@ struct top_past {
 	uint64_t executed;
 	uint64_t entered;
 	uint64_t entered_ns; /* when `entered` was first seen */
+	uint32_t running;    /* samples in which a task ran */
+	uint32_t asleep;     /* and its thread slept */
 };
 
 const char *const top_sort_names[TOP_SORTS] = {
@@ -65,20 +67,21 @@ static double mean(const struct baton__histogram *histogram)
 }
 
 static void read_rates(struct top_row *row, const struct baton__board_line *line,
-                       struct top_past *past, uint64_t now_ns)
+                       const struct baton__times *times, struct top_past *past, uint64_t now_ns)
 {
 	const uint64_t entered = load_relaxed(&line->gauge.entered);
 	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
 	uint64_t since_ns;
 
 	if (past->joined_ns != line->joined_ns)
-		*past = (struct top_past){line->joined_ns, line->joined_ns, 0, entered, now_ns};
+		*past = (struct top_past){
+			line->joined_ns, line->joined_ns, 0, entered, now_ns, 0, 0};
 	since_ns = now_ns > past->looked_ns ? now_ns - past->looked_ns : 1;
 	row->tasks =
 		row->stats.executed < past->executed
 			? 0
 			: (double)(row->stats.executed - past->executed) * 1e9 / (double)since_ns;
-	row->busy = row->tasks * mean(&line->gauge.ran) / 1e9;
+	row->busy = row->tasks * mean(&times->ran) / 1e9;
 	if (row->busy > 1)
 		row->busy = 1;
 	if (past->entered != entered)
@@ -91,21 +94,25 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 	/* A task that does not end shows in no count. */
 	if (row->function && row->tasks == 0 && row->runs_ns)
 		row->busy = 1;
+	row->asleep = past->running ? (double)past->asleep / past->running : -1;
+	past->running = past->asleep = 0;
 	past->looked_ns = now_ns;
 	past->executed = row->stats.executed;
 }
 
-static void read_row(struct top_row *row, const struct baton__board_line *line, uint64_t now_ns)
+static void read_row(struct top_row *row, const struct baton__board_line *line,
+                     const struct baton__times *times, uint64_t now_ns)
 {
 	copy_printable(row->name, line);
+	row->now_ns = now_ns;
 	baton_resource_stats_read(&line->stats, &row->stats);
 	row->oldest_ns = row->stats.oldest_ns && row->stats.oldest_ns < now_ns
 	                         ? now_ns - row->stats.oldest_ns
 	                         : 0;
-	row->wait_p50 = baton__histogram_quantile(&line->gauge.waited, 500);
-	row->wait_p99 = baton__histogram_quantile(&line->gauge.waited, 990);
-	row->run_p50 = baton__histogram_quantile(&line->gauge.ran, 500);
-	row->run_p99 = baton__histogram_quantile(&line->gauge.ran, 990);
+	row->wait_p50 = baton__histogram_quantile(&times->waited, 500);
+	row->wait_p99 = baton__histogram_quantile(&times->waited, 990);
+	row->run_p50 = baton__histogram_quantile(&times->ran, 500);
+	row->run_p99 = baton__histogram_quantile(&times->ran, 990);
 	row->function = load_relaxed(&line->gauge.function);
 	row->thread = load_relaxed(&line->gauge.thread);
 }
@@ -144,6 +151,22 @@ static int compare(const void *left, const void *right)
 	return first < second ? 1 : -1;
 }
 
+void top_sample(const struct top_board *board, struct top_rows *rows)
+{
+	const struct baton__board_file *file = board->file;
+
+	for (size_t i = 0; i < rows->past_count; i++) {
+		const struct baton__board_line *line = &file->line[i];
+		struct top_past *past = &rows->past[i];
+
+		if (load_acquire(&line->state) != BATON__LINE_SHOWN ||
+		    past->joined_ns != line->joined_ns || !load_relaxed(&line->gauge.function))
+			continue;
+		past->running++;
+		past->asleep += top_asleep(board, load_relaxed(&line->gauge.thread));
+	}
+}
+
 void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort)
 {
 	const struct baton__board_file *file = board->file;
@@ -162,6 +185,7 @@ void top_read(const struct top_board *board, struct top_rows *rows, enum top_sor
 	rows->waiting = 0;
 	for (uint32_t i = 0; i < lines; i++) {
 		const struct baton__board_line *line = &file->line[i];
+		const struct baton__times *times = baton__board_times(file, i);
 		struct top_row *row = &rows->rows[rows->count];
 
 		/* Acquire: the line (board.shown, inspect/board.c). */
@@ -169,8 +193,8 @@ void top_read(const struct top_board *board, struct top_rows *rows, enum top_sor
 			continue;
 		memset(row, 0, sizeof(*row));
 		row->line = i;
-		read_row(row, line, rows->now_ns);
-		read_rates(row, line, &rows->past[i], rows->now_ns);
+		read_row(row, line, times, rows->now_ns);
+		read_rates(row, line, times, &rows->past[i], rows->now_ns);
 		rows->tasks += row->tasks;
 		rows->waiting += row->stats.waiting;
 		rows->count++;

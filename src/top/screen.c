@@ -35,7 +35,8 @@ static void print_help(FILE *out)
 		"WAITING  tasks that have not begun; OLDEST: since when the first of them waits\n"
 		"WAIT50, WAIT99  of 100 tasks that had to wait, 50 and 99 waited for less\n"
 		"RUN99    of 100 tasks, 99 ran for less; BUSY: part of the time that tasks run\n"
-		"NOW      the function that runs; \"for 3s+\": seen there for so long\n",
+		"NOW      the function that runs; \"for 3s+\": seen there for so long;\n"
+		"         \"asleep\": its thread mostly sleeps in there, not for want of a CPU\n",
 		out);
 }
 
@@ -161,6 +162,18 @@ static bool obey(struct screen *screen, int pressed)
 	return true;
 }
 
+/* The next key; ERR: none for a whole delay. */
+static int next_key(struct screen *screen)
+{
+	int pressed = ERR;
+
+	for (int i = 0; i < TOP_SAMPLES && pressed == ERR; i++) {
+		pressed = getch();
+		top_sample(screen->board, &screen->rows);
+	}
+	return pressed;
+}
+
 int top_screen(struct top_board *board, const struct top_view *view)
 {
 	struct screen screen = {.board = board, .sort = view->sort};
@@ -174,7 +187,7 @@ int top_screen(struct top_board *board, const struct top_view *view)
 	(void)noecho();
 	(void)curs_set(0);
 	(void)keypad(stdscr, TRUE);
-	timeout((int)(view->delay_s * 1000));
+	timeout((int)(view->delay_s * 1000 / TOP_SAMPLES));
 	if (view->resource) {
 		(void)snprintf(screen.resource, sizeof(screen.resource), "%s", view->resource);
 		screen.page = RESOURCE;
@@ -187,7 +200,7 @@ int top_screen(struct top_board *board, const struct top_view *view)
 			move_by(&screen, 0);
 		}
 		draw(&screen);
-		pressed = getch();
+		pressed = next_key(&screen);
 	} while (obey(&screen, pressed));
 	(void)endwin();
 	top_free(&screen.rows);

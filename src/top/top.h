@@ -47,6 +47,13 @@ void top_detach(struct top_board *board);
 /* Looks whether the program runs. */
 void top_look(struct top_board *board);
 
+/* Does the thread sleep, in the kernel's eyes? False, too: it is not known. */
+bool top_asleep(const struct top_board *board, uint64_t thread);
+
+/* "4711", or "4711 (name)" where the board has the thread's name; in `text`, which is returned. */
+#define TOP_THREAD_TEXT 48
+const char *top_thread(char text[TOP_THREAD_TEXT], const struct top_board *board, uint64_t thread);
+
 /* One resource, as it was at one look, and its rates since the look before (rows.c). */
 struct top_row {
 	uint32_t line;
@@ -54,10 +61,12 @@ struct top_row {
 	struct baton_resource_stats stats;
 	double tasks;       /* a second; at the first look: since the resource joined */
 	double busy;        /* part of the time that its tasks run; estimated from samples */
+	double asleep;      /* part of that in which the thread sleeps; negative: not known */
 	uint64_t oldest_ns; /* how long the oldest task has waited; 0: none waits */
 	uint64_t wait_p50, wait_p99, run_p50, run_p99;
 	uintptr_t function; /* that runs now; 0: none */
 	uint64_t thread;
+	uint64_t now_ns;  /* when the row was read */
 	uint64_t runs_ns; /* for at least so long the same task has run, as seen from here */
 };
 
@@ -70,6 +79,12 @@ struct top_rows {
 	struct top_past *past; /* by line */
 	size_t past_count;
 };
+
+/* So many samples are taken between two looks. */
+#define TOP_SAMPLES 20
+
+/* Looks once which threads run tasks, and whether they sleep, for the next top_read(). */
+void top_sample(const struct top_board *board, struct top_rows *rows);
 
 /* Reads all rows, and sorts them. */
 void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort);

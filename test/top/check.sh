@@ -3,7 +3,9 @@
 # Looks with baton-top at a program whose resources are hot, slow, stuck and quiet (subject.c):
 # while the program runs, while it is stopped, and after it was killed; and tries what is no board.
 #
-#	check.sh LABEL BATON_TOP SUBJECT
+#	check.sh LABEL BATON_TOP SUBJECT HISTORY
+#
+# And a trace tells what has happened (history.c, history.py).
 #
 # Under test/all.sh the sum goes to build/results/LABEL, else to the last line.
 set -u
@@ -11,6 +13,7 @@ set -u
 label=$1
 top=$2
 subject=$3
+history=$4
 tmp=$(mktemp -d)
 pids=
 trap 'kill -9 $pids 2>/dev/null; rm -rf "$tmp"' EXIT
@@ -78,6 +81,16 @@ END
 	fi
 }
 
+if command -v python3 >/dev/null 2>&1; then
+	if timeout 60 "$history" "$tmp/trace" "$tmp/history" &&
+		python3 test/top/history.py "$tmp/trace" "$tmp/history"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo 'check-top: the trace does not tell what has happened'
+	fi
+fi
+
 begin
 whose=$pid
 shows 'the hottest first' '^hot +[1-9]' --once --delay 0.3 "$whose"
@@ -92,8 +105,17 @@ awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
 shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
 shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
-shows 'a promise' 'thread [0-9]+ waits since .* for a promise that nobody has completed' --threads \
+shows 'a promise' \
+	'thread [0-9]+ \(stuck\?\[31m one\) waits since .* a promise that nobody has completed' \
+	--threads --delay 0.1 "$whose"
+shows 'who has made it' 'nobody has completed.*; thread [0-9]+ .* has made it' --threads \
 	--delay 0.1 "$whose"
+shows 'who is asleep' 'runs stuck_task of stuck, asleep' --threads --delay 0.1 "$whose"
+shows 'a task that sleeps' 'tasks/s .*, of which asleep (9[0-9]|100) %' --once \
+	--delay 0.3 --resource 'slow "?[31mconsumer' "$whose"
+shows 'a lane' '^time in lane 1: [1-9][0-9]* measured' --once --delay 0.1 --resource laned "$whose"
+shows 'what waits in a lane' '^  [1-9][0-9]* wait there now, the oldest for [1-9]' --once \
+	--delay 0.1 --resource laned "$whose"
 shows 'a pool' 'pool workers: [0-9]+ workers' --threads --delay 0.1 "$whose"
 shows 'histograms' '^ +[1-9][0-9.]*ms +#+ [0-9]+$' --once --delay 0.1 \
 	--resource 'slow "?[31mconsumer' "$whose"
@@ -102,6 +124,15 @@ if command -v python3 >/dev/null 2>&1; then
 	json 'waiting' 'by["slow \"?[31mconsumer"]["waiting"] > 0'
 	json 'times' 'by["slow \"?[31mconsumer"]["run_ns"]["p50"] > 4500000'
 	json 'the function' 'by["stuck"]["function"] == "stuck_task" and by["stuck"]["busy"] == 1'
+	json 'lanes' 'len(by["laned"]["lanes"]) == 2 and "lanes" not in by["hot"]'
+	json 'the lower lane waits' \
+		'by["laned"]["lanes"][1]["waiting"] > by["laned"]["lanes"][0]["waiting"]'
+	json 'the lower lane waits for longer' \
+		'by["laned"]["lanes"][1]["oldest_ns"] > by["laned"]["lanes"][0]["oldest_ns"]'
+	json 'times of lanes' 'all(lane["wait_ns"]["p50"] > 0 for lane in by["laned"]["lanes"])'
+	json 'the function of an async' 'by["laned"]["function"] == "slow_task"'
+	json 'asleep' 'by["laned"]["asleep"] > 0.9 and by["hot"].get("asleep", 0) < 0.9'
+	json 'names of threads' '"stuck?[31m one" in board["threads"].values()'
 	json 'waits' 'any(w["promise"] for w in board["waits"])'
 fi
 shows 'a trace' 'is written' --trace 0.2 "$tmp/trace" "$whose"
@@ -151,7 +182,7 @@ debugger 'why' "^thread $thread waits for a promise" "$subject" "$tmp/core" -ex 
 debugger 'why of whom' 'the kernel.s id' "$subject" "$tmp/core" -ex 'baton why'
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
 kill -STOP "$pid"
-shows 'a stopped program' ', stopped, .*: 4 resources' --once "$whose"
+shows 'a stopped program' ', stopped, .*: 5 resources' --once "$whose"
 kill -9 "$pid"
 
 begin "$tmp/board"
@@ -160,7 +191,7 @@ wait "$pid" 2>/dev/null
 shows 'a dead program' ', gone, ' --once "$tmp/board"
 shows 'of a dead program what it ran' '^stuck .* stuck_task' --once "$tmp/board"
 
-head -c 10000 "$tmp/board" >"$tmp/cut"
+head -c 20000 "$tmp/board" >"$tmp/cut"
 refuses 'a board cut off' 1 'cut off' --once "$tmp/cut"
 head -c 10000 /dev/zero >"$tmp/zero"
 refuses 'another file' 1 'no board of baton' --once "$tmp/zero"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for baton-top to look at: subject [FILE]. Four resources: `hot` runs tasks all the
+ * A program for baton-top to look at: subject [FILE]. Five resources: `hot` runs tasks all the
  * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait; `stuck` runs a task
- * that waits for a promise that nobody completes; `quiet` does nothing. Prints a line when all of
- * that goes on, and then runs until it is killed.
+ * that waits for a promise that nobody completes; `quiet` does nothing; `laned` has two lanes, and
+ * a consumer that sleeps in its tasks. Prints a line when all of that goes on, and then runs until
+ * it is killed.
  */
 #include <baton.h>
 
@@ -13,7 +14,7 @@
 #include <time.h>
 
 static struct baton_board *board;
-static struct baton_resource hot, slow, stuck, quiet;
+static struct baton_resource hot, slow, stuck, quiet, laned;
 static struct baton_future promise;
 
 static void nap(long ns)
@@ -63,6 +64,24 @@ static void *be_slow(void *arg)
 	return arg;
 }
 
+/* Urgent tasks, and more others than the consumer can do. */
+static void *be_laned(void *arg)
+{
+	static const struct baton_label labels[] = {{.lane = 0}, {.lane = 1}};
+
+	for (unsigned i = 0;; i++) {
+		const struct baton_call_options options = {.fn = slow_task,
+		                                           .label = &labels[i % 9 != 0]};
+		struct baton_future *future;
+
+		if (baton_async_with(&laned, &options, &future))
+			abort();
+		baton_future_unref(future);
+		nap(2000000);
+	}
+	return arg;
+}
+
 static void begin(struct baton_resource *resource, const char *name)
 {
 	baton_resource_init(resource, NULL, name, NULL);
@@ -74,7 +93,9 @@ int main(int argc, char **argv)
 {
 	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
 	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
-	pthread_t threads[4];
+	pthread_t threads[6];
+	static struct baton_lane lanes_array[2];
+	static struct baton_lanes lanes;
 	struct baton_pool *pool;
 
 	baton_promise_init(&promise);
@@ -84,12 +105,18 @@ int main(int argc, char **argv)
 	begin(&slow, "slow \"\x1b[31mconsumer");
 	begin(&stuck, "stuck");
 	begin(&quiet, "quiet");
+	begin(&laned, "laned");
+	baton_lanes_init(&lanes, lanes_array, 2, NULL);
+	baton_resource_set_lanes(&laned, &lanes);
 	if (baton_board_pool_add(board, pool, "workers"))
 		return 1;
 	(void)pthread_create(&threads[0], NULL, be_hot, NULL);
 	(void)pthread_create(&threads[1], NULL, be_slow, NULL);
 	(void)pthread_create(&threads[2], NULL, be_slow, NULL);
 	(void)pthread_create(&threads[3], NULL, be_stuck, NULL);
+	(void)pthread_create(&threads[4], NULL, be_laned, NULL);
+	(void)pthread_create(&threads[5], NULL, be_laned, NULL);
+	(void)pthread_setname_np(threads[3], "stuck\x1b[31m one");
 	watchdog.board = board;
 	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))
 		return 1;

@@ -6,6 +6,9 @@
 #include "base/futex.h"
 #include "inspect/board.h"
 
+#include <baton/labelled.h>
+#include <baton/lane.h>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -93,6 +96,70 @@ Test(board, a_line_shows_what_runs_and_by_whom, .timeout = 10)
 	baton_board_destroy(board);
 }
 
+/* Calls and asyncs that have waited show the user's function, not baton's. */
+Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "topic", NULL);
+	const struct baton_label label = {.lane = 1};
+	struct baton_board *board = board_of(1, NULL);
+	struct looked looked[3];
+	const struct baton_call_options labelled = {
+		.fn = look_call, .arg = &looked[1], .label = &label};
+	struct baton_future *futures[2];
+	struct occupant occupant;
+
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		looked[i] = (struct looked){.gauge = &board->file->line[0].gauge};
+	occupy(&occupant, &resource);
+	cr_assert_eq(baton_async(&resource, look_call, &looked[0], &futures[0]), 0);
+	cr_assert_eq(baton_async_with(&resource, &labelled, &futures[1]), 0);
+	release(&occupant);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	cr_assert_eq(looked[0].function, (uintptr_t)look_call);
+	cr_assert_eq(looked[1].function, (uintptr_t)look_call);
+	baton_future_unref(futures[0]);
+	baton_future_unref(futures[1]);
+	leave(board, &resource);
+	baton_board_destroy(board);
+}
+
+struct calling {
+	struct baton_resource *resource;
+	struct looked looked;
+};
+
+static void *call_look(void *arg)
+{
+	struct calling *calling = arg;
+
+	cr_assert_eq(baton_call(calling->resource, look_call, &calling->looked, NULL), 0);
+	return NULL;
+}
+
+Test(board, of_a_call_that_has_waited_the_function_is_shown, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "topic", NULL);
+	struct baton_board *board = board_of(1, NULL);
+	struct calling calling = {.resource = &resource};
+	struct baton_resource_stats *stats, copy;
+	struct occupant occupant;
+	pthread_t caller;
+
+	cr_assert_eq(baton_board_join(board, &resource, NULL, &stats), 0);
+	calling.looked.gauge = &board->file->line[0].gauge;
+	occupy(&occupant, &resource);
+	caller = thread_start(call_look, &calling);
+	do
+		baton_resource_stats_read(stats, &copy);
+	while (copy.waiting == 0);
+	release(&occupant);
+	thread_join(caller);
+	cr_assert_eq(calling.looked.function, (uintptr_t)look_call);
+	leave(board, &resource);
+	baton_board_destroy(board);
+}
+
 static uint64_t recorded(const struct baton__histogram *histogram)
 {
 	uint64_t sum = 0;
@@ -119,8 +186,8 @@ Test(board, of_waiting_tasks_one_at_a_time_is_measured_of_running_ones_each_64th
 	gauge = &board->file->line[0].gauge;
 	for (unsigned i = 0; i < 2 * BATON__GAUGE_EVERY; i++)
 		cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
-	cr_assert_eq(recorded(&gauge->ran), 2);
-	cr_assert_eq(recorded(&gauge->waited), 0);
+	cr_assert_eq(recorded(&gauge->times->ran), 2);
+	cr_assert_eq(recorded(&gauge->times->waited), 0);
 	occupy(&occupant, &resource);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
@@ -129,8 +196,111 @@ Test(board, of_waiting_tasks_one_at_a_time_is_measured_of_running_ones_each_64th
 		continue;
 	release(&occupant);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	cr_assert_geq(recorded(&gauge->waited), 1);
-	cr_assert_geq(gauge->waited.max_ns, 1000000);
+	cr_assert_geq(recorded(&gauge->times->waited), 1);
+	cr_assert_geq(gauge->times->waited.max_ns, 1000000);
+	leave(board, &resource);
+	baton_board_destroy(board);
+}
+
+static void post_in_lane(struct baton_resource *resource, uint8_t lane)
+{
+	const struct baton_label label = {.lane = lane};
+	const struct baton_call_options options = {.fn = nothing, .label = &label};
+
+	cr_assert_eq(baton_post_with(resource, &options), 0);
+}
+
+static void expect_lane(const struct baton__gauge *gauge, unsigned lane, uint64_t waiting)
+{
+	struct baton__lane_queue queue;
+
+	baton__gauge_lane_read(&gauge->times->lane[lane], &queue);
+	cr_assert_eq(queue.waiting, waiting, "lane %u: %lu", lane, queue.waiting);
+	cr_assert_eq(queue.oldest_ns != 0, waiting != 0);
+}
+
+/* Lanes that are given before and after the join; the lanes beyond the shown ones are the last. */
+Test(board, each_lane_has_its_own_times, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_board *board = board_of(1, NULL);
+	struct baton_lane array[6];
+	struct baton_lanes lanes;
+	struct occupant occupant;
+	struct baton__gauge *gauge = &board->file->line[0].gauge;
+	uint64_t began;
+
+	for (int first = 0; first < 2; first++) {
+		baton_resource_init(&resource, NULL, NULL, NULL);
+		baton_lanes_init(&lanes, array, 6, NULL);
+		if (first)
+			baton_resource_set_lanes(&resource, &lanes);
+		cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+		if (!first)
+			baton_resource_set_lanes(&resource, &lanes);
+		cr_assert_eq(gauge->lanes, 6);
+		expect_lane(gauge, 0, 0);
+		post_in_lane(&resource, 1);
+		occupy(&occupant, &resource);
+		post_in_lane(&resource, 0);
+		post_in_lane(&resource, 3);
+		post_in_lane(&resource, 5);
+		began = baton__now_ns();
+		while (baton__now_ns() < began + 1000000)
+			continue;
+		expect_lane(gauge, 0, 1);
+		expect_lane(gauge, 1, 0);
+		expect_lane(gauge, 3, 2);
+		release(&occupant);
+		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		for (unsigned lane = 0; lane < BATON__GAUGE_LANES; lane++)
+			expect_lane(gauge, lane, 0);
+		cr_assert_eq(recorded(&gauge->times->lane[0].waited), 1);
+		cr_assert_eq(recorded(&gauge->times->lane[1].waited), 0);
+		cr_assert_eq(recorded(&gauge->times->lane[3].waited), 1);
+		cr_assert_geq(gauge->times->lane[0].waited.max_ns, 1000000);
+		cr_assert_geq(gauge->times->lane[3].waited.max_ns, 1000000);
+		leave(board, &resource);
+	}
+	baton_board_destroy(board);
+}
+
+/* What is left behind a marked task has waited since that task's submit at most. */
+Test(board, a_lane_knows_its_oldest_also_behind_the_mark, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_board *board = board_of(1, NULL);
+	struct baton__gauge *gauge = &board->file->line[0].gauge;
+	struct baton_labelled tasks[3];
+
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+	gauge->lanes = 2;
+	for (int i = 0; i < 3; i++) {
+		baton_labelled_init(&tasks[i], look_task, NULL);
+		baton_stamp_set_lane(&tasks[i].stamp, 1);
+		tasks[i].task._next = i < 2 ? &tasks[i + 1].task : NULL;
+	}
+	baton__gauge_pushed(gauge, &tasks[0].task, 3);
+	expect_lane(gauge, 1, 3);
+	baton__gauge_left(gauge, &tasks[0].task);
+	expect_lane(gauge, 1, 2);
+	/* A task overtakes. */
+	baton__gauge_unlinked(gauge, &tasks[2].task);
+	baton__gauge_left(gauge, &tasks[2].task);
+	expect_lane(gauge, 1, 1);
+	baton__gauge_left(gauge, &tasks[1].task);
+	expect_lane(gauge, 1, 0);
+	/* A submit that is not accepted leaves nothing. */
+	baton__gauge_pushed(gauge, &tasks[0].task, 3);
+	baton__gauge_take_back(gauge, &tasks[0].task, 3);
+	expect_lane(gauge, 1, 0);
+	baton__gauge_pushed(gauge, &tasks[1].task, 1);
+	expect_lane(gauge, 1, 1);
+	baton__gauge_unlinked(gauge, &tasks[1].task);
+	baton__gauge_left(gauge, &tasks[1].task);
+	expect_lane(gauge, 1, 0);
+	cr_assert_eq(recorded(&gauge->times->lane[1].waited), 2);
+	gauge->lanes = 0;
 	leave(board, &resource);
 	baton_board_destroy(board);
 }
@@ -213,7 +383,9 @@ Test(board, bad_options_are_refused, .timeout = 10)
 	cr_assert_null(board);
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	cr_assert_eq(board->file->lines_max, 1024);
-	cr_assert(sizeof(board->file->line[0]) > 4500 && sizeof(board->file->line[0]) < 5500);
+	cr_assert_eq(sizeof(board->file->line[0]), 384);
+	cr_assert(offsetof(struct baton__times, lane) > 4500 &&
+	          sizeof(struct baton__times) < 15000);
 	baton_board_destroy(board);
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/futex.h"
+
 #include <baton/board.h>
 
 #include "thread/trace.h"
@@ -46,6 +48,16 @@ static void stop(void)
 	text = NULL;
 	cr_assert_gt(getdelim(&text, &size, '\0', file), 0);
 	(void)fclose(file);
+}
+
+/* Longer than what is thinned out. */
+static void *a_while(void *arg)
+{
+	const uint64_t until = baton__now_ns() + BATON__SHORT_NS + 100;
+
+	while (baton__now_ns() < until)
+		continue;
+	return arg;
 }
 
 static unsigned count(const char *words)
@@ -112,14 +124,94 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 	end();
 }
 
+static void *call_and_tell(void *arg)
+{
+	char *expected = arg;
+
+	(void)sprintf(expected, "\"tid\": %d, ", gettid());
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	return NULL;
+}
+
+/* A later thread adopts the record, and the ring, of a thread that has ended. */
+Test(trace, each_event_has_the_thread_that_has_written_it, .timeout = 20)
+{
+	char expected[3][32];
+
+	begin();
+	for (int round = 0; round < 2; round++) {
+		cr_assert_eq(baton_board_trace_start(board), 0);
+		for (int i = 0; i < 3; i++)
+			thread_join(thread_start(call_and_tell, expected[i]));
+		stop();
+		cr_assert_eq(count("\"cat\": \"run\""), 3);
+		for (int i = 0; i < 3; i++)
+			cr_assert_eq(count(expected[i]), 1, "%s: %s", expected[i], text);
+	}
+	end();
+}
+
+static void *call_often(void *arg)
+{
+	for (unsigned i = 0; i < BATON__EVENTS_MAX - 1; i++)
+		cr_assert_eq(baton_call(&resource, a_while, NULL, NULL), 0);
+	return call_and_tell(arg);
+}
+
+/* The event that says who writes has been overwritten. */
+Test(trace, also_when_the_ring_is_full, .timeout = 20)
+{
+	char expected[2][32];
+
+	begin();
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	thread_join(thread_start(call_and_tell, expected[0]));
+	thread_join(thread_start(call_often, expected[1]));
+	stop();
+	cr_assert_eq(count(expected[0]), 0);
+	cr_assert_eq(count(expected[1]), BATON__EVENTS_MAX - 1);
+	end();
+}
+
 Test(trace, of_many_events_each_thread_keeps_the_last_ones, .timeout = 20)
 {
 	begin();
 	cr_assert_eq(baton_board_trace_start(board), 0);
 	for (unsigned i = 0; i < BATON__EVENTS_MAX + 10; i++)
-		cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+		cr_assert_eq(baton_call(&resource, a_while, NULL, NULL), 0);
 	stop();
 	cr_assert_eq(count("\"cat\": \"run\""), BATON__EVENTS_MAX - 1);
+	end();
+}
+
+/* Does the thread write a run that begins now? If so, the run lasts for `ns`. */
+static bool run_for(uint64_t ns)
+{
+	const struct baton__event event = {baton__now_ns(), 0, 0,
+	                                   baton__event_word(BATON__EVENT_RAN, ns)};
+
+	if (!baton__trace_run_begins())
+		return false;
+	baton__trace_run(&event, ns);
+	return true;
+}
+
+Test(trace, of_short_runs_in_a_row_few_are_kept, .timeout = 20)
+{
+	begin();
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	for (int round = 0; round < 2; round++) {
+		/* A long run begins anew. */
+		cr_assert(run_for(BATON__SHORT_NS));
+		for (unsigned i = 0; i < BATON__SHORT_ALL; i++)
+			cr_assert(run_for(BATON__SHORT_NS - 1));
+		for (unsigned i = 1; i <= 2 * BATON__SHORT_EVERY; i++)
+			cr_assert_eq(run_for(10), i % BATON__SHORT_EVERY == 0);
+		while (!run_for(BATON__SHORT_NS))
+			continue;
+	}
+	stop();
+	cr_assert_eq(count("\"cat\": \"run\""), 2 * (1 + BATON__SHORT_ALL + 2 + 1));
 	end();
 }
 

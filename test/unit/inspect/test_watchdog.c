@@ -182,16 +182,22 @@ Test(watchdog, a_promise_its_task_and_who_waits_for_that_are_named, .timeout = 1
 {
 	struct baton_resource resource;
 	pthread_t waiter, second;
+	char maker[64];
 	unsigned at;
 
+	(void)pthread_setname_np(pthread_self(), "the maker");
 	begin(20 * MS);
 	baton_promise_init(&promise);
 	resource_begin(&resource, "stuck", NULL);
+	/* A thread has a name on the board from its first call on. */
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
 	waiter = thread_start(call_waiting, &resource);
 	await_reports(2);
 	at = find(BATON_STUCK_PROMISE);
 	expect(at, BATON_STUCK_PROMISE, "", "in a task of \"stuck\", waits since");
-	expect(at, BATON_STUCK_PROMISE, "", "a promise that nobody has completed");
+	expect(at, BATON_STUCK_PROMISE, "", "a promise that nobody has completed; thread ");
+	(void)snprintf(maker, sizeof(maker), "; thread %d (the maker) has made it", gettid());
+	expect(at, BATON_STUCK_PROMISE, "", maker);
 	at = find(BATON_STUCK_RUNS);
 	expect(at, BATON_STUCK_RUNS, "stuck", "runs a task of \"stuck\" since");
 	cr_assert_eq(reports[at].stuck.function, (uintptr_t)wait_for_promise);
