@@ -621,6 +621,10 @@ bench-redis: build/redis_bench/load ## the queue over Redis beside a plain list 
 bench-broker: build/broker_bench/load $(BROKER) | build/deps/bench ## the broker beside mosquitto
 	$(Q)FLASHMQ='$(FLASHMQ)' test/broker_bench/run.sh $(BENCH_ARGS)
 
+.PHONY: picture-trace
+picture-trace: $(BROKER) build/broker_bench/load $(TOP) ## the README's picture
+	$(Q)test/readme/trace.sh $^ test/readme/trace.svg
+
 check-load: build/broker_bench/load ## the broker's load generator finds the faults put in
 	$(Q)timeout 60 $< --selftest
 
