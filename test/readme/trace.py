@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Draws a part of a trace as SVG:  trace.py TRACE MICROSECONDS >PICTURE
 
-The part is the one with the most arrows from one thread to another. Each thread has a track with
+The part is the one with the most arrows and hand-offs. Each thread has a track with
 what it ran, coloured by the kind of resource; arrows lead from submit to run; below, the length of
 the longest queues.
 """
+import bisect
 import collections
 import html
 import json
@@ -15,16 +16,12 @@ span_us = float(sys.argv[2])
 names = {e['tid']: e['args']['name'] for e in events if e['ph'] == 'M'}
 tails = {e['id']: e for e in events if e['ph'] == 's'}
 arrows = [(tails[e['id']], e) for e in events if e['ph'] == 'f' and e['id'] in tails]
-across = [(a['ts'], f['ts']) for a, f in arrows if a['tid'] != f['tid']]
-if not across:
-    sys.exit('trace.py: no task of this trace went from one thread to another')
-
-
-def inside(begin):
-    return sum(begin <= tail and head <= begin + span_us for tail, head in across)
-
-
-begin = max((tail for tail, _ in across), key=inside) - span_us / 50
+points = sorted([tail['ts'] for tail, head in arrows if head['ts'] - tail['ts'] < span_us] +
+                20 * [e['ts'] for e in events if e['ph'] == 'i'])
+if not points:
+    sys.exit('trace.py: no task of this trace has waited')
+begin = max(points, key=lambda ts: bisect.bisect(points, ts + span_us) -
+            bisect.bisect(points, ts)) - span_us / 50
 end = begin + span_us
 spans = [e for e in events if e['ph'] == 'X' and e['ts'] < end and e['ts'] + e['dur'] > begin]
 threads = sorted({e['tid'] for e in spans}, key=lambda tid: (names.get(tid, ''), tid))
@@ -35,7 +32,7 @@ for e in events:
 longest = sorted(queues, key=lambda name: -max(
     [n for ts, n in queues[name] if ts >= begin] or [0]))[:2]
 
-LEFT, WIDTH, TRACK, TOP = 110, 900, 44, 34
+LEFT, WIDTH, TRACK, TOP = 130, 900, 62, 50
 COLOURS = ['#4c78a8', '#f58518', '#54a24b', '#b279a2', '#e45756', '#72b7b2']
 kinds = sorted({e['name'].split(' ')[0] for e in spans if e.get('cat') == 'run'})
 colour = {kind: COLOURS[i % len(COLOURS)] for i, kind in enumerate(kinds)}
@@ -49,8 +46,8 @@ def x(ts):
 
 out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" '
        'font-size="11">' % (WIDTH, height),
-       '<defs><marker id="a" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" '
-       'markerHeight="5" orient="auto"><path d="M0 0L6 3L0 6z" fill="#333"/></marker></defs>',
+       '<defs><marker id="a" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="4" '
+       'markerHeight="4" orient="auto"><path d="M0 0L6 3L0 6z" fill="#333"/></marker></defs>',
        '<rect width="%d" height="%d" fill="#fff"/>' % (WIDTH, height)]
 
 
@@ -59,11 +56,12 @@ def text(at_x, at_y, what, more=''):
 
 
 at = LEFT
-for kind in kinds + ['parked']:
-    fill = colour.get(kind, '#e4e4e4')
+LEGEND = {'asleep': '#e4e4e4', 'a hand-off': '#d00'}
+for kind in kinds + list(LEGEND):
+    fill = colour.get(kind) or LEGEND[kind]
     out.append('<rect x="%d" y="8" width="12" height="12" fill="%s"/>' % (at, fill))
-    text(at + 16, 18, 'asleep' if kind == 'parked' else 'a task of a ' + kind)
-    at += 130
+    text(at + 16, 18, kind if kind in LEGEND else 'a task of a ' + kind)
+    at += 150
 for tid in threads:
     text(4, row[tid] + 20, names.get(tid, str(tid)))
     out.append('<path d="M%d %dH%d" stroke="#ccc"/>' % (LEFT, row[tid] + 36, WIDTH - 8))
@@ -86,9 +84,9 @@ for tail, head in arrows:
     if begin <= tail['ts'] and head['ts'] <= end and tail['tid'] in row and head['tid'] in row:
         here = tail['tid'] == head['tid']
         y1, y2 = row[tail['tid']] + (2 if here else 20), row[head['tid']] + (2 if here else 20)
-        bend = -10 if here else 0
+        bend = -24 if here else 0
         out.append('<path d="M%.1f %dQ%.1f %d %.1f %d" fill="none" stroke="#333" '
-                   'stroke-width="0.8" opacity="0.75" marker-end="url(#a)"/>' % (
+                   'stroke-width="0.5" opacity="0.6" marker-end="url(#a)"/>' % (
                        x(tail['ts']), y1, (x(tail['ts']) + x(head['ts'])) / 2,
                        (y1 + y2) / 2 + bend, x(head['ts']), y2))
 for e in events:

@@ -17,8 +17,8 @@ trap '[ -z "$pid" ] || kill "$pid"; rm -rf "$tmp"' EXIT
 "$broker" --allow-anonymous --port $port --board "$tmp/board" --workers 2 >"$tmp/broker.log" 2>&1 &
 pid=$!
 "$load" --port $port --wait 5 --publishers 4 --subscribers 8 --topics 2 --publish-qos 1 \
-	--subscribe-qos 1 --warm-up 0.3 --seconds 2 >"$tmp/load.log" 2>&1 &
+	--subscribe-qos 1 --window 8 --warm-up 0.3 --seconds 2 >"$tmp/load.log" 2>&1 &
 sleep 1
 "$top" --trace 0.05 "$tmp/trace" "$tmp/board"
-python3 "$(dirname "$0")/trace.py" "$tmp/trace" "${TRACE_US:-400}" >"$picture"
+python3 "$(dirname "$0")/trace.py" "$tmp/trace" "${TRACE_US:-40}" >"$picture"
 [ -z "${TRACE_KEEP-}" ] || cp "$tmp/trace" "$TRACE_KEEP"

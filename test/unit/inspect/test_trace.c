@@ -117,6 +117,7 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 	cr_assert_eq(count("\"queue of to\\\"pic\", \"args\": {\"tasks\": 3}"), 1);
 	cr_assert_eq(count("\"cat\": \"wait\""), count("\"name\": \"wait\""));
 	cr_assert_geq(count("\"cat\": \"wait\""), 1);
+	cr_assert_geq(count("\"name\": \"thread_name\""), 1);
 	/* Another trace begins empty. */
 	cr_assert_eq(baton_board_trace_start(board), 0);
 	stop();
