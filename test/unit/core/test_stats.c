@@ -76,6 +76,41 @@ Test(stats, inline_runs_count_as_captures, .timeout = 10)
 	resource_end(&resource);
 }
 
+#define DEEP 12 /* more than the nesting that runs on one stack */
+
+static struct deep {
+	struct baton_resource resource;
+	struct baton_resource_stats stats;
+} deep[DEEP];
+
+static void *post_deeper(void *arg)
+{
+	struct deep *next = (struct deep *)arg + 1;
+
+	if (next < deep + DEEP)
+		cr_assert_eq(baton_post(&next->resource, post_deeper, next), 0);
+	return NULL;
+}
+
+/* Such a post comes to an idle resource with statistics, and must not run there. */
+Test(stats, posts_that_are_too_deep_are_counted, .timeout = 10)
+{
+	for (int i = 0; i < DEEP; i++) {
+		baton_resource_init(&deep[i].resource, NULL, NULL, NULL);
+		baton_resource_set_stats(&deep[i].resource, &deep[i].stats);
+	}
+	cr_assert_eq(baton_post(&deep[0].resource, post_deeper, &deep[0]), 0);
+	for (int i = 0; i < DEEP; i++) {
+		struct baton_resource_stats copy;
+
+		/* The post comes while the task before it runs. */
+		cr_assert_eq(baton_resource_await(&deep[i].resource, NULL), 0);
+		baton_resource_stats_read(&deep[i].stats, &copy);
+		cr_assert_eq(copy.executed, 1);
+		cr_assert_eq(copy.waiting, 0);
+	}
+}
+
 Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
