@@ -27,20 +27,29 @@ static void read_name(char name[BATON__THREAD_NAME_MAX + 1], uint32_t thread)
 	name[strcspn(name, "\n")] = '\0';
 }
 
+static void add(struct baton__board_file *file, uint32_t *count, uint32_t thread)
+{
+	struct baton__board_thread *entry = &file->thread[*count];
+
+	entry->thread = thread;
+	read_name(entry->name, thread);
+	++*count;
+}
+
 void baton__thread_names(struct baton__board_file *file)
 {
+	const uint32_t waits = file->waits < BATON__BOARD_WAITS ? file->waits : BATON__BOARD_WAITS;
 	uint32_t count = 0;
 
 	for (struct baton__thread *thread = baton__thread_first();
-	     thread && count < BATON__BOARD_THREADS; thread = thread->next) {
-		struct baton__board_thread *entry = &file->thread[count];
-
-		if (!load_relaxed(&thread->used))
-			continue;
-		entry->thread = load_relaxed(&thread->tid);
-		read_name(entry->name, (uint32_t)entry->thread);
-		count++;
-	}
+	     thread && count < BATON__BOARD_THREADS; thread = thread->next)
+		if (load_relaxed(&thread->used))
+			add(file, &count, load_relaxed(&thread->tid));
+	store_relaxed(&file->threads, count);
+	/* Who has made a promise may have no record. */
+	for (uint32_t i = 0; i < waits && count < BATON__BOARD_THREADS; i++)
+		if (file->wait[i].maker && !baton__thread_name(file, file->wait[i].maker)[0])
+			add(file, &count, (uint32_t)file->wait[i].maker);
 	store_relaxed(&file->threads, count);
 }
 

@@ -5,7 +5,8 @@
 
 #include "inspect/board.h"
 
-/* Copies the names of all threads that have a record. Called with `looks` of the board held. */
+/* Copies the names of all threads that have a record, or have made a promise that a thread waits
+ * for. Called with `looks` of the board held. */
 void baton__thread_names(struct baton__board_file *file);
 
 /* The name of a thread, given by the kernel's id. "": not known. */

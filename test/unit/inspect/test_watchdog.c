@@ -189,8 +189,6 @@ Test(watchdog, a_promise_its_task_and_who_waits_for_that_are_named, .timeout = 1
 	begin(20 * MS);
 	baton_promise_init(&promise);
 	resource_begin(&resource, "stuck", NULL);
-	/* A thread has a name on the board from its first call on. */
-	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
 	waiter = thread_start(call_waiting, &resource);
 	await_reports(2);
 	at = find(BATON_STUCK_PROMISE);
