@@ -45,7 +45,8 @@ nm -D --defined-only "$shared" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' 
 # A library beside libbaton uses libbaton's; its linker looks after those.
 [ -n "$own" ] || nm -D --undefined-only "$shared" | awk '$2 ~ /^baton_/ {print $2}' |
 	sort >"$tmp/undefined"
-nm -g --defined-only "$static" | awk 'NF == 3 && $3 !~ /^(baton_|DW[.]ref[.])/ {print $3}' |
+nm -g --defined-only "$static" |
+	awk 'NF == 3 && $3 !~ /^(baton_|DW[.]ref[.]|_[.]stapsdt[.])/ {print $3}' |
 	sort -u >"$tmp/foreign"
 
 if [ -z "$own" ]; then
@@ -60,7 +61,7 @@ int main(void)
 }
 END
 ${CC:-cc} -Iinclude -o "$tmp/plain" "$tmp/plain.c" "$static" -lck -pthread
-nm --defined-only "$tmp/plain" | awk '{print $3}' | sort >"$tmp/linked"
+nm --defined-only "$tmp/plain" | awk '{print $3}' | grep -v "^_[.]stapsdt" | sort >"$tmp/linked"
 for member in $(find src/timer src/module -name '*.c' | sed 's|.*/||; s|c$|o|'); do
 	nm -A -g --defined-only "$static" 2>/dev/null | awk -v member="$member" \
 		'index($1, ":" member ":") {print $NF}'
