@@ -314,6 +314,7 @@ BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_t
 	baton__frame_enter(self, &frame, resource);
 	frame.value = NULL;
 	BATON_GUARD(guard, resource);
+	BATON__CHECKED(enter(resource, task));
 	baton__stats_entered(resource->_stats, (uintptr_t)task->_run);
 	status = task->_run(task); /* last touch of the task */
 	guard = NULL;

@@ -107,6 +107,7 @@ static const struct row {
          suspended_at_exit,
          {"exit: \"topic/7\" is still suspended", "baton_resource_resume"},
          true},
+	{"again_with_statistics", again_with_statistics, {NULL}, true}, /* no misuse */
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))

@@ -42,6 +42,17 @@ void submitted_twice(void)
 	in_task(submit_twice);
 }
 
+/* Allowed: the task has run when it is submitted again. */
+void again_with_statistics(void)
+{
+	static struct baton_resource_stats stats;
+
+	baton_resource_set_stats(&topic, &stats);
+	baton_task_init(&second, nothing, NULL);
+	for (int i = 0; i < 3; i++)
+		(void)(baton_submit)(&topic, &second);
+}
+
 static int submit_elsewhere(struct baton_task *task)
 {
 	(void)task;
