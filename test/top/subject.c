@@ -9,6 +9,8 @@
 #include <baton.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +18,9 @@
 static struct baton_board *board;
 static struct baton_resource hot, slow, stuck, quiet, laned;
 static struct baton_future promise;
+
+/* What has run so far. */
+static atomic_uint hot_runs, slow_runs, laned_runs, stuck_runs;
 
 static void nap(long ns)
 {
@@ -26,17 +31,20 @@ static void nap(long ns)
 
 static void *hot_task(void *arg)
 {
+	atomic_fetch_add(&hot_runs, 1);
 	return arg;
 }
 
 static void *slow_task(void *arg)
 {
 	nap(5000000);
+	atomic_fetch_add(baton_current() == &slow ? &slow_runs : &laned_runs, 1);
 	return arg;
 }
 
 static void *stuck_task(void *arg)
 {
+	atomic_fetch_add(&stuck_runs, 1);
 	if (baton_future_wait(&promise, NULL))
 		abort();
 	return arg;
@@ -89,6 +97,12 @@ static void begin(struct baton_resource *resource, const char *name)
 		exit(1);
 }
 
+/* Has each resource run so much that its figures are there? */
+static bool goes_on(void)
+{
+	return hot_runs >= 10000 && slow_runs >= 20 && laned_runs >= 40 && stuck_runs;
+}
+
 int main(int argc, char **argv)
 {
 	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
@@ -120,6 +134,8 @@ int main(int argc, char **argv)
 	watchdog.board = board;
 	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))
 		return 1;
+	while (!goes_on())
+		nap(5000000);
 	(void)puts("ready");
 	(void)fflush(stdout);
 	for (;;)
