@@ -177,10 +177,10 @@ function w8()
 function w21()
 {
 	lines("w21-policies", "A saturated worker: how late a job from outside starts", \
-		"W21: a saturated worker, jobs from outside", "0.1 1 10 100 1000", "p99, us", \
+		"W21: a saturated worker, jobs from outside", "0.1 1 10 100 1000", "p50, us", \
 		"baton, 61 fixed|baton, default: 10 us|baton, 10 us, max-mean|" \
 		"baton, the source: 1 ms, max-mean", "own job, us", \
-		"99th percentile from submit to start, us", "set logscale xy")
+		"median from submit to start, us", "set logscale xy\nset format y '%.0f'")
 }
 
 END {
