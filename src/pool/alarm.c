@@ -106,13 +106,17 @@ static void notify(const struct baton__alarm *alarm)
 	(void)alarm->executor->_ops->returned(alarm->executor);
 }
 
-/* Brings the wheel to a thread of its own; the caller has taken the alarm. An error: the alarm is
- * not taken any more, and the caller notifies. */
+/* Brings the wheel to a thread of its own; the caller has taken the alarm, and the pool cannot end
+ * meanwhile. An error: the alarm is not taken any more, and the caller notifies. */
 static int send_home(struct baton__alarm *alarm, uint64_t bits)
 {
+	const bool inside = baton__thread_is_inside(alarm->executor);
 	int error = alarm->wheel.orphaned(alarm->wheel.job);
 
 	(void)untake(alarm, error ? 0 : UINT64_MAX, error ? 0 : bits);
+	/* After an error the deadline was set again, and set has entered. */
+	if (error && !inside)
+		baton__thread_leave();
 	return error;
 }
 

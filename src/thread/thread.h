@@ -218,6 +218,13 @@ BATON_INLINE void baton__thread_enter(const void *object)
 		store_release(&baton__self->inside, object);
 }
 
+/* Is the calling thread inside this object? */
+BATON_INLINE bool baton__thread_is_inside(const void *object)
+{
+	/* Relaxed: only this thread writes the word. */
+	return load_relaxed(&baton__self->inside) == object;
+}
+
 BATON_INLINE void baton__thread_leave(void)
 {
 	/* [thread.inside] release: our last touch of the object; pairs with [thread.inside] in

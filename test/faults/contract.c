@@ -150,7 +150,7 @@ static const struct function {
 	/* baton/pool.h */
 	{"baton_pool_create", {FIRST, EAGAIN, EINVAL}},
 	{"baton_pool_default", {FIRST, EAGAIN, EINVAL}},
-	{"baton_pool_default_destroy", {EDEADLK, ECHILD}},
+	{"baton_pool_default_destroy", {EDEADLK, ECHILD, EAGAIN, ENOMEM}},
 	{"baton_pool_executor", {0}},
 	{"baton_pool_workers", {0}},
 	{"baton_pool_submit", {FIRST, ESHUTDOWN}},

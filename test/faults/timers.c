@@ -134,6 +134,51 @@ SCENARIO(timers, default)
 	EXPECT(TRY(baton_timers_default_destroy()) == 0);
 }
 
+struct attempt {
+	int error;
+	sem_t made;
+	sem_t end;
+};
+
+/* Tries to end the default pool, and lives on. */
+static void *try_to_end_pool(void *arg)
+{
+	struct attempt *attempt = arg;
+
+	attempt->error = TRY(baton_pool_default_destroy());
+	gate_open(&attempt->made);
+	gate_pass(&attempt->end);
+	return NULL;
+}
+
+/* The pool drives the wheel, and no thread may be had for the wheel when the pool is to end: another
+ * thread may end the pool later. */
+SCENARIO(timers, default_lent)
+{
+	struct attempt attempt = {0};
+	struct baton_pool *pool = NULL;
+	pthread_t other;
+	struct bell bell;
+
+	INSIST(baton_pool_default(&pool), !pool);
+	bell_init(&bell, NULL);
+	INSIST(baton_timer_arm_after(&bell.timer, BATON_MICROSECOND),
+	       USE(baton_timer_state(&bell.timer)) == BATON_TIMER_IDLE);
+	until_rung(&bell);
+	gate_init(&attempt.made);
+	gate_init(&attempt.end);
+	other = thread_start(try_to_end_pool, &attempt);
+	gate_pass(&attempt.made);
+	if (attempt.error) {
+		EXPECT(fault_planned());
+		fault_end();
+		EXPECT(TRY(baton_pool_default_destroy()) == 0);
+	}
+	gate_open(&attempt.end);
+	thread_join(other);
+	bell_end(&bell);
+}
+
 /* Each sort of arm creates it. */
 SCENARIO(timers, default_by_arm)
 {
