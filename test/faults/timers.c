@@ -151,8 +151,8 @@ static void *try_to_end_pool(void *arg)
 	return NULL;
 }
 
-/* The pool drives the wheel, and no thread may be had for the wheel when the pool is to end: another
- * thread may end the pool later. */
+/* The pool drives the wheel, and no thread may be had for the wheel when the pool is to end:
+ * another thread may end the pool later. */
 SCENARIO(timers, default_lent)
 {
 	struct attempt attempt = {0};
