@@ -15,6 +15,9 @@
 #if !defined(BATON_NO_PROBES) && defined(__has_include)
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
+#ifdef __clang__ /* the macros of sdt.h rely on this extension */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define BATON_PROBE(name, one, two) DTRACE_PROBE2(baton, name, one, two)
 #endif
 #endif
