@@ -112,7 +112,8 @@ static int list_read(struct password_list *list, FILE *file, const char *path)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: cannot be read", path);
 		return -EIO;
 	}
-	qsort(list->users, list->count, sizeof(*list->users), compare_users);
+	if (list->count > 0) /* NULL may not be sorted */
+		qsort(list->users, list->count, sizeof(*list->users), compare_users);
 	for (size_t i = 1; i < list->count; i++)
 		if (compare_users(&list->users[i - 1], &list->users[i]) == 0) {
 			log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: %.*s is there twice", path,
