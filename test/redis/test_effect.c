@@ -1,51 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A task's effect, by itself or with the task's end: at most once, by the owner alone. */
-#include "server.h"
+#include "pair.h"
 
 #include <criterion/criterion.h>
 
 #include <errno.h>
 #include <string.h>
 
-static struct server server;
-static struct baton_redis *client;
-static struct baton_redis *leading;
-static struct baton_redis_scheduler *scheduler;
-static struct baton_redis *working[2];
-static struct baton_redis_backend *backend[2];
-
-static void set_up(void)
-{
-	server_start(&server, NULL);
-	client = server_connect(&server);
-	leading = server_connect(&server);
-	scheduler = scheduler_on(leading);
-	for (int i = 0; i < 2; i++) {
-		working[i] = server_connect(&server);
-		backend[i] = backend_on(working[i], i == 0 ? "one" : "two");
-	}
-}
-
-static void tear_down(void)
-{
-	for (int i = 0; i < 2; i++) {
-		baton_redis_backend_destroy(backend[i]);
-		baton_redis_destroy(working[i]);
-	}
-	baton_redis_scheduler_destroy(scheduler);
-	baton_redis_destroy(leading);
-	baton_redis_destroy(client);
-	server_stop(&server);
-}
-
-TestSuite(effect, .init = set_up, .fini = tear_down, .timeout = 15);
-
-static void submit(const struct baton_redis_task *task)
-{
-	int error = baton_redis_submit(client, task);
-
-	cr_assert_eq(error, 0, "%d: %s", error, baton_redis_error(client));
-}
+TestSuite(effect, .init = pair_start, .fini = pair_stop, .timeout = 15);
 
 /* Nothing of the task, but its effect. */
 static void only_the_effect_is_left(const struct baton_redis_task *task, const char *data)

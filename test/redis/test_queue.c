@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A task's ways through the queue, and who may still change what when somebody was lost. */
-#include "server.h"
+#include "pair.h"
 
 #include <criterion/criterion.h>
 #include <hiredis/hiredis.h>
@@ -10,45 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct server server;
-static struct baton_redis *client;
-static struct baton_redis *leading;
-static struct baton_redis_scheduler *scheduler;
-static struct baton_redis *working[2];
-static struct baton_redis_backend *backend[2];
-
-static void set_up(void)
-{
-	server_start(&server, NULL);
-	client = server_connect(&server);
-	leading = server_connect(&server);
-	scheduler = scheduler_on(leading);
-	for (int i = 0; i < 2; i++) {
-		working[i] = server_connect(&server);
-		backend[i] = backend_on(working[i], i == 0 ? "one" : "two");
-	}
-}
-
-static void tear_down(void)
-{
-	for (int i = 0; i < 2; i++) {
-		baton_redis_backend_destroy(backend[i]);
-		baton_redis_destroy(working[i]);
-	}
-	baton_redis_scheduler_destroy(scheduler);
-	baton_redis_destroy(leading);
-	baton_redis_destroy(client);
-	server_stop(&server);
-}
-
-TestSuite(queue, .init = set_up, .fini = tear_down, .timeout = 15);
-
-static void submit(const struct baton_redis_task *task)
-{
-	int error = baton_redis_submit(client, task);
-
-	cr_assert_eq(error, 0, "%d: %s", error, baton_redis_error(client));
-}
+TestSuite(queue, .init = pair_start, .fini = pair_stop, .timeout = 15);
 
 /* Keys of tasks, which must be gone at the end. */
 static void nothing_is_left(void)
