@@ -222,8 +222,8 @@ BATON_MUST_USE int baton_remote_submit(struct baton_remote *remote,
 /* ---- Running: inside `run`, about its job ---- */
 
 /*
- * What was submitted, followed by a NUL; the partition's epoch; the name's object (NULL:
- * object_size is 0).
+ * name, data: the name and the data of the submitted task. A NUL follows the bytes of each.
+ * epoch: the partition's. object: the name's object; NULL if object_size is 0.
  */
 const void *baton_remote_job_name(const struct baton_remote_job *job, size_t *length) BATON_NONNULL;
 const void *baton_remote_job_data(const struct baton_remote_job *job, size_t *size) BATON_NONNULL;

@@ -11,8 +11,9 @@
 /* Adds `more`, which may be negative modulo 2^64. Called by the one thread that writes. */
 BATON_INLINE void baton__count(uint64_t *counter, uint64_t more)
 {
-	/* Relaxed: the counter orders nothing. What makes a thread the writer (a baton, a wheel, a
-	 * worker's place) orders the writers; readers see a recent value. */
+	/* Relaxed: the counter publishes no other data. A thread becomes the writer by taking a
+	 * baton, a wheel or a worker's place, which orders the writers. Readers see a recent
+	 * value. */
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 

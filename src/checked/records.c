@@ -40,38 +40,46 @@ static struct baton__record **chain_of(const void *object, enum baton__record_ki
 	return &shard_of(object, kind)->chains[hash_of(object) >> 46 & (CHAINS - 1)];
 }
 
+static void lock(struct shard *shard)
+{
+	/* lock allowed: the checked library gives up the progress laws */
+	(void)pthread_mutex_lock(&shard->lock);
+}
+
+static void unlock(struct shard *shard)
+{
+	/* lock allowed: the checked library gives up the progress laws */
+	(void)pthread_mutex_unlock(&shard->lock);
+}
+
 void baton__records_lock(const void *object, enum baton__record_kind kind)
 {
-	/* lock allowed: as above */
-	(void)pthread_mutex_lock(&shard_of(object, kind)->lock);
+	lock(shard_of(object, kind));
 }
 
 void baton__records_unlock(const void *object, enum baton__record_kind kind)
 {
-	/* lock allowed: as above */
-	(void)pthread_mutex_unlock(&shard_of(object, kind)->lock);
+	unlock(shard_of(object, kind));
 }
 
 /* In the order of the tables: tasks first (records.order). */
 static void lock_all(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
-		/* lock allowed: as above */
-		(void)pthread_mutex_lock(&tables[i / SHARDS][i % SHARDS].lock);
+		lock(&tables[i / SHARDS][i % SHARDS]);
 }
 
 static void unlock_all(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
-		/* lock allowed: as above */
-		(void)pthread_mutex_unlock(&tables[i / SHARDS][i % SHARDS].lock);
+		unlock(&tables[i / SHARDS][i % SHARDS]);
 }
 
 /* Before any constructor of the program's. A fork's child has the tables, and no lock is held. */
 __attribute__((constructor(101))) static void begin(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)
-		/* lock allowed: as above */
+		/* lock allowed: the checked library gives up the progress laws */
 		(void)pthread_mutex_init(&tables[i / SHARDS][i % SHARDS].lock, NULL);
 	(void)pthread_atfork(lock_all, unlock_all, unlock_all);
 }
@@ -128,15 +136,13 @@ void baton__records_each(enum baton__record_kind kind,
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *shard = &tables[table][i];
 
-		/* lock allowed: as above */
-		(void)pthread_mutex_lock(&shard->lock);
+		lock(shard);
 		for (unsigned k = 0; k < CHAINS; k++)
 			for (struct baton__record *record = shard->chains[k]; record;
 			     record = record->next)
 				if (record->kind == kind)
 					visit(record, arg);
-		/* lock allowed: as above */
-		(void)pthread_mutex_unlock(&shard->lock);
+		unlock(shard);
 	}
 }
 
