@@ -578,7 +578,7 @@ bench-quick: build/bench/bench build/bench/counts ## the same with shorter sampl
 
 # What README.md quotes, with whole samples.
 BENCH_SHORT := W1: one;one resource, 2 threads;Zipf 0.99, 2 threads;W5: idle;topics, 2 p;topics, 8 p
-bench-short: build/bench/bench ## the tables that README.md quotes: about five minutes
+bench-short: build/bench/bench ## the tables that README.md quotes: two to three minutes
 	$(Q)$(BENCH) --only '$(BENCH_SHORT)'
 
 bench-age: ## how old the figures are that the READMEs quote; AGE_MAX=commits
