@@ -9,7 +9,7 @@
 #include "core/deferred.h"
 #include "core/drop.h"
 #include "core/frame.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/place.h"
 
 void baton__callback_begin(struct baton__frame *frame)

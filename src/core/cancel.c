@@ -6,7 +6,7 @@
 #include "core/cancel.h"
 
 #include "base/atomic.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/deferred.h"
 
 #include <errno.h>

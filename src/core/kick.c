@@ -9,7 +9,7 @@
 #include "core/kick.h"
 
 #include "base/atomic.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/handoff.h"
 
 static enum baton__met meet_kick(struct baton__stay *stay, struct baton_task *mark)

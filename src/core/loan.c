@@ -10,7 +10,7 @@
 #include "core/deferred.h"
 #include "core/drain.h"
 #include "core/frame.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/stats.h"
 
 /*

@@ -15,6 +15,11 @@
 #include "core/shelf.h"
 
 #include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/deferred.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/visit.h"
 
 #include <errno.h>
 
@@ -82,4 +87,59 @@ void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task
 {
 	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
 	                     baton__turn_visits(resource));
+}
+
+/* ---- Unshelving ---- */
+
+/* Releases the resource if no entry waits. False: an entry waits. */
+static bool release_empty(struct baton_resource *resource)
+{
+	uintptr_t word = baton__word(resource);
+
+	if (resource->_list || baton__word_newest(word) || baton__backlog_has(resource) ||
+	    baton__backlog_rests(resource))
+		return false;
+	return baton__word_release(resource, word); /* last touch */
+}
+
+/*
+ * Does the next task come from an inbox with more than BATON_QUANTUM entries? Taking that inbox
+ * means walking over all entries, and is no work for a thread that only unshelves (L8, L12). Called
+ * by the holder.
+ */
+static bool many_wait(struct baton_resource *resource)
+{
+	const struct baton_task *task = baton__word_newest(baton__word_inbox(resource));
+
+	if (resource->_list)
+		return false;
+	for (uint32_t count = 0; task && count < BATON_QUANTUM; count++)
+		task = baton__older(task);
+	return task;
+}
+
+/* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
+static void go_on_unshelved(struct baton_resource *resource, bool later)
+{
+	struct baton__stay stay = {.borrowed = true};
+
+	/* The baton is borrowed: HELPED, or CONSUMED. */
+	if (!baton__turn_seems_held(resource)) {
+		baton__frame_push(&stay.frame, resource);
+		baton__give_back(&stay);
+		return;
+	}
+	if (release_empty(resource))
+		return;
+	baton__go_on(resource, later || many_wait(resource) ? BATON__LATER : baton__place(resource),
+	             0);
+}
+
+void baton__unshelve(struct baton_resource *resource, bool later)
+{
+	if (!baton__turn_unshelve(resource))
+		return; /* that was the last touch */
+	go_on_unshelved(resource, later);
+	if (!later)
+		baton__deferred_check(baton__self);
 }

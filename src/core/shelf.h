@@ -31,6 +31,15 @@ BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
 bool baton__shelf_leave(struct baton__stay *stay);
 
 /*
+ * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, a
+ * capture limit of 0, or too deep a stack. Called exactly once per shelve, at any time after the
+ * shelve, by any thread that has a record. The caller touches the resource no more. If no executor
+ * takes the resource, it is deferred: a caller that passes `later` calls baton__deferred_check()
+ * when the resource may run here.
+ */
+void baton__unshelve(struct baton_resource *resource, bool later);
+
+/*
  * Suspend marks: each is a struct baton__awaiter, whose future completes when the suspension has
  * taken effect.
  */

@@ -14,7 +14,7 @@
 #include "core/cycle.h"
 #include "core/guard.h"
 #include "core/handoff.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/loan.h"
 #include "core/run.h"
 #include "core/stats.h"

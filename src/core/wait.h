@@ -5,6 +5,7 @@
 
 #include "core/cycle.h"
 #include "core/resource.h"
+#include "core/stay.h"
 
 struct baton__wait {
 	struct baton_future *const *futures;
@@ -27,6 +28,13 @@ struct baton__wait {
  * deadline before it begins.
  */
 int baton__wait_help(struct baton__wait *wait);
+
+/*
+ * Helps a queued resource, which the caller visits: borrows the baton, and drains within the limits
+ * that the caller has set, up to the end of the caller's wait. True: something was done.
+ * `last_look`: the caller is about to sleep.
+ */
+bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 
 /* Waits for a mark of the library's, of an await or a suspension. The deadline is valid. */
 int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline);

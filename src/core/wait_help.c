@@ -27,7 +27,7 @@
 
 #include "base/atomic.h"
 #include "core/deferred.h"
-#include "core/help.h"
+#include "core/visit.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include "module/detach.h"
 
 #include "base/atomic.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/resource.h"
 #include "core/run.h"
 #include "core/shelf.h"

@@ -27,7 +27,6 @@
 #include "core/close.h"
 #include "core/deferred.h"
 #include "core/handoff.h"
-#include "core/help.h"
 #include "core/kick.h"
 #include "core/marks.h"
 #include "core/shelf.h"

@@ -28,7 +28,7 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/cancel.h"
-#include "core/help.h"
+#include "core/visit.h"
 #include "core/kick.h"
 #include "core/resource.h"
 #include "module/detach.h"

@@ -875,7 +875,7 @@ borrow:
 unlink:
 	atomic {
 		assert(holder == _pid && !freed);
-		/* @src help.c:unlink_from struct baton_task *task = baton__backlog_unlink(resource, future) */
+		/* @src visit.c:unlink_from struct baton_task *task = baton__backlog_unlink(resource, future) */
 		d_step {
 			task = list;
 			end = 0;
@@ -952,7 +952,7 @@ give_back:
 		:: else ->
 			turn = seen & ~(PHASE | TOUCHED);
 			withdrawn = false;
-			/* @src help.c:give_back baton__stay_spent(stay) */
+			/* @src visit.c:baton__give_back_helped baton__stay_spent(stay) */
 			budget = 0;
 			goto drain
 		fi

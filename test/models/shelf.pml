@@ -362,7 +362,7 @@ unshelve:
 	atomic {
 		if
 #ifndef BREAK_BORROWED_IGNORED
-		/* @src help.c:go_on_unshelved
+		/* @src shelf.c:go_on_unshelved
 		 * if (!baton__turn_seems_held(resource)) */
 		:: turn & PHASE ->
 			borrowed = true;
@@ -370,7 +370,7 @@ unshelve:
 #endif
 		:: else
 		fi;
-		/* @src help.c:release_empty uintptr_t word = baton__word(resource) */
+		/* @src shelf.c:release_empty uintptr_t word = baton__word(resource) */
 		seen = word;
 		if
 		:: list || seen & TASKS || first -> goto go_on
@@ -384,7 +384,7 @@ unshelve:
 #endif
 		:: else
 		fi;
-		/* @src help.c:release_empty baton__word_release(resource, word) */
+		/* @src shelf.c:release_empty baton__word_release(resource, word) */
 		assert(!queued && !(turn & (PHASE | SHELF))); /* R3, R7 */
 		word = 0;
 		give_up_baton();

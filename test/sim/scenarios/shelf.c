@@ -7,7 +7,6 @@
 #include "support.h"
 
 #include "base/atomic.h"
-#include "core/help.h"
 #include "core/shelf.h"
 
 static struct sim_stage stage;

@@ -5,7 +5,6 @@
  */
 #include "fixture.h"
 
-#include "core/help.h"
 #include "core/shelf.h"
 
 static void *shelve_fn(void *arg)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a visit, and the return of a borrowed baton. A canceller borrows the baton to unlink
+ * one task. The job stays in its queue meanwhile, as a reference that keeps the resource from being
+ * released.
+ */
+#include "core/visit.h"
+
+#include "base/atomic.h"
+#include "core/backlog.h"
+#include "core/frame.h"
+#include "core/handoff.h"
+#include "core/shelf.h"
+#include "core/stats.h"
+
+/*
+ * Has an entry been pushed since this thread looked and found nothing to do? Another thread may
+ * have the baton now. This thread is still a visitor: the word exists, but its entries may be gone.
+ */
+static bool pushed_since(struct baton_resource *resource)
+{
+	/* Suppose that a waiter looked for work after the push, and found the resource HELPED, not
+	 * QUEUED. Then it had stored `asleep` before this thread gave the baton back, and this
+	 * thread sees it among the sleepers (thread.asleep, thread.c). The word is loaded after
+	 * that, so this thread sees the push, too. */
+	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
+}
+
+bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
+{
+	struct baton_resource *resource = stay->frame.resource;
+	struct baton_executor *executor = baton__executor_if_any(resource);
+	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
+	bool busy;
+
+	/* As soon as the baton is back the job may run, and its executor may end. */
+	baton__thread_enter(executor);
+	/* If this returns true, it is the last touch of the resource, except in pushed_since. */
+	if (!baton__turn_give_back(resource, withdrawn)) {
+		baton__thread_leave();
+		/* Tasks that are left are handed off, not run here. */
+		baton__stay_spent(stay);
+		baton__stay(stay, baton__place_to_release(resource));
+		return true;
+	}
+	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
+	baton__thread_leave();
+	baton__frame_pop(&stay->frame);
+	/* Other threads that sleep for the resource may have to help next; nudge_for only compares
+	 * the address. If this thread did nothing, and no entry was pushed, it must not nudge: two
+	 * awaiters would nudge each other for ever. After a push the next look takes the entry, so
+	 * each push makes at most one such nudge. */
+	if (busy && (did || pushed_since(resource)))
+		baton__thread_nudge_for(resource, member);
+	return false;
+}
+
+void baton__give_back(struct baton__stay *stay)
+{
+	(void)baton__give_back_helped(stay, true, false);
+}
+
+/*
+ * Unlinks and cancels the task or suspend mark of `future`. Does nothing if the drain has met it
+ * already.
+ */
+static void unlink_from(struct baton_resource *resource, struct baton_future *future)
+{
+	struct baton_task *task = baton__backlog_unlink(resource, future);
+
+	if (!task)
+		return;
+	if (baton__is_mark(task)) {
+		baton__suspend_cancelled(resource, task);
+		return;
+	}
+	if (resource->_stats)
+		baton__stats_unlinked(resource, task);
+	baton__cancel_task(resource, task);
+}
+
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation)
+{
+	struct baton__stay stay = {.borrowed = true};
+	bool counted;
+
+	if (!baton__turn_borrow(resource))
+		return false;
+	/* The visit of the future ends here: the baton keeps the resource now, and the completion
+	 * of the future may give back the future's memory. */
+	counted = baton__future_leave(future, generation);
+	baton__frame_push(&stay.frame, resource);
+	unlink_from(resource, future);
+	baton__give_back(&stay);
+	if (counted)
+		baton__visit_end(resource);
+	return true;
+}
+
+bool baton__leave(struct baton_future *future, struct baton_resource *resource, uint32_t generation)
+{
+	bool counted = baton__future_leave(future, generation);
+
+	if (counted)
+		baton__visit_end(resource);
+	return counted;
+}
+
+/* The runner has left, and this visitor holds the baton: for the release, or for the work that a
+ * kick has brought. */
+static void go_on(struct baton_resource *resource)
+{
+	const enum baton__place place = baton__place(resource);
+	struct baton__stay stay;
+
+	/* Relaxed: a kick that this load misses is handed off. */
+	if (place == BATON__HERE || baton__word_newest(baton__word(resource))) {
+		baton__go_on(resource, place, 1);
+		return;
+	}
+	baton__frame_push(&stay.frame, resource);
+	baton__stay_spent(&stay);
+	baton__stay(&stay, baton__place_to_release(resource));
+}
+
+void baton__visit_end(struct baton_resource *resource)
+{
+	if (baton__turn_end_visit(resource))
+		go_on(resource);
+}
+
+void baton__visit_look(struct baton_resource *resource)
+{
+	if (BATON_UNLIKELY(baton__turn_take_over(resource)))
+		go_on(resource);
+}

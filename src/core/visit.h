@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Visitors: threads that may touch a resource although they do not hold it. A visitor may borrow
+ * the baton while the resource is queued (turn.h), and then gives it back.
+ */
+#ifndef BATON_SRC_VISIT_H
+#define BATON_SRC_VISIT_H
+
+#include "core/stay.h"
+
+/*
+ * Gives a borrowed baton back (turn.h), or continues as the runner. Pops the frame.
+ *
+ * helped: the same for a helper. `did`: the helper did something. `withdrawn`: the job is in no
+ * queue. False: the resource is queued again. True: this thread has continued as the runner. If not
+ * `did`, the caller is still a visitor.
+ */
+void baton__give_back(struct baton__stay *stay);
+bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn);
+
+/*
+ * Borrows the baton of a queued resource, and unlinks the cancelled task of `future`. True: the
+ * visit is over, and the caller does not touch the future any more. False: the resource was not
+ * queued.
+ */
+bool baton__unlink(struct baton_resource *resource, struct baton_future *future,
+                   uint32_t generation);
+
+/*
+ * Ends a counted visit. If the runner has left, its last visitor continues as the runner: the call
+ * may run anything, and may enter executors (thread.touch, thread.h).
+ */
+void baton__visit_end(struct baton_resource *resource);
+
+/*
+ * Ends a visit. `generation`: from baton__future_visit(). True: the visit was counted, and
+ * baton__visit_end() was called for it.
+ */
+bool baton__leave(struct baton_future *future, struct baton_resource *resource,
+                  uint32_t generation);
+
+/* A visitor has pushed a kick: if the runner has left, the visitor continues in its place. */
+void baton__visit_look(struct baton_resource *resource);
+
+#endif
