@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing a resource, cancelling its pending tasks, and awaiting it. Each puts a mark into the
- * inbox (a plain close only sets CLOSED). A mark keeps its place among the tasks, so that
- * "everything accepted before" needs no counting.
+ * Closing a resource, and cancelling its pending tasks. Each puts a mark into the inbox (a plain
+ * close only sets CLOSED). A mark keeps its place among the tasks, so that "everything accepted
+ * before" needs no counting.
  */
 #include "core/close.h"
 
 #include "base/atomic.h"
-#include "base/futex.h"
 #include "thread/node.h"
 #include "core/callback.h"
-#include "core/cycle.h"
 #include "core/handoff.h"
 #include "core/marks.h"
-#include "core/wait.h"
 
 #include <errno.h>
 
-/* Puts a mark into the inbox. False, with ASK_LOOK only: the resource is idle, and has no inbox to
- * look at. */
-static bool push_mark(struct baton_resource *resource, struct baton_task *mark, enum baton__ask ask)
+bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark, enum baton__ask ask)
 {
 	uintptr_t word = baton__word(resource);
 
@@ -48,11 +43,6 @@ static bool push_mark(struct baton_resource *resource, struct baton_task *mark, 
 	}
 }
 
-bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark)
-{
-	return push_mark(resource, mark, BATON__ASK_LOOK);
-}
-
 BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 {
 	return baton__word_close(resource) ? 0 : -EALREADY;
@@ -76,7 +66,7 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
 	                 "was given a finaliser with a future: a finaliser has none");
 	baton__kind_set(finaliser, &final_kind);
-	(void)push_mark(resource, finaliser, BATON__ASK_CLOSE); /* last touch */
+	(void)baton__push_mark(resource, finaliser, BATON__ASK_CLOSE); /* last touch */
 	return 0;
 }
 
@@ -93,48 +83,7 @@ BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 	if (!mark)
 		return -ENOMEM;
 	baton__kind_set(mark, &baton__cancel_kind);
-	if (!push_mark(resource, mark, BATON__ASK_LOOK))
+	if (!baton__push_mark(resource, mark, BATON__ASK_LOOK))
 		baton__node_free(mark);
 	return 0;
-}
-
-/* Is the resource idle, and can no visitor touch it any more? */
-static bool idle(struct baton_resource *resource)
-{
-	return !baton__word_is_busy(baton__word_settled(resource)) &&
-	       !baton__turn_is_visited(resource);
-}
-
-BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
-                                      const struct timespec *deadline)
-{
-	struct baton__awaiter *awaiter;
-	int error = baton__thread_attach();
-
-	if (error)
-		return error;
-	if (!baton__deadline_valid(deadline))
-		return -EINVAL;
-	if (deadline ? baton__thread_holds_in_help(baton__self, resource)
-	             : baton__thread_holds(baton__self, resource))
-		return baton__cycle_of_one(resource);
-	if (idle(resource))
-		return 0;
-	if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
-		return -ETIMEDOUT;
-	awaiter = baton__node_alloc(sizeof(*awaiter));
-	if (!awaiter)
-		return -ENOMEM;
-	*awaiter = (struct baton__awaiter){
-		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-	};
-	baton__kind_set(&awaiter->task, baton__resource_closed(resource) ? &baton__await_closed_kind
-	                                                                 : &baton__await_kind);
-	/* unshared: not pushed yet */
-	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
-	awaiter->counted.future._resource = resource;
-	(void)push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
-	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
-	baton_future_unref(&awaiter->counted.future);
-	return error;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Is a resource closed? For callers that only ask: a submit finds out by its own CAS. And the push
- * of a mark that asks the holder to look.
+ * of a mark.
  */
 #ifndef BATON_SRC_CLOSE_H
 #define BATON_SRC_CLOSE_H
@@ -20,8 +20,12 @@ BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 	return baton__word_is_closed(baton__word(resource));
 }
 
-/* Puts a mark into the inbox of a busy resource, and asks the holder to look at the inbox before it
- * runs the next task. False: the resource is idle. */
-bool baton__push_attention(struct baton_resource *resource, struct baton_task *mark);
+/*
+ * Puts a mark into the inbox, and asks what `ask` says. An idle resource is captured, and meets the
+ * mark; with ASK_LOOK it is not. False, with ASK_LOOK only: the resource is idle, and has no inbox
+ * to look at.
+ */
+bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark,
+                      enum baton__ask ask);
 
 #endif

@@ -58,7 +58,7 @@ static int push(struct baton_resource *resource, struct baton_suspension *suspen
 	/* unshared: not pushed yet */
 	mark->counted.future._state = BATON__FUTURE_COUNTED;
 	mark->counted.future._resource = resource;
-	if (!baton__push_attention(resource, &mark->task)) {
+	if (!baton__push_mark(resource, &mark->task, BATON__ASK_LOOK)) {
 		baton__node_free(mark);
 		return 0;
 	}
@@ -144,7 +144,7 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 			return -EPIPE;
 		}
 		if (baton__word_is_busy(word)
-		            ? baton__push_attention(resource, &lower->awaiter.task)
+		            ? baton__push_mark(resource, &lower->awaiter.task, BATON__ASK_LOOK)
 		            : pause_idle(resource, word, lower))
 			break;
 	}

@@ -1022,14 +1022,14 @@ close:
 	}
 	!calls;
 	atomic {
-		/* @src close.c:idle baton__word_is_busy(baton__word_settled(resource)) */
+		/* @src await.c:idle baton__word_is_busy(baton__word_settled(resource)) */
 		if
 		:: word & BUSY -> goto await
 		:: else
 		fi
 	}
 	atomic {
-		/* @src close.c:idle baton__turn_is_visited(resource) */
+		/* @src await.c:idle baton__turn_is_visited(resource) */
 		if
 		:: turn & VISITS -> goto await
 		:: else -> goto deinit

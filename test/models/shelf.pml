@@ -476,7 +476,7 @@ suspend:
 	atomic {
 		if
 		:: word & BUSY ->
-			/* @src suspend.c:push baton__push_attention(resource, &mark->task) */
+			/* @src suspend.c:push baton__push_mark(resource, &mark->task, BATON__ASK_LOOK) */
 			future = PENDING;
 			word = word | ATTENTION | MARK;
 			goto script

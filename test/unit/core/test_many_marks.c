@@ -157,7 +157,7 @@ static void leave_suspend(struct many *many, int i)
 {
 	struct baton_task *mark = mark_of(many, i, &baton__suspend_kind);
 
-	cr_assert(baton__push_attention(&many->resource, mark));
+	cr_assert(baton__push_mark(&many->resource, mark, BATON__ASK_LOOK));
 }
 
 static void withdraw(struct many *many, int i)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting until a resource has nothing left. The await puts a mark into the inbox, whose future
+ * completes when all that was accepted before the mark is over.
+ */
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "thread/node.h"
+#include "core/close.h"
+#include "core/cycle.h"
+#include "core/marks.h"
+#include "core/wait.h"
+
+#include <errno.h>
+
+/* Is the resource idle, and can no visitor touch it any more? */
+static bool idle(struct baton_resource *resource)
+{
+	return !baton__word_is_busy(baton__word_settled(resource)) &&
+	       !baton__turn_is_visited(resource);
+}
+
+BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
+                                      const struct timespec *deadline)
+{
+	struct baton__awaiter *awaiter;
+	int error = baton__thread_attach();
+
+	if (error)
+		return error;
+	if (!baton__deadline_valid(deadline))
+		return -EINVAL;
+	if (deadline ? baton__thread_holds_in_help(baton__self, resource)
+	             : baton__thread_holds(baton__self, resource))
+		return baton__cycle_of_one(resource);
+	if (idle(resource))
+		return 0;
+	if (deadline && baton__now_ns() >= baton__deadline_ns(deadline))
+		return -ETIMEDOUT;
+	awaiter = baton__node_alloc(sizeof(*awaiter));
+	if (!awaiter)
+		return -ENOMEM;
+	*awaiter = (struct baton__awaiter){
+		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
+	};
+	baton__kind_set(&awaiter->task, baton__resource_closed(resource) ? &baton__await_closed_kind
+	                                                                 : &baton__await_kind);
+	/* unshared: not pushed yet */
+	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
+	awaiter->counted.future._resource = resource;
+	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
+	baton_future_unref(&awaiter->counted.future);
+	return error;
+}
