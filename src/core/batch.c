@@ -4,8 +4,8 @@
  */
 #include "base/atomic.h"
 #include "core/barge.h"
+#include "core/binds.h"
 #include "core/checked.h"
-#include "core/cycle.h"
 #include "core/stay.h"
 #include "core/guard.h"
 #include "core/list.h"
@@ -116,7 +116,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 	error = baton__submit_chain(resource, tasks[0], (uint32_t)count, 0);
 	if (!error) {
 		if (waited_for)
-			baton__cycle_bound();
+			baton__bound_and_pushed();
 		return 0;
 	}
 unready:

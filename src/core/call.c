@@ -17,6 +17,7 @@
 #include "core/label.h"
 #include "core/run.h"
 #include "core/submit.h"
+#include "core/wait.h"
 
 #include <errno.h>
 

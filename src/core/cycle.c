@@ -14,8 +14,8 @@
  *    arise, the same step makes one edge on the cycle the victim: that of the calling thread, whose
  *    wait is then refused, or another. Only two events complete a cycle: an edge is published, or a
  *    future that an edge waits for is bound. A thread that waits for an unbound future counts its
- *    edge in baton__cycle_unbound, then looks at the future. A thread that has bound a future and
- *    pushed its task looks at that count. Of the two, one sees the other ([cycle.sleepers]).
+ *    edge (binds.h), then looks at the future. A thread that has bound a future and pushed its task
+ *    looks at that count. Of the two, one sees the other (binds.watch).
  * cycle.no_false_alarm: An edge waits for another edge only if it cannot go on before that edge
  *    does. A pending future needs the baton of its resource. A running future needs the end of its
  *    task, which is in the holder's frame; or, if the holder keeps the completion back, the end of
@@ -36,13 +36,12 @@
 #include <baton/resource.h>
 
 #include "base/futex.h"
+#include "core/binds.h"
 #include "core/hooks.h"
 #include "core/resource.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-uint32_t baton__cycle_unbound;
 
 static uint32_t mutex; /* 0: free; 1: held; 2: held, and a thread may sleep for it */
 static struct baton__edge *edges;
@@ -103,8 +102,8 @@ static struct baton__edge *blocker(struct baton_future *future,
 
 	if (state & (BATON__FUTURE_FINAL | BATON__FUTURE_PROMISE))
 		return NULL;
-	/* [cycle.sleepers] seq_cst: after the count. An RMW finds no old value. Ends: a failure is
-	 * another submit. */
+	/* binds.watch (binds.h) seq_cst: after the count. An RMW finds no old value. Ends: a
+	 * failure is another submit. */
 	if (!resource)
 		while (!cas_seq_cst(&future->_resource, &resource, resource))
 			continue;
@@ -246,7 +245,7 @@ static void take_out(struct baton__edge *edge)
 		link = &(*link)->next;
 	*link = edge->next;
 	if (edge->unbound)
-		(void)sub_relaxed(&baton__cycle_unbound, 1); /* a count too high is harmless */
+		baton__binds_unwatch();
 }
 
 /* Chooses the wait on the cycle through `edge` that ends: that of `edge`, if it may. NULL: none. */
@@ -277,6 +276,23 @@ static bool has_unbound(const struct baton__edge *edge)
 	return false;
 }
 
+/* A future has been bound, and its task pushed: looks for the cycles that this completes. */
+static void look_again(void)
+{
+	lock();
+	for (struct baton__edge *edge = edges; edge; edge = edge->next) {
+		struct baton__edge *victim;
+
+		if (!edge->unbound || edge->victim || !closes_cycle(edge))
+			continue;
+		victim = choose_victim(edge);
+		/* Under the lock, which keeps the victim in the list. */
+		if (victim)
+			(void)baton__thread_nudge(victim->thread);
+	}
+	unlock();
+}
+
 int baton__cycle_enter(struct baton__edge *edge)
 {
 	struct baton__edge *victim = NULL;
@@ -287,9 +303,7 @@ int baton__cycle_enter(struct baton__edge *edge)
 	edge->unbound = has_unbound(edge);
 	lock();
 	if (edge->unbound)
-		/* [cycle.sleepers] seq_cst: before the look at the futures; pairs with
-		 * [cycle.sleepers] in baton__cycle_bound */
-		(void)add_seq_cst(&baton__cycle_unbound, 1);
+		baton__binds_watch(look_again);
 	edge->next = edges;
 	edges = edge;
 	if (closes_cycle(edge))
@@ -309,22 +323,6 @@ bool baton__cycle_leave(struct baton__edge *edge)
 	take_out(edge);
 	unlock();
 	return edge->victim;
-}
-
-void baton__cycle_look_again(void)
-{
-	lock();
-	for (struct baton__edge *edge = edges; edge; edge = edge->next) {
-		struct baton__edge *victim;
-
-		if (!edge->unbound || edge->victim || !closes_cycle(edge))
-			continue;
-		victim = choose_victim(edge);
-		/* Under the lock, which keeps the victim in the list. */
-		if (victim)
-			(void)baton__thread_nudge(victim->thread);
-	}
-	unlock();
 }
 
 int baton__cycle_of_one(const struct baton_resource *resource)

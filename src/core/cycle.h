@@ -51,23 +51,6 @@ int baton__cycle_enter(struct baton__edge *edge);
 /* Called after the sleep. True: the wait was chosen meanwhile to end a cycle. */
 bool baton__cycle_leave(struct baton__edge *edge);
 
-/* The number of listed edges that are `unbound`. look_again: looks for cycles through them. */
-extern uint32_t baton__cycle_unbound;
-void baton__cycle_look_again(void);
-
-/* Called after a future was bound and its task pushed, which may close a cycle. */
-BATON_INLINE void baton__cycle_bound(void)
-{
-	/* [cycle.sleepers] seq_cst: after the push; pairs with [cycle.sleepers] in cycle.c. The
-	 * order is that of wait.last_look (wait_help.c). */
-	if (BATON_UNLIKELY(load_seq_cst(&baton__cycle_unbound)))
-		baton__cycle_look_again();
-}
-
-/* Waits for one future; in wait.c. `abort`: may the wait end with -EDEADLK? */
-int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
-                         enum baton__abort abort);
-
 /*
  * Notes, for baton_deadlock_cycle(), that this thread waits for a resource that it holds itself.
  * NULL: the wait can never end for another reason. Returns -EDEADLK.

@@ -10,8 +10,8 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/barge.h"
+#include "core/binds.h"
 #include "core/checked.h"
-#include "core/cycle.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/visit.h"
@@ -249,7 +249,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 		return error;
 	}
 	if (waited_for)
-		baton__cycle_bound();
+		baton__bound_and_pushed();
 	return 0;
 }
 

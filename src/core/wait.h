@@ -36,6 +36,10 @@ int baton__wait_help(struct baton__wait *wait);
  */
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look);
 
+/* Waits for one future. `abort`: may the wait end with -EDEADLK? */
+int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
+                         enum baton__abort abort);
+
 /* Waits for a mark of the library's, of an await or a suspension. The deadline is valid. */
 int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline);
 
