@@ -5,8 +5,9 @@ set -eu
 
 # The makefile's folders, which are the layers, lowest first; then libraries of their own, and the
 # programs.
-layers=$(sed -n 's/^FOLDERS := //p; s/^BESIDE := //p; s/^PROGRAM_FOLDERS := //p
-	s/^CHECKING_FOLDERS := //p' Makefile)
+layers=$(sed -e ':a' -e '/\\$/{N; s/\\\n//; ba' -e '}' Makefile |
+	sed -n 's/^FOLDERS := //p; s/^BESIDE := //p; s/^PROGRAM_FOLDERS := //p
+	s/^CHECKING_FOLDERS := //p')
 broker_layers=$(sed -n 's/^BROKER_FOLDERS := //p' Makefile)
 
 find src include examples test .ci \

@@ -44,8 +44,8 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 		return true;
 	if (!baton__future_fresh(future))
 		return false;
-	/* [wait.last_look] the future is bound before the task is queued, and the look for sleepers
-	 * comes after that; pairs with [wait.last_look] in help_one */
+	/* wait.last_look (wait_help.c): the future is bound before the task is queued, and the look
+	 * for sleepers comes after that; the other end is help_one */
 	baton__future_bind(future, resource);
 	return true;
 }

@@ -31,7 +31,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "thread/thread.h"
-#include "core/kick.h"
+#include "module/kick.h"
 #include "module/nameset.h"
 
 #include <limits.h>

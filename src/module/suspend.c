@@ -27,10 +27,10 @@
 #include "core/close.h"
 #include "core/deferred.h"
 #include "core/handoff.h"
-#include "core/kick.h"
 #include "core/marks.h"
 #include "core/shelf.h"
-#include "core/wait.h"
+#include "wait/wait.h"
+#include "module/kick.h"
 #include "module/lane.h"
 
 #include <errno.h>

@@ -29,8 +29,8 @@
 #include "core/backlog.h"
 #include "core/cancel.h"
 #include "core/visit.h"
-#include "core/kick.h"
 #include "core/resource.h"
+#include "module/kick.h"
 #include "module/detach.h"
 #include "module/window_list.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* post and async: functions that run as tasks in the library's memory. */
-#include "core/call.h"
+#include "call/call.h"
 
 #include "base/atomic.h"
 #include "thread/node.h"

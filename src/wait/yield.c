@@ -13,7 +13,7 @@
  *
  * Invariant: yields.rest: `yields_from_ns` of a thread's record is that thread's own.
  */
-#include "thread/yield.h"
+#include "wait/yield.h"
 
 #include <sched.h>
 #include <time.h>

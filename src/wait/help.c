@@ -4,7 +4,7 @@
  * awaited task. The job stays in its queue meanwhile, as a reference that keeps the resource from
  * being released.
  */
-#include "core/wait.h"
+#include "wait/wait.h"
 
 #include "core/backlog.h"
 #include "core/deferred.h"

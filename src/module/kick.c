@@ -6,7 +6,7 @@
  *
  * Progress: lock-free, as submit. Linearisation point: the CAS on _word.
  */
-#include "core/kick.h"
+#include "module/kick.h"
 
 #include "base/atomic.h"
 #include "core/visit.h"

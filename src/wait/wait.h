@@ -3,9 +3,9 @@
 #ifndef BATON_SRC_WAIT_H
 #define BATON_SRC_WAIT_H
 
-#include "core/cycle.h"
 #include "core/resource.h"
 #include "core/stay.h"
+#include "wait/cycle.h"
 
 struct baton__wait {
 	struct baton_future *const *futures;

@@ -7,9 +7,9 @@
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/close.h"
-#include "core/cycle.h"
 #include "core/marks.h"
-#include "core/wait.h"
+#include "wait/cycle.h"
+#include "wait/wait.h"
 
 #include <errno.h>
 

@@ -31,7 +31,7 @@
  * 1983. The search here is central, since all threads are in one process.
  * Linearisation: the lock. Progress: blocking, among waiters.
  */
-#include "core/cycle.h"
+#include "wait/cycle.h"
 
 #include <baton/resource.h>
 

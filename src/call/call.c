@@ -2,7 +2,7 @@
 /*
  * Calls: a thread runs a function under the baton, and gets the function's value.
  */
-#include "core/call.h"
+#include "call/call.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
@@ -10,14 +10,14 @@
 #include "core/backlog.h"
 #include "core/barge.h"
 #include "core/cancel.h"
-#include "core/cycle.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/hooks.h"
 #include "core/label.h"
 #include "core/run.h"
 #include "core/submit.h"
-#include "core/wait.h"
+#include "wait/cycle.h"
+#include "wait/wait.h"
 
 #include <errno.h>
 

@@ -9,16 +9,16 @@
  * work to help with, or when another helper no longer stands in the way (thread.sleep,
  * thread.watch, thread.obstacle in thread.h).
  */
-#include "core/wait.h"
+#include "wait/wait.h"
 
 #include "base/atomic.h"
 #include "base/probe.h"
 #include "base/futex.h"
-#include "thread/yield.h"
 #include "thread/trace.h"
-#include "core/cycle.h"
 #include "core/loan.h"
 #include "core/callback.h"
+#include "wait/yield.h"
+#include "wait/cycle.h"
 
 #include <errno.h>
 

@@ -23,7 +23,7 @@
  * for the waiter. An executor that refuses its jobs leaves those jobs to the thread that has them,
  * whether that thread helps or not.
  */
-#include "core/wait.h"
+#include "wait/wait.h"
 
 #include "base/atomic.h"
 #include "core/deferred.h"
@@ -151,12 +151,12 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	uint32_t generation;
 	int status;
 
-	/* [wait.last_look] seq_cst: after this thread's store of `asleep`. The submitter has
+	/* wait.last_look seq_cst: after this thread's store of `asleep`. The submitter has
 	 * written `_resource` before the seq_cst operation that queues the task, and looks for
 	 * sleepers after that operation. The write itself is not seq_cst: that would cost each
 	 * submit an atomic. A load might miss the write. This RMW does not, on machines where a
 	 * seq_cst operation takes along the writes before it: x86, ARMv8, POWER. C11 does not say
-	 * so. Pairs with [wait.last_look] in baton__ready. Ends: each failure is another submit. */
+	 * so. The other end is baton__ready (submit.h). Ends: each failure is another submit. */
 	while (wait->last_look && !cas_seq_cst(&future->_resource, &resource, resource))
 		continue;
 	if (!resource || baton__future_final(future))
