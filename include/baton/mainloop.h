@@ -378,6 +378,8 @@ uint64_t baton_mainloop_now(const struct baton_mainloop *loop) BATON_NONNULL;
  * run: one round: asks the kernel about descriptors, and the CUSTOM sources; runs ready sources, at
  * most `sources_max`, until none is ready, and the tasks submitted to the loop's resource and
  * executor. Returns how many sources ran. If work is left, the descriptor becomes readable.
+ * What other threads start and stop is taken in between two sources. While sources are ready, and n
+ * such calls were taken in at once, the next n / 16 sources run before the next look.
  *
  * drain: rounds until no source is ready, an idle gives way to input, or the loop's clock has
  * reached `deadline_ns`; drain looks at the clock between two sources. If an IDLE is `again`, only

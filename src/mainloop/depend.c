@@ -288,7 +288,7 @@ static struct baton__mainloop *own_loop(const struct baton_source *source, int *
 		return NULL;
 	}
 	if (loop)
-		baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop);
 	return loop;
 }
 

@@ -112,6 +112,7 @@ struct baton__mainloop {
 	uint64_t polled; /* when the kernel was last asked about descriptors */
 	uint64_t order;  /* the next number: of a start, or of a source that becomes ready */
 	uint64_t turns;  /* for the aging */
+	size_t rest;     /* so many picks come before the next look at the inbox */
 	struct baton__source_run *running; /* the innermost */
 	struct baton__round *round;        /* the innermost */
 	int epoll;
@@ -149,8 +150,8 @@ BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *lin
 /* The time on the loop's clock. Any thread. */
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
 
-/* The owner takes the inbox, and settles its sources. */
-void baton__mainloop_absorb(struct baton__mainloop *loop);
+/* The owner takes the inbox, and settles its sources. Returns how many there were. */
+size_t baton__mainloop_absorb(struct baton__mainloop *loop);
 
 /* Makes the descriptor readable, unless the owner comes by `due` anyway. Any thread. */
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);

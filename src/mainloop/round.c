@@ -24,6 +24,9 @@
 #define DRAIN_ROUND 64
 /* A round ends when the executor has run its jobs so often, and no source has run meanwhile. */
 #define PATIENCE 16
+#define POSTS_PER_PICK 16
+/* A run that has found new posts so often at its end tells the host to come again. */
+#define PUBLISH_TURNS 4
 /* should_yield asks the kernel about descriptors when so long has passed since the last time. */
 #define POLL_NS BATON_MILLISECOND
 
@@ -91,6 +94,8 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 		return;
 	round->left--;
 	round->count++;
+	if (loop->rest)
+		loop->rest--;
 	loop->running = &run;
 	baton__count(&loop->stats.runs, 1);
 	status = source->_config->fn(source);
@@ -117,10 +122,15 @@ static bool has_input(struct baton__mainloop *loop)
 	return input;
 }
 
-/* Brings the loop up to date: what other threads have posted, and what is due. */
-static void look(struct baton__mainloop *loop)
+/*
+ * Brings the loop up to date: what other threads have posted, and what is due. While sources are
+ * ready, one of them runs for each POSTS_PER_PICK posts that were taken in. So threads that start
+ * sources faster than the owner takes them in do not stop the loop.
+ */
+static void look(struct baton__mainloop *loop, uint32_t levels)
 {
-	baton__mainloop_absorb(loop);
+	if (!loop->rest || !(loop->mask & levels))
+		loop->rest = baton__mainloop_absorb(loop) / POSTS_PER_PICK;
 	baton__places_expire(loop, baton__mainloop_clock(loop));
 }
 
@@ -142,7 +152,7 @@ static bool step(struct baton__mainloop *loop, struct baton__round *round)
 {
 	struct baton_source *source;
 
-	look(loop);
+	look(loop, round->levels);
 	if (!round->asked) {
 		round->asked = true;
 		baton__count(&loop->stats.rounds, 1);
@@ -209,7 +219,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 
 	/* Ends when `left` is 0 or nothing is ready. Ends also if the executor runs nothing, or for
 	 * too long only tasks of other resources: then the loop's resource is suspended. */
-	look(loop);
+	look(loop, round->levels);
 	while (more && patience--) {
 		if (!loop->turn_queued && wants_turn(loop, round)) {
 			baton_loop_gather(loop->executor);
@@ -217,7 +227,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 		}
 		more = baton_loop_run(loop->executor, 0);
 		/* Time may have passed in the sources, also virtual time (baton_mainloop_pass). */
-		look(loop);
+		look(loop, round->levels);
 		more = more && (loop->turn_queued || wants_turn(loop, round));
 		if (round->count > count)
 			patience = PATIENCE;
@@ -243,7 +253,7 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 	round->below = loop->round;
 	loop->round = round;
 	round->asked = false;
-	baton__mainloop_absorb(loop);
+	(void)baton__mainloop_absorb(loop);
 	baton__descriptors_poll(loop);
 	if (held(loop)) {
 		baton__frame_push(&frame, &loop->resource);
@@ -270,11 +280,11 @@ static void publish(struct baton__mainloop *loop)
 	baton__descriptors_tell(loop);
 	if (loop->round)
 		return; /* a nested run */
-	/* Ends: each turn is another thread's post. */
-	for (;;) {
+	/* Each turn but the first is another thread's post. */
+	for (unsigned turns = 0;; turns++) {
 		const uint64_t due = baton__mainloop_next_due(loop);
 
-		if (!due) {
+		if (!due || turns == PUBLISH_TURNS) {
 			/* A turn that is queued signals by itself when it runs. */
 			if (!loop->turn_queued)
 				baton__loop_signal(loop->executor);
@@ -289,7 +299,7 @@ static void publish(struct baton__mainloop *loop)
 		if (!load_seq_cst(&loop->inbox))
 			return;
 		awake(loop);
-		baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop);
 		baton__descriptors_tell(loop);
 	}
 }
@@ -419,14 +429,15 @@ bool baton__mainloop_yields(void *arg)
 	const struct baton__source_run *run = loop->running;
 	const uint64_t slice =
 		loop->options.slice_ns ? loop->options.slice_ns : BATON_MAINLOOP_SLICE;
+	uint32_t urgent;
 
 	if (!run)
 		return false;
-	look(loop);
+	urgent = ((uint32_t)1 << run->level) - 1;
+	look(loop, urgent);
 	if (loop->watched && loop->now - loop->polled >= POLL_NS)
 		baton__descriptors_poll(loop);
-	return loop->now - run->began >= slice || loop->mask & (((uint32_t)1 << run->level) - 1) ||
-	       has_input(loop);
+	return loop->now - run->began >= slice || loop->mask & urgent || has_input(loop);
 }
 
 BATON_EXPORT bool baton_mainloop_should_yield(struct baton_mainloop *handle)

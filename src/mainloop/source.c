@@ -67,15 +67,16 @@ static void push(struct baton__mainloop *loop, struct baton_source *source)
 	} while (!cas_seq_cst(&loop->inbox, &newest, (uintptr_t)source));
 }
 
-void baton__mainloop_absorb(struct baton__mainloop *loop)
+size_t baton__mainloop_absorb(struct baton__mainloop *loop)
 {
 	struct baton_source *newest;
 	struct baton_source *oldest = NULL;
+	size_t count = 0;
 
 	/* [mainloop.alarm] seq_cst: after the store of `alarm` in publish; pairs with
 	 * [mainloop.alarm] in push */
 	if (!load_seq_cst(&loop->inbox))
-		return;
+		return 0;
 	/* [mainloop.inbox] acquire: `_posted` of each source; pairs with [mainloop.inbox] in push
 	 */
 	newest = (struct baton_source *)swap_acquire(&loop->inbox, 0);
@@ -86,6 +87,7 @@ void baton__mainloop_absorb(struct baton__mainloop *loop)
 		newest->_posted = oldest;
 		oldest = newest;
 		newest = next;
+		count++;
 	}
 	while (oldest) {
 		struct baton_source *source = oldest;
@@ -95,6 +97,7 @@ void baton__mainloop_absorb(struct baton__mainloop *loop)
 		 * anew; pairs with [source.word] in change_posted */
 		baton__source_settle(loop, source, sub_acq_rel(&source->_state, POSTED) & ~POSTED);
 	}
+	return count;
 }
 
 void baton__mainloop_settled(struct baton__mainloop *loop)
@@ -127,7 +130,7 @@ static uint64_t change_own(struct baton__mainloop *loop, struct baton_source *so
 	/* If another thread has posted the source, it is in the inbox, or soon will be. Otherwise
 	 * only the owner uses it. */
 	if (word & POSTED)
-		baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop);
 	baton__source_settle(loop, source, changed);
 	baton__mainloop_settled(loop);
 	return word;

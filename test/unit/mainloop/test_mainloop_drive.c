@@ -453,3 +453,44 @@ Test(mainloop_drive, a_custom_that_says_no_is_asked_after_a_start_or_in_another_
 	cr_assert_eq(asked.runs, 1);
 	loop_end(0);
 }
+
+/* ---- Threads that start sources faster than the owner takes the starts in ---- */
+
+static struct baton_source late[640];
+
+static void *start_late(void *arg)
+{
+	for (size_t i = 0; i < 640; i++)
+		MUST(baton_source_start_after(&late[i], BATON_SECOND) == 0);
+	return arg;
+}
+
+/* Starts all of them again whenever the owner has taken the starts in. */
+static int start_late_again(struct lettered *lettered)
+{
+	(void)lettered;
+	(void)log_take();
+	if (late[639]._state & 1)
+		return 0;
+	questions++;
+	thread_join(thread_start(start_late, NULL));
+	return 0;
+}
+
+Test(mainloop_drive, starts_by_other_threads_leave_time_for_the_sources_that_are_ready,
+     .timeout = 10)
+{
+	static struct lettered busy = LETTERED(idle_again, b);
+
+	virtual_loop(0);
+	for (size_t i = 0; i < 640; i++)
+		baton_source_init(&late[i], &loop, &tick, "late");
+	busy.act = start_late_again;
+	cr_assert_eq(baton_source_start(&busy.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 401), 401);
+	cr_assert_eq(questions, 11, "640 starts are taken in after each 40 runs");
+	cr_assert_eq(baton_source_stop(&busy.source), BATON_SOURCE_WAITING);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 0, "and whenever nothing is ready");
+	cr_assert_eq(late[639]._state & 1, 0);
+	loop_end(640);
+}
