@@ -559,7 +559,7 @@ check-musl: | build/deps/build ## the unit tests with musl; needs musl-gcc
 # What runs to see what of src/ it runs: programs that test/run.sh understands.
 COVERAGE_PROGRAMS := $(TESTS:%=build/coverage/%) build/coverage/faults/faults
 
-$(eval $(call variant,build/coverage,-O0 -g --coverage -fprofile-update=atomic,,-lcriterion \
+$(eval $(call variant,build/coverage,-O0 -g --coverage -fprofile-update=atomic,-O0,-lcriterion \
 	-Wl$(comma)--wrap=abort -Wl$(comma)--wrap=_exit,build/coverage/test/shim/coverage.o))
 -include build/coverage/test/shim/coverage.d
 
