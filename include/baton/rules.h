@@ -191,7 +191,6 @@ struct baton_rules {
 	struct baton_rules_peers _assigned[BATON_RULES_CLASSES_MAX];
 	struct baton_rules_peers _interactive;
 	struct baton_rules_peers _halted;
-	struct baton_rules_peers _lost;
 	struct baton_rules_level _levels[BATON_RULES_CLASSES_MAX];
 	uint32_t _busy[BATON_RULES_CLASSES_MAX];
 	uint32_t _lost_busy[BATON_RULES_CLASSES_MAX];

@@ -164,7 +164,6 @@ static void begin(struct baton_rules *rules)
 	if (rules->_plan == BATON__PLAN_NONE || rules->_late)
 		rules->_valid_from = rules->_pass;
 	rules->_late = false;
-	rules->_plan = BATON__PLAN_BEGUN;
 	rules->_planned_at = rules->_now;
 	rules->_stale = false;
 	for (uint32_t l = 0; l <= classes; l++) {

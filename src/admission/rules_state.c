@@ -232,7 +232,6 @@ void baton__rules_lose(struct baton_rules *rules, struct baton_rules_entry *entr
 		entry->_assigned = 0;
 	count(rules->_busy, entry->_assigned, 1);
 	count(rules->_lost_busy, entry->_assigned, 1);
-	peers_append(&rules->_lost, entry);
 }
 
 /* A halted, lost or gone task has finished. */
@@ -244,5 +243,4 @@ void baton__rules_stop_end(struct baton_rules *rules, struct baton_rules_entry *
 		return;
 	count(rules->_busy, entry->_assigned, (uint32_t)-1);
 	count(rules->_lost_busy, entry->_assigned, (uint32_t)-1);
-	peers_remove(&rules->_lost, entry);
 }
