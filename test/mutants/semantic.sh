@@ -9,7 +9,8 @@
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
 # as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which
-# selects the files that sample and TEXT are drawn from; SEED, SAMPLE: which, and how many; JOBS.
+# selects the files that sample and TEXT are drawn from; SEED, SAMPLE: which, and how many; JOBS;
+# RESUME=1: goes on where a run with the same SEED and SAMPLE was stopped.
 set -u
 
 label=$1
@@ -17,7 +18,8 @@ shift
 here=test/mutants
 out=build/semantic
 seed=${SEED:-$(date +%s)}
-rm -rf $out/results $out/tried $out/times
+[ -n "${RESUME-}" ] || rm -rf $out/results $out/times
+rm -rf $out/tried
 mkdir -p $out/results $out/tried build/results
 begin=$(date +%s)
 
@@ -50,7 +52,10 @@ if ! timeout 120 build/bench/counts >$out/fail.log 2>&1; then
 	echo "$label: counts fails by itself, and is left out"
 	echo counts >>$out/fail
 fi
-cut -f 1 $out/list | xargs -r -P "${JOBS:-$(nproc)}" -n 4 $here/semantic_try.sh
+# With RESUME=1: what an earlier run of the same sample has not come to.
+while read -r line; do
+	[ -e "$out/results/${line%% *}" ] || echo "$line"
+done <$out/list | cut -f 1 | xargs -r -P "${JOBS:-$(nproc)}" -n 4 $here/semantic_try.sh
 
 # ---- What came of it, per area ----
 while read -r name file _; do
