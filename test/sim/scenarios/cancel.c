@@ -55,6 +55,29 @@ SIM_SCENARIO(cancel_two_tasks, "two cancellers, each of its own task, borrow the
 	sim_stage_end(&stage);
 }
 
+SIM_SCENARIO(cancel_newest, "the two newest are cancelled, one by one, while another comes",
+             .bound = 1)
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	sim_calm(true);
+	for (int i = 2; i < 5; i++)
+		sim_note_init(&notes[i], topic, true);
+	sim_does_cancel(&notes[0]); /* takes the inbox */
+	sim_require(sim_note_submit(&notes[2]) == 0);
+	sim_require(sim_note_submit(&notes[3]) == 0);
+	sim_does_cancel(&notes[3]);
+	sim_note_over(&notes[3]);
+	sim_calm(false);
+	sim_start(sim_does_submit, &notes[4]);
+	sim_does_cancel(&notes[2]);
+	sim_drive(stage.manual);
+	for (int i = 0; i < 5; i++)
+		if (i != 3)
+			sim_note_over(&notes[i]);
+	sim_require(notes[1].fate == SIM_RAN);
+	sim_stage_end(&stage);
+}
+
 static void cancel_and_wait(void *argument)
 {
 	sim_does_cancel(argument);

@@ -298,18 +298,23 @@ static void submit_note(void *argument)
 	sim_require(sim_note_submit(argument) == 0);
 }
 
+enum lack { NO_SPARES, NO_THREAD, NO_RECORD };
+
 /* The worker sleeps before the note comes, and must be told. */
-static void without(bool failing)
+static void without(enum lack lack)
 {
-	set_up(1, failing ? 1 : BATON_POOL_NO_SPARES);
+	set_up(1, lack == NO_SPARES ? BATON_POOL_NO_SPARES : 1);
 	sim_topic_init(&topic, 0, 1, baton_pool_executor(pool));
 	sim_note_init(&note, &topic, true);
 	items[0].body = wait_for_note;
 	submit(&items[0]);
-	if (failing)
+	if (lack == NO_THREAD)
 		sim_fail_thread(1);
+	if (lack == NO_RECORD)
+		sim_fail_allocation(1);
 	submit_note(&note);
 	sim_item_wait(&items[0]);
+	sim_fail_allocation(0); /* no spare was called */
 	sim_calm(true);
 	sim_topic_close(&topic);
 	sim_calm(false);
@@ -319,12 +324,18 @@ static void without(bool failing)
 
 SIM_SCENARIO(spare_fails, "no spare can be started: the sleeping worker helps", .ordered = true)
 {
-	without(true);
+	without(NO_THREAD);
 }
 
 SIM_SCENARIO(spare_none, "no spares are wanted: the sleeping worker helps", .ordered = true)
 {
-	without(false);
+	without(NO_SPARES);
+}
+
+SIM_SCENARIO(spare_ends, "the spare has no memory for its record: the sleeping worker helps",
+             .ordered = true)
+{
+	without(NO_RECORD);
 }
 
 /* ---- Retirement ---- */

@@ -125,7 +125,8 @@ static void is_stopped(enum baton_bound_policy policy)
 	sim_join_all();
 	sim_calm(true);
 	(void)baton_manual_run_until_idle(manual);
-	sim_require(baton_future_is_complete(&gone));
+	sim_require(baton_future_state(&gone) == BATON_DONE);
+	sim_require(baton_future_status(&gone) == 0);
 	sim_require(baton_future_value(&gone) == &timer);
 	sim_retire(&timer, sizeof(timer));
 	does_advance((void *)30);

@@ -98,6 +98,98 @@ Test(admission_end, what_its_resource_has_refused_is_not_told_to_stop, .timeout 
 	baton_resource_deinit(&closed);
 }
 
+/* The task returns between its withdrawal and the turn of that. */
+static void stop_lets_return(struct baton_admission *admission, struct baton_admitted *admitted,
+                             int status)
+{
+	admission->_config.stop = job_stop;
+	job_stop(admission, admitted, status);
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[1].admitted), 0);
+	cr_assert_eq(baton_detached_complete(&hall.jobs[1].token, 7, NULL), 0);
+}
+
+Test(admission_end, a_task_that_has_returned_is_not_told_to_stop, .timeout = 10)
+{
+	struct baton_admission_stats stats;
+
+	hall.config.rules = (struct baton_rules_config){.limit = {2, 2, 2}};
+	hall_begin();
+	hall.admission._config.stop = stop_lets_return;
+	cr_assert_eq(hall_arrive(0, 0), 0);
+	cr_assert_eq(hall_arrive(1, 0), 0);
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[0].admitted), 0);
+	hall_drive();
+	cr_assert_eq(baton_future_status(&hall.jobs[1].outcome), 7);
+	cr_assert_eq(hall.jobs[1].stopped, 0);
+	baton_admission_stats_read(&hall.admission, &stats);
+	cr_assert_eq(stats.stopped, 1, "the first alone");
+	hall_end();
+}
+
+static void overrun_after_stop(struct baton_admission *admission, struct baton_admitted *admitted)
+{
+	cr_assert_eq(job_of(admitted)->stopped, 1, "told to stop before");
+	job_overruns(admission, admitted);
+}
+
+/* Without a grace the tick may come before the timer of the second. */
+Test(admission_end, a_task_that_overruns_is_told_to_stop_before, .timeout = 10)
+{
+	hall.config.rules = (struct baton_rules_config){
+		.limit = {2, 2, 2}, .duration_ns = {1000, 1000, 1000}, .grace_ns = 1};
+	hall_begin();
+	hall.admission._config.overrun = overrun_after_stop;
+	for (int i = 0; i < 2; i++) {
+		hall.jobs[i].stubborn = true;
+		cr_assert_eq(hall_arrive((uint32_t)i, 0), 0);
+	}
+	hall_until_ms(S);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(hall.jobs[i].overran, 1);
+	hall_end();
+}
+
+/* ---- At time 0 of the wheel, which is no value of its own ---- */
+
+static void nothing_is_left(int i, const char *when)
+{
+	cr_assert_eq(baton_admitted_estimate(&hall.jobs[i].admitted), 0, "%s", when);
+	cr_assert_eq(baton_admitted_time_left(&hall.jobs[i].admitted), 0, "%s", when);
+}
+
+Test(admission_end, what_has_ended_or_must_stop_has_no_estimate_and_no_time_left, .timeout = 10)
+{
+	baton_resource_init(&closed, NULL, "closed", NULL);
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	hall.jobs[0].stubborn = true;
+	hall_begin();
+	for (uint32_t i = 0; i < 4; i++) {
+		hall.jobs[i].resource = i == 2 ? &closed : NULL;
+		cr_assert_eq(hall_arrive(i, 0), 0);
+	}
+	nothing_is_left(4, "it has not arrived");
+	cr_assert_eq(baton_admitted_estimate(&hall.jobs[0].admitted), 0, "it runs");
+	cr_assert_eq(hall_arrive(4, BATON_RULES_INTERACTIVE), 0);
+	nothing_is_left(4, "denied");
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[1].admitted), 0);
+	hall_drive();
+	nothing_is_left(1, "withdrawn");
+	cr_assert_eq(baton_admitted_withdraw(&hall.jobs[0].admitted), 0);
+	hall_drive();
+	cr_assert_eq(baton_future_status(&hall.jobs[0].outcome), -ECANCELED);
+	nothing_is_left(0, "told to stop");
+	cr_assert_eq(baton_detached_complete(&hall.jobs[0].token, 0, NULL), 0);
+	hall_drive();
+	nothing_is_left(0, "stopped");
+	cr_assert_eq(baton_future_status(&hall.jobs[2].outcome), -EPIPE);
+	nothing_is_left(2, "refused by its resource");
+	cr_assert_eq(baton_detached_complete(&hall.jobs[3].token, 0, NULL), 0);
+	hall_drive();
+	nothing_is_left(3, "done");
+	hall_end();
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+}
+
 /* ---- Memory ---- */
 
 struct heap_job {

@@ -207,6 +207,40 @@ Test(rules_estimates, an_end_and_a_start_in_the_last_moment_that_was_planned_spo
 	cr_assert_eq(baton_rules_next(&rules), 4 * S + MS, "that pass is under way");
 }
 
+/* The end was later than planned, and so was the start of the next. */
+Test(rules_estimates, a_late_end_spoils_one_pass_alone, .timeout = 5)
+{
+	start_line(&(struct baton_rules_config){.limit = {1, 1, 1}}, 0);
+	cr_assert_eq(baton_rules_finish(&rules, &line[0].entry, 3 * S + 1), 0);
+	while (baton_rules_next(&rules) <= 4 * S)
+		(void)baton_rules_tick(&rules, baton_rules_next(&rules));
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[11].entry, 5 * S), 0);
+	last_is_told("in the pass after the one that knew of the late end");
+	cr_assert_eq(baton_rules_next(&rules), 5 * S + MS, "that pass is under way");
+}
+
+/* The places of two that have left stay taken until both would have ended. */
+Test(rules_estimates, a_pass_in_which_tasks_leave_tells_no_later_start_than_the_pass_before,
+     .timeout = 5)
+{
+	uint64_t before;
+
+	begin(&(struct baton_rules_config){.limit = {2, 2, 2}, .duration_ns = {S, S, 10000 * S}});
+	memset(line, 0, sizeof(line));
+	for (uint32_t i = 0; i < WAITING + 2; i++) {
+		baton_rules_entry_init(&line[i].entry, i == 40 ? 2 : 0);
+		cr_assert_eq(baton_rules_arrive(&rules, &line[i].entry, 0), 0);
+	}
+	before = baton_rules_estimate(&rules, &line[WAITING].entry);
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[WAITING + 1].entry, 200 * MS), 0);
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[40].entry, 200 * MS), 0);
+	for (uint32_t i = 100; i < 140; i++)
+		cr_assert_eq(baton_rules_withdraw(&rules, &line[i].entry, 200 * MS), 0);
+	while (baton_rules_next(&rules) <= 250 * MS)
+		(void)baton_rules_tick(&rules, baton_rules_next(&rules));
+	cr_assert_leq(baton_rules_estimate(&rules, &line[WAITING].entry), before);
+}
+
 /* The default runs as long as class 0 allows, as the plan has it. */
 Test(rules_estimates, a_default_that_comes_down_within_its_time_spoils_none, .timeout = 5)
 {
@@ -240,4 +274,21 @@ Test(rules_estimates, where_none_waits_no_tick_is_wanted_before_an_overrun, .tim
 	cr_assert_eq(baton_rules_next(&rules), 4 * S + 1);
 	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, 2 * S), 0);
 	cr_assert_eq(baton_rules_next(&rules), BATON_NEVER);
+}
+
+/* It came down after its time of class 0, and has its grace from then on. */
+Test(rules_estimates, a_default_that_comes_down_late_is_waited_for, .timeout = 5)
+{
+	begin(&(struct baton_rules_config){.limit = {3, 2, 1}, .grace_ns = S});
+	arrive(0, 2, 0);
+	arrive(1, BATON_RULES_DEFAULT, 0);
+	cr_assert_eq(jobs[1].may_run, 10 * S, "it is assigned class 1");
+	arrive(2, 2, 0);
+	cr_assert_eq(jobs[2].estimate, 31 * S);
+	arrive(3, 1, 5 * S);
+	cr_assert_eq(jobs[1].may_run, 0, "it stops at once");
+	cr_assert_eq(jobs[3].may_run, 10 * S);
+	arrive(4, 0, 5 * S);
+	cr_assert_eq(jobs[4].may_run, NONE);
+	cr_assert_eq(jobs[4].estimate, S);
 }

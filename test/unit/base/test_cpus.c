@@ -149,11 +149,12 @@ Test(cpus, reads_a_version_1_quota_below_the_root_of_its_mount)
 	put("/proc/self/mountinfo",
 	    "31 30 0:27 /docker/x /cg/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
 	    "32 30 0:28 /docker/x /cg/cpuset ro - cgroup cgroup rw,cpuset\n");
-	put("/proc/self/cgroup", "5:cpuset:/docker/x\n4:cpu,cpuacct:/docker/x\n");
-	put("/cg/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
-	put("/cg/cpu,cpuacct/cpu.cfs_period_us", "50000\n");
+	/* No hierarchy but that of "cpu" tells where the process is. */
+	put("/proc/self/cgroup", "5:cpuset:/docker/x\n4:cpu,cpuacct:/docker/x/own\n");
+	put("/cg/cpu,cpuacct/own/cpu.cfs_quota_us", "150000\n");
+	put("/cg/cpu,cpuacct/own/cpu.cfs_period_us", "50000\n");
 	cr_assert_eq(baton__cpus_quota(root), 3);
-	put("/cg/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+	put("/cg/cpu,cpuacct/own/cpu.cfs_quota_us", "-1\n");
 	cr_assert_eq(baton__cpus_quota(root), 0);
 }
 

@@ -125,6 +125,24 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 	end();
 }
 
+/* A steal and a hand-off are instants, and each event says what, when and where. */
+Test(trace, has_steals_and_hand_offs, .timeout = 10)
+{
+	static const enum baton__event_kind kinds[] = {BATON__EVENT_STOLE, BATON__EVENT_HANDED_OFF};
+
+	begin();
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0); /* the ring needs a record */
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	for (int i = 0; i < 2; i++)
+		baton__trace(&(struct baton__event){baton__now_ns(), 0, 0,
+		                                    baton__event_word(kinds[i], 1)});
+	stop();
+	cr_assert_eq(count("{\"ph\": \"i\", \"pid\": "), 2, "%s", text);
+	cr_assert_eq(count(", \"s\": \"t\", \"name\": \"steal\"}"), 1, "%s", text);
+	cr_assert_eq(count(", \"s\": \"t\", \"name\": \"hand-off "), 1, "%s", text);
+	end();
+}
+
 static void *call_and_tell(void *arg)
 {
 	char *expected = arg;

@@ -253,6 +253,73 @@ Test(mainloop, a_custom_source_runs_when_it_says_so, .timeout = 10)
 	loop_end(0);
 }
 
+static struct lettered other_custom;
+static int times_asked;
+
+/* Each of two has the other asked once more, so the round has always something to ask. */
+static uint64_t starts_the_other(struct baton_source *source, uint64_t now)
+{
+	struct lettered *one = baton_container_of(source, struct lettered, source);
+
+	(void)now;
+	times_asked++;
+	MUST(baton_source_start(one->letter == 'c' ? &other_custom.source : &a.source) == 0);
+	return BATON_NEVER;
+}
+
+Test(mainloop, drain_ends_at_its_deadline_if_sources_have_each_other_asked, .timeout = 10)
+{
+	static const struct baton_source_config custom = {
+		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = starts_the_other};
+
+	virtual_loop(0);
+	a = (struct lettered)LETTERED(custom, c);
+	other_custom = (struct lettered)LETTERED(custom, d);
+	START(a);
+	cr_assert_eq(baton_mainloop_drain(&loop, baton_mainloop_now(&loop)), 0);
+	cr_assert_gt(times_asked, 0);
+	loop_end(2);
+}
+
+struct rounds {
+	struct baton_task task;
+	struct baton_resource resource;
+	int runs;
+};
+
+static int runs_on(struct baton_task *task)
+{
+	struct rounds *rounds = baton_container_of(task, struct rounds, task);
+
+	rounds->runs++;
+	return rounds->runs < 100 ? baton_submit_later(&rounds->resource, task) : 0;
+}
+
+Test(mainloop, a_run_ends_with_its_sources_though_the_executor_has_more, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct rounds rounds = {.task = BATON_TASK_INIT(runs_on, NULL)};
+
+	virtual_loop(0);
+	config.capture_limit = 0;
+	config.quantum = 1;
+	config.executor = baton_mainloop_executor(&loop);
+	baton_resource_init(&rounds.resource, NULL, NULL, &config);
+	cr_assert_eq(baton_submit(&rounds.resource, &rounds.task), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+	cr_assert_leq(rounds.runs, 2, "%d", rounds.runs);
+	cr_assert_eq(baton_mainloop_run(&loop, 1), 0);
+	cr_assert_leq(rounds.runs, 3, "%d", rounds.runs);
+	cr_assert(loop_readable(0));
+	while (rounds.runs < 100)
+		(void)baton_mainloop_run(&loop, 1);
+	cr_assert_eq(baton_resource_close(&rounds.resource), 0);
+	(void)baton_mainloop_run(&loop, 1);
+	cr_assert_eq(baton_resource_await(&rounds.resource, NULL), 0);
+	loop_end(0);
+}
+
 Test(mainloop, a_thousand_sources_leave_the_heap_in_order, .timeout = 10)
 {
 	enum { COUNT = 1000 };

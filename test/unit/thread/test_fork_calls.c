@@ -2,11 +2,14 @@
 /* fork: every call in the child of a process with a pool says -ECHILD, and changes nothing. */
 #include "support.h"
 
+#include <baton/admission.h>
 #include <baton/epoch.h>
+#include <baton/io.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
 #include <baton/thread.h>
 #include <baton/timer.h>
+#include <baton/watchdog.h>
 #include <baton/window.h>
 
 #include <sys/wait.h>
@@ -61,6 +64,32 @@ static int check_registry(struct parent *parent)
 	return 0;
 }
 
+static int check_admission(void)
+{
+	static const uint32_t limits[] = {1, 1, 1};
+	static struct baton_admission admission;
+	static struct baton_admitted admitted;
+
+	CHECK(51, baton_admission_arrive(&admission, &admitted) == -ECHILD);
+	CHECK(52, baton_admitted_withdraw(&admitted) == -ECHILD);
+	CHECK(53, baton_admission_set_limits(&admission, limits, 0) == -ECHILD);
+	CHECK(54, baton_admission_close(&admission, BATON_ADMISSION_DROP) == -ECHILD);
+	return 0;
+}
+
+/* What serves the whole process. */
+static int check_process(struct parent *parent)
+{
+	const struct baton_watchdog_options options = {.board = (void *)parent}; /* any */
+	struct baton_watchdog *watchdog = NULL;
+
+	CHECK(61, baton_pool_default_destroy() == -ECHILD);
+	CHECK(62, baton_timers_default_destroy() == -ECHILD);
+	CHECK(63, baton_io_destroy() == -ECHILD);
+	CHECK(64, baton_watchdog_start(&options, &watchdog) == -ECHILD && !watchdog);
+	return check_admission();
+}
+
 static int check(struct parent *parent)
 {
 	struct baton_task *const *none = NULL;
@@ -74,6 +103,7 @@ static int check(struct parent *parent)
 	struct baton_window window = BATON_WINDOW_INIT(&parent->resource, 0);
 	struct baton_timers_options polled = BATON_TIMERS_OPTIONS_INIT;
 	struct baton_timers *timers = NULL;
+	int status;
 
 	polled.source = BATON_TIMERS_POLL;
 	CHECK(39, baton_timers_create(&polled, &timers) == -ECHILD && !timers);
@@ -101,7 +131,8 @@ static int check(struct parent *parent)
 	CHECK(22, baton_window_set_limit(&window, 1) == -ECHILD);
 	CHECK(23, baton_window_cancel(&window) == -ECHILD);
 	CHECK(24, baton_thread_attach() == -ECHILD);
-	return check_registry(parent);
+	status = check_process(parent);
+	return status ? status : check_registry(parent);
 }
 
 /* Returns in the parent. -n: the child was ended by signal n. */

@@ -165,22 +165,34 @@ Test(timer_stop, a_function_may_free_its_timer, .timeout = 5)
 	stage_end(&stage);
 }
 
+static void is_gone(struct baton_future *gone, struct stage *stage)
+{
+	cr_assert_eq(baton_future_state(gone), BATON_DONE);
+	cr_assert_eq(baton_future_status(gone), 0);
+	cr_assert_eq(baton_future_value(gone), &stage->bell.timer);
+}
+
 Test(timer_stop, then_completes_at_once_or_when_the_task_has_passed, .timeout = 5)
 {
 	struct stage stage;
-	struct baton_future gone[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
+	struct baton_future gone[3] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT, BATON_PROMISE_INIT};
 
 	stage_init(&stage);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, &gone[0]), BATON_TIMER_PENDING);
-	cr_assert_eq(baton_future_state(&gone[0]), BATON_DONE);
-	cr_assert_eq(baton_future_value(&gone[0]), &stage.bell.timer);
+	is_gone(&gone[0], &stage);
 	queue(&stage);
 	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, &gone[1]), BATON_TIMER_QUEUED);
 	cr_assert_eq(baton_future_state(&gone[1]), BATON_PENDING);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), -EBUSY);
 	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
-	cr_assert_eq(baton_future_state(&gone[1]), BATON_DONE);
+	is_gone(&gone[1], &stage);
+	cr_assert_eq(stage.bell.runs, 0);
+	queue(&stage);
+	cr_assert_eq(baton_timer_stop_then(&stage.bell.timer, &gone[2]), BATON_TIMER_QUEUED);
+	cr_assert_eq(baton_resource_cancel_pending(&stage.resource), 0);
+	(void)baton_manual_run_until_idle(stage.manual);
+	is_gone(&gone[2], &stage);
 	cr_assert_eq(stage.bell.runs, 0);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer), BATON_TIMER_PENDING);
@@ -205,7 +217,7 @@ Test(timer_stop, then_in_its_own_function_completes_after_it, .timeout = 5)
 	stage.bell.argument = &gone;
 	queue(&stage);
 	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
-	cr_assert_eq(baton_future_state(&gone), BATON_DONE);
+	is_gone(&gone, &stage);
 	cr_assert_eq(baton_timers_advance(stage.timers, 100 * TICK), 0);
 	stage_end(&stage);
 }
@@ -335,5 +347,31 @@ Test(timer_stop, a_cancelled_run_is_left_out_and_a_repeated_timer_goes_on, .time
 	cr_assert_eq(baton_manual_run_until_idle(stage.manual), 1);
 	cr_assert_eq(stage.bell.runs, 1);
 	cr_assert_eq(baton_timer_stop(&stage.bell.timer), BATON_TIMER_PENDING);
+	stage_end(&stage);
+}
+
+static struct stage *hooked;
+static enum baton_timer_state found;
+
+static int stops_the_timer(struct baton_resource *resource)
+{
+	(void)resource;
+	found = baton_timer_stop(&hooked->bell.timer);
+	return 0;
+}
+
+/* The batch begins while the driver hands the timer over, on the driver's thread. */
+Test(timer_stop, by_the_hook_that_begins_the_batch_of_its_run, .timeout = 5)
+{
+	struct stage stage;
+
+	stage_init(&stage);
+	hooked = &stage;
+	stage.config.capture_limit = 10;
+	stage.config.batch_begin = stops_the_timer;
+	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
+	cr_assert_eq(baton_timers_advance(stage.timers, TICK), 1);
+	cr_assert_eq(found, BATON_TIMER_QUEUED);
+	cr_assert_eq(stage.bell.runs, 0);
 	stage_end(&stage);
 }

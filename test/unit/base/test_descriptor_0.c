@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptor 0, which a process without standard input has free: whatever the library opens may be
+ * given it, and whatever it watches may be it.
+ */
+#include "mainloop_fd_support.h"
+
+#include <baton/board.h>
+#include <baton/io.h>
+
+#include <sys/socket.h>
+
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "0", NULL);
+
+static void board_is_0(void)
+{
+	struct baton_board *board = NULL;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_geq(fcntl(0, F_GETFD), 0);
+	baton_board_destroy(board);
+}
+
+static void file_of_a_board_is_0(void)
+{
+	struct baton_board_options options = {.path = "/tmp/baton-test-0"};
+	struct baton_board *board = NULL;
+
+	cr_assert_eq(baton_board_create(&options, &board), 0);
+	baton_board_destroy(board);
+}
+
+static void loop_is_0(void)
+{
+	struct baton_loop *executor = NULL;
+
+	cr_assert_eq(baton_loop_create(&executor), 0);
+	cr_assert_eq(baton_loop_fd(executor), 0);
+	baton_loop_destroy(executor);
+}
+
+static void source_is_0(void)
+{
+	static const struct baton_source_config once = {
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
+	struct watched reader = WATCHED(once, r, 0);
+	int ends[2];
+
+	make_pipe(ends);
+	cr_assert_eq(ends[0], 0);
+	real_loop();
+	for (int i = 1; i <= 2; i++) {
+		cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+		put_bytes(ends[1], 1);
+		cr_assert(loop_readable(5000));
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+		cr_assert_eq(reader.runs, i);
+	}
+	cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	put_bytes(ends[1], 1);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	loop_end(0);
+	(void)close(0);
+	(void)close(ends[1]);
+}
+
+static atomic_int read_bytes;
+
+static int reads(struct baton_io *io)
+{
+	char byte;
+
+	atomic_fetch_add(&read_bytes, (int)read(io->fd, &byte, 1));
+	return 0;
+}
+
+static void watch_is_0(void)
+{
+	struct baton_io io = BATON_IO_INIT(&resource, reads);
+	int ends[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+	cr_assert_eq(ends[0], 0);
+	cr_assert_eq(baton_io_start(&io, 0, BATON_IO_READ), 0);
+	put_bytes(ends[1], 1);
+	while (!atomic_load(&read_bytes))
+		sched_yield();
+	while (baton_io_is_active(&io))
+		sched_yield();
+	(void)baton_io_stop(&io);
+	cr_assert_eq(baton_io_destroy(), 0);
+	(void)close(0);
+	(void)close(ends[1]);
+}
+
+Test(descriptor_0, is_a_descriptor_like_any_other, .timeout = 20)
+{
+	static void (*const ways[])(void) = {board_is_0, file_of_a_board_is_0, loop_is_0,
+	                                     source_is_0, watch_is_0};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		(void)close(0);
+		ways[i]();
+	}
+	resource_end(&resource);
+}
