@@ -385,14 +385,12 @@ $(TESTS:%=$1/%): $1/%: $1/%.o $(TEST_SUPPORT:%.c=$1/%.o) $5 $1/libbaton.a
 	$(BROKER_PURE:%=$1/examples/broker/%.d)
 endef
 
-# test/shim stands in for Criterion, which does not start under ThreadSanitizer and takes 25 ms of
-# a processor for each test. With Criterion itself: the coverage, the small faults, test/redis.
+# Criterion does not start under ThreadSanitizer: there test/shim stands in for it.
 SHIM := -isystem test/shim -Wno-pedantic
 # Warnings that instrumentation brings about are no errors.
 INSTRUMENTED := -O1 -g -fno-omit-frame-pointer -Wno-error
 
-$(eval $(call variant,build,,$$(if $$(filter test/redis/%,$$<),,$(SHIM) -DSHIM_TIMEOUT_SCALE=2),\
-	-lm,build/test/shim/main.o))
+$(eval $(call variant,build,,,-lcriterion,))
 # One build for both sanitizers.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
@@ -410,7 +408,7 @@ test: | build/deps/build build/deps/test ## every check below; sets up what it n
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) $(STEPS)
 
 check: $(TESTS:%=build/%) ## the tests
-	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check $(sort $^)
+	$(Q)TEST_ARGS='-j1 $(TEST_ARGS)' test/run.sh check $(sort $^)
 
 check-asan: $(TESTS:%=build/asan/%) ## the tests under AddressSanitizer, leaks included, and UBSan
 	$(Q)TEST_ARGS='$(TEST_ARGS)' test/run.sh check-asan $(sort $^)
