@@ -14,8 +14,7 @@
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
 
-#include "core/list.h"
-#include "core/marks.h"
+#include "core/awaiter.h"
 #include "core/resource.h"
 #include "core/stats.h"
 
@@ -111,10 +110,6 @@ BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)
 	return table && table->take;
 }
 
-/* Takes the inbox, obeys its cancel marks, and puts the rest behind _list, or into the order of the
- * backlog. Called by the holder. */
-void baton__take(struct baton_resource *resource);
-
 /* Completes a task that leaves the queue as cancelled. Called by the holder. */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 
@@ -141,10 +136,6 @@ BATON_INLINE void baton__backlog_put_back(struct baton_resource *resource)
 	if (table && table->put_back)
 		table->put_back(resource);
 }
-
-/* Unlinks the task of `future`, which is CANCELLING. NULL: the task does not wait here. */
-struct baton_task *baton__backlog_unlink(struct baton_resource *resource,
-                                         struct baton_future *future);
 
 /* Marks stay. list_cancel: cancels the tasks in _list. backlog_cancel: cancels all tasks; the inbox
  * has been taken. */

@@ -12,11 +12,11 @@
 #include "core/debt.h"
 #include "core/guard.h"
 #include "core/hooks.h"
+#include "core/inbox.h"
+#include "core/list.h"
 #include "core/marks.h"
 #include "core/run.h"
-#include "core/shelf.h"
 #include "core/stats.h"
-#include "core/suspends.h"
 
 /*
  * Leaves the release for good to the visitors. True: the last of them continues in this thread's
@@ -151,6 +151,17 @@ static BATON_NOINLINE bool attend(struct baton_resource *resource, uintptr_t wor
 	return true;
 }
 
+bool baton__shelf_leave(struct baton__stay *stay)
+{
+	struct baton_resource *resource = stay->frame.resource;
+
+	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
+		return false;
+	/* The postponed marks wait for the release, and shelving is no release. */
+	baton__marks_put_back(stay);
+	return baton__turn_shelve(resource); /* last touch, if true */
+}
+
 /* What the runner does next. */
 enum step {
 	RUN,     /* the first task of _list, for which the budget has been charged */
@@ -201,7 +212,7 @@ BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 		return END;
 	*word = baton__word(resource);
 	if (BATON_UNLIKELY(baton__word_must_look(*word))) {
-		if (baton__shelving(resource))
+		if (baton__turn_is_shelving(resource))
 			return LEAVE;
 		if (attend(resource, *word))
 			return AGAIN;

@@ -12,6 +12,12 @@
 bool baton__out_of_time(struct baton__stay *stay);
 
 /*
+ * Called by the holder before it runs the next task. True: the baton is on the shelf (turn.h), and
+ * the holder touches the resource no more.
+ */
+bool baton__shelf_leave(struct baton__stay *stay);
+
+/*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: the resource was
  * released, left to its last visitors, or shelved: the caller touches it no more, pops the frame,
  * and calls baton__after(). False: the stay is over, and the baton is still held.

@@ -11,8 +11,9 @@
 #include "core/checked.h"
 #include "core/drain.h"
 #include "core/frame.h"
-#include "core/gauge.h"
 #include "core/deferred.h"
+#include "core/gauge.h"
+#include "core/inbox.h"
 #include "core/marks.h"
 #include "core/stats.h"
 

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds marks and tasks among the entries that wait: in the plain list, _list, and in the inbox
- * behind _list. No entry is walked over at each look. The holder calls these functions, for a
- * resource whose backlog has no order of its own (backlog.h).
- *
- * While _list has tasks, new entries stay in the inbox: their place is behind those tasks, and no
- * pointer to the end of _list is kept. A look walks over the entries that are new since the last
- * look. It takes out the marks that are to be obeyed before the next task, and sets LOOKED in each
- * entry that stays. So each entry is walked over once in the inbox, and once when the inbox is
- * taken.
+ * The plain list, _list, and the inbox behind it: which entry is before a task that waits there.
+ * The holder calls these functions.
  *
  * To unlink a task that is cancelled by its future, the holder needs the entry before the task: in
  * _list the next older entry, in the inbox the next newer entry. While the task waits, its future's
@@ -22,7 +15,7 @@
  *    entry has the next newer entry in _value.
  * list.back_link: While a task waits here, its future's _value is NULL (no index), or points to the
  *    entry before the task. If no entry is before the task, _value is NULL or any other pointer: to
- *    `nothing` (list.c), or to an entry that has gone. While the job is INDEXED, no future of a
+ *    baton__nothing, or to an entry that has gone. While the job is INDEXED, no future of a
  *    task in _list has NULL. The _value of a future whose task is not accepted is NULL, even if
  *    another thread completes that future meanwhile.
  */
@@ -43,6 +36,9 @@ BATON_INLINE struct baton_task *baton__older(const struct baton_task *task)
 {
 	return (struct baton_task *)((uintptr_t)task->_next & ~BATON__LOOKED);
 }
+
+/* Its address in a future's _value: no entry is before the task (list.back_link). */
+extern struct baton_task baton__nothing;
 
 /* The future by which the entry may be cancelled: of a task or suspend mark. NULL: none. */
 struct baton_future *baton__entry_future(struct baton_task *entry);
@@ -68,28 +64,16 @@ BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }
 
+/* Does _list begin with a suspend mark? */
+BATON_INLINE bool baton__suspends(const struct baton_resource *resource)
+{
+	const struct baton_task *task = resource->_list;
+
+	return task && baton__kind_is(task, BATON__KIND_OVERTAKES);
+}
+
 /* Puts a chain, linked oldest first, before all entries of _list but a suspend mark. */
 void baton__list_first(struct baton_resource *resource, struct baton_task *first,
                        struct baton_task *last);
-
-/*
- * Answers ATTENTION when _list has entries and does not begin with a suspend mark: obeys the
- * inbox's cancel marks, and puts the inbox's suspend marks first in _list. False: there was nothing
- * to do.
- */
-bool baton__look(struct baton_resource *resource);
-
-/* Takes the first entry out of _list. */
-struct baton_task *baton__list_pop(struct baton_resource *resource);
-
-/* Unlinks the entry of `future`, of which `before` is the index. */
-struct baton_task *baton__unlink_behind(struct baton_resource *resource, struct baton_task *before,
-                                        const struct baton_future *future);
-
-/*
- * Unlinks the task or suspend mark of `future`, which is CANCELLING. NULL: the entry does not wait
- * here.
- */
-struct baton_task *baton__list_unlink(struct baton_resource *resource, struct baton_future *future);
 
 #endif

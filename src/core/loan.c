@@ -10,6 +10,7 @@
 #include "core/deferred.h"
 #include "core/drain.h"
 #include "core/frame.h"
+#include "core/list.h"
 #include "core/visit.h"
 #include "core/stats.h"
 

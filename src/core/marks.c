@@ -7,6 +7,9 @@
 
 #include "thread/node.h"
 #include "core/backlog.h"
+#include "core/list.h"
+
+#include <errno.h>
 
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list)
@@ -60,6 +63,12 @@ static void fire_closed(struct baton_task *mark)
 		fire_await(other);
 		other = next;
 	}
+}
+
+void baton__mark_cancelled(struct baton_resource *resource, struct baton_task *mark)
+{
+	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
+	                     baton__turn_visits(resource));
 }
 
 void baton__after(struct baton_task *after)

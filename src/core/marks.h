@@ -18,39 +18,8 @@
 #ifndef BATON_SRC_MARKS_H
 #define BATON_SRC_MARKS_H
 
-#include "core/list.h"
-#include "core/resource.h"
+#include "core/awaiter.h"
 #include "core/stay.h"
-
-/* A mark whose completion a thread waits for. */
-struct baton__awaiter {
-	struct baton__counted counted;
-	struct baton_task task;
-	struct baton_task *others;      /* carried marks: marks.many, suspends.first */
-	struct baton_task *others_last; /* of a suspend mark */
-};
-
-BATON_INLINE struct baton__awaiter *baton__awaiter(struct baton_task *mark)
-{
-	return baton_container_of(mark, struct baton__awaiter, task);
-}
-
-/* The future of a mark that a thread waits for. */
-BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)
-{
-	return &baton__awaiter(mark)->counted.future;
-}
-
-/*
- * Has _list neither tasks of the user's nor kicks, which may let tasks start? Called by the holder.
- */
-BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
-{
-	for (const struct baton_task *task = resource->_list; task; task = task->_next)
-		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
-			return false;
-	return true;
-}
 
 /*
  * Fires the marks that waited for the release: awaits, then the finaliser. Called after the frame
@@ -75,6 +44,9 @@ enum baton__met baton__postpone(struct baton__stay *stay, struct baton_task *mar
  */
 struct baton_task *baton__obey_cancel_marks(struct baton_resource *resource,
                                             struct baton_task *list);
+
+/* Completes an unlinked mark, which has a future, as cancelled. Called by the holder. */
+void baton__mark_cancelled(struct baton_resource *resource, struct baton_task *mark);
 
 /*
  * The postponed marks are in the stay, in `after`: first those that wait until the tasks

@@ -17,11 +17,12 @@
 #include "base/atomic.h"
 #include "core/backlog.h"
 #include "core/deferred.h"
+#include "core/drain.h"
 #include "core/frame.h"
 #include "core/handoff.h"
+#include "core/list.h"
+#include "core/marks.h"
 #include "core/visit.h"
-
-#include <errno.h>
 
 void baton__shelve(struct baton_resource *resource)
 {
@@ -44,17 +45,6 @@ bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 	return true;
 }
 
-bool baton__shelf_leave(struct baton__stay *stay)
-{
-	struct baton_resource *resource = stay->frame.resource;
-
-	if (BATON_LIKELY(!baton__turn_is_shelving(resource)))
-		return false;
-	/* The postponed marks wait for the release, and shelving is no release. */
-	baton__marks_put_back(stay);
-	return baton__turn_shelve(resource); /* last touch, if true */
-}
-
 /*
  * The turn of a suspend mark has come. LEFT: the runner has left; MET: the mark was cancelled, or
  * the unsheller came first.
@@ -69,7 +59,7 @@ static enum baton__met suspend_here(struct baton__stay *stay, struct baton_task 
 	baton__turn_want_shelf(resource);
 	if (!baton__future_claim(future, baton__turn_visits(resource))) {
 		baton__turn_unwant_shelf(resource);
-		baton__suspend_cancelled(resource, mark);
+		baton__mark_cancelled(resource, mark);
 		return BATON__MET;
 	}
 	/* The suspension has taken effect: no task runs from here on. Last touch of the mark. */
@@ -82,12 +72,6 @@ const struct baton__kind baton__suspend_kind = {
 		BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_OVERTAKES | BATON__KIND_PROMPT,
 	.meet = suspend_here,
 };
-
-void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark)
-{
-	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_CANCELLED, -ECANCELED, NULL,
-	                     baton__turn_visits(resource));
-}
 
 /* ---- Unshelving ---- */
 

@@ -3,7 +3,6 @@
 #ifndef BATON_SRC_SHELF_H
 #define BATON_SRC_SHELF_H
 
-#include "core/marks.h"
 #include "core/resource.h"
 
 /*
@@ -17,18 +16,6 @@ void baton__shelve_undo(struct baton_resource *resource);
 
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);
-
-/* Must the holder leave, or has the unsheller come first? Called by the holder. */
-BATON_INLINE bool baton__shelving(const struct baton_resource *resource)
-{
-	return baton__turn_is_shelving(resource);
-}
-
-/*
- * Called by the holder before it runs the next task. True: the holder has left, and touches the
- * resource no more.
- */
-bool baton__shelf_leave(struct baton__stay *stay);
 
 /*
  * Continues the drain, as a captured submitter does; or hands the resource off: with `later`, a
@@ -44,8 +31,5 @@ void baton__unshelve(struct baton_resource *resource, bool later);
  * taken effect.
  */
 extern const struct baton__kind baton__suspend_kind;
-
-/* Completes an unlinked suspend mark as cancelled. Called by the holder. */
-void baton__suspend_cancelled(struct baton_resource *resource, struct baton_task *mark);
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/visit.h"
+#include "core/list.h"
 #include "core/loan.h"
 #include "core/run.h"
 #include "core/stats.h"

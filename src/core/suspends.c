@@ -2,8 +2,7 @@
 /* The suspend marks of a resource. See suspends.h. */
 #include "core/suspends.h"
 
-#include "core/list.h"
-#include "core/marks.h"
+#include "core/awaiter.h"
 
 struct baton_task *baton__suspends_out(struct baton_task **chain, struct baton_task **last)
 {

@@ -14,15 +14,7 @@
 #ifndef BATON_SRC_SUSPENDS_H
 #define BATON_SRC_SUSPENDS_H
 
-#include "core/resource.h"
-
-/* Does _list begin with a suspend mark? */
-BATON_INLINE bool baton__suspends(const struct baton_resource *resource)
-{
-	const struct baton_task *task = resource->_list;
-
-	return task && baton__kind_is(task, BATON__KIND_OVERTAKES);
-}
+#include "core/list.h"
 
 /*
  * Takes the suspend marks out of the chain, linked oldest first. Returns the marks in the same

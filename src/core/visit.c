@@ -10,7 +10,8 @@
 #include "core/backlog.h"
 #include "core/frame.h"
 #include "core/handoff.h"
-#include "core/shelf.h"
+#include "core/inbox.h"
+#include "core/marks.h"
 #include "core/stats.h"
 
 /*
@@ -71,7 +72,7 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 	if (!task)
 		return;
 	if (baton__is_mark(task)) {
-		baton__suspend_cancelled(resource, task);
+		baton__mark_cancelled(resource, task);
 		return;
 	}
 	if (resource->_stats)

@@ -29,7 +29,7 @@ static int check(const struct baton__frame *frame, struct baton_detached *token,
 	if ((load_relaxed(&token->_state) & (BATON__TOKEN_OUTSTANDING | BATON__TOKEN_DECIDED)) ==
 	    BATON__TOKEN_OUTSTANDING)
 		return -EBUSY;
-	if (flags & BATON_DETACH_HOLD && baton__shelving(resource))
+	if (flags & BATON_DETACH_HOLD && baton__turn_is_shelving(resource))
 		return -EBUSY;
 	if (token->_window && !baton__window_detached(token->_window, token, resource))
 		return -EINVAL;

@@ -8,6 +8,8 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/node.h"
+#include "core/inbox.h"
+#include "core/list.h"
 #include "core/resource.h"
 #include "module/bound.h"
 #include "module/extension.h"

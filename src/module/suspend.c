@@ -73,7 +73,7 @@ static enum baton__met pause_here(struct baton__stay *stay, struct baton_task *m
 	struct baton_future *future = baton__mark_future(mark);
 
 	if (!baton__future_claim(future, baton__turn_visits(resource))) {
-		baton__suspend_cancelled(resource, mark);
+		baton__mark_cancelled(resource, mark);
 		return BATON__MET;
 	}
 	baton__lanes_pause(resource);

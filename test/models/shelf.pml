@@ -214,7 +214,7 @@ take:
 		/* @src word.h:baton__word_take
 		 * cas_acquire(&resource->_word, &word, BATON__WORD_BUSY */
 		list = list + (word & (TASKS - MARK)) / TASK;
-		/* @src backlog.c:baton__take suspends = baton__suspends_out(&oldest, &last) */
+		/* @src inbox.c:baton__take suspends = baton__suspends_out(&oldest, &last) */
 		first = first || (word & MARK);
 		word = BUSY;
 		goto drain
