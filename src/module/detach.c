@@ -9,7 +9,7 @@
 #include "core/visit.h"
 #include "core/resource.h"
 #include "core/run.h"
-#include "core/shelf.h"
+#include "module/shelf.h"
 
 #include <errno.h>
 

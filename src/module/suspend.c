@@ -28,8 +28,8 @@
 #include "core/deferred.h"
 #include "core/handoff.h"
 #include "core/marks.h"
-#include "core/shelf.h"
 #include "wait/wait.h"
+#include "module/shelf.h"
 #include "module/kick.h"
 #include "module/lane.h"
 

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "base/atomic.h"
-#include "core/shelf.h"
+#include "module/shelf.h"
 
 static struct sim_stage stage;
 static struct sim_note *const notes = stage.notes;

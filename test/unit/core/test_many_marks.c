@@ -8,8 +8,8 @@
 
 #include "core/close.h"
 #include "core/marks.h"
-#include "core/shelf.h"
 #include "core/word.h"
+#include "module/shelf.h"
 
 #include <baton/lane.h>
 #include <baton/suspend.h>

@@ -12,7 +12,7 @@
  *
  * Progress: shelving is lock-free. Unshelving is lock-free, too, save for the tasks that it runs.
  */
-#include "core/shelf.h"
+#include "module/shelf.h"
 
 #include "base/atomic.h"
 #include "core/backlog.h"

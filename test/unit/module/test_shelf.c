@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "core/shelf.h"
+#include "module/shelf.h"
 
 static void *shelve_fn(void *arg)
 {
