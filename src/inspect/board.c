@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/stats.h"
-#include "module/extension.h"
+#include "module/lane.h"
 #include "inspect/thread_name.h"
 #include "thread/thread.h"
 

@@ -12,7 +12,7 @@
 #include "core/stats.h"
 #include "core/submit.h"
 #include "module/extension.h"
-#include "module/lane.h"
+#include "module/lane_list.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -23,10 +23,6 @@ BATON_INLINE struct baton_lanes *baton__lanes(const struct baton_resource *resou
 	return baton__extension(resource)->_lanes;
 }
 
-/* Has the resource's gauge, if there is one, count by lanes, if there are any. Called by the owner,
- * before the first submit. */
-void baton__lanes_show(const struct baton_resource *resource);
-
 BATON_INLINE struct baton_bound *baton__bound(const struct baton_resource *resource)
 {
 	return baton__extension(resource)->_bound;

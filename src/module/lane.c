@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/node.h"
+#include "core/gauge.h"
 #include "core/inbox.h"
 #include "core/list.h"
 #include "core/resource.h"
@@ -447,4 +448,12 @@ struct baton_task *baton__lanes_unlink(struct baton_resource *resource, struct b
 	}
 	/* NULL: the entry was in _list, without an index, and the drain has met it since. */
 	return load_relaxed(&future->_value) ? unlink_indexed(resource, future) : NULL;
+}
+
+void baton__lanes_show(const struct baton_resource *resource)
+{
+	const struct baton_resource_stats *stats = baton__stats(resource);
+
+	if (stats && stats->_gauge && baton__backlog(resource) && baton__lanes(resource))
+		stats->_gauge->lanes = baton__lanes(resource)->_count;
 }

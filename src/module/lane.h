@@ -27,19 +27,11 @@
 
 #include <baton/lane.h>
 
-#include "base/platform.h"
 #include "core/backlog.h"
-#include "core/label.h"
-#include "module/extension.h"
 
-/* The lane in which the resource has the task. */
-BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const struct baton_task *task)
-{
-	const struct baton_stamp *stamp = baton__stamp(task);
-	unsigned lane = stamp ? stamp->_lane : 0;
-
-	return lanes && lane >= lanes->_count ? lanes->_count - 1 : lane;
-}
+/* Has the resource's gauge, if there is one, count by lanes, if there are any. Called by the owner,
+ * before the first submit. */
+void baton__lanes_show(const struct baton_resource *resource);
 
 /* Sorts a chain taken from the inbox, oldest first. `cancel`: obeys the cancel marks in it. */
 void baton__lanes_take(struct baton_resource *resource, struct baton_task *oldest, bool cancel);

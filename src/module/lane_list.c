@@ -3,8 +3,6 @@
 #include "module/lane_list.h"
 
 #include "base/atomic.h"
-#include "module/extension.h"
-#include "module/lane.h"
 
 #define IN_LANE ((uintptr_t)1) /* of a future's _value */
 

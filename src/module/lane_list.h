@@ -21,7 +21,17 @@
 
 #include <baton/lane.h>
 
-struct baton_future;
+#include "base/platform.h"
+#include "core/label.h"
+
+/* The lane in which the resource has the task. */
+BATON_INLINE unsigned baton__lane_of(const struct baton_lanes *lanes, const struct baton_task *task)
+{
+	const struct baton_stamp *stamp = baton__stamp(task);
+	unsigned lane = stamp ? stamp->_lane : 0;
+
+	return lanes && lane >= lanes->_count ? lanes->_count - 1 : lane;
+}
 
 /* append: puts a task last into a lane. prepend: puts a task first, where it was before. `older`:
  * the task is one of the _older tasks. */

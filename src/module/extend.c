@@ -4,7 +4,6 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
-#include "core/gauge.h"
 #include "module/bound.h"
 #include "module/lane.h"
 
@@ -91,14 +90,6 @@ BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
 	extension->_lanes = lanes;
 	extension->_backlog._table = table_of(extension);
 	baton__lanes_show(resource);
-}
-
-void baton__lanes_show(const struct baton_resource *resource)
-{
-	const struct baton_resource_stats *stats = baton__stats(resource);
-
-	if (stats && stats->_gauge && baton__backlog(resource) && baton__lanes(resource))
-		stats->_gauge->lanes = baton__lanes(resource)->_count;
 }
 
 BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
