@@ -31,8 +31,8 @@ static void block(struct baton__mainloop *loop, struct baton__dependent *child, 
 		baton__source_place(loop, source, load_relaxed(&source->_state));
 }
 
-void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent *dependent,
-                           bool busy)
+/* Notes whether the source is busy. If that has changed, its children are held back, or go on. */
+static void tell(struct baton__mainloop *loop, struct baton__dependent *dependent, bool busy)
 {
 	if (dependent->busy == busy)
 		return;
@@ -40,6 +40,14 @@ void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent
 	/* Bounded by the children. */
 	for (struct baton__edge *edge = dependent->children; edge; edge = edge->next_child)
 		block(loop, edge->child, busy);
+}
+
+void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
+{
+	if (source->_dependent)
+		tell(loop, source->_dependent,
+		     word & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+	baton__source_place(loop, source, word);
 }
 
 /* ---- Records ---- */
@@ -240,9 +248,8 @@ static void link_edge(struct baton__mainloop *loop, struct baton__edge *edge)
 	if (edge->parent->busy)
 		block(loop, edge->child, true);
 	/* Relaxed: as in block. A record that is new has not been settled yet. */
-	baton__dependent_tell(loop, edge->parent,
-	                      load_relaxed(&parent->_state) &
-	                              (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
+	tell(loop, edge->parent,
+	     load_relaxed(&parent->_state) & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
 }
 
 static int depend(struct baton__mainloop *loop, struct baton_source *parent,

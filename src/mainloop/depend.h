@@ -13,30 +13,11 @@
 
 #include "mainloop/mainloop.h"
 
-struct baton__edge;
-
-struct baton__dependent {
-	struct baton_source *source;
-	struct baton__edge *parents;  /* edges to these */
-	struct baton__edge *children; /* edges from this */
-	size_t blockers;
-	bool busy;
-	uint64_t searched;              /* the search that has met this record */
-	struct baton__dependent *found; /* the parent's record, from which the search came here */
-	struct baton__dependent *queue; /* the next one to be searched */
-	struct baton__dependent *next;  /* of the loop's records */
-	struct baton__dependent **prev;
-};
-
-/* Notes whether the source is busy. If that has changed, its children are held back, or go on. */
-void baton__dependent_tell(struct baton__mainloop *loop, struct baton__dependent *dependent,
-                           bool busy);
-
-/* Is the source held back by a parent? */
-BATON_INLINE bool baton__dependent_held(const struct baton__dependent *dependent)
-{
-	return dependent && dependent->blockers;
-}
+/*
+ * Brings the source's place into line with `word`, as baton__source_place does (places.h). Tells
+ * the source's children whether it is busy: they are held back, or go on.
+ */
+void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 
 /* Ends all dependencies of a source, whose memory may be gone, and frees the record. */
 void baton__dependent_end(struct baton__mainloop *loop, struct baton__dependent *dependent);

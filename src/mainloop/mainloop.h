@@ -4,7 +4,7 @@
  *
  * A source's word says what its starters and stoppers want. Any thread changes the word by CAS.
  * Where the source lies (`_place`, `_link`, `_due`, `_order`, `_level`) only the owner knows, and
- * brings it into line with the word (settle, in places.c): at once, if the owner itself has changed
+ * brings it into line with the word (settle, in depend.c): at once, if the owner itself has changed
  * the word; else when it takes the source out of the inbox.
  *
  * The word:
@@ -64,6 +64,28 @@ enum {
 	BATON__WAITING = 4, /* for its parents, or for ever */
 	BATON__WATCHED = 5, /* with its descriptor; see descriptor.h */
 };
+
+struct baton__edge;
+
+/* A source that has dependencies (depend.h). */
+struct baton__dependent {
+	struct baton_source *source;
+	struct baton__edge *parents;  /* edges to these */
+	struct baton__edge *children; /* edges from this */
+	size_t blockers;
+	bool busy;
+	uint64_t searched;              /* the search that has met this record */
+	struct baton__dependent *found; /* the parent's record, from which the search came here */
+	struct baton__dependent *queue; /* the next one to be searched */
+	struct baton__dependent *next;  /* of the loop's records */
+	struct baton__dependent **prev;
+};
+
+/* Is the source held back by a parent? */
+BATON_INLINE bool baton__dependent_held(const struct baton__dependent *dependent)
+{
+	return dependent && dependent->blockers;
+}
 
 /* One run of a source's function, on the owner's stack. */
 struct baton__source_run {

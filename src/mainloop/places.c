@@ -4,7 +4,6 @@
  */
 #include "mainloop/places.h"
 
-#include "mainloop/depend.h"
 #include "mainloop/descriptor.h"
 #include "mainloop/heap.h"
 
@@ -187,14 +186,6 @@ void baton__source_place(struct baton__mainloop *loop, struct baton_source *sour
 		put_heap(loop, source, due);
 	else
 		put_due(loop, source, word & BATON__SOURCE_FRESH);
-}
-
-void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word)
-{
-	if (source->_dependent)
-		baton__dependent_tell(loop, source->_dependent,
-		                      word & (BATON__SOURCE_ACTIVE | BATON__SOURCE_RUNNING));
-	baton__source_place(loop, source, word);
 }
 
 void baton__places_expire(struct baton__mainloop *loop, uint64_t now)

@@ -12,12 +12,10 @@
 void baton__places_init(struct baton__mainloop *loop);
 
 /*
- * place: brings the source's place into line with `word`, the word that the owner has read
- * (mainloop.place). A source that is in its place already keeps it. settle: the same, and tells the
- * source's children whether it is busy.
+ * Brings the source's place into line with `word`, the word that the owner has read
+ * (mainloop.place). A source that is in its place already keeps it.
  */
 void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
-void baton__source_settle(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 
 /* ready: the source becomes READY, since its descriptor is. retry: the source comes to its
  * descriptor a while later. */

@@ -6,6 +6,7 @@
  * word alone; the inbox is taken whole. Progress: lock-free: a CAS fails only because of another
  * start, stop, run or post.
  */
+#include "mainloop/depend.h"
 #include "mainloop/descriptor.h"
 #include "mainloop/places.h"
 
