@@ -144,6 +144,7 @@ for group; do
 		;;
 	models)
 		need_command spin spin
+		need_command tcc tcc
 		need_command "${cc%% *}" "$(compiler_package "$cc" gcc)"
 		need_headers stdio.h libc6-dev
 		;;

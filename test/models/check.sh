@@ -29,9 +29,11 @@ one() {
 	here=$dir/$number
 	mkdir -p "$here"
 	cp "$models/$model.pml" "$here/"
-	# A quick search is over before a better compilation of it would be; deep ones need memory.
-	optimise=-O0 flags=-DSAFETY search=
-	[ "$memory" -le 1000 ] || optimise='-O2 -DCOLLAPSE'
+	# A quick search is over before a better compilation of it would be (by gcc: a second); deep
+	# ones need memory.
+	compile=tcc flags=-DSAFETY search=
+	command -v tcc >/dev/null || compile="${CC:-cc} -O0"
+	[ "$memory" -le 1000 ] || compile="${CC:-cc} -O2 -DCOLLAPSE"
 	case $kind in
 	live) flags='-DNFAIR=3' search='-a -f' ;;
 	esac
@@ -39,7 +41,7 @@ one() {
 	why=
 	# shellcheck disable=SC2086 # words, on purpose
 	if ! (cd "$here" && spin -a "$@" "$model.pml" >spin.log 2>&1 &&
-		${CC:-cc} $optimise -w $flags -DMEMLIM="$memory" -o pan pan.c 2>cc.log); then
+		$compile -w $flags -DMEMLIM="$memory" -o pan pan.c 2>cc.log); then
 		why='does not compile'
 	else
 		(cd "$here" && timeout 900 ./pan -m400000 $search >log 2>&1)
