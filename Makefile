@@ -72,9 +72,9 @@ TEST_FLAGS := $(BASE_FLAGS) -iquote src -iquote test/unit -iquote test/admission
 	$(BROKER_INCLUDE)
 
 # Most of the time of a test is its compilation: it is hardly optimised, and has line numbers alone.
-# Not so the tests that search or measure.
+# Those that search or measure are optimised.
 SEARCHES := test/stress/% test/admission/% test/redis/bench/%
-quick = $(if $(filter $(SEARCHES),$1),,-Og -g1)
+quick = $(if $(filter $(SEARCHES),$1),,-Og) -g1
 # Linked by gold where it is: there are hundreds, and it takes a third of the time.
 GOLD = $(eval GOLD := $(shell $(CC) -fuse-ld=gold -Wl,--version >/dev/null 2>&1 && \
 	echo -fuse-ld=gold))$(GOLD)

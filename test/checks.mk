@@ -247,9 +247,9 @@ stress-tsan: build/tsan/stress/stress ## the same under ThreadSanitizer
 # Can the checker fail? And a few seconds of each.
 check-stress: build/stress/stress build/asan/stress/stress build/tsan/stress/stress ## quick stress
 	$(Q)test/stress/selftest.sh $<
-	$(Q)build/stress/stress --quiet --seconds 7
-	$(Q)build/asan/stress/stress --quiet --seconds 7
-	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress --quiet --seconds 7 \
+	$(Q)build/stress/stress --quiet --seconds 4
+	$(Q)build/asan/stress/stress --quiet --seconds 4
+	$(Q)TSAN_OPTIONS='$(STRESS_TSAN)' $(SETARCH) build/tsan/stress/stress --quiet --seconds 4 \
 		--patience 40
 
 # ---- The rules of admission, beside their model; see test/admission/main.c ----
