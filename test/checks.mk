@@ -592,5 +592,5 @@ check-deep: | build/deps/build build/deps/test ## all of the above, for long: un
 	$(Q)MAKE='$(MAKE)' test/all.sh $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) explore \
 		check-models check-models-deep check-mutants deep-stress deep-admission deep-redis \
 		check-faults \
-		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan check-broker-tsan \
-		check-redis-asan coverage
+		check-faults-asan check-qemu check-musl check-fuzz-corpus deep-fuzz check-broker-asan \
+		check-broker-tsan check-redis-asan deep-checked coverage

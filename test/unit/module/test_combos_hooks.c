@@ -294,6 +294,11 @@ Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
 	bounded_ledger_end(&bounded);
 }
 
+static void *refused(void *arg)
+{
+	return arg;
+}
+
 /* Whatever is refused by batch_begin: it leaves the bound once, and is told once. */
 Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10)
 {
@@ -323,7 +328,7 @@ Test(combos_hooks, what_batch_begin_refuses_leaves_the_bound_once, .timeout = 10
 	cr_assert_eq(baton_submit(&bounded.ledger.resource, &labelled.task), 0);
 	cr_assert_eq(baton_post_with(&bounded.ledger.resource,
 	                             &(struct baton_call_options){
-					     .fn = NULL, .arg = NULL, .label = &label}),
+					     .fn = refused, .arg = NULL, .label = &label}),
 	             0);
 	cr_assert_eq(baton_tag_held(&tag), 2);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);

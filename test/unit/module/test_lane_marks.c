@@ -226,7 +226,7 @@ static int finaliser_run(struct baton_task *task)
 Test(lane_marks, the_finaliser_comes_after_the_lowest, .timeout = 10)
 {
 	struct scene *scene = scene_create();
-	struct mark_step steps[3];
+	struct mark_step steps[3], late;
 	struct step finaliser;
 
 	scene_begin(scene, 3, false);
@@ -236,7 +236,8 @@ Test(lane_marks, the_finaliser_comes_after_the_lowest, .timeout = 10)
 	for (int i = 0; i < 3; i++)
 		queue_one(scene, &steps[i], i, (unsigned)(2 - i));
 	cr_assert_eq(baton_resource_close_then(&scene->resource, &finaliser.task), 0);
-	cr_assert_eq(mark_step_submit(&steps[0], scene), -EPIPE);
+	mark_step_init(&late, scene, 3, 0, NULL);
+	cr_assert_eq(mark_step_submit(&late, scene), -EPIPE);
 	release(&scene->occupant);
 	cr_assert(JOURNAL_IS(&scene->journal, 2, 1, 0, 9));
 	free(scene);

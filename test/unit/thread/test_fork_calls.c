@@ -36,6 +36,18 @@ static void *nothing(void *arg)
 	return arg;
 }
 
+static int task_nothing(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static int timer_nothing(struct baton_timer *timer)
+{
+	(void)timer;
+	return 0;
+}
+
 static bool visit(struct baton_registry_entry *entry, void *arg)
 {
 	(void)entry;
@@ -93,12 +105,12 @@ static int check_process(struct parent *parent)
 static int check(struct parent *parent)
 {
 	struct baton_task *const *none = NULL;
-	struct baton_task task = BATON_TASK_INIT(NULL, NULL);
+	struct baton_task task = BATON_TASK_INIT(task_nothing, NULL);
 	struct baton_task *tasks[1] = {&task};
 	struct baton_manual *manual = NULL;
 	struct baton_job *jobs = NULL;
 	struct baton_job job = {NULL, 0, 0};
-	struct baton_timer timer = BATON_TIMER_INIT(NULL, &parent->resource, NULL);
+	struct baton_timer timer = BATON_TIMER_INIT(NULL, &parent->resource, timer_nothing);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 	struct baton_window window = BATON_WINDOW_INIT(&parent->resource, 0);
 	struct baton_timers_options polled = BATON_TIMERS_OPTIONS_INIT;

@@ -33,12 +33,14 @@ Test(timer_refused, an_arm_says_that_the_resource_is_closed, .timeout = 10)
 		for (int i = 0; i < 2; i++)
 			bell_init(&bells[i], timers, &closed);
 		cr_assert_eq(arm(&bells[0].timer, how, 5 * TICK), 0);
-		resource_end(&closed);
+		cr_assert_eq(baton_resource_close(&closed), 0);
 		cr_assert_eq(arm(&bells[0].timer, how, 9 * TICK), -EPIPE, "armed later");
 		cr_assert_eq(arm(&bells[0].timer, how, 2 * TICK), -EPIPE, "armed earlier");
 		cr_assert_eq(baton_timer_stop(&bells[0].timer), BATON_TIMER_PENDING);
 		cr_assert_eq(arm(&bells[1].timer, how, 5 * TICK), -EPIPE);
 		cr_assert_eq(baton_timer_state(&bells[1].timer), BATON_TIMER_IDLE);
+		cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+		baton_resource_deinit(&closed);
 	}
 	cr_assert_eq(stats_of(timers).pending, 0);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
