@@ -3,6 +3,7 @@
 #include "net/loop.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -191,10 +192,20 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
 	hop(&loop->resource, &change->task, loop_run_change_tls, "change the certificate");
 }
 
+/* For baton-top, the watchdog and traces: "loop-0", as the pool's threads are "broker-0". */
+static void loop_name_thread(const struct loop *loop)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "loop-%u", (unsigned int)(loop - loop->net->loops));
+	(void)pthread_setname_np(pthread_self(), name); /* a thread without a name works as well */
+}
+
 static void *loop_thread(void *arg)
 {
 	struct loop *loop = arg;
 
+	loop_name_thread(loop);
 	must(baton_loop_adopt(loop->executor), "adopt the loop");
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	return NULL;
