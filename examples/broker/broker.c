@@ -107,6 +107,7 @@ int broker_init(struct broker *broker)
 	if (status != 0)
 		return stop_pools(env, status);
 	log_start(env->slow_pool);
+	env_reveal(env, log_resource(), NULL);
 	trim_init(&env->trim, env->slow_pool, env->timers);
 	env->config = defaults;
 	env->config.executor = baton_pool_executor(env->pool);
@@ -114,6 +115,9 @@ int broker_init(struct broker *broker)
 	must(clients_init(&broker->clients, env, &broker->table.unsubscriber), "client ids");
 	passwords_init(&broker->passwords, &env->config);
 	must(logins_init(&broker->logins, env, &broker->passwords), "logins");
+	env_reveal(env, &broker->passwords.resource, NULL);
+	env_reveal(env, &broker->logins.resource, NULL);
+	env_reveal(env, &env->trim.resource, NULL);
 	status = net_init(&broker->net, env, &protocol_calls);
 	return status == 0 ? broker_load(broker) : status;
 }
@@ -123,6 +127,8 @@ static void stop_slow_pool(struct env *env, int status)
 {
 	if (!log_stop())
 		_exit(status == 0 ? 0 : 1);
+	env_hide(env, log_resource());
+	env_board_free(env);
 	must(baton_pool_destroy(env->slow_pool), "free the slow pool");
 }
 
@@ -139,11 +145,14 @@ void broker_deinit(struct broker *broker, int status)
 	net_stop(net);
 	store_relaxed(&env->late, true);
 	logins_deinit(&broker->logins);
+	env_hide(env, &broker->logins.resource);
 	passwords_deinit(&broker->passwords);
+	env_hide(env, &broker->passwords.resource);
 	clients_end(&broker->clients);
 	baton_pool_shutdown(env->pool);
 	must(baton_pool_await_termination(env->pool, NULL), "end of the pool");
 	trim_deinit(&env->trim);
+	env_hide(env, &env->trim.resource);
 	must(baton_timers_destroy(env->timers), "free the timers");
 	baton_pool_stats_read(env->pool, &pool);
 	for (unsigned int i = 0; i < net->loops_running; i++)

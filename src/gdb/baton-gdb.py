@@ -2,15 +2,23 @@
 """baton in gdb, for a live process or a core file:
 
     (gdb) source /usr/local/share/baton/baton-gdb.py
-    (gdb) baton threads        what each thread holds and waits for
-    (gdb) baton resources      each resource that a thread holds, or that is on a board
-    (gdb) baton why THREAD     the chain of waits from a thread (the kernel's id) to its cause
+    (gdb) baton threads           what each thread runs, holds and waits for
+    (gdb) baton resources         each resource that is not idle, the longest queue first
+    (gdb) baton resources TEXT    each resource with TEXT in its name
+    (gdb) baton why THREAD        the chain of waits from a thread (the kernel's id) to its cause
 
-The library must have its debugging information (-g, as it is built by default).
+Names, counts and idle resources come from the program's boards (baton_board_create); of a program
+without a board, what threads hold and wait for is shown. The library must have its debugging
+information (-g, as it is built by default).
 """
+import os
+import time
+
 import gdb
 
 PHASES = ("held", "queued", "helped", "consumed")
+# A walk over a queue ends here.
+QUEUE_MAX = 10000
 
 
 def static(name, of_type):
@@ -41,26 +49,184 @@ def address(pointer):
     return int(pointer.cast(gdb.lookup_type("unsigned long")))
 
 
-def text(pointer):
-    try:
-        name = pointer.string(errors="replace") if int(pointer) else ""
-    except gdb.MemoryError:
-        return ""
+def printable(name):
     # Names may come from strangers: a terminal must not obey them.
     return "".join(char if char.isprintable() else "?" for char in name)
 
 
+def text(pointer):
+    try:
+        return printable(pointer.string(errors="replace")) if int(pointer) else ""
+    except gdb.MemoryError:
+        return ""
+
+
+def seconds(ns):
+    return "%.1f s" % (ns / 1e9)
+
+
+class Look:
+    """What is read once for each command: boards, threads, and what the time is."""
+
+    def __init__(self):
+        self.lines = {}  # the lines of boards, by their resources' addresses
+        self.thread_names = {}
+        self.now_ns = 0
+        board = static("boards", "baton_board")
+        while board is not None and int(board):
+            try:
+                self.read_board(board["file"].dereference())
+            except gdb.MemoryError:
+                print("a board is not in this core file")
+            board = board["others"]
+        self.threads = {}
+        for thread in gdb.selected_inferior().threads():
+            self.threads[thread.ptid[1] or thread.ptid[0]] = thread
+        if self.live():
+            self.now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.in_use = [record for record in records() if int(record["used"])]
+
+    @staticmethod
+    def live():
+        """Is this a process of this machine, whose clock is ours?"""
+        pid = gdb.selected_inferior().pid
+        return bool(pid) and os.path.exists("/proc/%d/task" % pid) and not core_file()
+
+    def read_board(self, file):
+        # A core file has no clock: the last look of the watchdog comes nearest to its time.
+        self.now_ns = max(self.now_ns, int(file["refreshed_ns"]))
+        for i in range(min(int(file["threads"]), 256)):
+            thread = file["thread"][i]
+            self.thread_names[int(thread["thread"])] = text(thread["name"].address.cast(
+                gdb.lookup_type("char").pointer()))
+        for i in range(int(file["lines"])):
+            line = file["line"][i]
+            if int(line["state"]) == 2 and int(line["resource"]):
+                self.lines[address(line["resource"])] = line
+
+    def thread(self, tid):
+        """"4711 (name)"."""
+        thread = self.threads.get(tid)
+        # In a core file gdb calls each thread as the program.
+        name = (thread and self.live() and thread.name) or self.thread_names.get(tid)
+        return "%d (%s)" % (tid, printable(name)) if name else "%d" % tid
+
+    def name(self, resource):
+        """Of a resource's address; the memory may be gone."""
+        if resource in self.lines:
+            name = text(self.lines[resource]["name"].address.cast(
+                gdb.lookup_type("char").pointer()))
+            if name:
+                return '"%s"' % name
+        try:
+            name = text(resource_at(resource)["_name"])
+        except gdb.MemoryError:
+            return "a resource at %#x, whose memory is gone" % resource
+        return '"%s"' % name if name else "a resource at %#x" % resource
+
+    def holder_of(self, resource):
+        for record in self.in_use:
+            if resource in held(record):
+                return record
+        return None
+
+    def waiting(self, resource):
+        """How many tasks wait, or None."""
+        if resource in self.lines:
+            stats = self.lines[resource]["stats"]
+            return max(0, int(stats["submitted"]) + int(stats["_pushed"]) - int(stats["_left"]))
+        try:
+            return queue_length(resource_at(resource).dereference())
+        except gdb.MemoryError:
+            return None
+
+    def failed(self, resource):
+        return int(self.lines[resource]["stats"]["failed"]) if resource in self.lines else 0
+
+    def oldest(self, resource):
+        """For how long the oldest task has waited, in nanoseconds; 0: not known."""
+        if resource not in self.lines or not self.now_ns:
+            return 0
+        stats = self.lines[resource]["stats"]
+        since = int(stats["_passed_ns"]) or int(stats["_marked_ns"])
+        return max(0, self.now_ns - since) if since else 0
+
+    def function(self, tid):
+        """The innermost function of the program that a task's run is in, or None."""
+        thread, before = self.threads.get(tid), gdb.selected_thread()
+        if thread is None:
+            return None
+        try:
+            thread.switch()
+            return entered(gdb.newest_frame())
+        except gdb.error:
+            return None
+        finally:
+            if before is not None:
+                before.switch()
+
+
+def core_file():
+    try:
+        return "core" in gdb.execute("info proc", to_string=True).splitlines()[0]
+    except (gdb.error, IndexError):
+        return True
+
+
+# The folders of the library's sources.
+FOLDERS = ("base", "thread", "queue", "future", "core", "call", "wait", "executor", "pool",
+           "timer", "module", "mainloop", "admission", "inspect", "checked")
+
+
+def library_root():
+    """Where the library's folders were when it was built, as its files are named."""
+    for symbol in gdb.lookup_static_symbols("registry"):
+        if str(symbol.type) == "struct baton__thread *":
+            return os.path.dirname(os.path.dirname(symbol.symtab.filename))
+    return ""
+
+
+def kind_of(frame, root):
+    """Whose function the frame is in: "baton", "system" or "program"."""
+    table = frame.find_sal().symtab
+    path = table.filename if table is not None else ""
+    above, folder = os.path.split(os.path.dirname(path))
+    if folder in FOLDERS and above == root:
+        return "baton"
+    shared = os.path.basename(gdb.solib_name(frame.pc()) or "")
+    if "sysdeps" in path or shared.startswith(("libc.", "libc-", "libpthread", "ld-")):
+        return "system"
+    return "program"
+
+
+def entered(frame):
+    """The program's function that the library has called last."""
+    root, inner, name = library_root(), None, None
+    while frame is not None:
+        kind = kind_of(frame, root)
+        if kind == "baton" and inner == "program":
+            return name
+        inner, name = kind, frame.name()
+        frame = frame.older()
+    return None
+
+
+def queue_length(resource):
+    """The tasks in the inbox and the list; a backlog of lanes is not counted."""
+    count = 0
+    for task in (int(resource["_word"]) & ~7, address(resource["_list"])):
+        pointer = gdb.lookup_type("struct baton_task").pointer()
+        resting = gdb.lookup_global_symbol("baton__resting")
+        while task and count < QUEUE_MAX:
+            if resting is not None and task == address(resting.value().address):
+                break
+            count += 1
+            task = address(gdb.Value(task).cast(pointer)["_next"])
+    return count
+
+
 def resource_at(number):
     return gdb.Value(number).cast(gdb.lookup_type("struct baton_resource").pointer())
-
-
-def name_of(resource):
-    """Of a resource's address; the memory may be gone."""
-    try:
-        name = text(resource_at(resource)["_name"])
-    except gdb.MemoryError:
-        return "a resource at %#x, whose memory is gone" % resource
-    return '"%s"' % name if name else "a resource at %#x" % resource
 
 
 def held(record):
@@ -68,50 +234,63 @@ def held(record):
 
 
 def waits(record):
-    """None, or (the future's address, its resource's or 0, whether it is a promise)."""
+    """None, or (the future's address, its resource's or 0, whether it is a promise, since when,
+    the promise's maker or 0)."""
     wait = record["wait"]
     if not int(wait["since_ns"]):
         return None
-    return address(wait["future"]), address(wait["resource"]), bool(wait["promise"])
+    return (address(wait["future"]), address(wait["resource"]), bool(wait["promise"]),
+            int(wait["since_ns"]), int(wait["maker"]))
 
 
-def in_use():
-    return [record for record in records() if int(record["used"])]
-
-
-def holder_of(resource):
-    for record in in_use():
-        if resource in held(record):
-            return record
-    return None
-
-
-def describe_wait(record):
+def describe_wait(look, record):
     wait = waits(record)
     if not wait:
         return "waits for nothing of baton's"
-    future, resource, promise = wait
+    future, resource, promise, since_ns, maker = wait
+    since = " since " + seconds(look.now_ns - since_ns) if look.now_ns > since_ns else ""
     if promise:
-        return "waits for a promise at %#x, which nobody has completed" % future
+        made = "; thread %s has made it" % look.thread(maker) if maker else ""
+        return "waits%s for a promise at %#x, which nobody has completed%s" % (since, future, made)
     if resource:
-        return "waits for a task of %s" % name_of(resource)
-    return "waits for a future at %#x, whose task is not submitted, or for several" % future
+        return "waits%s for a task of %s" % (since, look.name(resource))
+    return ("waits%s for a future at %#x, whose task is not submitted, or for several" %
+            (since, future))
 
 
-def state_of(resource):
+def state_of(look, resource):
+    """How the resource is, and whether that is more than idle."""
     try:
         value = resource_at(resource).dereference()
         turn = int(value["_job"]["_turn"])
         word = int(value["_word"])
     except gdb.MemoryError:
-        return "its memory is gone"
+        return "its memory is gone", True
     if turn >> 30 == 3:
-        return "suspended, or its task is detached: nobody runs it until it is resumed"
+        return "suspended, or its task is detached: nobody runs it until it is resumed", True
     if PHASES[turn & 3] == "queued":
-        return "in its executor's queue: a loop or worker must come to it"
-    if holder_of(resource) is not None:
-        return "held by thread %d" % int(holder_of(resource)["tid"])
-    return "idle or held for a moment (word %#x)" % word
+        return "in its executor's queue: a loop or worker must come to it", True
+    holder = look.holder_of(resource)
+    if holder is not None:
+        tid = int(holder["tid"])
+        function = look.function(tid)
+        return "held by thread %s%s" % (look.thread(tid),
+                                        ", in " + function if function else ""), True
+    if word & 1:
+        return "busy: a thread has just captured it, or it rests", True
+    return "idle" + (", closed" if word & 6 == 6 else ""), False
+
+
+def describe(look, resource):
+    state, active = state_of(look, resource)
+    waiting, failed, oldest = look.waiting(resource), look.failed(resource), look.oldest(resource)
+    if waiting:
+        state += "; %d task%s" % (waiting, "s wait" if waiting > 1 else " waits")
+        if oldest:
+            state += ", the oldest since " + seconds(oldest)
+    if failed:
+        state += "; %d task%s failed" % (failed, "s have" if failed > 1 else " has")
+    return "%s: %s" % (look.name(resource), state), active or bool(waiting), waiting or 0
 
 
 class Baton(gdb.Command):
@@ -122,47 +301,62 @@ class Baton(gdb.Command):
 
 
 class Threads(gdb.Command):
-    """Prints what each thread holds and waits for."""
+    """Prints what each thread runs, holds and waits for."""
 
     def __init__(self):
         super().__init__("baton threads", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        for record in in_use():
-            names = ", ".join(name_of(resource) for resource in held(record)) or "nothing"
-            print("thread %d holds %s; %s" % (int(record["tid"]), names, describe_wait(record)))
+        look, others = Look(), []
+        for record in look.in_use:
+            tid, resources = int(record["tid"]), held(record)
+            if not resources and not waits(record):
+                others.append(look.thread(tid))
+                continue
+            function = look.function(tid) if resources else None
+            names = ", ".join(look.name(resource) for resource in resources) or "nothing"
+            print("thread %s holds %s%s; %s" % (look.thread(tid), names,
+                                               ", in " + function if function else "",
+                                               describe_wait(look, record)))
+        if others:
+            print("hold nothing, and wait for nothing: %s" % ", ".join(others))
 
 
 class Resources(gdb.Command):
-    """Prints each resource that a thread holds or waits for, and those on boards."""
+    """Prints each resource that is not idle; with TEXT: each with TEXT in its name."""
 
     def __init__(self):
         super().__init__("baton resources", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        found = []
-        for record in in_use():
+        look, found, wanted = Look(), [], argument.strip()
+        for record in look.in_use:
             found += held(record)
             wait = waits(record)
             if wait and wait[1]:
                 found.append(wait[1])
-        for resource in dict.fromkeys(found + self.on_boards()):
-            print("%s: %s" % (name_of(resource), state_of(resource)))
+        shown, failed = [], []
+        for resource in dict.fromkeys(found + list(look.lines)):
+            if wanted and wanted not in look.name(resource):
+                continue
+            line, active, waiting = describe(look, resource)
+            if active or wanted:
+                shown.append((waiting, line))
+            else:
+                failed.append((look.failed(resource), line))
+        for _, line in sorted(shown, key=lambda row: -row[0]):
+            print(line)
+        if not wanted:
+            self.others(failed)
 
     @staticmethod
-    def on_boards():
-        board, found = static("boards", "baton_board"), []
-        while board is not None and int(board):
-            try:
-                lines = board["file"]["line"]
-                for i in range(int(board["file"]["lines"])):
-                    line = lines[i]
-                    if int(line["state"]) == 2:
-                        found.append(address(line["resource"]))
-            except gdb.MemoryError:
-                print("a board is not in this core file")
-            board = board["others"]
-        return found
+    def others(idle):
+        """Of idle resources, those whose tasks have failed, and the count of all."""
+        worst = sorted((row for row in idle if row[0]), key=lambda row: -row[0])[:5]
+        for _, line in worst:
+            print(line)
+        print("%d %s idle (baton resources TEXT shows those with TEXT in their names)" %
+              (len(idle) - len(worst), "more are" if worst else "are"))
 
 
 class Why(gdb.Command):
@@ -174,22 +368,23 @@ class Why(gdb.Command):
     def invoke(self, argument, from_tty):
         if not argument.strip().isdigit():
             raise gdb.GdbError("baton why THREAD: the kernel's id, as info threads shows it (LWP)")
-        wanted, seen = int(argument), []
+        look, wanted, seen = Look(), int(argument), []
         while True:
-            record = next((one for one in in_use() if int(one["tid"]) == wanted), None)
+            record = next((one for one in look.in_use if int(one["tid"]) == wanted), None)
             if record is None:
-                print("thread %d has called nothing of baton's" % wanted)
+                print("thread %s has called nothing of baton's" % look.thread(wanted))
                 return
-            print("thread %d %s" % (wanted, describe_wait(record)))
+            wait, function = waits(record), look.function(wanted) if held(record) else None
+            inside = ", in %s of %s," % (function, look.name(held(record)[0])) if function else ""
+            print("thread %s%s %s" % (look.thread(wanted), inside, describe_wait(look, record)))
             if wanted in seen:
                 print("this is a cycle")
                 return
             seen.append(wanted)
-            wait = waits(record)
             if not wait or wait[2] or not wait[1]:
                 return
-            print("  %s: %s" % (name_of(wait[1]), state_of(wait[1])))
-            record = holder_of(wait[1])
+            print("  " + describe(look, wait[1])[0])
+            record = look.holder_of(wait[1])
             if record is None:
                 return
             wanted = int(record["tid"])

@@ -218,6 +218,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 	copy_name(line->name, name ? name : resource->_name);
 	line->resource = resource;
 	line->joined_ns = baton__now_ns();
+	line->seen_ns = 0;
 	line->stats._gauge = &line->gauge;
 	baton_resource_set_stats(resource, &line->stats);
 	baton__lanes_show(resource);

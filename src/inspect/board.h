@@ -22,7 +22,7 @@
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 2
+#define BATON__BOARD_VERSION 3
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
@@ -33,6 +33,9 @@ struct baton__board_line {
 	uint64_t joined_ns;
 	struct baton_resource *resource; /* an address of the program */
 	char name[BATON_BOARD_NAME_MAX + 1];
+	/* As the watchdog has seen: the number of tasks entered is `seen`, and since when. */
+	uint64_t seen;
+	uint64_t seen_ns; /* 0: no watchdog has looked */
 	struct baton_resource_stats stats BATON_CACHE_ALIGNED;
 	struct baton__gauge gauge BATON_CACHE_ALIGNED;
 };

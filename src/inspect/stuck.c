@@ -29,6 +29,14 @@ static const char *thread_text(char text[THREAD_TEXT], const struct baton__board
 	return text;
 }
 
+/* Names come from strangers: a terminal must not obey them. */
+static void make_printable(char message[BATON__MESSAGE_MAX])
+{
+	for (char *at = message; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+}
+
 static uint64_t waiting_on(const struct baton__board_line *line)
 {
 	struct baton_resource_stats copy;
@@ -63,6 +71,7 @@ void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_lin
 	(void)snprintf(message, BATON__MESSAGE_MAX,
 	               "the tasks of \"%s\" wait since %.1f s, %" PRIu64 " of them: %s",
 	               name_of(line), (double)ns / NS_PER_S, stuck->waiting, cause(line->resource));
+	make_printable(message);
 }
 
 void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file *file,
@@ -85,6 +94,7 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 	               "%" PRIu64 " tasks wait for it",
 	               thread_text(thread, file, stuck->thread), name_of(line),
 	               (double)ns / NS_PER_S, (void *)stuck->function, stuck->waiting);
+	make_printable(message);
 }
 
 /* What a wait is described by. */
@@ -146,4 +156,5 @@ void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file
 			(void)snprintf(described.holds, sizeof(described.holds),
 			               ", in a task of \"%s\",", name_of(&file->line[i]));
 	describe_wait(stuck, &described, message);
+	make_printable(message);
 }

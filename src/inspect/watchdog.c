@@ -41,8 +41,8 @@ static void report(const struct baton_watchdog *watchdog, const struct baton_stu
 		(void)fprintf(stderr, "baton: stuck: %s\n", stuck->message);
 }
 
-static void look_at_line(const struct baton_watchdog *watchdog,
-                         const struct baton__board_line *line, struct found *found, uint64_t now_ns)
+static void look_at_line(const struct baton_watchdog *watchdog, struct baton__board_line *line,
+                         struct found *found, uint64_t now_ns)
 {
 	const uint64_t limit_ns = watchdog->options.limit_ns;
 	const uint64_t entered = load_relaxed(&line->gauge.entered);
@@ -62,6 +62,9 @@ static void look_at_line(const struct baton_watchdog *watchdog,
 	/* The clock is read for some tasks only (core/gauge.h). */
 	if (began_ns && began_ns < found->since_ns)
 		found->since_ns = began_ns;
+	/* Relaxed: baton-top shows what it finds, where `seen` is the number of the gauge. */
+	store_relaxed(&line->seen, entered);
+	store_relaxed(&line->seen_ns, found->since_ns);
 	if (load_relaxed(&line->gauge.function)) {
 		if (now_ns - found->since_ns <= limit_ns || found->told_entered == entered + 1)
 			return;
@@ -116,7 +119,7 @@ static void look_at_waits(struct baton_watchdog *watchdog, const struct baton__b
 static void look(struct baton_watchdog *watchdog)
 {
 	struct baton_board *board = watchdog->options.board;
-	const struct baton__board_file *file = board->file;
+	struct baton__board_file *file = board->file;
 
 	baton_board_refresh(board);
 	/* lock allowed: as in baton_board_leave */

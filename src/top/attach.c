@@ -88,7 +88,10 @@ static bool attach(struct top_board *board, const char *whose, bool to_write)
 		else
 			(void)fprintf(
 				stderr, "baton-top: %s%s: %s\n", process ? "process " : "", whose,
-				errno == ENOENT && process ? "there is none" : strerror(errno));
+				errno == ENOENT && process
+					? "there is none; after a crash give the board's file, or "
+					  "open the core file in gdb, see baton-debugging(7)"
+					: strerror(errno));
 		return false;
 	}
 	if (fstat(fd, &stat) || stat.st_size == 0) {
@@ -208,6 +211,20 @@ static char state_in(const char *path)
 	return end && end[1] ? end[2] : 0;
 }
 
+/* Has another program got the process id since? */
+static bool other_program(const struct baton__board_file *file)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t length;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lld/exe", (long long)file->pid);
+	length = readlink(path, target, sizeof(target) - 1);
+	/* A file that was replaced is "PATH (deleted)". */
+	return length > 0 && file->program[0] &&
+	       ((size_t)length < strlen(file->program) ||
+	        strncmp(target, file->program, strlen(file->program)) != 0);
+}
+
 void top_look(struct top_board *board)
 {
 	const char *word = "gone";
@@ -215,7 +232,10 @@ void top_look(struct top_board *board)
 
 	(void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)board->file->pid);
 	state = state_in(path);
+	if (state && other_program(board->file))
+		state = 0;
 	board->running = state && !strchr("TtZX", state);
+	board->gone = !state || strchr("ZX", state);
 	if (state)
 		word = board->running ? "running" : strchr("Tt", state) ? "stopped" : "dead";
 	(void)snprintf(board->state, sizeof(board->state), "%s", word);

@@ -22,6 +22,7 @@ static const char usage[] =
 	"  -d, --delay SECONDS   between two looks (default 1)\n"
 	"  -n, --lines N         with --once: at most N resources\n"
 	"  -s, --sort KEY        tasks, waiting, oldest, wait, run, busy, failed, handoffs, name\n"
+	"  -m, --match TEXT      only resources with TEXT in their names\n"
 	"  -r, --resource NAME   the page of one resource\n"
 	"  -t, --threads         with --once: who runs what, who waits for whom, and pools\n"
 	"  -T, --trace SECONDS   has the program write a trace to the file TRACE, for Perfetto;\n"
@@ -66,21 +67,16 @@ static double read_number(const char *word, double least, double most)
 static void read_options(struct options *options, int argc, char **argv)
 {
 	static const struct option names[] = {
-		{"once", no_argument, NULL, '1'},
-		{"json", no_argument, NULL, 'j'},
-		{"delay", required_argument, NULL, 'd'},
-		{"lines", required_argument, NULL, 'n'},
-		{"sort", required_argument, NULL, 's'},
-		{"resource", required_argument, NULL, 'r'},
-		{"threads", no_argument, NULL, 't'},
-		{"trace", required_argument, NULL, 'T'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},
-		{NULL, 0, NULL, 0},
+		{"once", no_argument, NULL, '1'},           {"json", no_argument, NULL, 'j'},
+		{"delay", required_argument, NULL, 'd'},    {"lines", required_argument, NULL, 'n'},
+		{"sort", required_argument, NULL, 's'},     {"match", required_argument, NULL, 'm'},
+		{"resource", required_argument, NULL, 'r'}, {"threads", no_argument, NULL, 't'},
+		{"trace", required_argument, NULL, 'T'},    {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0},
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "1jd:n:s:r:tT:hV", names, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "1jd:n:s:m:r:tT:hV", names, NULL)) != -1) {
 		switch (option) {
 		case '1':
 			options->once = true;
@@ -96,6 +92,9 @@ static void read_options(struct options *options, int argc, char **argv)
 			break;
 		case 's':
 			options->view.sort = read_sort(optarg);
+			break;
+		case 'm':
+			options->view.match = optarg;
 			break;
 		case 'r':
 			options->view.resource = optarg;
@@ -143,7 +142,8 @@ static void look(struct top_board *board, struct top_rows *rows, const struct op
 
 static int print_once(struct top_board *board, const struct options *options)
 {
-	struct top_rows rows = {0};
+	const struct top_part part = {options->view.sort, 0, options->lines};
+	struct top_rows rows = {.match = options->view.match};
 	const struct top_row *row;
 	int status = 0;
 
@@ -164,7 +164,7 @@ static int print_once(struct top_board *board, const struct options *options)
 		top_print_pools(stdout, board);
 	} else {
 		top_print_head(stdout, board, &rows, options->view.sort);
-		top_print_rows(stdout, board, &rows, 0, options->lines);
+		top_print_rows(stdout, board, &rows, &part);
 	}
 	top_free(&rows);
 	return fflush(stdout) ? 1 : status;

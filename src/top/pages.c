@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define NAME_WIDTH 24
+/* From so long a run on it is said for how long. */
+#define SHOWN_NS 1000000000
 
 const char *top_time(char text[TOP_TEXT], uint64_t ns)
 {
@@ -52,6 +54,34 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* What is not in the rows: where to look next. */
+static void print_notes(FILE *out, const struct top_board *board, const struct top_rows *rows)
+{
+	const uint32_t waits = load_relaxed(&board->file->waits);
+	char text[TOP_TEXT];
+	size_t lasting = 0;
+
+	for (size_t i = 0; i < rows->all; i++)
+		lasting += rows->rows[i].function && rows->rows[i].runs_ns >= SHOWN_NS;
+	if (lasting)
+		(void)fprintf(out, "; %zu task%s for over a second (t)", lasting,
+		              lasting > 1 ? "s run" : " runs");
+	if (rows->match)
+		(void)fprintf(out, "; %zu with '%s' in their names", rows->count, rows->match);
+	if (rows->failed)
+		(void)fprintf(out, "; %s task%s failed", top_number(text, (double)rows->failed),
+		              rows->failed > 1 ? "s have" : " has");
+	if (waits)
+		(void)fprintf(out, "; %u thread%s (t)", waits, waits > 1 ? "s wait" : " waits");
+	(void)fputc('\n', out);
+}
+
+/* One column shows what the rows are sorted by, if no other column does. */
+static const char *column_of(enum top_sort sort)
+{
+	return sort == TOP_BY_FAILED ? "FAILED" : sort == TOP_BY_HANDOFFS ? "H-OFFS" : "WAIT50";
+}
+
 void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
                     enum top_sort sort)
 {
@@ -64,11 +94,13 @@ void top_print_head(FILE *out, const struct top_board *board, const struct top_r
 	              top_time(text[0], rows->now_ns > file->created_ns
 	                                        ? rows->now_ns - file->created_ns
 	                                        : 0),
-	              rows->count, top_number(text[1], rows->tasks),
+	              rows->all, top_number(text[1], rows->tasks),
 	              top_number(text[2], (double)rows->waiting));
-	(void)fprintf(out, "by %s\n", top_sort_names[sort]);
+	(void)fprintf(out, "by %s", top_sort_names[sort]);
+	print_notes(out, board, rows);
 	(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %5s  %s\n", NAME_WIDTH, "RESOURCE",
-	              "TASKS/S", "WAITING", "OLDEST", "WAIT50", "WAIT99", "RUN99", "BUSY", "NOW");
+	              "TASKS/S", "WAITING", "OLDEST", column_of(sort), "WAIT99", "RUN99", "BUSY",
+	              "NOW");
 }
 
 static const char *thread_name(char name[TOP_THREAD_TEXT], const struct top_board *board,
@@ -100,7 +132,7 @@ static void print_now(FILE *out, const struct top_board *board, const struct top
 
 	if (row->function)
 		(void)fprintf(out, "%s", top_function(board, row->function));
-	if (row->function && row->runs_ns >= 1000000000)
+	if (row->function && row->runs_ns >= SHOWN_NS)
 		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
 	if (row->function && row->asleep > 0.5)
 		(void)fprintf(out, " asleep");
@@ -119,9 +151,21 @@ static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
 	return shortened;
 }
 
-void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
-                    size_t first, size_t lines)
+static const char *column(char text[TOP_TEXT], const struct top_row *row, enum top_sort sort)
 {
+	if (sort == TOP_BY_FAILED)
+		return top_number(text, (double)row->stats.failed);
+	if (sort == TOP_BY_HANDOFFS)
+		return top_number(text, (double)row->stats.handoffs);
+	return top_time(text, row->wait_p50);
+}
+
+void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
+                    const struct top_part *part)
+{
+	const enum top_sort sort = part->sort;
+	const size_t first = part->first, lines = part->lines;
+
 	char text[6][TOP_TEXT], name[NAME_WIDTH + 1];
 
 	for (size_t i = first; i < rows->count && (!lines || i - first < lines); i++) {
@@ -130,110 +174,11 @@ void top_print_rows(FILE *out, const struct top_board *board, const struct top_r
 		(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %4.0f%%  ", NAME_WIDTH,
 		              shorten(name, row->name), top_number(text[0], row->tasks),
 		              top_number(text[1], (double)row->stats.waiting),
-		              top_time(text[2], row->oldest_ns), top_time(text[3], row->wait_p50),
+		              top_time(text[2], row->oldest_ns), column(text[3], row, sort),
 		              top_time(text[4], row->wait_p99), top_time(text[5], row->run_p99),
 		              100 * row->busy);
 		print_now(out, board, row);
 	}
-}
-
-/* One bar for each power of two that has times. */
-static void print_histogram(FILE *out, const struct baton__histogram *histogram, const char *what)
-{
-	uint64_t rows[BATON__HISTOGRAM_BUCKETS / BATON__HISTOGRAM_PART] = {0}, most = 1, all = 0;
-	char text[3][TOP_TEXT];
-
-	for (size_t i = 0; i < BATON__HISTOGRAM_BUCKETS; i++) {
-		uint64_t *row = &rows[i / BATON__HISTOGRAM_PART];
-
-		*row += load_relaxed(&histogram->counts[i]);
-		all += load_relaxed(&histogram->counts[i]);
-		most = *row > most ? *row : most;
-	}
-	(void)fprintf(out,
-	              "\n%s: %" PRIu64 " measured; half below %s, 99 %% below %s, longest %s\n",
-	              what, all, top_time(text[0], baton__histogram_quantile(histogram, 500)),
-	              top_time(text[1], baton__histogram_quantile(histogram, 990)),
-	              top_time(text[2], load_relaxed(&histogram->max_ns)));
-	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		if (!rows[row])
-			continue;
-		(void)fprintf(
-			out, "  %6s  ",
-			top_time(text[0], baton__histogram_lowest(row * BATON__HISTOGRAM_PART)));
-		for (uint64_t bar = 0; bar < (rows[row] * 50 + most - 1) / most; bar++)
-			(void)fputc('#', out);
-		(void)fprintf(out, " %" PRIu64 "\n", rows[row]);
-	}
-}
-
-static uint64_t lanes_of(const struct baton__gauge *gauge)
-{
-	const uint64_t lanes = load_relaxed(&gauge->lanes);
-
-	return lanes < BATON__GAUGE_LANES ? lanes : BATON__GAUGE_LANES;
-}
-
-/* For how long a lane's oldest task has waited. 0: none waits, or not known. */
-static uint64_t lane_oldest(const struct baton__lane_queue *queue, uint64_t now_ns)
-{
-	return queue->oldest_ns && queue->oldest_ns < now_ns ? now_ns - queue->oldest_ns : 0;
-}
-
-static void print_lanes(FILE *out, const struct baton__gauge *gauge,
-                        const struct baton__times *times, uint64_t now_ns)
-{
-	const uint64_t lanes = lanes_of(gauge);
-
-	for (uint64_t i = 0; i < lanes; i++) {
-		const bool further = i + 1 == lanes && load_relaxed(&gauge->lanes) > lanes;
-		struct baton__lane_queue queue;
-		char text[TOP_TEXT], what[64];
-
-		baton__gauge_lane_read(&times->lane[i], &queue);
-		(void)snprintf(what, sizeof(what), "time in lane %" PRIu64 "%s", i,
-		               further ? " and below" : "");
-		print_histogram(out, &times->lane[i].waited, what);
-		(void)fprintf(out, "  %" PRIu64 " wait there now, the oldest for %s\n",
-		              queue.waiting, top_time(text, lane_oldest(&queue, now_ns)));
-	}
-}
-
-void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row)
-{
-	const struct baton__board_line *line = &board->file->line[row->line];
-	const struct baton__times *times = baton__board_times(board->file, row->line);
-	const struct baton_resource_stats *stats = &row->stats;
-	char text[2][TOP_TEXT], thread[TOP_THREAD_TEXT];
-
-	(void)fprintf(out, "%s\n\n", row->name);
-	if (row->function)
-		(void)fprintf(out, "runs now      %s, thread %s, for %s\n",
-		              top_function(board, row->function),
-		              top_thread(thread, board, row->thread),
-		              row->runs_ns ? top_time(text[0], row->runs_ns) : "a moment");
-	else
-		(void)fprintf(out, "runs now      nothing; last thread %s\n",
-		              top_thread(thread, board, row->thread));
-	(void)fprintf(out, "waiting       %" PRIu64 ", the oldest for %s\n", stats->waiting,
-	              top_time(text[0], row->oldest_ns));
-	(void)fprintf(out, "tasks/s       %s, busy %.0f %%", top_number(text[0], row->tasks),
-	              100 * row->busy);
-	if (row->asleep >= 0)
-		(void)fprintf(out, ", of which asleep %.0f %%, computing %.0f %%",
-		              100 * row->asleep, 100 - 100 * row->asleep);
-	(void)fputc('\n', out);
-	(void)fprintf(
-		out,
-		"submitted     %" PRIu64 " (%" PRIu64 " ran inside submit)\n"
-		"executed      %" PRIu64 "\nfailed        %" PRIu64 "\n"
-		"cancelled     %" PRIu64 "\nhand-offs     %" PRIu64 " (%" PRIu64
-		" refused by the executor)\nhelped        %" PRIu64 "\nlargest queue %" PRIu64 "\n",
-		stats->submitted, stats->captures, stats->executed, stats->failed, stats->cancelled,
-		stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
-	print_histogram(out, &times->waited, "time in the queue");
-	print_lanes(out, &line->gauge, times, row->now_ns);
-	print_histogram(out, &times->ran, "run time");
 }
 
 /* The thread that runs a task of the resource on this line. 0: none. */
@@ -269,10 +214,23 @@ static bool in_cycle(const struct baton__board_file *file, uint32_t waits,
 
 static const char *name_of_line(const struct top_rows *rows, uint32_t line)
 {
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->all; i++)
 		if (rows->rows[i].line == line)
 			return rows->rows[i].name;
 	return "a resource that is not on the board";
+}
+
+static void print_run(FILE *out, const struct top_board *board, const struct top_row *row)
+{
+	char thread[TOP_THREAD_TEXT], text[TOP_TEXT];
+
+	(void)fprintf(out, "thread %s runs %s of %s", top_thread(thread, board, row->thread),
+	              top_function(board, row->function), row->name);
+	if (row->runs_ns >= SHOWN_NS)
+		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
+	if (row->stats.waiting)
+		(void)fprintf(out, ", %s wait", top_number(text, (double)row->stats.waiting));
+	(void)fprintf(out, "%s\n", row->asleep > 0.5 ? ", asleep" : "");
 }
 
 void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows)
@@ -288,13 +246,9 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 		              "baton_board_refresh\n");
 		return;
 	}
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->all; i++)
 		if (rows->rows[i].function)
-			(void)fprintf(out, "thread %s runs %s of %s%s\n",
-			              top_thread(thread, board, rows->rows[i].thread),
-			              top_function(board, rows->rows[i].function),
-			              rows->rows[i].name,
-			              rows->rows[i].asleep > 0.5 ? ", asleep" : "");
+			print_run(out, board, &rows->rows[i]);
 	for (uint32_t i = 0; i < waits; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 		const uint64_t holder = runner(file, wait->line);
@@ -357,7 +311,7 @@ static void print_string(FILE *out, const char *text)
 static void print_json_lanes(FILE *out, const struct baton__gauge *gauge,
                              const struct baton__times *times, uint64_t now_ns)
 {
-	const uint64_t lanes = lanes_of(gauge);
+	const uint64_t lanes = top_lanes(gauge);
 
 	if (!lanes)
 		return;
@@ -371,7 +325,7 @@ static void print_json_lanes(FILE *out, const struct baton__gauge *gauge,
 		              "%s{\"waiting\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
 		              ", \"wait_ns\": {\"p50\": %" PRIu64 ", \"p99\": %" PRIu64
 		              ", \"max\": %" PRIu64 "}}",
-		              i ? ", " : "", queue.waiting, lane_oldest(&queue, now_ns),
+		              i ? ", " : "", queue.waiting, top_lane_oldest(&queue, now_ns),
 		              baton__histogram_quantile(waited, 500),
 		              baton__histogram_quantile(waited, 990),
 		              load_relaxed(&waited->max_ns));

@@ -71,6 +71,7 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 {
 	const uint64_t entered = load_relaxed(&line->gauge.entered);
 	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
+	const uint64_t seen_ns = load_relaxed(&line->seen_ns);
 	uint64_t since_ns;
 
 	if (past->joined_ns != line->joined_ns)
@@ -90,6 +91,9 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 	/* The clock is read for some tasks only (core/gauge.h). */
 	if (began_ns && began_ns < past->entered_ns)
 		past->entered_ns = began_ns;
+	/* The program's watchdog has looked at the task before this program did. */
+	if (seen_ns && seen_ns < past->entered_ns && load_relaxed(&line->seen) == entered)
+		past->entered_ns = seen_ns;
 	row->runs_ns = row->function ? now_ns - past->entered_ns : 0;
 	/* A task that does not end shows in no count. */
 	if (row->function && row->tasks == 0 && row->runs_ns)
@@ -146,6 +150,8 @@ static int compare(const void *left, const void *right)
 	const struct top_row *a = left, *b = right;
 	const double first = key(a), second = key(b);
 
+	if (a->matches != b->matches)
+		return a->matches ? -1 : 1;
 	if (order == TOP_BY_NAME || first == second)
 		return strcmp(a->name, b->name);
 	return first < second ? 1 : -1;
@@ -167,6 +173,14 @@ void top_sample(const struct top_board *board, struct top_rows *rows)
 	}
 }
 
+/* The clock goes on when a program has died: what waited then waits no longer. */
+static uint64_t moment_of(const struct top_board *board)
+{
+	const uint64_t refreshed_ns = load_relaxed(&board->file->refreshed_ns);
+
+	return board->gone && refreshed_ns ? refreshed_ns : baton__now_ns();
+}
+
 void top_read(const struct top_board *board, struct top_rows *rows, enum top_sort sort)
 {
 	const struct baton__board_file *file = board->file;
@@ -179,14 +193,16 @@ void top_read(const struct top_board *board, struct top_rows *rows, enum top_sor
 		rows->rows = must(realloc(rows->rows, lines * sizeof(*rows->rows)));
 		rows->past_count = lines;
 	}
-	rows->now_ns = baton__now_ns();
+	rows->now_ns = moment_of(board);
 	rows->count = 0;
+	rows->all = 0;
 	rows->tasks = 0;
 	rows->waiting = 0;
+	rows->failed = 0;
 	for (uint32_t i = 0; i < lines; i++) {
 		const struct baton__board_line *line = &file->line[i];
 		const struct baton__times *times = baton__board_times(file, i);
-		struct top_row *row = &rows->rows[rows->count];
+		struct top_row *row = &rows->rows[rows->all];
 
 		/* Acquire: the line (board.shown, inspect/board.c). */
 		if (load_acquire(&line->state) != BATON__LINE_SHOWN)
@@ -197,11 +213,14 @@ void top_read(const struct top_board *board, struct top_rows *rows, enum top_sor
 		read_rates(row, line, times, &rows->past[i], rows->now_ns);
 		rows->tasks += row->tasks;
 		rows->waiting += row->stats.waiting;
-		rows->count++;
+		rows->failed += row->stats.failed;
+		rows->all++;
+		row->matches = !rows->match || strstr(row->name, rows->match);
+		rows->count += row->matches;
 	}
 	order = sort;
-	if (rows->count)
-		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare);
+	if (rows->all)
+		qsort(rows->rows, rows->all, sizeof(*rows->rows), compare);
 }
 
 void top_free(struct top_rows *rows)
@@ -212,7 +231,7 @@ void top_free(struct top_rows *rows)
 
 const struct top_row *top_find(const struct top_rows *rows, const char *name)
 {
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->all; i++)
 		if (!strcmp(rows->rows[i].name, name))
 			return &rows->rows[i];
 	return NULL;

@@ -15,6 +15,8 @@ struct screen {
 	enum top_sort sort;
 	size_t selected; /* a row's number; or the first line shown, on the other pages */
 	char resource[BATON_BOARD_NAME_MAX + 1];
+	char match[BATON_BOARD_NAME_MAX + 1];
+	bool typing; /* the text of `match` */
 };
 
 /* The lines above the first row. */
@@ -26,7 +28,8 @@ static void print_help(FILE *out)
 		"Resources\n"
 		"  up, down, page up, page down   choose a resource\n"
 		"  return                         its own page, with histograms\n"
-		"  s                              sort by the next column\n"
+		"  s                              sort by the next column, or by FAILED, H-OFFS\n"
+		"  /                              only names with a text; / return: all\n"
 		"Everywhere\n"
 		"  t  threads: who runs what, who waits for whom, and pools\n"
 		"  r  resources\n"
@@ -64,8 +67,22 @@ static void print_page(struct screen *screen, FILE *out, size_t height)
 		if (screen->selected + HEAD + 1 > height)
 			first = screen->selected + HEAD + 1 - height;
 		top_print_head(out, screen->board, &screen->rows, screen->sort);
-		top_print_rows(out, screen->board, &screen->rows, first, 0);
+		top_print_rows(out, screen->board, &screen->rows,
+		               &(struct top_part){screen->sort, first, 0});
 	}
+}
+
+static void draw_bottom(const struct screen *screen)
+{
+	char text[BATON_BOARD_NAME_MAX + 32];
+
+	(void)snprintf(text, sizeof(text), "names with: %s_", screen->match);
+	(void)mvaddnstr(
+		LINES - 1, 0,
+		screen->typing
+			? text
+			: "q quit  r resources  s sort  / find  return details  t threads  ? help",
+		COLS);
 }
 
 static void draw(struct screen *screen)
@@ -96,8 +113,7 @@ static void draw(struct screen *screen)
 		(void)attroff(A_REVERSE);
 		at++;
 	}
-	(void)mvaddnstr(LINES - 1, 0,
-	                "q quit  r resources  s sort  return details  t threads  ? help", COLS);
+	draw_bottom(screen);
 	(void)refresh();
 	free(text);
 }
@@ -120,9 +136,29 @@ static void move_by(struct screen *screen, long lines)
 	screen->selected = selected < 0 ? 0 : (size_t)selected;
 }
 
+/* A key of the text that names must have. */
+static void type(struct screen *screen, int pressed)
+{
+	const size_t length = strlen(screen->match);
+
+	if (pressed == '\n' || pressed == KEY_ENTER)
+		screen->typing = false;
+	else if ((pressed == KEY_BACKSPACE || pressed == 127 || pressed == '\b') && length)
+		screen->match[length - 1] = '\0';
+	else if (pressed >= ' ' && pressed < 127 && length + 1 < sizeof(screen->match)) {
+		screen->match[length] = (char)pressed;
+		screen->match[length + 1] = '\0';
+	}
+	screen->rows.match = screen->match[0] ? screen->match : NULL;
+}
+
 /* False: the user quits. */
 static bool obey(struct screen *screen, int pressed)
 {
+	if (screen->typing) {
+		type(screen, pressed);
+		return true;
+	}
 	switch (pressed) {
 	case 'q':
 		return false;
@@ -131,6 +167,12 @@ static bool obey(struct screen *screen, int pressed)
 		break;
 	case 'r':
 		show(screen, RESOURCES);
+		break;
+	case '/':
+		show(screen, RESOURCES);
+		screen->typing = true;
+		screen->match[0] = '\0';
+		screen->rows.match = NULL;
 		break;
 	case 't':
 		show(screen, THREADS);
@@ -188,13 +230,17 @@ int top_screen(struct top_board *board, const struct top_view *view)
 	(void)curs_set(0);
 	(void)keypad(stdscr, TRUE);
 	timeout((int)(view->delay_s * 1000 / TOP_SAMPLES));
+	if (view->match) {
+		(void)snprintf(screen.match, sizeof(screen.match), "%s", view->match);
+		screen.rows.match = screen.match;
+	}
 	if (view->resource) {
 		(void)snprintf(screen.resource, sizeof(screen.resource), "%s", view->resource);
 		screen.page = RESOURCE;
 	}
 	do {
 		/* A key alone does not read again: rates over a moment would say nothing. */
-		if (pressed == ERR || pressed == 's') {
+		if (pressed == ERR || pressed == 's' || screen.typing) {
 			top_look(board);
 			top_read(board, &screen.rows, screen.sort);
 			move_by(&screen, 0);

@@ -33,6 +33,7 @@ struct top_board {
 	const struct baton__board_file *file;
 	size_t size;
 	bool running; /* the program is alive, and not stopped */
+	bool gone;
 	char state[32];
 };
 
@@ -57,6 +58,7 @@ const char *top_thread(char text[TOP_THREAD_TEXT], const struct top_board *board
 /* One resource, as it was at one look, and its rates since the look before (rows.c). */
 struct top_row {
 	uint32_t line;
+	bool matches;
 	char name[BATON_BOARD_NAME_MAX + 1]; /* printable */
 	struct baton_resource_stats stats;
 	double tasks;       /* a second; at the first look: since the resource joined */
@@ -72,10 +74,13 @@ struct top_row {
 
 struct top_rows {
 	struct top_row *rows;
-	size_t count;
+	const char *match; /* the text that names must have; NULL: any */
+	size_t count;      /* of the rows that match; they come first */
+	size_t all;
 	double tasks; /* of all rows, a second */
 	uint64_t waiting;
-	uint64_t now_ns;
+	uint64_t failed;
+	uint64_t now_ns;       /* of a program that has died: when its watchdog looked last */
 	struct top_past *past; /* by line */
 	size_t past_count;
 };
@@ -96,15 +101,28 @@ const struct top_row *top_find(const struct top_rows *rows, const char *name);
 /* The name of a function of the program, as addr2line tells it, or its place (symbols.c). */
 const char *top_function(const struct top_board *board, uintptr_t function);
 
-/* Pages as text, for the screen and for --once (pages.c). `lines`: the most rows; 0: all. */
+/* Which rows are printed. `lines`: the most; 0: all. */
+struct top_part {
+	enum top_sort sort;
+	size_t first;
+	size_t lines;
+};
+
+/* Pages as text, for the screen and for --once (pages.c). */
 void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
                     enum top_sort sort);
 void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
-                    size_t first, size_t lines);
-void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row);
+                    const struct top_part *part);
 void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows);
 void top_print_pools(FILE *out, const struct top_board *board);
 void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows);
+
+/* The page of one resource (details.c). */
+void top_print_resource(FILE *out, const struct top_board *board, const struct top_row *row);
+
+/* The lanes that have times of their own; for how long a lane's oldest task has waited, or 0. */
+uint64_t top_lanes(const struct baton__gauge *gauge);
+uint64_t top_lane_oldest(const struct baton__lane_queue *queue, uint64_t now_ns);
 
 /* "1.2ms", "7.0s", "-" for 0; in `text`, which is returned. */
 #define TOP_TEXT 16
@@ -116,6 +134,7 @@ struct top_view {
 	enum top_sort sort;
 	double delay_s;
 	const char *resource; /* begins with its page; or NULL */
+	const char *match;    /* rows whose names have this text alone; or NULL */
 };
 int top_screen(struct top_board *board, const struct top_view *view);
 

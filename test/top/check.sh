@@ -23,7 +23,7 @@ failed=0
 
 begin() # file or nothing: sets pid
 {
-	"$subject" "$@" >"$tmp/out" &
+	"$subject" "$@" >"$tmp/out" 2>"$tmp/reports" &
 	pid=$!
 	pids="$pids $pid"
 	for _ in $(seq 1500); do
@@ -103,6 +103,14 @@ awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
 	echo 'check-top: a line is longer than 80 columns and a function'
 }
 shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
+shows 'by failures' '^slow .* 1 +[0-9.]+[mnu]?s +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
+	--sort failed "$whose"
+shows 'their column' 'OLDEST FAILED WAIT99' --once --delay 0.1 --sort failed "$whose"
+shows 'the sum of failures' '^by tasks.*; 1 task has failed; 1 thread waits' --once --delay 0.1 \
+	"$whose"
+shows 'by name' '^by tasks.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
+	"$whose"
+shows 'all names in waits' 'runs stuck_task of stuck' --threads --delay 0.1 --match laned "$whose"
 shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
 shows 'a promise' \
@@ -110,7 +118,8 @@ shows 'a promise' \
 	--threads --delay 0.1 "$whose"
 shows 'who has made it' 'nobody has completed.*; thread [0-9]+ .* has made it' --threads \
 	--delay 0.1 "$whose"
-shows 'who is asleep' 'runs stuck_task of stuck, asleep' --threads --delay 0.1 "$whose"
+shows 'who is asleep' 'runs stuck_task of stuck( for .*)?, asleep' --threads --delay 0.1 \
+	"$whose"
 shows 'a task that sleeps' 'tasks/s .*, of which asleep ([5-9][0-9]|100) %' --once \
 	--delay 0.3 --resource 'slow "?[31mconsumer' "$whose"
 shows 'a lane' '^time in lane 1: [1-9][0-9]* measured' --once --delay 0.1 --resource laned "$whose"
@@ -173,14 +182,42 @@ debugger() # what, pattern, gdb's arguments and commands...
 	fi
 }
 
-debugger 'what threads hold' '^thread [0-9]+ holds "stuck"; waits for a promise' -p "$pid" \
-	-ex 'baton threads' -ex "generate-core-file $tmp/core"
-thread=$(sed -n 's/^thread \([0-9]*\) holds "stuck".*/\1/p' "$tmp/shown")
-debugger 'in a core file' '^"quiet": idle' "$subject" "$tmp/core" -ex 'baton resources'
-debugger 'who holds what' '^"stuck": held by thread' "$subject" "$tmp/core" -ex 'baton resources'
-debugger 'why' "^thread $thread waits for a promise" "$subject" "$tmp/core" -ex "baton why $thread"
+for folder in src/*/; do
+	folder=$(basename "$folder")
+	case $folder in
+	bpftrace | cmake | gdb | man | redis | top) continue ;;
+	esac
+	if ! grep -q "\"$folder\"" src/gdb/baton-gdb.py; then
+		failed=$((failed + 1))
+		echo "check-top: src/gdb/baton-gdb.py: FOLDERS has no $folder"
+	fi
+done
+stuck='\(stuck\?\[31m one\)'
+debugger 'what threads hold' \
+	"^thread [0-9]+ $stuck holds \"stuck\", in stuck_task; waits since .* for a promise" \
+	-p "$pid" -ex 'baton threads' -ex "generate-core-file $tmp/core"
+thread=$(sed -n 's/^thread \([0-9]*\) .* holds "stuck".*/\1/p' "$tmp/shown")
+debugger 'in a core file' '^"quiet": idle$' "$subject" "$tmp/core" -ex 'baton resources quiet'
+debugger 'who holds what' "^\"stuck\": held by thread $thread $stuck, in stuck_task$" "$subject" \
+	"$tmp/core" -ex 'baton resources'
+debugger 'how much waits' \
+	'^"slow .*; [1-9][0-9]* tasks wait, the oldest since .*; 1 task has failed' \
+	"$subject" "$tmp/core" -ex 'baton resources'
+debugger 'the rest is counted' '^[0-9] (more )?are idle' "$subject" "$tmp/core" \
+	-ex 'baton resources'
+debugger 'why' "^thread $thread $stuck, in stuck_task of \"stuck\", waits since .* for a promise" \
+	"$subject" "$tmp/core" -ex "baton why $thread"
 debugger 'why of whom' 'the kernel.s id' "$subject" "$tmp/core" -ex 'baton why'
+if grep -q 'stuck: thread [0-9]* (stuck?\[31m one)' "$tmp/reports"; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+	echo 'check-top: the watchdog reports no thread by its name, printable'
+fi
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
+# Longer than this look lasts: the watchdog has seen the task all the time.
+shows 'since when' '^stuck .* stuck_task for [1-9][0-9.]*s\+' --once --delay 0.1 "$whose"
+shows 'that it lasts' '^by tasks; 1 task runs for over a second' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
 shows 'a stopped program' ', stopped, .*: 5 resources' --once "$whose"
 kill -9 "$pid"
@@ -189,6 +226,13 @@ begin "$tmp/board"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 shows 'a dead program' ', gone, ' --once "$tmp/board"
+"$top" --json "$tmp/board" >"$tmp/before"
+if "$top" --json "$tmp/board" | cmp -s "$tmp/before" -; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+	echo 'check-top: the clock of a dead program goes on'
+fi
 shows 'of a dead program what it ran' '^stuck .* stuck_task' --once "$tmp/board"
 
 head -c 20000 "$tmp/board" >"$tmp/cut"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program for baton-top to look at: subject [FILE]. Five resources: `hot` runs tasks all the
- * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait; `stuck` runs a task
- * that waits for a promise that nobody completes; `quiet` does nothing; `laned` has two lanes, and
- * a consumer that sleeps in its tasks. Prints a line when all of that goes on, and then runs until
- * it is killed.
+ * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait, and one of its tasks
+ * fails; `stuck` runs a task that waits for a promise that nobody completes; `quiet` does nothing;
+ * `laned` has two lanes, and a consumer that sleeps in its tasks. Prints a line when all of that
+ * goes on, and then runs until it is killed.
  */
 #include <baton.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,6 +49,12 @@ static void *stuck_task(void *arg)
 	if (baton_future_wait(&promise, NULL))
 		abort();
 	return arg;
+}
+
+static int fail(struct baton_task *task)
+{
+	(void)task;
+	return -EIO;
 }
 
 static void *be_hot(void *arg)
@@ -107,6 +114,7 @@ int main(int argc, char **argv)
 {
 	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
 	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
+	static struct baton_task failing = BATON_TASK_INIT(fail, NULL);
 	pthread_t threads[6];
 	static struct baton_lane lanes_array[2];
 	static struct baton_lanes lanes;
@@ -122,7 +130,7 @@ int main(int argc, char **argv)
 	begin(&laned, "laned");
 	baton_lanes_init(&lanes, lanes_array, 2, NULL);
 	baton_resource_set_lanes(&laned, &lanes);
-	if (baton_board_pool_add(board, pool, "workers"))
+	if (baton_board_pool_add(board, pool, "workers") || baton_submit(&slow, &failing))
 		return 1;
 	(void)pthread_create(&threads[0], NULL, be_hot, NULL);
 	(void)pthread_create(&threads[1], NULL, be_slow, NULL);

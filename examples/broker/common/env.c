@@ -21,7 +21,8 @@ struct baton_resource_stats *env_show(const struct env *env, struct baton_resour
 	char shown[BATON_BOARD_NAME_MAX + 1];
 
 	if (env->board != NULL) {
-		snprintf(shown, sizeof(shown), "%s %.*s", baton_resource_name(resource),
+		snprintf(shown, sizeof(shown), "%s%s%.*s", baton_resource_name(resource),
+		         name.size > 0 ? " " : "",
 		         name.size < sizeof(shown) ? (int)name.size : (int)sizeof(shown),
 		         name.bytes);
 		if (baton_board_join(env->board, resource, shown, &stats) == 0)
@@ -35,6 +36,13 @@ struct baton_resource_stats *env_count(const struct env *env, struct baton_resou
                                        struct slice name, struct baton_resource_stats *own)
 {
 	return env->options.stats || env->board != NULL ? env_show(env, resource, name, own) : own;
+}
+
+void env_reveal(const struct env *env, struct baton_resource *resource, const char *name)
+{
+	/* A board without room: as for env_show(). */
+	if (env->board != NULL)
+		(void)baton_board_join(env->board, resource, name, NULL);
 }
 
 void env_hide(const struct env *env, struct baton_resource *resource)
@@ -81,6 +89,11 @@ void env_board_stop(struct env *env)
 	baton_watchdog_stop(env->watchdog);
 	baton_board_pool_remove(env->board, env->pool);
 	baton_board_pool_remove(env->board, env->slow_pool);
-	baton_board_destroy(env->board);
+}
+
+void env_board_free(struct env *env)
+{
+	if (env->board != NULL)
+		baton_board_destroy(env->board);
 	env->board = NULL;
 }

@@ -47,11 +47,18 @@ struct baton_resource_stats *env_show(const struct env *env, struct baton_resour
 struct baton_resource_stats *env_count(const struct env *env, struct baton_resource *resource,
                                        struct slice name, struct baton_resource_stats *own);
 
+/* Shows, if there is a board, a resource that is not counted without one. `name`: NULL: its own. */
+void env_reveal(const struct env *env, struct baton_resource *resource, const char *name);
+
 /* Takes a resource that has ended from the board. */
 void env_hide(const struct env *env, struct baton_resource *resource);
 
-/* The board. Pools are on it. start: 0, or a negative errno. */
+/*
+ * The board. Pools are on it. start: 0, or a negative errno. stop: the pools are about to end.
+ * free: all resources have left; the log is the last.
+ */
 int env_board_start(struct env *env);
 void env_board_stop(struct env *env);
+void env_board_free(struct env *env);
 
 #endif

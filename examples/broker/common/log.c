@@ -203,6 +203,11 @@ void log_start(struct baton_pool *slow_pool)
 	log_state.started = true;
 }
 
+struct baton_resource *log_resource(void)
+{
+	return &log_state.resource;
+}
+
 bool log_stop(void)
 {
 	struct timespec deadline;

@@ -48,6 +48,9 @@ void log_line(enum log_level level, struct slice client, const char *format, ...
 /* Before start, and after stop, lines are written at once. stop: no other thread logs any more. */
 void log_start(struct baton_pool *slow_pool);
 
+/* From the start on. */
+struct baton_resource *log_resource(void);
+
 /* False: stderr does not take the remaining lines, and a thread of the pool is stuck in it. */
 bool log_stop(void);
 

@@ -192,20 +192,22 @@ void loop_use_tls(struct loop *loop, struct ssl_ctx_st *tls)
 	hop(&loop->resource, &change->task, loop_run_change_tls, "change the certificate");
 }
 
-/* For baton-top, the watchdog and traces: "loop-0", as the pool's threads are "broker-0". */
-static void loop_name_thread(const struct loop *loop)
-{
-	char name[16];
+/* "loop-0", the name of the thread and of its resource; the pool's threads are "broker-0" ... */
+#define LOOP_NAME_SIZE 16
 
-	snprintf(name, sizeof(name), "loop-%u", (unsigned int)(loop - loop->net->loops));
-	(void)pthread_setname_np(pthread_self(), name); /* a thread without a name works as well */
+static const char *loop_name(const struct loop *loop, char name[LOOP_NAME_SIZE])
+{
+	snprintf(name, LOOP_NAME_SIZE, "loop-%u", (unsigned int)(loop - loop->net->loops));
+	return name;
 }
 
 static void *loop_thread(void *arg)
 {
 	struct loop *loop = arg;
+	char name[LOOP_NAME_SIZE];
 
-	loop_name_thread(loop);
+	/* For baton-top, the watchdog and traces. A thread without a name works as well. */
+	(void)pthread_setname_np(pthread_self(), loop_name(loop, name));
 	must(baton_loop_adopt(loop->executor), "adopt the loop");
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	return NULL;
@@ -265,6 +267,7 @@ static void loop_deinit_baton(struct loop *loop)
 int loop_start(struct loop *loop, struct net *net)
 {
 	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
+	char name[LOOP_NAME_SIZE];
 	int status = loop_init_baton(loop);
 
 	if (status != 0)
@@ -279,6 +282,7 @@ int loop_start(struct loop *loop, struct net *net)
 	loop->connection_config = loop->config;
 	loop->connection_config.batch_end = connection_drained;
 	baton_resource_init(&loop->resource, loop, "loop", &loop->config);
+	env_reveal(loop->env, &loop->resource, loop_name(loop, name));
 	status = loop_init_uv(loop);
 	if (status != 0)
 		goto deinit_baton;
@@ -293,6 +297,7 @@ close_uv:
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	uv_loop_close(&loop->uv);
 deinit_baton:
+	env_hide(loop->env, &loop->resource);
 	loop_deinit_baton(loop);
 	return status;
 }
@@ -306,6 +311,7 @@ void loop_deinit(struct loop *loop)
 {
 	must(baton_loop_adopt(loop->executor), "adopt the loop");
 	baton_resource_close(&loop->resource);
+	env_hide(loop->env, &loop->resource);
 	baton_resource_deinit(&loop->resource);
 	loop_deinit_baton(loop);
 	must(uv_loop_close(&loop->uv), "close loop");
