@@ -421,8 +421,13 @@ build/test/checked/main: $(CHECKED_TESTS:%.c=build/%.o) $(SHARED_LINKS)
 check-sanitizer: $(TSAN_MADE) build/libbaton.a ## a user's program under ThreadSanitizer, valgrind
 	$(Q)CC='$(CC)' test/sanitizer/check.sh $@ build/tsan/lib build
 
-check-probes: $(SHARED) ## the probes' notes; the bpftrace scripts
-	$(Q)CC='$(CC)' test/probes/check.sh $@ $<
+check-probes: $(SHARED) build/test/probes/subject ## the probes' notes and arguments; the bpftrace scripts
+	$(Q)CC='$(CC)' test/probes/check.sh $@ $^
+
+build/test/probes/subject: build/test/probes/subject.o build/libbaton.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
+-include build/test/probes/subject.d
 
 # ---- Fuzzing: libFuzzer for `make fuzz`; its corpus also without, as a regression ----
 # A target NAME is FUZZ_NAME, its sources, the one with LLVMFuzzerTestOneInput among them; it has

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The shared library has a note for each probe, where it was built with <sys/sdt.h>; the bpftrace
-# scripts use probes that exist; and bpftrace reads the scripts, where there is one and it may.
+# The shared library has a note for each probe, where it was built with <sys/sdt.h>. In gdb, probes
+# have the arguments that the manual says. The bpftrace scripts use probes that exist. bpftrace,
+# where there is one and it may, reads the scripts, and each script tells of a live program.
 #
-#	check.sh LABEL LIBBATON.so
+#	check.sh LABEL LIBBATON.so SUBJECT
 set -u
 
 label=$1
 library=$2
+subject=$3
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 passed=0
@@ -57,6 +59,26 @@ cmp -s "$tmp/said" "$tmp/notes"
 result $? "$library has other notes than src has probes: $(diff "$tmp/said" "$tmp/notes" |
 	tr '\n' ' ')"
 
+# In gdb each probe has the arguments that the program expects, wherever the note says they are.
+if command -v gdb >/dev/null 2>&1; then
+	for probe in $(cat "$tmp/said"); do
+		printf 'break -probe-stap baton:%s\ncommands\nsilent\n' "$probe"
+		printf 'printf "%s %%lx %%lx\\n", (long)$_probe_arg0, (long)$_probe_arg1\n' "$probe"
+		printf 'continue\nend\n'
+	done >"$tmp/commands"
+	timeout 60 gdb -q -batch -x "$tmp/commands" -ex "run >$tmp/expected" "$subject" \
+		>"$tmp/hits" 2>&1
+	cut -d ' ' -f 1 "$tmp/expected" | sort -u | cmp -s - "$tmp/said"
+	result $? "subject.c does not come to each probe: mend it"
+	while read -r line; do
+		grep -q "^${line%-}" "$tmp/hits"
+		result $? "no probe was hit as expected: $line: $(grep "^${line%% *} " "$tmp/hits" |
+			tr '\n' ',')"
+	done <"$tmp/expected"
+else
+	echo "$label: the probes' arguments are not looked at: there is no gdb (Debian: gdb)"
+fi
+
 if ! command -v bpftrace >/dev/null 2>&1; then
 	echo "$label: the scripts are not read by bpftrace: there is none (Debian: bpftrace)"
 	finish
@@ -73,4 +95,44 @@ for script in src/bpftrace/*.bt; do
 	bpftrace $dry "$tmp/script.bt" >"$tmp/read" 2>&1
 	result $? "$script: $(grep -a ERROR "$tmp/read" | head -n 3 | tr '\n' ' ')"
 done
+
+# On a live program each script prints its figures.
+"$subject" on >/dev/null &
+pid=$!
+told() # patterns: is each of them in the file?
+{
+	for pattern; do
+		grep -Eq "$pattern" "$tmp/told" || return 1
+	done
+}
+
+all_told()
+{
+	bad=
+	for script in hot queue steals; do
+		cp "$tmp/told.$script" "$tmp/told"
+		case $script in
+		hot) told '^@tasks\[probed' '^@busy_us\[probed' '^@handed_off\[probed' ;;
+		queue) told '^@waited_us\[probed' '^\[.* [1-9][0-9]* \|@*' ;;
+		steals) told '^@steals\[[0-9]*\]: [1-9]' '^@stolen\[' '^@slept_us\[' ;;
+		esac || bad="$bad $script"
+	done
+	[ -z "$bad" ]
+}
+
+for seconds in 3 9 27; do # to begin takes longer on a machine that is busy
+	pids=
+	for script in hot queue steals; do
+		timeout -s INT "$seconds" bpftrace -p "$pid" "src/bpftrace/baton-$script.bt" \
+			>"$tmp/told.$script" 2>&1 &
+		pids="$pids $!"
+	done
+	# shellcheck disable=SC2086 # words, on purpose
+	wait $pids
+	! all_told || break
+done
+all_told
+result $? "no figures of a live program:$bad: $(tail -n 3 "$tmp/told" | tr '\n' ' ')"
+kill "$pid"
+wait "$pid" 2>/dev/null
 finish
