@@ -9,10 +9,10 @@
 #include "thread/node.h"
 #include "core/backlog.h"
 #include "core/barge.h"
+#include "core/batching.h"
 #include "core/cancel.h"
 #include "core/guard.h"
 #include "core/handoff.h"
-#include "core/hooks.h"
 #include "core/label.h"
 #include "core/run.h"
 #include "core/submit.h"
@@ -176,7 +176,6 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
                                           void *arg, void **value)
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
-	struct baton__batch batch;
 	struct baton__stay stay;
 
 	/* An idle, open resource with hooks is SPECIAL. */
@@ -190,10 +189,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	baton__frame_push(&stay.frame, resource);
 	baton__stay_spent(&stay);
 	BATON_GUARD(guard, resource);
-	baton__batch_init(&batch, &stay);
-	baton__run_task(&stay.frame, resource, &call.task, &batch);
-	(void)baton__batch_end(&batch);
-	stay.frame.batch = NULL;
+	baton__batching.run_alone(&stay, &call.task);
 	guard = NULL;
 	BATON_ASSERT(baton__future_final(&call.future));
 	baton__run_captured(&stay, 1, 1);

@@ -20,7 +20,7 @@ BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
 	return config && config->quantum ? config->quantum : BATON_QUANTUM;
 }
 
-/* Has the resource drain hooks (hooks.h)? */
+/* Has the resource drain hooks (batching.h)? */
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = resource->_config;

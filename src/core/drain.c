@@ -11,7 +11,7 @@
 #include "core/checked.h"
 #include "core/debt.h"
 #include "core/guard.h"
-#include "core/hooks.h"
+#include "core/batching.h"
 #include "core/inbox.h"
 #include "core/list.h"
 #include "core/marks.h"
@@ -178,7 +178,7 @@ enum step {
 
 /*
  * Does an open batch end before this step? Nothing of a batch may be under way in these steps
- * (hooks.open, hooks.h). Every way out of the drain is one of them.
+ * (hooks.open, hooks.c). Every way out of the drain is one of them.
  */
 BATON_INLINE bool ends_batch(enum step step)
 {
@@ -260,7 +260,7 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 	for (;;) {
 		enum step step = next_step(stay, &word);
 
-		if (batch && ends_batch(step) && baton__batch_end(batch))
+		if (batch && ends_batch(step) && baton__batching.end(batch))
 			continue; /* an entry may have come meanwhile */
 		switch (step) {
 		case RUN:
@@ -268,7 +268,7 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 			resource->_list = task->_next;
 			baton__run_task(&stay->frame, resource, task, batch);
 			if (batch)
-				baton__batch_look(batch);
+				baton__batching.look(batch);
 			break;
 		case FIRE:
 			baton__fire_awaits(stay);
@@ -301,15 +301,9 @@ BATON_INLINE bool drain(struct baton__stay *stay, struct baton__batch *batch)
 	}
 }
 
-static BATON_NOINLINE bool drain_in_batches(struct baton__stay *stay)
+bool baton__drain_batched(struct baton__stay *stay, struct baton__batch *batch)
 {
-	struct baton__batch batch;
-	bool over;
-
-	baton__batch_init(&batch, stay);
-	over = drain(stay, &batch);
-	stay->frame.batch = NULL;
-	return over;
+	return drain(stay, batch);
 }
 
 bool baton__drain(struct baton__stay *stay)
@@ -325,7 +319,8 @@ bool baton__drain(struct baton__stay *stay)
 		outer = self->timed;
 		self->timed = stay;
 	}
-	over = BATON_UNLIKELY(baton__hooked(resource)) ? drain_in_batches(stay) : drain(stay, NULL);
+	over = BATON_UNLIKELY(baton__hooked(resource)) ? baton__batching.drain(stay)
+	                                               : drain(stay, NULL);
 	guard = NULL;
 	if (BATON_UNLIKELY(stay->limit_ns))
 		self->timed = outer;

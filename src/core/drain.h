@@ -7,6 +7,8 @@
 
 #include "core/stay.h"
 
+struct baton__batch;
+
 /* Is the time of the stay over? The first call reads the clock and begins it: false. `limit_ns` is
  * not 0. */
 bool baton__out_of_time(struct baton__stay *stay);
@@ -23,5 +25,8 @@ bool baton__shelf_leave(struct baton__stay *stay);
  * and calls baton__after(). False: the stay is over, and the baton is still held.
  */
 bool baton__drain(struct baton__stay *stay);
+
+/* The same in batches: for hooks.c alone, which baton__drain() calls on a resource with hooks. */
+bool baton__drain_batched(struct baton__stay *stay, struct baton__batch *batch);
 
 #endif

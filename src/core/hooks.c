@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drain hooks: batch_begin and batch_end around each run of consecutive tasks, and completions that
- * are held back until the batch has ended (group commit). The invariants are in hooks.h.
+ * are held back until the batch has ended (group commit).
+ *
+ * The batch lies on the drain's stack, and the runner's frame points to it. Only the runner touches
+ * the batch; cycle.c reads it while the runner sleeps.
+ *
+ * Phases:
+ *   NONE     -> OPEN      batch_begin has succeeded: before the first task that is entered
+ *   NONE     -> REFUSED   batch_begin has failed: the tasks of this batch are not entered
+ *   OPEN     -> NONE      batch_end has been called; the held-back completions are made next
+ *   REFUSED  -> NONE      there is no batch_end
+ *
+ * Invariants:
+ * hooks.open: A batch is OPEN only inside one drain. Before the runner gives the baton up, releases
+ *    the resource, or fires awaiters, the drain ends the batch.
+ * hooks.pairs: For each batch_begin that has succeeded there is one batch_end.
+ * hooks.held_back: Held-back futures are RUNNING, have their own status and value in them, and are
+ *    in the order in which their tasks ran. A future is held back only while the batch is OPEN, or
+ *    until `end` completes it. The batch touches none of their tasks: a task may have freed, or
+ *    submitted, itself.
+ *
+ * Progress: blocking, where a hook blocks; otherwise that of the drain. No atomics here: the
+ * linearisation points of the completions are in future.c.
  *
  * Wakes are gathered (law L5), up to WAKES_MAX at a time: between the completions of a batch no
  * function of the user's is called. The continuations are fired after all wakes.
@@ -10,7 +31,7 @@
  * Systems", 1984; D. Gawlick and D. Kinkade, "Varieties of Concurrency Control in IMS/VS Fast
  * Path", 1985.
  */
-#include "core/hooks.h"
+#include "core/batching.h"
 
 #include <baton/hooks.h>
 
@@ -18,6 +39,7 @@
 #include "thread/node.h"
 #include "core/label.h"
 #include "core/run.h"
+#include "core/drain.h"
 #include "core/drop.h"
 #include "core/stats.h"
 
@@ -27,14 +49,33 @@
 #define HELD_MAX ((BATON__NODE_BODY_SIZE - 2 * sizeof(void *)) / sizeof(void *))
 #define WAKES_MAX 64
 
+enum phase { NONE, OPEN, REFUSED };
+
+struct baton__batch {
+	struct baton__stay *stay;
+	struct held *first; /* the held-back futures, in nodes */
+	struct held *last;
+	struct baton_future *odd; /* the last held-back future, if no node could be allocated */
+	uint64_t until_ns;        /* when the batch has lasted batch_ns; 0: no limit */
+	uint32_t count;           /* the batch's tasks */
+	uint32_t well;            /* of these, the tasks that fail only if batch_end does */
+	int status;               /* what batch_begin returned */
+	/* the first error of a hook that the running task's flushes have called, or 0 */
+	int failed;
+	enum phase phase;
+	bool entered;  /* a task's function is running, and in it no hook */
+	bool answered; /* the completion of `until` is held back */
+	bool staying;  /* the helper runs tasks behind its own; its limit has been cut */
+};
+
 /* The body of a node: some held-back futures, in the order of their tasks. */
-struct baton__held {
-	struct baton__held *next;
+struct held {
+	struct held *next;
 	size_t count;
 	struct baton_future *futures[HELD_MAX];
 };
 
-_Static_assert(sizeof(struct baton__held) <= BATON__NODE_BODY_SIZE, "fits a node");
+_Static_assert(sizeof(struct held) <= BATON__NODE_BODY_SIZE, "fits a node");
 
 /* Work that follows the completions: sleepers to wake, by the addresses of their words (the memory
  * of a word may be gone), and continuations to fire, in order. */
@@ -45,7 +86,8 @@ struct aftermath {
 	struct baton_continuation **end;
 };
 
-void baton__batch_init(struct baton__batch *batch, struct baton__stay *stay)
+/* Sets up the batch of one drain, and points the frame of the stay to it. */
+static void init(struct baton__batch *batch, struct baton__stay *stay)
 {
 	*batch = (struct baton__batch){.stay = stay};
 	stay->frame.batch = batch;
@@ -78,7 +120,7 @@ static void begin(struct baton__batch *batch)
 	batch->count = 0;
 	batch->well = 0;
 	batch->status = config->batch_begin ? config->batch_begin(resource_of(batch)) : 0;
-	batch->phase = batch->status ? BATON__BATCH_REFUSED : BATON__BATCH_OPEN;
+	batch->phase = batch->status ? REFUSED : OPEN;
 	batch->until_ns =
 		config->batch_ns ? baton__time_after(baton__now_ns(), config->batch_ns) : 0;
 }
@@ -113,7 +155,7 @@ static void complete(struct aftermath *aftermath, struct baton_future *future, i
 /* A function of its own: drains that hold nothing back do not pay for this stack. */
 static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 {
-	struct baton__held *held = batch->first;
+	struct held *held = batch->first;
 	struct baton_future *odd = batch->odd;
 	struct aftermath aftermath;
 
@@ -124,7 +166,7 @@ static BATON_NOINLINE void complete_held(struct baton__batch *batch, int status)
 	batch->last = NULL;
 	batch->odd = NULL;
 	while (held) {
-		struct baton__held *next = held->next;
+		struct held *next = held->next;
 
 		for (size_t i = 0; i < held->count; i++)
 			complete(&aftermath, held->futures[i], status);
@@ -144,7 +186,7 @@ static int end(struct baton__batch *batch)
 	int status = config->batch_end ? config->batch_end(resource_of(batch)) : 0;
 
 	/* Before the continuations are fired: what they call finds no batch open. */
-	batch->phase = BATON__BATCH_NONE;
+	batch->phase = NONE;
 	if (status)
 		count_failed(batch, batch->well);
 	if (batch->first || batch->odd)
@@ -152,19 +194,19 @@ static int end(struct baton__batch *batch)
 	return status;
 }
 
-bool baton__batch_end(struct baton__batch *batch)
+static bool end_open(struct baton__batch *batch)
 {
-	if (batch->phase == BATON__BATCH_OPEN) {
+	if (batch->phase == OPEN) {
 		(void)end(batch);
 		return true;
 	}
-	batch->phase = BATON__BATCH_NONE;
+	batch->phase = NONE;
 	return false;
 }
 
 static void hold(struct baton__batch *batch, struct baton_future *future, int status, void *value)
 {
-	struct baton__held *held = batch->last;
+	struct held *held = batch->last;
 
 	/* unshared: a thread reads status and value only after it has seen the future complete
 	 * (future.final, future.c) */
@@ -189,9 +231,9 @@ static void hold(struct baton__batch *batch, struct baton_future *future, int st
 	held->futures[held->count++] = future;
 }
 
-bool baton__batch_holds(const struct baton__batch *batch, const struct baton_future *future)
+static bool holds(const struct baton__batch *batch, const struct baton_future *future)
 {
-	for (const struct baton__held *held = batch->first; held; held = held->next)
+	for (const struct held *held = batch->first; held; held = held->next)
 		for (size_t i = 0; i < held->count; i++)
 			if (held->futures[i] == future)
 				return true;
@@ -230,14 +272,14 @@ static void count(struct baton__batch *batch)
 {
 	batch->count++;
 	if (full(batch))
-		(void)baton__batch_end(batch);
+		(void)end_open(batch);
 }
 
-bool baton__batch_enter(struct baton__batch *batch, struct baton_task *task)
+static bool enter(struct baton__batch *batch, struct baton_task *task)
 {
-	if (batch->phase == BATON__BATCH_NONE)
+	if (batch->phase == NONE)
 		begin(batch);
-	batch->entered = batch->phase == BATON__BATCH_OPEN;
+	batch->entered = batch->phase == OPEN;
 	batch->failed = 0;
 	if (!batch->entered) {
 		refuse(batch, task);
@@ -246,13 +288,13 @@ bool baton__batch_enter(struct baton__batch *batch, struct baton_task *task)
 	return batch->entered;
 }
 
-void baton__batch_entered(struct baton__batch *batch, struct baton_future *future, int status,
-                          void *value)
+static void entered(struct baton__batch *batch, struct baton_future *future, int status,
+                    void *value)
 {
 	const bool detached = value == BATON__DETACHED;
 	/* REFUSED here: a flush could not begin a new batch. No batch_end will come, so that the
 	 * future is not held back. */
-	const bool holds = config_of(batch)->hold_completions && batch->phase == BATON__BATCH_OPEN;
+	const bool held = config_of(batch)->hold_completions && batch->phase == OPEN;
 
 	batch->entered = false;
 	if (!status && batch->failed) {
@@ -260,8 +302,8 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
 		value = NULL;
 		count_failed(batch, !detached);
 	}
-	batch->well += !status && holds && !detached;
-	if (future && holds)
+	batch->well += !status && held && !detached;
+	if (future && held)
 		hold(batch, future, status, value);
 	else if (future)
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
@@ -269,7 +311,11 @@ void baton__batch_entered(struct baton__batch *batch, struct baton_future *futur
 	count(batch);
 }
 
-void baton__batch_look(struct baton__batch *batch)
+/*
+ * A helper whose own completion is held back still waits. It runs queued tasks in the same batch,
+ * up to a quantum: otherwise each helper would have a batch of its own.
+ */
+static void look(struct baton__batch *batch)
 {
 	uint32_t quantum = baton__quantum(config_of(batch));
 
@@ -279,6 +325,37 @@ void baton__batch_look(struct baton__batch *batch)
 	if (batch->stay->tasks > quantum)
 		batch->stay->tasks = quantum;
 }
+
+static bool drain(struct baton__stay *stay)
+{
+	struct baton__batch batch;
+	bool over;
+
+	init(&batch, stay);
+	over = baton__drain_batched(stay, &batch);
+	stay->frame.batch = NULL;
+	return over;
+}
+
+static void run_alone(struct baton__stay *stay, struct baton_task *task)
+{
+	struct baton__batch batch;
+
+	init(&batch, stay);
+	baton__run_task(&stay->frame, stay->frame.resource, task, &batch);
+	(void)end_open(&batch);
+	stay->frame.batch = NULL;
+}
+
+const struct baton__batching baton__batching = {
+	.drain = drain,
+	.run_alone = run_alone,
+	.enter = enter,
+	.entered = entered,
+	.look = look,
+	.end = end_open,
+	.holds = holds,
+};
 
 BATON_EXPORT int baton_batch_flush(void)
 {
@@ -300,7 +377,7 @@ BATON_EXPORT int baton_batch_flush(void)
 	value = frame->value;
 	frame->future = NULL;
 	batch->entered = false;
-	if (batch->phase == BATON__BATCH_OPEN)
+	if (batch->phase == OPEN)
 		status = end(batch);
 	if (!batch->failed)
 		batch->failed = status;

@@ -5,9 +5,9 @@
 #include "base/atomic.h"
 #include "thread/node.h"
 #include "core/backlog.h"
+#include "core/batching.h"
 #include "core/drop.h"
 #include "core/gauge.h"
-#include "core/hooks.h"
 #include "core/label.h"
 #include "core/stats.h"
 
@@ -60,7 +60,7 @@ BATON_INLINE void enter(struct baton__frame *frame, struct baton_task *task,
 	future = frame->future;
 	frame->future = NULL;
 	if (batch)
-		baton__batch_entered(batch, future, status, frame->value);
+		baton__batching.entered(batch, future, status, frame->value);
 	else if (BATON_LIKELY(future != NULL))
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, frame->value, NULL);
@@ -76,7 +76,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
 	    baton__kind(task)->keep(task))
 		return;
-	if (!claim(resource, task, future) || (batch && !baton__batch_enter(batch, task)))
+	if (!claim(resource, task, future) || (batch && !baton__batching.enter(batch, task)))
 		return;
 	if (stats && stats->_gauge)
 		baton__gauge_enter(stats->_gauge, baton__function(task));

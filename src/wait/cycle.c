@@ -36,8 +36,8 @@
 #include <baton/resource.h>
 
 #include "base/futex.h"
+#include "core/batching.h"
 #include "core/binds.h"
-#include "core/hooks.h"
 #include "core/resource.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 static bool ends_with(const struct baton__frame *frame, const struct baton_future *future)
 {
 	return frame->future == future || (baton__hooked(frame->resource) && frame->batch &&
-	                                   baton__batch_holds(frame->batch, future));
+	                                   baton__batching.holds(frame->batch, future));
 }
 
 /* The edge that must go on before the future can complete (cycle.no_false_alarm). NULL: none. */
