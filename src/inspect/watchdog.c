@@ -4,7 +4,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "pool/spawn.h"
+#include "thread/start.h"
 #include "thread/thread.h"
 
 #include <errno.h>

@@ -35,10 +35,10 @@
 
 #include "base/atomic.h"
 #include "base/sole.h"
+#include "thread/start.h"
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "core/submit.h"
-#include "pool/spawn.h"
 #include "module/handing.h"
 
 #include <errno.h>

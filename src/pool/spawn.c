@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "thread/start.h"
 #include "thread/thread.h"
 #include "pool/crew.h"
 #include "pool/pool.h"
@@ -57,23 +58,12 @@ int baton__pin(const struct baton__worker *worker)
 	return pool->cpus ? set_cpu(pool->cpus[worker->index % pool->cpu_count]) : 0;
 }
 
-/* Gives the calling thread the affinity of the process's first thread. Without this, the threads of
- * a pool would inherit the affinity of the creating thread, which may be pinned. */
-static void set_process_cpus(void)
-{
-	cpu_set_t set;
-
-	/* Fails beyond 1,024 CPUs; the calling thread then keeps its creator's affinity. */
-	if (!sched_getaffinity(getpid(), sizeof(set), &set))
-		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-}
-
 /* A spare, and a worker without a CPU of its own, runs where the process may run. */
 static int set_affinity(const struct baton__mate *mate)
 {
 	if (mate->first && mate->pool->cpus)
 		return baton__pin(mate->first);
-	set_process_cpus();
+	baton__unpin();
 	return 0;
 }
 
@@ -172,25 +162,6 @@ static int start_thread(struct baton__mate *mate, pthread_attr_t *attributes)
 		end(&pool->live);
 	}
 	return error;
-}
-
-void baton__signals_block(sigset_t *before)
-{
-	sigset_t all;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-void baton__signals_open(void)
-{
-	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
-	sigset_t open;
-
-	(void)sigemptyset(&open);
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		(void)sigaddset(&open, own[i]);
-	(void)pthread_sigmask(SIG_UNBLOCK, &open, NULL);
 }
 
 int baton__spawn(struct baton_pool *pool)

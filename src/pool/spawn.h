@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting and joining the pool's threads, and the signals that the library's threads block.
+ * Starting and joining the pool's threads.
  */
 #ifndef BATON_SRC_SPAWN_H
 #define BATON_SRC_SPAWN_H
-
-#include <signal.h>
 
 struct baton_pool;
 struct baton__mate;
@@ -17,15 +15,6 @@ int baton__spawn(struct baton_pool *pool);
 /* Starts a spare thread, which the caller has counted as COMING (crew.c). Any thread. On an error
  * the caller takes that back: baton__crew_missing. */
 int baton__spawn_spare(struct baton_pool *pool);
-
-/*
- * Signals are for the program's own threads. block: blocks all signals in the calling thread, and
- * so in the threads that it starts, which inherit the mask; `before`: the mask until now. open:
- * called in a thread of the library, unblocks the signals that a thread brings upon itself, since
- * the program may have a handler for these that reports a crash.
- */
-void baton__signals_block(sigset_t *before);
-void baton__signals_open(void);
 
 /*
  * Pins the calling thread, which becomes this worker, to the worker's CPU, if the pool has CPUs.

@@ -11,9 +11,9 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "base/sole.h"
+#include "thread/start.h"
 #include "thread/thread.h"
 #include "pool/alarm.h"
-#include "pool/spawn.h"
 
 #include <errno.h>
 #include <limits.h>
