@@ -316,9 +316,10 @@ BATON_MUST_USE int baton_timers_create(const struct baton_timers_options *option
 /*
  * The process-wide wheel, created on first use and never torn down by itself. Arming a timer whose
  * wheel is NULL creates it, too. The wheel has no thread while there is a default pool: a worker of
- * the pool that has nothing else to do sleeps until the next deadline. Otherwise a thread drives
- * the wheel. So a timer of the default wheel is late while all workers are inside tasks that do not
- * wait; a timer for which that matters belongs to a wheel of its own.
+ * the pool that has nothing else to do sleeps until the next deadline. While all workers are inside
+ * tasks, they look at the wheel between their tasks; if none comes within about a millisecond after
+ * a deadline, a further thread of the pool runs the wheel. That thread is started when it is first
+ * needed, and lives as long as the pool. Without a default pool a thread drives the wheel.
  * Errors: as for create; *timers is untouched.
  */
 BATON_MUST_USE int baton_timers_default(struct baton_timers **timers) BATON_NONNULL;

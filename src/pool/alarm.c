@@ -19,7 +19,8 @@
  *    the job; or it finds nothing, enters the idle set, and claims the deadline. A claim is made in
  *    the idle set. So for each open deadline there is a worker that will look at the alarm before
  *    it sleeps, or a spare is coming, or, if no spare can be had, the wheel gets a thread of its
- *    own (orphan).
+ *    own (orphan). No worker sleeps while all are inside jobs: then the sentry watches the deadline
+ *    (sentry.watch, sentry.c).
  * alarm.claim: A claim that is lost (the deadline was changed, or another worker took the job) has
  *    no effect on its worker but a time-out: the worker then sees that the claim is gone, and
  *    sleeps on without a limit. Nothing but the deadline itself depends on a time-out.
@@ -48,7 +49,10 @@
 #define AWAITED BATON__ALARM_AWAITED
 #define DEADLINE_MAX (UINT64_MAX >> BATON__ALARM_BITS)
 
-struct baton__alarm baton__default_alarm = {.word = BARRED};
+struct baton__alarm baton__default_alarm = {
+	.word = BARRED,
+	.sentry.state = BATON__SENTRY_ENDS,
+};
 
 static uint64_t deadline_of(uint64_t word)
 {
@@ -95,13 +99,13 @@ static void await_taken(struct baton__alarm *alarm, uint64_t word)
 void baton__alarm_open(struct baton__alarm *alarm, struct baton_executor *executor)
 {
 	alarm->executor = executor;
+	baton__sentry_open(&alarm->sentry);
 	/* [alarm.opened] release: `executor`; pairs with [alarm.opened] in attach. No other thread
 	 * changes a word that is BARRED. */
 	store_release(&alarm->word, 0);
 }
 
-/* There is an open deadline: as the pool's operation `returned`. */
-static void notify(const struct baton__alarm *alarm)
+void baton__alarm_notify(const struct baton__alarm *alarm)
 {
 	(void)alarm->executor->_ops->returned(alarm->executor);
 }
@@ -131,17 +135,25 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 
 		if (word & BARRED)
 			return 0;
-		if (word & TAKEN)
+		if (word & TAKEN) {
 			await_taken(alarm, word);
-		else if (!(word & ATTACHED))
-			(void)cas_seq_cst(&alarm->word, &word, BARRED);
+			continue;
+		}
+		if (!(word & ATTACHED)) {
+			if (!cas_seq_cst(&alarm->word, &word, BARRED))
+				continue;
+			baton__sentry_stop(&alarm->sentry);
+			return 0;
+		}
 		/* [alarm.attached] acquire: the wheel; pairs with [alarm.attached] in attach */
-		else if (cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
+		if (cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
 			break;
 	}
 	error = send_home(alarm, BARRED);
 	if (error)
-		notify(alarm);
+		baton__alarm_notify(alarm);
+	else
+		baton__sentry_stop(&alarm->sentry);
 	return error;
 }
 
@@ -201,7 +213,7 @@ void baton__alarm_set(struct baton__alarm *alarm, uint64_t deadline_ns)
 
 void baton__alarm_announce(struct baton__alarm *alarm)
 {
-	notify(alarm);
+	baton__alarm_notify(alarm);
 	baton__thread_leave();
 }
 

@@ -2,7 +2,8 @@
 /*
  * The alarm: the next deadline of the default wheel of timers, kept by the workers of the default
  * pool. One worker sleeps until the deadline at the latest; any worker that finds the deadline
- * passed takes the wheel's job, which runs the wheel. Other pools have no alarm.
+ * passed takes the wheel's job, which runs the wheel. While all workers are inside jobs a thread of
+ * its own watches the deadline: the sentry (sentry.h). Other pools have no alarm.
  *
  *                       | called by
  *   open, bar           | the thread that makes, or ends, the default pool
@@ -12,6 +13,7 @@
  *   detach              | the thread that closes the wheel
  *   is_open, claim,     | a worker of the pool; is_open: any thread
  *   give_up, take       |
+ *   take, notify        | the sentry
  *   orphan              | any thread that finds that no worker can come
  *   done                | the wheel's job
  */
@@ -20,6 +22,7 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "pool/sentry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +54,7 @@ struct baton__alarm {
 	struct baton__alarm_wheel wheel; /* published by ATTACHED */
 	struct baton_executor *executor; /* the pool; published by the clearing of BARRED */
 	uint32_t done;                   /* futex word of threads that have set AWAITED */
+	struct baton__sentry sentry;
 };
 
 /* The alarm of the default pool. */
@@ -108,6 +112,9 @@ bool baton__alarm_give_up(struct baton__alarm *alarm, uint64_t deadline_ns);
 /* Takes the wheel's job if the deadline has passed; NULL otherwise. `now_ns` 0: reads the clock, if
  * there is a deadline. */
 struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns);
+
+/* There may be an open deadline: as the pool's operation `returned`. The pool cannot end. */
+void baton__alarm_notify(const struct baton__alarm *alarm);
 
 /* All workers of the pool sleep inside jobs, and no spare can be had: the wheel gets a thread of
  * its own, if it waits for a deadline, and if a thread can be had. */

@@ -131,7 +131,11 @@ static int schedule_and_count(struct baton_executor *executor, struct baton_job 
 
 static int returned(struct baton_executor *executor)
 {
-	return baton__pool_notify(pool_of(executor));
+	struct baton_pool *pool = pool_of(executor);
+	int status = baton__pool_notify(pool);
+
+	baton__pool_sentry(pool);
+	return status;
 }
 
 static bool withdraw(struct baton_executor *executor, struct baton_job *job)

@@ -12,6 +12,7 @@
 #include "queue/injection.h"
 #include "pool/alarm.h"
 #include "pool/crew.h"
+#include "pool/sentry.h"
 #include "pool/idle.h"
 #include "pool/policy.h"
 #include "pool/worker.h"
@@ -82,6 +83,14 @@ bool baton__pool_has_work(const struct baton_pool *pool);
  * inside jobs, nudges those that may help. 1: all workers are in jobs; 0: a worker will look.
  */
 int baton__pool_notify(struct baton_pool *pool);
+
+/* A deadline may be open: if all workers are in jobs, the sentry watches it (sentry.watch in
+ * sentry.c). Called after baton__pool_notify. */
+BATON_INLINE void baton__pool_sentry(const struct baton_pool *pool)
+{
+	if (BATON_UNLIKELY(pool->alarm != NULL) && baton__idle_all_busy(&pool->idle))
+		baton__sentry_call(pool->alarm);
+}
 
 /* Takes the job out of the pool's queues. True: the job was there. Any thread; `worker`: the worker
  * that the calling thread is, or NULL. */

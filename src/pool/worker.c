@@ -80,11 +80,13 @@ static void push_back(struct baton__worker *worker, struct baton_job *job)
 }
 
 /* There is work, and this worker is about to enter a job: wakes another worker. If all workers are
- * in jobs, nudges the threads that sleep in waits and may help. */
+ * in jobs, nudges the threads that sleep in waits and may help, and the sentry watches the
+ * alarm. */
 static void announce(struct baton_pool *pool)
 {
 	if (baton__pool_notify(pool))
 		baton__thread_nudge_all();
+	baton__pool_sentry(pool);
 }
 
 /*
@@ -186,7 +188,7 @@ static struct baton_job *take_alarm(struct baton__worker *worker, uint64_t now_n
 		got_work(worker, false);
 		/* The job sets the next deadline. This worker claims it when it finds no other job,
 		 * and announces it when it finds one. */
-		worker->unannounced = true;
+		worker->unannounced = BATON__WHEEL_UNANNOUNCED;
 	}
 	return job;
 }
@@ -326,7 +328,9 @@ static struct baton_job *next_job(struct baton__worker *worker)
 	if (!job)
 		job = find(worker);
 	if (BATON_UNLIKELY(worker->unannounced)) { /* see baton__worker_schedule */
-		worker->unannounced = false;
+		worker->unannounced = worker->unannounced == BATON__WHEEL_UNANNOUNCED
+		                              ? BATON__WORK_UNANNOUNCED
+		                              : BATON__NOTHING_UNANNOUNCED;
 		if (job && (!baton__order_is_empty(&worker->order) ||
 		            baton__alarm_is_open(worker->pool->alarm)))
 			announce(worker->pool);
@@ -421,7 +425,7 @@ int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 		push_back(worker, job);
 		if (leaves && baton__order_length(&worker->order) == 1 &&
 		    !load_relaxed(&worker->lifo)) {
-			worker->unannounced = true;
+			worker->unannounced = BATON__WORK_UNANNOUNCED;
 			return 0;
 		}
 	} else {
@@ -442,7 +446,7 @@ void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job)
 void baton__worker_blocks(struct baton__worker *worker)
 {
 	if (worker->unannounced) {
-		worker->unannounced = false;
+		worker->unannounced = BATON__NOTHING_UNANNOUNCED;
 		announce(worker->pool);
 	}
 }

@@ -23,6 +23,14 @@ struct baton_pool;
 #endif
 #define BATON__LOOK_NS 2000
 
+/* What a worker has published, and must announce when it has taken its next job. */
+enum baton__unannounced {
+	BATON__NOTHING_UNANNOUNCED = 0,
+	BATON__WORK_UNANNOUNCED, /* a push to its run queue, or a deadline; see schedule, alarm.c */
+	/* its next job is the wheel's, which sets a deadline: WORK after that job */
+	BATON__WHEEL_UNANNOUNCED,
+};
+
 /* As in struct baton_pool_stats. Written by the worker alone, read by any thread, all relaxed. */
 struct baton__worker_counts {
 	uint64_t executed;
@@ -57,8 +65,7 @@ struct baton__worker {
 	bool fresh;            /* it was woken, and has run no job since */
 	/* YIELDS: the job that runs. Only compared, since the job may be gone. */
 	const struct baton_job *entered;
-	/* it has not announced a push to its run queue, or a deadline; see schedule, alarm.c */
-	bool unannounced;
+	enum baton__unannounced unannounced;
 	/* Shared: the mate that is this worker: index + 1; 0: the place is vacant (crew.holding,
 	 * crew.c). */
 	uint32_t holder BATON_CACHE_ALIGNED;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Failing calls in: timers and wheels: creation, the default wheel, refused runs, ends. */
-#include "scenario.h"
+#include "job.h"
+#include "pool/alarm.h"
 #include "timer/timer.h"
 
 #include <baton/suspend.h>
 #include <baton/timer.h>
 
 #define LOOK_US 50
+#define PLUGS_MAX 1024
 #define TURN_NS ((uint64_t)1 << 30) /* a whole number of ticks */
 
 struct bell {
@@ -177,6 +179,39 @@ SCENARIO(timers, default_lent)
 	gate_open(&attempt.end);
 	thread_join(other);
 	bell_end(&bell);
+}
+
+/* All workers of the default pool are in jobs, so the pool's sentry runs the wheel. Where the
+ * sentry cannot be started, the timer waits for a worker. */
+SCENARIO(timers, default_sentry)
+{
+	struct baton_timers_stats stats;
+	struct baton_timers *timers = NULL;
+	struct baton_pool *pool = NULL;
+	static struct plug plugs[PLUGS_MAX];
+	struct bell bell;
+	size_t workers;
+
+	INSIST(baton_pool_default(&pool), !pool);
+	INSIST(baton_timers_default(&timers), !timers);
+	workers = USE(baton_pool_workers(pool));
+	EXPECT(workers <= PLUGS_MAX);
+	for (size_t i = 0; i < workers; i++)
+		plug_in(&plugs[i], pool);
+	bell_init(&bell, NULL);
+	INSIST(baton_timer_arm_after(&bell.timer, BATON_MICROSECOND),
+	       USE(baton_timer_state(&bell.timer)) == BATON_TIMER_IDLE);
+	/* Ended by the sentry; or by the failure, which the sentry notes. */
+	do
+		USE(baton_timers_stats_read(timers, &stats));
+	while (!stats.fired && !load_relaxed(&baton__default_alarm.sentry.refused));
+	EXPECT(stats.fired || fault_planned());
+	for (size_t i = 0; i < workers; i++)
+		gate_open(&plugs[i].leave);
+	until_rung(&bell);
+	bell_end(&bell);
+	INSIST(baton_timers_default_destroy(), baton__timers_default_peek() == timers);
+	EXPECT(TRY(baton_pool_default_destroy()) == 0);
 }
 
 /* Each sort of arm creates it. */

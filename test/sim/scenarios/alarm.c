@@ -25,6 +25,7 @@ static struct baton_future started;
 static unsigned runs;
 static unsigned orphans;
 static int orphan_error;
+static uint32_t let_go; /* not 0: stay_in_job ends */
 
 static struct baton__alarm *alarm_of(void)
 {
@@ -36,13 +37,14 @@ static void run_wheel(struct baton_plain_job *job)
 	(void)job;
 	runs++;
 	(void)baton_future_complete(&fired, 0, NULL);
+	(void)add_seq_cst(&let_go, 1);
 	baton__alarm_done(alarm_of());
 }
 
-static struct baton_plain_job waiting;
+static struct baton_plain_job *next;
 static unsigned rounds; /* more deadlines to set */
 
-/* Sets the next deadline, and submits a job that waits for it: to this worker itself. */
+/* Sets the next deadline, and submits a job that lasts until it was kept: to this worker itself. */
 static void run_wheel_again(struct baton_plain_job *job)
 {
 	if (!rounds) {
@@ -51,7 +53,7 @@ static void run_wheel_again(struct baton_plain_job *job)
 	}
 	rounds--;
 	baton__alarm_set(alarm_of(), sim_now() + SOON);
-	sim_require(baton_pool_submit(pool, &waiting) == 0);
+	sim_require(baton_pool_submit(pool, next) == 0);
 	baton__alarm_done(alarm_of());
 }
 
@@ -65,6 +67,7 @@ static int orphaned(struct baton_job *job)
 	orphans++;
 	if (!runs)
 		(void)baton_future_complete(&fired, 0, NULL);
+	(void)add_seq_cst(&let_go, 1);
 	return 0;
 }
 
@@ -170,10 +173,90 @@ SIM_SCENARIO(alarm_set_by_job, "in a job that stays: the other worker sleeps for
 SIM_SCENARIO(alarm_next, "set by the wheel's job, whose worker stays in the next job", .bound = 2)
 {
 	rounds = 1;
+	next = &waiting;
 	begin(2, 0);
 	sim_settle();
 	arm(SOON);
 	sim_calm(false);
+	await_fired();
+	end();
+}
+
+/* Ends when the deadline has been kept, as await_in_job; the worker stays awake, and in its
+ * place. */
+static void stay_in_job(struct baton_plain_job *job)
+{
+	(void)job;
+	(void)baton_future_complete(&started, 0, NULL);
+	while (!add_seq_cst(&let_go, 0))
+		sim_idle(&let_go);
+}
+
+static struct baton_plain_job staying = BATON_PLAIN_JOB_INIT(stay_in_job, NULL);
+
+SIM_SCENARIO(alarm_sentry, "[sentry.watched] the only worker gets a job, and stays in it awake",
+             .bound = 2)
+{
+	begin(1, 0);
+	arm(LATE);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	await_fired();
+	sim_require(runs == 1);
+	end();
+}
+
+SIM_SCENARIO(alarm_sentry_armed, "[sentry.call] a deadline, then an earlier one, while it stays",
+             .bound = 2)
+{
+	begin(1, 0);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	sim_require(baton_future_wait(&started, NULL) == 0);
+	arm(NEVER);
+	sim_settle();
+	sim_calm(false);
+	arm(SOON);
+	await_fired();
+	sim_require(runs == 1);
+	end();
+}
+
+SIM_SCENARIO(alarm_sentry_next, "set by the wheel's job, whose worker stays in the next job awake",
+             .bound = 2)
+{
+	rounds = 1;
+	next = &staying;
+	begin(1, 0);
+	sim_settle();
+	arm(SOON);
+	sim_calm(false);
+	await_fired();
+	sim_require(runs == 1);
+	end();
+}
+
+SIM_SCENARIO(alarm_sentry_bar, "[sentry.started] the pool ends while its sentry starts", .bound = 2)
+{
+	begin(1, 0);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_calm(false);
+	arm(LATE);
+	end();
+}
+
+SIM_SCENARIO(alarm_sentry_fails, "no thread for the sentry: the deadline waits for the worker",
+             .bound = 2)
+{
+	begin(1, 0);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_fail_thread(1);
+	arm(SOON);
+	sim_require(baton__default_alarm.sentry.state == BATON__SENTRY_NONE);
+	sim_calm(false);
+	(void)add_seq_cst(&let_go, 1);
 	await_fired();
 	end();
 }

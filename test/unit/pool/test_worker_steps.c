@@ -302,6 +302,45 @@ Test(worker_steps, random_numbers_are_those_of_xorshift64, .timeout = 5)
 	cr_assert_eq(next_random(worker), UINT64_C(1152992998833853505));
 }
 
+/* ---- The wheel's job ---- */
+
+static struct baton__alarm alarm_of_test;
+
+static int no_thread(struct baton_job *unused)
+{
+	(void)unused;
+	return -EAGAIN;
+}
+
+/* The wheel's job, when it has set the next deadline. */
+static void wheel_is_done(uint64_t deadline_ns)
+{
+	store_relaxed(&alarm_of_test.word,
+	              deadline_ns << BATON__ALARM_BITS | BATON__ALARM_ATTACHED);
+}
+
+Test(worker_steps, the_deadline_that_the_wheel_sets_is_announced_with_the_next_job, .timeout = 5)
+{
+	struct baton__worker *worker = begin(2);
+
+	/* an open alarm, and a deadline that has passed */
+	alarm_of_test = (struct baton__alarm){.wheel = {job(900), no_thread}};
+	baton__sentry_open(&alarm_of_test.sentry);
+	store_relaxed(&alarm_of_test.sentry.state, BATON__SENTRY_ENDS); /* no thread */
+	bare.pool.alarm = &alarm_of_test;
+	wheel_is_done(1);
+	worker->searching = baton__idle_try_search(&bare.pool.idle);
+	cr_assert_eq(number(next_job(worker)), 900);
+	cr_assert_not(woke());
+	wheel_is_done(UINT64_C(1) << 58);
+	queue_up(worker, 2);
+	cr_assert_not(woke());
+	cr_assert_eq(number(next_job(worker)), 0);
+	cr_assert(woke(), "for the deadline");
+	cr_assert_eq(number(next_job(worker)), 1);
+	cr_assert_not(woke(), "it was announced");
+}
+
 /* ---- Hot jobs ---- */
 
 Test(worker_steps, a_hot_job_alone_is_work_like_any_other, .timeout = 5)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The default wheel, driven by the workers of the default pool while there is one. */
 #include "timer_support.h"
+#include "pool_support.h"
 
 #include <baton/blocking.h>
 #include <baton/pool.h>
@@ -10,8 +11,8 @@
 
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "lent", NULL);
 
-/* The number of this process's threads with the name of a wheel's thread. */
-static int wheel_threads(void)
+/* The number of this process's threads with this name, which ends with a newline. */
+static int threads_named(const char *wanted)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *entry;
@@ -27,11 +28,16 @@ static int wheel_threads(void)
 		file = fopen(path, "r");
 		if (!file)
 			continue;
-		count += fgets(name, sizeof(name), file) && !strcmp(name, "baton-timers\n");
+		count += fgets(name, sizeof(name), file) && !strcmp(name, wanted);
 		(void)fclose(file);
 	}
 	(void)closedir(tasks);
 	return count;
+}
+
+static int wheel_threads(void)
+{
+	return threads_named("baton-timers\n");
 }
 
 /* The timer runs after `delay_ns`: once more each time. */
@@ -102,6 +108,56 @@ Test(timers_lent, the_wheel_outlives_the_pool, .timeout = 20)
 	cr_assert_eq(baton_pool_default(&pool), 0);
 	cr_assert_eq(baton_pool_shutdown(pool), 0); /* the wheel is not lent a second time */
 	end();
+}
+
+/* Each worker is in a job that ends when the timers have run. The timers' resource has an executor
+ * of its own, which the test's thread drives. */
+Test(timers_lent, timers_run_while_all_workers_are_in_long_jobs, .timeout = 20)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource bells;
+	struct baton_manual *manual;
+	struct baton_timers *timers;
+	struct baton_pool *pool;
+	struct plug *plugs;
+	struct bell bell[3];
+	atomic_int rung = 0;
+	size_t workers;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	cr_assert_eq(baton_timers_default(&timers), 0);
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&bells, NULL, "bells", &config);
+	workers = baton_pool_workers(pool);
+	plugs = calloc(workers, sizeof(*plugs));
+	MUST(plugs);
+	for (int i = 0; i < 3; i++) {
+		bell_init(&bell[i], NULL, &bells);
+		bell[i].timers = timers;
+		bell[i].then = bell_rings;
+		bell[i].argument = &rung;
+	}
+	/* One is armed before the workers are in jobs, the others after that. */
+	cr_assert_eq(baton_timer_arm_after(&bell[0].timer, 30 * BATON_MILLISECOND), 0);
+	for (size_t i = 0; i < workers; i++)
+		plug_in(&plugs[i], pool);
+	cr_assert_eq(baton_timer_arm_after(&bell[1].timer, BATON_MILLISECOND), 0);
+	cr_assert_eq(baton_timer_arm_after(&bell[2].timer, 0), 0);
+	while (atomic_load(&rung) < 3) {
+		(void)baton_manual_run_until_idle(manual);
+		(void)sched_yield();
+	}
+	cr_assert_eq(threads_named("baton-sentry\n"), 1);
+	cr_assert_eq(wheel_threads(), 0);
+	for (size_t i = 0; i < workers; i++)
+		gate_open(&plugs[i].leave);
+	cr_assert_eq(baton_resource_close(&bells), 0);
+	cr_assert_eq(baton_resource_await(&bells, NULL), 0);
+	end();
+	cr_assert_eq(threads_named("baton-sentry\n"), 0);
+	free(plugs);
+	baton_manual_destroy(manual);
 }
 
 /* A task that waits, inside, for a timer. The timer's function runs on the test's own thread. */
