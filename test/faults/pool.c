@@ -66,6 +66,26 @@ SCENARIO(pool, create_with_all_options)
 	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
 }
 
+/* The block of such a pool has a second ring for each worker. */
+SCENARIO(pool, create_with_two_rings)
+{
+	const struct baton_pool_policy policy = {.order = BATON_POOL_YIELDS, .hot_from = 1};
+	struct baton_pool_options options = BATON_POOL_OPTIONS_INIT;
+	struct baton_pool *pool = NULL;
+	struct baton_pool_stats stats;
+
+	options.workers = WORKERS;
+	options.policy = &policy;
+	options.count_accepted = true;
+	INSIST(baton_pool_create(&options, &pool), !pool);
+	for (int i = 0; i < JOBS; i++)
+		use_pool(pool);
+	EXPECT(stats_balance(pool, JOBS));
+	USE(baton_pool_stats_read(pool, &stats));
+	EXPECT(stats.accepted == JOBS);
+	EXPECT(TRY(baton_pool_destroy(pool)) == 0);
+}
+
 static void block(struct baton_plain_job *plain)
 {
 	struct plug *plug = baton_container_of(plain, struct plug, plain);
