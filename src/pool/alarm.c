@@ -3,10 +3,10 @@
  * The alarm. Its state is one word:
  *
  *   BARRED    There is no pool that keeps deadlines. Set at first and by bar, cleared by open.
- *   ATTACHED  A wheel uses the alarm. Set by attach; cleared by detach, bar and orphan.
+ *   ATTACHED  A wheel uses the alarm. Set by attach; cleared by detach and bar.
  *   TAKEN     One thread drives the wheel, or brings it to or from the pool. Set by attach and take
- *             (and by bar and orphan, for the wheel's way to its own thread); cleared by that
- *             thread alone.
+ *             (and by bar, for the wheel's way to its own thread); cleared by that thread
+ *             alone.
  *   CLAIMED   A worker in the idle set has this deadline as the limit of its sleep. Set by claim;
  *             cleared by give_up, and by whatever changes the deadline.
  *   AWAITED   A thread sleeps until TAKEN is cleared. Set only beside TAKEN, cleared with it.
@@ -18,9 +18,8 @@
  *    sleepers afterwards. A worker that is woken for such work finds the deadline passed, and takes
  *    the job; or it finds nothing, enters the idle set, and claims the deadline. A claim is made in
  *    the idle set. So for each open deadline there is a worker that will look at the alarm before
- *    it sleeps, or a spare is coming, or, if no spare can be had, the wheel gets a thread of its
- *    own (orphan). No worker sleeps while all are inside jobs: then the sentry watches the deadline
- *    (sentry.watch, sentry.c).
+ *    it sleeps; or all workers are inside jobs, awake or asleep, and the sentry watches the
+ *    deadline (sentry.watch, sentry.c).
  * alarm.claim: A claim that is lost (the deadline was changed, or another worker took the job) has
  *    no effect on its worker but a time-out: the worker then sees that the claim is gone, and
  *    sleeps on without a limit. Nothing but the deadline itself depends on a time-out.
@@ -165,7 +164,7 @@ bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_w
 	if (load_relaxed(&alarm->word))
 		return false;
 	alarm->wheel = *wheel;
-	/* [alarm.attached] release: the wheel; pairs with [alarm.attached] in take, bar, orphan.
+	/* [alarm.attached] release: the wheel; pairs with [alarm.attached] in take, bar.
 	 * [alarm.opened] acquire: the pool; pairs with [alarm.opened] in open. */
 	return cas_acq_rel(&alarm->word, &word, ATTACHED | TAKEN);
 }
@@ -267,20 +266,4 @@ struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
 	 * [alarm.attached] in attach and [alarm.taken] in untake. If the CAS fails, another thread
 	 * has taken the job; or the deadline has changed, and was announced. */
 	return cas_acquire(&alarm->word, &word, ATTACHED | TAKEN) ? alarm->wheel.job : NULL;
-}
-
-void baton__alarm_orphan(struct baton__alarm *alarm)
-{
-	uint64_t word;
-
-	if (BATON_LIKELY(!alarm))
-		return;
-	word = load_seq_cst(&alarm->word);
-	/* A thread that has TAKEN the alarm makes the next deadline known when it is done. If the
-	 * CAS fails, so does whatever has changed the word. [alarm.attached] acquire: the wheel;
-	 * pairs with [alarm.attached] in attach */
-	if (!deadline_of(word) || word & TAKEN ||
-	    !cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
-		return;
-	(void)send_home(alarm, 0); /* after an error the next publisher of work tries again */
 }

@@ -14,7 +14,6 @@
  *   is_open, claim,     | a worker of the pool; is_open: any thread
  *   give_up, take       |
  *   take, notify        | the sentry
- *   orphan              | any thread that finds that no worker can come
  *   done                | the wheel's job
  */
 #ifndef BATON_SRC_ALARM_H
@@ -115,9 +114,5 @@ struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
 
 /* There may be an open deadline: as the pool's operation `returned`. The pool cannot end. */
 void baton__alarm_notify(const struct baton__alarm *alarm);
-
-/* All workers of the pool sleep inside jobs, and no spare can be had: the wheel gets a thread of
- * its own, if it waits for a deadline, and if a thread can be had. */
-void baton__alarm_orphan(struct baton__alarm *alarm);
 
 #endif

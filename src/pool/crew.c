@@ -42,7 +42,6 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/thread.h"
-#include "pool/alarm.h"
 #include "pool/idle.h"
 #include "pool/pool.h"
 #include "pool/spawn.h"
@@ -183,14 +182,6 @@ static enum called call(struct baton_pool *pool, bool *reserved)
 	return baton__spawn_spare(pool) ? MISSING : CALLED;
 }
 
-/* No spare can be had: threads that sleep in waits may help, and the wheel of the alarm gets a
- * thread of its own. */
-static void fall_back(struct baton_pool *pool)
-{
-	baton__thread_nudge_all();
-	baton__alarm_orphan(pool->alarm);
-}
-
 /* A spare that was COMING could not be started: the threads that relied on it must be told. */
 void baton__crew_missing(struct baton_pool *pool)
 {
@@ -201,7 +192,7 @@ void baton__crew_missing(struct baton_pool *pool)
 	/* crew.spare: before the look at RESTING */
 	(void)sub_seq_cst(&pool->staff, BATON__STAFF_COMING);
 	if (call(pool, &reserved) == MISSING)
-		fall_back(pool);
+		baton__thread_nudge_all(); /* those that sleep in waits may help */
 }
 
 static enum called call_spare(struct baton_pool *pool)
@@ -237,7 +228,7 @@ int baton__crew_call(struct baton_pool *pool, bool busy)
 		return 0;
 	/* [pool.vacant] seq_cst: as in baton__pool_notify */
 	if (field(pool, BATON__STAFF_VACANT) >= pool->worker_count)
-		fall_back(pool);
+		baton__thread_nudge_all(); /* those that sleep in waits may help */
 	return busy;
 }
 

@@ -74,11 +74,7 @@ static void join_thread(struct baton_timers *timers)
 {
 	if (!timers->threaded)
 		return;
-	/* The thread that has lent the wheel may find at once that no worker can come. */
-	if (pthread_equal(timers->thread, pthread_self()))
-		(void)pthread_detach(timers->thread);
-	else
-		(void)pthread_join(timers->thread, NULL);
+	(void)pthread_join(timers->thread, NULL);
 	timers->threaded = false;
 	baton__fork_pools_add(-1);
 }

@@ -25,6 +25,7 @@ static struct baton_future started;
 static unsigned runs;
 static unsigned orphans;
 static int orphan_error;
+static uint64_t begun;
 static uint32_t let_go; /* not 0: stay_in_job ends */
 
 static struct baton__alarm *alarm_of(void)
@@ -91,6 +92,7 @@ static void begin(size_t workers, size_t spares)
 	                                     .spares_max = spares ? spares : BATON_POOL_NO_SPARES};
 
 	sim_calm(true);
+	begun = sim_now();
 	baton_promise_init(&fired);
 	baton_promise_init(&started);
 	sim_require(baton__pool_create(&options, alarm_of(), &pool) == 0);
@@ -219,6 +221,22 @@ SIM_SCENARIO(alarm_sentry_armed, "[sentry.call] a deadline, then an earlier one,
 	arm(SOON);
 	await_fired();
 	sim_require(runs == 1);
+	sim_require(sim_now() < begun + LATE);
+	end();
+}
+
+SIM_SCENARIO(alarm_sentry_earlier, "[sentry.watched] an earlier deadline while the sentry starts",
+             .bound = 2)
+{
+	begin(1, 0);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	sim_require(baton_future_wait(&started, NULL) == 0);
+	sim_calm(false);
+	arm(NEVER);
+	arm(SOON);
+	await_fired();
+	sim_require(runs == 1);
+	sim_require(sim_now() < begun + LATE);
 	end();
 }
 
@@ -273,7 +291,7 @@ SIM_SCENARIO(alarm_spare, "all workers wait in jobs for the deadline: a spare ke
 	end();
 }
 
-SIM_SCENARIO(alarm_orphan, "all workers wait in jobs for the deadline, and there are no spares",
+SIM_SCENARIO(alarm_orphan, "all workers wait in jobs for the deadline, without spares: the sentry",
              .bound = 2)
 {
 	begin(1, 0);
