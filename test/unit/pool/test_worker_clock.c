@@ -199,3 +199,80 @@ Test(worker_clock, the_loop_counts_and_ends_when_the_pool_does, .timeout = 5)
 	cr_assert_eq(seen.tuned_ns, 1000000010);
 	cr_assert_eq(worker->counts.awake, 10 | BATON__ASLEEP);
 }
+
+enum { OWN = 0, OUTSIDE = 1 };
+
+/* The worker runs so many of its own jobs; each takes `job_ns`, and comes back. */
+static void run_own(struct baton__worker *worker, int count, uint64_t job_ns)
+{
+	for (int i = 0; i < count; i++) {
+		cr_assert_eq(number(next_job(worker)), OWN);
+		clock_ns += job_ns;
+		baton__worker_put_back(worker, job(OWN));
+	}
+}
+
+/* A job comes from outside when the worker has just taken one of its own: how many of these start
+ * before it. */
+static int own_before_outside(struct baton__worker *worker, uint64_t job_ns)
+{
+	int count = 0;
+
+	cr_assert_eq(number(next_job(worker)), OWN);
+	bare.next = OUTSIDE;
+	inject(1);
+	do {
+		count++;
+		clock_ns += job_ns;
+		baton__worker_put_back(worker, job(OWN));
+	} while (number(next_job(worker)) == OWN);
+	return count;
+}
+
+static struct baton__worker *begin_with(const struct baton_pool_policy *policy)
+{
+	struct baton__worker *worker = begin(2);
+
+	MUST(baton__policy_fill(&bare.pool.policy, policy) == 0);
+	baton__worker_init(worker, &bare.pool, 0, NULL);
+	worker->tuned_ns = clock_ns;
+	queue_up(worker, 1);
+	return worker;
+}
+
+Test(worker_clock, a_job_from_outside_starts_within_injection_ns_and_two_jobs, .timeout = 20)
+{
+	static const struct baton_pool_policy policies[] = {
+		{0}, {.smoothing = 26}, {.injection_ns = 200000, .injection_max = 255}};
+	static const uint64_t lengths[] = {1,    100,  1000,  4999,  5000,
+	                                   5001, 9999, 10000, 70000, 1000000};
+
+	for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
+		for (size_t k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
+			struct baton__worker *worker = begin_with(&policies[i]);
+			uint64_t bound = bare.pool.policy.injection_ns + 2 * lengths[k];
+
+			run_own(worker, 1000, lengths[k]); /* it learns */
+			for (int phase = 0; phase < 140; phase++) {
+				uint64_t since;
+
+				run_own(worker, phase, lengths[k]);
+				since = clock_ns;
+				(void)own_before_outside(worker, lengths[k]);
+				cr_assert_leq(clock_ns - since, bound, "%zu, %zu, %d", i, k, phase);
+				clock_ns += lengths[k];
+			}
+		}
+}
+
+Test(worker_clock, when_jobs_become_longer_one_round_goes_by, .timeout = 20)
+{
+	for (int phase = 0; phase < 70; phase++) {
+		struct baton__worker *worker = begin_with(NULL);
+
+		run_own(worker, 1000 + phase, 100);
+		cr_assert_leq(own_before_outside(worker, 1000000), 61);
+		clock_ns += 1000000;
+		cr_assert_leq(own_before_outside(worker, 1000000), 2);
+	}
+}
