@@ -26,6 +26,9 @@ struct w4_pool {
 	void (*outside)(const struct w4_pool *pool, struct w4_job *jobs, size_t count);
 	/* Runs 2^depth - 1 jobs that count, each of which submits its two children. */
 	void (*tree)(const struct w4_pool *pool, unsigned depth);
+	/* The same; each job has memory of its own from malloc. NULL: the pool's jobs have memory
+	 * of the pool's. */
+	void (*tree_of_malloc)(const struct w4_pool *pool, unsigned depth);
 	unsigned long (*fib)(const struct w4_pool *pool, unsigned n);
 	/* A job that submits `count` jobs that count (it is given memory), `rounds` times, and each
 	 * time stays, and runs none of them, until all have run elsewhere. */

@@ -45,6 +45,46 @@ static void tree(const struct w4_pool *self, unsigned depth)
 	w4_await_total(expected);
 }
 
+/* A job of the tree whose memory is malloc's, and given back when the job is entered. */
+struct loose_job {
+	W4_TYPE entry;
+	unsigned depth;
+};
+
+static void loose_run(W4_TYPE *entry);
+
+static void loose_spawn(unsigned depth)
+{
+	struct loose_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();
+	job->depth = depth;
+	entry_submit(&job->entry, loose_run);
+}
+
+static void loose_run(W4_TYPE *entry)
+{
+	struct loose_job *job = baton_container_of(entry, struct loose_job, entry);
+	unsigned depth = job->depth;
+
+	free(job);
+	if (depth > 1) {
+		loose_spawn(depth - 1);
+		loose_spawn(depth - 1);
+	}
+	w4_count(w4_tally());
+}
+
+static void tree_of_malloc(const struct w4_pool *self, unsigned depth)
+{
+	uint64_t expected = w4_total() + (UINT64_C(1) << depth) - 1;
+
+	(void)self;
+	loose_spawn(depth);
+	w4_await_total(expected);
+}
+
 static void fib_run(W4_TYPE *entry);
 
 static inline void fib_spawn(struct w4_job *frame)
@@ -96,6 +136,8 @@ static void spread(const struct w4_pool *self, unsigned rounds, struct w4_job *j
 	w4_await_total(expected);
 }
 
-#define W4_WAYS .outside = outside, .tree = tree, .fib = fib, .spread = spread
+#define W4_WAYS                                                                                    \
+	.outside = outside, .tree = tree, .tree_of_malloc = tree_of_malloc, .fib = fib,            \
+	.spread = spread
 
 #endif
