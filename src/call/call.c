@@ -60,14 +60,27 @@ static void call_init(struct call *call, const struct baton_label *label)
 BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
                                         void *arg, void **value)
 {
+	struct baton__thread *self = baton__self;
+	const uintptr_t mode = baton__mode(resource);
 	struct baton__frame frame;
-	struct baton__held held = {baton__self, &frame, resource, baton__mode(resource)};
+	void *result;
 
 	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
-	    !baton__word_capture(resource, BATON__SPECIAL, held.mode))
+	    !baton__word_capture(resource, BATON__SPECIAL, mode))
 		return false;
-	baton__frame_enter(held.self, &frame, resource);
-	baton__call_held(held, fn, arg, value);
+	baton__frame_enter(self, &frame, resource);
+	BATON_GUARD(guard, resource);
+	/* The static initialiser's first capture may find nothing that makes it SPECIAL. */
+	if (mode != BATON__NORMAL)
+		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
+	result = fn(arg);
+	guard = NULL;
+	if (value)
+		*value = result;
+	if (mode != BATON__NORMAL)
+		baton__stats_executed(baton__stats(resource));
+	if (!baton_inline_leave(&self->head, &frame, resource, mode))
+		baton__run_on(resource, 1, 1);
 	return true;
 }
 

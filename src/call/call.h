@@ -37,60 +37,35 @@ BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 	return !label || label->lane < BATON_LANES_MAX;
 }
 
-/* A short path's hold of a resource, which has been captured in `mode`; the frame is pushed. */
-struct baton__held {
-	struct baton__thread *self;
-	struct baton__frame *frame;
-	struct baton_resource *resource;
-	uintptr_t mode;
-};
-
-/*
- * Runs fn, without a task, and releases.
- *
- * With many resources, each call waits for a cache line. The processor should reach the next call,
- * and load its line, during that wait. A full store buffer stops the processor, so the short paths
- * make few stores: they keep few values across fn, since each such value is saved on the stack.
- */
-BATON_INLINE void baton__call_held(struct baton__held held, baton_call_fn fn, void *arg,
-                                   void **value)
-{
-	struct baton_resource *resource = held.resource;
-	void *result;
-
-	BATON_GUARD(guard, resource);
-	/* A SPECIAL resource with a limit above 0 and without hooks has statistics, an extension or
-	 * config->failed. */
-	if (held.mode != BATON__NORMAL)
-		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
-	result = fn(arg);
-	guard = NULL;
-	if (value)
-		*value = result;
-	if (held.mode != BATON__NORMAL)
-		baton__stats_executed(baton__stats(resource));
-	resource = baton_inline_same(resource);
-	if (!baton_inline_leave(&held.self->head, held.frame, resource, held.mode))
-		baton__run_on(resource, 1, 1);
-}
-
 /* A SPECIAL resource without hooks: captures it and runs fn, or returns false. Afterwards the
  * resource is NORMAL if nothing makes it SPECIAL (word.h). */
 bool baton__call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                          void **value);
 
-/* Captures an idle NORMAL resource and runs fn at once. False: fn was not called. */
+/* Captures an idle NORMAL resource and runs fn at once, unless `depth_max` frames are below. False:
+ * fn was not called. */
+BATON_INLINE bool baton__call_within(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                     void **value, uint32_t depth_max)
+{
+	struct baton__frame frame;
+	void *result;
+
+	if (baton_inline_enter(&baton__self->head, &frame, resource, depth_max) !=
+	    BATON_INLINE_HELD)
+		return false;
+	BATON_GUARD_FRAME(guard, &frame);
+	result = fn(arg);
+	guard = NULL;
+	if (value)
+		*value = result;
+	baton__short_leave(&frame);
+	return true;
+}
+
 BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {
-	struct baton__frame frame;
-	struct baton__held held = {baton__self, &frame, resource, BATON__NORMAL};
-
-	if (baton_inline_enter(&held.self->head, &frame, resource, BATON__DEPTH_NONE) !=
-	    BATON_INLINE_HELD)
-		return false;
-	baton__call_held(held, fn, arg, value);
-	return true;
+	return baton__call_within(resource, fn, arg, value, BATON__DEPTH_NONE);
 }
 
 /* The same for a NORMAL or SPECIAL resource. */

@@ -60,19 +60,23 @@ static const struct baton_task_type labelled_post_type = {
 	.function = BATON_TASK_PLACE(struct post, task, fn),
 };
 
-BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
-                      baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
+/* A post that the short path has not run: queues it, unless the resource is idle. */
+static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_fn fn,
+                                    baton_post_cancelled_fn cancelled, void *arg,
+                                    const struct baton_label *label)
 {
 	struct post *post;
 	int error = 0;
 
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
 		error = baton__thread_attach();
-	if (error)
-		return error;
-	/* A function that runs at once needs neither node nor stamp: its tag cannot be cancelled
-	 * between the stamping and the entry. */
-	if (!baton__too_deep(baton__self) && baton__call_at_once(resource, fn, arg, NULL))
+		if (error)
+			return error;
+		if (baton__call_normal(resource, fn, arg, NULL))
+			return 0;
+	}
+	if (baton__word(resource) == BATON__SPECIAL && !baton__too_deep(baton__self) &&
+	    baton__call_special(resource, fn, arg, NULL))
 		return 0;
 	/* Without a label there is no stamp, and the node is one cache line. */
 	post = baton__node_alloc(label ? sizeof(*post) : offsetof(struct post, stamp));
@@ -93,6 +97,18 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 		baton__node_free(post);
 	}
 	return error;
+}
+
+/*
+ * A function that runs at once needs neither node nor stamp: its tag cannot be cancelled between
+ * the stamping and the entry.
+ */
+BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
+                      baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
+{
+	if (BATON_LIKELY(baton__call_within(resource, fn, arg, NULL, BATON_NESTING_MAX)))
+		return 0;
+	return post_slow(resource, fn, cancelled, arg, label);
 }
 
 BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)

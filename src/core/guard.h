@@ -22,7 +22,16 @@ BATON_INLINE void baton__guard_end(const struct baton_resource **guard)
 			"function returns");
 }
 
+/* The guard of a short path: it has a frame, whose address costs no register. */
+BATON_INLINE void baton__guard_frame_end(struct baton__frame *const *guard)
+{
+	if (*guard)
+		baton__guard_end(&(const struct baton_resource *){(*guard)->resource});
+}
+
 /* Declares the guard `name`. When the user's function has returned, set `name = NULL`. */
+#define BATON_GUARD_FRAME(name, frame)                                                             \
+	struct baton__frame *name __attribute__((cleanup(baton__guard_frame_end))) = (frame)
 #define BATON_GUARD(name, resource)                                                                \
 	const struct baton_resource *name __attribute__((cleanup(baton__guard_end))) = (resource)
 

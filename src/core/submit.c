@@ -368,6 +368,19 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 	return baton__word_push(resource, &word, task, task) ? 0 : baton__submit(resource, task, 0);
 }
 
+/* Completes the future of the innermost task, which was entered by baton__future_enter, unless the
+ * task was detached. */
+static BATON_NOINLINE void finish_watched(int status)
+{
+	struct baton__frame *frame = baton__self->top;
+	struct baton_future *future = frame->future;
+
+	frame->future = NULL;
+	if (future)
+		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
+		                     status, frame->value, NULL);
+}
+
 /*
  * Submits a task with a future, or of a kind. The short path: no kind, the future is fresh, and the
  * resource is idle. Three atomic read-modify-writes: capture, completion, release.
@@ -387,21 +400,18 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 	frame.future = future;
 	frame.value = NULL;
 	baton__future_enter(future, resource);
-	BATON_GUARD(guard, resource);
+	BATON_GUARD_FRAME(guard, &frame);
 	BATON__CHECKED(enter(resource, task));
 	status = task->_run(task); /* last touch of the task */
 	guard = NULL;
-	if (BATON_UNLIKELY(status))
-		baton__task_failed(&frame, task, status, true);
-	/* NULL: the task was detached; its future may be complete, and its memory gone. */
+	/* A status that is not 0 needs no baton__task_failed: the future tells it, and a NORMAL
+	 * resource counts nothing.
+	 * NULL: the task was detached; its future may be complete, and its memory gone. */
 	future = frame.future;
-	frame.future = NULL;
-	if (BATON_LIKELY(future != NULL))
-		baton__future_finish_entered(future,
-		                             status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
-		                             status, frame.value);
-	if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
-		baton__run_on(resource, 1, 1);
+	if (BATON_UNLIKELY(!future) ||
+	    BATON_UNLIKELY(!baton__future_finish_entered(future, status, frame.value)))
+		finish_watched(status);
+	baton__short_leave(&frame);
 	return 0;
 }
 
@@ -424,13 +434,11 @@ BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task
 	case BATON_INLINE_OTHER:
 		return baton__submit_busy(resource, task);
 	}
-	BATON_GUARD(guard, resource);
+	BATON_GUARD_FRAME(guard, &frame);
 	BATON__CHECKED(enter(resource, task));
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
-	resource = baton_inline_same(resource);
-	if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
-		baton__run_on(resource, 1, 1);
+	baton__short_leave(&frame);
 	return 0;
 }
 

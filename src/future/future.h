@@ -198,21 +198,24 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
                           uint32_t *visits);
 
 /*
- * finish, for a task that was entered by baton__future_enter: one CAS, unless a thread waits for
- * the future, has chained to it, or has asked the task to stop.
+ * finish, for a task that was entered by baton__future_enter: one CAS. False: a thread waits for
+ * the future, has chained to it, or has asked the task to stop; the caller calls finish.
  */
-BATON_INLINE void baton__future_finish_entered(struct baton_future *future, uint32_t state,
-                                               int status, void *value)
+BATON_INLINE bool baton__future_finish_entered(struct baton_future *future, int status, void *value)
 {
 	uint32_t found = BATON__FUTURE_PENDING;
 
-	/* Relaxed: as in publish. */
-	store_relaxed(&future->_value, value);
-	future->_status = status;
+	/* The future was fresh: its value is NULL (list.back_link, core/list.h), and its status 0.
+	 * A store that changes nothing would cost as in baton__short_leave.
+	 * Relaxed: as in publish. */
+	if (value)
+		store_relaxed(&future->_value, value);
+	if (status)
+		store_relaxed(&future->_status, status);
 	/* [future.final] release: value, status, and all that the task did; pairs with
 	 * [future.final] in baton__future_final. Linearisation point, and the last touch. */
-	if (BATON_UNLIKELY(!cas_release(&future->_state, &found, state)))
-		baton__future_finish(future, state, status, value, NULL);
+	return cas_release(&future->_state, &found,
+	                   status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE);
 }
 
 /* Unbinds the future of a running task, which will be completed by another thread. */

@@ -323,9 +323,15 @@ BATON_EXPORT int baton_future_wait_all_or_cancel(struct baton_future *const *fut
 	return error;
 }
 
+/* Its own function: in baton_future_wait the address of `future` would cost a store (submit.h). */
+static BATON_NOINLINE int wait_for_one(struct baton_future *future, const struct timespec *deadline)
+{
+	return baton_future_wait_any(&future, 1, deadline, NULL);
+}
+
 BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 {
 	if (BATON_LIKELY(!deadline) && BATON_LIKELY(baton__future_final(future)))
 		return 0;
-	return baton_future_wait_any(&future, 1, deadline, NULL);
+	return wait_for_one(future, deadline);
 }

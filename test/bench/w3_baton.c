@@ -169,7 +169,6 @@ static inline __attribute__((always_inline)) void submitter(struct team_member *
 		slot->under_way = 1;
 		if (publish(topic, slot, way))
 			abort();
-		next = (next + 1) % W3_RING;
 		team_count(member, 1);
 	}
 	w3_await_all(&slots[0].under_way, sizeof(*slots));
@@ -196,12 +195,12 @@ void w3_baton_wait(struct team_member *member)
 	struct w3_load *load = member->context;
 	struct topic *topics = load->set->memory;
 	const uint32_t *keys = load->keys[member->index];
+	struct baton_future future;
+	struct slot slot = {.task = BATON_TASK_INIT(slot_run, &future)};
 
 	for (unsigned i = 0; !team_stopped(member); i++) {
-		struct baton_future future = BATON_FUTURE_INIT;
-		struct slot slot = {.task = BATON_TASK_INIT(slot_run, &future),
-		                    .topic = &topics[keys[i % W3_KEYS]]};
-
+		future = (struct baton_future)BATON_FUTURE_INIT;
+		slot.topic = &topics[keys[i % W3_KEYS]];
 		if ((baton_submit)(&slot.topic->resource, &slot.task) ||
 		    baton_future_wait(&future, NULL))
 			abort();

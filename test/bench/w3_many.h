@@ -5,6 +5,7 @@
  *
  * Who does not run a task on the spot has at most W3_RING of them under way, in slots of the
  * thread's own, each with a word that says whether it is.
+ * baton's submitters take a slot that is free again at once, as W6's do (w6_ring.h).
  */
 #ifndef BATON_BENCH_W3_MANY_H
 #define BATON_BENCH_W3_MANY_H

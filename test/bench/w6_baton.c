@@ -45,16 +45,27 @@ static void submit_loop_inline(struct team_member *member)
 	loop(member, submit_publish_inline);
 }
 
-/* A future for each message, for which its publisher waits. */
+/* A future for each message, for which its publisher waits: one slot will do. */
+static int wait_run(struct baton_task *task)
+{
+	struct slot *slot = baton_container_of(task, struct slot, task);
+
+	topic_apply(slot->topic, &slot->message);
+	return 0;
+}
+
 BROKER_INLINE void wait_publish(struct publisher *publisher, struct topic *topic, uint32_t sleep_us,
                                 uint64_t sent)
 {
-	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
-	struct baton_future future = BATON_FUTURE_INIT;
+	struct slot *slot = &publisher->slots[0];
 
-	baton_task_init(&slot->task, slot_run, &future);
-	if ((baton_submit)(&topic->baton.resource, &slot->task) || baton_future_wait(&future, NULL))
+	write_message(publisher, &slot->message, sleep_us);
+	slot->topic = topic;
+	publisher->future = (struct baton_future)BATON_FUTURE_INIT;
+	if ((baton_submit)(&topic->baton.resource, &slot->task) ||
+	    baton_future_wait(&publisher->future, NULL))
 		abort();
+	sample(publisher, sent);
 }
 
 static void wait_loop(struct team_member *member)
@@ -162,6 +173,14 @@ static void baton_open(struct broker *broker)
 			baton_task_init(&broker->publishers[t].slots[i].task, slot_run, NULL);
 }
 
+static void wait_open(struct broker *broker)
+{
+	baton_open(broker);
+	for (unsigned t = 0; t < broker->threads; t++)
+		baton_task_init(&broker->publishers[t].slots[0].task, wait_run,
+		                &broker->publishers[t].future);
+}
+
 static void baton_close(struct broker *broker)
 {
 	/* The messages are applied, but a runner may not have let go yet. */
@@ -180,7 +199,7 @@ const struct broker_way broker_submit = {"baton submit", submit_publish, submit_
                                          baton_close};
 
 const struct broker_way broker_wait = {"baton submit, future and wait", wait_publish, wait_loop,
-                                       baton_open, baton_close};
+                                       wait_open, baton_close};
 
 const struct broker_way broker_submit_inline = {"baton submit, inlined", submit_publish_inline,
                                                 submit_loop_inline, baton_open, baton_close};

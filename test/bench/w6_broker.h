@@ -38,6 +38,8 @@ struct publisher {
 	uint32_t slow;   /* of these, to slow topics */
 	uint64_t late;   /* of the message that it publishes now, see struct slot */
 	struct histogram since_due, since_sent; /* until it is applied */
+	/* For who waits for each message: the future of slot 0's task. */
+	struct baton_future future;
 } __attribute__((aligned(64)));
 
 struct broker_way;
