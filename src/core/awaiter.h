@@ -24,15 +24,4 @@ BATON_INLINE struct baton_future *baton__mark_future(struct baton_task *mark)
 	return &baton__awaiter(mark)->counted.future;
 }
 
-/*
- * Has _list neither tasks of the user's nor kicks, which may let tasks start? Called by the holder.
- */
-BATON_INLINE bool baton__only_marks(const struct baton_resource *resource)
-{
-	for (const struct baton_task *task = resource->_list; task; task = task->_next)
-		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
-			return false;
-	return true;
-}
-
 #endif

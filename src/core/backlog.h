@@ -14,7 +14,6 @@
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
 
-#include "core/awaiter.h"
 #include "core/resource.h"
 #include "core/stats.h"
 
@@ -156,12 +155,6 @@ BATON_INLINE bool baton__backlog_rests(const struct baton_resource *resource)
 	const struct baton__backlog *table = baton__backlog(resource);
 
 	return table && table->rests && table->rests(resource);
-}
-
-/* Are there no tasks of the user's, in _list or behind it? */
-BATON_INLINE bool baton__backlog_only_marks(const struct baton_resource *resource)
-{
-	return baton__only_marks(resource) && baton__backlog_has(resource) != BATON__HAS_TASKS;
 }
 
 #endif

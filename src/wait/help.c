@@ -14,6 +14,18 @@
 #include "core/visit.h"
 
 /*
+ * Has the backlog neither tasks of the user's nor kicks, which may let tasks start? Called by the
+ * holder.
+ */
+static bool only_marks(const struct baton_resource *resource)
+{
+	for (const struct baton_task *task = resource->_list; task; task = task->_next)
+		if (!baton__is_mark(task) || baton__kind_is(task, BATON__KIND_COUNTS))
+			return false;
+	return baton__backlog_has(resource) != BATON__HAS_TASKS;
+}
+
+/*
  * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
  * prevents. True: the job is in no queue.
  */
@@ -21,7 +33,7 @@ static bool withdraw(struct baton_resource *resource)
 {
 	struct baton_executor *executor = baton__executor_if_any(resource);
 
-	if (!resource->_list || !baton__backlog_only_marks(resource))
+	if (!resource->_list || !only_marks(resource))
 		return false;
 	return baton__deferred_remove(&resource->_job) ||
 	       (executor && executor->_ops->withdraw &&
