@@ -115,7 +115,7 @@ BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flag
 		return 0;
 	unbind(frame, token);
 	if (flags & BATON_DETACH_HOLD)
-		baton__shelve_undo(resource);
+		baton__turn_unwant_shelf(resource);
 	return error;
 }
 

@@ -32,11 +32,6 @@ void baton__shelve(struct baton_resource *resource)
 	baton__word_ask(resource);
 }
 
-void baton__shelve_undo(struct baton_resource *resource)
-{
-	baton__turn_unwant_shelf(resource);
-}
-
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle)
 {
 	if (!baton__word_capture(resource, idle, baton__mode(resource)))

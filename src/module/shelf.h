@@ -7,12 +7,10 @@
 
 /*
  * Called by the holder in a task of the resource, which need not be the innermost task of this
- * thread: when that task returns, the runner leaves. At most once per task.
+ * thread: when that task returns, the runner leaves. At most once per task. While no thread knows
+ * that it is to unshelve, the holder may take the shelve back by baton__turn_unwant_shelf().
  */
 void baton__shelve(struct baton_resource *resource);
-
-/* Takes back the shelve of the running task, while no thread knows that it is to unshelve. */
-void baton__shelve_undo(struct baton_resource *resource);
 
 /* Shelves an idle resource whose word is `idle`. False: the word has changed. */
 bool baton__shelve_idle(struct baton_resource *resource, uintptr_t idle);

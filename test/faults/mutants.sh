@@ -84,7 +84,7 @@ mutant spurious-wakes-worker idle.c \
 mutant write-not-again loop.c '/while (write(/,/;/ s/while (write(\(.*\)) < 0.*/(void)!write(\1);/'
 # Timers, detached completion
 mutant failed-detach-holds detach.c \
-	's/baton__shelve_undo(resource)/baton__unshelve(resource, false)/'
+	's/baton__turn_unwant_shelf(resource)/baton__unshelve(resource, false)/'
 mutant endless-not-dropped timers_drive.c 's/UINT64_MAX - 1);/UINT64_MAX >> timers->shift);/'
 mutant refused-arm-takes-run timer.c \
 	'/Refused before it touches/,/-ESHUTDOWN/ {/if (/d; /return/d}'
