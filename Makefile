@@ -7,7 +7,7 @@
 # BENCH_ARGS='--only W2' for the benchmark.
 
 # ---- The library's folders are its layers, lowest first: none includes a later one ----
-FOLDERS := base thread future core wait call executor queue pool timer module \
+FOLDERS := base thread future core hooks wait call executor queue pool timer module \
 	mainloop admission inspect
 # Programs: each above all layers.
 PROGRAM_FOLDERS := top

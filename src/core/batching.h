@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches, as the drain knows them: on a resource with drain hooks each run of consecutive tasks is
- * a batch, and the functions below are called around the batch and around its tasks. The module
- * hooks.c has the functions; a resource without hooks meets none of them.
+ * a batch, and the functions below are called around the batch and around its tasks. The functions
+ * are in hooks.c; a resource without hooks meets none of them.
  */
 #ifndef BATON_SRC_BATCHING_H
 #define BATON_SRC_BATCHING_H
