@@ -5,7 +5,7 @@
 # ---- Explorer: the library on coroutines, every interleaving decided; see test/sim/sim.h ----
 SIM_ENGINE := $(wildcard test/sim/*.c)
 SIM_SUBJECTS := $(SOURCES) $(wildcard test/sim/scenarios/*.c)
-SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -fno-pie \
+SIM_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -Wno-pedantic -Wno-unused-parameter -fno-pie \
 	-U_FORTIFY_SOURCE -DBATON_NO_PROBES -iquote test/sim -iquote src -Iinclude -MMD -MP
 # Instrumented by the compiler; what it calls is test/sim/races.c.
 SIM_SUBJECT_FLAGS := $(SIM_FLAGS) -O1 -g -fsanitize=thread -include test/sim/redirect.h \

@@ -211,7 +211,6 @@ struct team_result team_run(unsigned count, team_body body, void *context, unsig
 
 static void *sleep_for_ever(void *argument)
 {
-	(void)argument;
 	for (;;)
 		(void)pause();
 	return NULL;

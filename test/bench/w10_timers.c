@@ -111,7 +111,6 @@ static uint64_t fired;
 
 static int timer_fired(struct baton_timer *timer)
 {
-	(void)timer;
 	fired++;
 	return 0;
 }

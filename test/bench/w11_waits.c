@@ -100,7 +100,6 @@ static void run_outside(const void *setup, double *values)
 {
 	struct brackets brackets = {.over = 0};
 
-	(void)setup;
 	open_and_close(&brackets.plain);
 	values[0] = brackets.ns;
 }
@@ -109,7 +108,6 @@ static void run_inside(const void *setup, double *values)
 {
 	struct brackets brackets = {.over = 0};
 
-	(void)setup;
 	baton_plain_job_init(&brackets.plain, open_and_close, NULL);
 	if (baton_pool_submit(bracketed, &brackets.plain))
 		abort();

@@ -29,14 +29,12 @@ static uint64_t cancelled;
 
 static int item_run(struct baton_task *task)
 {
-	(void)task;
 	entered++;
 	return 0;
 }
 
 static void item_cancelled(struct baton_task *task)
 {
-	(void)task;
 	cancelled++;
 }
 

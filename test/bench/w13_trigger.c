@@ -40,14 +40,11 @@ static void flush(void)
 
 static void flush_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 	flush();
 }
 
 static void *flush_call(void *arg)
 {
-	(void)arg;
 	flush();
 	return NULL;
 }

@@ -37,8 +37,6 @@ static struct baton_group group;
 
 static int visit_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)arg;
-	(void)index;
 	((struct topic *)baton_resource_user(resource))->visits++;
 	return 0;
 }

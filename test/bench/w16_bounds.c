@@ -21,7 +21,6 @@ static uint64_t ran;
 
 static int task_run(struct baton_task *task)
 {
-	(void)task;
 	ran++;
 	return 0;
 }

@@ -117,7 +117,6 @@ static void *write_only(void *arg)
 
 static int sync_batch(struct baton_resource *resource)
 {
-	(void)resource;
 	sync_disk();
 	shared.durable = shared.written;
 	return 0;

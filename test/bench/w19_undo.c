@@ -33,7 +33,6 @@ static struct {
 
 static int take_back(struct baton_undo *undo)
 {
-	(void)undo;
 	subject.balance--;
 	return 0;
 }

@@ -99,7 +99,6 @@ void w1_held_run(const void *setup, double *values)
 {
 	int bursts = bench_options.quick ? 50 : 200;
 
-	(void)setup;
 	w1_begin(&patient);
 	for (int b = 0; b < bursts; b++) {
 		struct holder holder = {.task = BATON_TASK_INIT(holder_run, NULL)};

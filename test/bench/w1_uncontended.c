@@ -53,7 +53,6 @@ unsigned w1_chunks(void)
 
 int w1_count_task(struct baton_task *task)
 {
-	(void)task;
 	w1_subject.counter++;
 	return 0;
 }
@@ -103,19 +102,16 @@ static inline __attribute__((always_inline)) void run_lock(enum lock_kind kind, 
 
 static void run_mutex(const void *setup, double *values)
 {
-	(void)setup;
 	run_lock(LOCK_MUTEX, values);
 }
 
 static void run_ticket(const void *setup, double *values)
 {
-	(void)setup;
 	run_lock(LOCK_TICKET, values);
 }
 
 static void run_mcs(const void *setup, double *values)
 {
-	(void)setup;
 	run_lock(LOCK_MCS, values);
 }
 
@@ -124,7 +120,6 @@ static void run_mutex_pointer(const void *setup, double *values)
 	struct locked *mine = &locked[LOCK_MUTEX];
 	void (*body)(struct locked *);
 
-	(void)setup;
 	body_pointer = count_locked;
 	body = body_pointer;
 	lock_init(&mine->lock, LOCK_MUTEX);
@@ -150,7 +145,6 @@ static void run_cc(const void *setup, double *values)
 	static struct cc_node nodes[2];
 	struct cc_node *node = &nodes[1];
 
-	(void)setup;
 	mine.counter = 0;
 	cc_init(&mine.cc, &nodes[0]);
 	W1_TIMED(values, w1_chunks(), 1, cc_call(&mine.cc, &node, count_combined, &mine));
@@ -162,7 +156,6 @@ static void run_flat(const void *setup, double *values)
 	static struct combined mine __attribute__((aligned(64)));
 	static struct flat_record record;
 
-	(void)setup;
 	mine.counter = 0;
 	flat_init(&mine.flat);
 	flat_join(&mine.flat, &record);
@@ -174,7 +167,6 @@ static void run_oyama(const void *setup, double *values)
 {
 	static struct combined mine __attribute__((aligned(64)));
 
-	(void)setup;
 	mine.counter = 0;
 	oyama_init(&mine.oyama);
 	W1_TIMED(values, w1_chunks(), 1, oyama_call(&mine.oyama, count_combined, &mine));
@@ -185,7 +177,6 @@ static void run_submit_inline(const void *setup, double *values)
 {
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, NULL);
 
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, (void)baton_submit_inline(&w1_subject.resource, &task));
 	w1_check(w1_subject.counter, (uint64_t)w1_chunks() * W1_CHUNK);
@@ -208,7 +199,6 @@ static void run_submit_future(const void *setup, double *values)
 	struct baton_future future;
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, &future);
 
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
@@ -222,7 +212,6 @@ static void run_submit_and_wait(const void *setup, double *values)
 	struct baton_future future;
 	struct baton_task task = BATON_TASK_INIT(w1_count_task, &future);
 
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		future = (struct baton_future)BATON_FUTURE_INIT;
@@ -245,7 +234,6 @@ static void run_call(const void *stats, double *values)
 static void run_call_inline(const void *setup, double *values)
 {
 
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1,
 	         (void)baton_call_inline(&w1_subject.resource, count_call, &w1_subject, NULL));
@@ -255,7 +243,6 @@ static void run_call_inline(const void *setup, double *values)
 static void run_post(const void *setup, double *values)
 {
 
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1,
 	         (void)baton_post(&w1_subject.resource, count_call, &w1_subject));
@@ -264,7 +251,6 @@ static void run_post(const void *setup, double *values)
 
 static void run_async(const void *setup, double *values)
 {
-	(void)setup;
 	w1_begin(NULL);
 	W1_TIMED(values, w1_chunks(), 1, {
 		struct baton_future *future;
@@ -282,7 +268,6 @@ static void run_batch(const void *setup, double *values)
 		.quantum = BATON_QUANTUM,
 	};
 
-	(void)setup;
 	for (unsigned i = 0; i < BATCH; i++) {
 		baton_task_init(&tasks[i], w1_count_task, NULL);
 		task_pointers[i] = &tasks[i];

@@ -113,7 +113,6 @@ void w20_lfht_end(void)
 
 void w20_lfht_loop(struct team_member *member)
 {
-	(void)member;
 }
 
 #endif

@@ -35,7 +35,6 @@ static void mutex_submit(struct w23_producer *producer, struct w23_target *targe
 {
 	struct w23_target *next;
 
-	(void)producer;
 	(void)pthread_mutex_lock(&target->mutex);
 	target->state++;
 	next = w23_next(target);
@@ -187,7 +186,6 @@ static void *posted_run(void *argument)
 
 static void post(struct w23_producer *producer, struct w23_target *target)
 {
-	(void)producer;
 	must(baton_post(&target->resource, posted_run, target) == 0);
 }
 

@@ -83,14 +83,12 @@ static struct baton_resource resources[JOBS];
 
 static void job_run(struct baton_plain_job *job)
 {
-	(void)job;
 	machine_work(work);
 	baton_group_leave(&group);
 }
 
 static void job_run_bracketed(struct baton_plain_job *job)
 {
-	(void)job;
 	baton_blocking_begin();
 	machine_work(work);
 	baton_blocking_end();
@@ -123,7 +121,6 @@ static void round_bracketed(void)
 
 static int task_run(struct baton_task *task)
 {
-	(void)task;
 	machine_work(work);
 	return 0;
 }

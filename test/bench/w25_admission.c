@@ -45,9 +45,6 @@ static int job_run(struct baton_task *task)
 
 static void on_stop(struct baton_admission *admission, struct baton_admitted *admitted, int status)
 {
-	(void)admission;
-	(void)admitted;
-	(void)status;
 	abort(); /* all end early */
 }
 

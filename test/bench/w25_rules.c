@@ -30,16 +30,11 @@ static struct subject subject;
 
 static void on_start(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t ns)
 {
-	(void)rules;
-	(void)ns;
 	subject.running[subject.started++ % subject.size] = entry;
 }
 
 static void on_estimate(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t ns)
 {
-	(void)rules;
-	(void)entry;
-	(void)ns;
 	subject.told++;
 }
 

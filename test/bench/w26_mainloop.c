@@ -57,7 +57,6 @@ static void *zeroed(size_t count, size_t size)
 
 static int pick(struct baton_source *source)
 {
-	(void)source;
 	picks++;
 	return 0;
 }
@@ -94,7 +93,6 @@ static void run_baton(const void *setup, double x, double *values)
 #ifndef BENCH_NO_GLIB
 static gboolean pick_glib(gpointer arg)
 {
-	(void)arg;
 	picks++;
 	return G_SOURCE_CONTINUE;
 }
@@ -103,8 +101,6 @@ static gboolean pick_glib(gpointer arg)
 static void run_glib(const void *setup, double x, double *values)
 {
 #ifdef BENCH_NO_GLIB
-	(void)setup;
-	(void)x;
 	values[0] = NAN;
 #else
 	const bool waiting = setup;
@@ -138,21 +134,17 @@ static void run_glib(const void *setup, double x, double *values)
 #ifndef BENCH_NO_UV
 static void pick_uv(uv_idle_t *idle)
 {
-	(void)idle;
 	picks++;
 }
 
 static void due_uv(uv_timer_t *timer)
 {
-	(void)timer;
 }
 #endif
 
 static void run_uv(const void *setup, double x, double *values)
 {
 #ifdef BENCH_NO_UV
-	(void)setup;
-	(void)x;
 	values[0] = NAN;
 #else
 	const bool waiting = setup;

@@ -24,13 +24,11 @@ _Static_assert(sizeof(struct mutex_topic) == 64, "lock and state in one cache li
 
 static size_t mutex_bare_size(const struct w3_set *set)
 {
-	(void)set;
 	return sizeof(pthread_mutex_t);
 }
 
 static size_t mutex_size(const struct w3_set *set)
 {
-	(void)set;
 	return sizeof(struct mutex_topic);
 }
 
@@ -48,7 +46,6 @@ static void mutex_make_bare(struct w3_set *set, void *array, unsigned count)
 {
 	pthread_mutex_t *mutexes = array;
 
-	(void)set;
 	for (unsigned i = 0; i < count; i++)
 		(void)pthread_mutex_init(&mutexes[i], NULL);
 }
@@ -99,13 +96,11 @@ const struct w3_kind w3_mutex = {
 
 static size_t ticket_bare_size(const struct w3_set *set)
 {
-	(void)set;
 	return sizeof(ck_spinlock_ticket_t);
 }
 
 static size_t ticket_size(const struct w3_set *set)
 {
-	(void)set;
 	return sizeof(struct ticket_topic);
 }
 
@@ -123,7 +118,6 @@ static void ticket_make_bare(struct w3_set *set, void *array, unsigned count)
 {
 	ck_spinlock_ticket_t *tickets = array;
 
-	(void)set;
 	for (unsigned i = 0; i < count; i++)
 		ck_spinlock_ticket_init(&tickets[i]);
 }

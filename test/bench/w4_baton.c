@@ -12,13 +12,11 @@ static struct baton_pool *pool;
 
 static void start(const struct w4_pool *self, unsigned workers)
 {
-	(void)self;
 	pool = bench_pool_create(workers, true);
 }
 
 static void stop(const struct w4_pool *self)
 {
-	(void)self;
 	(void)baton_pool_destroy(pool);
 }
 
@@ -38,7 +36,6 @@ static uint64_t stolen(const struct w4_pool *self)
 {
 	struct baton_pool_stats stats;
 
-	(void)self;
 	baton_pool_stats_read(pool, &stats);
 	return stats.stolen;
 }

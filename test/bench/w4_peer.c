@@ -21,7 +21,6 @@ static void stop(const struct w4_pool *self)
 
 static void leaf_run(void *argument)
 {
-	(void)argument;
 	w4_count(w4_tally());
 }
 

@@ -10,13 +10,11 @@ static struct queue_pool *pool;
 
 static void start(const struct w4_pool *self, unsigned workers)
 {
-	(void)self;
 	pool = queue_pool_create(workers, true);
 }
 
 static void stop(const struct w4_pool *self)
 {
-	(void)self;
 	queue_pool_destroy(pool);
 }
 

@@ -11,13 +11,11 @@
 
 static void leaf_run(W4_TYPE *entry)
 {
-	(void)entry;
 	w4_count(w4_tally());
 }
 
 static void outside(const struct w4_pool *self, struct w4_job *jobs, size_t count)
 {
-	(void)self;
 	for (size_t i = 0; i < count; i++)
 		entry_submit(&jobs[i].W4_MEMBER, leaf_run);
 }
@@ -39,7 +37,6 @@ static void tree(const struct w4_pool *self, unsigned depth)
 	struct w4_job *root = w4_new_job(w4_tally());
 	uint64_t expected = w4_total() + (UINT64_C(1) << depth) - 1;
 
-	(void)self;
 	root->n = (uint16_t)depth;
 	tree_spawn(root);
 	w4_await_total(expected);
@@ -99,7 +96,6 @@ static void fib_run(W4_TYPE *entry)
 
 static unsigned long fib(const struct w4_pool *self, unsigned n)
 {
-	(void)self;
 	w4_fib_begin();
 	fib_spawn(w4_frame(w4_tally(), NULL, 0, n, 1));
 	return w4_fib_await();
@@ -131,7 +127,6 @@ static void spread(const struct w4_pool *self, unsigned rounds, struct w4_job *j
 	struct spreader spreader = {.jobs = jobs, .count = count, .rounds = rounds};
 	uint64_t expected = w4_total() + rounds * count + 1;
 
-	(void)self;
 	entry_submit(&spreader.entry, spreader_run);
 	w4_await_total(expected);
 }

@@ -21,7 +21,6 @@ static unsigned jobs_run;
 
 static void job_run(struct w5_job *job)
 {
-	(void)job;
 	(void)__atomic_add_fetch(&jobs_run, 1, __ATOMIC_RELAXED);
 }
 

@@ -83,7 +83,6 @@ static void ticket_open(struct broker *broker)
 
 static void nothing_to_close(struct broker *broker)
 {
-	(void)broker;
 }
 
 const struct broker_way broker_mutex = {"pthread_mutex", mutex_publish, mutex_loop, mutex_open,

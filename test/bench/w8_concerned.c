@@ -41,7 +41,6 @@ static struct scene scene;
 
 static int runs(struct baton_task *task)
 {
-	(void)task;
 	scene.ran++;
 	return 0;
 }
@@ -57,7 +56,6 @@ static int suspends(struct baton_task *task)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	(void)task;
 	scene.ran++;
 	return baton_resource_suspend(&scene.resource, &suspension) ||
 	       baton_resource_resume(&suspension);

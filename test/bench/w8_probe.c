@@ -36,7 +36,6 @@ static void *nothing(void *arg)
 
 static int task_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -65,7 +65,6 @@ static void run_mutex(const void *setup, double x, double *values)
 {
 	uint64_t began;
 
-	(void)setup;
 	draw((size_t)x);
 	began = machine_ticks();
 	for (size_t i = 0; i < KEYS; i++) {
@@ -83,7 +82,6 @@ static void run_submit(const void *setup, double x, double *values)
 	struct request request = {BATON_TASK_INIT(task_run, NULL), NULL};
 	uint64_t began;
 
-	(void)setup;
 	draw((size_t)x);
 	began = machine_ticks();
 	for (size_t i = 0; i < KEYS; i++) {
@@ -97,7 +95,6 @@ static void run_call(const void *setup, double x, double *values)
 {
 	uint64_t began;
 
-	(void)setup;
 	draw((size_t)x);
 	began = machine_ticks();
 	for (size_t i = 0; i < KEYS; i++)

@@ -73,7 +73,6 @@ static void submit_lap(struct sender *sender)
 
 static void lock_lap(struct sender *sender)
 {
-	(void)sender;
 	for (size_t i = 0; i < stream.count; i++) {
 		lock_acquire(&stream.lock, LOCK_MUTEX, NULL);
 		stream.counter++;
@@ -141,7 +140,6 @@ static void run(void (*lap)(struct sender *), double x, double *values)
 
 static void run_mutex(const void *setup, double x, double *values)
 {
-	(void)setup;
 	lock_init(&stream.lock, LOCK_MUTEX);
 	run(lock_lap, x, values);
 }
@@ -150,7 +148,6 @@ static void run_submit(const void *setup, double x, double *values)
 {
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
-	(void)setup;
 	config.executor = hot_executor();
 	baton_resource_init(&stream.resource, NULL, NULL, &config);
 	run(submit_lap, x, values);

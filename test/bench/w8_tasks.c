@@ -170,7 +170,6 @@ static void run_list(const void *setup, double x, double *values)
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	size_t count = (size_t)x;
 
-	(void)setup;
 	for (unsigned lap = 0; lap < laps(count); lap++) {
 		struct piece *first = NULL;
 		struct piece **end = &first;

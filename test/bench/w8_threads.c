@@ -28,7 +28,6 @@ static void run_mutex(const void *setup, double threads, double *values)
 	const struct hot_lock lock = {{(unsigned)threads, 1, 0, 0}, HOT_MUTEX};
 	double hot[BENCH_METRICS_MAX];
 
-	(void)setup;
 	hot_lock_run(&lock, hot);
 	report(values, hot);
 }
@@ -38,7 +37,6 @@ static void run_future(const void *setup, double threads, double *values)
 	const struct hot_async load = {(unsigned)threads, 1, 0, 0};
 	double hot[BENCH_METRICS_MAX];
 
-	(void)setup;
 	hot_future_run(&load, hot);
 	report(values, hot);
 }

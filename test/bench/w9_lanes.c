@@ -47,7 +47,6 @@ static struct pile pile;
 
 static int pile_run(struct baton_task *task)
 {
-	(void)task;
 	machine_work(pile.work);
 	__atomic_store_n(&pile.ran, pile.ran + 1, __ATOMIC_RELAXED);
 	return 0;
@@ -55,7 +54,6 @@ static int pile_run(struct baton_task *task)
 
 static int control_run(struct baton_task *task)
 {
-	(void)task;
 	histogram_add(&pile.waited_tasks, pile.ran - pile.submitted_at);
 	histogram_add(&pile.waited_ns, machine_now_ns() - pile.submitted_ns);
 	__atomic_store_n(&pile.controls, pile.controls + 1, __ATOMIC_RELEASE);
@@ -102,7 +100,6 @@ static void *control_main(void *none)
 {
 	uint32_t sent = 0;
 
-	(void)none;
 	team_pin(1);
 	while (!__atomic_load_n(&pile.over, __ATOMIC_RELAXED)) {
 		uint64_t until = machine_now_ns() + PAUSE_NS;

@@ -6,14 +6,11 @@ extern unsigned baton_checked_patience_ms __attribute__((weak));
 
 static int timer_nothing(struct baton_timer *timer)
 {
-	(void)timer;
 	return 0;
 }
 
 static void trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 }
 
 /* ---- Executors, timers, lanes ---- */

@@ -15,7 +15,6 @@ static void in_task(baton_task_fn run)
 
 static int zero_resource(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	memset(&topic, 0, sizeof(topic));
@@ -59,7 +58,6 @@ void nameless_zeroed(void)
 
 static int init_again(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	baton_resource_init(&topic, NULL, "topic/9", NULL);
@@ -75,7 +73,6 @@ static int copy_resource(struct baton_task *task)
 {
 	struct baton_resource copy = topic;
 
-	(void)task;
 	(void)baton_call(&copy, call_nothing, NULL, NULL);
 	return 0;
 }

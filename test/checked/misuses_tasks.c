@@ -8,7 +8,6 @@ struct baton_task second;
 
 int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -30,7 +29,6 @@ static void in_task(baton_task_fn run)
 
 static int submit_twice(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	(void)baton_submit(&topic, &second);
@@ -55,7 +53,6 @@ void again_with_statistics(void)
 
 static int submit_elsewhere(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit_later(&topic, &second);
 	(void)baton_submit(&other, &second);
@@ -71,7 +68,6 @@ static int batch_twice(struct baton_task *task)
 {
 	struct baton_task *const tasks[] = {&second, &second};
 
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit_batch(&topic, tasks, 2);
 	return 0;
@@ -84,7 +80,6 @@ void twice_in_a_batch(void)
 
 static int change_task(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	memset(&second, 0xA5, sizeof(second));
@@ -98,7 +93,6 @@ void changed_while_queued(void)
 
 static int zero_task(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	memset(&second, 0, sizeof(second));
@@ -114,7 +108,6 @@ static int free_task(struct baton_task *task)
 {
 	struct baton_task *freed = malloc(sizeof(*freed));
 
-	(void)task;
 	baton_task_init(freed, nothing, NULL);
 	(void)baton_submit(&topic, freed);
 	free(freed);
@@ -158,7 +151,6 @@ void null_resource(void)
 
 static int close_with_queued(struct baton_task *task)
 {
-	(void)task;
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
 	(void)baton_resource_close_then(&topic, &second);

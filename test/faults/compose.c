@@ -85,8 +85,6 @@ SCENARIO(compose, group)
 
 static int count_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)index;
 	atomic_fetch_add((atomic_int *)arg, 1);
 	return 0;
 }

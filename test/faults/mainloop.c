@@ -13,7 +13,6 @@ static unsigned runs;
 
 static int run(struct baton_source *source)
 {
-	(void)source;
 	runs++;
 	return 0;
 }

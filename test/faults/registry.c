@@ -15,13 +15,11 @@ static atomic_int reclaimed;
 
 static void reclaim(struct baton_retired *retired)
 {
-	(void)retired;
 	atomic_fetch_add(&reclaimed, 1);
 }
 
 static void *section(void *arg)
 {
-	(void)arg;
 	INSIST(baton_epoch_enter(), !USE(baton_epoch_inside()));
 	EXPECT(USE(baton_epoch_inside()));
 	USE(baton_epoch_leave());
@@ -52,22 +50,17 @@ static atomic_int made, ended;
 
 static int item_init(struct baton_registry_entry *entry, void *arg)
 {
-	(void)entry;
-	(void)arg;
 	atomic_fetch_add(&made, 1);
 	return 0;
 }
 
 static void item_deinit(struct baton_registry_entry *entry, void *arg)
 {
-	(void)entry;
-	(void)arg;
 	atomic_fetch_add(&ended, 1);
 }
 
 static bool visit(struct baton_registry_entry *entry, void *arg)
 {
-	(void)entry;
 	++*(int *)arg;
 	return true;
 }
@@ -81,7 +74,6 @@ static void *use_names(void *arg)
 	size_t length = 0;
 	int visits = 0;
 
-	(void)arg;
 	for (int i = 0; i < NAMES; i++)
 		INSIST(baton_registry_acquire(registry, &i, sizeof(i), &entries[i]),
 		       entries[i] == NULL);

@@ -12,9 +12,6 @@ static unsigned started;
 
 static void start(struct baton_rules *rules, struct baton_rules_entry *entry, uint64_t may_run_ns)
 {
-	(void)rules;
-	(void)entry;
-	(void)may_run_ns;
 	started++;
 }
 

@@ -90,7 +90,6 @@ _Noreturn void contract_broken(const char *file, int line, const char *what)
 
 static void *cycle_main(void *arg)
 {
-	(void)arg;
 	current->run();
 	return NULL;
 }

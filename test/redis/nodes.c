@@ -22,7 +22,6 @@ int count(struct baton_remote_job *job, void *arg)
 	char text[24];
 	int length = snprintf(text, sizeof(text), "%d", (state ? atoi(state) : 0) + 1);
 
-	(void)arg;
 	if (baton_remote_job_set_state(job, text, (size_t)length) ||
 	    baton_remote_job_effect(job, text, (size_t)length) ||
 	    baton_remote_job_answer(job, text, (size_t)length + 1))

@@ -99,7 +99,6 @@ static int forget_state(struct baton_remote_job *job, void *arg)
 {
 	size_t size;
 
-	(void)arg;
 	if (baton_remote_job_set_state(job, "abc", 3) || baton_remote_job_set_state(job, NULL, 0))
 		return -ENOMEM;
 	return baton_remote_job_state(job, &size) ? -EDOM : 0;
@@ -133,7 +132,6 @@ static int open_object(void *object, const void *state, size_t size, void *arg)
 {
 	struct counts *counts = arg;
 
-	(void)size;
 	__atomic_fetch_add(&counts->opened, 1, __ATOMIC_RELAXED);
 	*(int *)object = state ? atoi(state) : 100;
 	return 0;
@@ -153,7 +151,6 @@ static int count_in_object(struct baton_remote_job *job, void *arg)
 	char text[24];
 	int length = snprintf(text, sizeof(text), "%d", ++*object);
 
-	(void)arg;
 	if (baton_remote_job_set_state(job, text, (size_t)length))
 		return -ENOMEM;
 	return baton_remote_job_answer(job, text, (size_t)length + 1);
@@ -208,7 +205,6 @@ static int tell(struct baton_remote_job *job, void *arg)
 {
 	size_t size;
 
-	(void)arg;
 	if (baton_remote_job_tell(job, "nobody", "hello", 5) ||
 	    baton_remote_job_tell(job, baton_remote_job_data(job, &size), "hello", 5))
 		return -ENOMEM;

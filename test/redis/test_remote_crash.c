@@ -55,7 +55,6 @@ static int count(struct baton_remote_job *job, void *arg)
 	int number = (state ? atoi(state) : 0) + 1;
 	int length = snprintf(text, sizeof(text), "%d", number);
 
-	(void)arg;
 	if (baton_remote_job_set_state(job, text, (size_t)length))
 		return -ENOMEM;
 	length = snprintf(text, sizeof(text), "%s %d",

@@ -17,7 +17,6 @@ TestSuite(remote_refused, .timeout = 120);
 
 static int has_no_object(struct baton_remote_job *job, void *arg)
 {
-	(void)arg;
 	return baton_remote_job_object(job) ? -EDOM : 0;
 }
 

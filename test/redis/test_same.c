@@ -62,7 +62,6 @@ static void on_shorten(struct baton_rules *r, struct baton_rules_entry *entry, u
 
 static void on_halt(struct baton_rules *r, struct baton_rules_entry *entry)
 {
-	(void)r;
 	stopped[id_of(entry)] = true;
 	note_line(&expected, "halt", id_of(entry));
 }
@@ -82,7 +81,6 @@ static int running_on[BACKENDS]; /* which task; -1: none */
 
 static void decided(void *arg, const struct baton_redis_decision *decision)
 {
-	(void)arg;
 	if (strcmp(decision->what, "start") == 0 || strcmp(decision->what, "shorten") == 0 ||
 	    strcmp(decision->what, "halt") == 0)
 		note_line(&seen, decision->what, atoi(decision->id));

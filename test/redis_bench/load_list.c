@@ -56,7 +56,6 @@ static void work(uint32_t number, bool hold)
 {
 	redisContext *redis = connect_to_list();
 
-	(void)hold;
 	load_ready();
 	for (;;) {
 		redisReply *reply = check(

@@ -24,14 +24,12 @@ static int runs;
 
 static int run(struct baton_task *task)
 {
-	(void)task;
 	__atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
 static int ring(struct baton_timer *timer)
 {
-	(void)timer;
 	return 0;
 }
 

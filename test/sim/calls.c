@@ -132,7 +132,6 @@ void *sim_mmap(size_t size)
 int sim_munmap(void *memory, size_t size);
 int sim_munmap(void *memory, size_t size)
 {
-	(void)size;
 	sim_free(memory);
 	return 0;
 }

@@ -81,7 +81,6 @@ struct timespec sim_in(uint64_t ns)
 int sim_clock_gettime(clockid_t clock, struct timespec *time);
 int sim_clock_gettime(clockid_t clock, struct timespec *time)
 {
-	(void)clock;
 	now += 1000; /* a look at the clock takes its time: no loop looks for ever */
 	*time = sim_in(0);
 	return 0;
@@ -252,7 +251,6 @@ int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*function)(void *), void *argument)
 {
-	(void)attributes;
 	if (failing_thread && --failing_thread == 0)
 		return EAGAIN;
 	*thread = sim_thread_add(function, argument);
@@ -262,7 +260,6 @@ int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 int sim_pthread_join(pthread_t thread, void **result);
 int sim_pthread_join(pthread_t thread, void **result)
 {
-	(void)result;
 	sim_join((unsigned)thread);
 	return 0;
 }
@@ -380,8 +377,6 @@ static size_t blocks;
 
 static void count_block(const void *block, size_t size)
 {
-	(void)block;
-	(void)size;
 	blocks++;
 }
 

@@ -320,7 +320,6 @@ void sim_operation(struct sim_site *site)
 
 static void *scenario_main(void *argument)
 {
-	(void)argument;
 	running->run();
 	return NULL;
 }

@@ -158,7 +158,6 @@ static void *giver_main(void *arg)
 {
 	uint64_t *random = &actor_self()->random;
 
-	(void)arg;
 	actor_self()->client = true;
 	while (!atomic_load(&giver_leaves)) {
 		usleep(random_below(random, 2000) + 1);

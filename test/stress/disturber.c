@@ -30,7 +30,6 @@ static _Atomic uint64_t stops;
 
 static void on_signal(int number)
 {
-	(void)number;
 	atomic_fetch_add_explicit(&signals, 1, memory_order_relaxed);
 }
 
@@ -40,7 +39,6 @@ static void on_stop(int number)
 	struct timespec pause = {us / 1000000, (long)(us % 1000000) * 1000};
 	int saved = errno;
 
-	(void)number;
 	atomic_fetch_add_explicit(&stops, 1, memory_order_relaxed);
 	nanosleep(&pause, NULL);
 	atomic_fetch_sub_explicit(&stopped, 1, memory_order_relaxed);
@@ -88,7 +86,6 @@ static void *disturber_main(void *arg)
 {
 	sigset_t set;
 
-	(void)arg;
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	while (!atomic_load(&leave)) {

@@ -70,7 +70,6 @@ static void guest_gone(struct baton_admission *admission, struct baton_admitted 
 	struct guest *guest = baton_container_of(admitted, struct guest, admitted);
 	int status = baton_future_status(&guest->outcome);
 
-	(void)admission;
 	if (guest->magic != GUEST_MAGIC || !baton_future_is_complete(&guest->outcome))
 		report(NULL, NULL, "a guest is gone twice, or before its outcome");
 	if (status == 0 && !atomic_load(&guest->entered))

@@ -123,13 +123,11 @@ static void watermark(struct baton_resource *resource, bool high)
 
 static void above(struct baton_resource *resource, void *arg)
 {
-	(void)arg;
 	watermark(resource, true);
 }
 
 static void below(struct baton_resource *resource, void *arg)
 {
-	(void)arg;
 	watermark(resource, false);
 }
 

@@ -67,7 +67,6 @@ static int run(struct baton_io *io)
 
 static void dropped(struct baton_io *io, int error)
 {
-	(void)io;
 	report(NULL, NULL, "a watch's run is dropped: %d", error);
 }
 

@@ -56,7 +56,6 @@ static uint64_t ready(struct baton_source *source, uint64_t now)
 {
 	struct shared *self = baton_container_of(source, struct shared, source.source);
 
-	(void)now;
 	/* Never "no": only another round would ask again. */
 	return self->answers++ % 3 ? 0 : 20 * BATON_MICROSECOND;
 }
@@ -186,7 +185,6 @@ static void *host_main(void *arg)
 {
 	struct actor *self = actor_self();
 
-	(void)arg;
 	MUST(baton_mainloop_adopt(&loop) == 0);
 	host = pthread_self();
 	atomic_store(&hosted, true);

@@ -29,7 +29,6 @@ static int object_init(struct baton_registry_entry *entry, void *arg)
 	struct object *object = baton_container_of(entry, struct object, entry);
 	size_t length;
 	const char *name = baton_registry_name(entry, &length);
-	(void)arg;
 
 	if (random_one_in(&actor_self()->random, 16))
 		return -EIO;
@@ -44,7 +43,6 @@ static int object_init(struct baton_registry_entry *entry, void *arg)
 static void object_deinit(struct baton_registry_entry *entry, void *arg)
 {
 	struct object *object = baton_container_of(entry, struct object, entry);
-	(void)arg;
 
 	if (object->magic != MAGIC || object->runs != atomic_load(&object->accepted))
 		report(NULL, NULL, "L3: object %c ends after %u of %u tasks", object->name,

@@ -41,7 +41,6 @@ static void *keeper_main(void *arg)
 {
 	struct actor *self = actor_self();
 
-	(void)arg;
 	while (!atomic_load(&keepers_leave)) {
 		struct ground *ground = ground_pick(&self->random);
 
@@ -64,7 +63,6 @@ static void *looper_main(void *arg)
 {
 	struct actor *self = actor_self();
 
-	(void)arg;
 	MUST(baton_loop_adopt(loop) == 0);
 	atomic_store(&loop_ready, true);
 	while (!atomic_load(&keepers_leave)) {

@@ -9,14 +9,12 @@
 
 static int nothing(void *arg)
 {
-	(void)arg;
 	return 0;
 }
 
 static int take_back(struct baton_undo *undo)
 {
 	struct ground *ground = baton_resource_user(baton_current());
-	(void)undo;
 
 	ground->undone -= 3;
 	return 0;

@@ -112,7 +112,6 @@ static void *watch_main(void *arg)
 	uint64_t seen = 0;
 	sigset_t set;
 
-	(void)arg;
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (uint32_t looks = 1; !atomic_load(&leave); looks++) {

@@ -41,7 +41,6 @@ static struct bare {
 
 static inline void no_run(struct baton_plain_job *job)
 {
-	(void)job;
 }
 
 /* Anew, with so many workers, the last of which sleeps. */

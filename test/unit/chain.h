@@ -76,7 +76,6 @@ struct sort {
 
 static inline int nothing_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -98,15 +97,11 @@ static inline bool cancelled_p(struct link *link)
 /* The jobs that this executor accepts are run by hand, at the end. */
 static inline int keep(struct baton_executor *executor, struct baton_job *job)
 {
-	(void)executor;
-	(void)job;
 	return 0;
 }
 
 static inline int refuse(struct baton_executor *executor, struct baton_job *job)
 {
-	(void)executor;
-	(void)job;
 	return -ESHUTDOWN;
 }
 

@@ -80,20 +80,17 @@ struct way {
 
 static int count_run(struct baton_task *task)
 {
-	(void)task;
 	ran++;
 	return 0;
 }
 
 static void count_cancelled(struct baton_task *task)
 {
-	(void)task;
 	told++;
 }
 
 static void *count_call(void *arg)
 {
-	(void)arg;
 	ran++;
 	return NULL;
 }
@@ -189,13 +186,11 @@ static void look_at_async(struct scene *scene)
 
 static void count_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
 	ran += (int)fires;
 }
 
 static void count_fires(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
 	told += (int)fires;
 }
 
@@ -207,14 +202,12 @@ static int submit_trigger(struct scene *scene)
 
 static int count_timer(struct baton_timer *timer)
 {
-	(void)timer;
 	ran++;
 	return 0;
 }
 
 static void count_dropped(struct baton_timer *timer, int error)
 {
-	(void)timer;
 	MUST(error < 0);
 	told++;
 }
@@ -240,9 +233,6 @@ static void end_timers(struct scene *scene)
 
 static int count_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	ran++;
 	return 0;
 }

@@ -17,7 +17,6 @@ struct mistake {
 
 static inline int idle_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -35,35 +35,30 @@ static inline struct job *job_of(struct baton_rules_entry *entry)
 static inline void on_start(struct baton_rules *machine, struct baton_rules_entry *entry,
                             uint64_t ns)
 {
-	(void)machine;
 	job_of(entry)->may_run = ns;
 }
 
 static inline void on_shorten(struct baton_rules *machine, struct baton_rules_entry *entry,
                               uint64_t ns)
 {
-	(void)machine;
 	job_of(entry)->may_run = ns;
 	job_of(entry)->shortened++;
 }
 
 static inline void on_halt(struct baton_rules *machine, struct baton_rules_entry *entry)
 {
-	(void)machine;
 	job_of(entry)->halted = true;
 }
 
 static inline void on_estimate(struct baton_rules *machine, struct baton_rules_entry *entry,
                                uint64_t ns)
 {
-	(void)machine;
 	job_of(entry)->estimate = ns;
 	job_of(entry)->told++;
 }
 
 static inline void on_overrun(struct baton_rules *machine, struct baton_rules_entry *entry)
 {
-	(void)machine;
 	job_of(entry)->overran = true;
 }
 

@@ -35,7 +35,6 @@ static inline void touched_fault(int number, siginfo_t *info, void *context)
 {
 	size_t index = (size_t)((char *)info->si_addr - touched.pages) / touched.page_size;
 
-	(void)context;
 	if ((char *)info->si_addr < touched.pages || index >= touched.count ||
 	    mprotect(touched_at(index), touched.page_size, PROT_READ | PROT_WRITE) != 0) {
 		(void)sigaction(number, &touched.old, NULL); /* the access is repeated, and fatal */

@@ -20,8 +20,6 @@ static struct baton_group group = BATON_GROUP_INIT;
 
 static void no_run(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 }
 
 static struct baton_trigger trigger = BATON_TRIGGER_INIT(&resource, no_run, NULL);
@@ -42,9 +40,6 @@ static void enter_and_leave(void)
 
 static int no_item(struct baton_resource *mine, void *arg, size_t index)
 {
-	(void)mine;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 
@@ -62,7 +57,6 @@ static void fan_out(void)
 
 static int no_undo(void *arg)
 {
-	(void)arg;
 	return 0;
 }
 
@@ -70,7 +64,6 @@ static int fail(struct baton_task *task)
 {
 	struct baton_undo_log log;
 
-	(void)task;
 	baton_undo_log_begin(&log);
 	for (int i = 0; i < UNDOS; i++)
 		(void)baton_undo_log_add(&log, no_undo, NULL);

@@ -34,7 +34,6 @@ struct pair {
 
 static int first_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -75,7 +74,6 @@ static uint32_t woken;
 
 static void job_run(struct baton_plain_job *job)
 {
-	(void)job;
 	store_release(&woken, 1);
 }
 
@@ -112,7 +110,6 @@ static struct long_queue *long_queue;
 
 static int long_run(struct baton_task *task)
 {
-	(void)task;
 	long_queue->ran++;
 	if (long_queue->ran == QUANTUM)
 		long_queue->start = counts_now();
@@ -126,7 +123,6 @@ static int long_run(struct baton_task *task)
 /* Holds the only worker until everything is in the inbox. */
 static void block_run(struct baton_plain_job *job)
 {
-	(void)job;
 	while (!load_acquire(&woken))
 		(void)sched_yield();
 }

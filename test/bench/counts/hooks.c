@@ -11,7 +11,6 @@
 
 static int hook(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 
@@ -35,7 +34,6 @@ static struct baton_future futures[TASKS];
 
 static int nothing_task(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

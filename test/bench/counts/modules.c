@@ -18,7 +18,6 @@ static struct baton_timer timer[ROUNDS];
 
 static int no_run(struct baton_timer *mine)
 {
-	(void)mine;
 	return 0;
 }
 
@@ -65,7 +64,6 @@ static void ask(void)
 
 static int ask_in_task(struct baton_task *task)
 {
-	(void)task;
 	ask();
 	return 0;
 }

@@ -36,7 +36,6 @@ static void *nothing(void *arg)
 
 static int hold(struct baton_task *task)
 {
-	(void)task;
 	(void)pthread_barrier_wait(&turn); /* it is held: post */
 	(void)pthread_barrier_wait(&turn); /* it is posted: run */
 	return 0;
@@ -46,7 +45,6 @@ static void *runner_main(void *arg)
 {
 	struct baton_task task = BATON_TASK_INIT(hold, NULL);
 
-	(void)arg;
 	for (int i = 0; i < ROUNDS; i++) {
 		if (i == WARM_UP)
 			runner.start = counts_now();

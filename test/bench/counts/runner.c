@@ -36,7 +36,6 @@ struct load {
 
 static int nothing_task(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -129,7 +128,6 @@ static void fill_awaited(int count)
 	struct timespec moment = {0, 2000000};
 	static pthread_t sleeper;
 
-	(void)count;
 	fill_futures(1);
 	if (pthread_create(&sleeper, NULL, sleeper_main, &futures[0]))
 		return;

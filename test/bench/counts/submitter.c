@@ -24,7 +24,6 @@ static struct baton_future *handles[TASKS];
 
 static int nothing_task(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

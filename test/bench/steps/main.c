@@ -42,7 +42,6 @@ static volatile unsigned counter;
 
 static __attribute__((noinline)) int count_task(struct baton_task *task)
 {
-	(void)task;
 	counter++;
 	return 0;
 }

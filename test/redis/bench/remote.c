@@ -103,7 +103,6 @@ static long long server_calls(void)
 
 static int run(struct baton_remote_job *job, void *arg)
 {
-	(void)arg;
 	return baton_remote_job_set_state(job, "state", 5) ||
 	                       baton_remote_job_effect(job, "effect", 6)
 	               ? -ENOMEM
@@ -130,7 +129,6 @@ static volatile sig_atomic_t leaving;
 
 static void leave(int number)
 {
-	(void)number;
 	leaving = 1;
 }
 

@@ -104,20 +104,17 @@ static void end(void *argument)
 
 static void withdraw_0(void *argument)
 {
-	(void)argument;
 	results[0] = baton_admitted_withdraw(&guests[0].admitted);
 }
 
 static void withdraw_1(void *argument)
 {
-	(void)argument;
 	results[1] = baton_admitted_withdraw(&guests[1].admitted);
 }
 
 /* Past the time and the grace of what runs from the beginning. */
 static void tick(void *argument)
 {
-	(void)argument;
 	sim_require(baton_timers_advance(timers, 100) >= 0);
 	sim_require(baton_timers_advance(timers, 11) >= 0);
 }
@@ -221,7 +218,6 @@ SIM_SCENARIO(admission_tick_arrive, "time passes while others arrive and end", .
 
 static void close_and_drop(void *argument)
 {
-	(void)argument;
 	results[1] = baton_admission_close(&admission, BATON_ADMISSION_DROP);
 }
 
@@ -251,7 +247,6 @@ SIM_SCENARIO(admission_close, "a close that drops, beside an arrival and an end:
 /* The arrival is known as soon as withdraw finds it, which may be before its message is sent. */
 static void withdraw_at_once(void *argument)
 {
-	(void)argument;
 	while ((results[1] = baton_admitted_withdraw(&guests[1].admitted)) == -EINVAL)
 		sim_yield();
 }
@@ -301,13 +296,11 @@ static void widen(void *argument)
 {
 	static const uint32_t limits[] = {2, 2, 2};
 
-	(void)argument;
 	results[1] = baton_admission_set_limits(&admission, limits, 0);
 }
 
 static void close_and_run(void *argument)
 {
-	(void)argument;
 	sim_require(baton_admission_close(&admission, BATON_ADMISSION_RUN) == 0);
 }
 

@@ -84,7 +84,6 @@ static void extend(struct extra *extra, struct baton_resource *resource)
 
 static int count(struct baton_timer *unused)
 {
-	(void)unused;
 	both[1].changes++;
 	return 0;
 }
@@ -186,7 +185,6 @@ static void submit_parcel(void)
 
 static int deliver(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)arg;
 	sim_require(resource == &both[index].resource && baton_held(resource));
 	both[index].changes++;
 	return sim_pick(3) == 2 ? -EIO : 0;

@@ -78,7 +78,6 @@ SIM_SCENARIO(blocked_own_2, "two workers wait in jobs for tasks of their own poo
 
 static void note_in_note(struct sim_note *note)
 {
-	(void)note;
 	submit_note(&notes[2]);
 	sim_note_wait(&notes[2]);
 }
@@ -98,7 +97,6 @@ static struct baton_future promise;
 
 static void wait_for_promise(struct sim_item *item)
 {
-	(void)item;
 	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 
@@ -147,7 +145,6 @@ SIM_SCENARIO(blocked_behind_2, "the same with two workers", .bound = 1)
 
 static void wait_at_gate(struct sim_note *note)
 {
-	(void)note;
 	sim_item_wait(&gate);
 }
 
@@ -165,7 +162,6 @@ static void set_up_held(unsigned workers)
 
 static void wait_for_note(struct sim_item *item)
 {
-	(void)item;
 	sim_require(baton_future_wait(&notes[1].future, NULL) == 0);
 }
 

@@ -16,9 +16,6 @@ SIM_UNSEEN static void watch_pushed(const void *word, unsigned thread, uint64_t 
 {
 	uint64_t waiting = (after - sim_scene.bound._gone) / BATON__BOUND_TASK;
 
-	(void)word;
-	(void)thread;
-	(void)before;
 	if (waiting > most)
 		sim_fail("%u tasks wait, and %u may", (unsigned)waiting, most);
 }
@@ -66,7 +63,6 @@ static void read_counts(void *none)
 {
 	struct baton_bound_stats counts;
 
-	(void)none;
 	baton_bound_stats_read(&sim_scene.bound, &counts);
 	sim_require(counts.tasks <= most);
 }
@@ -207,7 +203,6 @@ SIM_SCENARIO(bound_oldest, "the oldest go, at the runner's look; beyond the seco
 
 static void close_it(void *none)
 {
-	(void)none;
 	(void)baton_resource_close(&sim_scene.topic.resource);
 }
 
@@ -223,7 +218,6 @@ SIM_SCENARIO(bound_close, "a reservation that meets a close is taken back")
 
 static void cancel_all(void *none)
 {
-	(void)none;
 	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
 }
 
@@ -242,14 +236,12 @@ static unsigned lows;
 
 static void rises(struct baton_resource *resource, void *arg)
 {
-	(void)arg;
 	sim_require(baton_held(resource));
 	sim_require(highs++ == lows);
 }
 
 static void falls(struct baton_resource *resource, void *arg)
 {
-	(void)arg;
 	sim_require(baton_held(resource));
 	sim_require(++lows == highs);
 }

@@ -117,12 +117,10 @@ static void look_whether_asked(struct sim_note *note)
 		sim_point();
 		asked = baton_cancel_requested();
 	}
-	(void)note;
 }
 
 static void is_not_asked(struct sim_note *note)
 {
-	(void)note;
 	sim_require(!baton_cancel_requested());
 }
 
@@ -154,7 +152,6 @@ SIM_SCENARIO(cancel_beside_helper, "a waiter that finds the baton with a cancell
 
 static void cancel_all(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic->resource) == 0);
 }
 
@@ -239,7 +236,6 @@ static void wait_a_little_for_both(void *argument)
 	struct timespec deadline = sim_in(2000);
 	int status = baton_future_wait_all_or_cancel(futures, 2, &deadline);
 
-	(void)argument;
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	/* No deadline: what was cancelled is unlinked, what ran is complete. */
 	sim_require(baton_future_wait_all_or_cancel(futures, 2, NULL) == 0);

@@ -23,7 +23,6 @@ static void close_topic(void *argument)
 
 static void close_and_await(void *argument)
 {
-	(void)argument;
 	sim_topic_close(topic);
 }
 
@@ -36,7 +35,6 @@ static void close_then(void *argument)
 
 static void await(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
 }
 
@@ -56,7 +54,6 @@ SIM_SCENARIO(close_submit, "beside a close a submit is refused, or its task runs
 
 static void cancel_pending(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic->resource) == 0);
 }
 
@@ -162,7 +159,6 @@ static void await_in_time(void *argument)
 	struct timespec deadline = sim_in(3000);
 	int status = baton_resource_await(&topic->resource, &deadline);
 
-	(void)argument;
 	sim_require(status == 0 || status == -ETIMEDOUT);
 }
 
@@ -227,7 +223,6 @@ static void close_then_count(void *argument)
 
 static void ends_twice(struct sim_note *note)
 {
-	(void)note;
 	close_then_count(&finalisers[0]);
 	close_then_count(&finalisers[1]);
 }
@@ -254,7 +249,6 @@ static void close_then_race(void *argument)
 
 static void holds(struct sim_note *note)
 {
-	(void)note;
 	sim_start(close_then_race, &results[0]);
 	sim_start(close_then_race, &results[1]);
 	sim_join_all();

@@ -27,13 +27,11 @@ static int detaches(struct baton_task *task)
 
 static int ends_at_once(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
 static void submits_what_waits(struct sim_piece *piece)
 {
-	(void)piece;
 	sim_require(baton_submit(&sim_scene.topic.resource, &waits->task) == 0);
 }
 
@@ -80,7 +78,6 @@ static unsigned told;
 
 static int count(struct baton_timer *unused)
 {
-	(void)unused;
 	runs++;
 	return 0;
 }
@@ -88,7 +85,6 @@ static int count(struct baton_timer *unused)
 /* Fills the resource, stops the timer, and has both freed. */
 static int ends_session(struct baton_task *unused)
 {
-	(void)unused;
 	(void)baton_submit(&bounded, &filler); /* or the timer's task does */
 	(void)baton_timer_stop(&timer);
 	told = runs;
@@ -98,7 +94,6 @@ static int ends_session(struct baton_task *unused)
 
 static int frees(struct baton_task *unused)
 {
-	(void)unused;
 	sim_retire(&timer, sizeof(timer));
 	sim_retire(&bounded, sizeof(bounded));
 	return 0;
@@ -106,7 +101,6 @@ static int frees(struct baton_task *unused)
 
 static void does_end_session(void *unused)
 {
-	(void)unused;
 	sim_require(baton_submit(&bounded, &session) == 0);
 }
 
@@ -161,7 +155,6 @@ static uint32_t refused;
 
 static int batch_end(struct baton_resource *unused)
 {
-	(void)unused;
 	return 0;
 }
 
@@ -176,14 +169,12 @@ static void wait_inside(struct sim_note *note)
 
 static void waits_for_wanted(struct sim_note *unused)
 {
-	(void)unused;
 	sim_require(sim_note_submit(&wanted) == 0);
 	wait_inside(&wanted);
 }
 
 static void waits_for_held_back(struct sim_note *unused)
 {
-	(void)unused;
 	wait_inside(&held_back);
 }
 
@@ -191,7 +182,6 @@ static void does_batch(void *unused)
 {
 	struct baton_task *tasks[] = {&held_back.task, &behind.task};
 
-	(void)unused;
 	sim_note_begin(&held_back);
 	sim_note_begin(&behind);
 	sim_require(baton_submit_batch(&hooked.resource, tasks, 2) == 0);

@@ -112,7 +112,6 @@ static void wait_for_any(struct sim_note *note)
 	struct baton_future *futures[2];
 	size_t index;
 
-	(void)note;
 	sim_require(sim_note_submit(&inner[0]) == 0);
 	futures[0] = &inner[0].future;
 	futures[1] = &promise;
@@ -121,7 +120,6 @@ static void wait_for_any(struct sim_note *note)
 
 static void does_fulfil(void *unused)
 {
-	(void)unused;
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 }
 
@@ -174,7 +172,6 @@ SIM_SCENARIO(cycle_of_three_calls, "three threads, three topics, calls", .bound 
 /* A call that has been entered waits for its caller's topic: only the inner one can be refused. */
 static void call_back(struct sim_note *note)
 {
-	(void)note;
 	call_next(&outer[1]);
 }
 
@@ -248,7 +245,6 @@ static void wait_for_either(struct sim_note *note)
 
 static void fulfil(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 }
 
@@ -304,7 +300,6 @@ SIM_SCENARIO(cycle_chain, "a chain of waits is no cycle", .bound = 1)
  * woken yet. */
 static void submit_outer_1(struct sim_note *note)
 {
-	(void)note;
 	sim_require(sim_note_submit(&outer[1]) == 0);
 }
 
@@ -334,13 +329,11 @@ SIM_SCENARIO(cycle_completed, "a wait that is over, though not woken, is none", 
 /* Of topic 0: waits for what thread 2 submits to topic 1, whose runner waits for topic 0. */
 static void wait_for_late(struct sim_note *note)
 {
-	(void)note;
 	wait_for_note(&inner[0], 2);
 }
 
 static void wait_for_0(struct sim_note *note)
 {
-	(void)note;
 	sim_require(sim_note_submit(&inner[1]) == 0);
 	wait_for_note(&inner[1], 2);
 }

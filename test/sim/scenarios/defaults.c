@@ -31,7 +31,6 @@ SIM_SCENARIO(edge_default_pool, "[sole.turn] [default_pool.made] one default poo
 
 static void end_default(void *unused)
 {
-	(void)unused;
 	sim_require(baton_pool_default_destroy() == 0);
 }
 
@@ -65,7 +64,6 @@ static int finds_it(struct baton_task *task)
 {
 	struct baton_pool *found;
 
-	(void)task;
 	sim_require(baton_pool_default(&found) == 0);
 	sim_require(found == defaults[0]);
 	return 0;
@@ -93,7 +91,6 @@ static unsigned runs;
 
 static int count(struct baton_timer *unused)
 {
-	(void)unused;
 	runs++;
 	return 0;
 }

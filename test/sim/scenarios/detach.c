@@ -21,14 +21,12 @@ static int data; /* written by the completer */
 
 static void detach(struct sim_note *note)
 {
-	(void)note;
 	sim_require(baton_detach(&token, flags) == 0);
 	store_release(&told, 1);
 }
 
 static void detach_within(struct sim_note *note)
 {
-	(void)note;
 	sim_require(baton_detach_within(&token, flags, TICK, &deadline) == 0);
 	/* Its memory may have been given back; `told` has not. */
 	store_release(&told, 1);
@@ -73,7 +71,6 @@ static void write_and_complete(void *argument)
 
 static void submit_first(void *argument)
 {
-	(void)argument;
 	sim_require(sim_note_submit(&notes[0]) == 0);
 }
 
@@ -191,7 +188,6 @@ static void begin_with_deadline(struct baton_executor *executor)
 
 static void advance(void *argument)
 {
-	(void)argument;
 	sim_require(baton_timers_advance(timers, 2 * TICK) >= 0);
 }
 
@@ -239,7 +235,6 @@ SIM_SCENARIO(detach_deadline_arming, "the deadline passes while it is armed", .b
 
 static void close_then(void *argument)
 {
-	(void)argument;
 	sim_require(sim_topic_close_then(&topic) == 0);
 }
 
@@ -278,7 +273,6 @@ SIM_SCENARIO(detach_counted_close, "counted: the finaliser comes after the compl
 
 static void await_closed(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_close(&topic.resource) == 0);
 	sim_topic_close(&topic);
 }
@@ -299,7 +293,6 @@ SIM_SCENARIO(detach_counted_await, "counted: await on a closed resource waits fo
 
 static void require_complete(struct sim_note *note)
 {
-	(void)note;
 	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_require(data == 1);
 }

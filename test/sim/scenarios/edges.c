@@ -81,7 +81,6 @@ SIM_SCENARIO(edge_close_idle,
 
 static void read_when_closed(void *argument)
 {
-	(void)argument;
 	while (load_relaxed(&topic.resource._word) != BATON__WORD_CLOSED)
 		sim_yield();
 	baton_resource_deinit(&topic.resource);
@@ -104,7 +103,6 @@ static void free_given(void *argument)
 {
 	void *body = bodies[sim_thread() - 1];
 
-	(void)argument;
 	sim_require(baton__thread_attach() == 0);
 	memset(body, 1, BATON__NODE_BODY_SIZE);
 	baton__node_free(body);
@@ -147,7 +145,6 @@ static void use_node(void *argument)
 {
 	void *body;
 
-	(void)argument;
 	sim_require(baton__thread_attach() == 0);
 	body = baton__node_alloc(BATON__NODE_BODY_SIZE);
 	sim_require(baton__self->depth == 0 && baton__self->session > 0);

@@ -34,7 +34,6 @@ static void submit_job(size_t number, baton_job_fn run)
 
 static void count(struct baton_plain_job *job)
 {
-	(void)job;
 	(void)add_relaxed(&ran, 1);
 }
 
@@ -84,7 +83,6 @@ SIM_SCENARIO(edge_block_meet_own, "W1: the same for a worker's own", .bound = 1)
 
 static int change(struct baton_task *task)
 {
-	(void)task;
 	data++;
 	return 0;
 }
@@ -101,7 +99,6 @@ static void submit_to_held_and_wait(struct baton_plain_job *job)
 
 static int hold(struct baton_task *task)
 {
-	(void)task;
 	store_release(&met, 1);
 	while (load_acquire(&met) != 2)
 		sim_yield();
@@ -158,7 +155,6 @@ SIM_SCENARIO(edge_block_own, "the same for what it has submitted itself", .bound
 
 static int wait_for_other(struct baton_task *task)
 {
-	(void)task;
 	sim_require(baton_submit(&resource, &tasks[1]) == 0);
 	sim_require(baton_future_wait(&futures[1], NULL) == -EDEADLK);
 	return 0;
@@ -187,7 +183,6 @@ static void wait_for_promise(struct baton_plain_job *job)
 
 static void submit_wait_and_complete(void *argument)
 {
-	(void)argument;
 	while (!load_acquire(&met))
 		sim_yield();
 	sim_require(baton_submit(&resource, &tasks[0]) == 0);

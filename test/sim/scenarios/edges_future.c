@@ -17,7 +17,6 @@ static int data;
 
 static int write_data(struct baton_task *task)
 {
-	(void)task;
 	data = 1;
 	return 0;
 }
@@ -27,7 +26,6 @@ static struct baton_task task;
 
 static void submit_task(void *argument)
 {
-	(void)argument;
 	/* A thread's first submit takes the long way. */
 	sim_require(baton_thread_attach() == 0);
 	sim_require(baton_submit(&topic.resource, &task) == 0);
@@ -80,14 +78,12 @@ SIM_SCENARIO(edge_drop,
 
 static void init_and_submit(void *argument)
 {
-	(void)argument;
 	sim_topic_init(&topic, 10, 64, baton_manual_executor(manual));
 	sim_require(baton_submit_later(&topic.resource, &task) == 0);
 }
 
 static void wait_and_look(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(&future, NULL) == 0);
 	sim_require(data == 1);
 }
@@ -106,7 +102,6 @@ SIM_SCENARIO(edge_ready,
 
 static void close_topic(void *argument)
 {
-	(void)argument;
 	(void)baton_resource_close(&topic.resource);
 }
 
@@ -114,13 +109,11 @@ static void wait_a_little(void *argument)
 {
 	struct timespec deadline = sim_in(2000);
 
-	(void)argument;
 	sim_require(baton_future_wait(&future, &deadline) <= 0);
 }
 
 static void cancel_it(void *argument)
 {
-	(void)argument;
 	(void)baton_future_cancel(&future);
 }
 
@@ -163,13 +156,11 @@ static uint32_t running;
 
 static void complete_promise(struct baton_plain_job *job)
 {
-	(void)job;
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 }
 
 static void schedule_and_wait(struct sim_note *note)
 {
-	(void)note;
 	store_release(&running, 1);
 	sim_require(baton_executor_schedule(baton_manual_executor(manual), &plain.job) == 0);
 	sim_require(baton_future_wait(&promise, NULL) == 0);
@@ -177,7 +168,6 @@ static void schedule_and_wait(struct sim_note *note)
 
 static void submit_first(void *argument)
 {
-	(void)argument;
 	sim_require(sim_note_submit(&notes[0]) == 0);
 }
 
@@ -208,14 +198,12 @@ static uint32_t ran;
 
 static void count_job(struct baton_plain_job *job)
 {
-	(void)job;
 	data++;
 	(void)add_relaxed(&ran, 1);
 }
 
 static void run_loop(void *argument)
 {
-	(void)argument;
 	sim_require(baton_loop_adopt(loop) == 0);
 	while (load_relaxed(&ran) < 2)
 		if (!baton_loop_run(loop, 0))
@@ -240,7 +228,6 @@ static struct baton_plain_job own_jobs[2];
 /* In one turn after the other: what it gathers itself, and what others have sent. */
 static void run_gathering_loop(void *argument)
 {
-	(void)argument;
 	sim_require(baton_loop_adopt(loop) == 0);
 	for (int i = 0; i < 2; i++) {
 		baton_loop_gather(loop);
@@ -317,7 +304,6 @@ static void submit_batch(void *argument)
 {
 	struct baton_task *const list[] = {&batch[0], &batch[1], &batch[2]};
 
-	(void)argument;
 	for (int i = 0; i < 3; i++)
 		baton_task_init(&batch[i], check_batch, NULL);
 	sim_require(baton_submit_batch(&topic.resource, list, 3) == 0);

@@ -59,7 +59,6 @@ static void worker(void *argument)
 
 static void bring(void *argument)
 {
-	(void)argument;
 	(void)add_seq_cst(&work, 1);
 	(void)baton__idle_notify(&idle);
 }
@@ -150,7 +149,6 @@ SIM_SCENARIO(edge_idle_blocked,
 
 static void sleep_once(void *argument)
 {
-	(void)argument;
 	(void)baton__idle_enter(&idle, 0, false, false);
 	(void)baton__idle_wait(&idle, 0, NULL);
 	sim_require(payload == 1);
@@ -158,7 +156,6 @@ static void sleep_once(void *argument)
 
 static void wake_somebody(void *argument)
 {
-	(void)argument;
 	payload = 1;
 	while (!baton__idle_notify(&idle))
 		sim_yield();
@@ -174,7 +171,6 @@ SIM_SCENARIO(edge_idle_wake, "[idle.woken] who is woken sees what was done befor
 
 static void sleep_or_end(void *argument)
 {
-	(void)argument;
 	(void)baton__idle_enter(&idle, 0, false, false);
 	if (load_seq_cst(&ended))
 		return;
@@ -248,13 +244,11 @@ static void wait_and_destroy(uint32_t count)
 
 static void submit_one(void *argument)
 {
-	(void)argument;
 	(void)submit_job(5, run_job);
 }
 
 static void destroy_when_run(void *argument)
 {
-	(void)argument;
 	while (load_relaxed(&ran) != 1)
 		sim_yield();
 	sim_require(baton_pool_destroy(pool) == 0);
@@ -295,7 +289,6 @@ SIM_SCENARIO(edge_pool_outside,
 
 static void shutdown_pool(void *argument)
 {
-	(void)argument;
 	(void)baton_pool_shutdown(pool);
 }
 

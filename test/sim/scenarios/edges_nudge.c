@@ -16,7 +16,6 @@ static uint32_t begun;
 /* Until the others sleep, or nearly. */
 static void linger(struct sim_note *note)
 {
-	(void)note;
 	store_release(&begun, 1);
 	for (int i = 0; i < 12; i++)
 		sim_yield();
@@ -24,7 +23,6 @@ static void linger(struct sim_note *note)
 
 static void run_and_hand_off(void *argument)
 {
-	(void)argument;
 	sim_require(sim_note_submit(&notes[0]) == 0);
 }
 
@@ -36,7 +34,6 @@ static void await_begun(void)
 
 static void wait_for_second(void *argument)
 {
-	(void)argument;
 	await_begun();
 	sim_require(sim_note_submit(&notes[2]) == 0);
 	sim_note_wait(&notes[2]);
@@ -45,7 +42,6 @@ static void wait_for_second(void *argument)
 
 static void wait_for_first(void *argument)
 {
-	(void)argument;
 	await_begun();
 	sim_require(sim_note_submit(&notes[1]) == 0);
 	sim_note_wait(&notes[1]);
@@ -61,7 +57,6 @@ static void wait_for_any(void *argument)
 {
 	struct baton_future *both[] = {&promises[0], &promises[1]};
 
-	(void)argument;
 	await_begun();
 	sim_require(baton_future_wait_any(both, 2, NULL, NULL) == 0);
 }
@@ -107,7 +102,6 @@ static uint32_t done;
 
 static void submit_inner(struct sim_note *note)
 {
-	(void)note;
 	sim_require(sim_note_submit(&notes[1]) == 0);
 	/* The other one's task is left, and not by this thread's doing: its stack stands. */
 	while (!load_acquire(&done))
@@ -116,7 +110,6 @@ static void submit_inner(struct sim_note *note)
 
 static void wait_for_inner(void *argument)
 {
-	(void)argument;
 	await_begun();
 	sim_require(sim_note_submit(&notes[2]) == 0);
 	sim_note_wait(&notes[2]);

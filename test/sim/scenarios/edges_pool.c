@@ -74,7 +74,6 @@ static void steal_into(void *into)
 
 static void take_two(void *argument)
 {
-	(void)argument;
 	for (int i = 0; i < 2; i++) {
 		struct baton_job *job = baton__runqueue_take(&queue);
 
@@ -153,7 +152,6 @@ static void steal_beside_own(void *argument)
 	struct baton_job *job;
 	size_t count;
 
-	(void)argument;
 	for (int i = 6; i < 8; i++)
 		sim_require(baton__runqueue_push(&thiefs, made(i)));
 	job = baton__runqueue_steal(&queue, &thiefs, BATON__WHOLE / 2, &count);
@@ -192,7 +190,6 @@ static void push_items(int first, int count)
 
 static void push_second(void *argument)
 {
-	(void)argument;
 	push_items(3, 3);
 }
 
@@ -200,7 +197,6 @@ static void push_second_list(void *argument)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
 
-	(void)argument;
 	for (int i = 3; i < 6; i++)
 		baton__joblist_append(&list, made(i));
 	sim_require(baton__injection_push_list(&injection, &list) == 0);
@@ -208,7 +204,6 @@ static void push_second_list(void *argument)
 
 static void fetch_some(void *argument)
 {
-	(void)argument;
 	for (int i = 0; i < 2; i++) {
 		struct baton__joblist list = BATON__JOBLIST_INIT;
 
@@ -327,14 +322,12 @@ static bool found;
 
 static void inject_and_look(void *argument)
 {
-	(void)argument;
 	sim_require(baton__injection_push(&injection, made(0)) == 0);
 	woken = load_seq_cst(&asleep);
 }
 
 static void push_and_look(void *argument)
 {
-	(void)argument;
 	sim_require(baton__runqueue_push(&queue, made(0)));
 	woken = load_seq_cst(&asleep);
 }
@@ -389,7 +382,6 @@ static void steal_and_look(void *argument)
 	size_t count;
 	struct baton_job *job = baton__runqueue_steal(&queue, &thiefs, BATON__WHOLE / 2, &count);
 
-	(void)argument;
 	sim_require(job);
 	woken = load_seq_cst(&asleep);
 }

@@ -35,7 +35,6 @@ static void look_and_cancel(void *argument)
 	int result = sim_note_cancel(&note);
 	enum baton_future_state after = baton_future_state(&note.future);
 
-	(void)argument;
 	/* -EINVAL: it was not submitted yet. */
 	sim_require(result == -EINPROGRESS || result == -EALREADY ||
 	            (result == -EINVAL && before == BATON_PENDING));
@@ -62,20 +61,17 @@ SIM_SCENARIO(entered_cancel, "what is entered at once is running; no cancel deci
 
 static void wait_for_it(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(&note.future, NULL) == 0);
 }
 
 static int follow(struct baton_task *task)
 {
-	(void)task;
 	followed++;
 	return 0;
 }
 
 static void chain(void *argument)
 {
-	(void)argument;
 	baton_task_init(&follower, follow, NULL);
 	baton_continuation_task(&continuation, &other, &follower);
 	baton_future_then(&note.future, &continuation);

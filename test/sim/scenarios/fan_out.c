@@ -69,7 +69,6 @@ static void end(void)
 
 static void submit_and_wait(void *argument)
 {
-	(void)argument;
 	submit_it(3, &fan_out);
 	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
 	over(3);
@@ -114,7 +113,6 @@ SIM_SCENARIO(fan_out_later, "the same where nothing runs at the submitter's", .b
 
 static void submit_and_drop(void *argument)
 {
-	(void)argument;
 	submit_it(3, &fan_out);
 	baton_fan_out_unref(fan_out);
 }
@@ -133,7 +131,6 @@ SIM_SCENARIO(fan_out_drop, "dropped beside its completion it is freed once", .bo
 /* Two hold it; each waits in its own way. */
 static void wait_for_future(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(baton_fan_out_future(fan_out), NULL) == 0);
 	over(2);
 	sim_require(runs == 2);
@@ -142,7 +139,6 @@ static void wait_for_future(void *argument)
 
 static void wait_helping(void *argument)
 {
-	(void)argument;
 	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
 	baton_fan_out_unref(fan_out);
 }
@@ -173,7 +169,6 @@ static int make_known(struct baton_resource *resource, void *arg, size_t index)
 
 static void look_at_item(void *argument)
 {
-	(void)argument;
 	while (!load_acquire(&known))
 		sim_yield();
 	while (baton_fan_out_item_status(fan_out, 1) == -EAGAIN)
@@ -203,7 +198,6 @@ static void cancel_it(void *argument)
 {
 	int result = baton_fan_out_cancel(fan_out);
 
-	(void)argument;
 	sim_require(result == 0 || result == -EALREADY);
 }
 
@@ -223,7 +217,6 @@ SIM_SCENARIO(fan_out_cancel, "cancelled beside its items each of them runs or is
 
 static void cancel_resource(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&stage.topic.resource) == 0);
 }
 
@@ -244,7 +237,6 @@ static void submit_failing(void *argument)
 {
 	size_t index = 3;
 
-	(void)argument;
 	flags = BATON_FAN_OUT_CANCEL_ON_FAILURE;
 	submit_it(3, &fan_out);
 	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);
@@ -256,7 +248,6 @@ static void submit_failing(void *argument)
 
 static void close_other(void *argument)
 {
-	(void)argument;
 	(void)baton_resource_close(&other.resource);
 }
 
@@ -275,7 +266,6 @@ static void submit_for_the_first(void *argument)
 {
 	size_t index = 3;
 
-	(void)argument;
 	flags = BATON_FAN_OUT_CANCEL_ON_SUCCESS;
 	submit_it(3, &fan_out);
 	sim_require(baton_fan_out_wait(fan_out, NULL) == 0);

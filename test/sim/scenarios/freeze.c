@@ -62,7 +62,6 @@ static void end(void)
 
 static void submit(void *argument)
 {
-	(void)argument;
 	sim_does_submit_two(mine);
 }
 
@@ -89,7 +88,6 @@ SIM_SCENARIO(freeze_submit_later, "a stopped submitter, limit 0", FREEZING)
 
 static void submit_with_future(void *argument)
 {
-	(void)argument;
 	sim_does_submit(&mine[0]);
 	sim_does_submit_and_wait(&mine[2]);
 }
@@ -106,7 +104,6 @@ static void submit_batch(void *argument)
 {
 	struct baton_task *const tasks[] = {&mine[0].task, &mine[1].task};
 
-	(void)argument;
 	sim_note_begin(&mine[0]);
 	sim_note_begin(&mine[1]);
 	sim_require(baton_submit_batch(&topic->resource, tasks, 2) == 0);
@@ -123,7 +120,6 @@ SIM_SCENARIO(freeze_batch, "a stopped submitter of a batch", FREEZING)
 
 static void post(void *argument)
 {
-	(void)argument;
 	sim_require(sim_note_post(&mine[0]) == 0);
 	sim_require(sim_note_post(&mine[1]) == 0);
 }
@@ -162,7 +158,6 @@ SIM_SCENARIO(freeze_canceller, "a stopped canceller", FREEZING)
 
 static void cancel_all(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic->resource) == 0);
 }
 
@@ -176,7 +171,6 @@ SIM_SCENARIO(freeze_cancel_pending, "a stopped thread in cancel_pending", FREEZI
 
 static void await(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
 }
 
@@ -220,7 +214,6 @@ static void begin_closing(void (*frozen)(void *argument))
 
 static void close_topic(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_close(&topic->resource) == 0);
 }
 
@@ -232,7 +225,6 @@ SIM_SCENARIO(freeze_closer, "a stopped closer", FREEZING)
 
 static void close_then(void *argument)
 {
-	(void)argument;
 	sim_require(sim_topic_close_then(topic) == 0);
 }
 
@@ -249,7 +241,6 @@ static struct baton_continuation continuation;
 
 static void wait_for_promise(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(&promise, NULL) == 0);
 	has_ended();
 }
@@ -261,7 +252,6 @@ SIM_UNSEEN static void waiter_is_not_delayed(void)
 
 static void then(void *argument)
 {
-	(void)argument;
 	sim_note_begin(&mine[0]);
 	baton_continuation_task(&continuation, &topic->resource, &mine[0].task);
 	baton_future_then(&promise, &continuation);

@@ -214,7 +214,6 @@ SIM_SCENARIO(frozen_full, "the same at a queue that is full", .bound = 1, .freez
 
 static void shut_down(void *argument)
 {
-	(void)argument;
 	(void)baton_pool_shutdown(pool);
 }
 
@@ -238,7 +237,6 @@ static struct baton_job *rest;
 
 static void shut_down_now(void *argument)
 {
-	(void)argument;
 	sim_require(baton_pool_shutdown_now(pool, &rest) == 0);
 	while (rest) {
 		struct sim_item *item = sim_item_of(rest);

@@ -27,7 +27,6 @@ static void require_done(int count)
 
 static void wait_for_two(void *argument)
 {
-	(void)argument;
 	sim_require(baton_group_wait(&group, NULL) == 0);
 	require_done(2);
 	sim_require(baton_group_status(&group) == -EIO);
@@ -86,7 +85,6 @@ static void wait_in_time(void *argument)
 	struct timespec deadline = sim_in(4000);
 	int status = baton_group_wait(&group, &deadline);
 
-	(void)argument;
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	if (!status)
 		require_done(1);
@@ -107,14 +105,12 @@ SIM_SCENARIO(group_deadline, "what a wait that timed out leaves is given back at
 
 static void enter_and_leave(void *argument)
 {
-	(void)argument;
 	baton_group_enter(&group);
 	baton_group_leave(&group);
 }
 
 static void wait_for_one(void *argument)
 {
-	(void)argument;
 	sim_require(baton_group_wait(&group, NULL) == 0);
 	require_done(1);
 }

@@ -90,7 +90,6 @@ SIM_SCENARIO(help_later, "limit 0: who waits elsewhere runs nothing", .bound = 1
 
 static void await(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
 }
 
@@ -114,7 +113,6 @@ static void submit_next(struct sim_note *note)
 
 static void detach(struct sim_note *note)
 {
-	(void)note;
 	sim_require(baton_detach(&token, 0) == 0);
 }
 
@@ -150,7 +148,6 @@ static void wait_and_look(void *argument)
 
 static void complete(void *argument)
 {
-	(void)argument;
 	sim_require(baton_detached_complete(&token, 0, NULL) == 0);
 }
 

@@ -153,7 +153,6 @@ static int results[2];
 
 static void cancel_second(void *argument)
 {
-	(void)argument;
 	results[0] = sim_note_cancel(&notes[1]);
 }
 
@@ -169,7 +168,6 @@ SIM_SCENARIO(hooks_cancel, "a cancel meets a task before its batch, in it, or af
 
 static void cancel_pending(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic.resource) == 0);
 }
 
@@ -185,7 +183,6 @@ SIM_SCENARIO(hooks_cancel_pending, "what has not run is cancelled, what has run 
 /* Everything that had been accepted is over, and its future complete. */
 static void await(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
 	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_require(committed[0]);
@@ -202,7 +199,6 @@ SIM_SCENARIO(hooks_await, "an awaiter is told after the batch", .bound = 1)
 
 static void close_then(void *argument)
 {
-	(void)argument;
 	sim_require(sim_topic_close_then(&topic) == 0);
 }
 
@@ -234,7 +230,6 @@ static void suspend_until_answered(void *unused)
 {
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
-	(void)unused;
 	sim_require(baton_resource_suspend(&topic.resource, &suspension) == 0);
 	sim_require(baton_future_wait(&answered, NULL) == 0);
 	sim_require(baton_resource_resume(&suspension) == 0);
@@ -288,14 +283,12 @@ static struct sim_topic other;
 
 static void after_batch(struct sim_note *note)
 {
-	(void)note;
 	sim_require(committed[0]);
 	sim_retire(&continuation, sizeof(continuation));
 }
 
 static void then(void *argument)
 {
-	(void)argument;
 	baton_continuation_task(&continuation, &other.resource, &notes[3].task);
 	baton_future_then(&notes[0].future, &continuation);
 }

@@ -122,7 +122,6 @@ static void start(unsigned workers)
 
 static void notifier(void *argument)
 {
-	(void)argument;
 	produce();
 }
 

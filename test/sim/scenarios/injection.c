@@ -22,8 +22,6 @@ static uint32_t claimed;      /* step at which thread 1 has claimed the last bat
 SIM_UNSEEN static void spill_changes(const void *word, unsigned thread, uint64_t before,
                                      uint64_t after)
 {
-	(void)word;
-	(void)before;
 	spilt = true;
 	/* Who takes the spill, to put it into the ring, has claimed that, too. */
 	if (thread == 1 && after == 0)
@@ -41,9 +39,6 @@ static void set_up(void)
 SIM_UNSEEN static void head_changes(const void *word, unsigned thread, uint64_t before,
                                     uint64_t after)
 {
-	(void)word;
-	(void)before;
-	(void)after;
 	if (thread == 1)
 		claimed = sim_step();
 }
@@ -81,13 +76,11 @@ static unsigned fetch(size_t share)
 
 static void fetch_two(void *argument)
 {
-	(void)argument;
 	(void)fetch(2);
 }
 
 static void fetch_one_twice(void *argument)
 {
-	(void)argument;
 	(void)fetch(1);
 	(void)fetch(1);
 }
@@ -181,7 +174,6 @@ static void push_list(void *argument)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
 
-	(void)argument;
 	for (unsigned i = 0; i < 3; i++)
 		baton__joblist_append(&list, sim_item_give(&items[i]));
 	if (baton__injection_push_list(&queue, &list))
@@ -312,7 +304,6 @@ SIM_SCENARIO(injection_close_full, "a queue that has jobs is not closed", .bound
 
 static void park(void *argument)
 {
-	(void)argument;
 	store_seq_cst(&asleep, 1);
 	found_empty = baton__injection_is_empty(&queue);
 }

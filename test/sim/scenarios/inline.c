@@ -86,14 +86,12 @@ static void call(void *argument)
 {
 	void *value = NULL;
 
-	(void)argument;
 	sim_require(baton_call_inline(&topic.resource, add_one, &count, &value) == 0);
 	sim_require(value == &count);
 }
 
 static void call_by_the_library(void *argument)
 {
-	(void)argument;
 	sim_require(baton_call(&topic.resource, add_one, &count, NULL) == 0);
 }
 
@@ -125,7 +123,6 @@ static void *again(void *arg)
 
 static void call_again(void *argument)
 {
-	(void)argument;
 	sim_require(baton_call_inline(&topic.resource, again, &topic.resource, NULL) == 0);
 	sim_require(!baton_held(&topic.resource) && !baton_current());
 }
@@ -159,7 +156,6 @@ static void call_or_not(void *argument)
 {
 	int status = baton_call_inline(&topic.resource, add_one, &count, NULL);
 
-	(void)argument;
 	sim_require(status == 0 || status == -EPIPE);
 	sim_require(count == (status == 0));
 }

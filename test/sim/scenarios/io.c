@@ -21,7 +21,6 @@ static bool given_back;
 
 static int run(struct baton_io *io)
 {
-	(void)io;
 	sim_require(!given_back && told == 1);
 	runs++;
 	return 0;
@@ -32,7 +31,6 @@ static bool after_ran;
 
 static int run_after(struct baton_task *task)
 {
-	(void)task;
 	after_ran = true;
 	return 0;
 }
@@ -103,7 +101,6 @@ SIM_SCENARIO(io_once, "a descriptor that is ready: one run, which sees what came
 
 static void stop(void *argument)
 {
-	(void)argument;
 	(void)baton_io_stop(&watch);
 }
 

@@ -167,7 +167,6 @@ void sim_does_await(void *none)
 {
 	uint32_t began = sim_step();
 
-	(void)none;
 	sim_require(baton_resource_await(&sim_scene.topic.resource, NULL) == 0);
 	check_older(began);
 }

@@ -113,7 +113,6 @@ SIM_SCENARIO(lanes_cancel_await, "a cancel in a lane that an await counts", .bou
 
 static void cancel_two(void *none)
 {
-	(void)none;
 	cancel_one(&sim_scene.pieces[0]);
 	cancel_one(&sim_scene.pieces[2]);
 }
@@ -145,7 +144,6 @@ SIM_SCENARIO(lanes_cancel_behind_await, "a cancel in a lane that an await does n
 
 static void close_then(void *none)
 {
-	(void)none;
 	sim_scene.topic.stays = true;
 	sim_require(sim_topic_close_then(&sim_scene.topic) == 0);
 }

@@ -19,21 +19,18 @@ static int data;
 
 static void write_relaxed(void *argument)
 {
-	(void)argument;
 	data = 1;
 	store_relaxed(&x, 1);
 }
 
 static void write_release(void *argument)
 {
-	(void)argument;
 	data = 1;
 	store_release(&x, 1);
 }
 
 static void read_message(void *argument)
 {
-	(void)argument;
 	if (load_acquire(&x))
 		sim_require(data == 1);
 }
@@ -108,13 +105,11 @@ SIM_SCENARIO(litmus_dekker_swap, "nor are acq_rel exchanges", .fails = true, .we
 
 static void add_one(void *argument)
 {
-	(void)argument;
 	(void)add_relaxed(&x, 1);
 }
 
 static void add_one_split(void *argument)
 {
-	(void)argument;
 	store_relaxed(&x, load_relaxed(&x) + 1);
 }
 
@@ -140,21 +135,18 @@ static void sleep_until_set(void *argument)
 {
 	struct baton__futex_watch watch = {&x, 0};
 
-	(void)argument;
 	while (!load_acquire(&x))
 		(void)baton__futex_wait(&watch, 1, NULL);
 }
 
 static void set_and_wake(void *argument)
 {
-	(void)argument;
 	store_release(&x, 1);
 	baton__futex_wake(&x, 1);
 }
 
 static void wake_and_set(void *argument)
 {
-	(void)argument;
 	baton__futex_wake(&x, 1);
 	store_release(&x, 1);
 }
@@ -176,7 +168,6 @@ static void sleep_in_time(void *argument)
 	struct timespec deadline = sim_in(5000);
 	struct baton__futex_watch watch = {&x, 0};
 
-	(void)argument;
 	while (!load_acquire(&x))
 		if (baton__futex_wait(&watch, 1, &deadline) == -ETIMEDOUT)
 			break;
@@ -195,7 +186,6 @@ static void lock_and_add(void *argument)
 {
 	uint32_t found = 0;
 
-	(void)argument;
 	while (!cas_acquire(&y, &found, 1)) {
 		struct baton__futex_watch watch = {&y, 1};
 
@@ -210,7 +200,6 @@ static void lock_and_add(void *argument)
 
 static void add_without_lock(void *argument)
 {
-	(void)argument;
 	(void)add_relaxed(&x, 1);
 	seen[sim_thread() - 1] = 1;
 }
@@ -240,14 +229,12 @@ static uint32_t *shared;
 
 static void touch_after_release(void *argument)
 {
-	(void)argument;
 	store_release(&x, 1);
 	store_relaxed(shared, 2);
 }
 
 static void touch_before_release(void *argument)
 {
-	(void)argument;
 	store_relaxed(shared, 2);
 	store_release(&x, 1);
 }

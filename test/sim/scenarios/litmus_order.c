@@ -15,14 +15,12 @@ static uint32_t seen[4];
 
 static void push_and_look(void *argument)
 {
-	(void)argument;
 	(void)add_seq_cst(&y, 1);
 	seen[0] = load_seq_cst(&x);
 }
 
 static void push_acquire_and_look(void *argument)
 {
-	(void)argument;
 	(void)swap_acquire(&y, 1);
 	seen[0] = load_relaxed(&x);
 }
@@ -50,33 +48,28 @@ SIM_SCENARIO(litmus_look_rmw_acquire, "not if the looking one does not release",
 
 static void write_x(void *argument)
 {
-	(void)argument;
 	store_seq_cst(&x, 1);
 }
 
 static void write_y(void *argument)
 {
-	(void)argument;
 	store_seq_cst(&y, 1);
 }
 
 static void read_x_y(void *argument)
 {
-	(void)argument;
 	seen[0] = load_seq_cst(&x);
 	seen[1] = load_seq_cst(&y);
 }
 
 static void read_y_x(void *argument)
 {
-	(void)argument;
 	seen[2] = load_seq_cst(&y);
 	seen[3] = load_seq_cst(&x);
 }
 
 static void read_y_x_acquire(void *argument)
 {
-	(void)argument;
 	seen[2] = load_acquire(&y);
 	seen[3] = load_acquire(&x);
 }
@@ -106,7 +99,6 @@ SIM_SCENARIO(litmus_iriw_acquire, "who only acquires need not agree", .fails = t
 
 static void step_twice(void *argument)
 {
-	(void)argument;
 	store_release(&y, 1);
 	store_release(&y, 2);
 	store_relaxed(&x, 1);

@@ -121,7 +121,6 @@ static void lends_if_open(void *argument)
 
 static void closes(void *argument)
 {
-	(void)argument;
 	sim_require(sim_topic_close_then(topic) == 0);
 }
 
@@ -149,7 +148,6 @@ SIM_SCENARIO(loan_closed_inbox, "the same, where the inbox is not empty", .bound
 
 static void suspends(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_suspend(&topic->resource, &suspension) == 0);
 	baton_resource_resume(&suspension);
 }

@@ -22,14 +22,12 @@ static unsigned finished; /* runs of `child` */
 
 static int run(struct baton_source *source)
 {
-	(void)source;
 	runs++;
 	return 0;
 }
 
 static int run_told(struct baton_source *source)
 {
-	(void)source;
 	sim_require(told == 1);
 	told++;
 	runs++;
@@ -45,7 +43,6 @@ static int run_gone(struct baton_source *source)
 
 static int run_child(struct baton_source *source)
 {
-	(void)source;
 	finished++;
 	return 0;
 }
@@ -207,7 +204,6 @@ SIM_SCENARIO(mainloop_own, "the owner stops and starts a source that another thr
 
 static void start_both(void *argument)
 {
-	(void)argument;
 	start(&source);
 	start(&other);
 }

@@ -109,7 +109,6 @@ static void submit_two_and_wait_for_all(void *argument)
 {
 	struct baton_future *const futures[] = {&notes[0].future, &notes[1].future};
 
-	(void)argument;
 	sim_does_submit(&notes[0]);
 	sim_does_submit(&notes[1]);
 	sim_require(baton_future_wait_all(futures, 2, NULL) == 0);
@@ -192,7 +191,6 @@ static void wait_for_any(void *argument)
 	struct baton_future *const futures[] = {&notes[0].future, &notes[4].future};
 	size_t index = 2;
 
-	(void)argument;
 	sim_require(baton_future_wait_any(futures, 2, NULL, &index) == 0);
 	sim_require(index == 0);
 }
@@ -238,7 +236,6 @@ SIM_SCENARIO(nudge_empty, "who looks while a helper that finds nothing has the b
 
 static void goes_on_later(struct sim_note *note)
 {
-	(void)note;
 	for (int i = 0; i < 3; i++)
 		sim_yield();
 }
@@ -253,7 +250,6 @@ static void wait_for_both(void *argument)
 {
 	struct baton_future *const futures[] = {&notes[4].future, &notes[0].future};
 
-	(void)argument;
 	sim_require(baton_future_wait_all(futures, 2, NULL) == 0);
 }
 

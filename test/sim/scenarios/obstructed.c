@@ -45,7 +45,6 @@ static void until_all_sleep(void)
 
 static void wait_for_promise(struct sim_note *note)
 {
-	(void)note;
 	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 
@@ -164,7 +163,6 @@ static struct baton_plain_job job;
 
 static void wait_as_a_worker(struct baton_plain_job *this_job)
 {
-	(void)this_job;
 	wait_for(&notes[0]);
 }
 

@@ -161,7 +161,6 @@ SIM_SCENARIO(order_park, "the same while the thief goes to sleep for the first t
 
 static void submit_second(void *argument)
 {
-	(void)argument;
 	comer_submit(1, 1);
 }
 

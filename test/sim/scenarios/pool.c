@@ -96,7 +96,6 @@ SIM_SCENARIO(pool_start, "a pool's workers start, a job comes, the pool ends")
 
 static void submit_two(struct sim_item *item)
 {
-	(void)item;
 	submit(&items[1]);
 	submit(&items[2]);
 }
@@ -251,7 +250,6 @@ static struct sim_item gate;
 
 static void wait_at_gate(struct sim_item *item)
 {
-	(void)item;
 	sim_item_wait(&gate);
 }
 

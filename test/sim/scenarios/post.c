@@ -50,7 +50,6 @@ SIM_SCENARIO(post_later, "limit 0: nodes go home from the executor's thread")
 
 static void post_four(void *argument)
 {
-	(void)argument;
 	post_two(&notes[0]);
 	post_two(&notes[2]);
 }
@@ -84,7 +83,6 @@ static void cancel_all(void *argument)
 {
 	int status = baton_resource_cancel_pending(&topic->resource);
 
-	(void)argument;
 	sim_require(status == 0 || status == -ENOMEM);
 }
 
@@ -263,7 +261,6 @@ static void call_closed(void *argument)
 
 static void close_topic(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_close(&topic->resource) == 0);
 }
 

@@ -133,7 +133,6 @@ static void wait_for_any(void *argument)
 {
 	size_t index = 2;
 
-	(void)argument;
 	sim_require(baton_future_wait_any(both, 2, NULL, &index) == 0);
 	sim_require(index < 2);
 	require_data(both[index]);
@@ -141,7 +140,6 @@ static void wait_for_any(void *argument)
 
 static void wait_for_all(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait_all(both, 2, NULL) == 0);
 	require_data(both[0]);
 	require_data(both[1]);
@@ -161,7 +159,6 @@ static void wait_for_first(void *argument)
 {
 	size_t index = 2;
 
-	(void)argument;
 	sim_require(baton_future_wait_any(both, 2, NULL, &index) == 0);
 	sim_require(index < 2 && baton_future_is_complete(both[index]));
 }

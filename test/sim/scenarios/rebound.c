@@ -13,7 +13,6 @@ static struct baton_manual *manual;
 /* As a thread of the executor, so that it also is told of what comes when it sleeps. */
 static void wait_for_note(void *argument)
 {
-	(void)argument;
 	sim_require(baton__thread_attach() == 0);
 	store_relaxed(&baton__self->member, baton_manual_executor(manual));
 	sim_require(baton_future_wait(&note.future, NULL) == 0);
@@ -79,7 +78,6 @@ SIM_SCENARIO(rebound_2, "two of them, one in the other's way", .bound = 1, .orde
 
 static void wait_outside(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(&note.future, NULL) == 0);
 }
 

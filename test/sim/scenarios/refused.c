@@ -48,7 +48,6 @@ static int batch_refused(void)
 
 static void refused_then_accepted(void *argument)
 {
-	(void)argument;
 	if (batch_refused())
 		return;
 	notes[0].topic = &topics[1];
@@ -57,7 +56,6 @@ static void refused_then_accepted(void *argument)
 
 static void wait(void *argument)
 {
-	(void)argument;
 	sim_require(baton_future_wait(&notes[0].future, NULL) == 0);
 }
 
@@ -65,7 +63,6 @@ static void cancel(void *argument)
 {
 	int status = baton_future_cancel(&notes[0].future);
 
-	(void)argument;
 	sim_require(status == 0 || status == -EINVAL || status == -EALREADY ||
 	            status == -EINPROGRESS);
 }
@@ -94,7 +91,6 @@ static void submit_until_accepted(void *argument)
 {
 	int status;
 
-	(void)argument;
 	status = sim_note_submit(&notes[0]);
 	sim_require(status == 0 || status == -EPIPE || status == -ECANCELED);
 	if (status != -EPIPE)
@@ -106,7 +102,6 @@ static void submit_until_accepted(void *argument)
 
 static void close_first(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_close(&topics[0].resource) == 0);
 }
 
@@ -137,7 +132,6 @@ static void submit_closing(void *argument)
 {
 	int status = sim_note_submit(&notes[0]);
 
-	(void)argument;
 	sim_require(status == 0 || status == -EPIPE || status == -ECANCELED);
 	/* A finaliser, where no submit or close can meet it any more. */
 	sim_join(3);

@@ -22,7 +22,6 @@ static struct note notes[3];
 
 static int item_init(struct baton_registry_entry *entry, void *arg)
 {
-	(void)arg;
 	((struct item *)entry)->alive = true;
 	made++;
 	return 0;
@@ -32,7 +31,6 @@ static void item_deinit(struct baton_registry_entry *entry, void *arg)
 {
 	struct item *item = (struct item *)entry;
 
-	(void)arg;
 	sim_require(item->alive);
 	item->alive = false;
 	(void)add_relaxed(&ran, item->tasks);
@@ -144,7 +142,6 @@ static void walk(void *arg)
 {
 	int visits = 0;
 
-	(void)arg;
 	sim_require(baton_registry_walk(registry, visit, &visits) == 0);
 	sim_require(visits <= 1);
 	(void)add_relaxed(&ran, 1);
@@ -172,7 +169,6 @@ static struct baton_future released;
 
 static int release_run(struct baton_task *task)
 {
-	(void)task;
 	sim_require(baton_registry_unref(last) == 0);
 	sim_require(baton_future_complete(&released, 0, NULL) == 0);
 	return 0;

@@ -87,7 +87,6 @@ static void taker(void *argument)
 {
 	struct baton_job *job = baton__runqueue_take(&queue);
 
-	(void)argument;
 	if (job)
 		(void)sim_item_got(job);
 }
@@ -190,7 +189,6 @@ SIM_SCENARIO(runqueue_frozen_thief, "a stopped thief delays half a ring at most"
 
 static void park(void *argument)
 {
-	(void)argument;
 	store_seq_cst(&asleep, 1);
 	found_empty = baton__runqueue_is_empty(&queue) && baton__runqueue_is_empty(&own[0]);
 }

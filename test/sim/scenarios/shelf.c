@@ -17,7 +17,6 @@ static void unshelve(void *argument)
 {
 	/* This thread's first call: it needs a record. */
 	sim_require(baton__thread_attach() == 0);
-	(void)argument;
 	/* Between the task that has shelved it, and has nothing more to do, and the next one. */
 	topic->changes++;
 	baton__unshelve(&topic->resource, false);
@@ -98,7 +97,6 @@ static int final_in;
 
 static int count_final(struct baton_task *task)
 {
-	(void)task;
 	final_in = topic->changes;
 	return 0;
 }

@@ -88,7 +88,6 @@ static int written; /* by a job, plainly */
 
 static void write_it(struct sim_item *item)
 {
-	(void)item;
 	written++;
 }
 
@@ -163,7 +162,6 @@ SIM_SCENARIO(shutdown_in_work_2, "the same beside a thief", .bound = 1)
 /* Its hand-offs are accepted, as long as there is something to run. */
 static void shut_down_and_hand_off(struct sim_item *item)
 {
-	(void)item;
 	(void)baton_pool_shutdown(pool);
 	sim_require(sim_note_submit(&notes[0]) == 0);
 	sim_require(sim_note_submit(&notes[1]) == 0);
@@ -243,7 +241,6 @@ static void shut_down_now(void)
 
 static void shut_down_now_in_job(struct sim_item *item)
 {
-	(void)item;
 	shut_down_now();
 }
 
@@ -337,7 +334,6 @@ SIM_SCENARIO(destroy_shutdown, "who has asked for the end is still in its call")
 
 static void stop_outside(void *argument)
 {
-	(void)argument;
 	sim_require(baton_pool_shutdown_now(pool, &rest) == 0);
 	cancel_rest();
 }

@@ -48,25 +48,21 @@ static void fulfil(unsigned index)
 
 static void wait_for_0(struct sim_item *item)
 {
-	(void)item;
 	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 }
 
 static void wait_for_1(struct sim_item *item)
 {
-	(void)item;
 	sim_require(baton_future_wait(&promises[1], NULL) == 0);
 }
 
 static void fulfil_0(struct sim_item *item)
 {
-	(void)item;
 	fulfil(0);
 }
 
 static void fulfil_1(struct sim_item *item)
 {
-	(void)item;
 	fulfil(1);
 }
 
@@ -85,7 +81,6 @@ SIM_SCENARIO(spare_comes,
 
 static void give_and_wait(struct sim_item *item)
 {
-	(void)item;
 	submit(&items[1]);
 	sim_require(baton_future_wait(&promises[0], NULL) == 0);
 }
@@ -133,7 +128,6 @@ static uint32_t opened;
 
 static void block_until_open(struct sim_item *item)
 {
-	(void)item;
 	baton_blocking_begin();
 	while (!add_seq_cst(&opened, 0))
 		sim_idle(&opened);
@@ -142,7 +136,6 @@ static void block_until_open(struct sim_item *item)
 
 static void open(struct sim_item *item)
 {
-	(void)item;
 	store_release(&opened, 1);
 	sim_point();
 }
@@ -159,7 +152,6 @@ SIM_SCENARIO(spare_bracket, "a job blocks in a bracket; one that ends that runs 
 
 static void give_and_block(struct sim_item *item)
 {
-	(void)item;
 	submit(&items[1]);
 	submit(&items[2]);
 	baton_blocking_begin();
@@ -184,7 +176,6 @@ SIM_SCENARIO(spare_bracket_hands_over, "a job's bracket hands over what it has p
 /* Back and forth: the place may have been taken, or a spare comes in vain. */
 static void block_shortly(struct sim_item *item)
 {
-	(void)item;
 	baton_blocking_begin();
 	sim_point();
 	baton_blocking_end();
@@ -248,7 +239,6 @@ SIM_SCENARIO(spare_shutdown_hand_off, "who has no place at the shutdown may stil
 
 static void give_late(struct sim_item *item)
 {
-	(void)item;
 	baton_blocking_begin();
 	while (!add_seq_cst(&opened, 0))
 		sim_idle(&opened);
@@ -268,7 +258,6 @@ static void shut_down(void *argument)
 {
 	struct baton_job *jobs;
 
-	(void)argument;
 	sim_require(baton_pool_shutdown_now(pool, &jobs) == 0);
 	run_all(jobs);
 }
@@ -289,7 +278,6 @@ SIM_SCENARIO(spare_shutdown_now, "shutdown_now while one is inside a job without
 
 static void wait_for_note(struct sim_item *item)
 {
-	(void)item;
 	sim_note_wait(&note);
 }
 
@@ -342,7 +330,6 @@ SIM_SCENARIO(spare_ends, "the spare has no memory for its record: the sleeping w
 
 static void give_again(void *argument)
 {
-	(void)argument;
 	submit(&items[2]);
 	submit(&items[3]);
 }

@@ -58,7 +58,6 @@ static void finish(uint64_t submitted)
 
 static void submit_one_and_start(struct sim_note *note)
 {
-	(void)note;
 	sim_does_submit(&notes[1]);
 	sim_start(sim_does_submit, &notes[2]);
 }
@@ -100,7 +99,6 @@ SIM_SCENARIO(stats_marked_4, "the same, from four", .walk_only = true)
 
 static void reads(void *argument)
 {
-	(void)argument;
 	/* Nothing is submitted any more. */
 	require(3);
 	require(3);
@@ -108,7 +106,6 @@ static void reads(void *argument)
 
 static void submit_two_and_start(struct sim_note *note)
 {
-	(void)note;
 	sim_does_submit(&notes[1]);
 	sim_does_submit(&notes[2]);
 	sim_start(reads, NULL);
@@ -125,7 +122,6 @@ SIM_SCENARIO(stats_read, "a reader beside the runner sees a time while tasks wai
 
 static void reads_beside(void *argument)
 {
-	(void)argument;
 	for (int i = 0; i < 2; i++) {
 		struct baton_resource_stats copy = look();
 

@@ -98,7 +98,6 @@ static void submit_batch(void *argument)
 	struct baton_task *const tasks[] = {&notes[0].task, &notes[1].task, &notes[2].task};
 	int status;
 
-	(void)argument;
 	for (int i = 0; i < 3; i++) {
 		sim_note_init(&notes[i], &topic, false);
 		sim_note_begin(&notes[i]);
@@ -111,7 +110,6 @@ static void submit_batch(void *argument)
 
 static void cancel_pending(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic.resource) == 0);
 }
 
@@ -136,7 +134,6 @@ SIM_SCENARIO(batch_beside, "L2: beside another submitter, who comes before or af
 
 static void cancel_inside(struct sim_note *note)
 {
-	(void)note;
 	cancel_pending(NULL);
 }
 

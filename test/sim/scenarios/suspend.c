@@ -85,7 +85,6 @@ static void wait_in_time(void *none)
 {
 	struct timespec deadline = sim_in(1000000000);
 
-	(void)none;
 	sim_require(baton_suspension_wait(&suspensions[0], &deadline) == 0);
 	sim_require(sim_left(topic, SIM_THREADS_MAX) == 2);
 }
@@ -160,7 +159,6 @@ SIM_SCENARIO(suspend_withdraw_queued, "the same, of a queued resource, beside an
 
 static void close_and_await(void *argument)
 {
-	(void)argument;
 	(void)baton_resource_close(&topic->resource);
 	sim_require(baton_resource_await(&topic->resource, NULL) == 0);
 	/* A suspension that was accepted is over, too. */
@@ -196,7 +194,6 @@ static unsigned finals;
 
 static int count_final(struct baton_task *task)
 {
-	(void)task;
 	finals++;
 	/* An accepted suspension is over. */
 	sim_require(load_relaxed(&topic->resource._word) == BATON__WORD_CLOSED);
@@ -225,7 +222,6 @@ SIM_SCENARIO(suspend_finalised, "the suspension comes when the finaliser has bee
 
 static void cancel_all(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&topic->resource) == 0);
 	(void)sim_note_cancel(&notes[1]);
 }
@@ -243,7 +239,6 @@ SIM_SCENARIO(suspend_cancel, "cancels, of all and of one task, beside a suspensi
 
 static void suspend_in_order(void *argument)
 {
-	(void)argument;
 	for (int i = 0; i < 2; i++)
 		sim_require(baton_resource_suspend(&topic->resource, &suspensions[i]) == 0);
 	sim_require(baton_suspension_wait(&suspensions[0], NULL) == 0);
@@ -373,7 +368,6 @@ SIM_SCENARIO(quiesce_two, "two overlapping quiesces", .bound = 1)
 /* A task that changes both: the second one by a nested submit. */
 static void changes_both(struct sim_note *note)
 {
-	(void)note;
 	sim_require(sim_note_submit(&notes[1]) == 0);
 }
 
@@ -384,7 +378,6 @@ static void quiesce_in_time(void *argument)
 	struct timespec deadline = sim_in(3000);
 	int status = baton_quiesce(both, 2, held, &deadline);
 
-	(void)argument;
 	sim_require(status == 0 || status == -ETIMEDOUT);
 	if (status)
 		return;

@@ -15,7 +15,6 @@ static int lower_changes;
 
 static void lower_body(struct sim_piece *piece)
 {
-	(void)piece;
 	lower_changes++;
 }
 
@@ -129,7 +128,6 @@ static void close_and_await(void *none)
 {
 	struct baton_resource *resource = &sim_scene.topic.resource;
 
-	(void)none;
 	(void)baton_resource_close(resource);
 	sim_require(baton_resource_await(resource, NULL) == 0);
 	/* A suspension that was accepted is over, too. */
@@ -161,7 +159,6 @@ SIM_SCENARIO(lower_close, "a close and an await beside a suspension", .bound = 2
 
 static void cancel_pending(void *none)
 {
-	(void)none;
 	sim_require(baton_resource_cancel_pending(&sim_scene.topic.resource) == 0);
 }
 

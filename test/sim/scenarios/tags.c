@@ -82,7 +82,6 @@ static unsigned written; /* by the canceller, before */
 
 static void write_and_cancel(void *none)
 {
-	(void)none;
 	written = 1;
 	baton_tag_cancel(&tag);
 }
@@ -101,7 +100,6 @@ SIM_SCENARIO(tag_tells,
 
 static void cancel_and_give_back(void *none)
 {
-	(void)none;
 	baton_tag_cancel(&tag);
 	/* Ends: the runner comes to all that hold it. */
 	while (baton_tag_held(&tag))

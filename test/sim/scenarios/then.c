@@ -11,7 +11,6 @@ static int data;
 
 static void complete(void *argument)
 {
-	(void)argument;
 	data = 1;
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 }
@@ -64,7 +63,6 @@ SIM_SCENARIO(then_2, "two registrations beside the completion", .bound = 1)
 
 static void then_two(void *argument)
 {
-	(void)argument;
 	then(&notes[0]);
 	then(&notes[1]);
 }
@@ -104,7 +102,6 @@ SIM_SCENARIO(then_order, "registered before the completion they fire in that ord
 
 static void free_promise(struct sim_note *note)
 {
-	(void)note;
 	sim_retire(&promise, sizeof(promise));
 }
 
@@ -122,7 +119,6 @@ SIM_SCENARIO(then_frees, "a continuation frees the future")
 
 static void close_topic(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_close(&topic->resource) == 0);
 }
 
@@ -194,7 +190,6 @@ static void run_job(struct baton_plain_job *plain)
 
 static void then_job(void *argument)
 {
-	(void)argument;
 	baton_plain_job_init(&job, run_job, NULL);
 	baton_continuation_job(&continuations[0], baton_manual_executor(stage.manual), &job.job);
 	baton_future_then(&promise, &continuations[0]);

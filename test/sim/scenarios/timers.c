@@ -25,7 +25,6 @@ static struct baton_task task, finaliser;
 
 static int count(struct baton_timer *timer)
 {
-	(void)timer;
 	runs++;
 	sim_require(baton_timers_now(timers) >= not_before);
 	return 0;
@@ -178,7 +177,6 @@ static void does_stop(void *unused)
 {
 	enum baton_timer_state state = baton_timer_stop(&timer_a);
 
-	(void)unused;
 	if (state != BATON_TIMER_QUEUED && state != BATON_TIMER_RUNNING)
 		give_back(&timer_a);
 	told = 1 + (unsigned)state;
@@ -188,7 +186,6 @@ static unsigned said; /* by who arms, before */
 
 static int hears(struct baton_timer *timer)
 {
-	(void)timer;
 	if (baton_timers_now(timers) >= 70 * TICK)
 		sim_require(said == 1);
 	return 0;
@@ -196,7 +193,6 @@ static int hears(struct baton_timer *timer)
 
 static void says_and_arms(void *unused)
 {
-	(void)unused;
 	said = 1;
 	does_arm_a((void *)70);
 }
@@ -256,7 +252,6 @@ SIM_SCENARIO(timers_repeat_stop, "stop of a repeated timer against its run, whic
 /* When the promise is complete nobody touches the timer. */
 static void does_stop_then(void *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
 	sim_require(baton_future_wait(&gone, NULL) == 0);
 	give_back(&timer_a);
@@ -277,7 +272,6 @@ SIM_SCENARIO(timers_stop_then, "the promise of stop_then, for a timer that is re
 
 static void does_stop_wait(void *unused)
 {
-	(void)unused;
 	sim_require(baton_timer_stop_wait(&timer_a, NULL) == 0);
 	give_back(&timer_a);
 }
@@ -295,7 +289,6 @@ SIM_SCENARIO(timers_stop_wait, "stop_wait gives the memory back, whatever the ti
 /* The session's task: stops the timer, and has timer and resource freed by the finaliser. */
 static int frees(struct baton_task *unused)
 {
-	(void)unused;
 	give_back(&timer_a);
 	sim_retire(&resources[0], sizeof(resources[0]));
 	return 0;
@@ -303,7 +296,6 @@ static int frees(struct baton_task *unused)
 
 static int ends_session(struct baton_task *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop(&timer_a);
 	told = runs;
 	sim_require(baton_resource_close_then(&resources[0], &finaliser) == 0);
@@ -312,7 +304,6 @@ static int ends_session(struct baton_task *unused)
 
 static void does_end_session(void *unused)
 {
-	(void)unused;
 	sim_require(baton_submit(&resources[0], &task) == 0);
 }
 
@@ -346,7 +337,6 @@ SIM_SCENARIO(timers_session_repeat, "the same with a repeated timer")
 /* A task of the timer's resource arms it for later: the earlier expiry then counts no more. */
 static int arms_again(struct baton_task *unused)
 {
-	(void)unused;
 	not_before = 3 * TICK;
 	told = runs;
 	does_arm_a((void *)3);
@@ -355,7 +345,6 @@ static int arms_again(struct baton_task *unused)
 
 static void does_arm_again(void *unused)
 {
-	(void)unused;
 	sim_require(baton_submit(&resources[0], &task) == 0);
 }
 
@@ -378,7 +367,6 @@ SIM_SCENARIO(timers_replace,
 
 static void does_cancel_pending(void *unused)
 {
-	(void)unused;
 	sim_require(baton_resource_cancel_pending(&resources[0]) == 0);
 }
 

@@ -27,14 +27,12 @@ static unsigned runs;
 
 static int ends_at_once(struct baton_task *unused)
 {
-	(void)unused;
 	return 0;
 }
 
 /* The first run fills the resource and has another one due at once. */
 static int fills(struct baton_timer *unused)
 {
-	(void)unused;
 	if (runs++ > 0)
 		return 0;
 	sim_require(baton_submit(&bounded, &filler) == 0);
@@ -110,7 +108,6 @@ SIM_SCENARIO(timers_beside_dropped, "the same where the bound drops it")
 
 static void does_stop_then(void *unused)
 {
-	(void)unused;
 	/* The end is thread 0's to see, which drives the executor. */
 	(void)baton_timer_stop_then(&timer, &gone);
 }
@@ -147,7 +144,6 @@ SIM_SCENARIO(timers_beside_dropped_gone, "the same where the bound drops it")
 
 static int arms_itself(struct baton_timer *unused)
 {
-	(void)unused;
 	runs++;
 	(void)baton_timer_arm_after(&timer, TICK);
 	return 0;
@@ -188,7 +184,6 @@ SIM_SCENARIO(timers_arms_gone, "stop_then beside a function that arms its timer:
 
 static void does_stop_wait(void *unused)
 {
-	(void)unused;
 	sim_require(baton_timer_stop_wait(&timer, NULL) == 0);
 }
 

@@ -22,7 +22,6 @@ static unsigned runs;
 
 static int count(struct baton_timer *timer)
 {
-	(void)timer;
 	runs++;
 	return 0;
 }
@@ -61,7 +60,6 @@ static void does_arm_later(void *ticks)
 
 static int stops(struct baton_task *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop(&timer_a);
 	return 0;
 }
@@ -85,7 +83,6 @@ SIM_SCENARIO(timers_refused, "stopped by a task of the resource that refuses its
 
 static void does_stop_then(void *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
 	sim_require(baton_future_wait(&gone, NULL) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
@@ -163,7 +160,6 @@ SIM_SCENARIO(timers_moved,
 
 static void does_destroy(void *unused)
 {
-	(void)unused;
 	(void)baton_timer_disarm(&timer_a);
 	sim_require(baton_timers_destroy(timers) == 0);
 }
@@ -189,7 +185,6 @@ static void does_look(void *unused)
 {
 	struct baton_timers *other;
 
-	(void)unused;
 	sim_require(baton_timers_default(&other) == 0);
 	sim_require(baton_timers_now(other) > 0);
 }

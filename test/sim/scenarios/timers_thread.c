@@ -21,14 +21,12 @@ static unsigned runs;
 
 static int count(struct baton_timer *timer)
 {
-	(void)timer;
 	runs++;
 	return 0;
 }
 
 static void does_arm_b(void *unused)
 {
-	(void)unused;
 	sim_require(baton_timer_arm_after(&timer_b, 2 * TICK) == 0);
 }
 
@@ -68,7 +66,6 @@ static void does_arm_b_again(void *unused)
 
 static void does_stop_then(void *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop_then(&timer_a, &gone);
 	sim_require(baton_future_wait(&gone, NULL) == 0);
 	sim_retire(&timer_a, sizeof(timer_a));
@@ -130,7 +127,6 @@ static struct baton_task finaliser;
 
 static int frees_timer(struct baton_task *task)
 {
-	(void)task;
 	sim_retire(&timer_a, sizeof(timer_a));
 	return 0;
 }
@@ -138,7 +134,6 @@ static int frees_timer(struct baton_task *task)
 /* The finaliser waits for the run alone: only the run looks whether the wheel has the timer. */
 static void does_stop_and_close(void *unused)
 {
-	(void)unused;
 	(void)baton_timer_stop(&timer_a);
 	baton_task_init(&finaliser, frees_timer, NULL);
 	sim_require(baton_resource_close_then(&resource, &finaliser) == 0);

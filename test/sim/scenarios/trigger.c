@@ -114,7 +114,6 @@ SIM_SCENARIO(trigger_queued, "behind tasks in an executor's queue", .bound = 1)
 
 static void close_it(void *argument)
 {
-	(void)argument;
 	(void)baton_resource_close(&stage.topic.resource);
 }
 
@@ -129,7 +128,6 @@ SIM_SCENARIO(trigger_close, "who was not refused is answered, or told", .bound =
 
 static void cancel_all(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&stage.topic.resource) == 0);
 }
 
@@ -149,7 +147,6 @@ SIM_SCENARIO(trigger_cancel_pending, "cancelled, it can be fired again", .bound 
 
 static void give_back(struct sim_note *note)
 {
-	(void)note;
 	sim_retire(&trigger, sizeof(trigger));
 }
 
@@ -186,7 +183,6 @@ SIM_SCENARIO(trigger_stop_queued, "stopped while it is queued it does not run")
 
 static void stop(void *argument)
 {
-	(void)argument;
 	(void)baton_trigger_stop(&trigger);
 }
 

@@ -55,7 +55,6 @@ int sim_parcel_submit(unsigned number)
 
 static void submit_2(void *argument)
 {
-	(void)argument;
 	sim_require(sim_parcel_submit(0) == 0);
 	sim_require(sim_parcel_submit(1) == 0);
 }
@@ -83,19 +82,16 @@ bool sim_parcel_acknowledge(unsigned number)
 
 static void acknowledge_0(void *argument)
 {
-	(void)argument;
 	(void)sim_parcel_acknowledge(0);
 }
 
 static void acknowledge_1(void *argument)
 {
-	(void)argument;
 	(void)sim_parcel_acknowledge(1);
 }
 
 static void acknowledge_2(void *argument)
 {
-	(void)argument;
 	(void)sim_parcel_acknowledge(2);
 }
 
@@ -152,7 +148,6 @@ SIM_SCENARIO(window_stays, "those that give their place back by returning make r
 static void raise_limit(void *argument)
 {
 	sim_in_flight_max = 2;
-	(void)argument;
 	sim_require(baton_window_set_limit(&sim_window, 2) == 0);
 }
 
@@ -171,7 +166,6 @@ SIM_SCENARIO(window_limit, "raised from 0 beside a submitter: none is left waiti
 
 void sim_window_close_then(void *argument)
 {
-	(void)argument;
 	sim_window_topic.stays = false;
 	sim_require(sim_topic_close_then(&sim_window_topic) == 0);
 }

@@ -9,13 +9,11 @@ static int results[2];
 
 static void acknowledge_0(void *argument)
 {
-	(void)argument;
 	(void)sim_parcel_acknowledge(0);
 }
 
 static void submit_2(void *argument)
 {
-	(void)argument;
 	sim_require(sim_parcel_submit(0) == 0);
 	sim_require(sim_parcel_submit(1) == 0);
 }
@@ -33,7 +31,6 @@ static void is_over(unsigned number)
 
 static void cancel_waiting(void *argument)
 {
-	(void)argument;
 	sim_require(baton_window_cancel(&sim_window) == 0);
 }
 
@@ -50,7 +47,6 @@ static void acknowledge_if_started(unsigned number)
 
 static void acknowledge_started_1(void *argument)
 {
-	(void)argument;
 	acknowledge_if_started(1);
 }
 
@@ -78,7 +74,6 @@ static struct baton_tag tag;
 
 static void cancel_tag(void *argument)
 {
-	(void)argument;
 	baton_tag_cancel(&tag);
 }
 
@@ -154,7 +149,6 @@ SIM_SCENARIO(window_cancel_future,
 
 static void cancel_pending(void *argument)
 {
-	(void)argument;
 	sim_require(baton_resource_cancel_pending(&sim_window_topic.resource) == 0);
 }
 
@@ -172,7 +166,6 @@ SIM_SCENARIO(window_cancel_pending, "cancel_pending meets one whose turn has com
 
 static void submit_1(void *argument)
 {
-	(void)argument;
 	sim_require(sim_parcel_submit(1) == 0);
 }
 
@@ -226,7 +219,6 @@ static void start_2(void)
 
 static void submit_0(void *argument)
 {
-	(void)argument;
 	sim_require(sim_parcel_submit(0) == 0);
 }
 
@@ -377,7 +369,6 @@ static void say_and_cancel(void *argument)
 
 static int holds_until_asked(struct baton_task *task)
 {
-	(void)task;
 	sim_start(say_and_cancel, &said[0]);
 	sim_start(say_and_cancel, &said[1]);
 	while (load_relaxed(&asked) < 2)

@@ -16,7 +16,6 @@ static unsigned workers;
 
 static void wait_at_gate(struct sim_item *item)
 {
-	(void)item;
 	sim_item_wait(&items[0]);
 }
 
@@ -133,7 +132,6 @@ static struct baton_future promise;
 
 static void wait_for_promise(struct sim_item *item)
 {
-	(void)item;
 	sim_require(baton_future_wait(&promise, NULL) == 0);
 }
 

@@ -171,7 +171,6 @@ static void on_start(struct baton_rules *rules, struct baton_rules_entry *entry,
 {
 	uint32_t job = job_of_entry(entry);
 
-	(void)rules;
 	started(&bare.side, job, bare.now);
 	bare.stops[job] = ns == BATON_NEVER ? ns : bare.now + ns;
 }
@@ -180,7 +179,6 @@ static void on_shorten(struct baton_rules *rules, struct baton_rules_entry *entr
 {
 	uint32_t job = job_of_entry(entry);
 
-	(void)rules;
 	bare.stops[job] = bare.now + ns;
 	if (ns == 0)
 		bare.told[bare.told_count++] = job;
@@ -188,7 +186,6 @@ static void on_shorten(struct baton_rules *rules, struct baton_rules_entry *entr
 
 static void on_halt(struct baton_rules *rules, struct baton_rules_entry *entry)
 {
-	(void)rules;
 	bare.told[bare.told_count++] = job_of_entry(entry);
 }
 
@@ -320,7 +317,6 @@ static void whole_stop(struct baton_admission *admission, struct baton_admitted 
 {
 	uint32_t job = job_of_admitted(admitted);
 
-	(void)admission;
 	if (plan.jobs[job].stubborn)
 		return;
 	whole_over(job);

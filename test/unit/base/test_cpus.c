@@ -43,9 +43,6 @@ static void make_root(void)
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
-	(void)status;
-	(void)kind;
-	(void)walk;
 	return remove(path);
 }
 

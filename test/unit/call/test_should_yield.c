@@ -27,7 +27,6 @@ static int asker_run(struct baton_task *task)
 
 static int no_op(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -112,7 +111,6 @@ static void job_run(struct baton_plain_job *plain)
 
 static void nothing(struct baton_plain_job *plain)
 {
-	(void)plain;
 }
 
 /* A job that runs when all workers are busy, with one from outside, its own, or none behind it. */

@@ -27,8 +27,6 @@ static struct newest_first *of(const struct baton_resource *resource)
 
 static int reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
 {
-	(void)may_wait;
-	(void)first;
 	if (of(resource)->waiting == LIMIT)
 		return -EAGAIN;
 	of(resource)->waiting++;
@@ -37,19 +35,16 @@ static int reserve(struct baton_resource *resource, struct baton_task *first, bo
 
 static void take_back(struct baton_resource *resource, const struct baton_task *first)
 {
-	(void)first;
 	of(resource)->waiting--;
 }
 
 static void captured(struct baton_resource *resource, const struct baton_task *task)
 {
-	(void)task;
 	of(resource)->waiting++;
 }
 
 static void left(struct baton_resource *resource, const struct baton_task *task)
 {
-	(void)task;
 	of(resource)->waiting--;
 }
 
@@ -57,7 +52,6 @@ static void take(struct baton_resource *resource, struct baton_task *oldest, boo
 {
 	struct baton_task **end = &resource->_list;
 
-	(void)cancel;
 	while (oldest) {
 		struct baton_task *task = oldest;
 

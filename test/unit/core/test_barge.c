@@ -152,7 +152,6 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 
 static void *due(void *unused)
 {
-	(void)unused;
 	return baton__barge_due(baton__self) ? baton__self : NULL;
 }
 

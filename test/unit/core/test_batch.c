@@ -337,7 +337,6 @@ static int cancelled_count;
 
 static void count_cancelled(struct baton_task *task)
 {
-	(void)task;
 	cancelled_count++;
 }
 

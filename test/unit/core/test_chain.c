@@ -157,7 +157,6 @@ static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
 
 static void trigger_run(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)fires;
 	expect(baton_container_of(trigger, struct link, trigger), false);
 }
 
@@ -207,7 +206,6 @@ static void low_cancels_next(struct baton_resource *resource, void *arg)
 {
 	struct link *link = baton_container_of(resource, struct link, resource);
 
-	(void)arg;
 	count_up(link);
 	if (next_of(link))
 		expect(link, baton_future_cancel(&next_of(link)->future) == 0);

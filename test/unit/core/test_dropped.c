@@ -10,7 +10,6 @@
 
 static void nothing(struct scene *scene)
 {
-	(void)scene;
 }
 
 static void cancel_pending(struct scene *scene)
@@ -25,7 +24,6 @@ static void cancel_tag(struct scene *scene)
 
 static int fill_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -44,13 +42,11 @@ static bool begin_fails;
 
 static int begin(struct baton_resource *resource)
 {
-	(void)resource;
 	return begin_fails ? -EIO : 0;
 }
 
 static void fail_batches(struct scene *scene)
 {
-	(void)scene;
 	begin_fails = true;
 }
 

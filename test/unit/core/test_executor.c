@@ -135,7 +135,6 @@ static int told;
 
 static void count_told(struct baton_task *task)
 {
-	(void)task;
 	told++;
 }
 
@@ -314,7 +313,6 @@ static sem_t job_entered, job_leave;
 
 static void stuck_job(struct baton_plain_job *job)
 {
-	(void)job;
 	gate_open(&job_entered);
 	gate_pass(&job_leave);
 }

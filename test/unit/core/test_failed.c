@@ -35,7 +35,6 @@ static void failed(struct baton_resource *resource, struct baton_task *task, int
 
 static int fail(struct baton_task *task)
 {
-	(void)task;
 	return -EIO;
 }
 
@@ -81,7 +80,6 @@ static void submit_later(struct baton_resource *resource, struct baton_task *tas
 
 static int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -115,7 +113,6 @@ static void continue_with(struct baton_resource *resource, struct baton_task *ta
 
 static int hook(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 
@@ -217,7 +214,6 @@ static struct baton_detached token;
 
 static int detach_and_fail(struct baton_task *task)
 {
-	(void)task;
 	MUST(baton_detach(&token, 0) == 0);
 	baton_set_result(&token);
 	return -EIO;
@@ -255,13 +251,11 @@ Test(failed, what_a_detached_function_returns_is_ignored, .timeout = 5)
 
 static int end_fails(struct baton_resource *resource)
 {
-	(void)resource;
 	return -ENOSPC;
 }
 
 static int flush_run(struct baton_task *task)
 {
-	(void)task;
 	MUST(baton_batch_flush() == -ENOSPC);
 	return 0;
 }

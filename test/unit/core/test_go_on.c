@@ -21,7 +21,6 @@ struct scene {
 
 static int never_runs(struct baton_task *task)
 {
-	(void)task;
 	return 1;
 }
 

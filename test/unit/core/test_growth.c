@@ -204,8 +204,6 @@ static void *at_the_edge(const void *old, size_t size)
 
 static int visit(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)index;
 	++*(int *)arg;
 	return 0;
 }

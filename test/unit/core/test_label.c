@@ -57,70 +57,56 @@ static void note(char what)
 
 static int run(struct baton_task *task)
 {
-	(void)task;
 	note('x');
 	return 0;
 }
 
 static int run_plain(struct baton_task *task)
 {
-	(void)task;
 	note('p');
 	return 0;
 }
 
 static void *call(void *arg)
 {
-	(void)arg;
 	note('x');
 	return NULL;
 }
 
 static void fired(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 	note('x');
 }
 
 static void trigger_cancelled(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 	cancelled++;
 }
 
 static int expired(struct baton_timer *timer)
 {
-	(void)timer;
 	note('x');
 	return 0;
 }
 
 static void timer_dropped(struct baton_timer *timer, int error)
 {
-	(void)timer;
 	cancelled += error == -ECANCELED;
 }
 
 static int item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	note('x');
 	return 0;
 }
 
 static void task_cancelled(struct baton_task *task)
 {
-	(void)task;
 	cancelled++;
 }
 
 static void post_cancelled(void *arg)
 {
-	(void)arg;
 	cancelled++;
 }
 

@@ -22,7 +22,6 @@ static int op_end(struct baton_task *task)
 
 static int op_run(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -267,7 +267,6 @@ static int hot_run(struct baton_task *task)
 
 static int hot_ends(struct baton_task *task)
 {
-	(void)task;
 	atomic_store(&hot_stop, true);
 	return 0;
 }

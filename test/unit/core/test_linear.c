@@ -93,7 +93,6 @@ static int is_told(struct baton_task *task)
 
 static int never_runs(struct baton_task *task)
 {
-	(void)task;
 	return 1;
 }
 
@@ -102,7 +101,6 @@ static int never_runs(struct baton_task *task)
 /* In which order tasks are cancelled. */
 static size_t forwards(size_t i, size_t count)
 {
-	(void)count;
 	return i;
 }
 
@@ -236,7 +234,6 @@ static void complete(struct many *many, size_t i)
 
 static void hold(struct many *many, const struct how *how)
 {
-	(void)how;
 	leave_all(many);
 	stash_run(&many->stash);
 	for (size_t i = 0; i < many->count; i++)
@@ -253,7 +250,6 @@ Test(linear, holds, .timeout = 20)
 /* The same, while other tasks come: a hold looks not only at tasks that were there before. */
 static void hold_while_others_come(struct many *many, const struct how *how)
 {
-	(void)how;
 	for (size_t i = 0; i < many->count / 2; i++)
 		leave(many, i, i % 2);
 	stash_run(&many->stash);
@@ -276,7 +272,6 @@ Test(linear, holds_while_others_come, .timeout = 20)
 
 static void run_all(struct many *many, const struct how *how)
 {
-	(void)how;
 	leave_all(many);
 	serve(many);
 }
@@ -293,7 +288,6 @@ static void suspend_from_outside(struct many *many, const struct how *how)
 	struct baton_suspension now = BATON_SUSPENSION_INIT;
 	struct baton_suspension next = BATON_SUSPENSION_INIT;
 
-	(void)how;
 	leave_all(many);
 	cr_assert_eq(baton_resource_suspend(&many->resource, &now), 0);
 	stash_run(&many->stash);
@@ -353,7 +347,6 @@ Test(linear, cancels, .timeout = 20)
 
 static void cancel_newest(struct many *many, const struct how *how)
 {
-	(void)how;
 	for (size_t i = 0; i < many->count; i++)
 		leave(many, i, false);
 	for (size_t i = 0; i < many->count; i++) {

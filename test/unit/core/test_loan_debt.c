@@ -152,7 +152,6 @@ static struct queue *target;
 
 static int put_run(struct baton_task *task)
 {
-	(void)task;
 	baton__self->loan_skip = 0;
 	cr_assert_eq(put(target), 0);
 	return 0;

@@ -35,7 +35,6 @@ struct many {
 
 static int runs(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

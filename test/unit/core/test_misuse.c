@@ -10,7 +10,6 @@ static struct baton_task b = BATON_TASK_INIT(idle_run, NULL);
 
 static int submits_twice(struct baton_task *task)
 {
-	(void)task;
 	(void)baton_submit(&topic, &b);
 	(void)baton_submit(&topic, &a);
 	(void)baton_submit(&topic, &a);
@@ -19,7 +18,6 @@ static int submits_twice(struct baton_task *task)
 
 static int submits_again(struct baton_task *task)
 {
-	(void)task;
 	(void)baton_submit(&topic, &a);
 	(void)baton_submit(&topic, &b);
 	(void)baton_submit(&topic, &a);
@@ -87,7 +85,6 @@ static void deinit_busy(void)
 
 static int exits(struct baton_task *task)
 {
-	(void)task;
 	pthread_exit(NULL);
 }
 

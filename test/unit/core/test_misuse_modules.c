@@ -26,7 +26,6 @@ static void result_outside(void)
 
 static int result_of_a_finaliser(struct baton_task *task)
 {
-	(void)task;
 	baton_set_result(NULL);
 	return 0;
 }
@@ -71,7 +70,6 @@ static struct baton_undo_log kept_log;
 
 static int begins_log(struct baton_task *task)
 {
-	(void)task;
 	baton_undo_log_begin(&kept_log);
 	return 0;
 }
@@ -92,7 +90,6 @@ static int rolls_back(struct baton_task *task)
 {
 	static struct baton_undo undo;
 
-	(void)task;
 	baton_undo_log_begin(&kept_log);
 	baton_undo_log_push(&kept_log, &undo, undoes_with_log);
 	return baton_undo_log_end(&kept_log, -EIO);
@@ -195,7 +192,6 @@ static void registered_closed(void)
 
 static int ring(struct baton_timer *timer)
 {
-	(void)timer;
 	return 0;
 }
 
@@ -323,7 +319,6 @@ static void counted_twice(void)
 
 static int counts_itself(struct baton_task *task)
 {
-	(void)task;
 	baton_resource_set_stats(&topic, &counts[0]);
 	return 0;
 }
@@ -339,7 +334,6 @@ static int bounds_itself(struct baton_task *task)
 {
 	const struct baton_bound_config config = {.tasks_max = 1};
 
-	(void)task;
 	bound_set(&bounds[0], &config);
 	return 0;
 }

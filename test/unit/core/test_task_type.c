@@ -56,8 +56,6 @@ static void told_config(struct baton_task *task)
 
 static void failed(struct baton_resource *resource, struct baton_task *task, int status)
 {
-	(void)resource;
-	(void)task;
 	seen.failed = status;
 }
 

@@ -59,7 +59,6 @@ static int place_drive(struct baton_executor *executor)
 /* Else a wait with a deadline would not help. */
 static bool place_alone(struct baton_executor *executor)
 {
-	(void)executor;
 	return true;
 }
 

@@ -46,13 +46,11 @@ static void waiter_start(struct waiter *waiter, struct baton_future *future,
 
 static int not_driven_here(struct baton_executor *executor)
 {
-	(void)executor;
 	return -EPERM;
 }
 
 static bool alone(struct baton_executor *executor)
 {
-	(void)executor;
 	return true;
 }
 

@@ -45,7 +45,6 @@ static bool release(struct baton_resource *resource, uintptr_t *word)
 
 static bool release_at_once(struct baton_resource *resource, uintptr_t *word)
 {
-	(void)word;
 	return baton_inline_release(resource, BATON__NORMAL);
 }
 
@@ -91,20 +90,17 @@ static bool cut_all(struct baton_resource *resource, uintptr_t *word)
 
 static bool ask(struct baton_resource *resource, uintptr_t *word)
 {
-	(void)word;
 	baton__word_ask(resource);
 	return true;
 }
 
 static bool answer(struct baton_resource *resource, uintptr_t *word)
 {
-	(void)word;
 	return baton__word_answer(resource);
 }
 
 static bool close_it(struct baton_resource *resource, uintptr_t *word)
 {
-	(void)word;
 	return baton__word_close(resource);
 }
 

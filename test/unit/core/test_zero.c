@@ -8,7 +8,6 @@
 
 static int hook(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 

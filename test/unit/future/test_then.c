@@ -110,7 +110,6 @@ static int told;
 
 static void count_told(struct baton_task *task)
 {
-	(void)task;
 	told++;
 }
 
@@ -160,13 +159,11 @@ static int job_runs, job_cancels;
 
 static void job_run(struct baton_plain_job *job)
 {
-	(void)job;
 	job_runs++;
 }
 
 static void job_cancel(struct baton_plain_job *job)
 {
-	(void)job;
 	job_cancels++;
 }
 

@@ -112,7 +112,6 @@ Test(hooks, batch_max_bounds_a_batch, .timeout = 10)
 
 static void work_a_while(void *arg)
 {
-	(void)arg;
 	work_for_ns(2000);
 }
 

@@ -102,7 +102,6 @@ Test(mainloop_depend, another_threads_start_is_seen, .timeout = 10)
 
 static int runs_children(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "its parent runs");
 	return 0;
 }
@@ -129,7 +128,6 @@ static int gets_a_child(struct lettered *lettered)
 
 static int runs_the_next(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
 	cr_assert_gt(baton_mainloop_run(&loop, 10), 0);
 	return 0;
@@ -242,7 +240,6 @@ Test(mainloop_depend, destroy_names_what_is_active, .timeout = 10)
 
 static int misuses(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_eq(baton_mainloop_destroy(&loop), -EDEADLK);
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 1), -EDEADLK);
 	cr_assert_eq(baton_mainloop_pass(&loop, BATON_NEVER), -EINVAL);

@@ -98,7 +98,6 @@ Test(mainloop_drive, a_timer_runs_when_the_host_comes_at_its_deadline, .timeout 
 
 static int runs_nested(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_eq(baton_source_start(&lettered->source), 0);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
 	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 0);
@@ -235,7 +234,6 @@ Test(mainloop_drive, a_long_idle_yields_after_its_slice_and_to_a_more_important_
 
 static int input_comes(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_not(baton_mainloop_should_yield(&loop));
 	input = true;
 	cr_assert(baton_mainloop_should_yield(&loop));
@@ -263,7 +261,6 @@ static void *posted(void *arg)
 
 static int posts(struct lettered *lettered)
 {
-	(void)lettered;
 	cr_assert_not(baton_should_yield());
 	cr_assert_eq(baton_post(baton_mainloop_resource(&loop), posted, "p"), 0);
 	cr_assert(baton_should_yield());
@@ -305,7 +302,6 @@ Test(mainloop_drive, a_run_inside_a_task_runs_all_sources, .timeout = 10)
 
 static int takes_time(struct lettered *lettered)
 {
-	(void)lettered;
 	return baton_mainloop_pass(&loop, 10);
 }
 
@@ -362,7 +358,6 @@ static void *life_main(void *arg)
 
 static int forgets_log(struct lettered *lettered)
 {
-	(void)lettered;
 	log_length = 0;
 	return 0;
 }
@@ -411,8 +406,6 @@ static int questions;
 
 static uint64_t is_made_ready(struct baton_source *source, uint64_t now)
 {
-	(void)source;
-	(void)now;
 	questions++;
 	return atomic_load(&made_ready) ? 0 : BATON_NEVER;
 }
@@ -468,7 +461,6 @@ static void *start_late(void *arg)
 /* Starts all of them again whenever the owner has taken the starts in. */
 static int start_late_again(struct lettered *lettered)
 {
-	(void)lettered;
 	(void)log_take();
 	if (late[639]._state & 1)
 		return 0;

@@ -241,15 +241,10 @@ Test(bound_wait, a_batch_that_never_fits_is_refused_at_once, .timeout = 10)
 
 static void ring(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 }
 
 static int nothing(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 

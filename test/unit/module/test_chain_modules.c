@@ -87,7 +87,6 @@ static void lane_init(struct link *link)
 
 static int begin_batch(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 
@@ -112,7 +111,6 @@ static void submits_nothing(struct link *link)
 
 static void trigger_fires(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)fires;
 	next(baton_container_of(trigger, struct link, trigger));
 }
 
@@ -198,9 +196,6 @@ static void leaves(struct link *link)
 
 static int item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 
@@ -219,7 +214,6 @@ static void fans_out(struct link *link)
 
 static int never(struct baton_timer *timer)
 {
-	(void)timer;
 	return 0;
 }
 
@@ -279,7 +273,6 @@ static void unrefs(struct link *link)
 
 static void object_deinit(struct baton_registry_entry *entry, void *arg)
 {
-	(void)arg;
 	next(baton_container_of(entry, struct object, entry)->link);
 }
 

@@ -93,7 +93,6 @@ static int dropped_error;
 
 static void note_dropped(struct baton_timer *timer, int error)
 {
-	(void)timer;
 	dropped_error = error;
 }
 
@@ -212,13 +211,11 @@ static uint64_t unanswered;
 
 static void count_answered(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
 	answered += fires;
 }
 
 static void count_unanswered(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
 	unanswered += fires;
 }
 
@@ -275,8 +272,6 @@ Test(combos, a_trigger_is_dropped_as_the_oldest_of_its_lane, .timeout = 10)
 
 static int always_fails(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)index;
 	(*(int *)arg)++;
 	return -EIO;
 }

@@ -50,7 +50,6 @@ static void wait_for_wanted(void *arg)
 
 static int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -111,14 +111,12 @@ static int ended;
 
 static int count_begin(struct baton_resource *resource)
 {
-	(void)resource;
 	begun++;
 	return 0;
 }
 
 static int count_end(struct baton_resource *resource)
 {
-	(void)resource;
 	ended++;
 	return 0;
 }

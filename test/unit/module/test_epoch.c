@@ -128,7 +128,6 @@ static atomic_int wrong;
 
 static void *read_things(void *arg)
 {
-	(void)arg;
 	while (!atomic_load(&stop)) {
 		struct thing *thing;
 
@@ -170,7 +169,6 @@ Test(epoch, readers_never_see_what_was_reclaimed, .timeout = 20)
 
 static void *enter_once(void *arg)
 {
-	(void)arg;
 	MUST(baton_epoch_enter() == 0);
 	baton_epoch_leave();
 	return NULL;
@@ -209,7 +207,6 @@ Test(epoch, a_limbo_waits_at_its_end_for_sections, .timeout = 10)
 
 static void *enter_and_end(void *arg)
 {
-	(void)arg;
 	MUST(baton_epoch_enter() == 0);
 	return NULL;
 }

@@ -196,7 +196,6 @@ Test(fan_out, by_choice_a_failure_cancels_what_has_not_started, .timeout = 10)
 
 static int end_well(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 

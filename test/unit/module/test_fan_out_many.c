@@ -20,8 +20,6 @@ static int count_run(struct baton_resource *resource, void *arg, size_t index)
 {
 	struct many *many = arg;
 
-	(void)resource;
-	(void)index;
 	__atomic_fetch_add(&many->runs, 1, __ATOMIC_RELAXED);
 	return 0;
 }
@@ -156,9 +154,6 @@ struct held {
 
 static int do_nothing(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 

@@ -18,9 +18,6 @@ static void *count(void *arg)
 
 static int no_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 
@@ -45,7 +42,6 @@ static void is_refused(struct baton_resource *open, struct baton_resource *close
 	struct baton_future *future;
 	uint64_t counter = 0;
 
-	(void)open;
 	MUST(baton_post(closed, count, &counter) == -EPIPE);
 	MUST(baton_post_or(closed, count, NULL, &counter) == -EPIPE);
 	MUST(baton_post_with(closed, &(struct baton_call_options){.fn = count,
@@ -65,8 +61,6 @@ static void groups(struct baton_resource *open, struct baton_resource *closed)
 	const struct timespec past = {0, 1};
 	struct baton_group group = BATON_GROUP_INIT;
 
-	(void)open;
-	(void)closed;
 	baton_group_enter(&group);
 	for (int i = 0; i < 3; i++)
 		MUST(baton_group_wait(&group, &past) == -ETIMEDOUT);
@@ -76,7 +70,6 @@ static void groups(struct baton_resource *open, struct baton_resource *closed)
 
 static int no_undo(void *arg)
 {
-	(void)arg;
 	return 0;
 }
 
@@ -84,7 +77,6 @@ static int logs(struct baton_task *task)
 {
 	struct baton_undo_log log;
 
-	(void)task;
 	baton_undo_log_begin(&log);
 	for (int i = 0; i < 4; i++) {
 		struct baton_undo_mark mark = baton_undo_log_mark(&log);
@@ -98,7 +90,6 @@ static int logs(struct baton_task *task)
 
 static void undoes(struct baton_resource *open, struct baton_resource *closed)
 {
-	(void)closed;
 	for (int status = 0; status < 2; status++) {
 		struct baton_task task = BATON_TASK_INIT(logs, NULL);
 
@@ -141,7 +132,6 @@ static void waits(struct baton_resource *open, struct baton_resource *closed)
 	uint64_t counter = 0;
 	struct baton_call_options call = {.fn = count, .arg = &counter, .deadline = &deadline};
 
-	(void)closed;
 	MUST(baton_resource_suspend(open, &suspension) == 0);
 	for (int i = 0; i < 3; i++)
 		MUST(baton_async(open, count, &counter, &futures[i]) == 0);
@@ -168,8 +158,6 @@ static void names(struct baton_resource *open, struct baton_resource *closed)
 	struct baton_registry_entry *entry, *found;
 	struct baton_registry *registry;
 
-	(void)open;
-	(void)closed;
 	MUST(baton_registry_create(&options, &registry) == 0);
 	for (int i = 0; i < 2; i++) {
 		MUST(baton_registry_acquire(registry, "name", 4, &entry) == 0);

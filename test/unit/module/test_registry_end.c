@@ -13,7 +13,6 @@ static int begin(struct baton_resource *resource)
 {
 	int status = begin_fails ? -EIO : 0;
 
-	(void)resource;
 	begin_fails = false;
 	return status;
 }
@@ -50,14 +49,12 @@ static void cancel_pending(struct scene *scene)
 
 static void failing_batch(struct scene *scene)
 {
-	(void)scene;
 	begin_fails = true;
 }
 
 /* The stay is over with this task: what follows is cancelled with the resource's job. */
 static void executor_shut_down(struct scene *scene)
 {
-	(void)scene;
 }
 
 static int occupy_run(struct baton_task *task)
@@ -71,7 +68,6 @@ static int occupy_run(struct baton_task *task)
 
 static int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -42,7 +42,6 @@ struct customer {
 /* In a walk: somebody else's object, with the walk's reference. */
 static bool visit(struct baton_registry_entry *entry, void *arg)
 {
-	(void)arg;
 	note_send((struct item *)entry);
 	return true;
 }

@@ -15,7 +15,6 @@ static void *shelve_fn(void *arg)
 
 static int shelve_run(struct baton_task *task)
 {
-	(void)task;
 	baton__shelve(baton_current());
 	return 0;
 }

@@ -48,34 +48,25 @@ static void *no_call(void *arg)
 
 static int no_task(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
 static int no_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	(void)resource;
-	(void)arg;
-	(void)index;
 	return 0;
 }
 
 static void no_trigger(struct baton_trigger *trigger, uint64_t fires)
 {
-	(void)trigger;
-	(void)fires;
 }
 
 static int no_timer(struct baton_timer *timer)
 {
-	(void)timer;
 	return 0;
 }
 
 static bool stop_walk(struct baton_registry_entry *entry, void *arg)
 {
-	(void)entry;
-	(void)arg;
 	return false;
 }
 
@@ -213,7 +204,6 @@ static bool registry_h(struct stage *stage)
 
 static bool blocking_h(struct stage *stage)
 {
-	(void)stage;
 	baton_blocking_begin();
 	baton_blocking_end();
 	return true;

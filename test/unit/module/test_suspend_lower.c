@@ -196,7 +196,6 @@ Test(suspend_lower, what_waits_can_be_cancelled, .timeout = 10)
 
 static int count_final(struct baton_task *task)
 {
-	(void)task;
 	journal_add(&lowered.scene->journal, 100);
 	return 0;
 }

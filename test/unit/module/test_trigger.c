@@ -138,7 +138,6 @@ static void free_itself(struct baton_trigger *trigger, uint64_t fires)
 {
 	struct bell *bell = baton_container_of(trigger, struct bell, trigger);
 
-	(void)fires;
 	MUST(!baton_trigger_stop(trigger));
 	free(bell);
 }

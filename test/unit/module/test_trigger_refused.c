@@ -49,7 +49,6 @@ static int refuse_slowly(struct baton_executor *executor, struct baton_job *job)
 {
 	struct slow_refuser *refuser = baton_container_of(executor, struct slow_refuser, executor);
 
-	(void)job;
 	refuser->result = baton_trigger_fire(&refuser->bell->trigger);
 	return -ESHUTDOWN;
 }

@@ -182,7 +182,6 @@ static int crowd_run(struct baton_task *task)
 
 static void *crowd_acks(void *arg)
 {
-	(void)arg;
 	for (int i = 0; i < crowd.count; i++) {
 		until_at_least(&crowd.started, i + 1);
 		MUST(baton_detached_complete(&crowd.messages[i].windowed.token, 0, NULL) == 0);

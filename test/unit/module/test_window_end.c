@@ -229,7 +229,6 @@ Test(window_end, the_finaliser_waits_for_what_a_limit_of_0_keeps, .timeout = 10)
 
 static int returns_0(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -14,20 +14,17 @@ static struct {
 
 static int thread_started(struct baton_pool *pool)
 {
-	(void)pool;
 	made.started++;
 	return made.error;
 }
 
 static void thread_joined(struct baton__mate *mate)
 {
-	(void)mate;
 	made.joined++;
 }
 
 static int thread_pinned(const struct baton__worker *worker)
 {
-	(void)worker;
 	made.pinned++;
 	return -EINVAL;
 }

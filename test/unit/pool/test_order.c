@@ -90,7 +90,6 @@ Test(order, a_plain_job_is_hot_when_it_has_come_back_four_times_in_a_row, .timeo
 
 static int count_task(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

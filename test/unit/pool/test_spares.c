@@ -94,7 +94,6 @@ Test(spares, all_workers_wait_for_what_is_submitted_last, .timeout = 20)
 
 static int task_wait(struct baton_task *task)
 {
-	(void)task;
 	return baton_future_wait(baton_resource_user(baton_current()), NULL);
 }
 
@@ -198,7 +197,6 @@ static void deed_sleep(struct deed *deed)
 	const struct timespec ms = {0, 20 * 1000000};
 	int now;
 
-	(void)deed;
 	baton_blocking_begin();
 	now = atomic_fetch_add(&blocked_now, 1) + 1;
 	for (int most = atomic_load(&blocked_most);
@@ -366,13 +364,11 @@ Test(spares, a_bracket_outside_a_pool_does_nothing, .timeout = 5)
 
 static void deed_forget(struct deed *deed)
 {
-	(void)deed;
 	baton_blocking_begin();
 }
 
 static void deed_end_only(struct deed *deed)
 {
-	(void)deed;
 	baton_blocking_end();
 }
 

@@ -174,7 +174,6 @@ static pthread_barrier_t meeting;
 
 static void meets(struct baton_plain_job *job)
 {
-	(void)job;
 	(void)pthread_barrier_wait(&meeting);
 }
 

@@ -42,7 +42,6 @@ static void *count(void *arg)
 
 static void run_nothing(struct baton_plain_job *job)
 {
-	(void)job;
 }
 
 static int everything_works(void *arg)
@@ -53,7 +52,6 @@ static int everything_works(void *arg)
 	struct baton_resource resource;
 	int counter = 0;
 
-	(void)arg;
 	CHECK(1, baton_pool_create(NULL, &pool) == 0);
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 0;
@@ -102,7 +100,6 @@ Test(fork, with_no_pool_and_nothing_running_the_child_goes_on, .timeout = 10)
 
 static int section_goes_on(void *arg)
 {
-	(void)arg;
 	CHECK(1, baton_epoch_inside());
 	baton_epoch_leave();
 	CHECK(2, !baton_epoch_inside());
@@ -119,7 +116,6 @@ Test(fork, a_section_of_the_forking_thread_goes_on_in_the_child, .timeout = 10)
 
 static void retired_is_gone(struct baton_retired *retired)
 {
-	(void)retired;
 }
 
 static int is_reclaimed(void *arg)
@@ -248,7 +244,6 @@ static int default_is_refused(void *arg)
 	struct journal journal = {0};
 	struct step step;
 
-	(void)arg;
 	step_init(&step, &journal, 0, NULL);
 	CHECK(1, baton_pool_default(&pool) == -ECHILD);
 	CHECK(2, baton_submit_later(&resource, &step.task) == -ECHILD);

@@ -11,7 +11,6 @@ static int dropped_error;
 
 static void note_dropped(struct baton_timer *timer, int error)
 {
-	(void)timer;
 	dropped_count++;
 	dropped_error = error;
 }

@@ -265,7 +265,6 @@ Test(timer_exact, catching_up_ends_with_the_repetition, .timeout = 10)
 
 static int ends_at_once(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 

@@ -55,7 +55,6 @@ struct play {
 
 static int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -112,7 +111,6 @@ static int own_run(struct baton_task *task)
 
 static int batch_begins(struct baton_resource *resource)
 {
-	(void)resource;
 	return 0;
 }
 

@@ -179,7 +179,6 @@ static atomic_int signals;
 
 static void count_signal(int number)
 {
-	(void)number;
 	atomic_fetch_add(&signals, 1);
 }
 

@@ -18,7 +18,6 @@ static void *nothing_call(void *arg)
 
 static int nothing(struct baton_task *task)
 {
-	(void)task;
 	return 0;
 }
 
@@ -220,7 +219,6 @@ static void on_a_closed_resource(struct scene *scene)
 
 static void run(struct scene *scene)
 {
-	(void)scene;
 }
 
 static void cancel(struct scene *scene)
