@@ -7,6 +7,7 @@
 #include "core/word.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* A walk over the newest tasks of a queue; all are looked at when they are entered. */
 #define LOOKS_MAX 256U
@@ -114,9 +115,10 @@ static void look_at_queue(const struct baton__record *record, const struct baton
 
 	if (!same(record, resource) || (task && !baton__word_is_busy(baton__word(resource))))
 		baton__mistake(mistake, record->name,
-		               "was zeroed, initialised anew or overwritten while %zu of its tasks "
-		               "wait (the last by %s, thread %d): close and await it first",
-		               record->tasks, record->newest->call, (int)record->newest->thread);
+		               "was zeroed, initialised anew or overwritten while %zu task%s in it "
+		               "(the last by %s, thread %d): close and await it first",
+		               record->tasks, record->tasks > 1 ? "s wait" : " waits",
+		               record->newest->call, (int)record->newest->thread);
 }
 
 /* What a search for the original of a copied resource looks for, and finds. */
@@ -201,10 +203,12 @@ void baton__checked_init(struct baton_resource *resource, const char *call)
 	baton__records_lock(resource, BATON__RECORD_RESOURCE);
 	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
 	if (record && record->tasks)
-		baton__mistake(&mistake, record->name,
-		               "is initialised anew while %zu of its tasks wait (the last by %s, "
-		               "thread %d): close and await it first",
-		               record->tasks, record->newest->call, (int)record->newest->thread);
+		baton__mistake(
+			&mistake, record->name,
+			"is initialised anew while %zu task%s in it (the last by %s, thread %d): "
+			"close and await it first",
+			record->tasks, record->tasks > 1 ? "s wait" : " waits",
+			record->newest->call, (int)record->newest->thread);
 	else if (record)
 		baton__records_forget(record);
 	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
@@ -301,13 +305,29 @@ static bool can_run(const struct baton_task *task)
 	return baton__type(task)->run != NULL || baton__kind_is(task, BATON__KIND_OWN);
 }
 
-static void look_before_submit(const struct baton__record *record, struct baton__mistake *mistake)
+static void look_before_submit(const struct baton__record *record,
+                               const struct baton_resource *resource, const char *call,
+                               struct baton__mistake *mistake)
 {
-	if (record)
+	static const char mend[] = "submit a task again only when its function has been entered";
+
+	if (!record)
+		return;
+	if (record->resource != resource)
+		baton__mistake(
+			mistake, resource->_name,
+			"was given a task that already waits in \"%s\" since %s (thread %d): "
+			"%s",
+			record->name, record->call, (int)record->thread, mend);
+	else if (!record->accepted && record->thread == gettid() &&
+	         strcmp(call, "baton_submit_batch") == 0 && strcmp(record->call, call) == 0)
 		baton__mistake(mistake, record->name,
-		               "was given a task that already waited in it since %s (thread %d): "
-		               "submit a task again only when its function has been entered",
-		               record->call, (int)record->thread);
+		               "was given the same task twice in one batch: a batch has each task "
+		               "once");
+	else
+		baton__mistake(mistake, record->name,
+		               "was given a task that already waits in it since %s (thread %d): %s",
+		               record->call, (int)record->thread, mend);
 }
 
 void baton__checked_idle(const struct baton_resource *resource, const struct baton_task *task,
@@ -316,13 +336,14 @@ void baton__checked_idle(const struct baton_resource *resource, const struct bat
 	struct baton__mistake mistake = {.text = ""};
 
 	if (!task)
-		BATON_MISUSE_OF(call, resource->_name, "was given NULL instead of a task");
+		BATON_MISUSE_OF(call, resource->_name,
+		                "was given NULL instead of a task: give the address of a task");
 	if (!can_run(task))
 		BATON_MISUSE_OF(call, resource->_name,
 		                "was given a task without a function: initialise the task by "
 		                "BATON_TASK_INIT or baton_task_init");
 	baton__records_lock(task, BATON__RECORD_TASK);
-	look_before_submit(baton__records_find(task, BATON__RECORD_TASK), &mistake);
+	look_before_submit(baton__records_find(task, BATON__RECORD_TASK), resource, call, &mistake);
 	baton__records_unlock(task, BATON__RECORD_TASK);
 	baton__mistake_end(&mistake, call);
 }
@@ -414,7 +435,8 @@ static void enter(struct baton_resource *resource, struct baton_task *task)
 	if (!mistake.text[0] && !can_run(task))
 		baton__mistake(&mistake, resource->_name,
 		               "is to run a task without a function: initialise the task by "
-		               "BATON_TASK_INIT or baton_task_init");
+		               "BATON_TASK_INIT or baton_task_init before it is submitted, or its "
+		               "continuation fires");
 	end_timer(task);
 	use(resource);
 	baton__mistake_end(&mistake, "baton_submit");

@@ -28,8 +28,9 @@ void baton__checked_owned(const void *object, const char *call)
 	record = baton__records_find(object, BATON__RECORD_OWNED);
 	if (record && record->gone)
 		baton__mistake(&mistake, "",
-		               "%p was ended by %s (thread %d): use it no more after that", object,
-		               record->call, (int)record->thread);
+		               "the object at %p was ended by %s (thread %d): do not use it after "
+		               "that",
+		               object, record->call, (int)record->thread);
 	baton__records_unlock(object, BATON__RECORD_OWNED);
 	if (mistake.text[0])
 		BATON_MISUSE(call, mistake.text);

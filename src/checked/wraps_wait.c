@@ -35,10 +35,11 @@ static void await_submit(struct baton_future *future)
 			return;
 	}
 	if (baton__future_fresh(future))
-		BATON_MISUSE("baton_future_wait",
-		             "the future belongs to no task that was submitted, for "
-		             "baton_checked_patience_ms: submit the task before the wait, and look "
-		             "at what the submit returns");
+		BATON_MISUSE(
+			"baton_future_wait",
+			"the future belongs to no task that was submitted, and the wait has "
+			"lasted for baton_checked_patience_ms (10 seconds, if not changed): "
+			"submit the task before the wait, and look at what the submit returns");
 }
 
 BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
