@@ -57,6 +57,18 @@ while read -r page; do
 	complain "${page#man3/}: returns int, and has neither Returns: nor Errors:"
 done <"$tmp"
 
+# Each function says which threads may call it.
+# shellcheck disable=SC2086 # words, on purpose
+(cd "$manual" && grep -l '^[.]Fo baton_[a-z_0-9]*$' $(echo "$pages" | grep '^man3/')) |
+	while read -r page; do
+		grep -q '^[.]Ft' "$manual/$page" || continue # a macro
+		grep -q '^[.]It Sy Thread safety' "$manual/$page" || echo "$page: no Thread safety:"
+		grep -qE '^[.]Sh (ERRORS|RETURN VALUES)' "$manual/$page" || echo "$page: no Errors:"
+	done >"$tmp"
+while read -r page; do
+	complain "${page#man3/}"
+done <"$tmp"
+
 # What a user does.
 for page in baton_submit baton_future_wait BATON_TASK_INIT; do
 	(cd "$manual" && mandoc -T ascii "man3/$page.3") |

@@ -235,7 +235,8 @@ static inline BATON_INLINE_ALWAYS void baton_inline_guard(const struct baton_res
 /* ---- The inlined functions ---- */
 
 /*
- * baton_submit(), inlined. All that is said of baton_submit() holds. Errors: as baton_submit().
+ * baton_submit(), inlined. All that is said of baton_submit() holds. Thread safety: any thread.
+ * Errors: as baton_submit().
  */
 static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resource,
                                                     struct baton_task *task)
@@ -259,7 +260,7 @@ static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resou
 
 /*
  * baton_call(), inlined. All that is said of baton_call() holds. Where the compiler knows `fn`, it
- * may inline `fn` as well. Errors: as baton_call().
+ * may inline `fn` as well. Thread safety: any thread. Errors: as baton_call().
  */
 static inline BATON_NONNULL_AT(1, 2) int baton_call_inline(struct baton_resource *resource,
                                                            baton_call_fn fn, void *arg,

@@ -57,7 +57,10 @@ struct baton_task {
 	struct baton_future *_future;
 };
 
-/* A task that runs `run` and, unless `future` is NULL, reports to `future`. */
+/*
+ * A task that runs `run` and, unless `future` is NULL, reports to `future`.
+ * Thread safety: the task's owner, while the task waits nowhere.
+ */
 #define BATON_TASK_INIT(run, future)                                                               \
 	{                                                                                          \
 		NULL, (run), (future)                                                              \

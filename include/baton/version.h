@@ -20,10 +20,13 @@
 extern "C" {
 #endif
 
-/* The version of the library that is linked in, "major.minor.patch". */
+/* The version of the library that is linked in, "major.minor.patch". Thread safety: any thread. */
 const char *baton_version(void);
 
-/* The same as a number. Returns: a number that can be compared with BATON_VERSION. */
+/*
+ * The same as a number. Thread safety: any thread.
+ * Returns: a number that can be compared with BATON_VERSION.
+ */
 int baton_version_number(void);
 
 #ifdef __cplusplus

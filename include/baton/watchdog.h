@@ -73,7 +73,10 @@ struct baton_watchdog_options {
 BATON_MUST_USE int baton_watchdog_start(const struct baton_watchdog_options *options,
                                         struct baton_watchdog **watchdog) BATON_NONNULL;
 
-/* Ends the watchdog's thread, and frees the watchdog. Blocking: until a look is over. */
+/*
+ * Ends the watchdog's thread, and frees the watchdog. Thread safety: one thread, once, and not the
+ * watchdog's. Blocking: until a look is over.
+ */
 void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
 
 #ifdef __cplusplus

@@ -300,7 +300,12 @@ function write_function_page(i,	k, first, argument)
 	for (k = 1; k <= types[i]; k++)
 		write_literal(public_part(type[i, k]))
 	put(".Sh DESCRIPTION")
-	write_text(docs[i])
+	write_text(with_threads(docs[i], functions[i]))
+	# A function that returns an int says which errors (check-man).
+	if (functions[i] && docs[i] !~ /(Errors|Returns):/ && proto[i, 1] !~ /^int /) {
+		put(".Sh ERRORS")
+		put("None.")
+	}
 	put(".Sh SEE ALSO")
 	put(".Xr baton 7 ,")
 	put(".Xr baton\\-" header " 7")
@@ -309,6 +314,19 @@ function write_function_page(i,	k, first, argument)
 		write_link(name[i, k], first)
 	for (k = 1; k <= macros[i]; k++)
 		write_link(macro_name(i, k), first)
+}
+
+# Where the header says for all its functions, or for those of a type, which threads may call them,
+# the page of each function leads there.
+function with_threads(text, is_function,	k)
+{
+	if (!is_function || text ~ /Thread safety:/)
+		return text
+	for (k = 0; k <= items; k++)
+		if (k ? !functions[k] && docs[k] ~ /Thread safety:/ : \
+		    title ~ /Thread safety:|may run beside|[|] +from/)
+			return text "\n\nThread safety: as " header ".h says of its functions."
+	return text
 }
 
 function write_link(from, to,	file)
