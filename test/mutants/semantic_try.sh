@@ -221,7 +221,11 @@ reach=$(awk -v line="$line" -v stem="${base%.*}" '
 
 # A test with the fault in its own code, which leaves no trace.
 for test in $own_tests; do
-	sed "s|^#include \"${file#src/}\"|#include \"$base\"|" "$test" >"$dir/test.c"
+	# A source that is included stands beside the test; a header is found before its original.
+	case $file in
+	*.h) cp "$test" "$dir/test.c" ;;
+	*) sed "s|^#include \"${file#src/}\"|#include \"$base\"|" "$test" >"$dir/test.c" ;;
+	esac
 	compile "$TEST_COMPILE -iquote ${test%/*} -iquote ${file%/*}" "$dir/test.o" "$dir/test.c"
 	# shellcheck disable=SC2046,SC2086 # words, on purpose
 	$LINK -Wl,--allow-shlib-undefined -o "$dir/test" "$dir/test.o" $TEST_OBJECTS \
