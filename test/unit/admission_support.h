@@ -81,11 +81,12 @@ static inline void job_estimate(struct baton_admission *admission, struct baton_
 	job_of(admitted)->at_most = at_most_ns;
 }
 
-/* The rules of `hall.config` may be set before; no limits: a single backend. */
+/* The rules of `hall.config` and a wheel may be set before; no limits: a single backend. */
 static inline void hall_begin(void)
 {
 	MUST(baton_manual_create(&hall.manual) == 0);
-	hall.timers = virtual_timers();
+	if (!hall.timers)
+		hall.timers = virtual_timers();
 	hall.config.executor = baton_manual_executor(hall.manual);
 	hall.config.timers = hall.timers;
 	if (!hall.plain) {

@@ -254,6 +254,7 @@ static void does_stop_then(void *unused)
 {
 	(void)baton_timer_stop_then(&timer_a, &gone);
 	sim_require(baton_future_wait(&gone, NULL) == 0);
+	sim_require(baton_future_status(&gone) == 0);
 	give_back(&timer_a);
 }
 
@@ -267,6 +268,19 @@ SIM_SCENARIO(timers_stop_then, "the promise of stop_then, for a timer that is re
 	advances((void *)2);
 	sim_join_all();
 	advances((void *)5);
+	end();
+}
+
+SIM_SCENARIO(timers_stop_then_refused, "the same for a timer whose run is refused meanwhile")
+{
+	begin();
+	baton_promise_init(&gone);
+	does_arm_a((void *)1);
+	sim_require(baton_resource_close(&resources[0]) == 0);
+	sim_start(does_stop_then, NULL);
+	advances((void *)1);
+	sim_join_all();
+	sim_require(runs == 0);
 	end();
 }
 
@@ -318,6 +332,38 @@ SIM_SCENARIO(timers_session,
 	advances((void *)1);
 	sim_join_all();
 	sim_require(runs == told);
+	end();
+}
+
+static int is_nothing(struct baton_timer *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+SIM_SCENARIO(timers_session_beside, "the same while a run of another timer ends", .bound = 2)
+{
+	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual;
+
+	begin();
+	sim_calm(true);
+	baton_task_init(&task, ends_session, NULL);
+	baton_task_init(&finaliser, frees, NULL);
+	sim_require(baton_manual_create(&manual) == 0);
+	config.capture_limit = 0;
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&resources[1], NULL, NULL, &config);
+	baton_timer_init(&timer_b, timers, &resources[1], is_nothing);
+	does_arm_b((void *)1);
+	advances((void *)1);
+	does_arm_a((void *)2);
+	sim_calm(false);
+	sim_start(does_end_session, NULL);
+	sim_start(advances, (void *)1);
+	sim_require(baton_manual_run_one(manual));
+	sim_join_all();
+	baton_manual_destroy(manual);
 	end();
 }
 

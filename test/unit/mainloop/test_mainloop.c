@@ -275,6 +275,7 @@ Test(mainloop, drain_ends_at_its_deadline_if_sources_have_each_other_asked, .tim
 	virtual_loop(0);
 	a = (struct lettered)LETTERED(custom, c);
 	other_custom = (struct lettered)LETTERED(custom, d);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 100, 1), 0);
 	START(a);
 	cr_assert_eq(baton_mainloop_drain(&loop, baton_mainloop_now(&loop)), 0);
 	cr_assert_gt(times_asked, 0);

@@ -81,11 +81,14 @@ Test(bound_wait, the_time_is_over_and_the_task_untouched, .timeout = 10)
 {
 	struct scene *scene = begin(20 * BATON_MILLISECOND, true);
 	struct baton_future future = BATON_FUTURE_INIT;
+	uint64_t began;
 
 	occupy(&scene->occupant, &scene->resource);
 	fill(scene);
 	step_init(&scene->steps[MAX], &scene->journal, MAX, &future);
+	began = now_ns();
 	cr_assert_eq(baton_submit(&scene->resource, &scene->steps[MAX].task), -ETIMEDOUT);
+	cr_assert_geq(now_ns() - began, 20 * BATON_MILLISECOND);
 	cr_assert_eq(baton_future_state(&future), BATON_PENDING);
 	cr_assert_eq(baton_future_cancel(&future), -EINVAL, "bound to nothing");
 	cr_assert_eq(counts_of(scene).waited, 1);

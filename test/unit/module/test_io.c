@@ -112,6 +112,20 @@ Test(io, a_watch_runs_once_and_may_start_itself_again, .timeout = 10, .init = be
 	cr_assert_eq(baton_io_stop(&watch.io), 0);
 }
 
+/* The table of watches grows to these descriptors. */
+Test(io, a_watch_may_be_of_any_descriptor, .timeout = 10, .init = begin, .fini = end)
+{
+	static const int descriptors[] = {63, 64, 65, 127, 128, 256};
+	struct watch watch = fresh();
+
+	for (int i = 0; i < 6; i++) {
+		MUST(dup2(ends[0], descriptors[i]) == descriptors[i]);
+		cr_assert_eq(baton_io_start(&watch.io, descriptors[i], BATON_IO_WRITE), 0);
+		until(&watch.runs, i + 1);
+		(void)close(descriptors[i]);
+	}
+}
+
 Test(io, a_watch_that_leaves_data_runs_again, .timeout = 10, .init = begin, .fini = end)
 {
 	struct watch watch = fresh();

@@ -183,7 +183,8 @@ Test(default_pool, the_wheel_ends_on_request_and_comes_anew, .timeout = 10)
 		gate_pass(&beat.entered);
 		cr_assert_eq(baton_timers_default(&timers), 0);
 		cr_assert_eq(baton_timers_destroy(timers), -EPERM);
-		cr_assert_eq(baton_timers_default_destroy(), -EBUSY, "a run is under way");
+		for (int twice = 0; twice < 2; twice++)
+			cr_assert_eq(baton_timers_default_destroy(), -EBUSY, "a run is under way");
 		cr_assert_eq(baton_timer_arm_after(&beat.timer, 1), -ESHUTDOWN, "it is closed");
 		gate_open(&beat.leave);
 		resource_end(&resource);

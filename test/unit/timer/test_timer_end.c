@@ -78,6 +78,27 @@ Test(timer_end, close_passes_what_was_disarmed, .timeout = 5)
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
+Test(timer_end, what_is_disarmed_on_its_way_to_the_wheel_counts_as_cancelled, .timeout = 5)
+{
+	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
+	struct baton_timers_stats stats;
+	struct bell bell;
+
+	bell_init(&bell, timers, &resource);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, 2 * BATON_SECOND), 0);
+	baton__timers_hold(timers);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, BATON_SECOND), 0);
+	cr_assert_eq(baton_timer_disarm(&bell.timer), BATON_TIMER_PENDING);
+	baton__timers_release(timers, 0);
+	stats = stats_of(timers);
+	cr_assert_eq(stats.armed, 1);
+	cr_assert_eq(stats.cancelled, 1);
+	cr_assert_eq(stats.refused + stats.dropped + stats.fired + stats.pending, 0);
+	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_RUN), 0);
+	cr_assert_eq(bell.runs, 0);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
 Test(timer_end, an_arm_that_is_refused_leaves_the_queued_run, .timeout = 5)
 {
 	struct baton_timers *timers = noted(BATON_TIMERS_VIRTUAL);
