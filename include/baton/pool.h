@@ -70,11 +70,12 @@ enum baton_pool_order {
  *
  * A worker that has jobs of its own looks at the injection queue, where jobs from outside wait,
  * each time it has run as many jobs as take about `injection_ns`: injection_ns / mean jobs, at
- * least injection_min, at most injection_max, never more than tick_budget. `mean` is a mean over
- * the worker's last rounds. A longer round raises the mean at once, to its own value. A shorter
- * round lowers the mean slowly, with the weight smoothing / 256. So while jobs take as long as in
- * the last round, the oldest job from outside starts within injection_ns and the time of 2 jobs.
- * When jobs become longer all at once, one round goes by before the worker knows: at most
+ * least injection_min, at most injection_max, never more than tick_budget. Where that number is 2,
+ * and the worker has found no job from outside, it looks again after the next job. `mean` is a mean
+ * over the worker's last rounds. A longer round raises the mean at once, to its own value. A
+ * shorter round lowers the mean slowly, with the weight smoothing / 256. So while jobs take as long
+ * as in the last round, the oldest job from outside starts within injection_ns and the time of 2
+ * jobs. When jobs become longer all at once, one round goes by before the worker knows: at most
  * injection_max jobs. Therefore the default of injection_max is small, and by default a shorter
  * round counts in full (test/bench/README.md, W21).
  */

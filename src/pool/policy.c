@@ -20,7 +20,7 @@
 #define TICK_BUDGET 128
 #define HOT_FROM 4
 #define HOT_SHARE 3
-#define JOBS_MIN 2 /* one of two is the worker's own */
+#define JOBS_MIN BATON__POLICY_JOBS_MIN
 #define UNIT 256U
 
 static uint32_t or_default(uint32_t asked, uint32_t fallback)

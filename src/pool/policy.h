@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#define BATON__POLICY_JOBS_MIN 2 /* of two jobs one is the worker's own */
+
 /* Copies `asked`, or nothing if it is NULL, and fills in the defaults. -EINVAL: a member is out of
  * its range; then *policy has no meaning. */
 int baton__policy_fill(struct baton_pool_policy *policy, const struct baton_pool_policy *asked);

@@ -311,6 +311,17 @@ static void tune(struct baton__worker *worker)
 	worker->tuned_ns = now;
 }
 
+/*
+ * The worker has looked at the injection queue, and found nothing there. If its jobs are so long
+ * that the policy has it look after each second job, it looks after the next one: of each two jobs
+ * one is its own all the same, and a job from outside waits for half as long.
+ */
+static void look_again_soon(struct baton__worker *worker)
+{
+	if (worker->interval == BATON__POLICY_JOBS_MIN)
+		worker->interval = worker->to_injection = 1;
+}
+
 static struct baton_job *next_job(struct baton__worker *worker)
 {
 	struct baton_job *job = NULL;
@@ -322,6 +333,8 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		job = take_alarm(worker, worker->tuned_ns);
 		if (!job)
 			job = fetch(worker, 1);
+		if (!job)
+			look_again_soon(worker);
 	}
 	if (!job)
 		job = next_own(worker);

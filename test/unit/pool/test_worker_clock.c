@@ -265,6 +265,28 @@ Test(worker_clock, a_job_from_outside_starts_within_injection_ns_and_two_jobs, .
 		}
 }
 
+Test(worker_clock, a_job_from_outside_waits_for_one_long_job, .timeout = 5)
+{
+	struct baton__worker *worker = begin_with(NULL);
+
+	run_own(worker, 100, 5000);
+	for (int i = 0; i < 10; i++) {
+		run_own(worker, 1 + i, 5000);
+		cr_assert_eq(own_before_outside(worker, 5000), 1);
+		clock_ns += 5000;
+	}
+	/* They come one after the other: of two jobs one is the worker's own. */
+	for (int i = 0; i < 10; i++) {
+		bare.next = OUTSIDE;
+		inject(1);
+		run_own(worker, 1, 5000);
+		cr_assert_eq(number(next_job(worker)), OUTSIDE);
+		clock_ns += 5000;
+	}
+	run_own(worker, 100, 3000);
+	cr_assert_eq(worker->interval, 3, "jobs that are not so long");
+}
+
 Test(worker_clock, when_jobs_become_longer_one_round_goes_by, .timeout = 20)
 {
 	for (int phase = 0; phase < 70; phase++) {
