@@ -423,31 +423,34 @@ static BATON_NOINLINE bool came_back(const struct baton__worker *worker, struct 
 	return false;
 }
 
+/* The job comes back, and goes behind the other jobs of the worker. Returns as schedule. */
+static BATON_NOINLINE int put_behind(struct baton__worker *worker, struct baton_job *job,
+                                     bool leaves)
+{
+	push_back(worker, job);
+	/* The runner of a resource whose quantum is over returns to this worker's loop, and takes
+	 * the resource next if it is the only job: no worker need be woken for it. If another job
+	 * comes in between, next_job or worker_blocks announces it. */
+	if (leaves && baton__order_length(&worker->order) == 1 && !load_relaxed(&worker->lifo)) {
+		worker->unannounced = BATON__WORK_UNANNOUNCED;
+		return 0;
+	}
+	return baton__pool_notify(worker->pool);
+}
+
 int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 {
-	bool leaves = job == worker->running && job == baton__self->leaving;
-	bool back = leaves;
+	if (BATON_UNLIKELY(job == worker->running) || BATON_UNLIKELY(worker->order.hot != NULL)) {
+		bool leaves = job == worker->running && job == baton__self->leaving;
 
-	if (BATON_UNLIKELY(worker->order.hot != NULL))
-		back = came_back(worker, job, leaves);
-	if (back) {
-		/* A resource whose quantum is over goes behind the other jobs. Its runner returns
-		 * to this worker's loop, and takes the resource next if it is the only job: no
-		 * worker need be woken for it. If another job comes in between, next_job or
-		 * worker_blocks announces it. */
-		push_back(worker, job);
-		if (leaves && baton__order_length(&worker->order) == 1 &&
-		    !load_relaxed(&worker->lifo)) {
-			worker->unannounced = BATON__WORK_UNANNOUNCED;
-			return 0;
-		}
-	} else {
-		/* [worker.lifo] release: the job; pairs with [worker.lifo] in take_lifo.
-		 * [idle.work] seq_cst: before the look for sleepers. */
-		job = swap_seq_cst(&worker->lifo, job);
-		if (job)
-			push_back(worker, job);
+		if (worker->order.hot ? came_back(worker, job, leaves) : leaves)
+			return put_behind(worker, job, leaves);
 	}
+	/* [worker.lifo] release: the job; pairs with [worker.lifo] in take_lifo. [idle.work]
+	 * seq_cst: before the look for sleepers. */
+	job = swap_seq_cst(&worker->lifo, job);
+	if (job)
+		push_back(worker, job);
 	return baton__pool_notify(worker->pool);
 }
 

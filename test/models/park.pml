@@ -580,7 +580,7 @@ spawn:
 requeue:
 	runqueue[me]++;
 	atomic {
-		/* @src worker.c:baton__worker_schedule
+		/* @src worker.c:put_behind
 		 * baton__order_length(&worker->order) == 1 */
 		if
 		:: runqueue[me] == 1 && !lifo[me] -> unannounced = true; goto may_block
