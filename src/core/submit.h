@@ -70,7 +70,7 @@ BATON_INLINE void baton__short_leave(const struct baton__frame *frame)
 {
 	struct baton_resource *resource = frame->resource;
 
-	if (!baton_inline_leave(baton_inline_thread_v1, frame, resource, BATON__NORMAL))
+	if (!baton_inline_leave(&baton__self_again->head, frame, resource, BATON__NORMAL))
 		baton__run_on(resource, 1, 1);
 }
 

@@ -32,6 +32,8 @@ __thread struct baton__thread *baton__self = &nobody;
 /* The same variable, for programs. */
 extern __thread struct baton__thread_head *baton_inline_thread_v1
 	__attribute__((alias("baton__self"), visibility("default")));
+extern __thread struct baton__thread *baton__self_again
+	__attribute__((alias("baton__self"), visibility("hidden")));
 
 _Static_assert(offsetof(struct baton__thread, head) == 0, "the record begins with its head");
 _Static_assert(offsetof(struct baton__thread, top) == offsetof(struct baton__thread_head, top) &&
