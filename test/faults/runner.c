@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/executor.h"
+#include "pool/alarm.h"
 #include "timer/timer.h"
 
 #define CYCLES 2
@@ -106,8 +107,8 @@ static size_t threads(void)
 	return count - 2; /* . and .. */
 }
 
-/* The threads that stay: those of the default pool, and that of the default wheel, unless the wheel
- * is lent to the pool. */
+/* The threads that stay: those of the default pool, its sentry if it was needed, and that of the
+ * default wheel, unless the wheel is lent to the pool. */
 static size_t threads_that_stay(void)
 {
 	struct baton_executor *executor = baton__executor_default_peek();
@@ -115,7 +116,10 @@ static size_t threads_that_stay(void)
 	/* A pool's executor is its first member. */
 	size_t workers = executor ? baton_pool_workers((struct baton_pool *)executor) : 0;
 
-	return workers + (timers && timers->threaded);
+	const bool sentry =
+		load_relaxed(&baton__default_alarm.sentry.state) == BATON__SENTRY_RUNS;
+
+	return workers + sentry + (timers && timers->threaded);
 }
 
 /* A joined thread, a worker's last touch, or the way of the wheel to the pool may take a moment. */
