@@ -780,7 +780,7 @@ proctype Runner()
 		:: state == PENDING ->
 #endif
 			/* @src future.h:baton__future_finish_entered
-			 * cas_release(&future->_state, &found, state) */
+			 * cas_release(&future->_state, &found, */
 			finals++;
 			state = DONE;
 			goto end
