@@ -12,6 +12,7 @@
 #include <baton/resource.h>
 
 #include "base/platform.h"
+#include "core/frame.h"
 
 BATON_INLINE void baton__guard_end(const struct baton_resource **guard)
 {
