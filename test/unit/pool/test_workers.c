@@ -366,16 +366,14 @@ static void until_idle(struct hot *hot)
 	resource_end(&hot->resource);
 }
 
-/* No worker is ever idle, so none steals: their queues must be evened out otherwise. */
-Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout = 60)
+/* Of resources that are never idle: the most turns by the fewest. */
+static int turns_apart(struct baton_pool *pool)
 {
-	struct baton_pool *pool = pool_of(4);
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct hot hots[HOTS];
 	atomic_int left = scaled(5000000);
 	int fewest = INT_MAX;
 	int most = 0;
-	int times;
 
 	config.capture_limit = 0;
 	config.executor = baton_pool_executor(pool);
@@ -392,8 +390,24 @@ Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout =
 		fewest = hots[i].runs < fewest ? hots[i].runs : fewest;
 		most = hots[i].runs > most ? hots[i].runs : most;
 	}
-	/* An instrumented run is short, and its few turns differ by more. */
-	times = scaled(100) < 100 ? 8 : 3;
-	cr_assert_leq(most, times * fewest, "%d to %d", most, fewest);
+	return most / (fewest ? fewest : 1);
+}
+
+/*
+ * No worker is ever idle, so none steals: their queues must be evened out otherwise. Without the
+ * evening out at most 5 of 12 rounds are even. Other programs stop a worker now and then for as
+ * long as a round lasts, which then is uneven: on a loaded machine the rounds may be repeated.
+ */
+Test(workers, resources_that_are_never_idle_have_about_as_many_turns, .timeout = 60)
+{
+	struct baton_pool *pool = pool_of(4);
+	int even = 0;
+
+	for (int i = 0; i < 4 && even < 7; i++) {
+		even = 0;
+		for (int round = 0; round < 12; round++)
+			even += turns_apart(pool) < 4;
+	}
+	cr_assert_geq(even, 7);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
