@@ -174,7 +174,7 @@ def core_file():
 
 
 # The folders of the library's sources.
-FOLDERS = ("base", "thread", "queue", "future", "core", "call", "wait", "executor", "pool",
+FOLDERS = ("base", "thread", "future", "core", "hooks", "wait", "call", "executor", "queue", "pool",
            "timer", "module", "mainloop", "admission", "inspect", "checked")
 
 
