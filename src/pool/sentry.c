@@ -42,7 +42,8 @@ bool baton__sentry_look(struct baton__sentry_watch *watch, uint64_t deadline_ns,
 	return false;
 }
 
-/* The deadline, if it is open; 0: there is none, or a thread has claimed or taken it. */
+/* The open deadline. 0: no deadline is set, or a worker sleeps for it (CLAIMED), or a thread drives
+ * the wheel (TAKEN). */
 static uint64_t open_deadline(const struct baton__alarm *alarm)
 {
 	/* [sentry.watched] seq_cst: after the sentry has stored `watched` */
@@ -176,7 +177,7 @@ void baton__sentry_stop(struct baton__sentry *sentry)
 	for (;;) {
 		uint32_t next = BATON__SENTRY_ENDS;
 
-		state.value = load_acquire(&sentry->state);
+		state.value = load_relaxed(&sentry->state); /* validated by the CAS */
 		if (state.value == BATON__SENTRY_ENDS)
 			return;
 		if (state.value == BATON__SENTRY_STARTS) {

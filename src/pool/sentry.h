@@ -45,8 +45,9 @@ struct baton__sentry_watch {
 };
 
 /*
- * The sentry looks at `now_ns`, and finds this deadline open; 0: there is none. True: the deadline
- * has been open for too long. Otherwise the sentry looks again at watch->until_ns. A pure function.
+ * What the sentry does when it looks at the time `now_ns`. `deadline_ns`: the open deadline; 0: no
+ * deadline is open. True: the deadline has been open for too long. False: the sentry looks again at
+ * watch->until_ns. A pure function.
  */
 bool baton__sentry_look(struct baton__sentry_watch *watch, uint64_t deadline_ns, uint64_t now_ns);
 

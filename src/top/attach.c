@@ -89,8 +89,9 @@ static bool attach(struct top_board *board, const char *whose, bool to_write)
 			(void)fprintf(
 				stderr, "baton-top: %s%s: %s\n", process ? "process " : "", whose,
 				errno == ENOENT && process
-					? "there is none; after a crash give the board's file, or "
-					  "open the core file in gdb, see baton-debugging(7)"
+					? "no process has this id. If it has crashed, give the "
+					  "board's file, or open the core file in gdb: see "
+					  "baton-debugging(7)"
 					: strerror(errno));
 		return false;
 	}

@@ -54,7 +54,8 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What is not in the rows: where to look next. */
+/* The rest of the second line: how many tasks run for long, or have failed, and how many threads
+ * wait. `(t)` is the key that shows them. */
 static void print_notes(FILE *out, const struct top_board *board, const struct top_rows *rows)
 {
 	const uint32_t waits = load_relaxed(&board->file->waits);

@@ -228,7 +228,7 @@ static const struct table tables[] = {
 	{"2^20 jobs from outside (quick: 2^16)", outside_metrics, run_outside, 1,
          "or as many as can be submitted in a second"},
 	{"recursive fan-out, 2^20 jobs (quick: 2^17)", tree_metrics, run_tree, 1,
-         "oneTBB: task_group; the others: each job submits two, of memory that is used again"},
+         "oneTBB: task_group; the others: each job submits two jobs, whose memory is recycled"},
 	{"fib(27), each second call a job (quick: 21)", fib_metrics, run_fib, 1,
          "oneTBB: task_group; the others: the frame counts its results down"},
 	{"200 jobs of one worker, which stays in its own, run by the others", spread_metrics,

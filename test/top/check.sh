@@ -242,7 +242,7 @@ refuses 'another file' 1 'no board of baton' --once "$tmp/zero"
 refuses 'an empty file' 1 'no board of baton' --once /dev/null
 refuses 'no file' 1 'No such file' --once "$tmp/nothing"
 refuses 'a process without a board' 1 'has no board' --once $$
-refuses 'no process' 1 'there is none' --once 4194305
+refuses 'no process' 1 'no process has this id' --once 4194305
 refuses 'no argument' 2 '^Usage'
 refuses 'a bad key' 2 "no sort key 'x'" --sort x 1
 refuses 'a bad number' 2 'no number' --delay never 1

@@ -138,7 +138,7 @@ Test(timers_lent, timers_run_while_all_workers_are_in_long_jobs, .timeout = 20)
 		bell[i].then = bell_rings;
 		bell[i].argument = &rung;
 	}
-	/* One is armed before the workers are in jobs, the others after that. */
+	/* The first timer is armed while the workers are free, the others while all are in jobs. */
 	cr_assert_eq(baton_timer_arm_after(&bell[0].timer, 30 * BATON_MILLISECOND), 0);
 	for (size_t i = 0; i < workers; i++)
 		plug_in(&plugs[i], pool);
