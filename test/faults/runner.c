@@ -116,8 +116,7 @@ static size_t threads_that_stay(void)
 	/* A pool's executor is its first member. */
 	size_t workers = executor ? baton_pool_workers((struct baton_pool *)executor) : 0;
 
-	const bool sentry =
-		load_relaxed(&baton__default_alarm.sentry.state) == BATON__SENTRY_RUNS;
+	const bool sentry = load_relaxed(&baton__default_alarm.sentry.state) == BATON__SENTRY_RUNS;
 
 	return workers + sentry + (timers && timers->threaded);
 }
