@@ -61,22 +61,29 @@ static struct baton_job *take_lifo(struct baton__worker *worker)
 	return swap_acquire(&worker->lifo, NULL);
 }
 
-/* Puts a job last in the worker's own run queue. If the queue is full, its older half and the job
- * go to the injection queue. The caller notifies (worker.looks). */
-static void push_back(struct baton__worker *worker, struct baton_job *job)
+/* The queue is full: its older half and the job go to the injection queue. */
+static BATON_NOINLINE void push_over(struct baton__worker *worker, struct baton__runqueue *queue,
+                                     struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
-	struct baton__runqueue *queue = baton__order_queue(&worker->order, job);
 
-	if (BATON_UNLIKELY(queue == worker->order.hot))
-		baton__count(&worker->counts.hot, 1);
-	if (BATON_LIKELY(baton__runqueue_push(queue, job)))
-		return;
 	baton__runqueue_overflow(queue, &list);
 	baton__joblist_append(&list, job);
 	/* shutdown_now has closed the queue: this worker runs the jobs before it ends. */
 	if (baton__injection_push_list(&worker->pool->injection, &list))
 		baton__joblist_join(&worker->kept, &list);
+}
+
+/* Puts a job last in the worker's own run queue, if this is not full. The caller notifies
+ * (worker.looks). */
+static void push_back(struct baton__worker *worker, struct baton_job *job)
+{
+	struct baton__runqueue *queue = baton__order_queue(&worker->order, job);
+
+	if (BATON_UNLIKELY(queue == worker->order.hot))
+		baton__count(&worker->counts.hot, 1);
+	if (BATON_UNLIKELY(!baton__runqueue_push(queue, job)))
+		push_over(worker, queue, job);
 }
 
 /* There is work, and this worker is about to enter a job: wakes another worker. If all workers are
