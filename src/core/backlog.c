@@ -17,6 +17,8 @@ int baton__backlog_reserve(struct baton_resource *resource, struct baton_task *f
 	int error = table && table->reserve ? table->reserve(resource, first, may_wait) : 0;
 
 	BATON_PROBE(submit, resource, first);
+	if (error < 0)
+		BATON_PROBE(refused, resource, error);
 	if (!error)
 		baton__stats_pushed(resource, first, count);
 	return error;
@@ -36,6 +38,7 @@ void baton__backlog_captured(struct baton_resource *resource, const struct baton
 {
 	const struct baton__backlog *table = baton__backlog(resource);
 
+	BATON_PROBE(capture, resource, task);
 	if (task && table && table->captured)
 		table->captured(resource, task);
 	baton__stats_captured(resource, task);

@@ -4,6 +4,7 @@
  */
 #include "core/drop.h"
 
+#include "base/probe.h"
 #include "core/label.h"
 #include "core/stats.h"
 
@@ -36,6 +37,7 @@ void baton__cancel_entered(struct baton_resource *resource, struct baton_task *t
 	struct baton_resource_stats *stats = baton__stats(resource);
 	struct baton_future *future = baton__task_future(task);
 
+	BATON_PROBE(cancel, resource, task);
 	if (stats)
 		baton__count(&stats->cancelled, 1);
 	baton__entry_dropped(task);

@@ -61,6 +61,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	if (!baton__turn_take_back(resource, &touched))
 		return BATON__GIVEN;
 refused:
+	BATON_PROBE(hand__off__refused, resource, executor);
 	if (resource->_stats)
 		count_handoff(resource, true);
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;

@@ -3,6 +3,7 @@
 #include "core/run.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 #include "thread/node.h"
 #include "core/backlog.h"
 #include "core/batching.h"
@@ -22,6 +23,7 @@ void baton__task_failed(const struct baton__frame *frame, struct baton_task *tas
 
 	if (frame->value == BATON__DETACHED)
 		return;
+	BATON_PROBE(task__failed, resource, status);
 	if (stats)
 		baton__count(&stats->failed, 1);
 	if (!told && config && config->failed)

@@ -5,6 +5,7 @@
 #include "core/word.h"
 
 #include "base/atomic.h"
+#include "base/probe.h"
 
 struct baton_task baton__resting;
 
@@ -113,6 +114,7 @@ bool baton__word_close(struct baton_resource *resource)
 			return false;
 		/* Relaxed: the word orders tasks, not closers. Linearisation point. */
 	} while (!cas_relaxed(&resource->_word, &word, word | BATON__WORD_CLOSED));
+	BATON_PROBE(close, resource, baton__word_is_busy(word));
 	return true;
 }
 

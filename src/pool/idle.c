@@ -45,6 +45,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/probe.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -137,6 +138,7 @@ static void wake_top(struct baton__idle *idle, uint64_t word)
 	 * wait. */
 	if (!(wake & 1))
 		(void)cas_release(&sleeper->wake, &wake, wake + 1);
+	BATON_PROBE(wake, &sleeper->wake, top(word) - 1);
 	baton__futex_wake(&sleeper->wake, 1);
 	pop_woken(idle, word);
 }

@@ -24,6 +24,7 @@
 #include "base/atomic.h"
 #include "base/cpus.h"
 #include "base/futex.h"
+#include "base/probe.h"
 #include "thread/thread.h"
 #include "pool/order.h"
 #include "pool/spawn.h"
@@ -68,6 +69,7 @@ static int schedule_from_outside(struct baton_pool *pool, struct baton_job *job)
 	if (status)
 		return status;
 	baton__thread_enter(pool);
+	BATON_PROBE(schedule, pool, job);
 	if (pool->policy.order == BATON_POOL_YIELDS)
 		baton__returns_reset(job);
 	status = baton__injection_push(&pool->injection, job);

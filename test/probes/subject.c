@@ -6,6 +6,7 @@
  */
 #include <baton.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -59,10 +60,65 @@ static void tasks(struct baton_manual *manual, struct baton_resource *resource)
 	tell("submit", resource, &second);
 	(void)baton_manual_run_until_idle(manual);
 	tell("task__begin", resource, &first);
+	tell("task__failed", resource, number(7));
 	tell("task__end", resource, number(0));
 	tell("task__begin", resource, &second);
 	tell("future__complete", &future, number(0));
 	MUST(baton_future_is_complete(&future));
+}
+
+/* A batch that captures its resource, which has statistics. */
+static void capture(void)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "captured", NULL);
+	struct baton_task one = BATON_TASK_INIT(nothing, NULL), two = one;
+	struct baton_task *const batch[] = {&one, &two};
+	struct baton_resource_stats stats = {0};
+
+	baton_resource_set_stats(&resource, &stats);
+	MUST(!baton_submit_batch(&resource, batch, 2));
+	tell("capture", &resource, number(0));
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
+	tell("close", &resource, number(0)); /* was not busy */
+}
+
+/* One task waits, and is cancelled; there is no room for another one. */
+static void refuse(struct baton_manual *manual, const struct baton_resource_config *config)
+{
+	static const struct baton_bound_config one = {.policy = BATON_BOUND_REFUSE, .tasks_max = 1};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "bounded", config);
+	struct baton_task waits = BATON_TASK_INIT(nothing, NULL);
+	struct baton_task refused = BATON_TASK_INIT(nothing, NULL);
+	struct baton_bound bound = BATON_BOUND_INIT(&one);
+
+	baton_resource_set_bound(&resource, &bound);
+	MUST(!baton_submit(&resource, &waits) && baton_submit(&resource, &refused) == -EAGAIN);
+	tell("refused", &resource, number((uintptr_t)-EAGAIN));
+	MUST(!baton_resource_cancel_pending(&resource) && !baton_resource_close(&resource));
+	tell("close", &resource, number(1)); /* was busy */
+	(void)baton_manual_run_until_idle(manual);
+	MUST(!baton_resource_await(&resource, NULL));
+	tell("cancel", &resource, &waits);
+}
+
+static int refuse_job(struct baton_executor *executor, struct baton_job *job)
+{
+	(void)executor;
+	(void)job;
+	return -ESHUTDOWN;
+}
+
+static void refuse_hand_off(void)
+{
+	static const struct baton_executor_ops ops = {.schedule = refuse_job};
+	static struct baton_executor executor = BATON_EXECUTOR_INIT(&ops);
+	static const struct baton_resource_config config = {.executor = &executor};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "refused", &config);
+	struct baton_task task = BATON_TASK_INIT(nothing, NULL);
+
+	MUST(baton_submit(&resource, &task) == -ESHUTDOWN);
+	tell("hand__off__refused", &resource, &executor);
+	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
 }
 
 /* The same without statistics: the end has the status. */
@@ -74,6 +130,7 @@ static void plain_task(struct baton_manual *manual, const struct baton_resource_
 	MUST(!baton_submit(&resource, &task));
 	(void)baton_manual_run_until_idle(manual);
 	tell("task__begin", &resource, &task);
+	tell("task__failed", &resource, number(7));
 	tell("task__end", &resource, number(7));
 	MUST(!baton_resource_close(&resource) && !baton_resource_await(&resource, NULL));
 }
@@ -161,9 +218,10 @@ static void steal(void)
 	while (!atomic_load(&ran))
 		(void)sched_yield();
 	MUST(!baton_pool_destroy(pool));
+	tell("schedule", pool, &outer);
 	tell("steal", pool, number(1));
 	if (!for_ever)
-		(void)printf("park %lx -\nunpark %lx -\n", (unsigned long)(uintptr_t)pool,
+		(void)printf("park %lx -\nunpark %lx -\nwake -\n", (unsigned long)(uintptr_t)pool,
 		             (unsigned long)(uintptr_t)pool);
 }
 
@@ -184,6 +242,9 @@ int main(int argc, char **argv)
 	do {
 		tasks(manual, &resource);
 		plain_task(manual, &config);
+		capture();
+		refuse(manual, &config);
+		refuse_hand_off();
 		timer(manual, &resource);
 		wait_for_promise();
 		steal();
