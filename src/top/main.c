@@ -21,7 +21,8 @@ static const char usage[] =
 	"  -j, --json            prints one look as JSON\n"
 	"  -d, --delay SECONDS   between two looks (default 1)\n"
 	"  -n, --lines N         with --once: at most N resources\n"
-	"  -s, --sort KEY        tasks, waiting, oldest, wait, run, busy, failed, handoffs, name\n"
+	"  -s, --sort KEY        busy (the default), tasks, waiting, oldest, wait, run, failed,\n"
+	"                        handoffs, refused, name; equal ones by tasks\n"
 	"  -m, --match TEXT      only resources with TEXT in their names\n"
 	"  -r, --resource NAME   the page of one resource\n"
 	"  -t, --threads         with --once: who runs what, who waits for whom, and pools\n"
@@ -51,7 +52,7 @@ static enum top_sort read_sort(const char *word)
 		if (!strcmp(word, top_sort_names[sort]))
 			return (enum top_sort)sort;
 	wrong("there is no sort key", word);
-	return TOP_BY_TASKS;
+	return TOP_BY_BUSY;
 }
 
 static double read_number(const char *word, double least, double most)

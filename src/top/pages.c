@@ -77,10 +77,53 @@ static void print_notes(FILE *out, const struct top_board *board, const struct t
 	(void)fputc('\n', out);
 }
 
+/* Of a long name the beginning says the kind, and the end who it is. */
+static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
+{
+	const size_t length = strlen(name);
+
+	if (length <= NAME_WIDTH)
+		return name;
+	(void)snprintf(shortened, NAME_WIDTH + 1, "%.9s~%s", name,
+	               name + length - (NAME_WIDTH - 10));
+	return shortened;
+}
+
+/* The third line: which resource is busiest, and whose queue is longest, however rows are sorted. */
+static void print_most(FILE *out, const struct top_rows *rows)
+{
+	const struct top_row *busiest = NULL, *longest = NULL;
+	char shortened[NAME_WIDTH + 1], text[2][TOP_TEXT];
+
+	for (size_t i = 0; i < rows->all; i++) {
+		const struct top_row *row = &rows->rows[i];
+
+		if (row->busy > (busiest ? busiest->busy : 0))
+			busiest = row;
+		if (row->stats.waiting > (longest ? longest->stats.waiting : 0))
+			longest = row;
+	}
+	if (busiest)
+		(void)fprintf(out, "busiest: %s %.0f%%; ", shorten(shortened, busiest->name),
+		              100 * busiest->busy);
+	else
+		(void)fprintf(out, "none is busy; ");
+	if (longest)
+		(void)fprintf(out, "longest queue: %s %s, oldest %s\n",
+		              shorten(shortened, longest->name),
+		              top_number(text[0], (double)longest->stats.waiting),
+		              top_time(text[1], longest->oldest_ns));
+	else
+		(void)fprintf(out, "no task waits\n");
+}
+
 /* One column shows what the rows are sorted by, if no other column does. */
 static const char *column_of(enum top_sort sort)
 {
-	return sort == TOP_BY_FAILED ? "FAILED" : sort == TOP_BY_HANDOFFS ? "H-OFFS" : "WAIT50";
+	return sort == TOP_BY_FAILED     ? "FAILED"
+	       : sort == TOP_BY_HANDOFFS ? "H-OFFS"
+	       : sort == TOP_BY_REFUSED  ? "REFUS."
+	                                 : "WAIT50";
 }
 
 void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
@@ -99,6 +142,7 @@ void top_print_head(FILE *out, const struct top_board *board, const struct top_r
 	              top_number(text[2], (double)rows->waiting));
 	(void)fprintf(out, "by %s", top_sort_names[sort]);
 	print_notes(out, board, rows);
+	print_most(out, rows);
 	(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %5s  %s\n", NAME_WIDTH, "RESOURCE",
 	              "TASKS/S", "WAITING", "OLDEST", column_of(sort), "WAIT99", "RUN99", "BUSY",
 	              "NOW");
@@ -140,24 +184,14 @@ static void print_now(FILE *out, const struct top_board *board, const struct top
 	(void)fprintf(out, "\n");
 }
 
-/* Of a long name the beginning says the kind, and the end who it is. */
-static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
-{
-	const size_t length = strlen(name);
-
-	if (length <= NAME_WIDTH)
-		return name;
-	(void)snprintf(shortened, NAME_WIDTH + 1, "%.9s~%s", name,
-	               name + length - (NAME_WIDTH - 10));
-	return shortened;
-}
-
 static const char *column(char text[TOP_TEXT], const struct top_row *row, enum top_sort sort)
 {
 	if (sort == TOP_BY_FAILED)
 		return top_number(text, (double)row->stats.failed);
 	if (sort == TOP_BY_HANDOFFS)
 		return top_number(text, (double)row->stats.handoffs);
+	if (sort == TOP_BY_REFUSED)
+		return top_number(text, (double)row->stats.refused);
 	return top_time(text, row->wait_p50);
 }
 

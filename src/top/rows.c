@@ -20,9 +20,10 @@ struct top_past {
 };
 
 const char *const top_sort_names[TOP_SORTS] = {
-	[TOP_BY_TASKS] = "tasks",   [TOP_BY_WAITING] = "waiting",   [TOP_BY_OLDEST] = "oldest",
-	[TOP_BY_WAIT] = "wait",     [TOP_BY_RUN] = "run",           [TOP_BY_BUSY] = "busy",
-	[TOP_BY_FAILED] = "failed", [TOP_BY_HANDOFFS] = "handoffs", [TOP_BY_NAME] = "name",
+	[TOP_BY_BUSY] = "busy",     [TOP_BY_TASKS] = "tasks",       [TOP_BY_WAITING] = "waiting",
+	[TOP_BY_OLDEST] = "oldest", [TOP_BY_WAIT] = "wait",         [TOP_BY_RUN] = "run",
+	[TOP_BY_FAILED] = "failed", [TOP_BY_HANDOFFS] = "handoffs", [TOP_BY_REFUSED] = "refused",
+	[TOP_BY_NAME] = "name",
 };
 
 static void *must(void *memory)
@@ -140,6 +141,8 @@ static double key(const struct top_row *row)
 		return (double)row->stats.failed;
 	case TOP_BY_HANDOFFS:
 		return (double)row->stats.handoffs;
+	case TOP_BY_REFUSED:
+		return (double)row->stats.refused;
 	default:
 		return row->tasks;
 	}
@@ -152,9 +155,11 @@ static int compare(const void *left, const void *right)
 
 	if (a->matches != b->matches)
 		return a->matches ? -1 : 1;
-	if (order == TOP_BY_NAME || first == second)
-		return strcmp(a->name, b->name);
-	return first < second ? 1 : -1;
+	if (order != TOP_BY_NAME && first != second)
+		return first < second ? 1 : -1;
+	if (order != TOP_BY_NAME && a->tasks != b->tasks)
+		return a->tasks < b->tasks ? 1 : -1;
+	return strcmp(a->name, b->name);
 }
 
 void top_sample(const struct top_board *board, struct top_rows *rows)

@@ -20,7 +20,7 @@ struct screen {
 };
 
 /* The lines above the first row. */
-#define HEAD 3
+#define HEAD 4
 
 static void print_help(FILE *out)
 {
@@ -28,7 +28,7 @@ static void print_help(FILE *out)
 		"Resources\n"
 		"  up, down, page up, page down   choose a resource\n"
 		"  return                         its own page, with histograms\n"
-		"  s                              sort by the next column, or by FAILED, H-OFFS\n"
+		"  s                              sort by the next column, or by FAILED, H-OFFS, REFUS.\n"
 		"  /                              only names with a text; / return: all\n"
 		"Everywhere\n"
 		"  t  threads: who runs what, who waits for whom, and pools\n"

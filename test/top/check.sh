@@ -93,22 +93,26 @@ fi
 
 begin
 whose=$pid
-shows 'the hottest first' '^hot +[1-9]' --once --delay 0.3 "$whose"
-sed -n 4p "$tmp/shown" | grep -q '^hot ' || {
+shows 'the most tasks first' '^hot +[1-9]' --once --delay 0.3 --sort tasks "$whose"
+sed -n 5p "$tmp/shown" | grep -q '^hot ' || {
 	failed=$((failed + 1))
-	echo 'check-top: the hot resource is not the first'
+	echo 'check-top: the resource with the most tasks is not the first'
 }
 awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
 	failed=$((failed + 1))
 	echo 'check-top: a line is longer than 80 columns and a function'
 }
+shows 'the busiest, and the longest queue' \
+	'^busiest: [a-z]+ 100%; longest queue: slow "\?\[31mcons.* [1-9][0-9.]*k?, oldest [0-9.]+m?s' \
+	--once --delay 0.3 --sort name "$whose"
+shows 'by refusals' ' OLDEST REFUS. WAIT99' --once --delay 0.1 --sort refused "$whose"
 shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
 shows 'by failures' '^slow .* 1 +[0-9.]+[mnu]?s +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
 	--sort failed "$whose"
 shows 'their column' 'OLDEST FAILED WAIT99' --once --delay 0.1 --sort failed "$whose"
-shows 'the sum of failures' '^by tasks.*; 1 task has failed; 1 thread waits' --once --delay 0.1 \
+shows 'the sum of failures' '^by busy.*; 1 task has failed; 1 thread waits' --once --delay 0.1 \
 	"$whose"
-shows 'by name' '^by tasks.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
+shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
 	"$whose"
 shows 'all names in waits' 'runs stuck_task of stuck' --threads --delay 0.1 --match laned "$whose"
 shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
@@ -217,7 +221,7 @@ fi
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
 # Longer than this look lasts: the watchdog has seen the task all the time.
 shows 'since when' '^stuck .* stuck_task for [1-9][0-9.]*s\+' --once --delay 0.1 "$whose"
-shows 'that it lasts' '^by tasks; 1 task runs for over a second' --once --delay 0.1 "$whose"
+shows 'that it lasts' '^by busy; 1 task runs for over a second' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
 shows 'a stopped program' ', stopped, .*: 5 resources' --once "$whose"
 kill -9 "$pid"
