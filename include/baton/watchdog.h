@@ -79,6 +79,26 @@ BATON_MUST_USE int baton_watchdog_start(const struct baton_watchdog_options *opt
  */
 void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
 
+/*
+ * Asks the watchdog for a trace (board.h) of the next `ns` nanoseconds, as `baton-top --trace` does
+ * from outside. The trace begins at the watchdog's next look, and is written to `path` at a look
+ * after its end, or by baton_watchdog_stop(). If it cannot be written, the watchdog says so on
+ * stderr. For a handler of SIGUSR2, for example:
+ *
+ *	static void on_signal(int number)
+ *	{
+ *		(void)baton_watchdog_trace(watchdog, BATON_SECOND / 2, "/tmp/broker.json");
+ *	}
+ *
+ * Thread safety: any thread, also in a signal handler. Blocking: never.
+ * Ownership: `path` is copied.
+ * Errors: no trace will be taken: -EBUSY: one is on, or has been asked for. -ENAMETOOLONG: `path`
+ * has more than BATON_WATCHDOG_PATH_MAX bytes.
+ */
+#define BATON_WATCHDOG_PATH_MAX 255
+int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
+                         const char *path) BATON_NONNULL;
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,13 +16,15 @@
 #define BATON_SRC_BOARD_H
 
 #include <baton/board.h>
+#include <baton/watchdog.h>
 
+#include "base/atomic.h"
 #include "core/gauge.h"
 
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 3
+#define BATON__BOARD_VERSION 4
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
@@ -70,11 +72,14 @@ struct baton__board_thread {
 #define BATON__BOARD_THREADS 256
 
 /*
- * A trace that baton-top asks for. baton-top fills in the span and the path, and stores ASKED; the
- * program's watchdog goes on from there, and stores the error before DONE.
+ * A trace that is asked for, by baton-top or by the program (baton_watchdog_trace). Whoever asks
+ * takes the request (FILLING), fills in the span and the path, and stores ASKED; the program's
+ * watchdog goes on from there, and stores the error before DONE. From DONE, and NONE, the request
+ * can be taken again.
  */
 enum baton__trace_request_state {
 	BATON__TRACE_NONE,
+	BATON__TRACE_FILLING,
 	BATON__TRACE_ASKED,
 	BATON__TRACE_ON,
 	BATON__TRACE_DONE
@@ -84,8 +89,21 @@ struct baton__trace_request {
 	uint32_t state;
 	int32_t error;
 	uint64_t ns;
-	char path[256];
+	char path[BATON_WATCHDOG_PATH_MAX + 1];
+	uint32_t told; /* somebody outside waits for DONE, and tells of an error */
+	uint32_t _unused;
 };
+
+/* Takes the request. False: a trace is on, or is asked for. Any thread or process. */
+BATON_INLINE bool baton__trace_take(struct baton__trace_request *request)
+{
+	/* [trace.request] acquire: the watchdog has read the last request, and stored its error;
+	 * pairs with [trace.request] in serve_trace. */
+	uint32_t state = load_acquire(&request->state);
+
+	return (state == BATON__TRACE_NONE || state == BATON__TRACE_DONE) &&
+	       cas_acquire(&request->state, &state, BATON__TRACE_FILLING);
+}
 
 struct baton__board_file {
 	char magic[8];

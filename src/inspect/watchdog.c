@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LIMIT_NS 1000000000U
 #define EVERY_MAX_NS 1000000000U
@@ -136,24 +137,49 @@ static void look(struct baton_watchdog *watchdog)
 	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
 }
 
-/* Takes the trace that baton-top has asked for. */
+static void trace_done(struct baton__trace_request *request, int error)
+{
+	if (error && !request->told)
+		(void)fprintf(stderr, "baton: trace: %s: %s\n", request->path, strerror(-error));
+	request->error = error;
+	/* [trace.request] release: the error, and that the request has been read; pairs with
+	 * [trace.request] in baton__trace_take. */
+	store_release(&request->state, BATON__TRACE_DONE);
+}
+
+/* Takes the trace that has been asked for. */
 static void serve_trace(struct baton_watchdog *watchdog)
 {
 	struct baton_board *board = watchdog->options.board;
 	struct baton__trace_request *request = &board->file->trace;
-	/* Acquire: what the other process has written before ASKED. */
+	/* [trace.asked] acquire: the request; pairs with [trace.asked] in baton_watchdog_trace. */
 	const uint32_t state = load_acquire(&request->state);
+	int error;
 
 	if (state == BATON__TRACE_ASKED) {
-		request->error = baton_board_trace_start(board);
-		watchdog->trace_until_ns = baton__time_after(baton__now_ns(), request->ns);
-		store_release(&request->state,
-		              request->error ? BATON__TRACE_DONE : BATON__TRACE_ON);
-	} else if (state == BATON__TRACE_ON && baton__now_ns() >= watchdog->trace_until_ns) {
 		request->path[sizeof(request->path) - 1] = '\0';
-		request->error = baton_board_trace_stop(board, request->path);
-		store_release(&request->state, BATON__TRACE_DONE);
+		error = baton_board_trace_start(board);
+		watchdog->trace_until_ns = baton__time_after(baton__now_ns(), request->ns);
+		if (error)
+			trace_done(request, error);
+		else
+			store_release(&request->state, BATON__TRACE_ON);
+	} else if (state == BATON__TRACE_ON && baton__now_ns() >= watchdog->trace_until_ns) {
+		trace_done(request, baton_board_trace_stop(board, request->path));
 	}
+}
+
+/* The watchdog ends: a trace that is on is written now. */
+static void end_trace(struct baton_watchdog *watchdog)
+{
+	struct baton__trace_request *request = &watchdog->options.board->file->trace;
+	/* Acquire: as in serve_trace. */
+	const uint32_t state = load_acquire(&request->state);
+
+	if (state == BATON__TRACE_ON)
+		trace_done(request, baton_board_trace_stop(watchdog->options.board, request->path));
+	else if (state == BATON__TRACE_ASKED)
+		trace_done(request, -ECANCELED);
 }
 
 static void *watchdog_main(void *argument)
@@ -173,6 +199,7 @@ static void *watchdog_main(void *argument)
 			baton__time_after(baton__now_ns(), watchdog->options.every_ns));
 		(void)baton__futex_wait(&watch, 1, &next);
 	}
+	end_trace(watchdog);
 	return NULL;
 }
 
@@ -222,4 +249,22 @@ BATON_EXPORT void baton_watchdog_stop(struct baton_watchdog *watchdog)
 	(void)pthread_join(watchdog->thread, NULL);
 	free(watchdog->found);
 	free(watchdog);
+}
+
+BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,
+                                      const char *path)
+{
+	struct baton__trace_request *request = &watchdog->options.board->file->trace;
+	const size_t length = strnlen(path, sizeof(request->path));
+
+	if (length == sizeof(request->path))
+		return -ENAMETOOLONG;
+	if (!baton__trace_take(request))
+		return -EBUSY;
+	request->ns = ns;
+	request->told = false;
+	memcpy(request->path, path, length + 1);
+	/* [trace.asked] release: the request; pairs with [trace.asked] in serve_trace. */
+	store_release(&request->state, BATON__TRACE_ASKED);
+	return 0;
 }

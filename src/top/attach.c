@@ -140,7 +140,7 @@ static bool wait_for(const uint32_t *state, uint32_t wanted, double seconds)
 	const struct timespec pause = {0, 20000000};
 
 	for (double waited = 0; waited < seconds; waited += 0.02) {
-		/* Acquire: what the program has written before this state. */
+		/* Acquire: the error, which the program's watchdog has stored before DONE. */
 		if (load_acquire(state) >= wanted)
 			return true;
 		(void)nanosleep(&pause, NULL);
@@ -150,11 +150,21 @@ static bool wait_for(const uint32_t *state, uint32_t wanted, double seconds)
 
 static int ask(struct baton__trace_request *request, double seconds, const char *path)
 {
-	if (!absolute(request->path, path)) {
+	char full[sizeof(request->path)];
+
+	if (!absolute(full, path)) {
 		(void)fprintf(stderr, "baton-top: %s: the path is too long\n", path);
 		return 1;
 	}
+	if (!baton__trace_take(request)) {
+		(void)fputs("baton-top: a trace of this program is on, or has been asked for\n",
+		            stderr);
+		return 1;
+	}
+	memcpy(request->path, full, sizeof(full));
 	request->ns = (uint64_t)(seconds * 1e9);
+	request->told = true;
+	/* Release: the request, which the program's watchdog reads. */
 	store_release(&request->state, BATON__TRACE_ASKED);
 	if (!wait_for(&request->state, BATON__TRACE_ON, 5)) {
 		store_release(&request->state, BATON__TRACE_NONE);

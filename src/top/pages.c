@@ -89,7 +89,7 @@ static const char *shorten(char shortened[NAME_WIDTH + 1], const char *name)
 	return shortened;
 }
 
-/* The third line: which resource is busiest, and whose queue is longest, however rows are sorted. */
+/* The third line: which resource is busiest, and whose queue is longest. */
 static void print_most(FILE *out, const struct top_rows *rows)
 {
 	const struct top_row *busiest = NULL, *longest = NULL;

@@ -28,7 +28,7 @@ static void print_help(FILE *out)
 		"Resources\n"
 		"  up, down, page up, page down   choose a resource\n"
 		"  return                         its own page, with histograms\n"
-		"  s                              sort by the next column, or by FAILED, H-OFFS, REFUS.\n"
+		"  s                              sort by the next column, FAILED, H-OFFS, REFUS.\n"
 		"  /                              only names with a text; / return: all\n"
 		"Everywhere\n"
 		"  t  threads: who runs what, who waits for whom, and pools\n"

@@ -57,6 +57,7 @@ static const struct function {
 	{"baton_board_dump", {EBADF, EAGAIN}},
 	{"baton_watchdog_start", {FIRST, EAGAIN, EINVAL}},
 	{"baton_watchdog_stop", {0}},
+	{"baton_watchdog_trace", {EBUSY, ENAMETOOLONG}},
 	/* baton/epoch.h */
 	{"baton_epoch_enter", {FIRST}},
 	{"baton_epoch_leave", {0}},

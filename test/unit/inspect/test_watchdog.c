@@ -2,8 +2,11 @@
 /* The watchdog and the dump: each thing that can be stuck is named, once, with its cause. */
 #include "support.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -391,4 +394,93 @@ Test(watchdog, a_dump_says_what_runs_and_what_waits, .timeout = 10)
 	resource_over(&suspended);
 	resource_over(&idle);
 	baton_board_destroy(board);
+}
+
+/* ---- Traces ---- */
+
+#define TRACE "build/test_watchdog.trace"
+
+static void on_signal(int number)
+{
+	cr_assert_eq(number, SIGUSR2);
+	cr_assert_eq(baton_watchdog_trace(watchdog, 20ULL * MS, TRACE), 0);
+}
+
+/* Reads the file; the text is freed by the caller. NULL: there is none. */
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return NULL;
+	(void)getdelim(&text, &size, '\0', file);
+	(void)fclose(file);
+	return text;
+}
+
+/* Waits until the trace that was asked for last is over. */
+static void trace_over(void)
+{
+	while (load_acquire(&board->file->trace.state) != BATON__TRACE_DONE)
+		(void)sched_yield();
+}
+
+Test(watchdog, a_signal_handler_asks_for_a_trace, .timeout = 10)
+{
+	struct baton_resource resource;
+	char *text;
+
+	(void)unlink(TRACE);
+	begin(1000ULL * MS);
+	resource_begin(&resource, "traced", NULL);
+	(void)signal(SIGUSR2, on_signal);
+	cr_assert_eq(raise(SIGUSR2), 0);
+	cr_assert_eq(baton_watchdog_trace(watchdog, MS, TRACE), -EBUSY);
+	while (load_acquire(&board->file->trace.state) != BATON__TRACE_ON)
+		(void)sched_yield();
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	cr_assert_eq(baton_watchdog_trace(watchdog, MS, TRACE), -EBUSY);
+	trace_over();
+	text = read_file(TRACE);
+	cr_assert(text && strstr(text, "\"traced"));
+	free(text);
+	resource_over(&resource);
+	end();
+}
+
+Test(watchdog, a_trace_that_cannot_be_written_is_told_of, .timeout = 10)
+{
+	char path[BATON_WATCHDOG_PATH_MAX + 2], told[200] = "";
+	int pipes[2];
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	begin(1000ULL * MS);
+	cr_assert_eq(baton_watchdog_trace(watchdog, MS, path), -ENAMETOOLONG);
+	cr_assert_eq(pipe(pipes), 0);
+	cr_assert_eq(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
+	cr_assert_eq(baton_watchdog_trace(watchdog, MS, "build"), 0);
+	trace_over();
+	cr_assert_gt(read(pipes[0], told, sizeof(told) - 1), 0);
+	cr_assert_str_eq(told, "baton: trace: build: Is a directory\n");
+	path[BATON_WATCHDOG_PATH_MAX] = '\0';
+	cr_assert_eq(baton_watchdog_trace(watchdog, MS, path), 0, "the next one is taken");
+	end();
+}
+
+Test(watchdog, a_trace_is_written_when_the_watchdog_ends, .timeout = 10)
+{
+	char *text;
+
+	(void)unlink(TRACE);
+	begin(1000ULL * MS);
+	cr_assert_eq(baton_watchdog_trace(watchdog, 3600ULL * 1000 * MS, TRACE), 0);
+	while (load_acquire(&board->file->trace.state) != BATON__TRACE_ON)
+		(void)sched_yield();
+	end();
+	text = read_file(TRACE);
+	cr_assert(text && strstr(text, "traceEvents"));
+	free(text);
 }
