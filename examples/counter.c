@@ -49,6 +49,7 @@ static void *count(void *arg)
 int main(void)
 {
 	const uint64_t expected = (uint64_t)THREADS * ROUNDS * 2;
+	struct baton_resource_stats counts;
 	pthread_t threads[THREADS];
 
 	baton_resource_set_stats(&counter.resource, &counter.stats);
@@ -60,11 +61,11 @@ int main(void)
 	baton_resource_close(&counter.resource);
 	if (baton_resource_await(&counter.resource, NULL) != 0)
 		return 1;
+	baton_resource_stats_read(&counter.stats, &counts);
 	printf("counter: %llu of %llu, %llu captures, %llu hand-offs, %llu helped\n",
 	       (unsigned long long)counter.value, (unsigned long long)expected,
-	       (unsigned long long)counter.stats.captures,
-	       (unsigned long long)counter.stats.handoffs,
-	       (unsigned long long)counter.stats.helped);
+	       (unsigned long long)counts.captures, (unsigned long long)counts.handoffs,
+	       (unsigned long long)counts.helped);
 	baton_resource_deinit(&counter.resource);
 	return counter.value == expected ? 0 : 1;
 }

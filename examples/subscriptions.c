@@ -339,8 +339,9 @@ static void *remover_thread(void *arg)
 static void verify(void)
 {
 	uint64_t waiting = 0, interested = 0, acknowledged = 0, rolled_back = 0, given_up = 0;
-	struct baton_resource_stats sum = topic.stats;
+	struct baton_resource_stats sum, counts;
 
+	baton_resource_stats_read(&topic.stats, &sum);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		const struct subscription *self = &subscriptions[i];
 
@@ -350,10 +351,11 @@ static void verify(void)
 		acknowledged += self->acknowledged;
 		rolled_back += self->rolled_back;
 		given_up += self->given_up;
-		sum.executed += self->stats.executed;
-		sum.captures += self->stats.captures;
-		sum.handoffs += self->stats.handoffs;
-		sum.helped += self->stats.helped;
+		baton_resource_stats_read(&self->stats, &counts);
+		sum.executed += counts.executed;
+		sum.captures += counts.captures;
+		sum.handoffs += counts.handoffs;
+		sum.helped += counts.helped;
 	}
 	for (size_t i = 0; i < topic.published; i++)
 		interested += topic.events[i].interested;

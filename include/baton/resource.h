@@ -138,22 +138,33 @@ struct baton_backlog {
 
 /*
  * Counts of a resource's past and waiting tasks. One struct serves one resource, in the caller's
- * memory, zeroed. Read a copy made by baton_resource_stats_read(): some members are set in the copy
- * only. When the resource is idle the counts are balanced: submitted = executed + cancelled,
+ * memory, zeroed. Read a copy made by baton_resource_stats_read(): only the copy's counts are
+ * whole. When the resource is idle the counts are balanced: submitted = executed + cancelled,
  * outstanding and waiting 0.
  *
  * Cost: the runner counts without atomics; a submit that finds the resource busy pays one atomic
  * operation more.
  */
 struct baton_resource_stats {
+	/* All that a task touches that finds the resource idle: on a board, one cache line. */
 	struct baton_backlog _backlog;
-	uint64_t submitted; /* tasks accepted; a task whose submit is under way may count */
-	uint64_t executed;  /* of these, run to the end of their function */
-	uint64_t cancelled; /* of these, never to run; also those that a bound has dropped */
-	uint64_t captures;  /* submits that ran inline */
-	uint64_t _left;
+	struct baton__gauge *_gauge; /* set by a board, see board.h; or NULL */
+	uint64_t _idle_runs;
 	uint64_t _passed_ns;
+	uintptr_t _function; /* this one and the next two: only with a gauge */
+	uint64_t _thread;
+	uint64_t _began_ns;
+	/* On a board the runner's cache line. */
+	uint64_t submitted;   /* tasks accepted; a task whose submit is under way may count */
+	uint64_t executed;    /* of these, run to the end of their function */
+	uint64_t cancelled;   /* of these, never to run; also those that a bound has dropped */
+	uint64_t captures;    /* submits that ran inline */
 	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
+	uint64_t handoffs;    /* times the resource was given to its executor */
+	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
+	uint64_t _left;
+	uint64_t helped;      /* times a waiter or submitter took the queued baton */
+	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
 	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
 	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
 	/*
@@ -165,16 +176,11 @@ struct baton_resource_stats {
 	 * submit that had stored the time was refused, because of a concurrent close.
 	 */
 	uint64_t oldest_ns;
-	uint64_t handoffs;    /* times the resource was given to its executor */
-	uint64_t helped;      /* times a waiter or submitter took the queued baton */
-	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */
-	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
-	/* Submitters' words, on another cache line than the runner's. */
+	/* Submitters' words, on another cache line than most of the runner's. */
 	uint64_t _pushed;
 	uint64_t _marked_ns;
 	const struct baton_task *_marked;
 	uint64_t _dropped;
-	struct baton__gauge *_gauge; /* set by a board, see board.h; or NULL */
 };
 
 /*

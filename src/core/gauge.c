@@ -5,8 +5,6 @@
 #include "base/count.h"
 #include "base/futex.h"
 #include "core/label.h"
-#include "thread/thread.h"
-#include "thread/trace.h"
 
 /* The power of two from which the buckets are BATON__HISTOGRAM_PART to a doubling. */
 #define FIRST_POWER 3U
@@ -174,34 +172,26 @@ void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__
 	                                   : load_relaxed(&lane->marked_ns);
 }
 
-void baton__gauge_enter(struct baton__gauge *gauge, uintptr_t function)
+void baton__gauge_begin(struct baton_resource_stats *stats, bool first)
 {
-	const uint64_t entered = load_relaxed(&gauge->entered) + 1;
-	const bool timed = entered % BATON__GAUGE_EVERY == 1 ||
-	                   (baton__trace_is_on() && baton__trace_run_begins());
+	const bool traced = baton__trace_is_on() && baton__trace_run_begins();
 
-	store_relaxed(&gauge->thread, baton__self->tid);
-	store_relaxed(&gauge->began_ns, timed ? baton__now_ns() : 0);
-	store_relaxed(&gauge->function, function);
-	store_relaxed(&gauge->entered, entered);
+	if (first || traced)
+		store_relaxed(&stats->_began_ns, baton__now_ns());
 }
 
-void baton__gauge_leave(struct baton__gauge *gauge)
+void baton__gauge_end(struct baton_resource_stats *stats)
 {
-	const uint64_t began = load_relaxed(&gauge->began_ns);
-	uint64_t ns;
+	const uint64_t began = load_relaxed(&stats->_began_ns);
+	const uint64_t ns = baton__now_ns() - began;
 
-	if (began) {
-		ns = baton__now_ns() - began;
-		baton__histogram_record(&gauge->times->ran, ns);
-		if (baton__trace_is_on())
-			baton__trace_run(
-				&(struct baton__event){began, (uintptr_t)gauge,
-			                               load_relaxed(&gauge->function),
-			                               baton__event_word(BATON__EVENT_RAN, ns)},
-				ns);
-	}
-	store_relaxed(&gauge->function, 0);
+	store_relaxed(&stats->_began_ns, 0);
+	baton__histogram_record(&stats->_gauge->times->ran, ns);
+	if (baton__trace_is_on())
+		baton__trace_run(&(struct baton__event){began, (uintptr_t)stats->_gauge,
+		                                        load_relaxed(&stats->_function),
+		                                        baton__event_word(BATON__EVENT_RAN, ns)},
+		                 ns);
 }
 
 void baton__gauge_trace(const struct baton__gauge *gauge, enum baton__event_kind kind,

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A gauge shows what a resource does now, and how long its tasks wait and run. Statistics may have
- * a gauge, which then lies in a board (inspect/board.h), so that another process may read the gauge
- * at any time, also after this process has died.
+ * a gauge. Both then lie in a board (inspect/board.h), so that another process may read them at any
+ * time, also after this process has died.
+ *
+ * What each task writes lies in the statistics, in the cache line that a task which finds the
+ * resource idle touches anyhow: `_function`, of the task or call that runs, 0 while none runs;
+ * `_thread`, the kernel's id of the thread that runs it, or ran the last; `_began_ns`, when it
+ * began, if its time is taken, else 0.
  *
  * Only the holder writes, by plain stores, and reads the clock for a sample of the tasks: for the
  * task that is marked (stats.h), of which there is at most one in the queue, and for one in
@@ -14,11 +19,11 @@
 #ifndef BATON_SRC_GAUGE_H
 #define BATON_SRC_GAUGE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <baton/resource.h>
 
 #include "base/atomic.h"
 #include "base/platform.h"
+#include "thread/thread.h"
 #include "thread/trace.h"
 
 #define BATON__GAUGE_EVERY 64U
@@ -56,18 +61,11 @@ struct baton__gauge_lane {
 };
 
 struct baton__gauge {
-	uint64_t entered;   /* tasks and calls that have been entered */
-	uintptr_t function; /* of the task or call that runs; 0: none runs */
-	uint64_t thread;    /* the kernel's id of the thread that runs it, or ran the last */
-	uint64_t began_ns;  /* when it began, if its time is taken; else 0 */
-	uint64_t lanes;     /* of the resource; 0: the resource has none, and `lane` is unused */
+	uint64_t lanes; /* of the resource; 0: the resource has none, and `lane` is unused */
 	struct baton__times *times; /* an address of the program */
 };
 
-/*
- * The times of a resource lie apart from its gauge, so that what each task touches is small, and
- * the gauges of many resources lie together.
- */
+/* The times of a resource lie apart, so that the lines of many resources lie together. */
 struct baton__times {
 	struct baton__histogram waited;
 	struct baton__histogram ran;
@@ -116,9 +114,44 @@ void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__
 /* A marked task leaves the queue, in which it was since `marked_ns`. */
 void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns);
 
-/* The function is about to be entered; has returned. */
-void baton__gauge_enter(struct baton__gauge *gauge, uintptr_t function);
-void baton__gauge_leave(struct baton__gauge *gauge);
+/*
+ * For the clock: a task is about to be entered; a task whose time is taken has ended. `first`: of
+ * BATON__GAUGE_EVERY.
+ */
+void baton__gauge_begin(struct baton_resource_stats *stats, bool first);
+void baton__gauge_end(struct baton_resource_stats *stats);
+
+/*
+ * The function is about to be entered; it has returned. `before`: how many tasks of its sort have
+ * run before. The statistics have a gauge. Both called by the holder.
+ */
+BATON_INLINE void baton__gauge_enter(struct baton_resource_stats *stats, uintptr_t function,
+                                     uint64_t before)
+{
+	const bool first = before % BATON__GAUGE_EVERY == 0;
+
+	if (BATON_UNLIKELY(first) || baton__trace_is_on())
+		baton__gauge_begin(stats, first);
+	store_relaxed(&stats->_thread, baton__self->tid);
+	store_relaxed(&stats->_function, function);
+}
+
+BATON_INLINE void baton__gauge_leave(struct baton_resource_stats *stats)
+{
+	if (BATON_UNLIKELY(load_relaxed(&stats->_began_ns) != 0))
+		baton__gauge_end(stats);
+	store_relaxed(&stats->_function, 0);
+}
+
+/*
+ * How many tasks and calls have been entered. Any thread or process: a hint while some run. The
+ * holder clears `_function` before it counts the run: no run shows twice.
+ */
+BATON_INLINE uint64_t baton__gauge_entered(const struct baton_resource_stats *stats)
+{
+	return load_relaxed(&stats->executed) + load_relaxed(&stats->_idle_runs) / 2 +
+	       (load_relaxed(&stats->_function) != 0);
+}
 
 /* Writes an event of the resource, while a trace is on. `task`: that is pushed or entered. */
 void baton__gauge_trace(const struct baton__gauge *gauge, enum baton__event_kind kind,

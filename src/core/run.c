@@ -81,12 +81,12 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	if (!claim(resource, task, future) || (batch && !baton__batching.enter(batch, task)))
 		return;
 	if (stats && stats->_gauge)
-		baton__gauge_enter(stats->_gauge, baton__function(task));
+		baton__gauge_enter(stats, baton__function(task), stats->executed);
 	enter(frame, task, future, batch);
 	if (stats) {
-		baton__count(&stats->executed, 1);
 		if (stats->_gauge)
-			baton__gauge_leave(stats->_gauge);
+			baton__gauge_leave(stats);
+		baton__count(&stats->executed, 1);
 	}
 }
 

@@ -84,6 +84,14 @@ void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left)
 		store_release(&stats->_passed_ns, 0);
 }
 
+BATON_NOINLINE void baton__stats_enter(struct baton_resource_stats *stats, uintptr_t function)
+{
+	if (load_relaxed(&stats->_passed_ns))
+		baton__stats_left_last(stats, load_relaxed(&stats->_left));
+	if (stats->_gauge)
+		baton__gauge_enter(stats, function, load_relaxed(&stats->_idle_runs) / 2);
+}
+
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count)
 {
 	struct baton_resource_stats *stats = baton__stats(resource);
@@ -182,20 +190,22 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
                                             struct baton_resource_stats *copy)
 {
 	const uint64_t dropped = load_relaxed(&stats->_dropped);
+	/* Relaxed, here and below: as baton__count. */
+	const uint64_t runs = load_relaxed(&stats->_idle_runs);
 	uint64_t over;
 
 	*copy = (struct baton_resource_stats){
-		.executed = load_relaxed(&stats->executed),
+		.executed = load_relaxed(&stats->executed) + runs / 2,
 		.failed = load_relaxed(&stats->failed),
 		.cancelled = load_relaxed(&stats->cancelled) + dropped,
-		.captures = load_relaxed(&stats->captures),
+		.captures = load_relaxed(&stats->captures) + runs / 2 + runs % 2,
 		.handoffs = load_relaxed(&stats->handoffs),
 		.helped = load_relaxed(&stats->helped),
 		.refused = load_relaxed(&stats->refused),
 		.backlog_max = load_relaxed(&stats->backlog_max),
 	};
 	read_queue(stats, copy);
-	copy->submitted += dropped;
+	copy->submitted += dropped + runs / 2 + runs % 2;
 	/* Not one instant's values: `executed` and `cancelled` were read before `submitted`. */
 	over = copy->executed + copy->cancelled;
 	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;

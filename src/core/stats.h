@@ -10,6 +10,11 @@
  * addition. A task that a bound drops at its submit is counted in `_dropped` alone, which a reader
  * adds to `submitted` and to `cancelled`.
  *
+ * An idle run is a task or call that a short path runs as soon as it has captured the resource: it
+ * is never in the queue. The holder counts it in `_idle_runs` alone, by one plain store when it
+ * begins and by one when it ends. A reader adds the runs that have begun to `submitted` and to
+ * `captures`, and those that have ended to `executed`.
+ *
  * The time of the oldest: at most one task that waits is marked. A submitter that finds no mark
  * marks its first task with the time. `_passed_ns` is the time of the last marked task that has
  * left in its turn. In a queue without overtaking all tasks that wait are younger than
@@ -23,6 +28,9 @@
  * Invariants:
  * stats.order: A task is counted once in `submitted` or in `_pushed`, and after that once in
  *    `_left`. A submit that is not accepted takes its count back.
+ * stats.idle: `_idle_runs` is odd while an idle run is under way, and half of it, rounded down, is
+ *    the number of those that have ended: so a reader finds both numbers as of one moment. An idle
+ *    run is in neither side of stats.order: the number of tasks that wait does not depend on it.
  * stats.marked: `_marked` belongs to the submitter from its CAS on _marked_ns to its push, and to
  *    the holder from that push until the holder sets _marked_ns to 0.
  * stats.mark_there: While tasks wait a task is marked, or `_passed_ns` is set. For this, a holder
@@ -70,7 +78,10 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
  */
 void baton__stats_captured(struct baton_resource *resource, const struct baton_task *task);
 
-/* As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears it. */
+/*
+ * As baton__stats_count_left, while `_passed_ns` is set: the last task to leave clears it. `left`:
+ * the tasks that have left by now.
+ */
 void baton__stats_left_last(struct baton_resource_stats *stats, uint64_t left);
 
 /* Counts a task that no longer waits. Called by the holder. */
@@ -88,27 +99,29 @@ BATON_INLINE void baton__stats_count_left(struct baton_resource_stats *stats)
 }
 
 /*
- * A short path has captured the resource for one task, or for a call, and enters `function` at
- * once; the function has returned. `stats` may be NULL. Both called by the holder.
+ * The rare part of baton__stats_entered. Tells the gauge. Clears `_passed_ns` if a submit that was
+ * refused has left it behind.
  */
+void baton__stats_enter(struct baton_resource_stats *stats, uintptr_t function);
+
+/* An idle run of `function` begins; it has ended. `stats` may be NULL. Called by the holder. */
 BATON_INLINE void baton__stats_entered(struct baton_resource_stats *stats, uintptr_t function)
 {
 	if (!stats)
 		return;
-	baton__count(&stats->submitted, 1);
-	baton__count(&stats->captures, 1);
-	baton__stats_count_left(stats);
-	if (BATON_UNLIKELY(stats->_gauge != NULL))
-		baton__gauge_enter(stats->_gauge, function);
+	if (BATON_UNLIKELY(stats->_gauge != NULL) ||
+	    BATON_UNLIKELY(load_relaxed(&stats->_passed_ns) != 0))
+		baton__stats_enter(stats, function);
+	baton__count(&stats->_idle_runs, 1);
 }
 
 BATON_INLINE void baton__stats_executed(struct baton_resource_stats *stats)
 {
 	if (!stats)
 		return;
-	baton__count(&stats->executed, 1);
 	if (BATON_UNLIKELY(stats->_gauge != NULL))
-		baton__gauge_leave(stats->_gauge);
+		baton__gauge_leave(stats);
+	baton__count(&stats->_idle_runs, 1);
 }
 
 /*
@@ -123,7 +136,7 @@ BATON_INLINE void baton__stats_show(const struct baton_resource *resource, uintp
 		return;
 	stats = baton__stats(resource);
 	if (stats && stats->_gauge)
-		store_relaxed(&stats->_gauge->function, function);
+		store_relaxed(&stats->_function, function);
 }
 
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */

@@ -30,6 +30,8 @@
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
 
 struct baton__board_line {
+	struct baton_resource_stats stats BATON_CACHE_ALIGNED;
+	struct baton__gauge gauge;
 	uint32_t state;
 	uint32_t _unused;
 	uint64_t joined_ns;
@@ -38,9 +40,10 @@ struct baton__board_line {
 	/* As the watchdog has seen: the number of tasks entered is `seen`, and since when. */
 	uint64_t seen;
 	uint64_t seen_ns; /* 0: no watchdog has looked */
-	struct baton_resource_stats stats BATON_CACHE_ALIGNED;
-	struct baton__gauge gauge BATON_CACHE_ALIGNED;
 };
+
+_Static_assert(offsetof(struct baton_resource_stats, submitted) == BATON_CACHE_LINE,
+               "an idle run touches one cache line of the board");
 
 struct baton__board_pool {
 	const struct baton_pool *pool; /* NULL: a free entry */

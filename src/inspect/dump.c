@@ -73,7 +73,7 @@ static int write_resource(int fd, const struct baton__board_file *file,
 	if (load_acquire(&line->state) != BATON__LINE_SHOWN)
 		return 0;
 	baton_resource_stats_read(&line->stats, &copy);
-	if (load_relaxed(&line->gauge.function))
+	if (load_relaxed(&line->stats._function))
 		baton__stuck_runs(&stuck, file, line, 0, message);
 	else if (copy.waiting)
 		baton__stuck_tasks(

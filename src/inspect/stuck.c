@@ -84,8 +84,8 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 		.kind = BATON_STUCK_RUNS,
 		.resource = line->name,
 		.ns = ns,
-		.thread = load_relaxed(&line->gauge.thread),
-		.function = load_relaxed(&line->gauge.function),
+		.thread = load_relaxed(&line->stats._thread),
+		.function = load_relaxed(&line->stats._function),
 		.waiting = waiting_on(line),
 		.message = message,
 	};
@@ -151,8 +151,8 @@ void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file
 	/* The task in which the thread waits, if its resource is on the board. */
 	for (uint32_t i = 0; i < load_relaxed(&file->lines) && !described.holds[0]; i++)
 		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN &&
-		    load_relaxed(&file->line[i].gauge.function) &&
-		    load_relaxed(&file->line[i].gauge.thread) == wait->thread)
+		    load_relaxed(&file->line[i].stats._function) &&
+		    load_relaxed(&file->line[i].stats._thread) == wait->thread)
 			(void)snprintf(described.holds, sizeof(described.holds),
 			               ", in a task of \"%s\",", name_of(&file->line[i]));
 	describe_wait(stuck, &described, message);

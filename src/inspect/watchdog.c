@@ -46,8 +46,8 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
                          struct found *found, uint64_t now_ns)
 {
 	const uint64_t limit_ns = watchdog->options.limit_ns;
-	const uint64_t entered = load_relaxed(&line->gauge.entered);
-	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
+	const uint64_t entered = baton__gauge_entered(&line->stats);
+	const uint64_t began_ns = load_relaxed(&line->stats._began_ns);
 	char message[BATON__MESSAGE_MAX];
 	struct baton_resource_stats copy;
 	struct baton_stuck stuck;
@@ -66,7 +66,7 @@ static void look_at_line(const struct baton_watchdog *watchdog, struct baton__bo
 	/* Relaxed: baton-top shows what it finds, where `seen` is the number of the gauge. */
 	store_relaxed(&line->seen, entered);
 	store_relaxed(&line->seen_ns, found->since_ns);
-	if (load_relaxed(&line->gauge.function)) {
+	if (load_relaxed(&line->stats._function)) {
 		if (now_ns - found->since_ns <= limit_ns || found->told_entered == entered + 1)
 			return;
 		found->told_entered = entered + 1;

@@ -219,9 +219,9 @@ void top_print_rows(FILE *out, const struct top_board *board, const struct top_r
 /* The thread that runs a task of the resource on this line. 0: none. */
 static uint64_t runner(const struct baton__board_file *file, uint32_t line)
 {
-	if (line >= file->lines || !load_relaxed(&file->line[line].gauge.function))
+	if (line >= file->lines || !load_relaxed(&file->line[line].stats._function))
 		return 0;
-	return load_relaxed(&file->line[line].gauge.thread);
+	return load_relaxed(&file->line[line].stats._thread);
 }
 
 static const struct baton__board_wait *wait_of(const struct baton__board_file *file, uint32_t waits,

@@ -70,8 +70,8 @@ static double mean(const struct baton__histogram *histogram)
 static void read_rates(struct top_row *row, const struct baton__board_line *line,
                        const struct baton__times *times, struct top_past *past, uint64_t now_ns)
 {
-	const uint64_t entered = load_relaxed(&line->gauge.entered);
-	const uint64_t began_ns = load_relaxed(&line->gauge.began_ns);
+	const uint64_t entered = baton__gauge_entered(&line->stats);
+	const uint64_t began_ns = load_relaxed(&line->stats._began_ns);
 	const uint64_t seen_ns = load_relaxed(&line->seen_ns);
 	uint64_t since_ns;
 
@@ -118,8 +118,8 @@ static void read_row(struct top_row *row, const struct baton__board_line *line,
 	row->wait_p99 = baton__histogram_quantile(&times->waited, 990);
 	row->run_p50 = baton__histogram_quantile(&times->ran, 500);
 	row->run_p99 = baton__histogram_quantile(&times->ran, 990);
-	row->function = load_relaxed(&line->gauge.function);
-	row->thread = load_relaxed(&line->gauge.thread);
+	row->function = load_relaxed(&line->stats._function);
+	row->thread = load_relaxed(&line->stats._thread);
 }
 
 static enum top_sort order;
@@ -171,10 +171,10 @@ void top_sample(const struct top_board *board, struct top_rows *rows)
 		struct top_past *past = &rows->past[i];
 
 		if (load_acquire(&line->state) != BATON__LINE_SHOWN ||
-		    past->joined_ns != line->joined_ns || !load_relaxed(&line->gauge.function))
+		    past->joined_ns != line->joined_ns || !load_relaxed(&line->stats._function))
 			continue;
 		past->running++;
-		past->asleep += top_asleep(board, load_relaxed(&line->gauge.thread));
+		past->asleep += top_asleep(board, load_relaxed(&line->stats._thread));
 	}
 }
 

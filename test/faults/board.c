@@ -18,7 +18,7 @@ static void *nothing(void *arg)
 static void show(const struct baton_board_options *options)
 {
 	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "shown", NULL);
-	struct baton_resource_stats *stats = NULL;
+	struct baton_resource_stats *stats = NULL, copy;
 	struct baton_board *board = NULL;
 	struct baton_watchdog *watchdog = NULL;
 	struct baton_pool *pool = NULL;
@@ -38,7 +38,8 @@ static void show(const struct baton_board_options *options)
 	USE(baton_watchdog_stop(watchdog));
 	USE(baton_board_pool_remove(board, pool));
 	fault_end();
-	EXPECT(stats->executed == 1);
+	baton_resource_stats_read(stats, &copy);
+	EXPECT(copy.executed == 1);
 	INSIST(baton_pool_destroy(pool), true);
 	EXPECT(TRY(baton_resource_close(&resource)) == 0);
 	USE(baton_board_leave(board, &resource));

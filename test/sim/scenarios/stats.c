@@ -141,6 +141,29 @@ SIM_SCENARIO(stats_beside, "a reader beside submits does not see more leave than
 	finish(2);
 }
 
+static void reads_idle(void *argument)
+{
+	for (int i = 0; i < 2; i++) {
+		struct baton_resource_stats copy = look();
+
+		sim_require(copy.submitted == copy.executed + copy.outstanding);
+		sim_require(copy.outstanding <= 1 && copy.waiting == 0);
+		sim_require(copy.captures == copy.submitted);
+	}
+}
+
+SIM_SCENARIO(stats_idle, "a reader finds idle runs begun and ended as of one moment", .bound = 2)
+{
+	begin(10);
+	/* A thread's first submit takes the long way. */
+	sim_does_submit(&notes[0]);
+	sim_start(reads_idle, NULL);
+	sim_does_submit(&notes[1]);
+	sim_does_submit(&notes[2]);
+	sim_join_started();
+	finish(3);
+}
+
 /* ---- A refusal ---- */
 
 static void submits_beside(void *note)

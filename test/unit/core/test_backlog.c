@@ -187,7 +187,8 @@ Test(backlog, a_table_decides_which_task_is_next, .timeout = 5)
 		cr_expect_eq(set->journal.number[i], LIMIT - 1 - i);
 	cr_expect_eq(set->backlog.waiting, 0);
 	cr_expect_gt(set->backlog.put_back, 0, "a stay ended before the turn of a task in _list");
-	cr_expect_eq(set->stats.executed, LIMIT, "the statistics are found behind the table");
+	cr_expect_eq(resource_counts(&set->stats).executed, LIMIT,
+	             "the statistics are found behind the table");
 }
 
 Test(backlog, a_chain_that_a_table_refuses_is_not_counted, .timeout = 5)

@@ -41,6 +41,14 @@ Test(copied, a_resources, .timeout = 5)
 	stats._passed_ns = 6;
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.oldest_ns, 6);
+	/* Four idle runs have begun, three have ended; none of them waits. */
+	stats._idle_runs = 7;
+	baton_resource_stats_read(&stats, &copy);
+	cr_assert_eq(copy.submitted, 124);
+	cr_assert_eq(copy.executed, 33);
+	cr_assert_eq(copy.captures, 9);
+	cr_assert_eq(copy.outstanding, 51);
+	cr_assert_eq(copy.waiting, 60);
 	stats._left = 120;
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.waiting, 0);

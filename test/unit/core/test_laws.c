@@ -258,7 +258,7 @@ static void history(int threads, size_t workers)
 		cr_assert_eq(ledger->disorders, 0);
 		cr_assert_eq(ledger->refused, 0);
 		cr_assert_eq(ledger->ran, expected);
-		cr_assert_eq(ledger->stats.executed, expected);
+		cr_assert_eq(resource_counts(&ledger->stats).executed, expected);
 		cr_assert_eq(resource_counts(&ledger->stats).outstanding, 0);
 	}
 }

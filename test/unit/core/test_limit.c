@@ -39,8 +39,8 @@ static void ten_tasks(bool fresh)
 	for (size_t i = 0; i < 9; i++)
 		cr_assert(pthread_equal(journal.thread[i], submitter));
 	cr_assert_eq(stats.handoffs, 0);
-	cr_assert_eq(stats.executed, 10);
-	cr_assert_eq(stats.captures, 1);
+	cr_assert_eq(resource_counts(&stats).executed, 10);
+	cr_assert_eq(resource_counts(&stats).captures, 1);
 	cr_assert_eq(stats.backlog_max, 9);
 }
 
@@ -66,8 +66,8 @@ static void eleven_tasks(bool fresh)
 	cr_assert_not(pthread_equal(journal.thread[9], submitter));
 	cr_assert_not(journal_here(&journal, 9));
 	cr_assert_eq(stats.handoffs, 1);
-	cr_assert_eq(stats.executed, 11);
-	cr_assert_eq(stats.captures, 1);
+	cr_assert_eq(resource_counts(&stats).executed, 11);
+	cr_assert_eq(resource_counts(&stats).captures, 1);
 	cr_assert_eq(stats.backlog_max, 10);
 }
 

@@ -122,7 +122,7 @@ Test(pending, from_an_own_task_it_meets_what_the_runner_has_taken_and_the_inbox,
 	cr_assert_eq(before.told, 1);
 	cr_assert(journal_counts_up(&fix.journal, 0, 2));
 	cr_assert_eq(fix.stats.cancelled, 4);
-	cr_assert_eq(fix.stats.executed, 3);
+	cr_assert_eq(resource_counts(&fix.stats).executed, 3);
 	fixture_end();
 }
 

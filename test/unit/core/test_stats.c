@@ -68,11 +68,72 @@ Test(stats, inline_runs_count_as_captures, .timeout = 10)
 	steps_init(steps, 3, &journal, 0);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	cr_assert_eq(stats.captures, 3);
+	cr_assert_eq(resource_counts(&stats).captures, 3);
 	cr_assert_eq(resource_counts(&stats).submitted, 3);
-	cr_assert_eq(stats.executed, 3);
+	cr_assert_eq(resource_counts(&stats).executed, 3);
 	cr_assert_eq(resource_counts(&stats).outstanding, 0);
 	cr_assert_eq(stats.handoffs, 0);
+	resource_end(&resource);
+}
+
+struct seen {
+	struct baton_task task;
+	const struct baton_resource_stats *stats;
+	struct baton_resource_stats copy;
+};
+
+static int see_task(struct baton_task *task)
+{
+	struct seen *seen = baton_container_of(task, struct seen, task);
+
+	baton_resource_stats_read(seen->stats, &seen->copy);
+	return 0;
+}
+
+static void *see_call(void *arg)
+{
+	(void)see_task(&((struct seen *)arg)->task);
+	return NULL;
+}
+
+/* A task, then a call: each sees itself, and those before it. */
+Test(stats, a_task_that_runs_at_once_is_outstanding_and_does_not_wait, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct seen seen = {.task = BATON_TASK_INIT(see_task, NULL), .stats = &stats};
+
+	baton_resource_set_stats(&resource, &stats);
+	for (uint64_t before = 0; before < 4; before++) {
+		if (before % 2)
+			cr_assert_eq(baton_call(&resource, see_call, &seen, NULL), 0);
+		else
+			cr_assert_eq(baton_submit(&resource, &seen.task), 0);
+		cr_assert_eq(seen.copy.submitted, before + 1);
+		cr_assert_eq(seen.copy.captures, before + 1);
+		cr_assert_eq(seen.copy.executed, before);
+		cr_assert_eq(seen.copy.outstanding, 1);
+		cr_assert_eq(seen.copy.waiting, 0);
+		cr_assert_eq(resource_counts(&stats).executed, before + 1);
+		cr_assert_eq(resource_counts(&stats).outstanding, 0);
+	}
+	resource_end(&resource);
+}
+
+/* The time of a marked task stays behind when the tasks after it were refused. */
+Test(stats, a_time_of_which_no_task_waits_ends_with_the_next_run, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+
+	baton_resource_set_stats(&resource, &stats);
+	stats._passed_ns = 5;
+	stats._pushed = 1; /* a submitter is about to push */
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	cr_assert_eq(resource_counts(&stats).oldest_ns, 5);
+	stats._pushed = 0;
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	cr_assert_eq(stats._passed_ns, 0);
 	resource_end(&resource);
 }
 
@@ -134,7 +195,7 @@ Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 1
 	resource_end(&resource);
 	cr_assert(journal_counts_up(&journal, 4, 1));
 	cr_assert_eq(resource_counts(&stats).submitted, 7);
-	cr_assert_eq(stats.executed, 2);
+	cr_assert_eq(resource_counts(&stats).executed, 2);
 	cr_assert_eq(stats.cancelled, 5);
 	cr_assert_eq(resource_counts(&stats).outstanding, 0);
 }

@@ -260,7 +260,7 @@ Test(tag, cancels_from_several_threads_beside_runners_leave_nothing_behind, .tim
 		thread_join(threads[i]);
 	cr_assert_eq(baton_resource_await(&scene->resource, NULL), 0);
 	cr_assert_eq(baton_tag_held(&tag), 0);
-	cr_assert_eq(scene->stats.executed, (uint64_t)ran);
+	cr_assert_eq(resource_counts(&scene->stats).executed, (uint64_t)ran);
 	cr_assert_eq(scene->stats.cancelled, (uint64_t)(2000 - ran));
 	scene_end(scene);
 	cr_assert_eq(baton_pool_destroy(pool), 0);

@@ -109,7 +109,8 @@ static void round_end(struct round *round)
 		resource_end(&round->resources[i]);
 		cr_assert_eq(resource_counts(&round->stats[i]).outstanding, 0);
 		cr_assert_eq(resource_counts(&round->stats[i]).submitted,
-		             round->stats[i].executed + round->stats[i].cancelled);
+		             resource_counts(&round->stats[i]).executed +
+		                     round->stats[i].cancelled);
 	}
 	cr_assert_eq(baton_pool_destroy(round->pool), 0);
 }

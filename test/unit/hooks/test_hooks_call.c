@@ -38,7 +38,7 @@ Test(hooks_call, calls_go_through_a_batch, .timeout = 10)
 	ledger_init(&ledger, NULL);
 	check_call(&ledger);
 	cr_assert_eq(resource_counts(&ledger.stats).submitted, 4);
-	cr_assert_eq(ledger.stats.executed, 4);
+	cr_assert_eq(resource_counts(&ledger.stats).executed, 4);
 	resource_end(&ledger.resource);
 }
 

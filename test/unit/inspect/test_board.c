@@ -32,16 +32,16 @@ static void leave(struct baton_board *board, struct baton_resource *resource)
 }
 
 struct looked {
-	const struct baton__gauge *gauge;
+	const struct baton_resource_stats *stats;
 	uintptr_t function;
 	uint64_t thread, entered;
 };
 
 static void look(struct looked *looked)
 {
-	looked->function = looked->gauge->function;
-	looked->thread = looked->gauge->thread;
-	looked->entered = looked->gauge->entered;
+	looked->function = looked->stats->_function;
+	looked->thread = looked->stats->_thread;
+	looked->entered = baton__gauge_entered(looked->stats);
 }
 
 struct looking {
@@ -68,24 +68,22 @@ Test(board, a_line_shows_what_runs_and_by_whom, .timeout = 10)
 	struct looking looking = {.task = BATON_TASK_INIT(look_task, NULL)};
 	struct baton_resource_stats *stats;
 	struct occupant occupant;
-	struct baton__gauge *gauge;
 
 	cr_assert_eq(baton_board_join(board, &resource, NULL, &stats), 0);
 	cr_assert_str_eq(board->file->line[0].name, "topic");
 	cr_assert_eq(board->file->line[0].resource, &resource);
 	cr_assert_eq(stats, &board->file->line[0].stats);
-	gauge = &board->file->line[0].gauge;
-	looking.looked.gauge = gauge;
+	looking.looked.stats = stats;
 	/* Inside submit, inside call, as a post that has waited. */
 	cr_assert_eq(baton_submit(&resource, &looking.task), 0);
 	cr_assert_eq(looking.looked.function, (uintptr_t)look_task);
 	cr_assert_eq(looking.looked.thread, (uint64_t)gettid());
 	cr_assert_eq(looking.looked.entered, 1);
-	cr_assert_eq(gauge->function, 0);
+	cr_assert_eq(stats->_function, 0);
 	cr_assert_eq(baton_call(&resource, look_call, &looking.looked, NULL), 0);
 	cr_assert_eq(looking.looked.function, (uintptr_t)look_call);
 	cr_assert_eq(looking.looked.entered, 2);
-	cr_assert_eq(gauge->function, 0);
+	cr_assert_eq(stats->_function, 0);
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_post(&resource, look_call, &looking.looked), 0);
 	release(&occupant);
@@ -110,7 +108,7 @@ Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
 
 	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
 	for (int i = 0; i < 3; i++)
-		looked[i] = (struct looked){.gauge = &board->file->line[0].gauge};
+		looked[i] = (struct looked){.stats = &board->file->line[0].stats};
 	occupy(&occupant, &resource);
 	cr_assert_eq(baton_async(&resource, look_call, &looked[0], &futures[0]), 0);
 	cr_assert_eq(baton_async_with(&resource, &labelled, &futures[1]), 0);
@@ -147,7 +145,7 @@ Test(board, of_a_call_that_has_waited_the_function_is_shown, .timeout = 10)
 	pthread_t caller;
 
 	cr_assert_eq(baton_board_join(board, &resource, NULL, &stats), 0);
-	calling.looked.gauge = &board->file->line[0].gauge;
+	calling.looked.stats = stats;
 	occupy(&occupant, &resource);
 	caller = thread_start(call_look, &calling);
 	do
@@ -326,7 +324,7 @@ Test(board, a_full_board_refuses_and_a_line_serves_again, .timeout = 10)
 	cr_assert_str_eq(board->file->line[0].name, "newer");
 	baton_resource_stats_read(stats, &copy);
 	cr_assert_eq(copy.executed, 0);
-	cr_assert_eq(board->file->line[0].gauge.entered, 0);
+	cr_assert_eq(baton__gauge_entered(stats), 0);
 	leave(board, &resources[1]);
 	leave(board, &resources[2]);
 	baton_board_destroy(board);
@@ -383,7 +381,7 @@ Test(board, bad_options_are_refused, .timeout = 10)
 	cr_assert_null(board);
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
 	cr_assert_eq(board->file->lines_max, 1024);
-	cr_assert_eq(sizeof(board->file->line[0]), 384);
+	cr_assert_eq(sizeof(board->file->line[0]), 320);
 	cr_assert(offsetof(struct baton__times, lane) > 4500 &&
 	          sizeof(struct baton__times) < 15000);
 	baton_board_destroy(board);
@@ -428,7 +426,7 @@ Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 	cr_assert(wait->promise);
 	cr_assert_eq(wait->future, &promise);
 	cr_assert_eq(wait->line, UINT32_MAX);
-	cr_assert_eq(wait->thread, load_relaxed(&board->file->line[0].gauge.thread));
+	cr_assert_eq(wait->thread, load_relaxed(&board->file->line[0].stats._thread));
 	waiter = thread_start(wait_in_task, &resource);
 	while (board->file->waits != 2)
 		baton_board_refresh(board);

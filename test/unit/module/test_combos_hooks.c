@@ -236,7 +236,7 @@ Test(combos_hooks, a_place_is_given_back_when_batch_begin_fails, .timeout = 10)
 	resource_end(&ledger.resource);
 	baton_window_deinit(&window);
 	cr_assert_eq(resource_counts(&ledger.stats).submitted,
-	             ledger.stats.executed + ledger.stats.cancelled);
+	             resource_counts(&ledger.stats).executed + ledger.stats.cancelled);
 }
 
 static int nothing(struct baton_task *task)
@@ -272,7 +272,7 @@ static void bounded_ledger_end(struct bounded_ledger *bounded)
 	cr_assert_eq(bounded->bound._pushed, bounded->bound._gone);
 	cr_assert_eq(bounded->bound._sorted, 0);
 	cr_assert_eq(resource_counts(&ledger->stats).submitted,
-	             ledger->stats.executed + ledger->stats.cancelled);
+	             resource_counts(&ledger->stats).executed + ledger->stats.cancelled);
 }
 
 Test(combos_hooks, a_cancelled_tag_begins_no_batch, .timeout = 10)
@@ -381,5 +381,5 @@ Test(combos_hooks, timers_and_triggers_are_left_out_when_batch_begin_fails, .tim
 	resource_end(&ledger.resource);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 	cr_assert_eq(resource_counts(&ledger.stats).submitted,
-	             ledger.stats.executed + ledger.stats.cancelled);
+	             resource_counts(&ledger.stats).executed + ledger.stats.cancelled);
 }

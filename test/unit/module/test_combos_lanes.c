@@ -165,7 +165,7 @@ Test(combos_lanes, a_cancelled_job_leaves_nothing_in_lanes_window_and_bound, .ti
 	baton_window_deinit(&window);
 	cr_assert_eq(scene->bound._pushed, scene->bound._gone);
 	cr_assert_eq(resource_counts(&scene->stats).submitted,
-	             scene->stats.executed + scene->stats.cancelled);
+	             resource_counts(&scene->stats).executed + scene->stats.cancelled);
 	free(scene);
 }
 
