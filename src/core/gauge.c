@@ -180,13 +180,14 @@ void baton__gauge_begin(struct baton_resource_stats *stats, bool first)
 		store_relaxed(&stats->_began_ns, baton__now_ns());
 }
 
-void baton__gauge_end(struct baton_resource_stats *stats)
+void baton__gauge_end(struct baton_resource_stats *stats, bool first)
 {
 	const uint64_t began = load_relaxed(&stats->_began_ns);
 	const uint64_t ns = baton__now_ns() - began;
 
 	store_relaxed(&stats->_began_ns, 0);
-	baton__histogram_record(&stats->_gauge->times->ran, ns);
+	if (first)
+		baton__histogram_record(&stats->_gauge->times->ran, ns);
 	if (baton__trace_is_on())
 		baton__trace_run(&(struct baton__event){began, (uintptr_t)stats->_gauge,
 		                                        load_relaxed(&stats->_function),

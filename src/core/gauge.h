@@ -116,10 +116,11 @@ void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns);
 
 /*
  * For the clock: a task is about to be entered; a task whose time is taken has ended. `first`: of
- * BATON__GAUGE_EVERY.
+ * BATON__GAUGE_EVERY, so that its time goes into the histogram. The times of other tasks are taken
+ * for a trace alone: a histogram has cache lines of its own.
  */
 void baton__gauge_begin(struct baton_resource_stats *stats, bool first);
-void baton__gauge_end(struct baton_resource_stats *stats);
+void baton__gauge_end(struct baton_resource_stats *stats, bool first);
 
 /*
  * The function is about to be entered; it has returned. `before`: how many tasks of its sort have
@@ -136,10 +137,10 @@ BATON_INLINE void baton__gauge_enter(struct baton_resource_stats *stats, uintptr
 	store_relaxed(&stats->_function, function);
 }
 
-BATON_INLINE void baton__gauge_leave(struct baton_resource_stats *stats)
+BATON_INLINE void baton__gauge_leave(struct baton_resource_stats *stats, uint64_t before)
 {
 	if (BATON_UNLIKELY(load_relaxed(&stats->_began_ns) != 0))
-		baton__gauge_end(stats);
+		baton__gauge_end(stats, before % BATON__GAUGE_EVERY == 0);
 	store_relaxed(&stats->_function, 0);
 }
 

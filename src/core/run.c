@@ -85,7 +85,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	enter(frame, task, future, batch);
 	if (stats) {
 		if (stats->_gauge)
-			baton__gauge_leave(stats);
+			baton__gauge_leave(stats, stats->executed);
 		baton__count(&stats->executed, 1);
 	}
 }

@@ -120,7 +120,7 @@ BATON_INLINE void baton__stats_executed(struct baton_resource_stats *stats)
 	if (!stats)
 		return;
 	if (BATON_UNLIKELY(stats->_gauge != NULL))
-		baton__gauge_leave(stats);
+		baton__gauge_leave(stats, load_relaxed(&stats->_idle_runs) / 2);
 	baton__count(&stats->_idle_runs, 1);
 }
 

@@ -186,6 +186,12 @@ Test(board, of_waiting_tasks_one_at_a_time_is_measured_of_running_ones_each_64th
 		cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
 	cr_assert_eq(recorded(&gauge->times->ran), 2);
 	cr_assert_eq(recorded(&gauge->times->waited), 0);
+	/* Also in a trace, which takes the times of more tasks. */
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	for (unsigned i = 0; i < BATON__GAUGE_EVERY; i++)
+		cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
+	cr_assert_eq(baton_board_trace_stop(board, "/dev/null"), 0);
+	cr_assert_eq(recorded(&gauge->times->ran), 3);
 	occupy(&occupant, &resource);
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
