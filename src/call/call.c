@@ -57,8 +57,8 @@ static void call_init(struct call *call, const struct baton_label *label)
 	baton_task_init_typed(&call->task, &labelled_type);
 }
 
-BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
-                                        void *arg, void **value)
+BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                               void **value)
 {
 	struct baton__thread *self = baton__self;
 	const uintptr_t mode = baton__mode(resource);
@@ -82,6 +82,12 @@ BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_c
 	if (!baton_inline_leave(&self->head, &frame, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return true;
+}
+
+BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,
+                                        void *arg, void **value)
+{
+	return call_special(resource, fn, arg, value);
 }
 
 /* The wait can never end: withdraws the call. */
@@ -221,24 +227,28 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 		if (error)
 			return error;
 	}
-	/* Asked first: baton_call has found that the resource is not NORMAL and idle. */
-	if (baton__word(resource) == BATON__SPECIAL &&
-	    baton__call_special(resource, options->fn, options->arg, value))
-		return 0;
 	baton__stand_back(resource);
 	if (baton__call_at_once(resource, options->fn, options->arg, value))
 		return 0;
 	return call_and_wait(resource, options, value);
 }
 
+/* A call to a resource that is not NORMAL and idle. */
+static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                     void **value)
+{
+	if (baton__word(resource) == BATON__SPECIAL && baton__self->depth < BATON__DEPTH_NONE &&
+	    call_special(resource, fn, arg, value))
+		return 0;
+	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
+}
+
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
-	/* call_slow tries a SPECIAL resource: a second function call here would cost the hot
-	 * path. */
 	if (BATON_LIKELY(baton__call_normal(resource, fn, arg, value)))
 		return 0;
-	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
+	return call_other(resource, fn, arg, value);
 }
 
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
