@@ -418,7 +418,8 @@ int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
  * For long functions: is the running source's slice over, does input wait, or is a more important
  * source ready? The function then returns, and goes on in its next run. False outside of sources.
  * baton_should_yield() tells the same in a source, and is also true while a task waits for the
- * loop's resource or executor. Both ask the kernel about descriptors at most once a millisecond.
+ * loop's resource or executor. Both ask the kernel about descriptors at most once a millisecond. A
+ * call takes in at most 1,024 of the sources that other threads have started.
  *
  * Thread safety: any thread; false on any other than the owner. Blocking: never. No atomic
  * read-modify-write where no other thread has started a source.

@@ -295,7 +295,7 @@ static struct baton__mainloop *own_loop(const struct baton_source *source, int *
 		return NULL;
 	}
 	if (loop)
-		(void)baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	return loop;
 }
 

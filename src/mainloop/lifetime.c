@@ -82,7 +82,7 @@ static int64_t end_sources(struct baton__mainloop *loop)
 	struct baton_source *source;
 	int64_t count = 0;
 
-	(void)baton__mainloop_absorb(loop);
+	(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	while ((source = baton__places_any(loop))) {
 		baton__source_unlink(loop, source);
 		/* Relaxed: no other thread uses the source. */

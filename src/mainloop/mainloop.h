@@ -135,6 +135,9 @@ struct baton__mainloop {
 	uint64_t order;  /* the next number: of a start, or of a source that becomes ready */
 	uint64_t turns;  /* for the aging */
 	size_t rest;     /* so many picks come before the next look at the inbox */
+	/* What was taken from the inbox, and is not settled yet. */
+	struct baton_source *newest;       /* the latest post first; each is moved to `oldest` */
+	struct baton_source *oldest;       /* the earliest first; settled when `newest` is empty */
 	struct baton__source_run *running; /* the innermost */
 	struct baton__round *round;        /* the innermost */
 	int epoll;
@@ -172,8 +175,13 @@ BATON_INLINE struct baton_source *baton__source_of(struct baton_source_link *lin
 /* The time on the loop's clock. Any thread. */
 uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
 
-/* The owner takes the inbox, and settles its sources. Returns how many there were. */
-size_t baton__mainloop_absorb(struct baton__mainloop *loop);
+/*
+ * The owner takes the inbox, and settles its sources. Returns how many were settled. `steps`: after
+ * so many the owner stops, and goes on the next time; a source is turned in one, and settled in
+ * another.
+ */
+#define BATON__ABSORB_ALL SIZE_MAX
+size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps);
 
 /* Makes the descriptor readable, unless the owner comes by `due` anyway. Any thread. */
 void baton__mainloop_wake(struct baton__mainloop *loop, uint64_t due);

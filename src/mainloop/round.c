@@ -27,6 +27,8 @@
 #define POSTS_PER_PICK 16
 /* A run that has found new posts so often at its end tells the host to come again. */
 #define PUBLISH_TURNS 4
+/* So much of what was posted one call of should_yield takes in; a source is two steps. */
+#define YIELD_STEPS 1024
 /* should_yield asks the kernel about descriptors when so long has passed since the last time. */
 #define POLL_NS BATON_MILLISECOND
 
@@ -130,7 +132,7 @@ static bool has_input(struct baton__mainloop *loop)
 static void look(struct baton__mainloop *loop, uint32_t levels)
 {
 	if (!loop->rest || !(loop->mask & levels))
-		loop->rest = baton__mainloop_absorb(loop) / POSTS_PER_PICK;
+		loop->rest = baton__mainloop_absorb(loop, BATON__ABSORB_ALL) / POSTS_PER_PICK;
 	baton__places_expire(loop, baton__mainloop_clock(loop));
 }
 
@@ -253,7 +255,7 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 	round->below = loop->round;
 	loop->round = round;
 	round->asked = false;
-	(void)baton__mainloop_absorb(loop);
+	(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	baton__descriptors_poll(loop);
 	if (held(loop)) {
 		baton__frame_push(&frame, &loop->resource);
@@ -299,7 +301,7 @@ static void publish(struct baton__mainloop *loop)
 		if (!load_seq_cst(&loop->inbox))
 			return;
 		awake(loop);
-		(void)baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 		baton__descriptors_tell(loop);
 	}
 }
@@ -434,7 +436,9 @@ bool baton__mainloop_yields(void *arg)
 	if (!run)
 		return false;
 	urgent = ((uint32_t)1 << run->level) - 1;
-	look(loop, urgent);
+	if (!(loop->mask & urgent))
+		(void)baton__mainloop_absorb(loop, YIELD_STEPS);
+	baton__places_expire(loop, baton__mainloop_clock(loop));
 	if (loop->watched && loop->now - loop->polled >= POLL_NS)
 		baton__descriptors_poll(loop);
 	return loop->now - run->began >= slice || loop->mask & urgent || has_input(loop);

@@ -68,35 +68,48 @@ static void push(struct baton__mainloop *loop, struct baton_source *source)
 	} while (!cas_seq_cst(&loop->inbox, &newest, (uintptr_t)source));
 }
 
-size_t baton__mainloop_absorb(struct baton__mainloop *loop)
+/* Turns the list of what was posted by one source: it comes before those that were posted later. */
+static void turn_one(struct baton__mainloop *loop)
 {
-	struct baton_source *newest;
-	struct baton_source *oldest = NULL;
+	struct baton_source *source = loop->newest;
+
+	loop->newest = source->_posted;
+	source->_posted = loop->oldest;
+	loop->oldest = source;
+}
+
+static void settle_one(struct baton__mainloop *loop)
+{
+	struct baton_source *source = loop->oldest;
+
+	loop->oldest = source->_posted;
+	/* [source.word] acquire: what the starter did; release: `_posted` may be written anew;
+	 * pairs with [source.word] in change_posted */
+	baton__source_settle(loop, source, sub_acq_rel(&source->_state, POSTED) & ~POSTED);
+}
+
+size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps)
+{
 	size_t count = 0;
+	bool taken = false;
 
-	/* [mainloop.alarm] seq_cst: after the store of `alarm` in publish; pairs with
-	 * [mainloop.alarm] in push */
-	if (!load_seq_cst(&loop->inbox))
-		return 0;
-	/* [mainloop.inbox] acquire: `_posted` of each source; pairs with [mainloop.inbox] in push
-	 */
-	newest = (struct baton_source *)swap_acquire(&loop->inbox, 0);
-	/* Bounded by the inbox, which is private now. */
-	while (newest) {
-		struct baton_source *next = newest->_posted;
-
-		newest->_posted = oldest;
-		oldest = newest;
-		newest = next;
-		count++;
-	}
-	while (oldest) {
-		struct baton_source *source = oldest;
-
-		oldest = source->_posted;
-		/* [source.word] acquire: what the starter did; release: `_posted` may be written
-		 * anew; pairs with [source.word] in change_posted */
-		baton__source_settle(loop, source, sub_acq_rel(&source->_state, POSTED) & ~POSTED);
+	/* Ends: the inbox is taken once, and is private then. */
+	for (; steps; steps--) {
+		if (loop->newest) {
+			turn_one(loop);
+		} else if (loop->oldest) {
+			settle_one(loop);
+			count++;
+		} else if (!taken && load_seq_cst(&loop->inbox)) {
+			/* [mainloop.alarm] seq_cst, the load: after the store of `alarm` in
+			 * publish; pairs with [mainloop.alarm] in push
+			 * [mainloop.inbox] acquire: `_posted` of each source; pairs with
+			 * [mainloop.inbox] in push */
+			loop->newest = (struct baton_source *)swap_acquire(&loop->inbox, 0);
+			taken = true;
+		} else {
+			break;
+		}
 	}
 	return count;
 }
@@ -131,7 +144,7 @@ static uint64_t change_own(struct baton__mainloop *loop, struct baton_source *so
 	/* If another thread has posted the source, it is in the inbox, or soon will be. Otherwise
 	 * only the owner uses it. */
 	if (word & POSTED)
-		(void)baton__mainloop_absorb(loop);
+		(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	baton__source_settle(loop, source, changed);
 	baton__mainloop_settled(loop);
 	return word;

@@ -204,34 +204,6 @@ Test(mainloop_drive, an_idle_gives_way_to_input, .timeout = 10)
 	loop_end(0);
 }
 
-static int yields(struct lettered *lettered)
-{
-	while (!baton_mainloop_should_yield(&loop)) {
-		cr_assert_not(baton_should_yield());
-		log_letter('.');
-		if (lettered->runs == 1)
-			cr_assert_eq(baton_mainloop_pass(&loop, 20 * BATON_MILLISECOND), 0);
-		else
-			cr_assert_eq(baton_source_start_after(&t.source, 0), 0);
-	}
-	cr_assert(baton_should_yield());
-	return lettered->runs < 2 ? baton_source_start(&lettered->source) : 0;
-}
-
-Test(mainloop_drive, a_long_idle_yields_after_its_slice_and_to_a_more_important_source,
-     .timeout = 10)
-{
-	virtual_loop(0);
-	a.act = yields;
-	START(a);
-	START(b);
-	cr_assert_not(baton_mainloop_should_yield(&loop));
-	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 4);
-	EXPECT("a...ba.t");
-	cr_assert_eq(baton_mainloop_now(&loop), 60 * BATON_MILLISECOND);
-	loop_end(0);
-}
-
 static int input_comes(struct lettered *lettered)
 {
 	cr_assert_not(baton_mainloop_should_yield(&loop));
