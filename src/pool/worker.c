@@ -23,6 +23,7 @@
 #include "thread/trace.h"
 #include "queue/injection.h"
 #include "core/executor.h"
+#include "wait/yield.h"
 #include "pool/alarm.h"
 #include "pool/awake.h"
 #include "pool/idle.h"
@@ -74,9 +75,7 @@ static BATON_NOINLINE void push_over(struct baton__worker *worker, struct baton_
 		baton__joblist_join(&worker->kept, &list);
 }
 
-/* Puts a job last in the worker's own run queue, if this is not full. The caller notifies
- * (worker.looks). */
-static void push_back(struct baton__worker *worker, struct baton_job *job)
+void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job)
 {
 	struct baton__runqueue *queue = baton__order_queue(&worker->order, job);
 
@@ -128,7 +127,7 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	more = list.count || !baton__injection_is_empty(&worker->pool->injection);
 	/* Bounded by the number of fetched jobs. */
 	while (list.count)
-		push_back(worker, baton__joblist_pop(&list));
+		baton__worker_put_back(worker, baton__joblist_pop(&list));
 	got_work(worker, more);
 	return first;
 }
@@ -223,7 +222,7 @@ static void even_out(struct baton__worker *worker)
 
 		if (!job)
 			break;
-		push_back(worker, job);
+		baton__worker_put_back(worker, job);
 	}
 	baton__count(&worker->counts.stolen, moved);
 	baton__count(&worker->counts.steals, moved > 0);
@@ -232,10 +231,13 @@ static void even_out(struct baton__worker *worker)
 		announce(pool);
 }
 
-/* Searching: looks at all queues, again and again, for up to some tens of microseconds. */
+/* Searching: looks at all queues, again and again, for up to some tens of microseconds. Yields
+ * between the looks: the thread with the next job may want this CPU. */
 static struct baton_job *look_around(struct baton__worker *worker)
 {
 	uint32_t looks = worker->fresh ? BATON_WORKER_LOOKS : worker->looks;
+	struct baton__yields yields;
+	bool may_yield = baton__yields_begin(&yields);
 
 	for (uint32_t look = 0; look < looks; look++) {
 		struct baton_job *job = fetch_share(worker);
@@ -251,6 +253,7 @@ static struct baton_job *look_around(struct baton__worker *worker)
 		until = baton__now_ns() + BATON__LOOK_NS;
 		for (int i = 0; i < pauses && baton__now_ns() < until; i++)
 			baton__pause();
+		may_yield = may_yield && pauses && baton__yield(&yields);
 	}
 	return NULL;
 }
@@ -434,7 +437,7 @@ static BATON_NOINLINE bool came_back(const struct baton__worker *worker, struct 
 static BATON_NOINLINE int put_behind(struct baton__worker *worker, struct baton_job *job,
                                      bool leaves)
 {
-	push_back(worker, job);
+	baton__worker_put_back(worker, job);
 	/* The runner of a resource whose quantum is over returns to this worker's loop, and takes
 	 * the resource next if it is the only job: no worker need be woken for it. If another job
 	 * comes in between, next_job or worker_blocks announces it. */
@@ -457,13 +460,8 @@ int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 	 * seq_cst: before the look for sleepers. */
 	job = swap_seq_cst(&worker->lifo, job);
 	if (job)
-		push_back(worker, job);
+		baton__worker_put_back(worker, job);
 	return baton__pool_notify(worker->pool);
-}
-
-void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job)
-{
-	push_back(worker, job);
 }
 
 void baton__worker_blocks(struct baton__worker *worker)

@@ -106,8 +106,8 @@ struct baton__worker *baton__worker_current(void);
  */
 int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job);
 
-/* Puts a job last in the queue of the calling thread, this worker. The caller notifies
- * afterwards. */
+/* Puts a job last in the queue of the calling thread, this worker; the older half of a full queue
+ * goes to the injection queue first. The caller notifies afterwards. */
 void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job);
 
 /* The calling thread, this worker, is about to sleep inside a job. */
