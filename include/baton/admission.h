@@ -35,8 +35,8 @@
  *   init, deinit, admitted_init   | nothing                      | the owner
  *
  * The way of an entry. The entry arrives, and waits until the rules let it start. (An interactive
- * one that cannot start is denied.) Then its function runs, as a task of the entry's resource. The
- * task may detach itself (detach.h): it then lasts until its token is complete.
+ * entry that cannot start is denied.) Then its function runs, as a task of the entry's resource. A
+ * task that detaches itself (detach.h) lasts until its token is complete.
  *
  * Stop. A running task is told to stop if its time is over, if the rules halt it for another task,
  * or if it is withdrawn. `outcome` fails at that moment, with the reason. The task is told by
@@ -53,7 +53,7 @@
  * `gone` completes for each entry that arrived, whatever became of it, provided that its function
  * returns (or its token is completed).
  *
- * Time is that of the wheel of timers, in whose ticks tasks are stopped and estimates renewed. On a
+ * Time is that of the wheel of timers. The wheel's ticks stop tasks and renew estimates. On a
  * virtual clock the same calls lead to the same decisions.
  *
  * Progress: lock-free, as baton_submit(). The admission is a resource: each call leaves it a task,
@@ -90,9 +90,9 @@ struct baton_admission;
  * A task that asks for admission, embedded in the caller's struct. `resource`, `outcome` and `gone`
  * may be set between init and arrive:
  *
- *   resource  the task is submitted there when it starts, as by baton_submit_later(). NULL: to a
- *             resource of the entry's own, on the executor of the admission's config. A resource
- *             that refuses the task (it is closed, or at its bound) makes the outcome fail.
+ *   resource  where the task is submitted when it starts, as by baton_submit_later(). NULL: a
+ *             resource of the entry's own, on the executor of the admission's config. If the
+ *             resource refuses the task (closed, or at its bound), the outcome fails.
  *   outcome   a promise (BATON_PROMISE_INIT), or NULL. Has the status and the value of the task; or
  *             fails with
  *               -ETIMEDOUT   the task's time was over;
@@ -101,10 +101,10 @@ struct baton_admission;
  *               -ECANCELED   it was withdrawn, or its resource or executor cancelled it;
  *               -EPIPE, -ESHUTDOWN, ...  the refusal of the resource, or of the wheel of timers.
  *   gone      a promise, or NULL. Completes with the entry as its value when the entry's memory is
- *             the caller's. Without `gone` the config's callback `gone` tells.
+ *             the caller's. NULL: the config's callback `gone` is called instead.
  *
- * Ownership: entry and promises are baton's from the arrive until they are complete. An entry that
- * is gone may arrive again, with fresh promises.
+ * Ownership: from the arrive on a promise is baton's until it is complete, and the entry until it
+ * is gone. An entry that is gone may arrive again, with fresh promises.
  */
 struct baton_admitted {
 	struct baton_task task; /* what the function is given */
@@ -207,7 +207,7 @@ struct baton_admission {
  *
  * Thread safety: the owner. Ownership: the caller's memory, which must not move. The executor and
  * the wheel of timers must outlive the admission: a wheel that is closed earlier stops no task, and
- * lets none start.
+ * lets only interactive tasks start.
  * Errors: -EINVAL as for baton_rules_init(). NULL for `timers`: also as baton_timers_default().
  */
 BATON_MUST_USE int baton_admission_init(struct baton_admission *admission,
@@ -217,7 +217,7 @@ BATON_MUST_USE int baton_admission_init(struct baton_admission *admission,
  * The entry arrives. Its outcome tells what becomes of it.
  *
  * Thread safety: any thread. Blocking: never.
- * Ordering: entries that one thread lets arrive, arrive in this order. What the caller did before
+ * Ordering: the entries of one thread arrive in the order of its calls. What the caller did before
  * is visible to the entry's function.
  * Errors: the entry is untouched: -EPIPE: the admission is closed. -EALREADY: the entry has
  * arrived, and is not gone. -EINVAL: the entry was not initialised; there is no such class;
@@ -229,13 +229,13 @@ int baton_admission_arrive(struct baton_admission *admission,
 /*
  * Withdraws an entry that has arrived. If the entry waits, it will not run. If it runs, it is told
  * to stop. The outcome fails with -ECANCELED, unless it is known before the withdrawal has its turn
- * on the admission's resource. The call returns before that.
+ * on the admission's resource. The call does not wait for that turn.
  *
  * Thread safety: any thread. Blocking: never.
  * Ownership: the caller sees to it that the entry's memory lasts until the call has returned: so
  * the owner does not free an entry that is gone while another thread may be about to withdraw it.
- * Errors: nothing happens: -EINVAL: the entry has not arrived. -EALREADY: the entry was withdrawn
- * before, or its end has been decided. See also thread.h.
+ * Errors: nothing happens: -EINVAL: the entry has not arrived, or is gone. -EALREADY: the entry was
+ * withdrawn before, or its end has been decided. See also thread.h.
  */
 int baton_admitted_withdraw(struct baton_admitted *admitted) BATON_NONNULL;
 
@@ -258,8 +258,8 @@ int baton_admission_set_limits(struct baton_admission *admission, const uint32_t
  * A DROP may follow a RUN.
  *
  * Thread safety: any thread. Blocking: never.
- * Errors: -EALREADY: the admission is closed in this way or by DROP, or has no entries left.
- * See also thread.h.
+ * Errors: -EALREADY: the admission is closed in this way or by DROP, or is closed and has no
+ * entries left. See also thread.h.
  */
 enum baton_admission_rest {
 	BATON_ADMISSION_RUN = 0,

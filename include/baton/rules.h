@@ -18,14 +18,14 @@
  *
  * The cycle decides after each arrival, finish, change of limits, and tick, while tasks wait;
  * nothing is ignored at its beginning:
- *   1. For each class i from the slowest to class 1: if the first waiting task that is not ignored
- *      is of class i or slower, and limit i is reached, then one default of the slowest assigned
- *      class, if that class is i or slower, is brought down: where i is the slowest class, to the
- *      slowest class below it that has room, else to class 0. If limit i is still reached, class i
- *      and all slower classes are ignored.
- *   2. If a task remains and no backend is free for it, all defaults are brought down to class 0,
- *      and one interactive task is halted; its backend counts as free at once. If none was running,
- *      all waiting tasks are ignored.
+ *   1. For each class i from the slowest to class 1, if limit i is reached, and the first waiting
+ *      task that is not ignored is of class i or slower: one default of the slowest assigned class
+ *      is brought down, if that class is i or slower. If i is the slowest class, the default comes
+ *      down to the slowest class from i - 1 to 1 that has room; if there is none, or i is another
+ *      class, to class 0. If limit i is still reached, class i and all slower classes are ignored.
+ *   2. If a task remains and no backend is free for it, all defaults are brought down to class 0.
+ *      If more interactive tasks run than `reserve`, one of them is halted, and its backend counts
+ *      as free at once. Otherwise all waiting tasks are ignored.
  *   3. If a task remains and a backend is free, the first such task starts, and the cycle begins
  *      again at 1. Otherwise the cycle is over.
  * An interactive task starts if fewer tasks run than limit 0 allows. Otherwise it is denied, and
@@ -37,13 +37,14 @@
  * backend until it finishes.
  *
  * Estimates. Each waiting task is told, within the call that lets it wait or soon after, at most
- * how long it will wait: the wait that it has if each task before it uses all the time that it may.
+ * how long it will wait: the wait that results if each task before it runs as long as it may.
  * A later estimate is never larger, unless limits shrank, a task came back to an old place, or a
  * task overran. A renewed estimate is told if it moved by more than 5 % of the wait, and at most
  * every 100 ms to each task. After a task has finished early, or was withdrawn, the machine renews
- * the estimates of all waiting tasks: 256 estimates in each tick, which it then wants every
- * millisecond, and 64 in each other call. It renews all of them at most once every 100 ms, and at
- * most once in 50 us for each task that waits (in 5 s while 100,000 wait).
+ * the estimates of all waiting tasks: 256 estimates in each tick, and 64 in each other call. Until
+ * all are renewed, the machine wants a tick every millisecond. Two renewals are at least 100 ms
+ * apart, and at least 50 us for each task that waits (5 s while 100,000 wait); an arrival while at
+ * most 64 wait renews sooner.
  *
  * Thread safety: none. One thread at a time uses a machine and its entries (a resource's tasks do).
  * Blocking: never. Ownership: machine and entries are the caller's memory. An entry is the
@@ -139,7 +140,8 @@ struct baton_rules_events {
 
 struct baton_rules_config {
 	uint32_t class_count; /* 0: 3 */
-	/* Of each class, in order; none falls. All 0: 3 s, 10 s, 30 s. */
+	/* Of each class, in order: none is shorter than the one before. All 0: 3 s, 10 s, 30 s
+	 * (of 3 classes). */
 	uint64_t duration_ns[BATON_RULES_CLASSES_MAX];
 	/* Of each class, in order: none is above the one before, none is 0. */
 	uint32_t limit[BATON_RULES_CLASSES_MAX];
@@ -147,7 +149,7 @@ struct baton_rules_config {
 	enum baton_rules_policy policy;
 	enum baton_rules_stuck stuck;
 	uint64_t seed;     /* of the policy RANDOM */
-	uint64_t grace_ns; /* how long a task takes to stop, at most; estimates count with it */
+	uint64_t grace_ns; /* how long a task takes to stop, at most; estimates include it */
 	uint64_t _reserved[4];
 };
 
@@ -208,8 +210,8 @@ struct baton_rules {
 
 /*
  * Begins a machine without tasks. `config` is copied; `events` lives as long as the machine.
- * Errors: -EINVAL: more than 8 classes; a duration falls or is 0; the limits do not nest; the
- * reserve is not below limit 0; no such policy; no function `start`.
+ * Errors: -EINVAL: more than 8 classes; a duration is 0, or shorter than the one before; the limits
+ * do not nest; the reserve is not below limit 0; no such policy; no function `start`.
  */
 BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
                                     const struct baton_rules_config *config,
@@ -224,7 +226,7 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  *
  * Errors: the entry is untouched: -EAGAIN: denied. -EALREADY: it has arrived, and is not over.
  * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task. -EEXIST: a task of its
- * class waits with that number.
+ * kind waits with that number.
  */
 int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
                        uint64_t now) BATON_NONNULL;
@@ -239,8 +241,8 @@ struct baton_rules_run {
 };
 
 /*
- * A task runs already: a machine is rebuilt from what was written down, first what runs, then, by
- * arrive_at, what waits. If more runs than the limits allow, this is as after a change of limits.
+ * A task runs already: for a machine that is rebuilt from a record. Restore the tasks that run;
+ * then arrive_at those that wait. If more run than the limits allow: see baton_rules_set_limits().
  * Errors: the entry is untouched: -EALREADY, -EINVAL as for arrive; -EINVAL: no such class is
  * assigned, or the start lies in the future.
  */
@@ -248,8 +250,8 @@ int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *ent
                         const struct baton_rules_run *run, uint64_t now) BATON_NONNULL;
 
 /*
- * A task that was started is over, whatever ended it; the entry is the caller's again. A task that
- * was halted, or has overrun, finishes too.
+ * A task that was started is over, whatever ended it; the entry is the caller's again. To be called
+ * also for a task that was halted, or has overrun.
  * Errors: -EINVAL: the entry is not running.
  */
 int baton_rules_finish(struct baton_rules *rules, struct baton_rules_entry *entry,
@@ -286,8 +288,8 @@ uint64_t baton_rules_next(const struct baton_rules *rules) BATON_NONNULL;
 uint64_t baton_rules_estimate(const struct baton_rules *rules,
                               const struct baton_rules_entry *entry) BATON_NONNULL;
 
-/* How many tasks wait; how many run, of this class or assigned a class, and of slower ones (of
- * class 0: all that run, interactive ones included). */
+/* waiting: how many tasks wait. running: how many tasks that run count towards the limit of this
+ * class (class 0: all that run, interactive tasks included). */
 uint64_t baton_rules_waiting(const struct baton_rules *rules) BATON_NONNULL;
 uint32_t baton_rules_running(const struct baton_rules *rules, uint32_t class_number) BATON_NONNULL;
 

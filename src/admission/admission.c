@@ -55,7 +55,8 @@ BATON_EXPORT int baton_admission_close(struct baton_admission *admission,
 
 	if (error)
 		return error;
-	/* The closing thread is a user. Ends, and relaxed: as in baton__admission_enter. */
+	/* The closing thread is a user. For the end of the loop, and for relaxed, see
+	 * baton__admission_enter. */
 	do {
 		if ((word & flags) == flags ||
 		    (word & BATON__ADMISSION_CLOSED && word < BATON__ADMISSION_USER))
@@ -161,7 +162,7 @@ BATON_EXPORT int baton_admitted_withdraw(struct baton_admitted *admitted)
 		return error;
 	/* [admission.arrived] acquire: `_admission`; pairs with [admission.arrived] in arrive */
 	word = load_acquire(&admitted->_progress);
-	/* Ends: a failure is another withdraw, or the end. */
+	/* Ends: a CAS fails only because of another withdraw, or of the entry's end. */
 	do {
 		if (!(word & BATON__ADMITTED_ARRIVED))
 			return -EINVAL;
@@ -174,7 +175,7 @@ BATON_EXPORT int baton_admitted_withdraw(struct baton_admitted *admitted)
 	return 0;
 }
 
-/* A time from which on the answer is 0. */
+/* How long it is until `time`. 0 and BATON_NEVER are returned as they are. */
 static uint64_t left_until(const struct baton_admitted *admitted, uint64_t time)
 {
 	uint64_t now;

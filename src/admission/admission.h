@@ -11,8 +11,8 @@
  *   OVER -> FREE             the thread that gives the entry back
  *
  * The admission's `_users`: CLOSED; DROP (the rest is withdrawn); and a count of users: each entry
- * from its arrive until it is gone, each change of limits, each close under way. The user that
- * leaves a closed admission as the last one ends it.
+ * from its arrive until it is gone, each change of limits, each close under way. The last user that
+ * leaves a closed admission ends it.
  *
  * Invariants:
  * admission.baton: Only the holder of the baton of `_resource` touches the rules, lists, marks and
@@ -44,7 +44,7 @@
 #define BATON__MARK_LISTED 1U    /* its arrival had its turn */
 #define BATON__MARK_WITHDRAWN 2U /* its withdrawal had its turn */
 #define BATON__MARK_SETTLED 4U   /* the outcome is known */
-#define BATON__MARK_STOPPED 8U   /* told to stop, or refused by its resource */
+#define BATON__MARK_STOPPED 8U   /* told to stop, or could not start */
 #define BATON__MARK_TIMED 16U    /* the timer was armed */
 #define BATON__MARK_OWNS 32U     /* its task was given to `_own` */
 #define BATON__MARK_ENDS 64U     /* its end waits for the withdrawal */
@@ -55,17 +55,17 @@ int baton__admitted_withdraw(struct baton_task *withdrawal);
 int baton__admission_drop(struct baton_task *task);
 int baton__admission_tick(struct baton_timer *tick);
 extern const struct baton_rules_events baton__admission_events;
-/* Under the baton: the new limits nest. */
+/* Under the baton. The caller has checked that the limits nest. */
 void baton__admission_limit(struct baton_admission *admission, const uint32_t *limits,
                             uint32_t reserve);
 
 /* admission_end.c */
-/* Adds a user. False: the admission is closed; or, with `also_closed`, also has no users. */
+/* Adds a user. False: the admission is closed; with `also_closed`: is closed and has no users. */
 bool baton__admission_enter(struct baton_admission *admission, bool also_closed);
 void baton__admission_leave(struct baton_admission *admission);
 /* Under the baton: the entry is over for the rules, and is given back as soon as possible. */
 void baton__admitted_end(struct baton_admitted *entry);
-/* Under the baton, for an entry with MARK_ENDS: the withdrawal had its turn. */
+/* Under the baton: goes on with the end. No withdrawal of the entry is under way. */
 void baton__admitted_end_rest(struct baton_admitted *entry);
 
 #endif

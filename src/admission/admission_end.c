@@ -34,8 +34,8 @@ bool baton__admission_enter(struct baton_admission *admission, bool also_closed)
 {
 	uint64_t word = load_relaxed(&admission->_users);
 
-	/* Ends: each failure is another thread that enters, leaves or closes. Relaxed: the caller
-	 * knows that the admission exists, and its message orders what follows. */
+	/* Ends: a CAS fails only because another thread enters, leaves or closes. Relaxed: the
+	 * caller knows that the admission exists, and the caller's message orders what follows. */
 	do {
 		if (word & BATON__ADMISSION_CLOSED &&
 		    (!also_closed || word < BATON__ADMISSION_USER))
@@ -116,8 +116,8 @@ void baton__admitted_end(struct baton_admitted *entry)
 	*(entry->_prev ? &entry->_prev->_next : &admission->_first) = entry->_next;
 	if (entry->_next)
 		entry->_next->_prev = entry->_prev;
-	/* Ends: a failure is the one withdraw. Relaxed: the withdrawal has nothing to tell but
-	 * itself. */
+	/* Ends: a CAS fails only because of the one withdraw. Relaxed: the withdraw publishes
+	 * nothing by this word. */
 	while (!cas_relaxed(&entry->_progress, &word, word | BATON__ADMITTED_OVER))
 		;
 	if (word & BATON__ADMITTED_ASKED && !(entry->_marks & BATON__MARK_WITHDRAWN))

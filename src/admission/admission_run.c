@@ -108,7 +108,7 @@ static uint64_t look_at_clock(struct baton_admission *admission)
 	return admission->_now;
 }
 
-/* The outcome is known; the first one counts. */
+/* Completes the outcome; of several calls the first one counts. */
 static void settle(struct baton_admitted *entry, int status, void *value)
 {
 	if (entry->_marks & BATON__MARK_SETTLED)
@@ -186,8 +186,8 @@ static void start(struct baton_admitted *entry)
 	error = give(entry);
 	if (!error)
 		return;
-	/* The entry finishes by a message, like any other: the rules may start the next meanwhile,
-	 * whose resource may refuse, too. */
+	/* The entry finishes by a message, like any other. If it finished here, the next entry
+	 * would start within this call, and might be refused, too. */
 	entry->_marks |= BATON__MARK_STOPPED;
 	store_relaxed(&entry->_until, 0);
 	settle(entry, error, NULL);

@@ -223,10 +223,10 @@ static uint64_t due(const struct baton_rules *rules, const struct baton_rules_en
 }
 
 /*
- * The first that has to end, of the defaults assigned class i and `first`. The defaults are in the
- * order of their starts. A default has to end when the duration of its class is over, or later if
- * it was told to stop late. So the search is over at the first default whose duration is not over
- * before `first` has to end.
+ * Of `first` and the defaults assigned class i, the one that has to end first. The defaults are in
+ * the order of their starts. A default has to end when the duration of its class is over, or later
+ * if it was told to stop late. So the search is over at the first default whose duration is not
+ * over before `first` has to end.
  */
 static struct baton_rules_entry *first_default(const struct baton_rules *rules, uint32_t i,
                                                struct baton_rules_entry *first)
@@ -261,7 +261,7 @@ static void look_for_overruns(struct baton_rules *rules)
 {
 	struct baton_rules_entry *entry;
 
-	/* Ends: each time one task leaves these lists. */
+	/* Ends: each turn takes one task out of these lists. */
 	while ((entry = first_due(rules)) && due(rules, entry) <= rules->_now) {
 		baton__rules_lose(rules, entry);
 		rules->_plan = BATON__PLAN_NONE;

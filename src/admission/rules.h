@@ -42,7 +42,7 @@ static inline uint64_t baton__rules_add(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Is the entry's planned start true? A plan that was thrown away is not, until it is made anew. */
+/* Does the entry's planned start still hold? Not if the plan was thrown away after planning it. */
 static inline bool baton__rules_valid(const struct baton_rules *rules,
                                       const struct baton_rules_entry *entry)
 {

@@ -45,8 +45,8 @@ static void bring_down(struct baton_rules *rules, struct baton_rules_entry *entr
 	baton__rules_reassign(rules, entry, assigned);
 	if (end > entry->_end)
 		end = entry->_end;
-	/* A default that is told to stop later than class 0 allows has its grace from now on. The
-	 * plan did not know that. */
+	/* If a default has run longer than class 0 allows, its grace begins only now, and the plan
+	 * expects its end too early. */
 	if (assigned == 0 && entry->_pass == rules->_pass &&
 	    baton__rules_add(end, rules->_config.grace_ns) > entry->_plan_end)
 		rules->_plan = BATON__PLAN_NONE;
@@ -122,7 +122,7 @@ static uint64_t taken(const struct baton_rules *rules)
 	return rules->_busy[0] + interactive;
 }
 
-/* Has no backend room for a task that is not interactive? */
+/* Is no backend free for a task that is not interactive? */
 static bool full(const struct baton_rules *rules)
 {
 	return taken(rules) >= rules->_config.limit[0];
@@ -192,7 +192,7 @@ void baton__rules_shrink(struct baton_rules *rules)
 	const uint32_t *limit = rules->_config.limit;
 
 	for (uint32_t i = rules->_config.class_count - 1; i > 0; i--)
-		/* Ends: each time a default leaves the classes from i on. */
+		/* Ends: each turn brings one default down to a class before i. */
 		while (rules->_busy[i] > limit[i] && lower_one(rules, i))
 			;
 	if (taken(rules) <= limit[0])

@@ -18,7 +18,7 @@
  *    forward through the lines, by two cursors for each line: the last task whose start, and the
  *    last whose end, is at or before `_at`. No task behind a cursor starts, or ends, by then. (With
  *    a grace, a default that was stopped late may end after one that started later: then the plan
- *    lets both end when the first does.) A pass is O(classes) for each task and limit.
+ *    lets both end at the later end.) A pass is O(classes) for each task and limit.
  *
  * A pass plans 256 tasks in each tick, one tick each millisecond, and 64 in each other call. So a
  * call costs a few microseconds while a pass over 100,000 tasks is under way.
@@ -26,25 +26,25 @@
  * A task that finishes early, or is withdrawn, makes the plan stale: the plan's estimates are then
  * too large, and no wait is longer than its estimate. The plan keeps the place of the task that has
  * left, as a ghost, until the task's planned end. So the estimates of new arrivals are not too
- * small either. A new pass begins at most every 100 ms, and at most every 50 us for each task that
+ * small either. Two passes begin at least 100 ms apart, and at least 50 us for each task that
  * waits: so all passes together plan at most 20,000 tasks a second, however many wait. (A longer
  * queue has longer waits, and 5 % of these take longer to go by.) For an arrival a new pass begins
  * sooner while at most 64 tasks wait.
  *
  * Some events can make waits longer than planned: a change of limits, a task that comes back to an
  * old place, a restored task, an overrun, a default that stops later than planned. These events
- * throw the plan away (BATON__PLAN_NONE). While a task runs longer than it may, estimates that were
- * planned before the next pass are not valid (_late).
+ * throw the plan away (BATON__PLAN_NONE). If a task runs longer, or starts later, than planned, the
+ * next pass makes all earlier estimates invalid (_late).
  */
 #include "admission/rules.h"
 
 #include "base/platform.h"
 
 #define TOLD_EVERY_NS ((uint64_t)100000000)
-#define SLICE 64U       /* estimates that a call makes */
-#define TICK_SLICE 256U /* and a tick */
+#define SLICE 64U       /* estimates that a call makes, unless it is a tick */
+#define TICK_SLICE 256U /* estimates that a tick makes */
 #define TICK_EVERY_NS ((uint64_t)1000000)
-#define RENEWAL_NS ((uint64_t)50000) /* the time between two passes has so much for each task */
+#define RENEWAL_NS ((uint64_t)50000) /* between two passes, for each task that waits */
 #define FEW 64U /* at most SLICE: an arrival's whole plan is made within the call */
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -145,7 +145,7 @@ static void settle(struct baton_rules *rules, uint32_t i)
 
 /* ---- A pass ---- */
 
-/* The end that a running task has at the latest: for the plan. */
+/* The latest end of a running task, for the plan. */
 static uint64_t latest_end(const struct baton_rules *rules, const struct baton_rules_entry *entry)
 {
 	uint64_t end = entry->_end;
@@ -222,7 +222,7 @@ static void plan_one(struct baton_rules *rules, struct baton_rules_entry *entry)
 		move_to(rules, i, rules->_levels[i]._at);
 }
 
-/* The next that the pass comes to. It may run already, if it has started since the pass began. */
+/* The pass's next task. It runs already if it has started since the pass began. */
 static struct baton_rules_entry *next_unplanned(const struct baton_rules *rules)
 {
 	struct baton_rules_entry *next = NULL;
@@ -260,7 +260,7 @@ static void tell(struct baton_rules *rules, struct baton_rules_entry *entry)
 	rules->_events->estimate(rules, entry, start == BATON_NEVER ? start : start - now);
 }
 
-/* A stale plan is made anew from then on. */
+/* The time from which on a stale plan is made anew. */
 static uint64_t renewed_at(const struct baton_rules *rules)
 {
 	uint64_t every = max(TOLD_EVERY_NS, rules->_waiting * RENEWAL_NS);

@@ -2,8 +2,8 @@
 /*
  * The lists of waiting and of running tasks, and the counts of running tasks for each limit
  * (rules.line, rules.busy in rules.h). A running default is in two lists: the line of the defaults,
- * by its start, and the list of its assigned class. Interactive tasks, halted tasks and lost tasks
- * have a list each.
+ * by its start, and the list of its assigned class. Interactive tasks and halted tasks have a list
+ * each; lost tasks are only counted.
  */
 #include "admission/rules.h"
 
@@ -76,8 +76,8 @@ static void peers_remove(struct baton_rules_peers *peers, struct baton_rules_ent
 /* ---- Waiting ---- */
 
 /*
- * Looks from both ends at once: a task that comes back to its old place is near the first, and the
- * tasks of a machine that is rebuilt come one behind the other.
+ * Looks from both ends at once: a task that comes back to its old place belongs near the front, and
+ * each task of a machine that is rebuilt belongs at the end.
  */
 struct baton_rules_entry *baton__rules_place(const struct baton_rules_line *line, uint64_t number)
 {
@@ -154,7 +154,7 @@ static void join(struct baton_rules *rules, struct baton_rules_entry *entry, uin
 		peers_insert(&rules->_assigned[assigned], entry);
 }
 
-/* The first that waits in its line runs from now on; so does an interactive task. */
+/* Starts a task: the first that waits in its line, or an interactive one. */
 void baton__rules_run(struct baton_rules *rules, struct baton_rules_entry *entry, uint32_t assigned)
 {
 	if (entry->_kind != BATON_RULES_INTERACTIVE) {

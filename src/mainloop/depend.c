@@ -97,8 +97,8 @@ static void set_parent(struct baton_source *source, bool parent)
 {
 	uint64_t word = load_relaxed(&source->_state); /* validated by the CAS */
 
-	/* Ends: a CAS fails only because of another thread's start or stop. Relaxed: the owner
-	 * settles the source afterwards, by what it then reads. */
+	/* Ends: a CAS fails only because of another thread's start, stop or post. Relaxed: the
+	 * owner settles the source afterwards, by what it then reads. */
 	while (!cas_relaxed(&source->_state, &word,
 	                    parent ? word | BATON__SOURCE_PARENT : word & ~BATON__SOURCE_PARENT))
 		;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dependencies between sources. A source that has one has a record, with its edges to parents and
- * children. The owner only.
+ * Dependencies between sources. A source that has dependencies has a record, with its edges to
+ * parents and children. The owner only.
  *
  * Invariants:
- * depend.busy: `busy` of a record says what the owner has last settled of the source: it is active,
- *    or runs. `blockers` is the number of edges to parents that are busy.
+ * depend.busy: `busy` of a record says that the source was ACTIVE or RUNNING when the owner last
+ *    settled it. `blockers` is the number of edges to parents that are busy.
  * depend.acyclic: No path of edges leads from a source back to it.
  */
 #ifndef BATON_SRC_DEPEND_H

@@ -157,8 +157,8 @@ static int control(const struct baton__mainloop *loop, const struct baton__descr
 	const int first = !events ? EPOLL_CTL_DEL : record->armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	int result = epoll_ctl(loop->epoll, first, record->fd, &event);
 
-	/* The descriptor was closed meanwhile, and the kernel has removed its entry; or it was
-	 * closed, and a new file with this number has a source again. */
+	/* The kernel removes the entry of a descriptor that is closed. So a DEL may fail, and for
+	 * a new file with this number a MOD must be an ADD. */
 	if (!result || !events)
 		return 0;
 	if (first == EPOLL_CTL_MOD && errno == ENOENT)

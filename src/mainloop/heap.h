@@ -5,9 +5,8 @@
  *
  * Invariants:
  * heap.order: No source comes before its parent.
- * heap.rank: The rank of a source is the length of the path to the right; that of the right child
- *    is at most that of the left one (leftist). So a path to the right has at most log2(n + 1)
- *    sources.
+ * heap.rank: The rank of a source is the length of its path to the right. The right child's rank
+ *    is at most the left child's (leftist). So a path to the right has at most log2(n + 1) sources.
  *
  * Source: C. A. Crane, "Linear Lists and Priority Queues as Balanced Binary Trees", 1972; D. E.
  * Knuth, The Art of Computer Programming 3, 5.2.3.

@@ -76,7 +76,7 @@ BATON_EXPORT int baton_mainloop_adopt(struct baton_mainloop *handle)
 	return loop ? baton_loop_adopt(loop->executor) : -ESHUTDOWN;
 }
 
-/* Makes each active source inactive, and tells of it. Returns how many there were. */
+/* Makes each active source inactive, and calls `still_active`. Returns how many there were. */
 static int64_t end_sources(struct baton__mainloop *loop)
 {
 	struct baton_source *source;

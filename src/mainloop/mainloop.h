@@ -3,9 +3,9 @@
  * What the main loop's files share.
  *
  * A source's word says what its starters and stoppers want. Any thread changes the word by CAS.
- * Where the source lies (`_place`, `_link`, `_due`, `_order`, `_level`) only the owner knows, and
- * brings it into line with the word (settle, in depend.c): at once, if the owner itself has changed
- * the word; else when it takes the source out of the inbox.
+ * Only the owner knows where the source lies (`_place`, `_link`, `_due`, `_order`, `_level`). The
+ * owner brings the place into line with the word (settle, in depend.c): at once, if the owner
+ * itself has changed the word; else when it takes the source out of the inbox.
  *
  * The word:
  *   POSTED   1 bit. The source lies in the inbox, or its poster is about to push it. Set by the
@@ -15,12 +15,13 @@
  *   RUNNING  1 bit. The function runs. Set and cleared by the owner.
  *   FRESH    1 bit. Started since the last run began. Set by start; cleared by stop, and by the
  *            owner before a run.
- *   PARENT   1 bit. Other sources depend on this one: a stop wakes the owner. The owner's.
+ *   PARENT   1 bit. Other sources depend on this one: a stop wakes the owner. Set and cleared by
+ *            the owner.
  *   DUE      59 bits. The deadline of the last start; all ones: never.
  *
  * Invariants:
- * mainloop.posted: The thread that sets POSTED pushes the source, once; until the owner has cleared
- *    POSTED nobody else touches `_posted`.
+ * mainloop.posted: The thread that sets POSTED pushes the source, once. Until the owner has cleared
+ *    POSTED, only that thread and the owner touch `_posted`.
  * mainloop.place: A source that is not RUNNING, and whose word the owner has settled, lies in the
  *    place that the word asks for: in no list if it is not ACTIVE; else in `waiting` if a parent is
  *    busy or the deadline is never, in the heap before its deadline, in `asking` (CUSTOM), with its
@@ -70,8 +71,8 @@ struct baton__edge;
 /* A source that has dependencies (depend.h). */
 struct baton__dependent {
 	struct baton_source *source;
-	struct baton__edge *parents;  /* edges to these */
-	struct baton__edge *children; /* edges from this */
+	struct baton__edge *parents;  /* edges that lead to this source */
+	struct baton__edge *children; /* edges that lead from it */
 	size_t blockers;
 	bool busy;
 	uint64_t searched;              /* the search that has met this record */
@@ -130,7 +131,7 @@ struct baton__mainloop {
 	struct baton_source_link asking;
 	struct baton_source_link waiting;
 	struct baton_source_link *heap; /* the earliest deadline */
-	uint64_t now;    /* at the last look at the clock; no deadline in the heap has passed it */
+	uint64_t now;    /* at the last look at the clock; deadlines in the heap are later */
 	uint64_t polled; /* when the kernel was last asked about descriptors */
 	uint64_t order;  /* the next number: of a start, or of a source that becomes ready */
 	uint64_t turns;  /* for the aging */
@@ -177,8 +178,8 @@ uint64_t baton__mainloop_clock(const struct baton__mainloop *loop);
 
 /*
  * The owner takes the inbox, and settles its sources. Returns how many were settled. `steps`: after
- * so many the owner stops, and goes on the next time; a source is turned in one, and settled in
- * another.
+ * so many steps the owner stops, and goes on in the next call. A source takes two steps: one to
+ * turn it, one to settle it.
  */
 #define BATON__ABSORB_ALL SIZE_MAX
 size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps);

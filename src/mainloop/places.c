@@ -44,7 +44,7 @@ void baton__places_init(struct baton__mainloop *loop)
 	list_init(&loop->waiting);
 }
 
-/* Takes the source out of its place. A `_watched` one stays so. */
+/* Takes the source out of its place. A `_watched` source stays `_watched`. */
 static void take_out(struct baton__mainloop *loop, struct baton_source *source)
 {
 	switch (source->_place) {
@@ -192,7 +192,7 @@ void baton__places_expire(struct baton__mainloop *loop, uint64_t now)
 {
 	if (now > loop->now)
 		loop->now = now;
-	/* Ends: nothing is put into the heap meanwhile. */
+	/* Ends: only a retry puts a source into the heap meanwhile, and its deadline is later. */
 	while (loop->heap && baton__source_of(loop->heap)->_due <= loop->now)
 		put_due(loop, baton__source_of(loop->heap), true);
 }
@@ -259,7 +259,7 @@ void baton__places_ask(struct baton__mainloop *loop)
 	round._next->_prev = &round;
 	round._prev->_next = &round;
 	list_init(&loop->asking);
-	/* Ends: what is asked, or started meanwhile, goes to `asking`. */
+	/* Ends: a source that is asked, or started meanwhile, goes to `asking`, not to `round`. */
 	while (!baton__links_empty(&round)) {
 		struct baton_source *source = baton__source_of(round._next);
 

@@ -17,8 +17,8 @@ void baton__places_init(struct baton__mainloop *loop);
  */
 void baton__source_place(struct baton__mainloop *loop, struct baton_source *source, uint64_t word);
 
-/* ready: the source becomes READY, since its descriptor is. retry: the source comes to its
- * descriptor a while later. */
+/* ready: the source becomes READY, since its descriptor is ready. retry: the source is put to its
+ * descriptor again after a while. */
 void baton__places_ready(struct baton__mainloop *loop, struct baton_source *source);
 void baton__places_retry(struct baton__mainloop *loop, struct baton_source *source);
 
@@ -31,7 +31,7 @@ void baton__places_expire(struct baton__mainloop *loop, uint64_t now);
 /* The earliest deadline in the heap; BATON_NEVER: none. */
 uint64_t baton__places_next(const struct baton__mainloop *loop);
 
-/* The next source to run, of these priorities, which stays where it is; NULL: none is ready. */
+/* The next source to run, of these priorities; it stays in its place. NULL: none is ready. */
 struct baton_source *baton__places_pick(struct baton__mainloop *loop, uint32_t levels);
 
 /* Asks each CUSTOM that waits to be asked. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running a loop's sources: one at a time, each in a task of the loop's resource (the turn), which
- * submits itself again while the round goes on; so other tasks of the resource get their turn in
- * between. In a nested round the baton is held already, and the sources run in its frame.
+ * Running a loop's sources: one at a time, each in a task of the loop's resource (the turn). The
+ * turn submits itself again while the round goes on, so other tasks of the resource run in between.
+ * If the caller of the round holds the baton already, the sources run within the call, in a frame.
  */
 #include "mainloop/mainloop.h"
 
@@ -27,7 +27,7 @@
 #define POSTS_PER_PICK 16
 /* A run that has found new posts so often at its end tells the host to come again. */
 #define PUBLISH_TURNS 4
-/* So much of what was posted one call of should_yield takes in; a source is two steps. */
+/* The steps of baton__mainloop_absorb in one call of should_yield; a source takes two. */
 #define YIELD_STEPS 1024
 /* should_yield asks the kernel about descriptors when so long has passed since the last time. */
 #define POLL_NS BATON_MILLISECOND
@@ -126,8 +126,8 @@ static bool has_input(struct baton__mainloop *loop)
 
 /*
  * Brings the loop up to date: what other threads have posted, and what is due. While sources are
- * ready, one of them runs for each POSTS_PER_PICK posts that were taken in. So threads that start
- * sources faster than the owner takes them in do not stop the loop.
+ * ready, one of them runs for each POSTS_PER_PICK posts taken in, before the next look at the
+ * inbox. So threads that start sources faster than the owner takes them in do not stop the loop.
  */
 static void look(struct baton__mainloop *loop, uint32_t levels)
 {
@@ -212,7 +212,7 @@ int baton__mainloop_turn(struct baton_task *task)
 	return 0;
 }
 
-/* Runs a round that holds no baton yet: the turns, and what else the executor has. */
+/* Runs a round whose caller does not hold the baton: the turns, and the executor's other jobs. */
 static void drive(struct baton__mainloop *loop, struct baton__round *round)
 {
 	int64_t count = round->count;
@@ -237,7 +237,7 @@ static void drive(struct baton__mainloop *loop, struct baton__round *round)
 	}
 }
 
-/* The sources that a round may run which begins now. */
+/* The priorities, as bits, that a round may run if it begins now. */
 static uint32_t levels_now(const struct baton__mainloop *loop)
 {
 	return loop->running ? ((uint32_t)2 << loop->running->level) - 1 : ALL_LEVELS;
@@ -276,13 +276,13 @@ static void awake(struct baton__mainloop *loop)
 	store_relaxed(&loop->alarm, 0);
 }
 
-/* The owner ends: the host comes at the next deadline, or when it is woken. */
+/* The owner stops running the loop: the host comes at the next deadline, or when it is woken. */
 static void publish(struct baton__mainloop *loop)
 {
 	baton__descriptors_tell(loop);
 	if (loop->round)
 		return; /* a nested run */
-	/* Each turn but the first is another thread's post. */
+	/* Each turn but the first follows another thread's post. */
 	for (unsigned turns = 0;; turns++) {
 		const uint64_t due = baton__mainloop_next_due(loop);
 
@@ -357,7 +357,8 @@ BATON_EXPORT int64_t baton_mainloop_drain(struct baton_mainloop *handle, uint64_
 		return error;
 	awake(loop);
 	round.levels = levels_now(loop);
-	/* Ends when no source is ready, or at the deadline. */
+	/* Ends when no source is ready or to be asked, a round gives way or fails, or at the
+	 * deadline. */
 	do {
 		before = round.count;
 		round.left = DRAIN_ROUND;

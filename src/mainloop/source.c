@@ -68,7 +68,7 @@ static void push(struct baton__mainloop *loop, struct baton_source *source)
 	} while (!cas_seq_cst(&loop->inbox, &newest, (uintptr_t)source));
 }
 
-/* Turns the list of what was posted by one source: it comes before those that were posted later. */
+/* Moves the latest post to the front of `oldest`. In the end the earliest post is first there. */
 static void turn_one(struct baton__mainloop *loop)
 {
 	struct baton_source *source = loop->newest;
@@ -93,7 +93,7 @@ size_t baton__mainloop_absorb(struct baton__mainloop *loop, size_t steps)
 	size_t count = 0;
 	bool taken = false;
 
-	/* Ends: the inbox is taken once, and is private then. */
+	/* Ends: the inbox is taken once, and what was taken is private. */
 	for (; steps; steps--) {
 		if (loop->newest) {
 			turn_one(loop);
