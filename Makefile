@@ -122,7 +122,7 @@ SHARED_LINKS := build/libbaton.so.$(SOVERSION) build/libbaton.so
 # What is installed, and where to: install and uninstall both go by this list.
 CMAKE_FILES := $(addprefix build/cmake/,baton-config.cmake baton-config-version.cmake)
 MAN_PAGES = $(addprefix man,$(shell awk -v list=1 -f src/man/pages.awk -f src/man/text.awk \
-	include/baton/*.h) $(patsubst src/man/%,7/%,$(wildcard src/man/*.7)))
+	include/baton/*.h) $(foreach s,1 7,$(patsubst src/man/%,$s/%,$(wildcard src/man/*.$s))))
 INSTALLED = $(foreach h,$(HEADERS),$h:$(h:include/%=$(INCLUDEDIR)/%)) \
 	$(foreach f,build/libbaton.a $(SHARED) $(SHARED_LINKS),$f:$(f:build/%=$(LIBDIR)/%)) \
 	build/baton.pc:$(LIBDIR)/pkgconfig/baton.pc $(TOP:build/%=build/%:$(BINDIR)/baton-top) \
@@ -310,9 +310,17 @@ build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
 
 .PHONY: man html check-man
 man: build/man/made ## the manual: man -M build/man baton
-build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE_HEADERS:%=include/baton/%.h) Makefile
+# Pages name the folders that are installed to.
+MAN_FOLDERS := '$(DATADIR)' '$(CHECKEDDIR)'
+build/man-folders: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo $(MAN_FOLDERS) >$@.new
+	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+build/man/made: $(wildcard src/man/*) $(HEADERS) $(BESIDE_HEADERS:%=include/baton/%.h) Makefile \
+		build/man-folders
 	$(call say,MAN,$(@D))
-	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)'
+	$(Q)src/man/make.sh $(@D) '$(VERSION)' '$(DATE)' $(MAN_FOLDERS)
 	$(Q)touch $@
 
 html: build/man/made | build/deps/test ## the manual as HTML: build/html/baton.7.html

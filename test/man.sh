@@ -19,7 +19,7 @@ complain()
 	bad=1
 }
 
-pages=$(cd "$manual" && grep -L '^[.]so ' man3/*.3 man7/*.7)
+pages=$(cd "$manual" && grep -L '^[.]so ' man1/*.1 man3/*.3 man7/*.7)
 # shellcheck disable=SC2086 # words, on purpose
 (cd "$manual" && mandoc -T lint -W warning $pages) || complain "mandoc complains, see above"
 
@@ -37,8 +37,8 @@ for link in $(cd "$manual" && grep -l '^[.]so ' man3/*.3); do
 done
 
 # Xr NAME SECTION, wherever it stands in a line.
-for reference in $(cd "$manual" && cat man3/*.3 man7/*.7 |
-	sed -n 's/.*Xr \([^ ]*\) \([37]\).*/\1.\2/p' | sed 's/\\-/-/g' | sort -u); do
+for reference in $(cd "$manual" && cat man1/*.1 man3/*.3 man7/*.7 |
+	sed -n 's/.*Xr \([^ ]*\) \([137]\).*/\1.\2/p' | sed 's/\\-/-/g' | sort -u); do
 	section=${reference##*.}
 	[ -s "$manual/man$section/$reference" ] || complain "no page $reference"
 done
@@ -68,6 +68,20 @@ done <"$tmp"
 while read -r page; do
 	complain "${page#man3/}"
 done <"$tmp"
+
+# baton-top's page has each option that its usage names, and no other.
+sed -n 's/^.*"  -\(.\), --\([a-z]*\) .*/-\1 --\2/p' src/top/main.c | sort >"$tmp"
+sed -n 's/^[.]It Fl \(.\) , Fl Fl \([a-z]*\).*/-\1 --\2/p' "$manual/man1/baton-top.1" | sort |
+	diff "$tmp" - || complain "baton-top.1 and baton-top --help differ"
+[ -s "$tmp" ] || complain "baton-top's usage names no options"
+
+# As man shows them: no line is too long for its column.
+if command -v groff >/dev/null 2>&1; then
+	for page in man1/baton-top.1 man7/baton.7 man7/baton-debugging.7 man7/baton-resource.7; do
+		! (cd "$manual" && groff -mdoc -Tutf8 -rLL=78n "$page" 2>&1 >/dev/null) |
+			grep . || complain "$page: groff complains, see above"
+	done
+fi
 
 # What a user does.
 for page in baton_submit baton_future_wait BATON_TASK_INIT; do

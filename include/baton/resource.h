@@ -158,10 +158,10 @@ struct baton_resource_stats {
 	uint64_t submitted;   /* tasks accepted; a task whose submit is under way may count */
 	uint64_t executed;    /* of these, run to the end of their function */
 	uint64_t cancelled;   /* of these, never to run; also those that a bound has dropped */
-	uint64_t captures;    /* submits that ran inline */
+	uint64_t captures;    /* submits that found the resource idle, and ran tasks */
 	uint64_t failed;      /* executed tasks that returned a status, or whose batch_end did */
 	uint64_t handoffs;    /* times the resource was given to its executor */
-	uint64_t backlog_max; /* most tasks found when a runner took the inbox */
+	uint64_t backlog_max; /* most tasks that a runner has found, or that wait now */
 	uint64_t _left;
 	uint64_t helped;      /* times a waiter or submitter took the queued baton */
 	uint64_t refused;     /* hand-offs that the executor refused: the runner went on */

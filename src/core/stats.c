@@ -207,6 +207,8 @@ BATON_EXPORT void baton_resource_stats_read(const struct baton_resource_stats *s
 	read_queue(stats, copy);
 	copy->submitted += dropped + runs / 2 + runs % 2;
 	/* Not one instant's values: `executed` and `cancelled` were read before `submitted`. */
+	if (copy->backlog_max < copy->waiting)
+		copy->backlog_max = copy->waiting;
 	over = copy->executed + copy->cancelled;
 	copy->outstanding = copy->submitted > over ? copy->submitted - over : 0;
 }

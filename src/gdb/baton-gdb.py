@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """baton in gdb, for a live process or a core file:
 
-    (gdb) source /usr/local/share/baton/baton-gdb.py
+    (gdb) source PREFIX/share/baton/baton-gdb.py
     (gdb) baton threads           what each thread runs, holds and waits for
     (gdb) baton resources         each resource that is not idle, the longest queue first
     (gdb) baton resources TEXT    each resource with TEXT in its name
@@ -251,6 +251,8 @@ def describe_wait(look, record):
     since = " since " + seconds(look.now_ns - since_ns) if look.now_ns > since_ns else ""
     if promise:
         made = "; thread %s has made it" % look.thread(maker) if maker else ""
+        if maker == int(record["tid"]):
+            made = "; it has made the promise itself"
         return "waits%s for a promise at %#x, which nobody has completed%s" % (since, future, made)
     if resource:
         return "waits%s for a task of %s" % (since, look.name(resource))
@@ -267,7 +269,8 @@ def state_of(look, resource):
     except gdb.MemoryError:
         return "its memory is gone", True
     if turn >> 30 == 3:
-        return "suspended, or its task is detached: nobody runs it until it is resumed", True
+        return ("suspended, or held by a detached task: nobody has resumed or completed it",
+                True)
     if PHASES[turn & 3] == "queued":
         return "in its executor's queue: a loop or worker must come to it", True
     holder = look.holder_of(resource)
@@ -276,14 +279,19 @@ def state_of(look, resource):
         function = look.function(tid)
         return "held by thread %s%s" % (look.thread(tid),
                                         ", in " + function if function else ""), True
+    resting = gdb.lookup_global_symbol("baton__resting")
+    if resting is not None and word & ~7 == address(resting.value().address):
+        return "held up: its lower lanes are suspended, and nobody has resumed them", True
     if word & 1:
-        return "busy: a thread has just captured it, or it rests", True
+        return "busy: a thread has just captured it", True
     return "idle" + (", closed" if word & 6 == 6 else ""), False
 
 
 def describe(look, resource):
     state, active = state_of(look, resource)
     waiting, failed, oldest = look.waiting(resource), look.failed(resource), look.oldest(resource)
+    if waiting and state.startswith("idle"):
+        state = "its window is full: nobody has completed the tasks in flight"
     if waiting:
         state += "; %d task%s" % (waiting, "s wait" if waiting > 1 else " waits")
         if oldest:
@@ -300,13 +308,26 @@ class Baton(gdb.Command):
         super().__init__("baton", gdb.COMMAND_STATUS, gdb.COMPLETE_NONE, True)
 
 
-class Threads(gdb.Command):
+class Command(gdb.Command):
+    """Runs show() in C: a thread that sleeps in libc may stand in assembly, where gdb finds no
+    struct by its name."""
+
+    def invoke(self, argument, from_tty):
+        before = gdb.parameter("language")
+        gdb.execute("set language c", to_string=True)
+        try:
+            self.show(argument)
+        finally:
+            gdb.execute("set language " + before, to_string=True)
+
+
+class Threads(Command):
     """Prints what each thread runs, holds and waits for."""
 
     def __init__(self):
         super().__init__("baton threads", gdb.COMMAND_STATUS)
 
-    def invoke(self, argument, from_tty):
+    def show(self, argument):
         look, others = Look(), []
         for record in look.in_use:
             tid, resources = int(record["tid"]), held(record)
@@ -322,13 +343,13 @@ class Threads(gdb.Command):
             print("hold nothing, and wait for nothing: %s" % ", ".join(others))
 
 
-class Resources(gdb.Command):
+class Resources(Command):
     """Prints each resource that is not idle; with TEXT: each with TEXT in its name."""
 
     def __init__(self):
         super().__init__("baton resources", gdb.COMMAND_STATUS)
 
-    def invoke(self, argument, from_tty):
+    def show(self, argument):
         look, found, wanted = Look(), [], argument.strip()
         for record in look.in_use:
             found += held(record)
@@ -359,13 +380,13 @@ class Resources(gdb.Command):
               (len(idle) - len(worst), "more are" if worst else "are"))
 
 
-class Why(gdb.Command):
+class Why(Command):
     """Follows the waits from a thread, given by the kernel's id, to their cause."""
 
     def __init__(self):
         super().__init__("baton why", gdb.COMMAND_STATUS)
 
-    def invoke(self, argument, from_tty):
+    def show(self, argument):
         if not argument.strip().isdigit():
             raise gdb.GdbError("baton why THREAD: the kernel's id, as info threads shows it (LWP)")
         look, wanted, seen = Look(), int(argument), []

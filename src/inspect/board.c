@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "core/stats.h"
 #include "module/lane.h"
+#include "inspect/stuck.h"
 #include "inspect/thread_name.h"
 #include "thread/thread.h"
 
@@ -217,6 +218,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 	clear_gauge(board->file, line);
 	copy_name(line->name, name ? name : resource->_name);
 	line->resource = resource;
+	line->cause = 0;
 	line->joined_ns = baton__now_ns();
 	line->seen_ns = 0;
 	line->stats._gauge = &line->gauge;
@@ -339,6 +341,17 @@ static void refresh_waits(struct baton__board_file *file)
 	store_relaxed(&file->waits, waits);
 }
 
+static void refresh_causes(struct baton__board_file *file)
+{
+	for (uint32_t i = 0; i < load_relaxed(&file->lines); i++) {
+		struct baton__board_line *line = &file->line[i];
+
+		/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
+		if (load_acquire(&line->state) == BATON__LINE_SHOWN)
+			store_relaxed(&line->cause, baton__cause_of(line));
+	}
+}
+
 BATON_EXPORT void baton_board_refresh(struct baton_board *board)
 {
 	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
@@ -350,6 +363,7 @@ BATON_EXPORT void baton_board_refresh(struct baton_board *board)
 			baton_pool_stats_read(entry->pool, &entry->stats);
 	}
 	refresh_waits(board->file);
+	refresh_causes(board->file);
 	baton__thread_names(board->file);
 	store_relaxed(&board->file->refreshed_ns, baton__now_ns());
 	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */

@@ -24,7 +24,7 @@
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 4
+#define BATON__BOARD_VERSION 5
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
@@ -33,7 +33,7 @@ struct baton__board_line {
 	struct baton_resource_stats stats BATON_CACHE_ALIGNED;
 	struct baton__gauge gauge;
 	uint32_t state;
-	uint32_t _unused;
+	uint32_t cause; /* enum baton__cause (stuck.h), as of baton_board_refresh() */
 	uint64_t joined_ns;
 	struct baton_resource *resource; /* an address of the program */
 	char name[BATON_BOARD_NAME_MAX + 1];

@@ -8,7 +8,9 @@
 #include "inspect/thread_name.h"
 
 #include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NS_PER_S 1e9
 
@@ -37,6 +39,50 @@ static void make_printable(char message[BATON__MESSAGE_MAX])
 			*at = '?';
 }
 
+#define PLACE_TEXT 160
+
+/* Which file a function belongs to, and its address there, as addr2line wants it. */
+struct place {
+	uintptr_t function;
+	uintptr_t inside;
+	char name[96]; /* of the file; empty: the program itself */
+	bool found;
+};
+
+/* Called for each file that is loaded; 1: the search ends. */
+static int look_inside(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	place->inside = place->function - info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum && !place->found; i++)
+		place->found =
+			info->dlpi_phdr[i].p_type == PT_LOAD &&
+			place->inside - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
+	(void)snprintf(place->name, sizeof(place->name), "%s", slash ? slash + 1 : info->dlpi_name);
+	return place->found;
+}
+
+/* "at 0x55e6cdc4f3c0 (file+0x13c0)": of the latter addr2line makes the function's name, also when
+ * the program has ended. In `text`, which is returned. */
+static const char *place_text(char text[PLACE_TEXT], const struct baton__board_file *file,
+                              uintptr_t function)
+{
+	struct place place = {.function = function};
+	const char *slash = strrchr(file->program, '/');
+	const char *program = slash ? slash + 1 : "program";
+
+	(void)dl_iterate_phdr(look_inside, &place);
+	if (place.found)
+		(void)snprintf(text, PLACE_TEXT, "at %#" PRIxPTR " (%.95s+%#" PRIxPTR ")", function,
+		               place.name[0] ? place.name : program, place.inside);
+	else
+		(void)snprintf(text, PLACE_TEXT, "at %#" PRIxPTR, function);
+	return text;
+}
+
 static uint64_t waiting_on(const struct baton__board_line *line)
 {
 	struct baton_resource_stats copy;
@@ -45,17 +91,42 @@ static uint64_t waiting_on(const struct baton__board_line *line)
 	return copy.waiting;
 }
 
-/* Why do the tasks of a resource wait although none runs? */
-static const char *cause(const struct baton_resource *resource)
+const char *const baton__cause_words[BATON__CAUSES] = {
+	[BATON__CAUSE_NONE] = "",
+	[BATON__CAUSE_SUSPENDED] = "suspended",
+	[BATON__CAUSE_LANES] = "lanes suspended",
+	[BATON__CAUSE_QUEUED] = "in executor's queue",
+	[BATON__CAUSE_WINDOW] = "window is full",
+	[BATON__CAUSE_HELD] = "held, runs none",
+};
+
+const char *const baton__cause_sentence[BATON__CAUSES] = {
+	[BATON__CAUSE_NONE] = "nothing holds them up",
+	[BATON__CAUSE_SUSPENDED] = "the resource is suspended, and nobody has resumed it; or a "
+				   "detached task holds it, and nobody has completed that task",
+	[BATON__CAUSE_LANES] = "the lower lanes are suspended, and nobody has resumed them",
+	[BATON__CAUSE_QUEUED] = "the resource is in its executor's queue: nobody runs that loop, "
+				"or every worker is busy",
+	[BATON__CAUSE_WINDOW] = "their window is full: nobody has completed the tasks that are in "
+				"flight",
+	[BATON__CAUSE_HELD] = "a thread has the baton, and runs none of them: it commits a batch, "
+			      "or was stopped",
+};
+
+enum baton__cause baton__cause_of(const struct baton__board_line *line)
 {
+	const struct baton_resource *resource = line->resource;
+	const uintptr_t word = baton__word(resource);
+
+	if (load_relaxed(&line->stats._function) || !waiting_on(line))
+		return BATON__CAUSE_NONE;
 	if (baton__turn_seems_shelved(resource))
-		return "the resource is suspended, and nobody has resumed it";
+		return BATON__CAUSE_SUSPENDED;
 	if (!baton__turn_seems_held(resource))
-		return "the resource is in its executor's queue: nobody runs that loop, or every "
-		       "worker is busy";
-	if (!baton__word_is_busy(baton__word(resource)))
-		return "they wait for their window, in which others are in flight";
-	return "a thread has the baton, and runs none of them: it commits a batch, or was stopped";
+		return BATON__CAUSE_QUEUED;
+	if (!baton__word_is_busy(word))
+		return BATON__CAUSE_WINDOW;
+	return baton__word_is_resting(word) ? BATON__CAUSE_LANES : BATON__CAUSE_HELD;
 }
 
 void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_line *line,
@@ -70,7 +141,8 @@ void baton__stuck_tasks(struct baton_stuck *stuck, const struct baton__board_lin
 	};
 	(void)snprintf(message, BATON__MESSAGE_MAX,
 	               "the tasks of \"%s\" wait since %.1f s, %" PRIu64 " of them: %s",
-	               name_of(line), (double)ns / NS_PER_S, stuck->waiting, cause(line->resource));
+	               name_of(line), (double)ns / NS_PER_S, stuck->waiting,
+	               baton__cause_sentence[baton__cause_of(line)]);
 	make_printable(message);
 }
 
@@ -78,7 +150,7 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
                        const struct baton__board_line *line, uint64_t ns,
                        char message[BATON__MESSAGE_MAX])
 {
-	char thread[THREAD_TEXT];
+	char thread[THREAD_TEXT], place[PLACE_TEXT];
 
 	*stuck = (struct baton_stuck){
 		.kind = BATON_STUCK_RUNS,
@@ -90,10 +162,11 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 		.message = message,
 	};
 	(void)snprintf(message, BATON__MESSAGE_MAX,
-	               "thread %s runs a task of \"%s\" since %.1f s, the function at %p; "
+	               "thread %s runs a task of \"%s\" since %.1f s, the function %s; "
 	               "%" PRIu64 " tasks wait for it",
 	               thread_text(thread, file, stuck->thread), name_of(line),
-	               (double)ns / NS_PER_S, (void *)stuck->function, stuck->waiting);
+	               (double)ns / NS_PER_S, place_text(place, file, stuck->function),
+	               stuck->waiting);
 	make_printable(message);
 }
 
@@ -101,6 +174,7 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 struct described {
 	char thread[THREAD_TEXT];
 	char maker[THREAD_TEXT + 32];
+	const char *own; /* of a promise that the thread has made */
 	char name[BATON_BOARD_NAME_MAX + 48];
 	char holds[BATON_BOARD_NAME_MAX + 32]; /* the task in which the thread waits */
 };
@@ -112,9 +186,10 @@ static void describe_wait(const struct baton_stuck *stuck, const struct describe
 
 	if (stuck->kind == BATON_STUCK_PROMISE)
 		(void)snprintf(message, BATON__MESSAGE_MAX,
-		               "thread %s%s waits since %.1f s for a promise that nobody has "
+		               "thread %s%s waits since %.1f s for a promise that %snobody has "
 		               "completed%s",
-		               described->thread, described->holds, seconds, described->maker);
+		               described->thread, described->holds, seconds, described->own,
+		               described->maker);
 	else if (stuck->kind == BATON_STUCK_RESOURCE)
 		(void)snprintf(message, BATON__MESSAGE_MAX,
 		               "thread %s%s waits since %.1f s for a task of %s", described->thread,
@@ -129,7 +204,7 @@ static void describe_wait(const struct baton_stuck *stuck, const struct describe
 void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file *file,
                        const struct baton__board_wait *wait, char message[BATON__MESSAGE_MAX])
 {
-	struct described described = {.holds = ""};
+	struct described described = {.own = ""};
 	char maker[THREAD_TEXT];
 
 	*stuck = (struct baton_stuck){
@@ -142,7 +217,9 @@ void baton__stuck_wait(struct baton_stuck *stuck, const struct baton__board_file
 		.message = message,
 	};
 	(void)thread_text(described.thread, file, wait->thread);
-	if (wait->maker)
+	if (wait->maker == wait->thread)
+		described.own = "it has made itself, and that ";
+	else if (wait->maker)
 		(void)snprintf(described.maker, sizeof(described.maker), "; thread %s has made it",
 		               thread_text(maker, file, wait->maker));
 	(void)snprintf(described.name, sizeof(described.name),

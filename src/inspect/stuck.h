@@ -10,6 +10,24 @@
 /* The longest message; a longer one is cut off. */
 #define BATON__MESSAGE_MAX 400
 
+/* Why do a resource's tasks wait although none of its tasks runs? */
+enum baton__cause {
+	BATON__CAUSE_NONE,      /* a task runs, or none waits */
+	BATON__CAUSE_SUSPENDED, /* the baton is on the shelf */
+	BATON__CAUSE_LANES,     /* the lower lanes are suspended */
+	BATON__CAUSE_QUEUED,    /* the resource is in its executor's queue */
+	BATON__CAUSE_WINDOW,    /* the tasks have been entered, and wait in a window */
+	BATON__CAUSE_HELD,      /* a thread has the baton */
+	BATON__CAUSES
+};
+
+/* Of a resource on a board whose `looks` the caller holds. Hints. */
+enum baton__cause baton__cause_of(const struct baton__board_line *line);
+
+/* In a few words, and as the rest of a sentence. */
+extern const char *const baton__cause_words[BATON__CAUSES];
+extern const char *const baton__cause_sentence[BATON__CAUSES];
+
 /*
  * tasks: tasks wait on that line, for `ns`, and none runs. runs: the line's task has run for `ns`.
  * wait: the thread of that wait has waited for `ns`. Each fills in `stuck`, whose message is

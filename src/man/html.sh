@@ -11,7 +11,7 @@ html=$2
 rm -rf "$html"
 mkdir -p "$html"
 cp "$(dirname "$0")/style.css" "$html"
-for page in "$manual"/man3/*.3 "$manual"/man7/*.7; do
+for page in "$manual"/man[137]/*.[137]; do
 	name=${page##*/}
 	if target=$(sed -n 's|^[.]so man[37]/||p' "$page") && [ -n "$target" ]; then
 		ln -sf "$target.html" "$html/$name.html"

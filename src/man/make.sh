@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Makes the manual: section 3 and baton-HEADER(7) out of the public headers, the other pages of
-# section 7 out of the files beside this one.
+# sections 1 and 7 out of the files beside this one.
 #
-#	make.sh MANUAL VERSION DATE
+#	make.sh MANUAL VERSION DATE DATADIR CHECKEDDIR
 set -eu
 
 manual=$1
 version=$2
 date=$3
+datadir=$4
+checkeddir=$5
 from=$(dirname "$0")
 names=$(cd include/baton && for file in *.h; do printf '%s ' "${file%.h}"; done)
 
 rm -rf "$manual"
-mkdir -p "$manual/man3" "$manual/man7"
+mkdir -p "$manual/man1" "$manual/man3" "$manual/man7"
 for name in $names; do
 	awk -v out="$manual" -v date="$date" -v version="$version" -v headers="$names" \
 		-f "$from/pages.awk" -f "$from/text.awk" "include/baton/$name.h"
@@ -21,11 +23,13 @@ done
 
 # baton(7) lists the headers' pages, each with the line that its NAME section has.
 for name in $names; do
-	printf '.It Xr baton\\-%s 7 Ta %s\n' "$name" \
+	printf '.It Xr baton\\-%s 7\n%s\n' "$name" \
 		"$(sed -n 's/^[.]Nd //p' "$manual/man7/baton-$name.7")"
 done >"$manual/headers"
-for page in "$from"/*.7; do
+for page in "$from"/*.[17]; do
 	sed -e "s/@DATE@/$date/; s/@VERSION@/$version/" \
-		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' "$page" >"$manual/man7/${page##*/}"
+		-e "s|@DATADIR@|$datadir|g; s|@CHECKEDDIR@|$checkeddir|g" \
+		-e "/^@HEADERS@$/ {r $manual/headers" -e 'd;}' "$page" \
+		>"$manual/man${page##*.}/${page##*/}"
 done
 rm "$manual/headers"

@@ -412,10 +412,10 @@ function write_header_page(	i, k, any, upper)
 		for (k = 1; k <= functions[i]; k++) {
 			if (!any++) {
 				put(".Sh FUNCTIONS")
-				put(".Bl -column baton_future_wait_all_or_cancel text -compact")
+				put(".Bl -tag -width baton_future_wait_all_or_cancel -compact")
 			}
-			put(".It Xr " name[i, k] " 3 Ta " \
-				(k == 1 ? summary(docs[i]) : "see " name[i, 1]))
+			put(".It Xr " name[i, k] " 3")
+			put(k == 1 ? summary(docs[i]) : "see " name[i, 1])
 		}
 	if (any)
 		put(".El")

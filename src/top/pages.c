@@ -9,8 +9,6 @@
 #include <string.h>
 
 #define NAME_WIDTH 24
-/* From so long a run on it is said for how long. */
-#define SHOWN_NS 1000000000
 
 const char *top_time(char text[TOP_TEXT], uint64_t ns)
 {
@@ -54,26 +52,36 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The rest of the second line: how many tasks run for long, or have failed, and how many threads
- * wait. `(t)` is the key that shows them. */
+/* One of the notes behind `t:`, the key that shows what they are about. */
+static void print_note(FILE *out, bool *any, size_t count, const char *one, const char *several)
+{
+	if (!count)
+		return;
+	(void)fprintf(out, "%s%zu %s", *any ? ", " : "; t: ", count, count > 1 ? several : one);
+	*any = true;
+}
+
+/* The rest of the second line. */
 static void print_notes(FILE *out, const struct top_board *board, const struct top_rows *rows)
 {
-	const uint32_t waits = load_relaxed(&board->file->waits);
+	size_t lasting = 0, held_up = 0;
 	char text[TOP_TEXT];
-	size_t lasting = 0;
+	bool any = false;
 
-	for (size_t i = 0; i < rows->all; i++)
-		lasting += rows->rows[i].function && rows->rows[i].runs_ns >= SHOWN_NS;
-	if (lasting)
-		(void)fprintf(out, "; %zu task%s for over a second (t)", lasting,
-		              lasting > 1 ? "s run" : " runs");
+	for (size_t i = 0; i < rows->all; i++) {
+		const struct top_row *row = &rows->rows[i];
+
+		lasting += row->function && row->runs_ns >= TOP_LASTS_NS;
+		held_up += row->held_up;
+	}
 	if (rows->match)
 		(void)fprintf(out, "; %zu with '%s' in their names", rows->count, rows->match);
 	if (rows->failed)
 		(void)fprintf(out, "; %s task%s failed", top_number(text, (double)rows->failed),
 		              rows->failed > 1 ? "s have" : " has");
-	if (waits)
-		(void)fprintf(out, "; %u thread%s (t)", waits, waits > 1 ? "s wait" : " waits");
+	print_note(out, &any, lasting, "task lasts", "tasks last");
+	print_note(out, &any, held_up, "resource held up", "resources held up");
+	print_note(out, &any, load_relaxed(&board->file->waits), "thread waits", "threads wait");
 	(void)fputc('\n', out);
 }
 
@@ -177,10 +185,12 @@ static void print_now(FILE *out, const struct top_board *board, const struct top
 
 	if (row->function)
 		(void)fprintf(out, "%s", top_function(board, row->function));
-	if (row->function && row->runs_ns >= SHOWN_NS)
+	if (row->function && row->runs_ns >= TOP_LASTS_NS)
 		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
 	if (row->function && row->asleep > 0.5)
 		(void)fprintf(out, " asleep");
+	if (row->held_up)
+		(void)fprintf(out, "%s", baton__cause_words[row->cause]);
 	(void)fprintf(out, "\n");
 }
 
@@ -261,11 +271,20 @@ static void print_run(FILE *out, const struct top_board *board, const struct top
 
 	(void)fprintf(out, "thread %s runs %s of %s", top_thread(thread, board, row->thread),
 	              top_function(board, row->function), row->name);
-	if (row->runs_ns >= SHOWN_NS)
+	if (row->runs_ns >= TOP_LASTS_NS)
 		(void)fprintf(out, " for %s+", top_time(text, row->runs_ns));
 	if (row->stats.waiting)
 		(void)fprintf(out, ", %s wait", top_number(text, (double)row->stats.waiting));
 	(void)fprintf(out, "%s\n", row->asleep > 0.5 ? ", asleep" : "");
+}
+
+static void print_held_up(FILE *out, const struct top_row *row)
+{
+	char text[2][TOP_TEXT];
+
+	(void)fprintf(out, "%s: %s wait, the oldest for %s: %s\n", row->name,
+	              top_number(text[0], (double)row->stats.waiting),
+	              top_time(text[1], row->oldest_ns), baton__cause_sentence[row->cause]);
 }
 
 void top_print_threads(FILE *out, const struct top_board *board, const struct top_rows *rows)
@@ -284,6 +303,9 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 	for (size_t i = 0; i < rows->all; i++)
 		if (rows->rows[i].function)
 			print_run(out, board, &rows->rows[i]);
+	for (size_t i = 0; i < rows->all; i++)
+		if (rows->rows[i].held_up)
+			print_held_up(out, &rows->rows[i]);
 	for (uint32_t i = 0; i < waits; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 		const uint64_t holder = runner(file, wait->line);
@@ -299,7 +321,9 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 		if (holder)
 			(void)fprintf(out, ", which thread %s runs",
 			              top_thread(thread, board, holder));
-		if (wait->promise && wait->maker)
+		if (wait->promise && wait->maker == wait->thread)
+			(void)fprintf(out, ", which it has made itself");
+		else if (wait->promise && wait->maker)
 			(void)fprintf(out, "; thread %s has made it",
 			              top_thread(thread, board, wait->maker));
 		(void)fprintf(out, "%s\n", in_cycle(file, waits, wait) ? "  (a cycle)" : "");
@@ -376,16 +400,16 @@ static void print_json_row(FILE *out, const struct top_board *board, const struc
 
 	(void)fprintf(out, "    {\"name\": ");
 	print_string(out, row->name);
-	(void)fprintf(out,
-	              ", \"tasks_per_s\": %.1f, \"busy\": %.3f, \"submitted\": %" PRIu64
-	              ", \"executed\": %" PRIu64 ", \"failed\": %" PRIu64
-	              ", \"cancelled\": %" PRIu64 ", \"waiting\": %" PRIu64
-	              ", \"oldest_ns\": %" PRIu64 ", \"captures\": %" PRIu64
-	              ", \"handoffs\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"helped\": %" PRIu64
-	              ", \"backlog_max\": %" PRIu64,
-	              row->tasks, row->busy, stats->submitted, stats->executed, stats->failed,
-	              stats->cancelled, stats->waiting, row->oldest_ns, stats->captures,
-	              stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
+	(void)fprintf(
+		out,
+		", \"tasks_per_s\": %.1f, \"submits_per_s\": %.1f, \"busy\": %.3f"
+		", \"submitted\": %" PRIu64 ", \"executed\": %" PRIu64 ", \"failed\": %" PRIu64
+		", \"cancelled\": %" PRIu64 ", \"waiting\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
+		", \"captures\": %" PRIu64 ", \"handoffs\": %" PRIu64 ", \"refused\": %" PRIu64
+		", \"helped\": %" PRIu64 ", \"backlog_max\": %" PRIu64,
+		row->tasks, row->submits, row->busy, stats->submitted, stats->executed,
+		stats->failed, stats->cancelled, stats->waiting, row->oldest_ns, stats->captures,
+		stats->handoffs, stats->refused, stats->helped, stats->backlog_max);
 	(void)fprintf(out,
 	              ", \"wait_ns\": {\"p50\": %" PRIu64 ", \"p99\": %" PRIu64
 	              ", \"max\": %" PRIu64 "}, \"run_ns\": {\"p50\": %" PRIu64
@@ -400,7 +424,8 @@ static void print_json_row(FILE *out, const struct top_board *board, const struc
 		print_string(out, top_function(board, row->function));
 	else
 		(void)fputs("null", out);
-	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 "}", row->runs_ns);
+	(void)fprintf(out, ", \"runs_ns\": %" PRIu64 ", \"cause\": \"%s\"}", row->runs_ns,
+	              baton__cause_words[row->cause]);
 }
 
 void top_print_json(FILE *out, const struct top_board *board, const struct top_rows *rows)

@@ -13,6 +13,7 @@ struct top_past {
 	uint64_t joined_ns; /* another value: another resource */
 	uint64_t looked_ns;
 	uint64_t executed;
+	uint64_t submitted;
 	uint64_t entered;
 	uint64_t entered_ns; /* when `entered` was first seen */
 	uint32_t running;    /* samples in which a task ran */
@@ -67,6 +68,12 @@ static double mean(const struct baton__histogram *histogram)
 	return count > 0 ? sum / count : 0;
 }
 
+/* A second. */
+static double rate(uint64_t before, uint64_t now, uint64_t since_ns)
+{
+	return now < before ? 0 : (double)(now - before) * 1e9 / (double)since_ns;
+}
+
 static void read_rates(struct top_row *row, const struct baton__board_line *line,
                        const struct baton__times *times, struct top_past *past, uint64_t now_ns)
 {
@@ -77,14 +84,17 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 
 	if (past->joined_ns != line->joined_ns)
 		*past = (struct top_past){
-			line->joined_ns, line->joined_ns, 0, entered, now_ns, 0, 0};
+			.joined_ns = line->joined_ns,
+			.looked_ns = line->joined_ns,
+			.entered = entered,
+			.entered_ns = now_ns,
+		};
 	since_ns = now_ns > past->looked_ns ? now_ns - past->looked_ns : 1;
-	row->tasks =
-		row->stats.executed < past->executed
-			? 0
-			: (double)(row->stats.executed - past->executed) * 1e9 / (double)since_ns;
+	row->tasks = rate(past->executed, row->stats.executed, since_ns);
+	row->submits = rate(past->submitted, row->stats.submitted, since_ns);
 	row->busy = row->tasks * mean(&times->ran) / 1e9;
-	if (row->busy > 1)
+	/* The mean is of all tasks, not of the last ones; what is seen to run runs. */
+	if (row->busy > 1 || past->running == TOP_SAMPLES)
 		row->busy = 1;
 	if (past->entered != entered)
 		past->entered_ns = now_ns;
@@ -103,6 +113,7 @@ static void read_rates(struct top_row *row, const struct baton__board_line *line
 	past->running = past->asleep = 0;
 	past->looked_ns = now_ns;
 	past->executed = row->stats.executed;
+	past->submitted = row->stats.submitted;
 }
 
 static void read_row(struct top_row *row, const struct baton__board_line *line,
@@ -120,6 +131,11 @@ static void read_row(struct top_row *row, const struct baton__board_line *line,
 	row->run_p99 = baton__histogram_quantile(&times->ran, 990);
 	row->function = load_relaxed(&line->stats._function);
 	row->thread = load_relaxed(&line->stats._thread);
+	row->cause = row->stats.waiting && !row->function ? load_relaxed(&line->cause)
+	                                                  : BATON__CAUSE_NONE;
+	if (row->cause >= BATON__CAUSES)
+		row->cause = BATON__CAUSE_NONE;
+	row->held_up = row->cause != BATON__CAUSE_NONE && row->oldest_ns >= TOP_LASTS_NS;
 }
 
 static enum top_sort order;
@@ -136,7 +152,7 @@ static double key(const struct top_row *row)
 	case TOP_BY_RUN:
 		return (double)row->run_p99;
 	case TOP_BY_BUSY:
-		return row->busy;
+		return row->held_up ? 2 : row->busy;
 	case TOP_BY_FAILED:
 		return (double)row->stats.failed;
 	case TOP_BY_HANDOFFS:

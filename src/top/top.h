@@ -6,7 +6,7 @@
 #ifndef BATON_TOP_H
 #define BATON_TOP_H
 
-#include "inspect/board.h"
+#include "inspect/stuck.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +65,9 @@ struct top_row {
 	double tasks;       /* a second; at the first look: since the resource joined */
 	double busy;        /* part of the time that its tasks run; estimated from samples */
 	double asleep;      /* part of that in which the thread sleeps; negative: not known */
+	double submits;     /* a second, as tasks */
+	uint32_t cause;     /* enum baton__cause: why the tasks that wait are not run */
+	bool held_up;       /* they are not for so long that it is shown */
 	uint64_t oldest_ns; /* how long the oldest task has waited; 0: none waits */
 	uint64_t wait_p50, wait_p99, run_p50, run_p99;
 	uintptr_t function; /* that runs now; 0: none */
@@ -85,6 +88,9 @@ struct top_rows {
 	struct top_past *past; /* by line */
 	size_t past_count;
 };
+
+/* From so long a run or wait on it is shown as one that lasts. */
+#define TOP_LASTS_NS 1000000000U
 
 /* So many samples are taken between two looks. */
 #define TOP_SAMPLES 20

@@ -110,12 +110,25 @@ shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whos
 shows 'by failures' '^slow .* 1 +[0-9.]+[mnu]?s +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
 	--sort failed "$whose"
 shows 'their column' 'OLDEST FAILED WAIT99' --once --delay 0.1 --sort failed "$whose"
-shows 'the sum of failures' '^by busy.*; 1 task has failed; 1 thread waits' --once --delay 0.1 \
+shows 'the sum of failures' '^by busy; 1 task has failed; t: .*1 thread waits$' --once --delay 0.1 \
 	"$whose"
 shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
 	"$whose"
 shows 'all names in waits' 'runs stuck_task of stuck' --threads --delay 0.1 --match laned "$whose"
 shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
+sleep 0.6 # the window has been full for a second
+shows 'what is held up' ', 1 resource held up, ' --once --delay 0.3 "$whose"
+shows 'what is held up, before what is busy' '^windowed .* 0%  window is full' --once --delay 0.3 \
+	"$whose"
+sed -n 5p "$tmp/shown" | grep -q '^windowed ' || {
+	failed=$((failed + 1))
+	echo 'check-top: what is held up is not the first'
+}
+shows 'why it is held up' '^windowed: 1 wait, the oldest for [1-9.]+s: their window is full' \
+	--threads --delay 0.1 "$whose"
+shows 'why, on its page' '^ +their window is full' --once --delay 0.1 --resource windowed "$whose"
+shows 'submits a second' '^tasks/s  .*, submitted [1-9]' --once --delay 0.3 --resource hot \
+	"$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
 shows 'a promise' \
 	'thread [0-9]+ \(stuck\?\[31m one\) waits since .* a promise that nobody has completed' \
@@ -146,6 +159,8 @@ if command -v python3 >/dev/null 2>&1; then
 	json 'the function of an async' 'by["laned"]["function"] == "slow_task"'
 	json 'asleep' 'by["laned"]["asleep"] > 0.5 > by["hot"].get("asleep", 0)'
 	json 'names of threads' '"stuck?[31m one" in board["threads"].values()'
+	json 'the cause' 'by["windowed"]["cause"] == "window is full" and not by["hot"]["cause"]'
+	json 'submits' 'by["hot"]["submits_per_s"] > 1000'
 	json 'waits' 'any(w["promise"] for w in board["waits"])'
 fi
 shows 'a trace' 'is written' --trace 0.2 "$tmp/trace" "$whose"
@@ -207,6 +222,10 @@ debugger 'who holds what' "^\"stuck\": held by thread $thread $stuck, in stuck_t
 debugger 'how much waits' \
 	'^"slow .*; [1-9][0-9]* tasks wait, the oldest since .*; 1 task has failed' \
 	"$subject" "$tmp/core" -ex 'baton resources'
+debugger 'a full window' '^"windowed": its window is full: .*; 1 task waits, the oldest since ' \
+	"$subject" "$tmp/core" -ex 'baton resources windowed'
+debugger 'where gdb thinks of assembly' '^"quiet": idle$' "$subject" "$tmp/core" \
+	-ex 'set language asm' -ex 'baton resources quiet'
 debugger 'the rest is counted' '^[0-9] (more )?are idle' "$subject" "$tmp/core" \
 	-ex 'baton resources'
 debugger 'why' "^thread $thread $stuck, in stuck_task of \"stuck\", waits since .* for a promise" \
@@ -221,9 +240,9 @@ fi
 refuses 'no such resource' 1 "no resource 'nothing'" --once --delay 0.1 --resource nothing "$whose"
 # Longer than this look lasts: the watchdog has seen the task all the time.
 shows 'since when' '^stuck .* stuck_task for [1-9][0-9.]*s\+' --once --delay 0.1 "$whose"
-shows 'that it lasts' '^by busy; 1 task runs for over a second' --once --delay 0.1 "$whose"
+shows 'that it lasts' '^by busy.*; t: 1 task lasts' --once --delay 0.1 "$whose"
 kill -STOP "$pid"
-shows 'a stopped program' ', stopped, .*: 5 resources' --once "$whose"
+shows 'a stopped program' ', stopped, .*: 6 resources' --once "$whose"
 kill -9 "$pid"
 
 begin "$tmp/board"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for baton-top to look at: subject [FILE]. Five resources: `hot` runs tasks all the
+ * A program for baton-top to look at: subject [FILE]. Six resources: `hot` runs tasks all the
  * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait, and one of its tasks
  * fails; `stuck` runs a task that waits for a promise that nobody completes; `quiet` does nothing;
- * `laned` has two lanes, and a consumer that sleeps in its tasks. Prints a line when all of that
- * goes on, and then runs until it is killed.
+ * `laned` has two lanes, and a consumer that sleeps in its tasks; of `windowed` one task waits in
+ * the window, and nobody completes the one in flight. Prints a line when all of that goes on, and
+ * then runs until it is killed.
  */
 #include <baton.h>
 
@@ -17,7 +18,7 @@
 #include <time.h>
 
 static struct baton_board *board;
-static struct baton_resource hot, slow, stuck, quiet, laned;
+static struct baton_resource hot, slow, stuck, quiet, laned, windowed;
 static struct baton_future promise;
 
 /* What has run so far. */
@@ -97,6 +98,25 @@ static void *be_laned(void *arg)
 	return arg;
 }
 
+static int never_complete(struct baton_task *task)
+{
+	struct baton_windowed *entry = baton_container_of(task, struct baton_windowed, task);
+
+	return baton_detach(&entry->token, 0);
+}
+
+static void fill_window(void)
+{
+	static struct baton_window window = BATON_WINDOW_INIT(&windowed, 1);
+	static struct baton_windowed entries[2];
+
+	for (int i = 0; i < 2; i++) {
+		baton_windowed_init(&entries[i], &window, never_complete, NULL);
+		if (baton_submit(&windowed, &entries[i].task))
+			exit(1);
+	}
+}
+
 static void begin(struct baton_resource *resource, const char *name)
 {
 	baton_resource_init(resource, NULL, name, NULL);
@@ -128,6 +148,8 @@ int main(int argc, char **argv)
 	begin(&stuck, "stuck");
 	begin(&quiet, "quiet");
 	begin(&laned, "laned");
+	begin(&windowed, "windowed");
+	fill_window();
 	baton_lanes_init(&lanes, lanes_array, 2, NULL);
 	baton_resource_set_lanes(&laned, &lanes);
 	if (baton_board_pool_add(board, pool, "workers") || baton_submit(&slow, &failing))

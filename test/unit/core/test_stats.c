@@ -251,7 +251,8 @@ Test(stats, each_is_read_as_itself, .timeout = 5)
 		cr_assert_eq(copy.executed, 1000);
 		cr_assert_eq(copy.cancelled, 286);
 		cr_assert(copy.failed == 2 && copy.captures == 8 && copy.handoffs == 16 &&
-		          copy.helped == 32 && copy.refused == 64 && copy.backlog_max == 128);
+		          copy.helped == 32 && copy.refused == 64);
+		cr_assert_eq(copy.backlog_max, rows[i][3] > 128 ? rows[i][3] : 128);
 	}
 	stats.executed = 7000; /* read a moment later than the others */
 	cr_assert_eq(resource_counts(&stats).outstanding, 0);

@@ -113,7 +113,7 @@ Test(watchdog, a_forgotten_resume_is_named, .timeout = 10)
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
 	await_reports(1);
-	expect(0, BATON_STUCK_TASKS, "topic", "suspended, and nobody has resumed it");
+	expect(0, BATON_STUCK_TASKS, "topic", "is suspended, and nobody has resumed it");
 	cr_assert_eq(reports[0].stuck.waiting, 3);
 	expect_no_more(1);
 	/* A second time is another one. */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Why tasks wait although none runs: the cause is on the board, and in the dump. */
+#include "window_support.h"
+
+#include <baton/hooks.h>
+#include <baton/lane.h>
+#include <baton/suspend.h>
+
+#include "inspect/stuck.h"
+
+static struct baton_board *board;
+static struct baton_resource resource;
+static struct baton_suspension suspension;
+
+static void begin(const struct baton_resource_config *config)
+{
+	const struct baton_board_options one = {.resources = 1};
+
+	cr_assert_eq(baton_board_create(&one, &board), 0);
+	baton_resource_init(&resource, NULL, "topic", config);
+}
+
+static void joins(void)
+{
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+}
+
+static void end(void)
+{
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_board_leave(board, &resource);
+	baton_board_destroy(board);
+}
+
+static enum baton__cause cause(void)
+{
+	baton_board_refresh(board);
+	return (enum baton__cause)board->file->line[0].cause;
+}
+
+static void dump(char *text, size_t size)
+{
+	int fds[2];
+	ssize_t length;
+
+	cr_assert_eq(pipe(fds), 0);
+	cr_assert_eq(baton_board_dump(board, fds[1]), 0);
+	length = read(fds[0], text, size - 1);
+	cr_assert_gt(length, 0);
+	text[length] = '\0';
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+/* The refresh and the dump say why; no other words of causes are in the dump. */
+static void expect(enum baton__cause wanted)
+{
+	char text[2000];
+
+	cr_assert_eq(cause(), wanted, "%d", cause());
+	dump(text, sizeof(text));
+	for (unsigned other = BATON__CAUSE_SUSPENDED; other < BATON__CAUSES; other++)
+		cr_assert_eq(!strstr(text, baton__cause_sentence[other]), other != wanted, "%s",
+		             text);
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void post(void)
+{
+	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
+}
+
+Test(stuck, a_suspended_resource, .timeout = 10)
+{
+	begin(NULL);
+	joins();
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	expect(BATON__CAUSE_NONE);
+	post();
+	expect(BATON__CAUSE_SUSPENDED);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	expect(BATON__CAUSE_NONE);
+	end();
+}
+
+Test(stuck, suspended_lower_lanes, .timeout = 10)
+{
+	static const struct baton_label low = {.lane = 1};
+	const struct baton_call_options options = {.fn = nothing, .label = &low};
+	struct baton_lane array[2];
+	struct baton_lanes lanes;
+
+	begin(NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&resource, &lanes);
+	joins();
+	cr_assert_eq(baton_resource_suspend_lower(&resource, &suspension), 0);
+	cr_assert_eq(baton_post_with(&resource, &options), 0);
+	expect(BATON__CAUSE_LANES);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	expect(BATON__CAUSE_NONE);
+	end();
+}
+
+Test(stuck, a_loop_that_nobody_runs, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_manual *manual;
+
+	cr_assert_eq(baton_manual_create(&manual), 0);
+	config.executor = baton_manual_executor(manual);
+	config.capture_limit = 0;
+	begin(&config);
+	joins();
+	post();
+	expect(BATON__CAUSE_QUEUED);
+	cr_assert_eq(baton_manual_run_until_idle(manual), 1);
+	expect(BATON__CAUSE_NONE);
+	end();
+	baton_manual_destroy(manual);
+}
+
+Test(stuck, a_full_window, .timeout = 10)
+{
+	struct journal journal = {0};
+	struct message messages[2];
+	struct baton_window window;
+
+	begin(NULL);
+	joins();
+	baton_window_init(&window, &resource, 1);
+	for (int i = 0; i < 2; i++) {
+		message_init(&messages[i], &window, &journal, 2 * i);
+		cr_assert_eq(baton_submit(&resource, &messages[i].windowed.task), 0);
+		expect(i ? BATON__CAUSE_WINDOW : BATON__CAUSE_NONE);
+	}
+	cr_assert_eq(baton_detached_complete(&messages[0].windowed.token, 0, NULL), 0);
+	expect(BATON__CAUSE_NONE);
+	cr_assert_eq(baton_detached_complete(&messages[1].windowed.token, 0, NULL), 0);
+	baton_window_deinit(&window);
+	end();
+}
+
+static enum baton__cause in_batch_end;
+
+static int batch_begin(struct baton_resource *of)
+{
+	(void)of;
+	return 0;
+}
+
+static int batch_end(struct baton_resource *of)
+{
+	if (in_batch_end == BATON__CAUSE_NONE) {
+		cr_assert_eq(baton_post(of, nothing, NULL), 0);
+		in_batch_end = cause();
+	}
+	return 0;
+}
+
+Test(stuck, a_batch_that_is_committed, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+
+	config.batch_begin = batch_begin;
+	config.batch_end = batch_end;
+	begin(&config);
+	joins();
+	post();
+	cr_assert_eq(in_batch_end, BATON__CAUSE_HELD);
+	expect(BATON__CAUSE_NONE);
+	end();
+}
+
+/* Also where a line serves another resource. */
+Test(stuck, a_cause_ends_with_the_resource, .timeout = 10)
+{
+	begin(NULL);
+	joins();
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	post();
+	cr_assert_eq(cause(), BATON__CAUSE_SUSPENDED);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_board_leave(board, &resource);
+	baton_resource_init(&resource, NULL, "another", NULL);
+	joins();
+	cr_assert_eq(board->file->line[0].cause, BATON__CAUSE_NONE);
+	end();
+}
+
+static struct baton_future promise;
+static char within[2000];
+
+static int waits_for_its_own(struct baton_task *task)
+{
+	(void)task;
+	baton_promise_init(&promise);
+	return baton_future_wait(&promise, NULL);
+}
+
+static void *submit_it(void *arg)
+{
+	static struct baton_task task;
+
+	baton_task_init(&task, waits_for_its_own, NULL);
+	cr_assert_eq(baton_submit(arg, &task), 0);
+	return NULL;
+}
+
+/* A thread waits for a promise of its own; its task's function is in this program. */
+Test(stuck, a_promise_of_ones_own_and_a_function_without_a_name, .timeout = 10)
+{
+	pthread_t waiter;
+
+	begin(NULL);
+	joins();
+	waiter = thread_start(submit_it, &resource);
+	do {
+		sched_yield();
+		dump(within, sizeof(within));
+	} while (!strstr(within, " waits since "));
+	cr_expect_not_null(strstr(within, "for a promise that it has made itself, and that nobody "
+	                                  "has completed\n"),
+	                   "%s", within);
+	cr_expect_not_null(strstr(within, " (test_stuck+0x"), "%s", within);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	thread_join(waiter);
+	end();
+}
