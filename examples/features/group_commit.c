@@ -6,7 +6,7 @@
  *
  *	group_commit [FILE]                inserts 1,000 rows, and prints the number of commits
  *	group_commit --until-killed FILE   inserts for ever, and prints the committed rows
- *	group_commit --check FILE          are all rows there whose numbers are on standard input?
+ *	group_commit --check FILE          fails unless FILE has all rows named on standard input
  */
 #include <baton.h>
 #include <baton/hooks.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Labels compose: a session with a receive maximum (a window), priorities among the messages that
- * wait, and a bound on their bytes. An urgent message overtakes bulk messages that wait for a
- * PUBACK. A message beyond the bound is refused. One tag cancels all messages of a client that is
+ * wait, and a bound on their bytes. An urgent message overtakes bulk messages that wait in the
+ * window. A message beyond the bound is refused. One tag cancels all messages of a client that is
  * gone.
  */
 #include "../check.h"

@@ -18,10 +18,10 @@
  * A task gets its bytes and its lane from its label (baton/labelled.h). A task without a label is a
  * task of lane 0, and has no bytes.
  *
- * What counts: a task waits from its acceptance until it is entered. The running task does not
- * wait. A task for which its submitter has captured the resource does not wait either: it runs
- * immediately, and no bound refuses it. A windowed task (window.h) counts until it is entered, also
- * while it waits in its window. A mark (await, close_then, cancel_pending) is no task.
+ * What counts: a task waits from its acceptance until it is entered or cancelled. The running task
+ * does not wait. A task for which its submitter has captured the resource does not wait either: it
+ * runs immediately, and no bound refuses it. A windowed task (window.h) counts while it waits in
+ * its window, too. A mark (await, close_then, cancel_pending) is no task.
  *
  * Control tasks: a timer that does not repeat is lost when its run is refused. Where such tasks
  * must not be lost and the bound counts tasks, give the bulk a lower lane and exempt lane 0.
@@ -167,8 +167,8 @@ void baton_bound_init(struct baton_bound *bound,
  * Gives the resource a bound. To be called once, between the resource's initialiser and its first
  * submit; before or after baton_resource_set_stats() and baton_resource_set_lanes().
  *
- * A resource with a bound takes the same longer way through submit as a resource with statistics,
- * some more loads and branches, besides the cost of the bound itself (see Cost).
+ * A resource with a bound takes the same longer way through submit as a resource with statistics:
+ * some more loads and branches. The cost of the bound itself is added (see Cost).
  *
  * Thread safety: the owner, before any other thread sees the resource.
  * Ownership: the bound must live as long as the resource.

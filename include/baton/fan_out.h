@@ -136,8 +136,9 @@ struct baton_fan_out_stats {
 	size_t left;      /* of these, not over yet */
 };
 
-/* Copies the counts. Each count is exact, but the counts are not of one moment; they agree when the
- * fan-out is over (count = failed + cancelled + items done). Any thread. */
+/* Copies the counts. The counts are not of one moment; they agree when the fan-out is over (count =
+ * failed + cancelled + items done). `left` may be too large until the submit has returned; apart
+ * from this, each count is exact. Any thread. */
 void baton_fan_out_stats_read(const struct baton_fan_out *fan_out,
                               struct baton_fan_out_stats *counts) BATON_NONNULL;
 

@@ -68,8 +68,9 @@ typedef int (*baton_io_fn)(struct baton_io *io);
 /*
  * Called when a run does not take place although no thread has stopped the watch. The watch is not
  * active, and its memory belongs to the called function. `error`: that of baton_submit() if the
- * resource has refused the run (it is closed, its bound is reached), with which the function is
- * called on the library's thread; -ECANCELED if the run was cancelled in the resource's queue.
+ * resource has refused the run (it is closed, its bound is reached): called on the library's
+ * thread, or on the thread that has run the watch's function. -ECANCELED if the run was cancelled
+ * in the resource's queue.
  */
 typedef void (*baton_io_dropped_fn)(struct baton_io *io, int error);
 
@@ -110,10 +111,11 @@ enum baton_io_how {
  * Thread safety: any thread. Blocking: never, save for the start of the thread.
  * Ownership: the watch's memory is baton's until stop says otherwise, or the function runs.
  * Ordering: what the caller did before is visible to the function.
- * Errors: nothing has changed: -EINVAL: not exactly one side, or no function; -EALREADY: the watch
- * is active; -EEXIST: another watch is active for this side of the descriptor; -EBADF; -EPERM: the
- * descriptor is of a file that is always ready (a regular file); -ENOMEM, -ENOSPC, -EMFILE,
- * -ENFILE, -EAGAIN: no room in the kernel, no descriptor, no thread; -ECHILD: a fork's child.
+ * Errors: nothing has changed: -EINVAL: not exactly one side, an unknown flag, no function or no
+ * resource; -EALREADY: the watch is active; -EEXIST: another watch is active for this side of the
+ * descriptor; -EBADF; -EPERM: the descriptor is of a file that is always ready (a regular file);
+ * -ENOMEM, -ENOSPC, -EMFILE, -ENFILE, -EAGAIN: no room in the kernel, no descriptor, no thread;
+ * -ECHILD: a fork's child.
  */
 BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BATON_NONNULL;
 
@@ -130,7 +132,8 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
  */
 int baton_io_stop(struct baton_io *io) BATON_NONNULL;
 
-/* Is the watch started, and neither stopped nor, if it runs once, ready? A hint. */
+/* Is the watch active? A start makes it active; a stop ends that, and, without BATON_IO_AGAIN, the
+ * first event. A hint. */
 bool baton_io_is_active(const struct baton_io *io) BATON_NONNULL;
 
 /*

@@ -107,10 +107,10 @@ struct baton_lanes {
 	struct baton_task *_marks;    /* wait for _older tasks */
 	struct baton_task *_marks_later;
 	struct baton_task *_marks_last; /* of _marks_later */
-	/* go before all tasks in the lanes: of lane 0, of lower lanes */
+	/* tasks that a window admits, before all tasks in the lanes: of lane 0, of lower lanes */
 	struct baton_task *_admitted[2];
 	struct baton_task *_admitted_last[2];
-	/* and the values before the pick, in case the task is put back */
+	/* the picked task; and values from before the pick, in case the task is put back */
 	struct baton_task *_picked;
 	uint64_t _picked_served;
 	uint64_t _picked_since_ns;

@@ -2,10 +2,10 @@
 /*
  * A registry maps names to objects, each of which is a resource: a broker's topics by their names,
  * the accounts of a bank by their numbers. A thread that asks for a name gets the object that has
- * the name, made if need be, and a reference. While a thread holds a reference, the object's
- * resource is open and its memory there, so that the thread may submit to it. After the last
- * reference the object ends by itself: its resource closes, accepted tasks still run, and then the
- * object is freed.
+ * the name, made if need be, and a reference. While a thread holds a reference, the object exists
+ * and its resource is open, so that the thread may submit to the resource. After the last reference
+ * the object ends by itself: its resource closes, accepted tasks still run, and then the object is
+ * freed.
  *
  *	struct topic {
  *		struct baton_registry_entry entry;
@@ -152,7 +152,7 @@ BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const
 void baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;
 
 /*
- * Gives a reference back. Tasks that its holder has submitted to the object run before the object
+ * Gives a reference back. Tasks that the caller has submitted to the object run before the object
  * ends. With the last reference the object ends: it is not found any more, its resource closes, its
  * tasks run, deinit is called, and its memory is freed when no look-up can touch it any more.
  *

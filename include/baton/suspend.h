@@ -16,7 +16,7 @@
  * and takes effect then, before any task. So several suspensions may be asked for at once, and the
  * resource runs when all have been resumed. A thread that has suspended a resource must not wait
  * for a second suspension of that resource, nor call or await the resource: the thread would wait
- * for itself, and the call does not return -EDEADLK.
+ * for itself, and would not get -EDEADLK.
  *
  * While a resource is suspended, await and call wait (an await with a deadline times out). close,
  * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future

@@ -124,10 +124,10 @@ void baton_window_deinit(struct baton_window *window) BATON_NONNULL;
 
 /*
  * A task that needs a place in a window. Submit `task`, to the window's resource (asserted), by any
- * call. The function finds the place taken. A function that detaches the task through `token`
- * (baton_detach(), baton_detach_within()) keeps the place until the token is complete. Any other
- * function gives the place back by returning (though drain hooks may hold its completion back for
- * longer).
+ * call. When the function is entered, the task has its place. A function that detaches the task
+ * through `token` (baton_detach(), baton_detach_within()) keeps the place until the token is
+ * complete. Any other function gives the place back by returning (though drain hooks may hold its
+ * completion back for longer).
  *
  * `stamp` and `cancelled` may be set after init: the task's label, and the function that is called
  * instead of the config's `cancelled` (labelled.h).

@@ -123,9 +123,10 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 		/* [bound.pushed] acquire: the reservations of tasks that have left
 		 * (bound.difference); pairs with [bound.pushed] in left */
 		uint64_t gone = load_acquire(&bound->_gone);
-		/* [bound.gone] acquire: the _gone on which the reservations in _pushed rely. The
-		 * second look must find it: otherwise this submitter would be refused although
-		 * there is room. Pairs with [bound.gone] below */
+		/* [bound.gone] acquire: the value of _gone on which the reservations in _pushed
+		 * rely. The second look must find that value or a later one: otherwise this
+		 * submitter could be refused although there is room. Pairs with [bound.gone]
+		 * below */
 		uint64_t pushed = load_acquire(&bound->_pushed);
 
 		if (!within(limit, amount_of(pushed - gone), more)) {
@@ -139,7 +140,7 @@ static bool reserve(struct baton_bound *bound, struct amount limit, struct amoun
 	}
 }
 
-/* Completes a task that was not accepted as cancelled. Called by the submitter, without the
+/* A task was not accepted: completes it as cancelled. Called by the submitter, without the
  * baton. */
 static void drop(struct baton_resource *resource, struct baton_task *task)
 {

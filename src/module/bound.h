@@ -57,8 +57,9 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 /* Calls a watermark's function if the watermark was passed. For the holder, with its frame. */
 void baton__bound_look(struct baton_resource *resource);
 
-/* For the lanes. sorted, unsorted: a task comes into a lane, leaves it. excess: do too many tasks
- * wait? victim: the lane whose oldest task is dropped then. */
+/* For the lanes. sorted: a task comes into a lane. unsorted: a task leaves its lane. excess: do too
+ * many tasks wait in the lanes? If so, a drop is counted, and the caller drops the oldest task of
+ * the lane that victim names. */
 void baton__bound_sorted(struct baton_resource *resource, const struct baton_task *task);
 void baton__bound_unsorted(struct baton_resource *resource, const struct baton_task *task);
 bool baton__bound_excess(struct baton_resource *resource);

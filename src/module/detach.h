@@ -2,12 +2,20 @@
 /*
  * What detach.c, deadline.c and window.c share: the token.
  *
- * The word `_state`: 0: never detached. OUTSTANDING -> DECIDED: a completer, or the deadline.
+ * The word `_state`, in bits; 0: never detached:
+ *   OUTSTANDING     The token stands for a task.
+ *   DECIDED         The result is decided. Only beside OUTSTANDING.
+ *   HOLD, COUNTED   What the detach asked for.
+ *
+ *   0 or DECIDED -> OUTSTANDING      detach, with HOLD and COUNTED
+ *   OUTSTANDING -> 0                 detach_within, if the deadline cannot be armed
+ *   OUTSTANDING -> DECIDED           a completer, or the deadline
  *
  * Invariants:
  * detach.decided: The thread that makes the token DECIDED, and no other, stores the result. finish
  *    is called once: by that thread immediately, or, if there is a deadline, when the timer touches
- *    token and deadline no more. Other threads touch only `_state`.
+ *    token and deadline no more. Other threads touch only `_state`; and
+ *    baton_detached_cancel_requested() reads `_future`.
  * detach.visit: The resource of a token that is COUNTED has a visit counted for it from the detach
  *    to the end of finish. A window's token is always COUNTED.
  * detach.finish: finish touches neither token nor future after it has completed the future.
@@ -23,7 +31,7 @@
 
 #define BATON__TOKEN_OUTSTANDING 1U
 #define BATON__TOKEN_DECIDED 2U
-/* For finish: what the detach asked for. */
+/* Read by finish. */
 #define BATON__TOKEN_HOLD 4U
 #define BATON__TOKEN_COUNTED 8U
 

@@ -64,8 +64,8 @@ static BATON_COLD int first_section(void)
 
 BATON_EXPORT int baton_epoch_enter(void)
 {
-	/* The depth is tested, too: in a fork's child that baton cannot serve, the thread may have
-	 * its epoch record. */
+	/* The depth is tested, too: in a fork's child that baton cannot serve, the thread may still
+	 * have its epoch record. */
 	if (BATON_UNLIKELY(!baton__self->epoch || baton__self->depth >= BATON__DEPTH_NONE)) {
 		int error = first_section();
 
@@ -116,10 +116,11 @@ BATON_EXPORT void baton_limbo_retire(struct baton_limbo *limbo, struct baton_ret
 {
 	ck_epoch_entry_t *entry = (ck_epoch_entry_t *)(void *)retired;
 
-	/* In a section of the limbo's own. The fence at its beginning orders the caller's unlinking
-	 * of the object before ck_epoch_call's load of the epoch. Inside a section the epoch
-	 * advances by one at most. Outside, a thread that is stopped between that load and the push
-	 * could push the entry into the list of an epoch long past. */
+	/* The limbo's record enters a section. The fence at the beginning of the section orders the
+	 * caller's unlinking of the object before ck_epoch_call's load of the epoch. During the
+	 * section the epoch advances by one at most. Without the section, a thread that is stopped
+	 * between that load and the push could push the entry into the list of an epoch long
+	 * past. */
 	ck_epoch_begin(limbo->record, NULL);
 	ck_epoch_call(limbo->record, entry, (ck_epoch_cb_t *)reclaim);
 	(void)ck_epoch_end(limbo->record, NULL);

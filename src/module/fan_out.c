@@ -7,8 +7,9 @@
  * Invariants:
  * fan_out.left: `left` counts the items that are not over, and the submitter until it has submitted
  *    all items. The continuation of an item's future counts the item down; no thread touches that
- *    future afterwards. So the thread that brings `left` to 0 may have the block freed. The
- *    submitter counts down the items that it has run itself together, when it has submitted all.
+ *    future afterwards. So the thread that brings `left` to 0 may have the block freed. No
+ *    continuation runs for an item that the submitter has run itself, and whose future no other
+ *    thread has touched: the submitter counts these items down together, when it has submitted all.
  * fan_out.references: `references` counts the references from outside, and one of the countdown.
  *    The last unref frees the block. So the block exists until each item is over and the promise is
  *    complete.

@@ -34,7 +34,7 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 		baton__futex_wake(&handings->ended, INT_MAX);
 }
 
-/* Is another thread about to submit the owner's task? If it is this very thread, the owner is taken
+/* Is another thread about to submit the owner's task? If this very thread is, the owner is taken
  * out of the list, and `*withdrawn` is set. */
 static bool is_handed(struct baton__handings *handings, const void *owner, bool *withdrawn)
 {

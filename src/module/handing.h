@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tasks that threads have marked as queued, and are about to submit. A thread that stops the owner
- * of such a task waits until the task is submitted: a task that it submits afterwards comes later.
- * The turn (base/sole.h) protects the marks. The caller has the turn; end takes it itself.
+ * of such a task waits until the task is submitted: so the tasks that the stopping thread submits
+ * afterwards come later. The turn (base/sole.h) protects the marks. The caller of begin and await
+ * has the turn; end takes the turn itself.
  */
 #ifndef BATON_SRC_HANDING_H
 #define BATON_SRC_HANDING_H
@@ -19,7 +20,7 @@ struct baton__handing {
 	pthread_t thread;
 	void **owners;
 	size_t count;
-	size_t at; /* the thread's: it is submitting this one. Later ones may become NULL */
+	size_t at; /* the owner whose task the thread submits now; later owners may become NULL */
 };
 
 struct baton__handings {

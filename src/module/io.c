@@ -11,10 +11,11 @@
  * A watch's state:
  *   ACTIVE   The table names the watch as the owner of a side of its descriptor.
  *   ARMED    The kernel's entry is armed. Only beside ACTIVE.
- *   AGAIN    It is armed again after each run.
- *   DUE      A run is wanted. Set by an event, cleared by the run and by stop.
+ *   AGAIN    The entry is armed again after each run.
+ *   DUE      A run is wanted. Set by an event; cleared by the run, by stop and by a drop.
  *   QUEUED   The task is with the resource, or about to be submitted (io.handed). Set beside DUE;
- *            cleared by the run, which has no effect unless the watch is DUE, and by a drop.
+ *            cleared by the run, which has no effect unless the watch is DUE, by a drop, and by a
+ *            stop on the thread that was about to submit the task.
  *   RUNNING  The function runs.
  *   WRITE    The side.
  *
@@ -101,7 +102,7 @@ static int control(struct baton_io *io, int operation)
 	return epoll_ctl(poller.epolls[side], operation, io->fd, &event) ? -errno : 0;
 }
 
-/* The watch is active no more. The kernel's entry, if there is one, stays. */
+/* Makes the watch inactive. The kernel's entry, if there is one, stays. */
 static void disown(struct baton_io *io)
 {
 	poller.owners[io->fd][side_of(io)] = NULL;
@@ -109,8 +110,8 @@ static void disown(struct baton_io *io)
 	set_state(io, state_of(io) & ~(ACTIVE | ARMED));
 }
 
-/* Removes the kernel's entry, too. An error: the descriptor is closed, and the kernel has removed
- * it. */
+/* Makes the watch inactive, and removes the kernel's entry. An error: the descriptor is closed, and
+ * the kernel has removed the entry. */
 static void deactivate(struct baton_io *io)
 {
 	if (!(state_of(io) & ACTIVE))
@@ -167,8 +168,8 @@ static void submit(struct baton_io *io)
 	baton__callback_end(&frame);
 }
 
-/* After the function. True: an event has come for a start within the function: submit, and end
- * `list`. */
+/* Called after the function. True: the watch was started while the function ran, and an event has
+ * come: the caller submits the task, and ends `list`. */
 static bool ran(struct baton_io *io, struct baton__handing *list)
 {
 	bool due;

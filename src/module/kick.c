@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kicks: marks whose function the holder calls under the baton. A closed resource accepts kicks,
- * too, while a visit is counted or the baton is held: work that must be done under the baton is
- * done although tasks are refused.
+ * too, until it is released for good: work that must be done under the baton is done although tasks
+ * are refused.
  *
  * Progress: lock-free, as submit. Linearisation point: the CAS on _word.
  */
@@ -31,8 +31,8 @@ static void go_on(struct baton_resource *resource, bool later)
 	baton__go_on(resource, later ? BATON__LATER : baton__place(resource), 1);
 }
 
-/* True: pushed. False: the resource was idle, or rested: the kick has run, or an executor has the
- * resource. */
+/* True: pushed. False: the resource was idle, or rested: the kick has run, or the resource was
+ * handed off or deferred. */
 static bool push(struct baton_resource *resource, struct baton_task *mark, bool later)
 {
 	uintptr_t word = baton__word(resource);

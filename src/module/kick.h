@@ -17,8 +17,8 @@
 void baton__kick(struct baton_resource *resource, struct baton_task *mark);
 
 /*
- * The same for a resource that is not closed before the kick has run. The caller needs no visit:
- * its last touch of the resource is the push.
+ * The same for a resource that, until the kick has run, is open or is kept from its release by
+ * suspended lanes. The caller needs no visit: its last touch of the resource is the push.
  */
 void baton__kick_open(struct baton_resource *resource, struct baton_task *mark);
 

@@ -6,9 +6,9 @@
  *
  * Invariants:
  * lane.list: _list holds what runs next: one picked or admitted task, or marks whose turn has come,
- *    or, on a resource just captured, the captured task or mark. _picked is in _list, or was
- *    entered. The holder fills _list when it is empty, after a look at the inbox, and forgets
- *    _picked before that. Besides, only marks come into _list.
+ *    or, on a resource just captured, the captured task or mark. _picked is in _list, or has left
+ *    _list. The holder fills _list when it is empty, after a look at the inbox, and forgets _picked
+ *    before that. Besides, only marks come into _list.
  * lane.age: Tasks in the lanes are older than tasks in the inbox. Tasks in _unsorted are older than
  *    tasks that are taken from the inbox later.
  * lane.older: The first _older tasks of each lane were accepted before the marks in _marks; _older
@@ -29,8 +29,8 @@
 
 #include "core/backlog.h"
 
-/* Has the resource's gauge, if there is one, count by lanes, if there are any. Called by the owner,
- * before the first submit. */
+/* Makes the resource's gauge, if there is a gauge, count by lanes, if there are lanes. Called by
+ * the owner, before the first submit. */
 void baton__lanes_show(const struct baton_resource *resource);
 
 /* Sorts a chain taken from the inbox, oldest first. `cancel`: obeys the cancel marks in it. */

@@ -3,9 +3,10 @@
  * The set of a registry's entries, by name: a ck_hs. Any thread searches the set in an epoch
  * section; one thread at a time changes it.
  *
- * The `_hash` of an entry is never 0. It is written last, by a release, before the entry enters the
- * set, and read first ([nameset.entry]). The stores of ck_hs itself are assembly, which orders them
- * for the CPU, but no tool sees them.
+ * The `_hash` of an entry in the set is not 0. The hash is written after all other members, by a
+ * release, before the entry enters the set ([nameset.entry]). A reader reads the hash first: if it
+ * finds 0, the other members are not visible to it yet. ck_hs stores the entry by assembly: a fence
+ * in add orders that store for the CPU, but the checkers see no order other than that of the hash.
  */
 #ifndef BATON_SRC_NAMESET_H
 #define BATON_SRC_NAMESET_H

@@ -16,9 +16,10 @@
  * baton_registry_destroy() closes the registry's resource after the last kick has run.
  *
  * Invariants:
- * registry.linked: At most one entry of a name is linked (in the set), under the registry's baton.
- *    An entry is linked from its creation until its end, or until another entry of its name
- *    replaces it, after its count is 0 or REMOVED is set.
+ * registry.linked: At most one entry of a name is linked, that is, in the set. Only the holder of
+ *    the registry's baton links and unlinks. An entry is linked from its creation until its end, or
+ *    until another entry of its name replaces it. An entry is replaced only if its count is 0 or
+ *    REMOVED is set.
  * registry.limbo: Only the limbo frees an unlinked entry: not before the sections that may have
  *    found the entry have ended. A thread that holds the registry's baton needs no section.
  * registry.counts: `alive` counts the entries whose `end` has not run, `objects` those whose `bury`

@@ -10,14 +10,15 @@
  * mark also has the kick that unpauses the lanes, so that a resume needs no memory.
  *
  * Invariants:
- * suspend.used: A suspension is in use while `_resource` is set. A suspension of a resource that
- *    was idle has no future. Otherwise its future is PENDING (the runner has not met the mark),
- *    RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
+ * suspend.used: A suspension is in use while `_resource` is set. A suspension of a whole resource
+ *    that was idle has no future. Otherwise its future is PENDING (the runner has not met the
+ *    mark), RUNNING or DONE. resume cancels a PENDING future; in the other cases it unshelves the
  *    resource, once. A suspension of the lower lanes always has a future, which is DONE at once if
  *    the resource was idle; in place of the unshelving, resume sends the kick.
  *
  * Linearisation points: suspend: the push of the mark, or the capture. The suspension is effective:
- * the completion of the future. Resume: the cancel of the future, or the CAS in unshelve.
+ * the completion of the future, or the capture. Resume: the cancel of the future, the CAS in
+ * unshelve, or, for the lower lanes, the kick.
  */
 #include <baton/suspend.h>
 
@@ -44,7 +45,7 @@ struct lower {
 _Static_assert(sizeof(struct lower) <= BATON__NODE_BODY_SIZE, "fits a node");
 _Static_assert(sizeof(struct baton_suspension) == 24, "part of the ABI");
 
-/* Pushes a mark into a busy resource: 1. Returns 0 if the resource is idle, or -ENOMEM. */
+/* Pushes a mark into a busy resource. Returns 1; 0: the resource is idle now; or -ENOMEM. */
 static int push(struct baton_resource *resource, struct baton_suspension *suspension)
 {
 	struct baton__awaiter *mark = baton__node_alloc(sizeof(*mark));

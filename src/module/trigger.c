@@ -19,8 +19,9 @@
  * trigger.counted: A fire that is not refused is counted once, and taken out once: by a run, a
  *    cancel, a refused submitter, or stop. A refused submitter takes out its own fire, for which it
  *    gets the error, and the fires coalesced into it, which were accepted and count as cancelled.
- * trigger.last_touch: After the step that clears NODE only the function touches the trigger. After
- *    an accepted submit the submitter touches nothing.
+ * trigger.last_touch: After the step that clears NODE only the function, `cancelled`, or the fire
+ *    whose submit was refused touches the trigger. After an accepted submit the submitter touches
+ *    nothing.
  *
  * Linearisation point of fire: its CAS on `_state`. ABA: each transition depends on the word alone.
  * Progress: lock-free: a CAS fails only because of another thread's fire, run or stop.

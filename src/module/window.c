@@ -7,6 +7,7 @@
  * time) and CANCEL (the kick cancels all tasks in the list).
  *   IDLE -> WAITING            the holder, with a task in the list
  *   WAITING -> KICKED          any thread, which then pushes the kick
+ *   CANCEL is added            baton_window_cancel, beside KICKED
  *   any -> WAITING             the kick, on its arrival
  *   WAITING -> IDLE            the holder, with an empty list
  *
@@ -16,10 +17,10 @@
  * window.places: _started - _finished places are taken: by admitted tasks, by the running task, and
  *    by detached tasks. Each of these adds one to _finished, once. A task takes a place only while
  *    fewer places than the limit are taken.
- * window.waiting: While tasks are in the list, WAITING is set; while there is room, too, KICKED is
- *    set. A thread that makes room (adds to _finished, raises _limit) looks at _word afterwards. A
- *    holder that has set WAITING looks for room afterwards. All of these are seq_cst
- *    ([window.kick]), so one of the two sees the other.
+ * window.waiting: While tasks are in the list, WAITING is set. While there is room as well, a
+ *    kick is about to be sent, on its way, or running. A thread that makes room (adds to _finished,
+ *    raises _limit) looks at _word afterwards. A holder that has set WAITING looks for room
+ *    afterwards. All of these are seq_cst ([window.kick]), so one of the two sees the other.
  * window.visit: While tasks are in the list, the window has a visit of the resource counted. A
  *    thread that kicks has a token's visit, a visit of its own, or the baton.
  */
@@ -93,8 +94,8 @@ static void kick(struct baton_window *window, uint32_t flags)
 
 	/* Ends: each failure is another thread that kicks, or the arrival of the kick.
 	 * [window.cancel] release: what the caller did before it cancels; pairs with
-	 * [window.cancel] in kick_run. To release that, the CAS is made even where CANCEL is
-	 * set. */
+	 * [window.cancel] in kick_run. For this release, a caller that cancels makes the CAS even
+	 * where CANCEL is set already. */
 	do {
 		/* A kick that is on its way sees the room that the caller has made. */
 		if (word == IDLE || (word & KICKED && !flags))
@@ -115,14 +116,15 @@ void baton__window_finished(struct baton_window *window)
 
 /* ---- Waiting ---- */
 
-/* Called when tasks were taken out of the list: if it is empty, no task waits. */
+/* Called when tasks were taken out of the list: an empty list ends WAITING and the visit. */
 static void look_for_end(struct baton_window *window)
 {
 	uint32_t expected = WAITING;
 
 	if (window->_first)
 		return;
-	/* Relaxed. Fails if a kick is on its way, which finds an empty list, or later tasks. */
+	/* Relaxed: publishes nothing. Fails if a kick is on its way, which finds an empty list, or
+	 * later tasks. */
 	(void)cas_relaxed(&window->_word, &expected, IDLE);
 	if (window->_visiting)
 		baton__turn_unvisit(window->_resource);
