@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For tasks that must block: a read(), an fsync(), a lock of another library. Between begin and end
- * a pool's thread takes no part in the pool. Another thread takes over its place, run queue and
- * LIFO slot: a worker, or a spare thread if there is work and no worker is free (pool.h).
+ * a pool's thread takes no part in the pool. Other workers take the jobs out of its run queue and
+ * LIFO slot. If there is work and no worker is free, a spare thread takes its place (pool.h).
  *
  *	baton_blocking_begin();
  *	n = read(fd, buffer, sizeof(buffer));

@@ -79,7 +79,7 @@ struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
  *     a stay is counted from the second task of the stay, or from the first call of this function
  *     during the stay;
  *   - a job waits in the executor of this thread, and no other thread of that executor is free.
- * In a task that runs inside its submitter's call only the first two count.
+ * On a thread that belongs to no executor, and drives none, only the first two count.
  *
  * Thread safety: any thread, about itself; outside tasks and jobs false. Blocking: never. Cost: no
  * atomic read-modify-write; a clock reading where there is a time limit.
@@ -121,7 +121,7 @@ struct baton_executor_ops {
 	 */
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 	/*
-	 * Optional. Would, as far as can be seen, no thread but the calling one run a queued job?
+	 * Optional. True if, as far as can be seen, only the calling thread would run a queued job.
 	 * That is so if the calling thread drives this executor, or if all threads of the executor
 	 * sleep inside jobs and no other thread can be had (to find out, the operation may start a
 	 * thread). A waiter then runs tasks that it would otherwise leave to the executor, see
@@ -138,9 +138,9 @@ struct baton_executor_ops {
 };
 
 /*
- * Must outlive the resources that use it, and every call of its operations by other threads:
- * waiters too call drive, returned, withdraw and alone while they wait for a task of such a
- * resource.
+ * An executor must outlive the resources that use it, and every call of its operations by other
+ * threads: waiters too call drive, returned, withdraw and alone while they wait for a task of such
+ * a resource.
  */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;

@@ -5,13 +5,13 @@
  *
  * Spares. A worker may sleep inside a job: in a wait, after it has found nothing to help with, or
  * between baton_blocking_begin() and _end(). A spare thread then takes its place, with run queue
- * and LIFO slot, as soon as there is work for which no other worker is free (for a bracket also: as
- * soon as the bracket has lasted, see blocking.h). So at most `workers` threads take jobs at any
- * time, however many threads wait. A worker that comes back takes its place again; if a spare has
- * the place, the worker finishes its job without a place. Spares are started when they are needed,
- * by the thread that finds work: at most `spares_max` more threads than workers. A spare ends when
- * it has had nothing to do for `spare_keep_ns`. At that limit, or where no thread can be started,
- * jobs wait until a worker comes back, or a waiter helps.
+ * and LIFO slot, as soon as there is work for which no other worker is free (in a bracket: not
+ * before the bracket has lasted for a while, see blocking.h). So at most `workers` threads take
+ * jobs at any time, however many threads wait. A worker that comes back takes its place again; if a
+ * spare has the place, the worker finishes its job without a place. Spares are started when they
+ * are needed, by the thread that finds work: at most `spares_max` more threads than workers. A
+ * spare ends when it has had nothing to do for `spare_keep_ns`. At the limit `spares_max`, or where
+ * no thread can be started, jobs wait until a worker comes back, or a waiter helps.
  *
  * A wait for a promise can be neither helped nor refused: baton does not know which thread will
  * fulfil the promise. If all workers wait for promises that only other jobs of the pool fulfil, and
@@ -168,13 +168,13 @@ size_t baton_pool_workers(const struct baton_pool *pool) BATON_NONNULL;
 /*
  * Runs a plain job on some worker. If the caller is a worker of this pool, that worker mostly runs
  * the newest job first.
- * Errors: the job is untouched: -ESHUTDOWN: after shutdown.
+ * Errors: -ESHUTDOWN after shutdown; the job is untouched.
  */
 int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job) BATON_NONNULL;
 
 /*
  * Refuses further plain jobs. Hand-offs are accepted until all accepted jobs have run; then the
- * workers end. Returns at once. Errors: -EALREADY; of the default pool also those of
+ * workers end. Does not wait for the jobs. Errors: -EALREADY; of the default pool also those of
  * baton_pool_default_destroy(), and nothing has happened.
  */
 int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
@@ -184,8 +184,9 @@ int baton_pool_shutdown(struct baton_pool *pool) BATON_NONNULL;
  * `*jobs` (NULL: none); give each of them to baton_job_run() or baton_job_cancel(). Jobs that a
  * worker had taken are run.
  *
- * Blocking: never. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched;
- * of the default pool also the errors of baton_pool_default_destroy().
+ * Blocking: like a short mutex: waits while other threads take jobs out of the pool's queue, not
+ * for jobs. Returns: 0; -EALREADY: shutdown_now was called before, and *jobs is untouched; of the
+ * default pool also the errors of baton_pool_default_destroy().
  */
 int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs) BATON_NONNULL;
 

@@ -339,7 +339,8 @@ int baton_timers_default_destroy(void);
  * timers are dropped (see `dropped`), or run immediately: submitted, ahead of their time. Runs in
  * their resources' queues go on, but do not repeat.
  *
- * Thread safety: any thread; not a timer's function run inline by the wheel (-EDEADLK).
+ * Thread safety: any thread; not a function that the wheel's driver calls: a timer's, run inline,
+ * or `dropped` (-EDEADLK).
  * Blocking: waits for the wheel's thread.
  * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way.
  */

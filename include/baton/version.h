@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version: of the headers by the macros, of the library by the functions. This is the one place
- * that holds it: the Makefile derives the soname and baton.pc from here. Until the first
- * major version a new minor version may break programs; it then has another soname.
+ * The version: the macros give that of the headers, the functions that of the library. Only this
+ * file holds the version: the Makefile derives the soname and baton.pc from here. Until the first
+ * major version a new minor version may break programs, and then has another soname.
  */
 #ifndef BATON_VERSION_H
 #define BATON_VERSION_H

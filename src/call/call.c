@@ -70,7 +70,8 @@ BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* The static initialiser's first capture may find nothing that makes it SPECIAL. */
+	/* A statically initialised resource is SPECIAL until its first capture, which sets the
+	 * right mode (word.h). */
 	if (mode != BATON__NORMAL)
 		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
 	result = fn(arg);
@@ -233,7 +234,8 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	return call_and_wait(resource, options, value);
 }
 
-/* A call to a resource that is not NORMAL and idle. */
+/* A call that baton__call_normal has refused: the resource is not NORMAL, or not idle, or the
+ * thread has no record. */
 static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {

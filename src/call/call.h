@@ -68,7 +68,7 @@ BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call
 	return baton__call_within(resource, fn, arg, value, BATON__DEPTH_NONE);
 }
 
-/* The same for a NORMAL or SPECIAL resource. */
+/* As baton__call_normal, for an idle resource that is NORMAL or SPECIAL. */
 BATON_INLINE bool baton__call_at_once(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)
 {

@@ -16,8 +16,8 @@ static bool has_helped(void)
 	return helping && baton__future_final(helping->until);
 }
 
-/* Submits the task. A helper whose wait is over leaves the task to the executor, unless that has
- * shut down. */
+/* Submits the task. A helper whose wait is over leaves the task to the executor, unless the
+ * executor has shut down. */
 static int submit(struct baton_resource *resource, struct baton_task *task)
 {
 	int error = -ESHUTDOWN;

@@ -111,7 +111,7 @@ void baton__driven_close(struct baton__driven *driven)
 {
 	driven->gathering = false;
 	take(driven, CLOSED);
-	/* A thread that has pushed may still be in schedule(). */
+	/* Wait for threads that have pushed, and are still in schedule(). */
 	baton__thread_await_outside(driven);
 }
 

@@ -18,7 +18,7 @@
 #define BATON__NOT_OWNER "another thread owns this executor: call it on the thread that drives it"
 
 struct baton__driven {
-	struct baton_executor executor; /* found by driven_of from here */
+	struct baton_executor executor; /* driven_of leads from here to the whole */
 	/* called when the inbox is no longer empty; may be NULL */
 	void (*signal)(struct baton__driven *driven);
 	/* has the owner other work, for which the running job should make room? Or NULL */
@@ -45,8 +45,8 @@ const struct baton_job *baton__driven_last(const struct baton__driven *driven);
 /* Appends the jobs of the inbox to the list. The owner. */
 void baton__driven_take(struct baton__driven *driven);
 
-/* adopt: the calling thread becomes the owner; -ENOMEM, -ECHILD: thread.h. owned: is it the
- * owner? */
+/* adopt: the calling thread becomes the owner; -ENOMEM, -ECHILD: thread.h. owned: is the calling
+ * thread the owner? */
 int baton__driven_adopt(struct baton__driven *driven);
 bool baton__driven_owned(const struct baton__driven *driven);
 

@@ -10,7 +10,8 @@
  *   CLAIMED   A worker in the idle set has this deadline as the limit of its sleep. Set by claim;
  *             cleared by give_up, and by whatever changes the deadline.
  *   AWAITED   A thread sleeps until TAKEN is cleared. Set only beside TAKEN, cleared with it.
- *   deadline  Changed by set; cleared by take.
+ *   deadline  Changed by set; cleared by take and detach, and by bar when the wheel has a thread of
+ *             its own.
  *
  * Invariants:
  * alarm.work: An open deadline (not CLAIMED, not TAKEN) is work, as a job in a queue is: whatever
@@ -25,9 +26,9 @@
  *    sleeps on without a limit. Nothing but the deadline itself depends on a time-out.
  * alarm.owner: The wheel's memory is touched through the alarm only by the thread that has set
  *    TAKEN, until it clears TAKEN. detach waits for that. The wheel knows whether it is lent to the
- *    pool: orphaned, which holds the wheel, ends that before ATTACHED is cleared; and a wheel that
- *    is closed, and so may be detached, sets no deadline. So a holder of a wheel that is lent may
- *    set the deadline.
+ *    pool: orphaned, which holds the wheel, clears `lent` before ATTACHED is cleared; and a wheel
+ *    that is closed, and so may be detached, sets no deadline. So a holder of a wheel that is lent
+ *    may set the deadline.
  * alarm.pool: The pool does not end while the wheel is attached (bar comes first), nor while a
  *    thread is between set and announce (thread.touch, thread.h).
  *
@@ -58,7 +59,8 @@ static uint64_t deadline_of(uint64_t word)
 	return word >> BATON__ALARM_BITS;
 }
 
-/* Replaces TAKEN by `bits`, and wakes the threads that wait for that. Returns the new word. */
+/* Clears TAKEN and the bits in `cleared`, sets `bits`, and wakes the threads that wait for TAKEN to
+ * be cleared. Returns the new word. */
 static uint64_t untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
 {
 	uint64_t word = load_relaxed(&alarm->word); /* validated by the CAS */
@@ -87,8 +89,8 @@ static void await_taken(struct baton__alarm *alarm, uint64_t word)
 
 	if (!(word & AWAITED) && !cas_seq_cst(&alarm->word, &word, word | AWAITED))
 		return;
-	/* The caller looks again. Ended by the thread that has set TAKEN, which runs no function of
-	 * the user. */
+	/* The caller looks again. Ended by the thread that has set TAKEN, which enters no task (but
+	 * may call a timer's `dropped`). */
 	if (load_seq_cst(&alarm->word) & AWAITED)
 		(void)baton__futex_wait(&watch, 1, NULL);
 }
@@ -160,7 +162,7 @@ bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_w
 {
 	uint64_t word = 0;
 
-	/* There is one default wheel: no other thread writes here. A hint; the CAS decides. */
+	/* A hint; the CAS decides. No other thread writes `wheel`: there is one default wheel. */
 	if (load_relaxed(&alarm->word))
 		return false;
 	alarm->wheel = *wheel;

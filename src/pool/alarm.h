@@ -82,7 +82,7 @@ void baton__alarm_set(struct baton__alarm *alarm, uint64_t deadline_ns);
 void baton__alarm_announce(struct baton__alarm *alarm);
 
 /* The caller drives the wheel no longer. Last touch of the wheel. lent: after attach. done: at the
- * end of the wheel's job; its worker announces the deadline. */
+ * end of the wheel's job; the thread that has run the job announces the deadline. */
 void baton__alarm_lent(struct baton__alarm *alarm);
 void baton__alarm_done(struct baton__alarm *alarm);
 

@@ -26,13 +26,15 @@
  *    RESTING, and calls it.
  * crew.not_ending: A shutdown does not end the pool while a thread is AWAY. A worker that could be
  *    the last one looks at AWAY before it enters the idle set, and again afterwards. A thread that
- *    stops being AWAY looks for sleepers afterwards. Both are seq_cst ([crew.away]).
+ *    stops being AWAY holds a place from then on, or looks for sleepers afterwards. Both are
+ *    seq_cst ([crew.away]).
  * crew.calls: `calls` is the number of spares that were called and are not up yet. RESTING plus
  *    `calls` is the number of threads in rest(). A spare that retires takes itself out of RESTING;
  *    if it cannot, a call for it is on its way.
  * crew.comes_back: The last holder of a vacant place comes back to the place, unless another thread
- *    takes it first. So no job is left in its queues when the pool ends. After shutdown_now, too,
- *    a spare comes to a place with jobs in its queues, empties the queues, and ends.
+ *    takes the place first. So no job is left in the place's queues when the pool ends. After
+ *    shutdown_now, too, a spare comes to a place with jobs in its queues, empties the queues, and
+ *    ends.
  *
  * Progress: a thread that is stopped anywhere in here keeps one place, or one call, from the others
  * for that long; other calls and places are not concerned.
@@ -152,8 +154,9 @@ static void post_call(struct baton_pool *pool)
 enum called { CALLED, NEEDLESS, MISSING };
 
 /*
- * Calls a spare that rests, or starts a spare if `reserved`, which is then used up. CALLED: a spare
- * is coming for each vacant place.
+ * Calls a spare that rests, or starts a spare if `reserved`, which is then used up. CALLED: one
+ * more spare is coming, or there was one coming for each vacant place. NEEDLESS: no place is
+ * vacant. MISSING: no spare rests, and the caller has reserved none, or it could not be started.
  */
 static enum called call(struct baton_pool *pool, bool *reserved)
 {

@@ -88,7 +88,8 @@ void baton__crew_serve(struct baton__mate *mate);
 /* A spare that is COMING could not be started. */
 void baton__crew_missing(struct baton_pool *pool);
 
-/* Wakes all mates that rest. Called after the state that ends the pool was set. */
+/* Wakes all mates that rest, or watch vacancies. Called after the state that ends the pool was
+ * set. */
 void baton__crew_wake_all(struct baton_pool *pool);
 
 #endif

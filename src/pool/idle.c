@@ -22,8 +22,8 @@
  *    the stack.
  * idle.in_stack: A worker is in the stack from its CAS in enter until a CAS pops it (after wake_all
  *    the stack has no meaning). Its wake word is even from before the push until the worker is
- *    woken, and odd from then on; each sleep has another even number. The worker does not leave
- *    wait before its pop.
+ *    woken, and odd from then on; each sleep has another even number. baton__idle_wait does not
+ *    return true before that pop.
  * idle.no_work_overlooked: No work is overlooked. A thread that publishes work does so by a seq_cst
  *    write, and then loads the word (notify). When the last searching worker stops searching
  *    (enter: LOOK; stop_searching: true), it does so by a seq_cst RMW, and then loads all queues,
@@ -38,8 +38,9 @@
  *    wake-up has three steps (waking, the wake word, the pop). Any thread can make each step, so a
  *    notifier that is stopped between two steps delays no other thread.
  *
- * ABA: a CAS that stalls after its load succeeds wrongly only if the tag has grown by exactly 2^27
- * meanwhile. One sleep of a worker adds 3, and costs a system call: 2^27 take a minute or more.
+ * ABA: a CAS that stalls after its load succeeds wrongly only if the tag has grown by a multiple of
+ * 2^27 meanwhile. One sleep of a worker adds 3, and costs a system call: 2^27 take a minute or
+ * more.
  */
 #include "pool/idle.h"
 

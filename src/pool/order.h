@@ -5,9 +5,9 @@
  * its own queue of the same sort.
  *
  * The job itself counts how often it has come back, so the count goes with the job to thieves and
- * through the injection queue. The count is in bits of `_kind` that only the thread changes that
- * has taken, or submits, the job. Other threads change other bits of `_kind`, so each change is an
- * addition.
+ * through the injection queue. The count is in bits of `_kind`. Only the thread that has taken the
+ * job, or submits it, changes these bits. Other threads change other bits of `_kind`, so each
+ * change is an addition.
  *
  * Invariant order.bound: when a job is pushed, its queue has at most a ring of jobs before it, and
  * at most hot_share hot jobs run before each cold job. So at most SLOTS * (1 + hot_share) jobs from

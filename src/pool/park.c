@@ -48,8 +48,7 @@ static void try_end(struct baton_pool *pool)
  * Learns how long to look around after a job. If looking for the longest time would have saved this
  * sleep, the worker looks for that long next time; otherwise for half as long as before. Long looks
  * have two costs where the next job comes late, as it usually does. They take the CPU from a
- * submitter. And a woken thread that has used much CPU time is run late by the kernel, after
- * milliseconds.
+ * submitter. And the kernel lets a woken thread that has used much CPU time wait for milliseconds.
  */
 static void learn(struct baton__worker *worker, uint64_t slept_ns)
 {

@@ -50,7 +50,7 @@ struct baton_pool {
 	size_t cpu_count;
 	char name[BATON__POOL_NAME_MAX + 1];
 	bool counts_accepted;
-	struct baton__alarm *alarm; /* NULL, but of the default pool */
+	struct baton__alarm *alarm; /* NULL unless this is the default pool */
 	bool is_default;            /* set by default_pool.c; baton_pool_destroy refuses it */
 	/* The members above are immutable once threads run. */
 	uint32_t state BATON_CACHE_ALIGNED;
@@ -80,7 +80,8 @@ bool baton__pool_has_work(const struct baton_pool *pool);
 
 /*
  * There may be work: wakes a worker, or calls a spare, or, if the threads of all places sleep
- * inside jobs, nudges those that may help. 1: all workers are in jobs; 0: a worker will look.
+ * inside jobs, nudges those that may help. 1: all workers are in jobs; 0: a worker, or a spare,
+ * will look.
  */
 int baton__pool_notify(struct baton_pool *pool);
 

@@ -97,7 +97,8 @@ static void watch_alarm(struct baton__alarm *alarm)
 	}
 }
 
-/* Ends STARTS. `deadline_ns`: for which no sentry could be started. */
+/* Ends STARTS. `deadline_ns`: the deadline for which no sentry could be started; 0: the sentry
+ * runs. */
 static void started(struct baton__sentry *sentry, uint32_t state, uint64_t deadline_ns)
 {
 	store_relaxed(&sentry->refused, deadline_ns); /* a hint */

@@ -20,13 +20,13 @@
 
 struct baton__alarm;
 
-/* So long after a deadline has passed, or was set if it had passed by then, the sentry takes the
- * wheel's job. */
+/* The sentry takes the wheel's job when an open deadline has passed so long ago, and the sentry has
+ * first seen that deadline open so long ago. */
 #define BATON__SENTRY_NS 1000000U
 
 /* What `state` is. */
 #define BATON__SENTRY_NONE 0U   /* there is no thread; a call starts it */
-#define BATON__SENTRY_STARTS 1U /* a thread that calls the sentry starts it */
+#define BATON__SENTRY_STARTS 1U /* a thread that has called is starting the sentry */
 #define BATON__SENTRY_RUNS 2U
 #define BATON__SENTRY_ENDS 3U /* the alarm is barred */
 

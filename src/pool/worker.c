@@ -7,8 +7,7 @@
  * Invariants:
  * worker.looks: A thread that puts jobs where other threads can take them looks for sleepers
  *    afterwards (idle.no_work_overlooked, idle.c): a submitter, a worker that has moved jobs into
- *    its own queue, the last worker that stops searching. The one exception is in
- *    baton__worker_schedule.
+ *    its own queue, the last worker that stops searching. The one exception is in put_behind.
  * worker.leaves: A worker leaves its loop only when its own queues are empty; no other thread fills
  *    them. Exception: a thread that blocks inside a job leaves the queues with the place, for the
  *    next holder of the place (crew.c).
@@ -44,7 +43,7 @@
 #endif
 #define SHARE_MAX 64
 #define LOOK_PAUSES 256
-/* even_out leaves queues alone whose lengths differ by less than this part. */
+/* even_out leaves queues alone if the longer one is longer by at most one part in EVEN_PART. */
 #define EVEN_PART 4
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
@@ -192,8 +191,8 @@ static struct baton_job *take_alarm(struct baton__worker *worker, uint64_t now_n
 
 	if (BATON_UNLIKELY(job != NULL)) {
 		got_work(worker, false);
-		/* The job sets the next deadline. This worker claims it when it finds no other job,
-		 * and announces it when it finds one. */
+		/* The job sets the next deadline. If this worker then finds no other job, it claims
+		 * this deadline; otherwise it announces this deadline. */
 		worker->unannounced = BATON__WHEEL_UNANNOUNCED;
 	}
 	return job;
@@ -350,7 +349,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		job = next_own(worker);
 	if (!job)
 		job = find(worker);
-	if (BATON_UNLIKELY(worker->unannounced)) { /* see baton__worker_schedule */
+	if (BATON_UNLIKELY(worker->unannounced)) { /* see put_behind */
 		worker->unannounced = worker->unannounced == BATON__WHEEL_UNANNOUNCED
 		                              ? BATON__WORK_UNANNOUNCED
 		                              : BATON__NOTHING_UNANNOUNCED;

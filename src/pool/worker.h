@@ -26,7 +26,8 @@ struct baton_pool;
 /* What a worker has published, and must announce when it has taken its next job. */
 enum baton__unannounced {
 	BATON__NOTHING_UNANNOUNCED = 0,
-	BATON__WORK_UNANNOUNCED, /* a push to its run queue, or a deadline; see schedule, alarm.c */
+	/* a push to its run queue (put_behind), or a deadline (take_alarm, next_job) */
+	BATON__WORK_UNANNOUNCED,
 	/* its next job is the wheel's, which sets a deadline: WORK after that job */
 	BATON__WHEEL_UNANNOUNCED,
 };

@@ -4,7 +4,8 @@
  *
  *                                        | from
  *   push, pop, overflow                  | owner only
- *   steal                                | the owner of `into`, another queue, beside everything
+ *   steal                                | the owner of `into`, which is not `from`, beside
+ *                                        | everything
  *   take                                 | any thread, beside everything
  *   is_empty, length                     | any thread, beside everything
  *   init                                 | before all others

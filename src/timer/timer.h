@@ -11,14 +11,16 @@
  *            entered. Cleared by stop and arm: then the run that is queued has no effect.
  *   POSTED   The timer is in the wheel's inbox, or the thread that has set POSTED is about to push
  *            it there. Cleared by the holder, which then does what the word says: so no thread
- *            posts a timer twice.
+ *            posts a timer twice. If the wheel is closed, the thread that could not push clears
+ *            POSTED, ARMED and REPEAT.
  *   PLACED   The timer is linked in a slot. Set and cleared by the holder alone.
  *   TASK     The timer's task is with the resource, or about to be submitted. Set by the holder
  *            (the driver, or a run that another run follows at once). Cleared by the run, or when
  *            the task was refused or cancelled.
  *   RUNNING  The function runs, or the end of the run is under way.
- *   REPEAT   The timer is armed again after the run, as _repeat says. Cleared by stop, and by an
- *            arm without repetition.
+ *   REPEAT   The timer is armed again after the run, as _repeat says. Cleared by stop, by an arm
+ *            without repetition, and when the wheel is closed, or the resource refuses the run for
+ *            good.
  *   GONE     stop_then waits until TASK and RUNNING are cleared; arm is refused.
  *   DONE     The timer has run since it was last armed.
  * A thread that finds POSTED, PLACED, TASK and RUNNING clear has the timer's memory to itself.
@@ -26,8 +28,8 @@
  * Invariants:
  * timer.deadline: The slot of a PLACED timer is looked at no later than the deadline in the word,
  *    or the timer is POSTED. So an arm for the same or a later deadline changes only the word.
- * timer.links: Only the wheel's holder changes links, and only before the CAS that clears PLACED or
- *    POSTED. If the timer does not have TASK, that CAS is the holder's last touch.
+ * timer.links: Only the wheel's holder changes links, and only before the CAS that sets PLACED, or
+ *    clears PLACED or POSTED. If the timer does not have TASK, that CAS is the holder's last touch.
  * timer.one_task: At most one task of a timer is queued. TASK is set before the submit; while TASK
  *    is set, an expiry only makes the queued run valid, again if need be.
  * timer.running: The run clears RUNNING last: after it has armed a repeated timer again, and, if

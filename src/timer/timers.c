@@ -232,8 +232,8 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	bool thread = timers->config.source == BATON_TIMERS_THREAD;
 	int error;
 
-	/* The wheel's thread is the driver as long as it lives. A worker runs no function of the
-	 * user while it drives. */
+	/* The driver would wait for itself. The wheel's thread is the driver as long as it lives; a
+	 * worker, or the sentry, is the driver while it runs the wheel's job. */
 	if (thread && load_relaxed(&timers->driver) == baton__self)
 		return -EDEADLK;
 	error = thread ? baton__thread_attach() : baton__timers_drive_begin(timers);

@@ -2,7 +2,8 @@
 /*
  * The driver looks at the timers that are due, and submits the runs of those that have expired, one
  * after the other; it does not hold the wheel while it submits. At most one thread at a time is the
- * driver: the wheel's own, or a thread that polls, advances or closes the wheel.
+ * driver: the wheel's own thread, a thread of the default pool that runs the wheel's job, or a
+ * thread that polls, advances or closes the wheel.
  */
 #include "timer/timer.h"
 

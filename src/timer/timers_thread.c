@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who drives a wheel that has no other source. The wheel's own thread sleeps until the next
- * deadline, or until an arm for an earlier deadline wakes it. The process-wide wheel, created on
- * first use and destroyed only on request, needs no thread while there is a default pool: the wheel
- * is lent to the workers of that pool, which keep its next deadline (pool/alarm.h). Its thread
- * looks for the pool after each round, lends the wheel, and ends.
+ * Who drives a wheel whose source is BATON_TIMERS_THREAD. The wheel's own thread sleeps until the
+ * next deadline, or until an arm for an earlier deadline wakes it. The process-wide wheel, created
+ * on first use and destroyed only on request, needs no thread while there is a default pool: the
+ * wheel is lent to the workers of that pool, which keep its next deadline (pool/alarm.h). Its
+ * thread looks for the pool after each round, lends the wheel, and ends.
  */
 #include "timer/timer.h"
 
@@ -130,9 +130,10 @@ static int take_home(struct baton_job *job)
 }
 
 /*
- * Lends the wheel to the default pool. True: done; the caller calls baton__alarm_lent. The deadline
- * is the beginning of time: a worker runs the job at once, and joins the thread that has lent the
- * wheel. A wheel that is closed is not lent, so that after detach no job is under way.
+ * Lends the wheel to the default pool. True: done; the caller calls baton__alarm_lent. If the
+ * wheel's thread lends the wheel, the deadline is the beginning of time: a worker runs the job at
+ * once, and joins that thread. A wheel that is closed is not lent, so that after detach no job is
+ * under way.
  */
 static bool lend(struct baton_timers *timers)
 {

@@ -4,9 +4,9 @@
  * of the wheel (timer.h) touches it.
  *
  * A level has 64 slots; a slot of level n is 64^n ticks wide. An entry lies on the level of the
- * highest six bits in which the entry's tick differs from the wheel's tick. So a level never wraps
- * around, and eleven levels hold every tick of 64 bits. The next slot to be looked at is the first
- * occupied slot of the lowest level that has an occupied slot.
+ * highest group of six bits in which the entry's tick differs from the wheel's tick. So a level
+ * never wraps around, and eleven levels hold every tick of 64 bits. The next slot to be looked at
+ * is the first occupied slot of the lowest level that has an occupied slot.
  *
  * Invariants:
  * wheel.slot: The entries of a slot are looked at when the wheel comes to the slot's first tick.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting until a resource has nothing left. The await puts a mark into the inbox, whose future
- * completes when all that was accepted before the mark is over.
+ * Waiting until a resource has nothing left. The await puts a mark into the inbox. The mark's
+ * future completes when all that was accepted before the mark is over.
  */
 #include "base/atomic.h"
 #include "base/futex.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bracket around a function that blocks. The bracket tells the executor to which this thread
- * belongs, as a wait does.
+ * The bracket around a function that blocks. Begin and end are reported to the executor to which
+ * this thread belongs, as a wait is.
  *
  * Invariant:
  * blocking.own: Only the record's thread touches `blocking` and `blocking_top`. While `blocking` is
@@ -13,7 +13,8 @@
 
 #include "thread/thread.h"
 
-/* The executor of this thread, if the executor wants to be told. Otherwise NULL. */
+/* The executor of this thread, if the executor wants to be told. Otherwise, and in a fork's child,
+ * NULL. */
 static struct baton_executor *told(void)
 {
 	struct baton_executor *member = baton__self->member;

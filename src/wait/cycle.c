@@ -16,16 +16,18 @@
  *    future that an edge waits for is bound. A thread that waits for an unbound future counts its
  *    edge (binds.h), then looks at the future. A thread that has bound a future and pushed its task
  *    looks at that count. Of the two, one sees the other (binds.watch).
- * cycle.no_false_alarm: An edge waits for another edge only if it cannot go on before that edge
- *    does. A pending future needs the baton of its resource. A running future needs the end of its
- *    task, which is in the holder's frame; or, if the holder keeps the completion back, the end of
- *    its batch. That holder sleeps for another future, without a deadline. These make no edge
- *    wait: a promise; a complete future; a resource that is queued or shelved, or whose holder is
- *    awake; a running task that is in no frame and in no batch. Only the holders can change that.
+ * cycle.no_false_alarm: Edge A waits for edge B only if A cannot go on before B does. A pending
+ *    future needs the baton of its resource. A running future needs the end of its task, which is
+ *    in the holder's frame; or, if the holder keeps the completion back, the end of the batch in
+ *    that frame. In each case the holder is the thread of B, and sleeps, without a deadline, for
+ *    another future. These make no edge wait: a promise; a complete future; a resource that is
+ *    queued or shelved, or whose holder is awake; a running task that is in no frame and in no
+ *    batch. Once A waits for B, only the thread of B, which sleeps, can end that.
  * cycle.victim: Of the waits on a cycle at least one may be refused. Only a call whose task has
  *    been entered may not be refused. A cycle cannot consist of such calls alone: each of these
  *    tasks was entered before it submitted the next call, so each call would have come before
- *    itself.
+ *    itself. Exception: a call that got no memory for a node is never refused (call_and_wait,
+ *    call.c).
  *
  * Source: the wait-for graph, with waits for all (AND) and for any (OR), as in Chandy, Misra, Haas
  * 1983. The search here is central, since all threads are in one process.
@@ -82,7 +84,7 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 }
 
 /* Does the future end with the task in the frame, or with the frame's batch? A resource with hooks
- * never runs a task outside of a drain, so that all members of the frame are set. */
+ * never takes a short path, so all members of its frame are set. */
 static bool ends_with(const struct baton__frame *frame, const struct baton_future *future)
 {
 	return frame->future == future || (baton__hooked(frame->resource) && frame->batch &&
@@ -152,7 +154,8 @@ static void find_stuck(void)
 	}
 }
 
-/* Finds a shortest way from the edge back to itself, over stuck edges; `from` and `via` keep it. */
+/* Finds a shortest way from the edge back to itself, over stuck edges, and keeps this way in `from`
+ * and `via`. */
 static bool find_cycle(struct baton__edge *start)
 {
 	struct baton__edge *last = start;
@@ -248,7 +251,8 @@ static void take_out(struct baton__edge *edge)
 		baton__binds_unwatch();
 }
 
-/* Chooses the wait on the cycle through `edge` that ends: that of `edge`, if it may. NULL: none. */
+/* Chooses which wait on the cycle through `edge` ends: that of `edge`, if it may be refused. NULL:
+ * no wait on the cycle may be refused. */
 static struct baton__edge *choose_victim(struct baton__edge *edge)
 {
 	struct baton__edge *victim = edge;

@@ -14,8 +14,8 @@
 #include "core/visit.h"
 
 /*
- * Has the backlog neither tasks of the user's nor kicks, which may let tasks start? Called by the
- * holder.
+ * Is nothing left but marks: no task of the user's, and no kick, which may let tasks start? Called
+ * by the holder.
  */
 static bool only_marks(const struct baton_resource *resource)
 {

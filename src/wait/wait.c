@@ -54,7 +54,7 @@ static bool passed(const struct baton__wait *wait)
 
 /*
  * Looks for about as long as the kernel takes to put a thread to sleep and wake it. 0: the wait is
- * over; -EAGAIN: not yet.
+ * over; -EAGAIN: not yet; another error: the wait ends with this error.
  */
 static int spin(struct baton__wait *wait)
 {
@@ -136,7 +136,7 @@ static const void *awaiting(const struct baton__wait *wait)
 static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 {
 	struct baton__futex_watch watches[BATON_WAIT_ANY_MAX + 1];
-	/* For all: one future after the other. */
+	/* A wait for all sleeps for one future after the other. */
 	size_t first = wait->all ? wait->index : 0;
 	size_t count = wait->all ? 1 : wait->count;
 

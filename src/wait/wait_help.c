@@ -106,16 +106,16 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	if (able && !too_deep)
 		status = help_queued(wait, future, resource, tasks);
 	queued = status == 0 && baton__turn_is_queued(resource);
-	/* After the visit only this entry keeps the executor from being destroyed by another
-	 * thread. drive() may enter other executors, which ends this entry; but where drive() does
-	 * something, this thread owns the executor, and no other thread destroys it. */
+	/* After the visit only thread_enter keeps the executor from being destroyed by another
+	 * thread. drive() may enter other executors, which ends this protection; but where drive()
+	 * does something, this thread owns the executor, and no other thread destroys it. */
 	baton__thread_enter(executor);
 	/* The leave is the last touch of the resource. If it returns true, the visit was counted,
 	 * and the leave is the last touch of the executor, too: this thread may have been the last
-	 * visitor. Then it may have handed the resource off, and be inside the executor no more
-	 * (thread.touch, thread.h), or the end of resource and finaliser may have ended the
-	 * executor. In that case there is no need to drive: the visit was counted because the
-	 * runner has come to the task, or because the task was refused. */
+	 * visitor. Then this thread may have handed the resource off, and be inside the executor no
+	 * more (thread.touch, thread.h); or the resource has ended, and its finaliser may have
+	 * ended the executor. In that case there is no need to drive: the visit was counted because
+	 * the runner has come to the task, or because the task was refused. */
 	if (!baton__leave(future, resource, generation) && status == 0 &&
 	    !baton__future_final(future)) {
 		if (drive)
