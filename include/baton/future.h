@@ -79,7 +79,7 @@ void baton_promise_init(struct baton_future *future) BATON_NONNULL;
  */
 enum baton_future_state baton_future_state(const struct baton_future *future) BATON_NONNULL;
 
-/* Is it complete (done, failed or cancelled)? */
+/* Is the future complete (done, failed or cancelled)? */
 static inline bool baton_future_is_complete(const struct baton_future *future)
 {
 	return baton_future_state(future) >= BATON_DONE;
@@ -121,20 +121,20 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *   -ETIMEDOUT  the deadline has passed.
  *   -EINVAL     the deadline is malformed.
  *
- * Limits of helping. A wait that would end without helping never fails, or lasts longer, because of
- * helping (but see Corner cases). A helper enters no task after the end of its wait. A wait that
- * can end before the awaited task is complete leaves the tasks before that task to the executor.
- * Such waits are those with a deadline, and those for any of several futures. One exception: a wait
- * for any of several futures runs these tasks if no other thread would (all workers of the pool
- * wait, and no spare can be had). So give a pool spares where its tasks wait with deadlines. If
- * this thread drives an executor, the thread runs that executor's tasks in any wait, and looks at
- * the deadline before each task.
+ * Limits of helping. A wait that would end without helping never fails, and never lasts longer,
+ * because of helping (but see Corner cases). A helper enters no task after the end of its wait. A
+ * wait that can end before the awaited task is complete leaves the tasks before that task to the
+ * executor. Such waits are those with a deadline, and those for any of several futures. One
+ * exception: a wait for any of several futures runs these tasks if no other thread would (all
+ * workers of the pool wait, and no spare can be had). So give a pool spares where its tasks wait
+ * with deadlines. If this thread drives an executor, the thread runs that executor's tasks in any
+ * wait, and looks at the deadline before each task.
  *
  * Corner cases. If the waiter sleeps already when the task is submitted, it leaves the task to the
  * executor; but a pool's worker is woken to help, unless the resource was queued before the submit.
- * A thread drives its executor only while it waits for a task of that executor. While the thread
- * waits for a task of another executor, it does not, even if that task waits for this executor. If
- * a wait with a deadline is made inside a task that a helper has entered, the resources that the
+ * A thread drives its executor only while it waits for a task of that executor, not while it waits
+ * for a task of another executor, even if that task waits for a task of the thread's executor. If a
+ * wait with a deadline is made inside a task that a helper has entered, the resources that the
  * helper holds further down the stack do not count as held by this thread: the wait never returns
  * -EDEADLK for them, but lasts until its deadline. In one case helping makes a wait last longer:
  * the entered task completes the helper's future before the task itself returns (by its own token,
@@ -217,9 +217,9 @@ BATON_MUST_USE int baton_future_wait_all_or_cancel(struct baton_future *const *f
  * by the resource's runner, or by this call if the call can take the baton of a queued resource.
  * Until then the memory is baton's.
  *
- * Returns: 0: it will never run. -EINPROGRESS: the task runs now and has been told. -EALREADY: the
- * future is complete (a promise: or is being completed just now), or was cancelled before. -EINVAL:
- * the task has not been submitted yet.
+ * Returns: 0: the task will never run. -EINPROGRESS: the task runs now and has been told.
+ * -EALREADY: the future is complete (a promise: or is being completed just now), or was cancelled
+ * before. -EINVAL: the task has not been submitted yet.
  * Thread safety: any thread. Blocking: never; a completion runs continuations on this thread.
  */
 int baton_future_cancel(struct baton_future *future) BATON_NONNULL;

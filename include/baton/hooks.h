@@ -32,17 +32,17 @@
  * baton is given up, on the same thread. Either hook may be NULL.
  *
  * Completions. With hold_completions a task's future is completed after the batch_end of its batch,
- * in the order of the tasks. A thread that sees the future complete (waits, polls, continuations,
- * the return of baton_call) knows that the batch has ended well. Until then the task is running: a
- * cancel returns -EINPROGRESS. A task that was cancelled before it was entered completes
+ * in the order of the tasks. A thread that sees the future done (waits, polls, continuations, a
+ * baton_call() without an error) knows that the batch has ended well. Until then the task is
+ * running: a cancel returns -EINPROGRESS. A task that was cancelled before it was entered completes
  * immediately. A task that was detached completes when its token does. (Where there is no memory to
  * remember a completion, the batch ends with that task.) Without hold_completions only the hook
  * knows whether the batch has ended well.
  *
- * batch_end fails. Then the futures whose tasks did not fail by themselves complete as failed with
- * the status of batch_end and without a value. The statistics count these tasks as failed, tasks
- * without a future included. config->failed is not called: it reports what a task's function
- * returns.
+ * batch_end fails. Then, with hold_completions, the futures whose tasks did not fail by themselves
+ * complete as failed with the status of batch_end and without a value. The statistics count these
+ * tasks as failed, tasks without a future included. config->failed is not called: it reports what a
+ * task's function returns.
  *
  * batch_begin fails. Then the tasks of that run, up to where the batch would have ended, are not
  * entered, and batch_end is not called. Their futures complete as failed with the status of

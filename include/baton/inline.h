@@ -9,7 +9,7 @@
  * uses many resources: the processor can begin the next call during the wait for a cache line.
  *
  * The inlined code needs an open, idle resource that nothing makes special: the capture limit is
- * above 0, and the resource has no statistics, lanes, bound, drain hooks and config->failed. The
+ * above 0, and the resource has no statistics, lanes, bound, drain hooks or config->failed. The
  * task has no future and no type, and the thread has a record. Otherwise the code calls the
  * library.
  *
@@ -22,7 +22,7 @@
  *
  * A task's function that is left by an exception, pthread_exit or a cancellation ends the process,
  * as task.h says. A C file must be compiled with -fexceptions for the line that names the resource;
- * without it, only the end of the thread is noticed.
+ * without this option, only the end of the thread is noticed.
  */
 #ifndef BATON_INLINE_H
 #define BATON_INLINE_H
@@ -43,7 +43,7 @@
 #define BATON_INLINE_IDLE ((uintptr_t)0)
 #define BATON_INLINE_BUSY ((uintptr_t)1)
 
-/* After a look that was needed a thread looks as many times more (`wary`). */
+/* After a capture that has failed, so many captures of idle resources look first (`wary`). */
 #ifndef BATON_INLINE_WARY /* the explorer makes it small */
 #define BATON_INLINE_WARY 32U
 #endif
@@ -65,7 +65,7 @@ struct baton__frame {
 /* The first members of a thread's record. Only the record's thread writes them. */
 struct baton__thread_head {
 	struct baton__frame *top;   /* the innermost held baton; NULL: none */
-	struct baton_job *deferred; /* jobs that no executor has accepted; FIFO */
+	struct baton_job *deferred; /* jobs to run when the stack is unwound; FIFO */
 	uint32_t depth;             /* frames in the chain; BATON_INLINE_NO_RECORD: see there */
 	uint32_t wary; /* so many captures of idle resources look before they try (enter) */
 };
@@ -172,7 +172,7 @@ enum baton_inline_way {
 };
 
 /*
- * Captures an idle resource for a short path, unless `depth_max` frames are below.
+ * Captures an idle resource for a short path, unless `depth_max` frames or more are below.
  *
  * A look at the word before the CAS costs a third of the CAS where a thread uses one resource again
  * and again: the load waits for the release before it. So a thread looks only after it has met a
@@ -202,7 +202,7 @@ static inline BATON_INLINE_ALWAYS enum baton_inline_way baton_inline_enter(
 /*
  * Ends a short path. False: baton_inline_end_v1() is to be called, since an entry has come, or a
  * job waits in `deferred`. The frame has been popped, in both cases: stores between a release and
- * the next capture would cost a fifth of these.
+ * the next capture would cost a fifth of what these two cost.
  */
 static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_head *self,
                                                           const struct baton__frame *frame,

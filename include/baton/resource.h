@@ -17,8 +17,8 @@
  * is said once, in thread.h.
  *
  * Progress: submit, submit_later, submit_batch and post are lock-free: a thread stopped inside one
- * of them, outside any task, delays no other thread. (A post whose node cache is empty calls
- * malloc, and is lock-free as far as malloc is.)
+ * of them, outside any task, delays no other thread. (A post whose node cache is empty may call
+ * mmap, and is lock-free as far as mmap is.)
  * Source: the inbox is a Treiber stack that the runner takes whole (as in Hendler et al., flat
  * combining); state and inbox share one word, as in Oyama, Taura and Yonezawa's delegation lock.
  */
@@ -62,10 +62,10 @@ struct baton_resource_config {
 	 * capture_limit_ns): the batch runs as a whole, and others' tasks run within what the batch
 	 * has left of the limit.
 	 *
-	 * A submitter that finds the resource in its executor's queue runs waiting tasks, up to the
-	 * same number (at least as many as it submits). So the threads that make a queue grow also
-	 * shorten it. The submitter runs these tasks immediately, or, from inside a task, when the
-	 * outermost task of its thread has returned.
+	 * A submitter that finds the resource in its executor's queue may run waiting tasks, up to
+	 * the same number (at least as many as it submits). So the threads that make a queue grow
+	 * also shorten it. The submitter runs these tasks immediately, or, from inside a task, when
+	 * the outermost task of its thread has returned.
 	 *
 	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
 	 * other threads), except when the executor shuts down: a thread whose hand-off is refused,
@@ -115,7 +115,7 @@ struct baton_resource_config {
 	int (*batch_end)(struct baton_resource *resource);
 	uint64_t batch_ns;     /* a batch ends after so long, looked at between tasks; 0: none */
 	uint32_t batch_max;    /* and after so many tasks; 0: when the runner's stay is over */
-	bool hold_completions; /* until batch_end has succeeded */
+	bool hold_completions; /* until batch_end has returned */
 	uint64_t _reserved[4];
 };
 
@@ -142,11 +142,11 @@ struct baton_backlog {
  * whole. When the resource is idle the counts are balanced: submitted = executed + cancelled,
  * outstanding and waiting 0.
  *
- * Cost: the runner counts without atomics; a submit that finds the resource busy pays one atomic
- * operation more.
+ * Cost: the runner counts without atomic read-modify-writes; a submit that finds the resource busy
+ * pays one more atomic operation, or two if no waiting task is marked with its time.
  */
 struct baton_resource_stats {
-	/* All that a task touches that finds the resource idle: on a board, one cache line. */
+	/* All that is touched for a task on an idle resource: on a board, one cache line. */
 	struct baton_backlog _backlog;
 	struct baton__gauge *_gauge; /* set by a board, see board.h; or NULL */
 	uint64_t _idle_runs;
@@ -168,12 +168,12 @@ struct baton_resource_stats {
 	uint64_t outstanding; /* submitted tasks that are not executed nor cancelled yet */
 	uint64_t waiting;     /* of these, not begun: in the inbox, a lane or a window */
 	/*
-	 * The time since which the oldest of these waits (CLOCK_MONOTONIC). 0: no task waits. The
-	 * value is the time of the task's submit, or earlier, by at most the time that a task
-	 * before it took through the queue. It is earlier by more when the task that had stored
-	 * the time of its submit was cancelled by its future. Where tasks overtake each other
-	 * (lanes, windows) the oldest task may have waited for longer. Also 0 (not known) when the
-	 * submit that had stored the time was refused, because of a concurrent close.
+	 * The time (CLOCK_MONOTONIC) since which the oldest waiting task waits. 0: no task waits.
+	 * The value is the time of the task's submit, or earlier, by at most the time that a task
+	 * before it took through the queue. It is earlier by more when the task that had stored the
+	 * time of its submit was cancelled by its future. Where tasks overtake each other (lanes,
+	 * windows) the oldest task may have waited for longer. Also 0 (not known) when the submit
+	 * that had stored the time was refused, because of a concurrent close.
 	 */
 	uint64_t oldest_ns;
 	/* Submitters' words, on another cache line than most of the runner's. */
@@ -215,7 +215,11 @@ struct baton_resource {
 void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                          const struct baton_resource_config *config) BATON_NONNULL_AT(1);
 
-/* Asserts that the resource is closed and idle, so that its memory may be freed. The owner. */
+/*
+ * Asserts that the resource is closed and idle, so that its memory may be freed.
+ *
+ * Thread safety: the owner.
+ */
 void baton_resource_deinit(struct baton_resource *resource) BATON_NONNULL;
 
 /* What the initialiser was given. Thread safety: any thread. Blocking: never. */
@@ -357,7 +361,8 @@ int baton_resource_close(struct baton_resource *resource) BATON_NONNULL;
  * then holds no baton of this resource. Where that thread is nested BATON_NESTING_MAX deep, the
  * finaliser runs later on that thread, as config->cancelled does.
  * Ownership: the finaliser may free the resource and itself. So a session can end itself in its own
- * task. At that moment no submit that could be refused is under way, see baton_resource_await().
+ * task. When the finaliser runs, no submit that could be refused may be under way, see
+ * baton_resource_await().
  * Errors: nothing happens: -EALREADY: there is a finaliser already.
  */
 int baton_resource_close_then(struct baton_resource *resource,

@@ -44,7 +44,7 @@ bool baton__deadline_valid(const struct timespec *deadline);
 uint64_t baton__now_ns(void);
 uint64_t baton__deadline_ns(const struct timespec *deadline);
 
-/* The time as a timespec; a time beyond the kernel's range becomes the kernel's latest time. */
+/* The time as a timespec, of INT_MAX seconds at most. */
 struct timespec baton__timespec(uint64_t time_ns);
 
 /*

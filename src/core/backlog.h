@@ -6,10 +6,10 @@
  * that wait: the module gives the resource a table of functions. The core calls the functions
  * below, and names no module.
  *
- * `_stats`, the last pointer of a resource, is NULL, or points to the resource's statistics, or to
- * an extension that a module has attached. Statistics and extension both begin with a struct
- * baton_backlog, whose `_table` is NULL in statistics: one load tells them apart. Where `_stats` is
- * NULL, the resource pays for nothing else here.
+ * A resource's `_stats` is NULL, or points to the resource's statistics, or to an extension that a
+ * module has attached. Statistics and extension both begin with a struct baton_backlog, whose
+ * `_table` is NULL in statistics: one load tells them apart. A resource whose `_stats` is NULL pays
+ * only for the test of `_stats`.
  */
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
@@ -109,7 +109,8 @@ BATON_INLINE bool baton__backlog_sorts(const struct baton_resource *resource)
 	return table && table->take;
 }
 
-/* Completes a task that leaves the queue as cancelled. Called by the holder. */
+/* A task leaves the queue, and will not be entered: completes it as cancelled. Called by the
+ * holder. */
 void baton__cancel_task(struct baton_resource *resource, struct baton_task *task);
 
 /*
@@ -141,7 +142,7 @@ BATON_INLINE void baton__backlog_put_back(struct baton_resource *resource)
 void baton__list_cancel(struct baton_resource *resource);
 void baton__backlog_cancel(struct baton_resource *resource);
 
-/* Which tasks wait in the backlog's table, besides the entries in _list? */
+/* Which entries does the module keep, besides those in _list? */
 BATON_INLINE enum baton__backlog_has baton__backlog_has(const struct baton_resource *resource)
 {
 	const struct baton__backlog *table = baton__backlog(resource);

@@ -39,7 +39,7 @@ static bool looks(const struct baton_resource *resource)
 		uintptr_t word;
 
 		ck_backoff_eb(&backoff);
-		/* Both looks are hints; the caller's CAS decides. */
+		/* Word and turn are hints; the caller's CAS decides. */
 		word = baton__word(resource);
 		if (!baton__word_is_busy(word))
 			return !baton__word_is_closed(word);

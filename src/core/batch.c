@@ -42,7 +42,8 @@ static size_t length_of(const struct baton_task *task)
 
 /*
  * Captures an idle resource and runs the chain, whose tasks are plain and have no futures. False:
- * the resource is not idle or not NORMAL, or the chain needs looks at the clock.
+ * the resource is not idle or not NORMAL, the stack is too deep, or the chain needs looks at the
+ * clock.
  */
 static bool run_at_once(struct baton_resource *resource, struct baton_task *task, size_t count)
 {

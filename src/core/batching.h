@@ -19,7 +19,8 @@ struct baton__batching {
 	/*
 	 * Called before and after a task's function.
 	 * enter: begins a batch if none is open. The task has been claimed. False: batch_begin has
-	 * failed: the task has been completed as failed, and is not entered.
+	 * failed, and the task is not entered: its future has been completed as failed, or, without
+	 * a future, its `cancelled` has been called.
 	 * entered: takes what the function returned, and completes or holds back `future`, which
 	 * may be NULL.
 	 */

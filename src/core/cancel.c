@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancelling one task. One CAS on the future's word decides against the runner's claim. The runner
- * unlinks the task; if the resource is queued, the canceller does.
+ * Cancelling one task. One CAS on the future's word decides between the cancel and the runner's
+ * claim. The runner unlinks the task; if the resource is queued, the canceller does.
  */
 #include "core/cancel.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing a resource, and cancelling its pending tasks. Each puts a mark into the inbox (a plain
- * close only sets CLOSED). A mark keeps its place among the tasks, so that "everything accepted
- * before" needs no counting.
+ * Closing a resource, and cancelling its pending tasks. close_then and cancel_pending put a mark
+ * into the inbox; a plain close only sets CLOSED. A mark keeps its place among the tasks, so that
+ * "everything accepted before" needs no counting.
  */
 #include "core/close.h"
 

@@ -22,8 +22,7 @@ BATON_INLINE bool baton__resource_closed(const struct baton_resource *resource)
 
 /*
  * Puts a mark into the inbox, and asks what `ask` says. An idle resource is captured, and meets the
- * mark; with ASK_LOOK it is not. False, with ASK_LOOK only: the resource is idle, and has no inbox
- * to look at.
+ * mark. With ASK_LOOK an idle resource is left alone, since no entry waits there: false.
  */
 bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark,
                       enum baton__ask ask);

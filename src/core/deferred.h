@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deferred jobs: the jobs that no executor has taken. A thread keeps them in a list of its own, and
- * runs them when its stack is unwound.
+ * Deferred jobs: the jobs of resources that no executor has taken, jobs to cancel, and the thread's
+ * own late_job and debt_job. A thread keeps the jobs in a list of its own, and runs them when its
+ * stack is unwound.
  */
 #ifndef BATON_SRC_DEFERRED_H
 #define BATON_SRC_DEFERRED_H

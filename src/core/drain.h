@@ -9,7 +9,7 @@
 
 struct baton__batch;
 
-/* Is the time of the stay over? The first call reads the clock and begins it: false. `limit_ns` is
+/* Is the time of the stay over? The first call begins that time, and returns false. `limit_ns` is
  * not 0. */
 bool baton__out_of_time(struct baton__stay *stay);
 
@@ -21,8 +21,8 @@ bool baton__shelf_leave(struct baton__stay *stay);
 
 /*
  * Runs tasks of the resource that this thread holds, beginning with _list. True: the resource was
- * released, left to its last visitors, or shelved: the caller touches it no more, pops the frame,
- * and calls baton__after(). False: the stay is over, and the baton is still held.
+ * released, left to its last visitors, or shelved, or rests: the caller touches it no more, pops
+ * the frame, and calls baton__after(). False: the stay is over, and the baton is still held.
  */
 bool baton__drain(struct baton__stay *stay);
 

@@ -9,9 +9,9 @@
  * `_thread`, the kernel's id of the thread that runs it, or ran the last; `_began_ns`, when it
  * began, if its time is taken, else 0.
  *
- * Only the holder writes, by plain stores, and reads the clock for a sample of the tasks: for the
- * task that is marked (stats.h), of which there is at most one in the queue, and for one in
- * BATON__GAUGE_EVERY of the tasks that run.
+ * Only the holder writes these words, by plain stores. The holder reads the clock for a sample of
+ * the tasks: for the task that is marked (stats.h), of which there is at most one in the queue, and
+ * for one in BATON__GAUGE_EVERY of the tasks that run.
  *
  * A histogram has buckets as those of HdrHistogram (Tene): 8 of equal width for each power of two.
  * So the middle of a bucket differs from each of the bucket's times by at most a sixteenth.
@@ -62,7 +62,7 @@ struct baton__gauge_lane {
 
 struct baton__gauge {
 	uint64_t lanes; /* of the resource; 0: the resource has none, and `lane` is unused */
-	struct baton__times *times; /* an address of the program */
+	struct baton__times *times; /* valid in the program alone, not in a reader */
 };
 
 /* The times of a resource lie apart, so that the lines of many resources lie together. */
@@ -115,16 +115,18 @@ void baton__gauge_lane_read(const struct baton__gauge_lane *lane, struct baton__
 void baton__gauge_waited(struct baton__gauge *gauge, uint64_t marked_ns);
 
 /*
- * For the clock: a task is about to be entered; a task whose time is taken has ended. `first`: of
- * BATON__GAUGE_EVERY, so that its time goes into the histogram. The times of other tasks are taken
- * for a trace alone: a histogram has cache lines of its own.
+ * The rare parts of enter and leave. begin: a task is about to be entered, whose time may have to
+ * be taken. end: a task whose time was taken has ended. `first`: the task is the first of
+ * BATON__GAUGE_EVERY, and its time goes into the histogram. The times of other tasks are taken for
+ * a trace alone: a histogram has cache lines of its own.
  */
 void baton__gauge_begin(struct baton_resource_stats *stats, bool first);
 void baton__gauge_end(struct baton_resource_stats *stats, bool first);
 
 /*
- * The function is about to be entered; it has returned. `before`: how many tasks of its sort have
- * run before. The statistics have a gauge. Both called by the holder.
+ * enter: the function is about to be entered. leave: the function has returned. `before`: how many
+ * runs of its sort (idle runs, or others) have ended before. The statistics have a gauge. Both
+ * called by the holder.
  */
 BATON_INLINE void baton__gauge_enter(struct baton_resource_stats *stats, uintptr_t function,
                                      uint64_t before)
@@ -154,7 +156,7 @@ BATON_INLINE uint64_t baton__gauge_entered(const struct baton_resource_stats *st
 	       (load_relaxed(&stats->_function) != 0);
 }
 
-/* Writes an event of the resource, while a trace is on. `task`: that is pushed or entered. */
+/* Writes an event of the resource, while a trace is on. `task`: the task pushed or entered. */
 void baton__gauge_trace(const struct baton__gauge *gauge, enum baton__event_kind kind,
                         const void *task, uint64_t more);
 

@@ -67,7 +67,7 @@ refused:
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
 
-/* The resource has been released, left or shelved. */
+/* The resource has been released, left to visitors, or shelved, or rests. */
 static void end_released(struct baton__stay *stay)
 {
 	struct baton_task *after = stay->after;
@@ -78,7 +78,8 @@ static void end_released(struct baton__stay *stay)
 	baton__deferred_check(baton__self);
 }
 
-/* A stay without limits: runs until the resource is released or shelved. */
+/* A stay without limits: runs until the resource is released, left to visitors, or shelved, or
+ * rests. */
 static void run_rest(struct baton__stay *stay)
 {
 	stay->limit_ns = 0;

@@ -160,8 +160,8 @@ static struct baton_task *behind_suspends(struct baton_task *task)
 }
 
 /*
- * Takes the marks out of the inbox as it is now: an entry that is pushed meanwhile waits for the
- * next look, and the order of the suspend marks is theirs. False: an entry was pushed before this
+ * Takes the marks out of the inbox as it is now. An entry that is pushed meanwhile waits for the
+ * next look, so that the suspend marks keep their order. False: an entry was pushed before this
  * look has taken any mark; call again. The marks at the newest end are taken off by a CAS, since
  * submitters push onto the newest entry; all older entries are the holder's.
  */

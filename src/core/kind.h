@@ -6,9 +6,10 @@
  * that must know what an entry is asks the kind; no code compares an entry's function with a known
  * one.
  *
- * A kind begins with a struct baton_task_type, which is all that a user's task type has. With OWN a
- * struct baton__kind follows: hooks for the library's own sorts of tasks, and for marks. A module
- * brings a kind of its own; the core knows no module's kind.
+ * A kind begins with a struct baton_task_type, which is all that a user's task type has. With OWN
+ * the type is the first member of a struct baton__kind, which adds hooks for the library's own
+ * sorts of tasks, and for marks. A module brings a kind of its own; the core knows no module's
+ * kind.
  *
  * A plain task pays for kinds one test of bit 0, on the paths that must know what the entry is.
  *

@@ -6,8 +6,8 @@
  * To unlink a task that is cancelled by its future, the holder needs the entry before the task: in
  * _list the next older entry, in the inbox the next newer entry. While the task waits, its future's
  * _value points to that entry; _value has no other use before the future is complete. For _list
- * these pointers are written when the first of them is needed, for all tasks at once. The same
- * holds for suspend marks, which have futures, too; their pointers are written at once.
+ * these pointers are written when the first of them is needed, for all tasks in one pass. Suspend
+ * marks have futures, too; the pointer of a suspend mark is written as soon as the mark is found.
  *
  * Invariants:
  * list.looked: If the _next of an inbox entry has LOOKED, this entry and all older entries have
@@ -15,9 +15,9 @@
  *    entry has the next newer entry in _value.
  * list.back_link: While a task waits here, its future's _value is NULL (no index), or points to the
  *    entry before the task. If no entry is before the task, _value is NULL or any other pointer: to
- *    baton__nothing, or to an entry that has gone. While the job is INDEXED, no future of a
- *    task in _list has NULL. The _value of a future whose task is not accepted is NULL, even if
- *    another thread completes that future meanwhile.
+ *    baton__nothing, or to an entry that has gone. While the job is INDEXED, the _value of no
+ *    future of a task in _list is NULL. The _value of a future whose task is not accepted is NULL,
+ *    even if another thread completes that future meanwhile.
  */
 #ifndef BATON_SRC_LIST_H
 #define BATON_SRC_LIST_H
@@ -59,7 +59,7 @@ void baton__index_list(struct baton_resource *resource);
 BATON_INLINE void baton__index_forget(struct baton_resource *resource)
 {
 	/* Relaxed: only the holder changes this bit; all other bits are constant, or belong to
-	 * the deferred list. */
+	 * the deferred list or the pool. */
 	if (BATON_UNLIKELY(load_relaxed(&resource->_job._kind) & BATON__JOB_INDEXED))
 		(void)sub_relaxed(&resource->_job._kind, BATON__JOB_INDEXED);
 }

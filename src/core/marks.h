@@ -53,17 +53,17 @@ void baton__mark_cancelled(struct baton_resource *resource, struct baton_task *m
  * before them are over, then those that are FOR_GOOD.
  */
 
-/* Do postponed awaits wait that are to be fired before the next task? */
+/* Are there postponed awaits that must be fired before the next task? */
 BATON_INLINE bool baton__awaits_are_due(const struct baton__stay *stay)
 {
 	return BATON_UNLIKELY(stay->after != NULL) &&
 	       !baton__kind_is(stay->after, BATON__KIND_FOR_GOOD);
 }
 
-/* More tasks follow before the release: fires these awaits. */
+/* Fires these awaits. Called when the tasks before them are over, and no release follows now. */
 void baton__fire_awaits(struct baton__stay *stay);
 
-/* The stay ends without a release: puts the postponed marks that are left first into _list. */
+/* The stay ends without a release: puts the remaining postponed marks to the front of _list. */
 void baton__marks_put_back(struct baton__stay *stay);
 
 #endif

@@ -14,8 +14,8 @@ enum baton__place {
 	BATON__EXECUTOR, /* on the executor; on this thread only if no executor takes the job */
 };
 
-/* Is the stack too deep for another capture? The whole question on the short paths, whose resource
- * is NORMAL: its capture limit is above 0. True on a thread without a record. */
+/* Is the stack too deep for another capture? The short paths ask nothing else: the capture limit of
+ * a NORMAL resource is above 0. True on a thread without a record. */
 BATON_INLINE bool baton__too_deep(const struct baton__thread *self)
 {
 	return self->depth >= BATON_NESTING_MAX;

@@ -5,10 +5,10 @@
  *
  * Invariants:
  * resource.one_holder: At most one thread holds the baton: the thread that made the CAS idle ->
- *    BUSY, or took the baton over by a CAS on the turn. No thread holds the baton that is on the
- *    shelf.
+ *    BUSY or resting -> BUSY, or took the baton over by a CAS on the turn. While the baton is on
+ *    the shelf, or the resource rests, no thread holds the baton.
  * resource.holder_only: Only the holder touches _list, and only the holder puts the job into a
- *    queue. All entries of _list are older than the inbox.
+ *    queue. All entries of _list but suspend marks are older than the entries of the inbox.
  * resource.queued: While a job is in an executor's queue the phase is QUEUED or HELPED, and the
  *    resource is not released.
  * resource.one_place: A task is in one place: the inbox, _list, a list that a module keeps, or

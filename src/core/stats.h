@@ -73,8 +73,8 @@ void baton__stats_take_back(struct baton_resource *resource, const struct baton_
                             uint32_t count);
 
 /*
- * A submit has captured the resource. `task`: the only one, which is not counted as pushed; NULL:
- * all tasks of the submit are. Called by the holder.
+ * A submit has captured the resource. `task`: its only task, which is not counted as pushed. NULL:
+ * all tasks of the submit are counted as pushed. Called by the holder.
  */
 void baton__stats_captured(struct baton_resource *resource, const struct baton_task *task);
 
@@ -104,7 +104,8 @@ BATON_INLINE void baton__stats_count_left(struct baton_resource_stats *stats)
  */
 void baton__stats_enter(struct baton_resource_stats *stats, uintptr_t function);
 
-/* An idle run of `function` begins; it has ended. `stats` may be NULL. Called by the holder. */
+/* entered: an idle run of `function` begins. executed: the idle run has ended. `stats` may be NULL.
+ * Called by the holder. */
 BATON_INLINE void baton__stats_entered(struct baton_resource_stats *stats, uintptr_t function)
 {
 	if (!stats)

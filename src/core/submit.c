@@ -34,7 +34,8 @@ BATON_INLINE enum baton__place place_of(const struct baton_resource *resource, u
 	return how & BATON__SUBMIT_LATER ? BATON__EXECUTOR : baton__place(resource);
 }
 
-/* Hands a captured resource, which has its tasks, to its executor, or to no thread. */
+/* Hands a captured resource, which has its tasks, to its executor. -ESHUTDOWN: the executor has
+ * refused, and the tasks are the caller's again. */
 static int give_to_executor(struct baton_resource *resource)
 {
 	enum baton__handoff given = baton__hand_off(resource);
@@ -334,7 +335,7 @@ static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct b
 	if (baton__word(resource) == BATON__SPECIAL && !task->_future &&
 	    submit_counted(resource, task))
 		return 0;
-	/* A SPECIAL resource may have a bound. */
+	/* No plain push: a SPECIAL resource may have a bound. */
 	baton__stand_back(resource);
 	return baton__submit(resource, task, 0);
 }

@@ -58,8 +58,8 @@ void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own);
 
 /*
  * Ends a short path, whose frame this is. Resource and record are read anew: a value that is kept
- * across the user's function is saved on the stack. The record by its second name: the compiler
- * would keep the place of baton__self, too.
+ * across the user's function is saved on the stack. The record is read by its second name, since
+ * the compiler would keep the place of baton__self, too.
  *
  * The reason to save stores: where a thread uses many resources, each capture waits for a cache
  * line, and the processor goes on with the next tasks meanwhile. It stops when its store buffer is

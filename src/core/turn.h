@@ -181,7 +181,7 @@ bool baton__turn_set_final(struct baton_resource *resource);
 /* Must the holder leave, or has the unsheller come first? Called by the holder. */
 BATON_INLINE bool baton__turn_is_shelving(const struct baton_resource *resource)
 {
-	/* Relaxed: set by this thread. */
+	/* Relaxed: the holder has set WANTED, which the unsheller can only change to CALLED. */
 	return load_relaxed(&resource->_job._turn) & BATON__SHELF;
 }
 

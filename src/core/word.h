@@ -8,10 +8,10 @@
  *   BUSY       1 bit. The baton is taken: a thread holds it, or the turn says where it is (turn.h).
  *              A capture sets the bit, a release clears it.
  *   mode       2 bits, with one of four values:
- *   NORMAL     Nothing is asked of the resource. The idle path looks at the word and _list alone.
+ *   NORMAL     Nothing is asked of the resource. The idle path looks at the word alone.
  *   SPECIAL    The resource has a capture limit of 0, statistics, an extension, drain hooks or
- *              config->failed. Or the static initialiser has made it, and no thread has looked at
- *              its config yet: then the first capture sets the right mode.
+ *              config->failed. Or the static initialiser has made the resource, and no thread has
+ *              looked at its config yet: then the first capture sets the right mode.
  *   ATTENTION  The holder must look at the inbox and at the turn before it runs the next task: a
  *              cancel or suspend mark is in the inbox, or the baton goes to the shelf. Set by the
  *              push of a mark, and by the holder that shelves. Cleared by the holder alone. Never
@@ -30,9 +30,9 @@
  *   BUSY|entries|tasks -> BUSY|tasks  cut: the holder
  *   BUSY, no tasks -> resting         rest: the holder
  *   resting -> BUSY|entry             rouse: any thread, which is then the holder
- *   open -> ATTENTION                 push_mark: any thread; ask: the holder
- *   ATTENTION -> NORMAL or SPECIAL    take, answer, release: the holder
- *   open -> CLOSED                    close, push_mark, capture_for: any thread
+ *   open -> ATTENTION                 push_mark, rouse: any thread; ask: the holder
+ *   ATTENTION -> NORMAL or SPECIAL    take, answer, release, rest: the holder
+ *   open -> CLOSED                    close, push_mark, rouse, capture_for: any thread
  *   NORMAL or SPECIAL, unshared       init, extend: the owner
  *
  * Linearisation points: of a submit, the CAS of capture, push or rouse; of a close, the CAS of
@@ -51,7 +51,7 @@
 #include "base/platform.h"
 #include "core/config.h"
 
-/* The idle words of an open resource. BUSY words have the same two values as modes. */
+/* The idle words of an open resource. In a BUSY word these two values are modes. */
 #define BATON__NORMAL BATON_INLINE_IDLE
 #define BATON__SPECIAL ((uintptr_t)2)
 
@@ -128,7 +128,7 @@ BATON_INLINE struct baton_task *baton__word_newest(uintptr_t word)
 /* No entry: only its address is used. */
 extern struct baton_task baton__resting;
 
-/* Is the resource BUSY, and does no thread hold the baton until an entry comes? */
+/* Does the BUSY resource rest: does no thread hold the baton until an entry comes? */
 BATON_INLINE bool baton__word_is_resting(uintptr_t word)
 {
 	return baton__word_newest(word) == &baton__resting;

@@ -8,8 +8,9 @@
  *              RUNNING -> DONE, FAILED        finish: the runner. A promise: CANCELLED, too
  *              PENDING -> CANCELLING          baton__cancel_decide (cancel.c): any thread
  *              CANCELLING -> CANCELLED        finish: the runner, or a refused submitter
- *              PENDING -> any final state     finish: a task that is not entered; a fan-out; a
- *                                             task that was entered at once (future.entered)
+ *              PENDING -> any final state     finish: a task that is not entered; a fan-out
+ *              PENDING -> DONE, FAILED        finish_entered, finish: a task that was entered at
+ *                                             once (future.entered)
  *              PENDING -> RUNNING             detach, of a task that was entered at once
  *   SLEEPERS   A waiter sleeps, or is about to. Set by the waiter (wait.c), cleared by completion.
  *              Completion and a refused submit wake all sleepers.
@@ -32,9 +33,10 @@
  *
  * Invariants:
  * future.once: One thread makes the state final, once. Each transition out of PENDING, CANCELLING
- *    and RUNNING is a CAS. The transition out of CANCELLING or RUNNING is the runner's. Exceptions:
- *    for a promise, the thread that has claimed the promise; for a detached task, the thread that
- *    has decided its token (detach.h); for a refused task, its submitter.
+ *    and RUNNING is a CAS. Exception: detach adds RUNNING, since no other thread can decide about a
+ *    future that is ENTERED. The transition out of CANCELLING or RUNNING is the runner's.
+ *    Exceptions: for a promise, the thread that has claimed the promise; for a detached task, the
+ *    thread that has decided its token (detach.h); for a refused task, its submitter.
  * future.last_touch: The CAS that makes the state final ([future.final]) is the completer's last
  *    touch of a future that is not DROPPED. Before that CAS the completer stores value and status,
  *    and takes the list of continuations.
@@ -58,10 +60,9 @@
  *    initialised anew.
  *
  * Linearisation point of completion: the CAS to a final state in publish(), or in
- * baton__future_finish_entered(). ABA: STATE only
- * advances, and the flags are compared together with it. A generation comes back after 2^21 refused
- * submits: a thread between whose two looks exactly so many submits are refused takes the future
- * for unchanged.
+ * baton__future_finish_entered(). ABA: STATE only advances, and the flags are compared together
+ * with STATE. A generation comes back after 2^21 refused submits: a thread between whose two looks
+ * exactly so many submits are refused takes the future for unchanged.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -100,8 +101,9 @@
 
 /*
  * A future that the library has allocated; the body of a node begins with it (node.h). `references`
- * counts those from outside; the completer's reference is the state. Of the thread that makes the
- * state final and the thread that sets DROPPED, the one that comes second frees the future.
+ * counts the references from outside; the completer's reference is the state. Of the thread that
+ * makes the state final and the thread that sets DROPPED, the one that comes second frees the
+ * future.
  */
 struct baton__counted {
 	struct baton_future future;
@@ -199,15 +201,16 @@ void baton__future_finish(struct baton_future *future, uint32_t state, int statu
 
 /*
  * finish, for a task that was entered by baton__future_enter: one CAS. False: a thread waits for
- * the future, has chained to it, or has asked the task to stop; the caller calls finish.
+ * the future, has chained to it, or has asked the task to stop, or an earlier submit with the
+ * future was refused; the caller calls finish.
  */
 BATON_INLINE bool baton__future_finish_entered(struct baton_future *future, int status, void *value)
 {
 	uint32_t found = BATON__FUTURE_PENDING;
 
 	/* The future was fresh: its value is NULL (list.back_link, core/list.h), and its status 0.
-	 * A store that changes nothing would cost as in baton__short_leave.
-	 * Relaxed: as in publish. */
+	 * Each store costs time, also one that changes nothing (baton__short_leave,
+	 * core/submit.h). Relaxed: as in publish. */
 	if (value)
 		store_relaxed(&future->_value, value);
 	if (status)
@@ -218,7 +221,7 @@ BATON_INLINE bool baton__future_finish_entered(struct baton_future *future, int 
 	                   status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE);
 }
 
-/* Unbinds the future of a running task, which will be completed by another thread. */
+/* Unbinds the future of a running task. Another thread will complete the future. */
 void baton__future_detach(struct baton_future *future);
 
 /*

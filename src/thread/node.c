@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* The nodes kept in each of a cache's two lists, `nodes` and `returned`; the nodes of a parcel. */
+/* The most nodes in each of a cache's two lists, `nodes` and `returned`, and in a parcel. */
 #ifndef BATON_NODE_CACHE_MAX /* tests make these small */
 #define BATON_NODE_CACHE_MAX 1024U
 #define BATON_NODE_PARCEL_MAX 32U

@@ -3,7 +3,8 @@
  * Memory for the library's own tasks and futures. Nodes have two sizes; each thread has a cache of
  * each size. Any thread may free a node. The node goes home, in a batch, to the cache of the thread
  * that has allocated it: so a producer and its runner use the same memory again. Caches are
- * bounded: other nodes go to the slabs of their home (slab.h), and from there to the system.
+ * bounded: a node that its cache has no room for goes to the slabs of its home (slab.h), and from
+ * there to the system.
  */
 #ifndef BATON_SRC_NODE_H
 #define BATON_SRC_NODE_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Slabs. Pieces that are given back are filed: each goes to its slab's own list, and the slab's
- * header counts the pieces there. One thread at a time holds the file, but no thread waits for it:
- * a thread that finds the file held leaves its pieces on the pile, and the holder looks at the pile
- * before it lets go. (A submitter does the same with a busy resource.)
+ * header counts the pieces there (the file, slab.filed). One thread at a time holds the file, but
+ * no thread waits for the file: a thread that finds the file held leaves its pieces on the pile,
+ * and the holder looks at the pile before it lets go. (A submitter does the same with a busy
+ * resource.)
  *
  * The word `pile`: the address of the newest piece on the pile, or NULL; bit HELD: a thread holds
  * the file.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Slabs, the memory of the library's own nodes. A slab is a mapping of SLAB_SIZE bytes, aligned to
- * its size, and holds pieces of one size. One owner at a time takes pieces; any thread gives
- * pieces back. A slab whose pieces are all back is unmapped, save for SLAB_SPARES of them.
+ * its size, and holds pieces of one size. One owner at a time takes pieces; any thread gives pieces
+ * back. A slab whose pieces are all back is unmapped, but SLAB_SPARES such slabs stay mapped.
  *
  * Invariants:
- * slab.filed: Only the thread that holds the file (bit HELD of `pile`) touches `unfiled`,
- *    `listed`, `spares` and the headers of the slabs.
+ * slab.filed: The file is `unfiled`, `listed`, `spares` and the headers of the slabs. Only the
+ *    thread that holds the file (bit HELD of `pile`) touches these.
  * slab.cut: `next_cut` and `cut_end` are the owner's. They bound the rest of the newest slab, from
  *    which no piece has been taken yet. A slab with such a rest is never full of filed pieces, so
  *    it is not unmapped.

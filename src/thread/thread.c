@@ -280,9 +280,9 @@ void baton__thread_nudge_for(const void *resource, const struct baton_executor *
 			continue;
 		if (member && load_relaxed(&thread->member) != member)
 			continue;
-		/* One nudged thread is enough, but two do not count: a thread that waits for
-		 * several resources may be unable to help, and a thread that waits for another
-		 * resource by now may have taken the nudge for that wait. */
+		/* One nudged thread is enough, but not a thread that waits for several resources,
+		 * which may be unable to help, nor a thread that waits for another resource by
+		 * now, which may have taken the nudge for that wait. */
 		if (baton__thread_nudge(thread) && awaiting &&
 		    load_relaxed(&thread->awaiting) == awaiting)
 			return;
@@ -358,8 +358,8 @@ void baton__thread_await_outside(const void *object)
 	 * whose record is linked later is not inside. */
 	for (struct baton__thread *thread = load_acquire(&registry); thread; thread = thread->next)
 		/* Ended by `thread`, after a system call or a finaliser at most.
-		 * [thread.inside] acquire: its last touch; pairs with [thread.inside] in enter and
-		 * leave */
+		 * [thread.inside] acquire: the last touch by `thread`; pairs with [thread.inside]
+		 * in enter and leave */
 		while (thread != baton__self && load_acquire(&thread->inside) == object)
 			(void)sched_yield();
 }

@@ -55,7 +55,7 @@ struct ck_epoch_record;
 
 #define BATON__DEBTS_MAX 16
 
-/* The bounds of loan_skip, and the first value of loan_eager (loan.h). */
+/* The bounds of loan_skip; the value of loan_eager after a loan that has left tasks (loan.h). */
 #ifndef BATON_LOAN_SKIP_MIN /* tests make these small */
 #define BATON_LOAN_SKIP_MIN 16U
 #define BATON_LOAN_SKIP_MAX 512U
@@ -75,7 +75,7 @@ struct baton__thread {
 		struct baton__thread_head head;
 		struct {
 			struct baton__frame *top;   /* the innermost held baton; NULL: none */
-			struct baton_job *deferred; /* jobs that no executor has accepted */
+			struct baton_job *deferred; /* jobs to run when the stack is unwound */
 			/* frames in the chain; BATON__DEPTH_NONE and more: take the slow path */
 			uint32_t depth;
 			uint32_t wary; /* inline.h: captures that look first */
@@ -129,7 +129,8 @@ struct baton__thread {
 		bool promise;
 		uint32_t maker; /* the kernel's id of the thread that has made the promise, or 0 */
 	} wait;
-	/* Below: words that other threads read or write (and `used`, `member`, `next` above). */
+	/* Below: words that other threads read or write. Of those above, other threads use `used`,
+	 * `member` and `next`; they read `tid`, `ring` and `wait` for messages and traces. */
 	uint32_t asleep BATON_CACHE_ALIGNED; /* thread.sleep */
 	uint32_t nudge;                      /* thread.watch: a futex word */
 	/* While asleep: the resource of the awaited task. NULL: several resources, or a resource

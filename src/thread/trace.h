@@ -40,9 +40,9 @@ struct baton__event {
 #define BATON__EVENTS_MAX 32768U
 
 /*
- * A thread that runs short tasks, one after the other, writes the first runs of them, and then one
- * in BATON__SHORT_EVERY: reading the clock would cost more than the tasks, and their events would
- * drive all others out of the ring.
+ * A thread that runs short tasks, one after the other, writes the first BATON__SHORT_ALL runs, and
+ * then one in BATON__SHORT_EVERY: reading the clock would cost more than the tasks, and their
+ * events would drive all other events out of the ring.
  */
 #define BATON__SHORT_NS 1000U
 #define BATON__SHORT_ALL 64U
