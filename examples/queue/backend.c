@@ -96,7 +96,7 @@ static void on_signals(struct backend *self)
 			self->leaving = true;
 }
 
-/* Waits for whatever comes first, and does what it is about. */
+/* Waits until a descriptor is ready or a time has come, and serves all that are. */
 static void wait_and_do(struct backend *self)
 {
 	struct job *job = &self->job;
@@ -149,7 +149,7 @@ static void serve(struct backend *self)
 		failing = error != 0;
 		if (!error)
 			obey(self, &order);
-		/* More may have come with it. */
+		/* After an order another one may be there already: no wait. */
 		if (error || order.what == BATON_REDIS_IDLE)
 			wait_and_do(self);
 	}

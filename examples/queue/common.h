@@ -79,7 +79,7 @@ const char *class_name(uint32_t kind, char text[16]);
 
 /* ---- Descriptors ---- */
 
-/* These signals come by the descriptor now. */
+/* Blocks the signals; the descriptor returned tells them. */
 int signal_descriptor(const int *signals);
 int next_signal(int fd); /* 0: none */
 

@@ -162,7 +162,7 @@ void job_reap(struct job *job)
 {
 	if (job->pid == 0 || waitpid(job->pid, &job->status, WNOHANG) != job->pid)
 		return;
-	kill(-job->pid, SIGKILL); /* what it has left behind */
+	kill(-job->pid, SIGKILL); /* the processes that it has left behind */
 	job->pid = 0;
 	job->exited = true;
 	job->exited_at = clock_ns();
@@ -206,14 +206,14 @@ void job_greet(struct job *job, int reader)
 		close(reader);
 		return;
 	}
-	/* A newcomer takes the place of one that has not said who he is. */
+	/* A new reader takes the place of a reader that has not said the token. */
 	close_fd(&job->reader);
 	job->reader = reader;
 	job->hello_size = 0;
 	fcntl(reader, F_SETFL, O_NONBLOCK);
 }
 
-/* The reader's first line; later only its end is heard, which is the submitter's. */
+/* Reads the first line, the token. Afterwards only the end counts: the submitter has gone. */
 void job_hear(struct job *job)
 {
 	char byte;

@@ -17,7 +17,7 @@ struct job {
 	pid_t pid;    /* 0: none runs */
 	int pipes[2]; /* its stdout and stderr; -1: at their end */
 	int reader;   /* the submitter's connection; -1: none */
-	bool greeted; /* and it has said the job's token */
+	bool greeted; /* the reader has said the job's token */
 	bool read_once;
 	char hello[160];
 	size_t hello_size;
@@ -25,9 +25,9 @@ struct job {
 	char directory[64];
 	unsigned char *output;
 	size_t output_size;
-	const char *stopped; /* why; NULL: it was not */
-	uint64_t end_at;     /* it is stopped then; BATON_NEVER */
-	uint64_t kill_at;    /* and killed then */
+	const char *stopped; /* why the job was stopped; NULL: it was not */
+	uint64_t end_at;     /* when the job is stopped; BATON_NEVER */
+	uint64_t kill_at;    /* when a stopped job is killed */
 	int status;          /* of waitpid */
 	bool exited;
 	uint64_t exited_at;
@@ -42,7 +42,7 @@ void job_stop(struct job *job, const char *why);
 /* The process is over (SIGCHLD), maybe. */
 void job_reap(struct job *job);
 
-/* Somebody connects, and says who he is. */
+/* A reader connects; the reader says the job's token. */
 void job_greet(struct job *job, int reader);
 void job_hear(struct job *job);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues a command, shows at most how long it waits, then its output, and exits with its status.
- * Ctrl-C withdraws it. The output comes from the backend directly.
+ * Queues a command, shows how long it waits at most, then its output, and exits with its status.
+ * Ctrl-C withdraws the command. The output comes from the backend directly.
  */
 #include "common.h"
 
@@ -105,7 +105,7 @@ static void open_output(struct submitter *self, const char *address)
 
 	close_output(self);
 	self->output = connect_to(address);
-	/* A backend that is lost meanwhile is in the notes. */
+	/* If the backend is lost meanwhile, a note will say so. */
 	if (self->output >= 0 && write(self->output, hello, (size_t)size) != size)
 		close_output(self);
 }
@@ -146,7 +146,7 @@ static void take_bytes(struct submitter *self, const unsigned char *bytes, size_
 	}
 }
 
-/* Until nothing is there. */
+/* Reads once; closes the output at its end. */
 static void read_output(struct submitter *self)
 {
 	unsigned char bytes[65536];
@@ -217,7 +217,7 @@ static void submit(struct submitter *self)
 		    baton_redis_error(self->redis));
 }
 
-/* Also finds out whether the server has forgotten the job with its last second. */
+/* Keeps the job alive; submits it again if the server has lost it with its last second. */
 static void keep(struct submitter *self)
 {
 	int error = baton_redis_keep(self->redis, &self->task);
@@ -243,7 +243,7 @@ static void on_signal(struct submitter *self, int signal)
 	baton_redis_withdraw(self->redis, &self->task);
 }
 
-/* Until the last note. */
+/* Serves notes, output and signals until the last note has come. */
 static void follow(struct submitter *self, int signal_fd)
 {
 	while (!baton_redis_is_last(self->note.what)) {

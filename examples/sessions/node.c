@@ -8,8 +8,8 @@
  *	publish ID TEXT    counts (is an effect) if the session is still this node's
  *	disconnect ID      the session is nobody's
  *
- * Lines come from stdin; what happens goes to stdout. A node that was frozen, and does not know yet
- * that its session is another's, publishes under an old generation, and is refused.
+ * Lines come from stdin; what happens goes to stdout. A node that was frozen may not know yet that
+ * its session is another's: it publishes under an old generation, and is refused.
  */
 #include <baton/redis.h>
 #include <baton/remote.h>

@@ -427,10 +427,10 @@ int baton_mainloop_pass(struct baton_mainloop *loop, uint64_t ns) BATON_NONNULL;
 bool baton_mainloop_should_yield(struct baton_mainloop *loop) BATON_NONNULL;
 
 /*
- * The names of the sources on the cycle that the loop's last -ELOOP would have closed, beginning
- * with the parent; each source depends on the next, the last on the first. Copies at most
- * `names_max`, and BATON_MAINLOOP_CYCLE_MAX; returns how many sources are on the cycle. A source
- * without a name: "". Errors: 0: there was none. Thread safety: the owner.
+ * The names of the sources on the cycle that the last refused dependency (-ELOOP) would have
+ * closed, beginning with the parent; each source depends on the next, the last on the first. Copies
+ * at most `names_max`, and BATON_MAINLOOP_CYCLE_MAX; returns how many sources are on the cycle. A
+ * source without a name: "". Errors: 0: there was none. Thread safety: the owner.
  */
 #define BATON_MAINLOOP_CYCLE_MAX 16
 size_t baton_mainloop_cycle(const struct baton_mainloop *loop, const char **names, size_t names_max)

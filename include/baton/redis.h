@@ -22,9 +22,10 @@
  *              With `everysec` the last second is lost; keep() then returns -ENOENT, and the
  *              submitter submits again.
  *
- * Promise: an accepted task starts at least once, until it is denied or withdrawn, or its attempts
- * are used up. Its effect (baton_redis_backend_effect) happens at most once. Not promised: that the
- * job's own side effects happen once; anything after an asynchronous failover of the server.
+ * Promise: an accepted task that is kept alive starts, unless it is denied or withdrawn first. A
+ * task whose backend is lost starts again, until its attempts are used up. Its effect
+ * (baton_redis_backend_effect) happens at most once. Not promised: that the job's own side effects
+ * happen once; anything after an asynchronous failover of the server.
  *
  * Thread safety: none. One thread at a time uses a connection, and what was created with it.
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
@@ -39,7 +40,8 @@
  *   -ENOSPC, -EIO  the server cannot write to its disk.
  *   -ESTALE        the caller's epoch is over: another one leads, or has the task.
  *   -EINTR         a signal came while the call waited to connect again.
- * After an error the queue is as it was before the call.
+ * After -ECONNREFUSED, -ETIMEDOUT and -EINTR the server may have made the change all the same, if
+ * only its answer was lost. After any other error the queue is as it was before the call.
  */
 #ifndef BATON_REDIS_H
 #define BATON_REDIS_H
@@ -88,8 +90,9 @@ struct baton_redis_options {
  * Connects, once, and loads the queue's functions if the server does not have them.
  * Ownership: the caller destroys the connection, after what was created with it. If create fails
  * and *redis is not NULL, it holds the text of the error, and is to be destroyed too.
- * Errors: -EINVAL: a name is longer than 63 characters, or has others than letters, digits and
- * "._-". -ENOTSUP: TLS, and this library was built without.
+ * Errors: -EINVAL: the queue's name is empty, longer than 63 characters, or has characters other
+ * than letters, digits and "._-". -ENOTSUP: a TLS option is set, and this library was built without
+ * TLS.
  */
 BATON_MUST_USE int baton_redis_create(const struct baton_redis_options *options,
                                       struct baton_redis **redis) BATON_NONNULL_AT(2);
@@ -115,9 +118,9 @@ struct baton_redis_file {
 
 struct baton_redis_task {
 	const char *id;    /* unique in the queue; letters, digits and "._-", at most 63 */
-	const char *token; /* a secret of the submitter, as the id: who has it may withdraw */
+	const char *token; /* the submitter's secret, written as an id: withdraw needs it */
 	uint32_t kind;     /* a class, BATON_RULES_DEFAULT or BATON_RULES_INTERACTIVE */
-	uint32_t attempts; /* how many backends may be lost with it: 3 */
+	uint32_t attempts; /* when it has lost so many backends, the task fails: 3 */
 	const void *command;
 	size_t command_size;
 	const struct baton_redis_file *files;
@@ -129,14 +132,14 @@ struct baton_redis_task {
 #define BATON_REDIS_TOKEN_SIZE 33
 
 /*
- * A token, or an id where none is needed that speaks: 32 random hexadecimal digits.
+ * Writes 32 random hexadecimal digits: a token, or an id if nobody has to read it.
  * Errors: -EIO: the system has no random numbers.
  */
 int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_NONNULL;
 
 /*
- * A task arrives. To submit a task again, with the same id and token, has no effect, also after it
- * is over (until its note is forgotten).
+ * Submits the task. To submit it again, with the same id and token, has no effect, even when the
+ * task is over, as long as the server has its note.
  * Errors: -EEXIST: the id is another task's. -EINVAL: no such class; or a bad id or token.
  */
 BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
@@ -149,8 +152,8 @@ BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
 int baton_redis_keep(struct baton_redis *redis, const struct baton_redis_task *task) BATON_NONNULL;
 
 /*
- * withdraw: a task that waits is over; a task that runs is stopped. forget: the task is over, and
- * the submitter has read so: deletes its note, which is its last key.
+ * withdraw: a task that waits is over; a task that runs is stopped. forget: deletes the note of a
+ * task that is over, which is its last key: call it when the last note has been read.
  * Errors: -ENOENT as for keep. forget: -EBUSY: the task is not over, or the server has lost its
  * end with its last second.
  */
@@ -165,9 +168,11 @@ enum baton_redis_what {
 	BATON_REDIS_STARTED = 2, /* ns: how long it may run; a backend will take it */
 	BATON_REDIS_RUNNING = 3, /* text: the backend's address; number: which attempt */
 	BATON_REDIS_SHORTENED = 4, /* ns: how long it may run from now on */
-	BATON_REDIS_LOST = 5,      /* its backend was lost (text): it waits again */
-	BATON_REDIS_DONE = 6,      /* number: the status, text: the reason, both the backend's */
-	BATON_REDIS_DENIED = 7,
+	BATON_REDIS_LOST = 5,      /* its backend, named in text, was lost: it waits again */
+	/* number: the status, text: the reason, both the backend's; -1 and "halted" or "stopped" if
+	 * the task was stopped before a backend took it */
+	BATON_REDIS_DONE = 6,
+	BATON_REDIS_DENIED = 7, /* text: why */
 	BATON_REDIS_FAILED = 8, /* text: why */
 	BATON_REDIS_WITHDRAWN = 9,
 };
@@ -188,8 +193,9 @@ struct baton_redis_note {
 };
 
 /*
- * The next note of the task, in `note`, which goes from call to call; NOTHING: none yet. Never
- * waits for a note. One task at a time: a call for another task forgets the place of the first.
+ * The next note of the task, in `note`; NOTHING: none yet. Never waits for a note. Give each call
+ * for a task the same `note`, which holds the place in its notes. A connection looks for the notes
+ * of one task at a time: after a change of task the first note may come some seconds late.
  * Errors: those of all calls.
  */
 int baton_redis_note_next(struct baton_redis *redis, const struct baton_redis_task *task,
@@ -208,7 +214,7 @@ struct baton_redis_decision {
 };
 
 struct baton_redis_scheduler_options {
-	/* As for baton_rules_init; a zeroed limit[0] is 100 %, a grace_ns of 0 is 1 s. */
+	/* As for baton_rules_init(). limit[0] is 0: each limit is 100 %; a grace_ns of 0 is 1 s. */
 	struct baton_rules_config rules;
 	/* The limits are percentages of the number of backends, rounded down, but at least 1. */
 	bool percent;
@@ -220,7 +226,7 @@ struct baton_redis_scheduler_options {
 
 /*
  * Errors: -EINVAL: as for baton_rules_init(); or a percentage above 100.
- * Ownership: destroy resigns, so that another leads at once.
+ * Ownership: destroy resigns. Another scheduler leads within a third of its lease.
  */
 BATON_MUST_USE int baton_redis_scheduler_create(
 	struct baton_redis *redis, const struct baton_redis_scheduler_options *options,
@@ -260,13 +266,13 @@ enum baton_redis_order_what {
 	BATON_REDIS_RUN = 1,     /* run the task; it may run `may_run_ns` */
 	BATON_REDIS_SHORTEN = 2, /* it may run `may_run_ns` from now on; 0: stop it */
 	BATON_REDIS_STOP = 3,    /* stop it, and call finish(); text: "halted", "withdrawn" */
-	BATON_REDIS_STALE = 4,   /* stop it: it is another backend's now; finish() is not for it */
+	BATON_REDIS_STALE = 4,   /* stop it: it is another backend's now, or over: no finish() */
 };
 
 struct baton_redis_order {
 	enum baton_redis_order_what what;
 	uint64_t may_run_ns; /* BATON_NEVER: no limit */
-	/* RUN: the task. All is valid until the next RUN. */
+	/* RUN: the task. Valid until the first baton_redis_backend_next() after it is over. */
 	const char *id;
 	const char *token;
 	uint64_t epoch;
@@ -276,7 +282,7 @@ struct baton_redis_order {
 	size_t command_size;
 	const struct baton_redis_file *files;
 	size_t file_count;
-	const char *text;
+	const char *text; /* STOP. Valid until the next call */
 };
 
 /*
@@ -290,9 +296,10 @@ uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATO
 
 /*
  * effect: writes `data` to the stream {queue}:effects, at most once for each task, whatever number
- * of backends run it. finish: the task is over; the submitter is told `status` and `reason`.
- * Errors: -ESTALE: the task is another backend's, or over: the backend is idle. effect: -EALREADY:
- * an earlier backend's effect has happened. -EINVAL: the backend runs no task.
+ * of backends run it; a second effect of the same backend is not written, and returns 0. finish:
+ * the task is over; the submitter is told `status` and `reason`.
+ * Errors: -ESTALE: the task is another backend's, or over: the backend is idle now. effect:
+ * -EALREADY: an earlier backend's effect has happened. -EINVAL: the backend runs no task.
  */
 BATON_MUST_USE int baton_redis_backend_effect(struct baton_redis_backend *backend, const void *data,
                                               size_t size) BATON_NONNULL;

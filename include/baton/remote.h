@@ -32,28 +32,28 @@
  *   partition                    | everything but destroy   | any thread, also inside tasks
  *   job_...                      | other jobs' calls        | `run`, about the job it was given
  *   run, close                   | those of other names     | called on threads of the executor
- *   open, told, event,           | run, close               | called on the space's thread
- *   a future's continuations     |                          |
+ *   open, told, event,           | run, close               | called on the node's thread; event
+ *   a future's continuations     |                          | also inside create
  *   create, destroy, error       | nothing                  | the owner
  *
  * What a task does. `run` may change the name's *state* (bytes that the server keeps), append
  * *effects* to the stream {space}:remote:effects, send *messages* to nodes, and give an answer. All
  * of that, and the end of the task, reach the server together: one server-side function for all
- * tasks that were run meanwhile (drain hooks, hooks.h). The function looks first whether this node
- * still owns the partition, by the partition's epoch.
+ * tasks that have ended since the call before (drain hooks, hooks.h). The function looks first
+ * whether this node still owns the partition, by the partition's epoch.
  *
- * Owners. A node holds its partitions by a lease, which it renews each third. When a node's lease
- * ends (killed, frozen, cut off), the next call of another node takes its partitions over, under
- * later epochs; the nodes call at that moment. So no name is without an owner for longer than two
- * leases, mostly one, as long as another node lives. A node that leaves (destroy) hands its
- * partitions over at once. When nodes join, each owner gives of its own, partition by partition,
- * until the shares differ by at most 1; it runs what it has begun of a partition, then hands it
- * over.
+ * Owners. A node holds its partitions by a lease, which it renews when a third of it is over. When
+ * a node's lease ends (the node was killed, frozen or cut off), another node takes its partitions
+ * over, under later epochs; the other nodes know when the lease ends, and call the server then. So
+ * no name is without an owner for longer than two leases, mostly one, as long as another node
+ * lives. A node that leaves (destroy) hands its partitions over at once. When nodes join, each
+ * owner gives of its own, partition by partition, until the shares differ by at most 1; an owner
+ * ends the tasks of a partition that it has begun, then hands the partition over.
  *
  * Promises.
- *   - A task that was accepted is run, by the owner of its name at that time, as long as there is
- *     an owner. Its effects, its change of state and its answer count exactly once. A task that was
- *     run under an epoch that is over has none; the next owner runs the task again.
+ *   - An accepted task is run by the node that owns its name then, as soon as a node does. Its
+ *     effects, its change of state and its answer count exactly once. A run under an epoch that is
+ *     over has none of these; the next owner runs the task again.
  *   - Tasks of a name run in the order in which the server accepted them, which for the tasks of
  *     one thread is the order of its submits (law L2). The effects of a name stand in this order.
  *   - `run` finds the state as all earlier tasks of the name have left it.
@@ -63,8 +63,8 @@
  *   - That `run` is called once: what it does beside the calls of this header may happen twice,
  *     also by two nodes at the same time (a node that was frozen within `run`). The epoch is the
  *     fencing number that other systems may compare: it rises with each owner of a name.
- *   - An answer that comes when its node has been away for longer than keep_ns, or has ended. The
- *     future then fails with -ESTALE; the task is run all the same.
+ *   - An answer for a node that was away for longer than keep_ns (the future fails with -ESTALE),
+ *     or that has left (-ESHUTDOWN). The task is run all the same.
  *   - The last second of a server with `appendfsync everysec` that crashed, as far as its tasks'
  *     futures were complete: tasks without an answer are submitted again. Nor anything after an
  *     asynchronous failover of the server.
@@ -131,14 +131,14 @@ struct baton_remote_options {
 	/*
 	 * The name's object: zeroed memory of `object_size` bytes on the owner. open: `state` (NULL
 	 * if the name has none) is that of the server; returns 0, or an errno, with which the task
-	 * that wanted the object fails. Neither may wait. An object lives while its name has tasks,
-	 * and among the `objects_max` (1,024) that were opened last. An object of an epoch that is
-	 * over may still be there while that of the next epoch is open.
+	 * that wanted the object fails. open and close may not wait. An object lives while its name
+	 * has tasks, and while it is among the `objects_max` (1,024) that were opened last. The
+	 * object of an epoch that is over may still be there while that of the next epoch is open.
 	 */
 	size_t object_size;
 	int (*open)(void *object, const void *state, size_t size, void *arg);
 	void (*close)(void *object, void *arg);
-	/* A message that a task has sent to this node. Must not block: the leases wait. */
+	/* A message that a task has sent to this node. May not block: its thread renews leases. */
 	void (*told)(const void *data, size_t size, void *arg);
 	void (*event)(const struct baton_remote_event *event, void *arg);
 	void *arg;
@@ -156,8 +156,8 @@ struct baton_remote_options {
  * leases, reads, and sends.
  * Ownership: the caller destroys it. If create fails and *remote is not NULL, it holds the text of
  * the error, and is to be destroyed too.
- * Errors: those of baton_redis_create(). -EINVAL: a bad node's name, lease, or number of
- * partitions; the space has another number of partitions. -EAGAIN, -EMFILE: no thread, no
+ * Errors: those of baton_redis_create(). -EINVAL: the node's name, the lease or the number of
+ * partitions is bad; the space has another number of partitions. -EAGAIN, -EMFILE: no thread, no
  * descriptor.
  */
 BATON_MUST_USE int baton_remote_create(const struct baton_remote_options *options,
@@ -166,7 +166,7 @@ BATON_MUST_USE int baton_remote_create(const struct baton_remote_options *option
 /*
  * Leaves: the tasks that are in work end, the partitions go to the other nodes at once. Futures
  * that are not complete fail with -ESHUTDOWN; their tasks, if the server has accepted them, are
- * run. Blocking: until the node's own tasks have run; the server is waited for at most a lease.
+ * run. Blocking: until the tasks in work have ended; the server is waited for at most a lease.
  */
 void baton_remote_destroy(struct baton_remote *remote) BATON_NONNULL;
 
@@ -176,7 +176,7 @@ const char *baton_remote_error(const struct baton_remote *remote) BATON_NONNULL;
 /* The node's address for baton_remote_job_tell(): its name and a random part. */
 const char *baton_remote_node(const struct baton_remote *remote) BATON_NONNULL;
 
-/* How many partitions the node owns, a hint; which one a name belongs to. */
+/* owned: how many partitions the node owns, a hint. partition: which one the name belongs to. */
 uint32_t baton_remote_owned(const struct baton_remote *remote) BATON_NONNULL;
 uint32_t baton_remote_partition(const struct baton_remote *remote, const void *name,
                                 size_t length) BATON_NONNULL;
@@ -210,8 +210,9 @@ struct baton_remote_task {
  *
  * Thread safety: any thread, also inside tasks. Blocking: never.
  * Ownership: the task, its name and its data belong to baton until the future is complete.
- * Errors: the task is untouched. -EINVAL: no future, an empty or a longer name. -EAGAIN: too many
- * tasks are outstanding. -ECONNREFUSED, -ETIMEDOUT: the server is away. -ESHUTDOWN.
+ * Errors: the task is untouched. -EINVAL: no future; the name is empty, or longer than
+ * BATON_REMOTE_NAME_MAX. -EAGAIN: too many tasks are outstanding. -ECONNREFUSED, -ETIMEDOUT: the
+ * server is away. -ESHUTDOWN.
  * The future fails, beside what `run` returns, with -ENOMEM, -EROFS, -ENOSPC, -EIO, -EACCES,
  * -EBADMSG, -EPROTO (see redis.h: the server has not accepted the task); -ESTALE, -ESHUTDOWN (see
  * above: the task may be run); -ECANCELED: cancelled before it was sent.

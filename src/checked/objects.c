@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A walk over the newest tasks of a queue; all are looked at when they are entered. */
+/* A walk looks at so many of a queue's newest tasks. Each task is looked at when entered, too. */
 #define LOOKS_MAX 256U
 
 /* ---- Resources ---- */
@@ -96,7 +96,7 @@ static void look_at_config(const struct baton__record *record, struct baton__mis
 			               "initialisers");
 }
 
-/* The oldest record of the queue of which the submit has returned, or NULL. */
+/* The newest record of the queue of which the submit has returned; NULL: there is none. */
 static const struct baton__record *accepted_of(const struct baton__record *record)
 {
 	const struct baton__record *task = record->newest;
@@ -107,7 +107,7 @@ static const struct baton__record *accepted_of(const struct baton__record *recor
 	return task;
 }
 
-/* Does the resource look as if tasks waited in it, as the record says? */
+/* The record says that tasks wait in the resource: does the resource look like that? */
 static void look_at_queue(const struct baton__record *record, const struct baton_resource *resource,
                           struct baton__mistake *mistake)
 {
@@ -403,7 +403,7 @@ static void end_task(struct baton_task *task, struct baton__mistake *mistake)
 	baton__records_unlock(task, BATON__RECORD_TASK);
 }
 
-/* A timer's task is its first member: a timer that runs is not armed by the call in its record. */
+/* Is the task a timer's first member? A timer that runs is armed no more: forgets its record. */
 static void end_timer(const void *timer)
 {
 	struct baton__record *record;
@@ -415,7 +415,7 @@ static void end_timer(const void *timer)
 	baton__records_unlock(timer, BATON__RECORD_TIMER);
 }
 
-/* The library uses the resource by itself: so a program that comes later finds no stranger. */
+/* The library itself uses the resource: sign its record, or a later call would call it a copy. */
 static void use(struct baton_resource *resource)
 {
 	struct baton__record *record;
@@ -484,7 +484,7 @@ static void hand_off(struct baton_resource *resource, const void *executor)
 		return;
 	baton__records_lock(resource, BATON__RECORD_RESOURCE);
 	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
-	/* A resource that is younger has another executor at this address. */
+	/* A resource that came after that executor's end has another one, at the same address. */
 	if (record && record->serial < copy.serial)
 		baton__mistake(&mistake, record->name,
 		               "is handed off to an executor that %s has ended (thread %d): close "

@@ -5,23 +5,23 @@
 
 #include "checked/records.h"
 
-/* A program gives the resource to `call`: is it a resource, and the one that it was? */
+/* Checks that what a program gives to `call` is an initialised resource, still as it was. */
 void baton__checked_resource(struct baton_resource *resource, const char *call);
 
-/* The same for baton_resource_init, before it; and for _deinit, after it. */
+/* To be called before baton_resource_init, and after baton_resource_deinit. */
 void baton__checked_init(struct baton_resource *resource, const char *call);
 void baton__checked_deinit(struct baton_resource *resource, const char *call);
 
 /* One more, or one less, suspension of the resource. */
 void baton__checked_suspended(struct baton_resource *resource, bool more);
 
-/* Can the task be entered, and does it wait nowhere? */
+/* Checks that the task has a function, and waits in no resource. */
 void baton__checked_idle(const struct baton_resource *resource, const struct baton_task *task,
                          const char *call);
 
 /*
- * The same, and notes that the task waits. Called before the submit, since the task may run, and
- * its memory be gone, when that returns. Returns a number for the call of submitted.
+ * The same, and notes that the task waits. Called before the submit: when the submit returns, the
+ * task may have run, and its memory may be gone. Returns a number for baton__checked_submitted.
  */
 uint64_t baton__checked_submit(struct baton_resource *resource, struct baton_task *task,
                                const char *call);

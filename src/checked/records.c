@@ -75,7 +75,7 @@ static void unlock_all(void)
 		unlock(&tables[i / SHARDS][i % SHARDS]);
 }
 
-/* Before any constructor of the program's. A fork's child has the tables, and no lock is held. */
+/* Runs before the program's constructors. In a fork's child the tables are whole, and unlocked. */
 __attribute__((constructor(101))) static void begin(void)
 {
 	for (unsigned i = 0; i < TABLES * SHARDS; i++)

@@ -9,9 +9,10 @@
  *    record, and no other second lock.
  * records.queue: The queue of a resource's record has the records of the tasks that a program has
  *    submitted, and that are neither entered nor dropped. The lock of the resource's record guards
- *    the links.
+ *    the links, `accepted` and `looked_at`.
  * records.accepted: A resource in whose queue is an `accepted` record is busy: an accepted task
- *    keeps its resource busy until it is entered or dropped, and its record goes before that ends.
+ *    keeps its resource busy until the task is entered or dropped, and its record leaves the queue
+ *    before the resource can become idle.
  */
 #ifndef BATON_SRC_CHECKED_RECORDS_H
 #define BATON_SRC_CHECKED_RECORDS_H
@@ -49,7 +50,7 @@ struct baton__record {
 	const void *run;
 	const void *future;
 	bool accepted;
-	bool looked_at;              /* since it was accepted, and so were the older ones */
+	bool looked_at;              /* since it was accepted: the next walk ends here */
 	struct baton__record *older; /* in the queue of the resource's record */
 	struct baton__record *newer;
 	/* A resource's. */
@@ -64,7 +65,7 @@ struct baton__record {
 	bool used; /* by more than its set-up: from now on name and config are constant */
 };
 
-/* The mistake that a look has found. It is said when no lock is held. */
+/* A mistake that a look has found. It is reported when no lock is held. */
 struct baton__mistake {
 	char name[BATON__RECORD_NAME_MAX];
 	char text[400];
@@ -93,10 +94,10 @@ __attribute__((format(printf, 3, 4))) void baton__mistake(struct baton__mistake 
                                                           const char *name, const char *format,
                                                           ...);
 
-/* Says it, by way of baton__misuse, if there is one: text[0]. Holds no lock. */
+/* Reports the mistake by baton__misuse, if text[0] says that there is one. Call without a lock. */
 void baton__mistake_end(const struct baton__mistake *mistake, const char *call);
 
-/* No pointer that a call needs may be NULL. */
+/* Stops the program if a call lacks something that it needs. */
 #define BATON__NEED(condition, what)                                                               \
 	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 

@@ -45,7 +45,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 
 	baton__checked_resource(resource, __func__);
 	BATON__NEED(tasks || !count, "the array of tasks is NULL");
-	/* The array may be gone, too, when the submit returns. */
+	/* When the submit returns, the array may be gone, as the tasks may be. */
 	serials = calloc(count + 1, 2 * sizeof(*serials));
 	for (size_t i = 0; serials && i < count; i++) {
 		serials[2 * i] = baton__checked_submit(resource, tasks[i], __func__);
@@ -287,7 +287,7 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 	return suspended(resource, baton__plain_resource_suspend_lower(resource, suspension));
 }
 
-/* Before the resume, after which the resource may be gone. */
+/* Called before the resume: after it the resource may be gone. */
 static void resumes(struct baton_suspension *suspension)
 {
 	if (suspension->_resource)

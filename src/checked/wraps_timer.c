@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The public functions of libbaton-checked for timers and triggers. A timer's record says that a
- * call has armed it. The record goes when the timer is stopped, or its function entered; a timer
- * that was dropped keeps its record, so that the timer's own words decide whether it is armed.
+ * call has armed it. The record goes when the timer is stopped, or its function entered. A timer
+ * that was dropped keeps its record; so baton_timer_state() decides whether a timer is armed.
  */
 #include "checked/plain.h"
 
@@ -26,7 +26,7 @@ static void forget_timer(const struct baton_timer *timer)
 	baton__records_unlock(timer, BATON__RECORD_TIMER);
 }
 
-/* Can the timer be armed? Notes that it is; before the arm, since the timer may run during that. */
+/* Checks that the timer can be armed, and notes that it is. Before the arm, which may run it. */
 static void arms(struct baton_timer *timer, const char *call)
 {
 	struct baton__record *record;

@@ -73,7 +73,7 @@ static void report(struct baton__record *record, void *arg)
 	baton_assert_hook(text, __FILE__, __LINE__);
 }
 
-/* The program ends in any case: what is left is reported, and nothing aborted. */
+/* Reports what is left, and does not abort: the program ends in any case. */
 __attribute__((destructor)) static void end(void)
 {
 	baton__records_each(BATON__RECORD_RESOURCE, report, NULL);

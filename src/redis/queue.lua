@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- The functions of a queue on the server. Each function is one change: it looks at its fence and at
 -- all that can be refused first, and writes then, so that it happens whole or not at all. A call
--- that is repeated after a lost reply finds its work done, and says so as the first call did.
+-- that is repeated after a lost reply succeeds, and does its work no second time.
 --
--- redis_connect.c loads this text, remote.lua and names.lua as one library (FUNCTION LOAD) or, where
--- the server has none, as one script; it sets VERSION before. q is the queue's name in braces: all keys of a queue are in one slot.
+-- redis_connect.c sets VERSION, and loads this text, remote.lua and names.lua as one library, or as
+-- one script where the server has no functions. q is the queue's name in braces: one slot for all.
 --
 --   q:in               stream {id, number, kind}: arrivals
 --   q:queue            zset id -> number: the tasks that wait
@@ -20,8 +20,8 @@
 --   q:backend:N        hash, expires with the lease
 --   q:numbers          hash: the last arrival, the last epoch, the number of classes
 --
--- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend has
--- taken the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
+-- A record of q:run is kind:assigned:epoch:started:number:owner. The owner is '' until a backend
+-- takes the task. An epoch is at least the server's clock, so that no epoch is used twice, not even
 -- by a server that has lost its last second.
 
 local GROUP = 'backends'
@@ -153,7 +153,7 @@ local function back(q, id, run)
 	done(q, 'lost', id, run.number)
 end
 
--- The tasks that are this backend's, but for one that it runs: they wait again.
+-- The backend's tasks wait again, all but `but`, the one that it runs.
 local function lose_tasks(q, name, but)
 	for _, id in ipairs(call('HKEYS', q .. ':run')) do
 		local run = running(q, id)
@@ -166,7 +166,7 @@ end
 local function lose_backend(q, name)
 	lose_tasks(q, name)
 	call('DEL', q .. ':orders:' .. name, q .. ':backend:' .. name)
-	-- What it was given and has not taken stays its consumer's until another backend claims it.
+	-- Entries that the backend was given, and has not taken, are its consumer's until claimed.
 	if call('EXISTS', q .. ':out') == 0 then
 		call('ZREM', q .. ':backends', name)
 	elseif #call('XPENDING', q .. ':out', GROUP, '-', '+', 1, name) == 0 then
@@ -222,7 +222,7 @@ function F.submit(q, a)
 	return 1
 end
 
--- Is the task there, and is it this submitter's? Over: true.
+-- Refuses if the task is not there, or is not this submitter's. Returns whether the task is over.
 local function is_over(q, id, token)
 	local owner = call('HGET', q .. ':task:' .. id, 'token')
 	local last = owner and {} or last_note(q, id)
@@ -275,8 +275,8 @@ local function fence(q, epoch)
 	end
 end
 
--- token, lease_ms, classes: returns what a new leader has to know; or, if another scheduler leads, how
--- long its lease lasts.
+-- token, lease_ms, classes: returns what a new leader has to know; or, if another scheduler leads,
+-- how long its lease lasts.
 function F.lead(q, a)
 	local lease = call('GET', q .. ':lease:scheduler')
 	if lease and lease ~= a[1] then
@@ -419,8 +419,8 @@ function F.renew(q, a)
 		call('XGROUP', 'CREATE', q .. ':out', GROUP, '0', 'MKSTREAM')
 	end
 	keep_alive(q, name, a[2], a[3])
-	-- The answer of a take was lost; or the server came back without its last second, and with a
-	-- task that this backend has finished.
+	-- It may have tasks that it does not run: the answer of a take was lost; or the server came
+	-- back without its last second, and with a task that this backend has finished.
 	lose_tasks(q, name, id)
 	if not id then
 		return 1

@@ -59,8 +59,8 @@ BATON_EXPORT int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE])
 }
 
 /*
- * hiredis writes to its sockets by write(): to one that the server has closed, this would kill the
- * process. SIGPIPE is kept from this thread meanwhile.
+ * hiredis writes by write(). If the server has closed the socket, that raises SIGPIPE, which would
+ * kill the process. So SIGPIPE is blocked on this thread during a call.
  */
 static void hold_sigpipe(sigset_t *old)
 {
@@ -87,7 +87,7 @@ static void release_sigpipe(const sigset_t *old)
 
 /* ---- Calls ---- */
 
-/* The beginning of a command: how many arguments, and those that come first. */
+/* Appends a command to the context's output: how many arguments, the first ones, the call's. */
 static int send_call(const struct baton_redis *redis, struct redisContext *context,
                      const struct baton__redis_call *call)
 {

@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-/* What the .lua files are: raised with each change that an earlier program would not understand. */
+/* The version of the .lua files: raised with each change that earlier programs cannot work with. */
 #define BATON__REDIS_FUNCTIONS 3
 
-/* The text of the .lua files; the makefile makes it a C file. */
+/* The text of the .lua files, in a C file that the Makefile generates. */
 extern const char baton__redis_functions[];
 
 /* hiredis's, so that this header compiles without. */
@@ -74,12 +74,12 @@ void baton__redis_do_once(struct baton_redis *redis, struct baton__redis_call *c
 
 /*
  * The waiting read: ask, and, when its descriptor is readable, answer. `reply` is NULL if there is
- * no answer yet. Errors: a lost connection is none: ask again (asked is false). ask frees the
- * arguments.
+ * no answer yet. A lost connection is no error: `asked` is false then, and the caller asks again.
+ * ask frees the arguments.
  */
 int baton__redis_ask(struct baton_redis *redis, struct baton__redis_call *call);
 int baton__redis_answer(struct baton_redis *redis, struct redisReply **reply);
-/* The read that waits is for nothing now. */
+/* Drops the read that waits. */
 void baton__redis_unask(struct baton_redis *redis);
 
 /* ---- Connecting (redis_connect.c) ---- */
@@ -89,7 +89,7 @@ void baton__redis_unask(struct baton_redis *redis);
 
 int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected);
 void baton__redis_disconnect(struct redisContext **context);
-/* The connection for calls is there, and the server has the functions. */
+/* Connects for calls, and loads the functions on the server, where that is not done yet. */
 int baton__redis_ready(struct baton_redis *redis);
 /* The error of a connection, and of an error reply; both keep the text. */
 int baton__redis_unreachable(struct baton_redis *redis, const struct redisContext *context);

@@ -27,7 +27,7 @@ struct baton_redis_backend {
 	uint64_t renew_at;
 	uint64_t claim_at;
 	uint32_t reconnects; /* those of the reads that it has seen */
-	bool history;        /* read again what was delivered, and maybe never came */
+	bool history;        /* read again the entries that were delivered, and maybe never came */
 	bool running;
 	char id[BATON_REDIS_ID_MAX + 1];
 	char epoch[24];
@@ -70,7 +70,7 @@ static int renew(struct baton_redis_backend *backend, bool *own)
 	return error;
 }
 
-/* The task is another's. */
+/* The task is another backend's, or over. */
 static void stop_running(struct baton_redis_backend *backend)
 {
 	backend->running = false;
@@ -145,7 +145,7 @@ static int take(struct baton_redis_backend *backend, const redisReply *entry,
 	return backend->task->elements > 0 ? accept_task(backend, order) : 0;
 }
 
-/* Takes over an entry that was delivered to a backend which has not taken it for a lease. */
+/* Takes over an entry that another backend was given a lease ago, and has not taken. */
 static int claim(struct baton_redis_backend *backend, struct baton_redis_order *order)
 {
 	struct baton__redis_call call;
@@ -276,7 +276,7 @@ BATON_EXPORT int baton_redis_backend_next(struct baton_redis_backend *backend,
 	error = read_answer(backend, order);
 	if (!error && order->what == BATON_REDIS_IDLE)
 		error = look_after_lease(backend, order);
-	/* A task that the caller ends before the next call needs no read of its orders. */
+	/* If the caller ends a new task before the next call, no read of its orders is needed. */
 	if (!error && !backend->redis->asked && order->what != BATON_REDIS_RUN)
 		error = ask(backend);
 	return error;

@@ -90,7 +90,7 @@ int baton__redis_unreachable(struct baton_redis *redis, const struct redisContex
 	return BATON__REDIS_RETRY;
 }
 
-/* One command of a new connection, before it is anybody's. */
+/* Sends a command over a connection that is not in use yet, and waits for the answer. */
 static int say(struct baton_redis *redis, struct redisContext *context, int argc, const char **argv)
 {
 	redisReply *reply = redisCommandArgv(context, argc, argv, NULL);
@@ -193,7 +193,7 @@ static redisReply *command(struct baton_redis *redis, int argc, const char **arg
 	return redisCommandArgv(redis->calls, argc, argv, NULL);
 }
 
-/* The library's text, with what queue.lua does not say itself. */
+/* The text to load: the line that names the library, VERSION, and the .lua files. */
 static char *library_text(bool as_script)
 {
 	size_t size = strlen(baton__redis_functions) + 64;

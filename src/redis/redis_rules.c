@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rules of admission (rules.h) in a scheduler: what they are told, and what they decide. They
- * know a copy of the server's q:queue and q:run, which is made anew at each change of leader. What
- * they decide are moves.
+ * know a copy of the server's q:queue and q:run, which is made anew at each change of leader. Their
+ * decisions are gathered as moves, which redis_scheduler.c sends.
  */
 #include "redis/redis_scheduler.h"
 
@@ -201,7 +201,10 @@ void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const cha
 		arrive(scheduler, item);
 }
 
-/* The task waits again, before it is over where it ran. */
+/*
+ * The task's backend is lost. The task waits again in one slot before its run ends in the other, so
+ * that no later task takes the place. An interactive task cannot wait: its run ends first.
+ */
 static void lost(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
 	struct baton_rules_entry *old = entry_of(item);
@@ -247,7 +250,7 @@ void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const red
 	if (run.started_ns > now)
 		run.started_ns = now;
 	if (item && baton_rules_restore(&scheduler->rules, entry_of(item), &run, now))
-		drop(scheduler, item); /* of a class that there is no more */
+		drop(scheduler, item); /* its class does not exist any more */
 }
 
 void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler)

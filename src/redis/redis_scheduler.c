@@ -155,7 +155,7 @@ static int sweep(struct baton_redis_scheduler *scheduler)
 	return error;
 }
 
-/* Sends the moves until there are none: a task that should have started and is gone makes room. */
+/* Sends the moves until there are none: if a task that should start is gone, others may start. */
 static int admit(struct baton_redis_scheduler *scheduler)
 {
 	/* Ends: each round but the last ends tasks. */

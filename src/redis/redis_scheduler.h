@@ -18,8 +18,8 @@ struct baton__redis_slot {
 	struct baton__redis_item *item;
 };
 
-/* A task that waits or runs. Two slots: a task whose backend is lost waits again in the other one
- * before it is over in the first, so that no later task gets between. */
+/* A task that waits or runs. A task whose backend is lost waits again in the second slot before its
+ * run ends in the first, so that no later task takes the place. */
 struct baton__redis_item {
 	char id[BATON_REDIS_ID_MAX + 1];
 	uint64_t number;

@@ -276,7 +276,7 @@ BATON_EXPORT uint32_t baton_remote_owned(const struct baton_remote *remote)
 	return load_relaxed(&remote->owned); /* a hint */
 }
 
-/* FNV-1a, which another implementation of a node can have in three lines. */
+/* FNV-1a, folded: another implementation of a node needs three lines for it. */
 BATON_EXPORT uint32_t baton_remote_partition(const struct baton_remote *remote, const void *name,
                                              size_t length)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of a node share (baton/remote.h). A node has one thread of its own, the *home*
- * thread, which drives a loop executor. Everything here belongs to that thread, but for what says
- * otherwise: partitions, tasks that wait for an answer, both connections to the server. Other
- * threads reach it by tasks of the home resource, whose drain hook sends what many tasks have left
- * (hooks.h): submits, and jobs that are finished.
+ * thread, which drives a loop executor. Partitions, tasks that wait for an answer, both connections
+ * to the server, and all else belong to that thread, unless a comment says otherwise. Other threads
+ * submit tasks to the home resource. Its drain hook (hooks.h) sends in one call what many of these
+ * tasks have brought: submits, and finished jobs.
  *
  *   remote.c       create, destroy, the thread's loop
  *   remote_own.c   leases: which partitions are this node's
@@ -45,7 +45,7 @@ struct baton__remote_partition {
 struct baton__remote_name {
 	struct baton_registry_entry entry;
 	struct baton_remote *remote;
-	/* A job was left out: the later ones of this epoch are, too. Under the name's baton. */
+	/* A job was left out, and so are the later ones of this epoch. Under the name's baton. */
 	bool broken;
 	struct baton__remote_bytes state;
 	struct baton_remote_job *finished; /* of the batch that runs */
@@ -121,7 +121,7 @@ struct baton_remote {
 	uint64_t room;
 	uint64_t oldest;      /* the first number that may be in the ring */
 	uint64_t next;        /* the number of the next task */
-	uint64_t sent;        /* all numbers up to here are accepted */
+	uint64_t sent;        /* all tasks up to here are accepted, or were failed */
 	uint64_t accepted;    /* what the server has said */
 	uint64_t tried;       /* the last number that was in a call */
 	uint64_t send_at;     /* not before */
@@ -141,7 +141,7 @@ int baton__remote_join(struct baton_remote *remote);
 void baton__remote_look_after_lease(struct baton_remote *remote);
 /* The partition is another node's. */
 void baton__remote_lose(struct baton_remote *remote, uint32_t partition);
-/* Drops all partitions and begins again under new epochs; with an error, after a pause. */
+/* Drops all partitions, and gets them back under new epochs; after an error, with a pause. */
 void baton__remote_begin_anew(struct baton_remote *remote, int error);
 void baton__remote_leave(struct baton_remote *remote);
 

@@ -1,18 +1,19 @@
 
 -- ==== Resources over machines (remote.h) ====
 --
---   q:remote:in:P      stream {node, number, name, data}: the tasks of partition P that are not over
+--   q:remote:in:P      stream {node, number, name, data}: partition P's tasks that are not over
 --   q:remote:state:P   hash name -> state
 --   q:remote:owners    hash P -> epoch:node
 --   q:remote:nodes     zset node -> when its lease ends (ms)
 --   q:remote:to:N      stream: what node N is told: answers, messages, "look at the owners"
---   q:remote:seq:N     the last number that node N has submitted
+--   q:remote:seq:N     the last number that was accepted from node N
 --   q:remote:effects   stream {name, task, epoch, data}
 --   q:remote:numbers   hash: the number of partitions, the last epoch
 --
--- A partition is owned by the node that q:remote:owners names, while that node's lease lasts. A task
--- is over when its entry is deleted from the partition's stream. A consumer group would deliver by
--- XREADGROUP, a write that no fence guards; so an owner reads by XREAD, and remote_commit deletes.
+-- A partition is owned by the node that q:remote:owners names. When that node's lease is over, the
+-- next remote_balance of another node takes the partition. A task is over when its entry is deleted
+-- from the partition's stream. A consumer group would deliver by XREADGROUP, a write that no fence
+-- guards; so an owner reads by XREAD, and remote_commit deletes.
 
 local REMOTE_TYPES = {
 	[':remote:owners'] = 'hash', [':remote:nodes'] = 'zset', [':remote:numbers'] = 'hash',
@@ -37,7 +38,7 @@ local function check_type(key, kind)
 	end
 end
 
--- The live nodes, each with 0, and when the lease of the first but `node` ends.
+-- The nodes, each with a count of 0; and when the first lease of a node other than `node` ends.
 local function live_nodes(r, node)
 	local nodes, counts, first = call('ZRANGE', r .. ':nodes', 0, -1, 'WITHSCORES'), {}, nil
 	for i = 1, #nodes, 2 do
@@ -111,7 +112,7 @@ function F.remote_balance(q, a)
 	call('ZADD', r .. ':nodes', whole(now + tonumber(a[2])), node)
 	local counts, first = live_nodes(r, node)
 	local owners, own = read_owners(r), answer[5]
-	-- Those who have too much now give at once.
+	-- A node has joined: those that own too much now give at once.
 	for other in pairs(counts) do
 		if not expires and other ~= node then
 			tell_node(r, other, 'what', 'balance')
@@ -176,7 +177,7 @@ function F.remote_release(q, a)
 	return 1
 end
 
--- node: leaves for good. The last one to leave takes the empty streams along.
+-- node: leaves for good. The last node to leave deletes the empty streams.
 function F.remote_leave(q, a)
 	local r, node, told = q .. ':remote', a[1], {}
 	call('ZREM', r .. ':nodes', node)
@@ -207,8 +208,8 @@ end
 
 -- node, position, the last number that the node knows to be accepted, then partition, number, name,
 -- data. Returns the last number that is accepted now; a task that was accepted before is not
--- accepted again. A server that has lost its last second accepts none, and the node begins at the
--- number that it gets.
+-- accepted again. A server that has lost its last second knows a lower number than the node: it
+-- accepts no task then, and the node submits again all tasks after the number that is returned.
 function F.remote_submit(q, a)
 	local r, node, checked = q .. ':remote', a[1], {}
 	local accepted = call('GET', r .. ':seq:' .. node)
@@ -255,8 +256,8 @@ function F.remote_states(q, a)
 end
 
 -- One task of remote_commit, whose arguments begin at i: partition, epoch, entry, name, whether the
--- state changes ('set', 'delete', ''), state, node to answer, number, status, answer, the numbers of
--- effects and of messages, then these. Returns where the next task's begin.
+-- state changes ('set', 'delete', ''), state, node to answer, number, status, answer, how many
+-- effects, how many messages, then these. Returns where the next task's begin.
 local function commit_one(r, a, i, effects_max, apply)
 	local partition, epoch, entry, name, change = a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4]
 	local effects, messages = tonumber(a[i + 10]), tonumber(a[i + 11])

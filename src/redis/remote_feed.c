@@ -281,7 +281,7 @@ static int take_entries(struct baton_remote *remote, uint32_t number, const redi
 	struct baton__remote_partition *partition = &remote->partitions[number];
 	const redisReply *entry;
 
-	/* The next owner reads from the beginning. */
+	/* Drops the entries: the next owner reads the partition from the beginning. */
 	if (partition->epoch == 0 || partition->giving || remote->stopping)
 		return 0;
 	for (size_t i = 0; (entry = baton__redis_at(entries, i)); i++) {

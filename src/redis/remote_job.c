@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job: what `run` may call about it; and a name's batches. The jobs of a batch go home together:
- * the first one's second task brings the list.
+ * A job: what `run` may call about it; and a name's batches. The jobs of a batch go to the home
+ * thread together: the task `home` of the first job brings the list.
  */
 #include "redis/remote.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- Running ---- */
 
-/* Its effects would be refused. A hint: the server decides. */
+/* Would the server refuse the job's effects? A hint: the server decides. */
 static bool is_stale(const struct baton_remote_job *job)
 {
 	struct baton_remote *remote = job->remote;
@@ -36,7 +36,7 @@ static void clear(struct baton__redis_call *call)
 	baton__redis_call_init(call, NULL);
 }
 
-/* A task that has failed has its answer alone. */
+/* A failed task keeps its answer only. */
 static void undo(struct baton_remote_job *job)
 {
 	job->change = BATON__REMOTE_KEPT;
@@ -58,7 +58,7 @@ int baton__remote_run(struct baton_task *task)
 	struct baton_remote_job *job = baton_container_of(task, struct baton_remote_job, run);
 	struct baton__remote_name *name = job->name;
 
-	/* The state lacks what a job that was left out has not done. */
+	/* The state lacks the change of a job that was left out: so leave out all later jobs. */
 	name->broken |= is_stale(job);
 	job->left_out = name->broken;
 	if (!job->left_out)
@@ -99,7 +99,7 @@ static int go_home(struct baton__remote_name *name)
 	if (!jobs)
 		return 0;
 	keep_last_state(jobs);
-	/* From here on the jobs, and maybe the name, are the home thread's. */
+	/* The last touch of the jobs, and maybe of the name: they are the home thread's now. */
 	return baton_submit(&jobs->remote->home, &jobs->home);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which partitions are this node's. A node renews its lease each third of it; the answer says what
- * the node owns. Three things make the node drop all it owns and begin anew, under later epochs:
- * its lease has ended by its own clock; the connection was lost (the server may have come back
- * without its last second); the server has refused what was to be written. What the dropped jobs
- * would have written is refused, and the tasks are read again.
+ * Which partitions are this node's. A node renews its lease when a third of it is over; the answer
+ * says what the node owns. The node drops all it owns and begins anew, under later epochs, when its
+ * lease has ended by its own clock; when the connection was lost (the server may have come back
+ * without its last second); when a read, a release or a commit fails; when a job was left out, or
+ * there was no memory for one. The server has all of a dropped job, if only the answer to its
+ * commit was lost, or nothing of it: then the next owner reads the task again.
  */
 #include "redis/remote.h"
 
@@ -85,7 +86,7 @@ void baton__remote_begin_anew(struct baton_remote *remote, int error)
 
 /* ---- Giving ---- */
 
-/* Those with least in work go first: they are free soonest. */
+/* Chooses the partitions with the fewest jobs in work: they are free soonest. */
 static void choose_to_give(struct baton_remote *remote, uint64_t surplus)
 {
 	/* Ends: each round gives one more away, or finds none. */
@@ -135,7 +136,7 @@ static void give(struct baton_remote *remote)
 	for (uint32_t i = 0; i < remote->options.partitions; i++)
 		if (remote->partitions[i].giving && remote->partitions[i].in_work == 0)
 			baton__remote_lose(remote, i);
-	/* Is there more to give, now that others have given, too? */
+	/* Ask whether there is more to give, now that others have given, too. */
 	remote->balance_at = 0;
 }
 
@@ -163,7 +164,7 @@ static void adopt(struct baton_remote *remote, const redisReply *own)
 		else
 			gain(remote, i, epoch);
 	}
-	/* The read that waits does not know of the new ones. */
+	/* The read that waits is for the old partitions. */
 	if (changed)
 		baton__redis_unask(remote->redis);
 }

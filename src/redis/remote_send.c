@@ -157,7 +157,10 @@ static uint32_t gather(struct baton_remote *remote, struct baton__redis_call *ca
 	return count;
 }
 
-/* The server has refused: which of the tasks, if an earlier attempt of the call was accepted? */
+/*
+ * The server has refused a submit, of which it may have accepted an earlier attempt: asks for the
+ * last accepted number, and fails the tasks after it.
+ */
 static int resolve(struct baton_remote *remote, int refusal)
 {
 	struct baton__redis_call call;
@@ -208,7 +211,7 @@ static int send_some(struct baton_remote *remote, bool *more)
 	if (!error) {
 		uint64_t accepted = baton__redis_number(reply);
 
-		/* Less than before: the server has lost some, which go again. */
+		/* Less than before: the server has lost tasks, which are sent again. */
 		remote->sent = accepted < remote->accepted ? accepted : last;
 		remote->accepted = accepted;
 	} else if (error == -ESTALE) {
@@ -285,7 +288,7 @@ static uint32_t gather_jobs(struct baton_remote *remote, struct baton__redis_cal
 		if (remote->partitions[job->partition].epoch != job->epoch)
 			continue;
 		if (job->left_out) {
-			/* It must be read again, and what follows it, too. */
+			/* The job's task must be read again, and so must all that follow. */
 			baton__remote_begin_anew(remote, 0);
 			continue;
 		}
@@ -341,7 +344,7 @@ static void send_finished(struct baton_remote *remote)
 
 		baton__redis_call_init(&jobs, NULL);
 		count = gather_jobs(remote, &jobs, &end);
-		/* What was dropped while it was gathered is refused there, too: its epoch ends. */
+		/* Jobs gathered before one that was left out count: their epochs have not ended. */
 		if (count > 0)
 			error = commit(remote, &jobs, count);
 		free(jobs.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who decides: a search in depth with a bound on what deviations cost, random numbers, bytes from a
- * fuzzer, or a list to be replayed. Whatever decides, what was chosen other than 0 is noted with
- * the number of the decision: that list replays the execution.
+ * fuzzer, or a list to be replayed. In each case every choice other than 0 is noted, with the
+ * number of its decision: the list of these choices replays the execution.
  */
 #include "engine.h"
 

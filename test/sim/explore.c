@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions of a scenario, one after the other, each from the same state; and what is done about
- * one that fails: its deviations are tried without one another until none can be left out, and
- * what is left is printed.
+ * Executions of a scenario, one after the other, each from the same state. An execution that fails
+ * is tried without one deviation after the other, until none can be left out; the rest is printed.
  */
 #include "explore.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one order of sequentially consistent operations. It need not be the order in which they were
- * executed: it has to agree with happens-before, and with each word's modification order (who reads
- * an old value comes before who wrote the next one), and that is all. So here it is a partial
- * order; an old value may be read if that makes no circle.
+ * executed: it has to agree with happens-before, and with each word's modification order (the
+ * reader of an old value comes before the writer of the next value), and with nothing else. So here
+ * it is a partial order; an old value may be read if that closes no cycle.
  *
  * Source: C11 7.17.3, p. 6; for what a load may read the wording of C++20 (coherence-ordered
  * before), which allows less.

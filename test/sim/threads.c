@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads as coroutines, and who of them goes on. A switch takes along what the library keeps per
- * thread (the section sim_tls).
+ * Threads as coroutines, and which of them goes on. A switch saves and restores what the library
+ * keeps per thread (the section sim_tls).
  */
 #include "engine.h"
 

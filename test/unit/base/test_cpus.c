@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How many CPUs: the affinity, and quotas as the kernel's files show them, in a directory of ours.
+/*
+ * How many CPUs there are: the affinity, and quotas. The test writes files as the kernel has them
+ * into a directory of its own.
  */
 #include "base/cpus.h"
 

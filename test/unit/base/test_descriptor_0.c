@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptor 0, which a process without standard input has free: whatever the library opens may be
- * given it, and whatever it watches may be it.
+ * Descriptor 0 is free in a process without standard input. So whatever the library opens may get
+ * the number 0, and a descriptor that the library watches may have it.
  */
 #include "mainloop_fd_support.h"
 

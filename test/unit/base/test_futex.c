@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The futex wrapper: deadlines, and the way round futex_waitv where there is none. */
+/* The futex wrapper: deadlines, and what it does where the kernel has no futex_waitv. */
 #include "base/futex.h"
 
 #include "support.h"

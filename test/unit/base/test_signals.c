@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals in the library's threads: those that a thread brings upon itself are open, no others. */
+/* The library's threads block all signals but those that a thread's own mistake raises. */
 #include "support.h"
 
 #include <baton/timer.h>

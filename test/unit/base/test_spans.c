@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans and deadlines that reach beyond the end of time: they are without an end, never at once. */
+/* Spans and deadlines beyond the greatest time: such a wait has no end, and never ends at once. */
 #include "ledger.h"
 #include "fixture.h"
 #include "timer_support.h"

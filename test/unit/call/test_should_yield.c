@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a long task or job is told to make room, and when it is not. */
+/* When baton_should_yield() tells a long task or job to make room, and when not. */
 #include "support.h"
 
 #define MS ((uint64_t)1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that stays in what it runs has announced what else it has: idle workers take it. */
+/* A worker that stays in one job has announced its other jobs: idle workers take them. */
 #include "pool_support.h"
 #include "stash.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Standing back before a push: when it is tried, what ends it, what a failure costs later ones. */
+/* Standing back before a push: when it is tried, what ends it, how a failure affects later ones. */
 #include "fixture.h"
 
 #include "core/barge.h"

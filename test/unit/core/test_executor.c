@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executors: the manual one, one that refuses, plain jobs, and what a hand-off means to each. */
+/* Executors: the manual one, one that refuses; plain jobs; and what a hand-off does in each. */
 #include "fixture.h"
 
 struct counted {

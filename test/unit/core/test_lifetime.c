@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that goes as early as it may; what is touched too late is AddressSanitizer's to find. */
+/* Memory is freed as early as the API allows: AddressSanitizer finds touches that come too late. */
 #include "fixture.h"
 
 /* A task, its future, and a continuation that frees them all. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What leaves a mark in a queued resource, or withdraws one, touches no other marks but the
- * neighbours (L12). Each mark has a page of its own, and the pages of all other marks cannot be
- * read meanwhile.
+ * A call that leaves a mark in a queued resource, or withdraws a mark, touches no other marks but
+ * the neighbours (L12). Each mark has a page of its own; during the call the pages of the marks
+ * that it may not touch cannot be read.
  */
 #include "stash.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As test_misuse.c: calls that belong into a task, calls that come in pairs, arguments that do not
+ * As test_misuse.c: calls that are only for tasks, calls that come in pairs, arguments that do not
  * fit.
  */
 #include "misuse.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiters that find others in their way, or nothing to do yet: they sleep, and are woken. */
+/* Waiters that another thread obstructs, or that have nothing to do yet, sleep, and are woken. */
 #include "pool_support.h"
 #include "fixture.h"
 

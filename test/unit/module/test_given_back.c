@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each call of the modules takes from the heap it gives back, however it ends. */
+/* Each call of the modules gives back what it took from the heap, however the call ends. */
 #include "heap.h"
 
 #include <baton/fan_out.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes beside await, cancel_pending, close_then and helpers: what was accepted before, in all. */
+/* await, cancel_pending, close_then and helpers: each concerns the older tasks of all lanes. */
 #include "labels.h"
 #include "stash.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suspending the lanes below lane 0: what runs, what waits, and every way in which that ends. */
+/* Suspending the lanes below lane 0: what runs, what waits, and every end of the suspension. */
 #include "labels.h"
 
 #include <baton/suspend.h>

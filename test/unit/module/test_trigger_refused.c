@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Triggers that are refused or cancelled: never stuck, and nobody who was told yes goes without. */
+/* Triggers that are refused or cancelled: never stuck; each fire that returned 0 is answered. */
 #include "thread/thread.h"
 
 #include "bell.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order YIELDS: what has come back often goes first, and the cold stay alive. */
+/* The order YIELDS: jobs that come back often go first, and the other jobs do not starve. */
 #include "pool_support.h"
 
 #include "pool/order.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: the child of a process with a pool or a running task is refused clearly and never hangs
- * (its alarm would end it); a process that forks before its first use is not concerned.
+ * fork: in the child of a process with a pool or a running task, calls are refused clearly, and
+ * never hang (an alarm would end the child). A child that was forked before the first use works.
  */
 #include "fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Library nodes: a burst, short-lived threads and nodes freed by other threads leave bounded
- * memory. Measured as the heap's bytes in use and the slabs' size; under a sanitizer it only runs.
+ * memory: the heap's bytes in use, and the slabs' size. Under a sanitizer nothing is measured.
  */
 #include "fixture.h"
 #include "heap.h"

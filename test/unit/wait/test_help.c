@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helping (L9): a waiter whose resource is queued runs it itself, in a worker as well as outside,
- * and a wait that cannot end says so.
+ * Helping (L9): a waiter whose resource is queued runs the resource's tasks itself, in a worker as
+ * well as outside; and a wait that cannot end returns an error.
  */
 #include "stash.h"
 
