@@ -248,7 +248,7 @@ BATON_EXPORT void baton_admission_stats_read(const struct baton_admission *admis
 {
 	const struct baton_admission_stats *stats = &admission->_stats;
 
-	/* Relaxed: hints. `finished` first, so that the difference is not negative. */
+	/* Relaxed: hints, not of one moment. */
 	copy->finished = load_relaxed(&stats->finished);
 	copy->started = load_relaxed(&stats->started);
 	copy->arrived = load_relaxed(&stats->arrived);
@@ -257,5 +257,5 @@ BATON_EXPORT void baton_admission_stats_read(const struct baton_admission *admis
 	copy->stopped = load_relaxed(&stats->stopped);
 	copy->overran = load_relaxed(&stats->overran);
 	copy->waiting = load_relaxed(&stats->waiting);
-	copy->running = copy->started - copy->finished;
+	copy->running = copy->started > copy->finished ? copy->started - copy->finished : 0;
 }

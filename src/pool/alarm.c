@@ -40,6 +40,7 @@
 #include "base/futex.h"
 #include "thread/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 
 #define BARRED BATON__ALARM_BARRED
@@ -59,13 +60,20 @@ static uint64_t deadline_of(uint64_t word)
 	return word >> BATON__ALARM_BITS;
 }
 
+/* The calling thread has set TAKEN. Relaxed: only this thread asks whether it was itself. */
+static void taken(struct baton__alarm *alarm)
+{
+	store_relaxed(&alarm->taker, baton__self);
+}
+
 /* Clears TAKEN and the bits in `cleared`, sets `bits`, and wakes the threads that wait for TAKEN to
- * be cleared. Returns the new word. */
-static uint64_t untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
+ * be cleared. */
+static void untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
 {
 	uint64_t word = load_relaxed(&alarm->word); /* validated by the CAS */
 	uint64_t next;
 
+	store_relaxed(&alarm->taker, NULL);
 	/* Ends: each failure is a new deadline, or a thread that waits. [alarm.taken] release: what
 	 * this thread did to the wheel; pairs with [alarm.taken] in take, await_taken.
 	 * [idle.work] seq_cst: before the look for sleepers. */
@@ -78,7 +86,6 @@ static uint64_t untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bi
 		(void)add_seq_cst(&alarm->done, 1);
 		baton__futex_wake(&alarm->done, INT_MAX);
 	}
-	return next;
 }
 
 /* Waits until the alarm is not TAKEN; `word` shows that it is. */
@@ -118,7 +125,7 @@ static int send_home(struct baton__alarm *alarm, uint64_t bits)
 	const bool inside = baton__thread_is_inside(alarm->executor);
 	int error = alarm->wheel.orphaned(alarm->wheel.job);
 
-	(void)untake(alarm, error ? 0 : UINT64_MAX, error ? 0 : bits);
+	untake(alarm, error ? 0 : UINT64_MAX, error ? 0 : bits);
 	/* After an error the deadline was set again, and set has entered. */
 	if (error && !inside)
 		baton__thread_leave();
@@ -137,6 +144,9 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 		if (word & BARRED)
 			return 0;
 		if (word & TAKEN) {
+			/* In a callback of the wheel, which this thread drives. */
+			if (load_relaxed(&alarm->taker) == baton__self)
+				return -EDEADLK;
 			await_taken(alarm, word);
 			continue;
 		}
@@ -150,6 +160,7 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 		if (cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
 			break;
 	}
+	taken(alarm);
 	error = send_home(alarm, BARRED);
 	if (error)
 		baton__alarm_notify(alarm);
@@ -168,7 +179,10 @@ bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_w
 	alarm->wheel = *wheel;
 	/* [alarm.attached] release: the wheel; pairs with [alarm.attached] in take, bar.
 	 * [alarm.opened] acquire: the pool; pairs with [alarm.opened] in open. */
-	return cas_acq_rel(&alarm->word, &word, ATTACHED | TAKEN);
+	if (!cas_acq_rel(&alarm->word, &word, ATTACHED | TAKEN))
+		return false;
+	taken(alarm);
+	return true;
 }
 
 void baton__alarm_detach(struct baton__alarm *alarm)
@@ -221,13 +235,13 @@ void baton__alarm_announce(struct baton__alarm *alarm)
 void baton__alarm_lent(struct baton__alarm *alarm)
 {
 	enter(alarm); /* until TAKEN is cleared the pool does not end */
-	(void)untake(alarm, 0, 0);
+	untake(alarm, 0, 0);
 	baton__alarm_announce(alarm);
 }
 
 void baton__alarm_done(struct baton__alarm *alarm)
 {
-	(void)untake(alarm, 0, 0);
+	untake(alarm, 0, 0);
 	baton__thread_leave(); /* set has entered */
 }
 
@@ -267,5 +281,8 @@ struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
 	/* [alarm.attached], [alarm.taken] acquire: the wheel, and what was done to it; pair with
 	 * [alarm.attached] in attach and [alarm.taken] in untake. If the CAS fails, another thread
 	 * has taken the job; or the deadline has changed, and was announced. */
-	return cas_acquire(&alarm->word, &word, ATTACHED | TAKEN) ? alarm->wheel.job : NULL;
+	if (!cas_acquire(&alarm->word, &word, ATTACHED | TAKEN))
+		return NULL;
+	taken(alarm);
+	return alarm->wheel.job;
 }

@@ -28,6 +28,7 @@
 
 struct baton_executor;
 struct baton_job;
+struct baton__thread;
 
 /* The bits of the word; see alarm.c. The deadline, in nanoseconds, is above them. 0: none. */
 #define BATON__ALARM_BARRED UINT64_C(1)
@@ -53,6 +54,7 @@ struct baton__alarm {
 	struct baton__alarm_wheel wheel; /* published by ATTACHED */
 	struct baton_executor *executor; /* the pool; published by the clearing of BARRED */
 	uint32_t done;                   /* futex word of threads that have set AWAITED */
+	struct baton__thread *taker;     /* that has set TAKEN; others see it late */
 	struct baton__sentry sentry;
 };
 
@@ -62,8 +64,9 @@ extern struct baton__alarm baton__default_alarm;
 /* The pool keeps the deadline from now on. */
 void baton__alarm_open(struct baton__alarm *alarm, struct baton_executor *executor);
 
-/* The pool keeps no deadlines any more: the wheel gets a thread of its own. An error: the thread
- * could not be started, and nothing has changed. */
+/* The pool keeps no deadlines any more: the wheel gets a thread of its own. The calling thread has
+ * a record. An error: nothing has changed: the thread could not be started; -EDEADLK: the calling
+ * thread has taken the alarm. */
 int baton__alarm_bar(struct baton__alarm *alarm);
 
 /* True: the pool keeps the wheel's deadline. The caller drives the wheel until it calls lent; until

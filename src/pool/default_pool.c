@@ -63,12 +63,15 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 {
 	const struct baton__mate *mate = baton__mate_current();
 	struct baton_pool *pool;
-	int error = 0;
+	int error;
 
 	if (baton__forked())
 		return -ECHILD;
 	if (mate && mate->pool->is_default)
 		return -EDEADLK;
+	error = baton__thread_attach(); /* as in baton_pool_shutdown */
+	if (error)
+		return error;
 	baton__sole_begin(&turn);
 	pool = peek();
 	if (pool)

@@ -225,3 +225,44 @@ Test(timers_lent, timers_run_while_all_workers_wait_for_them, .timeout = 30)
 	end();
 	baton_manual_destroy(manual);
 }
+
+/* `dropped` is called by the thread that drives the wheel: a worker, or the sentry. */
+static atomic_int answers[3];
+
+static void end_the_pool(struct baton_timer *timer, int error)
+{
+	struct baton_pool *pool;
+	struct baton_job *jobs;
+
+	(void)timer;
+	(void)error;
+	MUST(baton_pool_default(&pool) == 0);
+	answers[1] = baton_pool_shutdown_now(pool, &jobs);
+	answers[2] = baton_pool_default_destroy();
+	answers[0] = baton_pool_shutdown(pool);
+}
+
+static int never_runs(struct baton_timer *timer)
+{
+	(void)timer;
+	return 0;
+}
+
+Test(timers_lent, whoever_drives_the_wheel_cannot_end_the_pool, .timeout = 20)
+{
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_timer timer;
+	struct baton_pool *pool;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	baton_timer_init(&timer, NULL, &closed, never_runs);
+	baton_timer_set_dropped(&timer, end_the_pool);
+	cr_assert_eq(baton_timer_arm_after(&timer, BATON_MILLISECOND), 0);
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	while (!answers[0])
+		sched_yield();
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(answers[i], -EDEADLK, "%d", i);
+	end();
+	resource_end(&closed);
+}
