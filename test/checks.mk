@@ -376,7 +376,7 @@ $(eval $(call instrumented_broker,build/tsan,-fsanitize=thread))
 
 # E2E_ARGS='--mosquitto' or '--filter will_*': see build/broker/e2e --help.
 .PHONY: check-broker check-broker-asan check-broker-tsan
-check-broker: build/broker/e2e $(BROKER) | build/deps/demo ## the broker and its clients, end to end
+check-broker: build/broker/e2e $(BROKER) $(TOP) | build/deps/demo ## the broker and its clients, end to end
 	$(Q)$(MQTTJS)
 	$(Q)TEST_ARGS='$(E2E_ARGS)' test/run.sh $@ $<
 

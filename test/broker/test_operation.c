@@ -306,3 +306,55 @@ STORY(tasks_of_sessions_cost_nothing_without_stats, .timeout = 20, .mosquitto = 
 {
 	check(!sessions_are_counted("--stats-interval 1"), "figures of sessions");
 }
+
+/* Of all topics on the board in this file, as baton-top shows it: how many tasks have run. */
+static unsigned long long tasks_on_board(const char *file)
+{
+	static const char name[] = "{\"name\": \"topic ", count[] = "\"executed\": ";
+	unsigned long long sum = 0;
+	char command[200], line[4096];
+	FILE *shown;
+
+	snprintf(command, sizeof(command), "build/baton-top --json --delay 0.05 %s", file);
+	shown = popen(command, "r");
+	check(shown != NULL, "cannot run %s", command);
+	while (fgets(line, sizeof(line), shown) != NULL) {
+		const char *at = strstr(line, name) != NULL ? strstr(line, count) : NULL;
+
+		if (at != NULL)
+			sum += strtoull(at + sizeof(count) - 1, NULL, 10);
+	}
+	check(pclose(shown) == 0, "%s has failed", command);
+	return sum;
+}
+
+/* What the broker says of its topics is what the board says. */
+STORY(figures_of_topics_are_those_of_the_board, .timeout = 20, .mosquitto = "has no board")
+{
+	static const char topic[] = "$SYS/broker/baton/topics/tasks ";
+	unsigned long long before, said = 0, after;
+	struct client *client;
+	char options[200], file[64];
+
+	if (access("build/baton-top", X_OK) != 0)
+		story_skip("baton-top is not built here");
+	snprintf(file, sizeof(file), "build/broker/board.%d", getpid());
+	snprintf(options, sizeof(options), "--stats-interval 1 --board %s", file);
+	start_server(options);
+	client = join("a clean");
+	for (int i = 0; i < 100; i++)
+		publish(client, 1, "a/topic text");
+	before = tasks_on_board(file);
+	check(before >= 100, "%llu tasks on the board", before);
+	subscribe(client, "^$SYS/broker/baton/topics/tasks:0");
+	/* The first may be retained, and the second counted before `before`. */
+	for (int i = 0; i < 3; i++) {
+		const char *got = client_next(client, story_scaled(CLIENT_PATIENCE_MS));
+
+		check(got != NULL && strstr(got, topic) != NULL, "no figures came");
+		said = strtoull(strstr(got, topic) + sizeof(topic) - 1, NULL, 10);
+	}
+	after = tasks_on_board(file);
+	(void)remove(file);
+	check(before <= said && said <= after, "%llu <= %llu <= %llu", before, said, after);
+}
