@@ -195,11 +195,18 @@ void baton__gauge_end(struct baton_resource_stats *stats, bool first)
 		                 ns);
 }
 
-void baton__gauge_trace(const struct baton__gauge *gauge, enum baton__event_kind kind,
-                        const void *task, uint64_t more)
+void baton__gauge_trace(const struct baton_resource_stats *stats, enum baton__event_kind kind,
+                        const void *task, int64_t more)
 {
-	if (baton__trace_is_on())
-		baton__trace(&(struct baton__event){baton__now_ns(), (uintptr_t)gauge,
-		                                    (uintptr_t)task,
-		                                    baton__event_word(kind, more)});
+	int64_t length;
+
+	if (!baton__trace_is_on())
+		return;
+	/* Relaxed: not of one moment. */
+	length = (int64_t)(load_relaxed(&stats->submitted) + load_relaxed(&stats->_pushed) -
+	                   load_relaxed(&stats->_left)) +
+	         more;
+	baton__trace(
+		&(struct baton__event){baton__now_ns(), (uintptr_t)stats->_gauge, (uintptr_t)task,
+	                               baton__event_word(kind, length > 0 ? (uint64_t)length : 0)});
 }

@@ -156,8 +156,9 @@ BATON_INLINE uint64_t baton__gauge_entered(const struct baton_resource_stats *st
 	       (load_relaxed(&stats->_function) != 0);
 }
 
-/* Writes an event of the resource, while a trace is on. `task`: the task pushed or entered. */
-void baton__gauge_trace(const struct baton__gauge *gauge, enum baton__event_kind kind,
-                        const void *task, uint64_t more);
+/* Writes an event of the resource, which has a gauge, while a trace is on. `task`: the task pushed
+ * or entered; `more`: by how much that will change the length of the queue. */
+void baton__gauge_trace(const struct baton_resource_stats *stats, enum baton__event_kind kind,
+                        const void *task, int64_t more);
 
 #endif

@@ -27,7 +27,7 @@ static void count_handoff(const struct baton_resource *resource, bool refused)
 	if (!stats)
 		return;
 	if (stats->_gauge && !refused)
-		baton__gauge_trace(stats->_gauge, BATON__EVENT_HANDED_OFF, NULL, 0);
+		baton__gauge_trace(stats, BATON__EVENT_HANDED_OFF, NULL, 0);
 	baton__count(&stats->handoffs, refused ? UINT64_MAX : 1);
 	baton__count(&stats->refused, refused);
 }

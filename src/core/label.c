@@ -54,6 +54,7 @@ static const struct baton_task_type labelled_type = {
 	.run = run,
 	.future = BATON_TASK_PLACE(struct baton_labelled, task, _future),
 	.stamp = BATON_TASK_PLACE(struct baton_labelled, task, stamp),
+	.function = BATON_TASK_PLACE(struct baton_labelled, task, _fn),
 	._cancelled = BATON_TASK_PLACE(struct baton_labelled, task, cancelled),
 };
 

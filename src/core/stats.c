@@ -24,7 +24,7 @@ void baton__stats_pushed(struct baton_resource *resource, const struct baton_tas
 	if (!stats)
 		return;
 	if (stats->_gauge) {
-		baton__gauge_trace(stats->_gauge, BATON__EVENT_PUSHED, first, count);
+		baton__gauge_trace(stats, BATON__EVENT_PUSHED, first, count);
 		baton__gauge_pushed(stats->_gauge, first, count);
 	}
 	/* [stats.mark] seq_cst: before the look for a mark; pairs with [stats.mark] in unmark. With
@@ -124,7 +124,7 @@ void baton__stats_left(struct baton_resource *resource, const struct baton_task 
 	if (!stats)
 		return;
 	if (stats->_gauge) {
-		baton__gauge_trace(stats->_gauge, BATON__EVENT_ENTERED, task, 0);
+		baton__gauge_trace(stats, BATON__EVENT_ENTERED, task, -1);
 		baton__gauge_left(stats->_gauge, task);
 	}
 	/* Relaxed: if this task is marked, its push has published the mark. */

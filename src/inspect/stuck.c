@@ -5,12 +5,11 @@
 #include "base/atomic.h"
 #include "core/turn.h"
 #include "core/word.h"
+#include "inspect/function_place.h"
 #include "inspect/thread_name.h"
 
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
-#include <string.h>
 
 #define NS_PER_S 1e9
 
@@ -39,50 +38,6 @@ static void make_printable(char message[BATON__MESSAGE_MAX])
 			*at = '?';
 }
 
-#define PLACE_TEXT 160
-
-/* Which file a function belongs to, and its address there, as addr2line wants it. */
-struct place {
-	uintptr_t function;
-	uintptr_t inside;
-	char name[96]; /* of the file; empty: the program itself */
-	bool found;
-};
-
-/* Called for each file that is loaded; 1: the search ends. */
-static int look_inside(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct place *place = arg;
-	const char *slash = strrchr(info->dlpi_name, '/');
-
-	(void)size;
-	place->inside = place->function - info->dlpi_addr;
-	for (size_t i = 0; i < info->dlpi_phnum && !place->found; i++)
-		place->found =
-			info->dlpi_phdr[i].p_type == PT_LOAD &&
-			place->inside - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz;
-	(void)snprintf(place->name, sizeof(place->name), "%s", slash ? slash + 1 : info->dlpi_name);
-	return place->found;
-}
-
-/* "at 0x55e6cdc4f3c0 (file+0x13c0)": of the latter addr2line makes the function's name, also when
- * the program has ended. In `text`, which is returned. */
-static const char *place_text(char text[PLACE_TEXT], const struct baton__board_file *file,
-                              uintptr_t function)
-{
-	struct place place = {.function = function};
-	const char *slash = strrchr(file->program, '/');
-	const char *program = slash ? slash + 1 : "program";
-
-	(void)dl_iterate_phdr(look_inside, &place);
-	if (place.found)
-		(void)snprintf(text, PLACE_TEXT, "at %#" PRIxPTR " (%.95s+%#" PRIxPTR ")", function,
-		               place.name[0] ? place.name : program, place.inside);
-	else
-		(void)snprintf(text, PLACE_TEXT, "at %#" PRIxPTR, function);
-	return text;
-}
-
 static uint64_t waiting_on(const struct baton__board_line *line)
 {
 	struct baton_resource_stats copy;
@@ -107,8 +62,9 @@ const char *const baton__cause_sentence[BATON__CAUSES] = {
 	[BATON__CAUSE_LANES] = "the lower lanes are suspended, and nobody has resumed them",
 	[BATON__CAUSE_QUEUED] = "the resource is in its executor's queue: nobody runs that loop, "
 				"or every worker is busy",
-	[BATON__CAUSE_WINDOW] = "their window is full: nobody has completed the tasks that are in "
-				"flight",
+	[BATON__CAUSE_WINDOW] =
+		"their window is full: its tasks in flight have detached themselves, "
+		"and nobody has completed them",
 	[BATON__CAUSE_HELD] = "a thread has the baton, and runs none of them: it commits a batch, "
 			      "or was stopped",
 };
@@ -150,7 +106,7 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
                        const struct baton__board_line *line, uint64_t ns,
                        char message[BATON__MESSAGE_MAX])
 {
-	char thread[THREAD_TEXT], place[PLACE_TEXT];
+	char thread[THREAD_TEXT], place[BATON__PLACE_TEXT];
 
 	*stuck = (struct baton_stuck){
 		.kind = BATON_STUCK_RUNS,
@@ -161,12 +117,12 @@ void baton__stuck_runs(struct baton_stuck *stuck, const struct baton__board_file
 		.waiting = waiting_on(line),
 		.message = message,
 	};
-	(void)snprintf(message, BATON__MESSAGE_MAX,
-	               "thread %s runs a task of \"%s\" since %.1f s, the function %s; "
-	               "%" PRIu64 " tasks wait for it",
-	               thread_text(thread, file, stuck->thread), name_of(line),
-	               (double)ns / NS_PER_S, place_text(place, file, stuck->function),
-	               stuck->waiting);
+	(void)snprintf(
+		message, BATON__MESSAGE_MAX,
+		"thread %s runs a task of \"%s\" since %.1f s, the function at %#" PRIxPTR " (%s); "
+		"%" PRIu64 " tasks wait for it",
+		thread_text(thread, file, stuck->thread), name_of(line), (double)ns / NS_PER_S,
+		stuck->function, baton__place_text(place, file, stuck->function), stuck->waiting);
 	make_printable(message);
 }
 

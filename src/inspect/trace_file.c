@@ -3,7 +3,7 @@
  * Collects the events of a trace (thread/trace.h), and writes them in the Trace Event Format of
  * Chrome, which Perfetto reads.
  */
-#include "inspect/board.h"
+#include "inspect/function_place.h"
 
 #include "base/atomic.h"
 #include "inspect/thread_name.h"
@@ -29,6 +29,8 @@ struct collection {
 	uint64_t began_ns;
 	const struct baton__board_file *file;
 	FILE *out;
+	uintptr_t function; /* that was written last, and its place */
+	char place[BATON__PLACE_TEXT];
 	bool more; /* something has been written before */
 };
 
@@ -180,6 +182,16 @@ static void begin_event(struct collection *all, const struct collected *one, con
 	all->more = true;
 }
 
+static void write_function(struct collection *all, uintptr_t function)
+{
+	if (function != all->function)
+		(void)baton__place_text(all->place, all->file, function);
+	all->function = function;
+	(void)fputs(", \"args\": {\"function\": \"", all->out);
+	write_text(all->out, all->place);
+	(void)fputs("\"}", all->out);
+}
+
 static void write_span(struct collection *all, const struct collected *one, const char *what)
 {
 	begin_event(all, one, "X");
@@ -191,8 +203,7 @@ static void write_span(struct collection *all, const struct collected *one, cons
 		(void)fputs(what, all->out);
 	(void)fputc('"', all->out);
 	if (kind_of(&one->event) == BATON__EVENT_RAN)
-		(void)fprintf(all->out, ", \"args\": {\"function\": \"%#" PRIx64 "\"}",
-		              one->event.detail - all->file->program_base);
+		write_function(all, (uintptr_t)one->event.detail);
 	(void)fputc('}', all->out);
 }
 
@@ -200,39 +211,35 @@ static void write_instant(struct collection *all, const struct collected *one, c
 {
 	begin_event(all, one, "i");
 	(void)fprintf(all->out, ", \"s\": \"t\", \"name\": \"%s", what);
-	if (kind_of(&one->event) == BATON__EVENT_HANDED_OFF) {
+	if (kind_of(&one->event) != BATON__EVENT_STOLE) {
 		(void)fputc(' ', all->out);
 		write_name(all, &one->event);
 	}
 	(void)fputs("\"}", all->out);
 }
 
-/* One end of an arrow, and the length of the queue, which `lengths` counts by line. */
-static void write_arrow(struct collection *all, const struct collected *one, int64_t *lengths)
+/* One end of an arrow. */
+static void write_arrow(struct collection *all, const struct collected *one)
 {
-	const struct baton__board_line *line = line_of(all, one->event.object);
-	const bool push = kind_of(&one->event) == BATON__EVENT_PUSHED;
-
-	if (!one->arrow)
-		return;
-	begin_event(all, one, push ? "s" : "f");
+	begin_event(all, one, kind_of(&one->event) == BATON__EVENT_PUSHED ? "s" : "f");
 	(void)fprintf(all->out,
 	              ", \"bp\": \"e\", \"cat\": \"task\", \"name\": \"task\", \"id\": %u, "
 	              "\"args\": {\"resource\": \"",
 	              one->arrow);
 	write_name(all, &one->event);
 	(void)fputs("\"}}", all->out);
-	if (!line)
-		return;
-	lengths[line - all->file->line] += push ? 1 : -1;
+}
+
+static void write_length(struct collection *all, const struct collected *one)
+{
 	begin_event(all, one, "C");
 	(void)fputs(", \"name\": \"queue of ", all->out);
 	write_name(all, &one->event);
-	(void)fprintf(all->out, "\", \"args\": {\"tasks\": %" PRId64 "}}",
-	              lengths[line - all->file->line]);
+	(void)fprintf(all->out, "\", \"args\": {\"tasks\": %" PRIu64 "}}",
+	              one->event.kind_and_more >> 8);
 }
 
-static void write_event(struct collection *all, const struct collected *one, int64_t *lengths)
+static void write_event(struct collection *all, const struct collected *one)
 {
 	switch (kind_of(&one->event)) {
 	case BATON__EVENT_RAN:
@@ -251,7 +258,11 @@ static void write_event(struct collection *all, const struct collected *one, int
 		write_instant(all, one, "hand-off");
 		break;
 	default:
-		write_arrow(all, one, lengths);
+		if (one->arrow)
+			write_arrow(all, one);
+		else if (kind_of(&one->event) == BATON__EVENT_PUSHED)
+			write_instant(all, one, "submit");
+		write_length(all, one);
 	}
 }
 
@@ -273,21 +284,15 @@ static void write_thread(struct collection *all, const struct baton__board_threa
 	all->more = true;
 }
 
-static int write_all(struct collection *all)
+static void write_all(struct collection *all)
 {
-	int64_t *lengths = calloc(all->file->lines + 1, sizeof(*lengths));
-
-	if (!lengths)
-		return -ENOMEM;
 	(void)fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", all->out);
 	for (uint32_t i = 0; i < all->file->threads; i++)
 		write_thread(all, &all->file->thread[i]);
 	for (size_t i = 0; i < all->count; i++)
 		if (all->events[i].event.ns >= all->began_ns)
-			write_event(all, &all->events[i], lengths);
+			write_event(all, &all->events[i]);
 	(void)fputs("\n]}\n", all->out);
-	free(lengths);
-	return 0;
 }
 
 /* Writes what was collected, in order. */
@@ -298,9 +303,8 @@ static int write_file(struct collection *all, const char *path)
 	all->out = fopen(path, "we");
 	if (!all->out)
 		return -errno;
-	error = write_all(all);
-	if (ferror(all->out) && !error)
-		error = -EIO;
+	write_all(all);
+	error = ferror(all->out) ? -EIO : 0;
 	if (fclose(all->out) && !error)
 		error = -errno;
 	return error;

@@ -149,6 +149,7 @@ static const struct baton_task_type io_type = {
 	.run = run,
 	.cancelled = cancelled,
 	.stamp = BATON_TASK_PLACE(struct baton_io, _task, stamp),
+	.function = BATON_TASK_PLACE(struct baton_io, _task, _fn),
 };
 
 /* The caller has set QUEUED. */

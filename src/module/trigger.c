@@ -89,6 +89,7 @@ static const struct baton_task_type trigger_type = {
 	.run = run,
 	.cancelled = dropped,
 	.stamp = BATON_TASK_PLACE(struct baton_trigger, _task, stamp),
+	.function = BATON_TASK_PLACE(struct baton_trigger, _task, _fn),
 };
 
 /* Called by a fire whose submit was refused. */

@@ -283,6 +283,7 @@ static const struct baton__kind windowed_kind = {
 			.run = run,
 			.future = BATON_TASK_PLACE(struct baton_windowed, task, _future),
 			.stamp = BATON_TASK_PLACE(struct baton_windowed, task, stamp),
+			.function = BATON_TASK_PLACE(struct baton_windowed, task, _fn),
 			._cancelled = BATON_TASK_PLACE(struct baton_windowed, task, cancelled),
 			._flags = BATON__KIND_OWN | BATON__KIND_RESERVES,
 		},

@@ -21,8 +21,8 @@
 
 enum baton__event_kind {
 	BATON__EVENT_RAN = 1,    /* object: a gauge; detail: the function; more: for how long */
-	BATON__EVENT_PUSHED,     /* object: a gauge; detail: the task; more: tasks pushed */
-	BATON__EVENT_ENTERED,    /* object: a gauge; detail: the task, which leaves the queue */
+	BATON__EVENT_PUSHED,     /* object: a gauge; detail: the task; more: tasks wait then */
+	BATON__EVENT_ENTERED,    /* object: a gauge; detail: the task; more: tasks wait then */
 	BATON__EVENT_HANDED_OFF, /* object: a gauge */
 	BATON__EVENT_WAITED, /* object: the future; detail: a resource or 0; more: for how long */
 	BATON__EVENT_STOLE,  /* object: the pool; more: jobs */

@@ -202,6 +202,7 @@ const struct baton_task_type baton__timer_type = {
 	.run = run,
 	.cancelled = baton__timer_cancelled,
 	.stamp = BATON_TASK_PLACE(struct baton_timer, _task, stamp),
+	.function = BATON_TASK_PLACE(struct baton_timer, _task, _fn),
 };
 
 void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer, int error)

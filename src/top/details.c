@@ -87,8 +87,8 @@ void top_print_resource(FILE *out, const struct top_board *board, const struct t
 	              top_time(text[0], row->oldest_ns));
 	if (row->cause != BATON__CAUSE_NONE)
 		(void)fprintf(out, "              %s\n", baton__cause_sentence[row->cause]);
-	(void)fprintf(out, "tasks/s       %s, submitted %s; busy %.0f %%",
-	              top_number(text[0], row->tasks), top_number(text[1], row->submits),
+	(void)fprintf(out, "a second      %s submitted, %s ended; busy %.0f %%",
+	              top_number(text[0], row->submits), top_number(text[1], row->tasks),
 	              100 * row->busy);
 	if (row->asleep >= 0)
 		(void)fprintf(out, ", of which asleep %.0f %%, computing %.0f %%",
@@ -96,7 +96,7 @@ void top_print_resource(FILE *out, const struct top_board *board, const struct t
 	(void)fputc('\n', out);
 	(void)fprintf(
 		out,
-		"submitted     %" PRIu64 " (%" PRIu64 " to the idle resource)\n"
+		"submitted     %" PRIu64 " in all, %" PRIu64 " to the idle resource\n"
 		"executed      %" PRIu64 "\nfailed        %" PRIu64 "\n"
 		"cancelled     %" PRIu64 "\nhand-offs     %" PRIu64 " (%" PRIu64
 		" refused by the executor)\nhelped        %" PRIu64 "\nlargest queue %" PRIu64 "\n",

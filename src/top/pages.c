@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define NAME_WIDTH 24
+/* What is less is shown as 0 %. */
+#define SHOWN_BUSY 0.005
 
 const char *top_time(char text[TOP_TEXT], uint64_t ns)
 {
@@ -106,7 +108,7 @@ static void print_most(FILE *out, const struct top_rows *rows)
 	for (size_t i = 0; i < rows->all; i++) {
 		const struct top_row *row = &rows->rows[i];
 
-		if (row->busy > (busiest ? busiest->busy : 0))
+		if (row->busy > (busiest ? busiest->busy : SHOWN_BUSY))
 			busiest = row;
 		if (row->stats.waiting > (longest ? longest->stats.waiting : 0))
 			longest = row;
@@ -131,7 +133,7 @@ static const char *column_of(enum top_sort sort)
 	return sort == TOP_BY_FAILED     ? "FAILED"
 	       : sort == TOP_BY_HANDOFFS ? "H-OFFS"
 	       : sort == TOP_BY_REFUSED  ? "REFUS."
-	                                 : "WAIT50";
+	                                 : "WAIT99";
 }
 
 void top_print_head(FILE *out, const struct top_board *board, const struct top_rows *rows,
@@ -151,8 +153,8 @@ void top_print_head(FILE *out, const struct top_board *board, const struct top_r
 	(void)fprintf(out, "by %s", top_sort_names[sort]);
 	print_notes(out, board, rows);
 	print_most(out, rows);
-	(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %5s  %s\n", NAME_WIDTH, "RESOURCE",
-	              "TASKS/S", "WAITING", "OLDEST", column_of(sort), "WAIT99", "RUN99", "BUSY",
+	(void)fprintf(out, "%-*s %7s %7s %7s %6s %6s %6s %5s  %s\n", NAME_WIDTH, "RESOURCE",
+	              "SUBM/S", "TASKS/S", "WAITING", "OLDEST", column_of(sort), "RUN99", "BUSY",
 	              "NOW");
 }
 
@@ -202,7 +204,7 @@ static const char *column(char text[TOP_TEXT], const struct top_row *row, enum t
 		return top_number(text, (double)row->stats.handoffs);
 	if (sort == TOP_BY_REFUSED)
 		return top_number(text, (double)row->stats.refused);
-	return top_time(text, row->wait_p50);
+	return top_time(text, row->wait_p99);
 }
 
 void top_print_rows(FILE *out, const struct top_board *board, const struct top_rows *rows,
@@ -216,12 +218,12 @@ void top_print_rows(FILE *out, const struct top_board *board, const struct top_r
 	for (size_t i = first; i < rows->count && (!lines || i - first < lines); i++) {
 		const struct top_row *row = &rows->rows[i];
 
-		(void)fprintf(out, "%-*s %7s %7s %6s %6s %6s %6s %4.0f%%  ", NAME_WIDTH,
-		              shorten(name, row->name), top_number(text[0], row->tasks),
-		              top_number(text[1], (double)row->stats.waiting),
-		              top_time(text[2], row->oldest_ns), column(text[3], row, sort),
-		              top_time(text[4], row->wait_p99), top_time(text[5], row->run_p99),
-		              100 * row->busy);
+		(void)fprintf(out, "%-*s %7s %7s %7s %6s %6s %6s %4.0f%%  ", NAME_WIDTH,
+		              shorten(name, row->name), top_number(text[0], row->submits),
+		              top_number(text[1], row->tasks),
+		              top_number(text[2], (double)row->stats.waiting),
+		              top_time(text[3], row->oldest_ns), column(text[4], row, sort),
+		              top_time(text[5], row->run_p99), 100 * row->busy);
 		print_now(out, board, row);
 	}
 }

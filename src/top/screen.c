@@ -31,15 +31,16 @@ static void print_help(FILE *out)
 		"  s                              sort by the next column, FAILED, H-OFFS, REFUS.\n"
 		"  /                              only names with a text; / return: all\n"
 		"Everywhere\n"
-		"  t  threads: who runs what, who waits for whom, and pools\n"
+		"  t  who runs what, what is held up and why, who waits for whom, and pools\n"
 		"  r  resources\n"
 		"  q  quit\n\n"
-		"TASKS/S  tasks that have ended, a second\n"
+		"SUBM/S   tasks submitted, TASKS/S: tasks that have ended, a second\n"
 		"WAITING  tasks that have not begun; OLDEST: since when the first of them waits\n"
-		"WAIT50, WAIT99  of 100 tasks that had to wait, 50 and 99 waited for less\n"
-		"RUN99    of 100 tasks, 99 ran for less; BUSY: part of the time that tasks run\n"
+		"WAIT99   of 100 tasks that had to wait, 99 waited for less; RUN99: ran for less\n"
+		"BUSY     part of the time that tasks run\n"
 		"NOW      the function that runs; \"for 3s+\": seen there for so long;\n"
-		"         \"asleep\": its thread mostly sleeps in there, not for want of a CPU\n",
+		"         \"asleep\": its thread mostly sleeps in there, not for want of a CPU;\n"
+		"         or why its tasks wait although none runs\n",
 		out);
 }
 

@@ -105,11 +105,11 @@ awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
 shows 'the busiest, and the longest queue' \
 	'^busiest: [a-z]+ 100%; longest queue: slow .* [1-9][0-9.]*k?, oldest [0-9.]+m?s' \
 	--once --delay 0.3 --sort name "$whose"
-shows 'by refusals' ' OLDEST REFUS. WAIT99' --once --delay 0.1 --sort refused "$whose"
+shows 'by refusals' ' OLDEST REFUS.  RUN99' --once --delay 0.1 --sort refused "$whose"
 shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whose"
-shows 'by failures' '^slow .* 1 +[0-9.]+[mnu]?s +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
+shows 'by failures' '^slow .*s +1 +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
 	--sort failed "$whose"
-shows 'their column' 'OLDEST FAILED WAIT99' --once --delay 0.1 --sort failed "$whose"
+shows 'their column' 'OLDEST FAILED  RUN99' --once --delay 0.1 --sort failed "$whose"
 shows 'the sum of failures' '^by busy; 1 task has failed; t: .*1 thread waits$' --once --delay 0.1 \
 	"$whose"
 shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
@@ -127,8 +127,8 @@ sed -n 5p "$tmp/shown" | grep -q '^windowed ' || {
 shows 'why it is held up' '^windowed: 1 wait, the oldest for [1-9.]+s: their window is full' \
 	--threads --delay 0.1 "$whose"
 shows 'why, on its page' '^ +their window is full' --once --delay 0.1 --resource windowed "$whose"
-shows 'submits a second' '^tasks/s  .*, submitted [1-9]' --once --delay 0.3 --resource hot \
-	"$whose"
+shows 'submits a second' '^a second +[1-9][0-9.]*[kM]? submitted, [1-9]' --once --delay 0.3 \
+	--resource hot "$whose"
 shows 'what is stuck' '^stuck .* 100%  stuck_task' --once --delay 0.3 "$whose"
 shows 'a promise' \
 	'thread [0-9]+ \(stuck\?\[31m one\) waits since .* a promise that nobody has completed' \
@@ -137,7 +137,7 @@ shows 'who has made it' 'nobody has completed.*; thread [0-9]+ .* has made it' -
 	--delay 0.1 "$whose"
 shows 'who is asleep' 'runs stuck_task of stuck( for .*)?, asleep' --threads --delay 0.1 \
 	"$whose"
-shows 'a task that sleeps' 'tasks/s .*, of which asleep ([5-9][0-9]|100) %' --once \
+shows 'a task that sleeps' 'a second .*, of which asleep ([5-9][0-9]|100) %' --once \
 	--delay 0.3 --resource 'slow "?[31mconsumer' "$whose"
 shows 'a lane' '^time in lane 1: [1-9][0-9]* measured' --once --delay 0.1 --resource laned "$whose"
 shows 'what waits in a lane' '^  [1-9][0-9]* wait there now, the oldest for [1-9]' --once \

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms: where a time is counted, and what a quantile says of the times. */
+/* Histograms: where a time is counted, and what a quantile says of the times. And which function is
+ * shown while a task runs: the program's, not the library's that calls it. */
 #include "support.h"
 
 #include "core/gauge.h"
+
+#include <baton/board.h>
+#include <baton/io.h>
+#include <baton/labelled.h>
+#include <baton/timer.h>
+#include <baton/trigger.h>
+#include <baton/window.h>
 
 Test(gauge, each_bucket_begins_where_the_last_one_ends, .timeout = 10)
 {
@@ -47,4 +55,88 @@ Test(gauge, no_quantile_is_beyond_the_longest_time, .timeout = 10)
 	baton__histogram_record(&histogram, UINT64_MAX);
 	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 1024 + 64);
 	cr_assert_eq(baton__histogram_quantile(&histogram, 1000), UINT64_MAX);
+}
+
+static struct baton_resource shown;
+static struct baton_resource_stats *stats;
+static _Atomic uintptr_t seen;
+
+static int look(void)
+{
+	seen = stats->_function;
+	return 0;
+}
+
+static int task_runs(struct baton_task *task)
+{
+	(void)task;
+	return look();
+}
+
+static int timer_runs(struct baton_timer *timer)
+{
+	(void)timer;
+	return look();
+}
+
+static int io_runs(struct baton_io *io)
+{
+	(void)io;
+	return look();
+}
+
+static void trigger_runs(struct baton_trigger *trigger, uint64_t fires)
+{
+	(void)trigger;
+	(void)fires;
+	(void)look();
+}
+
+static void expect_seen(uintptr_t function, const char *what)
+{
+	while (!seen)
+		sched_yield();
+	cr_expect_eq(seen, function, "%s", what);
+	cr_assert_eq(baton_resource_await(&shown, NULL), 0);
+	seen = 0;
+}
+
+Test(gauge, the_programs_function_is_shown, .timeout = 20)
+{
+	struct baton_labelled labelled;
+	struct baton_windowed windowed;
+	struct baton_trigger trigger;
+	struct baton_window window;
+	struct baton_board *board;
+	struct baton_timer timer;
+	struct baton_io io;
+	int fds[2];
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	baton_resource_init(&shown, NULL, "shown", NULL);
+	cr_assert_eq(baton_board_join(board, &shown, NULL, &stats), 0);
+	baton_labelled_init(&labelled, task_runs, NULL);
+	cr_assert_eq(baton_submit(&shown, &labelled.task), 0);
+	expect_seen((uintptr_t)task_runs, "labelled");
+	baton_window_init(&window, &shown, 1);
+	baton_windowed_init(&windowed, &window, task_runs, NULL);
+	cr_assert_eq(baton_submit_later(&shown, &windowed.task), 0);
+	expect_seen((uintptr_t)task_runs, "windowed");
+	baton_window_deinit(&window);
+	baton_trigger_init(&trigger, &shown, trigger_runs, NULL);
+	cr_assert_eq(baton_trigger_fire(&trigger), 0);
+	expect_seen((uintptr_t)trigger_runs, "trigger");
+	baton_timer_init(&timer, NULL, &shown, timer_runs);
+	cr_assert_eq(baton_timer_arm_after(&timer, 1), 0);
+	expect_seen((uintptr_t)timer_runs, "timer");
+	cr_assert_eq(pipe(fds), 0);
+	baton_io_init(&io, &shown, io_runs);
+	cr_assert_eq(baton_io_start(&io, fds[1], BATON_IO_WRITE), 0);
+	expect_seen((uintptr_t)io_runs, "io");
+	cr_assert_eq(baton_resource_close(&shown), 0);
+	cr_assert_eq(baton_resource_await(&shown, NULL), 0);
+	baton_board_leave(board, &shown);
+	baton_board_destroy(board);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
 }

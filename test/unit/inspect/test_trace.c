@@ -125,6 +125,27 @@ Test(trace, has_runs_arrows_queues_and_waits, .timeout = 10)
 	end();
 }
 
+/* A task that was pushed before the trace and one that runs after it: the length of the queue is
+ * that of all tasks, and the submit is seen on its thread. */
+Test(trace, of_a_long_queue, .timeout = 10)
+{
+	struct occupant occupant;
+
+	begin();
+	occupy(&occupant, &resource);
+	for (int i = 0; i < 5; i++)
+		cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	cr_assert_eq(baton_post(&resource, nothing, NULL), 0);
+	stop();
+	cr_assert_eq(count("\"ph\": \"s\""), 0);
+	cr_assert_eq(count("\"queue of to\\\"pic\", \"args\": {\"tasks\": 6}"), 1, "%s", text);
+	cr_assert_eq(count("\"ph\": \"i\""), 1);
+	cr_assert_eq(count("\"name\": \"submit to\\\"pic\""), 1, "%s", text);
+	release(&occupant);
+	end();
+}
+
 /* A steal and a hand-off are instants, and each event says what, when and where. */
 Test(trace, has_steals_and_hand_offs, .timeout = 10)
 {
