@@ -15,9 +15,10 @@ events = json.load(open(sys.argv[1]))['traceEvents']
 span_us = float(sys.argv[2])
 names = {e['tid']: e['args']['name'] for e in events if e['ph'] == 'M'}
 tails = {e['id']: e for e in events if e['ph'] == 's'}
+handoffs = [e for e in events if e['ph'] == 'i' and e['name'].startswith('hand-off')]
 arrows = [(tails[e['id']], e) for e in events if e['ph'] == 'f' and e['id'] in tails]
 points = sorted([tail['ts'] for tail, head in arrows if head['ts'] - tail['ts'] < span_us] +
-                20 * [e['ts'] for e in events if e['ph'] == 'i'])
+                20 * [e['ts'] for e in handoffs])
 if not points:
     sys.exit('trace.py: no task of this trace has waited')
 begin = max(points, key=lambda ts: bisect.bisect(points, ts + span_us) -
@@ -89,8 +90,8 @@ for tail, head in arrows:
                    'stroke-width="0.5" opacity="0.6" marker-end="url(#a)"/>' % (
                        x(tail['ts']), y1, (x(tail['ts']) + x(head['ts'])) / 2,
                        (y1 + y2) / 2 + bend, x(head['ts']), y2))
-for e in events:
-    if e['ph'] == 'i' and begin <= e['ts'] <= end and e['tid'] in row:
+for e in handoffs:
+    if begin <= e['ts'] <= end and e['tid'] in row:
         out.append('<path d="M%.1f %dv30" stroke="#d00" stroke-width="1.2"/>' % (
             x(e['ts']), row[e['tid']] + 4))
 base = TOP + len(threads) * TRACK
