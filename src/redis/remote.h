@@ -50,7 +50,9 @@ struct baton__remote_name {
 	struct baton__remote_bytes state;
 	struct baton_remote_job *finished; /* of the batch that runs */
 	struct baton_remote_job **finished_end;
-	void *object; /* behind this struct */
+	/* Of the jobs in the call that is being gathered, the last one that changes the state. */
+	struct baton_remote_job *last_change; /* of the home thread */
+	void *object;                         /* behind this struct */
 };
 
 enum baton__remote_change {

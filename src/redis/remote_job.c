@@ -74,22 +74,6 @@ int baton__remote_run(struct baton_task *task)
 	return 0;
 }
 
-/* The server needs the last state of a batch alone. */
-static void keep_last_state(struct baton_remote_job *jobs)
-{
-	struct baton_remote_job *last = NULL;
-
-	for (struct baton_remote_job *job = jobs; job; job = job->next) {
-		if (job->change == BATON__REMOTE_KEPT)
-			continue;
-		if (last) {
-			last->change = BATON__REMOTE_KEPT;
-			drop(&last->sent);
-		}
-		last = job;
-	}
-}
-
 static int go_home(struct baton__remote_name *name)
 {
 	struct baton_remote_job *jobs = name->finished;
@@ -98,7 +82,6 @@ static int go_home(struct baton__remote_name *name)
 	name->finished_end = &name->finished;
 	if (!jobs)
 		return 0;
-	keep_last_state(jobs);
 	/* The last touch of the jobs, and maybe of the name: they are the home thread's now. */
 	return baton_submit(&jobs->remote->home, &jobs->home);
 }

@@ -24,6 +24,7 @@
 
 #define TASKS_MAX 512         /* in one call */
 #define CALL_MAX (256 * 1024) /* bytes of one call, about */
+#define JOB_SIZE 192          /* bytes of a job in a call: its numbers, and the lengths, about */
 #define RING_MIN 1024
 #define PAUSE_NS (BATON_SECOND / 50)
 
@@ -254,17 +255,69 @@ int baton__remote_come_home(struct baton_task *task)
 	return 0;
 }
 
+static bool is_over(const struct baton_remote_job *job)
+{
+	return job->remote->partitions[job->partition].epoch != job->epoch;
+}
+
+/* How many bytes the job adds to a call, about, without its state. */
+static size_t size_of(const struct baton_remote_job *job)
+{
+	return JOB_SIZE + job->key_size + job->answer.size + job->effects.size + job->messages.size;
+}
+
+/* A call has the last state of a name alone. Returns how many bytes the job's state adds to it. */
+static size_t replace_state(struct baton_remote_job *job)
+{
+	const struct baton_remote_job *replaced;
+
+	if (job->change == BATON__REMOTE_KEPT)
+		return 0;
+	replaced = job->name->last_change;
+	job->name->last_change = job;
+	/* May be below 0, which the sum wraps back. */
+	return job->sent.size - (replaced ? replaced->sent.size : 0);
+}
+
+/*
+ * The first finished job that the next call does not have. Where the call ends decides which states
+ * it has: the call may be the last one that counts.
+ */
+static struct baton_remote_job *find_end(struct baton_remote *remote)
+{
+	uint32_t most = remote->options.batch_max == 1 ? 1 : TASKS_MAX;
+	uint32_t count = 0;
+	size_t size = 0;
+	struct baton_remote_job *job = remote->finished;
+
+	for (; job && count < most && size < CALL_MAX; job = job->next) {
+		if (is_over(job))
+			continue;
+		if (job->left_out && count > 0)
+			break;
+		if (job->left_out) {
+			/* The job's task must be read again, and so must all that follow. */
+			baton__remote_begin_anew(remote, 0);
+			continue;
+		}
+		size += size_of(job) + replace_state(job);
+		count++;
+	}
+	return job;
+}
+
 static void add_job(struct baton__redis_call *call, const struct baton_remote_job *job)
 {
 	static const char *const changes[] = {"", "set", "delete"};
+	bool changes_state = job->name && job->name->last_change == job;
 	char status[16];
 
 	baton__redis_add_number(call, job->partition);
 	baton__redis_add_number(call, job->epoch);
 	baton__redis_add_text(call, job->entry);
 	baton__redis_add(call, job->key + sizeof(uint64_t), job->key_size - sizeof(uint64_t));
-	baton__redis_add_text(call, changes[job->change]);
-	baton__redis_add(call, job->sent.data, job->sent.size);
+	baton__redis_add_text(call, changes_state ? changes[job->change] : "");
+	baton__redis_add(call, job->sent.data, changes_state ? job->sent.size : 0);
 	baton__redis_add_text(call, job->from);
 	baton__redis_add_text(call, job->number);
 	snprintf(status, sizeof(status), "%d", job->status);
@@ -274,28 +327,22 @@ static void add_job(struct baton__redis_call *call, const struct baton_remote_jo
 	baton__redis_add_number(call, job->messages.count / 2);
 	baton__redis_add_all(call, &job->effects);
 	baton__redis_add_all(call, &job->messages);
+	if (changes_state)
+		job->name->last_change = NULL;
 }
 
-/* The first finished jobs as arguments; *end: the first that is not among them. */
-static uint32_t gather_jobs(struct baton_remote *remote, struct baton__redis_call *call,
-                            struct baton_remote_job **end)
+/* The finished jobs before `end` as arguments; returns how many. */
+static uint32_t gather_jobs(struct baton_remote *remote, const struct baton_remote_job *end,
+                            struct baton__redis_call *call)
 {
-	uint32_t most = remote->options.batch_max == 1 ? 1 : TASKS_MAX;
 	uint32_t count = 0;
-	struct baton_remote_job *job = remote->finished;
 
-	for (; job && count < most && call->size < CALL_MAX; job = job->next) {
-		if (remote->partitions[job->partition].epoch != job->epoch)
+	for (const struct baton_remote_job *job = remote->finished; job != end; job = job->next) {
+		if (is_over(job))
 			continue;
-		if (job->left_out) {
-			/* The job's task must be read again, and so must all that follow. */
-			baton__remote_begin_anew(remote, 0);
-			continue;
-		}
 		add_job(call, job);
 		count++;
 	}
-	*end = job;
 	return count;
 }
 
@@ -337,14 +384,13 @@ static int commit(struct baton_remote *remote, const struct baton__redis_call *j
 static void send_finished(struct baton_remote *remote)
 {
 	while (remote->finished) {
+		struct baton_remote_job *end = find_end(remote);
 		struct baton__redis_call jobs;
-		struct baton_remote_job *end;
 		uint32_t count;
 		int error = 0;
 
 		baton__redis_call_init(&jobs, NULL);
-		count = gather_jobs(remote, &jobs, &end);
-		/* Jobs gathered before one that was left out count: their epochs have not ended. */
+		count = gather_jobs(remote, end, &jobs);
 		if (count > 0)
 			error = commit(remote, &jobs, count);
 		free(jobs.text);
