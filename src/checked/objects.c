@@ -96,24 +96,26 @@ static void look_at_config(const struct baton__record *record, struct baton__mis
 			               "initialisers");
 }
 
-/* The newest record of the queue of which the submit has returned; NULL: there is none. */
-static const struct baton__record *accepted_of(const struct baton__record *record)
+/* Is one of the newest records of the queue accepted: has its submit returned? */
+static bool has_accepted(const struct baton__record *record)
 {
 	const struct baton__record *task = record->newest;
-	size_t looks = 0;
 
-	while (task && !task->accepted && looks++ < LOOKS_MAX)
+	for (size_t looks = 0; task && looks < LOOKS_MAX; looks++) {
+		if (task->accepted)
+			return true;
 		task = task->older;
-	return task;
+	}
+	return false;
 }
 
 /* The record says that tasks wait in the resource: does the resource look like that? */
 static void look_at_queue(const struct baton__record *record, const struct baton_resource *resource,
                           struct baton__mistake *mistake)
 {
-	const struct baton__record *task = accepted_of(record);
+	const bool idle = !baton__word_is_busy(baton__word(resource));
 
-	if (!same(record, resource) || (task && !baton__word_is_busy(baton__word(resource))))
+	if (!same(record, resource) || (idle && has_accepted(record)))
 		baton__mistake(mistake, record->name,
 		               "was zeroed, initialised anew or overwritten while %zu task%s in it "
 		               "(the last by %s, thread %d): close and await it first",

@@ -24,6 +24,7 @@ void submitted_twice(void);
 void submitted_to_two(void);
 void again_with_statistics(void);
 void twice_in_a_batch(void);
+void used_within_a_batch(void);
 void changed_while_queued(void);
 void zeroed_while_queued(void);
 void freed_while_queued(void);

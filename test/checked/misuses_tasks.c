@@ -2,6 +2,12 @@
 /* Misuses of tasks and functions. */
 #include "misuses.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
 struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL);
 struct baton_task second;
@@ -76,6 +82,54 @@ static int batch_twice(struct baton_task *task)
 void twice_in_a_batch(void)
 {
 	in_task(batch_twice);
+}
+
+/* The second page of a batch's array, which cannot be read at first. */
+static void *second_page;
+static sem_t within;
+static sem_t used;
+
+/* The submit has come to the second page, and goes on when another thread has used topic/7. */
+static void use_within(int signal)
+{
+	sem_post(&within);
+	(void)sem_wait(&used);
+	if (mprotect(second_page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ))
+		_exit(1);
+}
+
+static void *use_topic(void *arg)
+{
+	(void)sem_wait(&within);
+	if (baton_call(&topic, call_nothing, NULL, NULL))
+		_exit(1);
+	sem_post(&used);
+	return NULL;
+}
+
+/* Allowed: a thread uses an idle resource while another thread looks at the tasks of a batch. */
+void used_within_a_batch(void)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t count = 2 * size / sizeof(struct baton_task *);
+	struct baton_task *tasks = calloc(count, sizeof(*tasks));
+	struct baton_task **batch =
+		mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	if (!tasks || batch == MAP_FAILED || sem_init(&within, 0, 0) || sem_init(&used, 0, 0) ||
+	    signal(SIGSEGV, use_within) == SIG_ERR ||
+	    pthread_create(&thread, NULL, use_topic, NULL))
+		_exit(1);
+	for (size_t i = 0; i < count; i++) {
+		baton_task_init(&tasks[i], nothing, NULL);
+		batch[i] = &tasks[i];
+	}
+	second_page = batch + count / 2;
+	if (mprotect(second_page, size, PROT_NONE) || baton_submit_batch(&topic, batch, count))
+		_exit(1);
+	(void)pthread_join(thread, NULL);
+	free(tasks);
 }
 
 static int change_task(struct baton_task *task)
