@@ -100,9 +100,11 @@ struct baton_remote;
 struct baton_remote_job;
 
 enum baton_remote_event_what {
-	BATON_REMOTE_GAINED = 1,  /* the node owns the partition, under the epoch */
-	BATON_REMOTE_LOST = 2,    /* the node owns the partition no more */
-	BATON_REMOTE_TROUBLE = 3, /* the server refuses, or is away: error, text; tried again */
+	BATON_REMOTE_GAINED = 1, /* the node owns the partition, under the epoch */
+	BATON_REMOTE_LOST = 2,   /* the node owns the partition no more */
+	/* error, text. -ENOBUFS: messages to this node were lost (baton_remote_job_tell). Else the
+	 * server refuses, or is away; tried again. */
+	BATON_REMOTE_TROUBLE = 3,
 };
 
 struct baton_remote_event {
@@ -242,8 +244,10 @@ BATON_MUST_USE int baton_remote_job_set_state(struct baton_remote_job *job, cons
 
 /*
  * effect: one entry of the stream {space}:remote:effects {name, task, epoch, data}; a task may have
- * several. tell: a message to the node with that address (baton_remote_node); a node that is gone
- * gets none. answer: for the submitter; the last call counts. All copy `data`.
+ * several. answer: for the submitter; the last call counts. tell: a message to the node with that
+ * address (baton_remote_node). A node that is gone gets none. While a node has left about 100,000
+ * unread, messages to it are lost, but no answers; where messages are lost, the node gets an event
+ * instead. All copy `data`.
  * Errors: -ENOMEM: nothing was added.
  */
 BATON_MUST_USE int baton_remote_job_effect(struct baton_remote_job *job, const void *data,

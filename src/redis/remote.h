@@ -112,6 +112,7 @@ struct baton_remote {
 
 	/* ---- Reading (remote_feed.c) ---- */
 	char told[BATON__REMOTE_POSITION];
+	uint64_t heard; /* entries of what the node is told */
 	uint32_t in_work;
 	bool narrow; /* the read that waits leaves the partitions out */
 	struct baton_registry_entry **kept;

@@ -5,7 +5,8 @@
 --   q:remote:state:P   hash name -> state
 --   q:remote:owners    hash P -> epoch:node
 --   q:remote:nodes     zset node -> when its lease ends (ms)
---   q:remote:to:N      stream: what node N is told: answers, messages, "look at the owners"
+--   q:remote:to:N      stream: what node N is told: answers, messages, "look at the owners",
+--                      "messages are lost"
 --   q:remote:seq:N     the last number that was accepted from node N
 --   q:remote:effects   stream {name, task, epoch, data}
 --   q:remote:numbers   hash: the number of partitions, the last epoch
@@ -19,7 +20,7 @@ local REMOTE_TYPES = {
 	[':remote:owners'] = 'hash', [':remote:nodes'] = 'zset', [':remote:numbers'] = 'hash',
 	[':remote:effects'] = 'stream',
 }
-local TOLD = 100000 -- entries that a node may leave unread
+local TOLD = 100000 -- entries that a node may leave unread before it gets no more messages
 
 local function trim_told(r, node, position)
 	call('XTRIM', r .. ':to:' .. node, 'MINID', position)
@@ -27,7 +28,23 @@ end
 
 local function tell_node(r, node, ...)
 	-- A node that is gone has no stream; a foreign key in its place hinders nobody else.
-	redis.pcall('XADD', r .. ':to:' .. node, 'NOMKSTREAM', 'MAXLEN', '~', TOLD, '*', ...)
+	redis.pcall('XADD', r .. ':to:' .. node, 'NOMKSTREAM', '*', ...)
+end
+
+-- A stream that is full gets no more messages. Where one is dropped, 'lost' stands in the stream,
+-- once for those that follow each other. Answers are always told, since futures wait for them; the
+-- node bounds their number.
+local function send_message(r, node, name, data)
+	local key = r .. ':to:' .. node
+	local unread = redis.pcall('XLEN', key)
+	if type(unread) ~= 'number' then
+		return -- a foreign key
+	end
+	if unread < TOLD then
+		tell_node(r, node, 'what', 'message', 'name', name, 'data', data)
+	elseif call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][2][2] ~= 'lost' then
+		tell_node(r, node, 'what', 'lost')
+	end
 end
 
 local function check_type(key, kind)
@@ -276,7 +293,7 @@ local function commit_one(r, a, i, effects_max, apply)
 		rest = rest + 1
 	end
 	for _ = 1, messages do
-		tell_node(r, a[rest], 'what', 'message', 'name', name, 'data', a[rest + 1])
+		send_message(r, a[rest], name, a[rest + 1])
 		rest = rest + 2
 	end
 	if a[i + 6] ~= '' then

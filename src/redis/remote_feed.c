@@ -18,7 +18,8 @@
 #include <string.h>
 
 #define MS (BATON_SECOND / 1000)
-#define READ_MAX 256 /* entries of one stream in one read */
+#define READ_MAX 256    /* entries of one stream in one read */
+#define HEARD_MAX 16384 /* entries that the node may hear before it takes them from the stream */
 #define EPOCH_SIZE sizeof(uint64_t)
 
 /* ---- The registry of names ---- */
@@ -257,6 +258,15 @@ static void feed(struct baton_remote *remote, struct baton_remote_job *jobs)
 
 /* ---- Reading ---- */
 
+/* remote.lua dropped messages, because this node had left too many unread. */
+static void lose_messages(struct baton_remote *remote)
+{
+	baton__remote_trouble(remote,
+	                      baton__redis_fail(remote->redis, -ENOBUFS,
+	                                        "messages to this node were dropped: it reads "
+	                                        "them too slowly"));
+}
+
 static void hear(struct baton_remote *remote, const redisReply *entry)
 {
 	const char *what = baton__redis_field(entry, "what");
@@ -264,6 +274,9 @@ static void hear(struct baton_remote *remote, const redisReply *entry)
 
 	snprintf(remote->told, sizeof(remote->told), "%s",
 	         baton__redis_text(baton__redis_at(entry, 0)));
+	/* A balance takes what was heard from the stream, too: that makes room for messages. */
+	if (++remote->heard % HEARD_MAX == 0)
+		remote->balance_at = 0;
 	if (strcmp(what, "answer") == 0)
 		baton__remote_answered(remote,
 		                       strtoull(baton__redis_field(entry, "number"), NULL, 10),
@@ -272,6 +285,8 @@ static void hear(struct baton_remote *remote, const redisReply *entry)
 		remote->balance_at = 0;
 	else if (strcmp(what, "message") == 0 && remote->options.told)
 		remote->options.told(baton__redis_text(data), length_of(data), remote->options.arg);
+	else if (strcmp(what, "lost") == 0)
+		lose_messages(remote);
 }
 
 /* Appends the jobs of a partition's entries. */

@@ -122,3 +122,116 @@ Test(remote_much, the_state_is_that_of_the_last_task_that_counts_when_a_batch_is
 	close(go[0]);
 	close(go[1]);
 }
+
+/* ---- A node that reads too little ---- */
+
+#define FLOOD 120
+#define MESSAGES 1000 /* of each task: more than a node may leave unread */
+#define UNREAD 100000
+
+struct reader {
+	const char *node;
+	sem_t came;
+	sem_t go_on;
+	sem_t last;
+	unsigned told;
+	unsigned troubles;
+	int error;
+};
+
+/* The first message is not taken until the test says so. */
+static void read_slowly(const void *data, size_t size, void *arg)
+{
+	struct reader *reader = arg;
+
+	if (__atomic_fetch_add(&reader->told, 1, __ATOMIC_RELAXED) == 0) {
+		sem_post(&reader->came);
+		sem_wait(&reader->go_on);
+	}
+	if (size == 4 && memcmp(data, "last", 4) == 0)
+		sem_post(&reader->last);
+}
+
+static void note_trouble(const struct baton_remote_event *event, void *arg)
+{
+	struct reader *reader = arg;
+
+	if (event->what != BATON_REMOTE_TROUBLE)
+		return;
+	reader->troubles++;
+	reader->error = event->error;
+}
+
+/* Tells the reader "flood" so many times, or what else the task has, once. */
+static int tell_reader(struct baton_remote_job *job, void *arg)
+{
+	const struct reader *reader = arg;
+	size_t size;
+	const char *data = baton_remote_job_data(job, &size);
+	int times = strcmp(data, "flood") == 0 ? MESSAGES : size > 0;
+	int error = 0;
+
+	for (int i = 0; !error && i < times; i++)
+		error = baton_remote_job_tell(job, reader->node, data, size);
+	return error ? error : count(job, NULL);
+}
+
+static void flood(struct baton_remote *owner)
+{
+	static struct question questions[FLOOD];
+
+	for (int i = 0; i < FLOOD; i++)
+		cr_assert_eq(ask(owner, &questions[i], "flood", "flood"), 0);
+	for (int i = 0; i < FLOOD; i++)
+		cr_assert_eq(await(&questions[i]), 0);
+}
+
+Test(remote_much, a_node_that_is_told_more_than_it_reads_gets_each_answer_and_learns_of_the_rest)
+{
+	struct reader reader = {.told = 0};
+	struct server server;
+	struct baton_remote *guest;
+	struct baton_remote *owner;
+	struct question question;
+	struct question last;
+
+	sem_init(&reader.came, 0, 0);
+	sem_init(&reader.go_on, 0, 0);
+	sem_init(&reader.last, 0, 0);
+	server_start(&server, NULL);
+	guest = join_with(&server, (struct baton_remote_options){
+					   .node = "guest",
+					   .lease_ns = 120 * BATON_SECOND,
+					   .told = read_slowly,
+					   .event = note_trouble,
+					   .arg = &reader,
+				   });
+	reader.node = baton_remote_node(guest);
+	cr_assert_eq(ask(guest, &question, "a", ""), 0);
+	while (server_number(&server, "XLEN {test}:remote:in:0") < 1)
+		usleep(1000);
+	freeReplyObject(server_ask(&server, "XADD {test}:remote:to:%s * what message data first",
+	                           reader.node));
+	sem_wait(&reader.came);
+	owner = join_with(&server,
+	                  (struct baton_remote_options){.run = tell_reader, .arg = &reader});
+	expect(owner, "a", "2");
+	flood(owner);
+	cr_assert_leq(server_number(&server, "XLEN {test}:remote:to:%s", reader.node), UNREAD + 1);
+	sem_post(&reader.go_on);
+	cr_assert_eq(await(&question), 0);
+	cr_assert_str_eq(question.answer, "1");
+	/* What was read makes room, long before the lease is renewed. */
+	while (server_number(&server, "XLEN {test}:remote:to:%s", reader.node) >= UNREAD)
+		usleep(1000);
+	cr_assert_eq(ask(owner, &last, "a", "last"), 0);
+	cr_assert_eq(await(&last), 0);
+	sem_wait(&reader.last);
+	cr_assert_eq(reader.troubles, 1);
+	cr_assert_eq(reader.error, -ENOBUFS);
+	/* "hello" and the answer were in the stream, too; "last" came when there was room again. */
+	cr_assert_eq(__atomic_load_n(&reader.told, __ATOMIC_RELAXED), UNREAD - 2 + 1);
+	baton_remote_destroy(guest);
+	baton_remote_destroy(owner);
+	server_stop(&server);
+}
