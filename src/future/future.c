@@ -88,12 +88,29 @@ static void count_visitor(uint32_t state, uint32_t *visits, bool *counted)
 		(void)sub_relaxed(visits, BATON__VISIT);
 }
 
+/* Is the future in this state, and the runner's alone (future.forgotten)? */
+BATON_INLINE bool is_forgotten(const struct baton_future *future, uint32_t found, uint32_t state)
+{
+	if (BATON_LIKELY((found & (BATON__FUTURE_GENERATION - 1) & ~BATON__FUTURE_STOP) !=
+	                 (state | BATON__FUTURE_COUNTED | BATON__FUTURE_DROPPED)))
+		return false;
+	/* [future.reference] acquire: all use from outside; pairs with [future.reference] in
+	 * unref */
+	(void)load_acquire(&future->_state);
+	return true;
+}
+
 bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 {
 	uint32_t state = load_relaxed(&future->_state);
 	uint32_t next;
 	bool counted = false;
 
+	if (is_forgotten(future, state, BATON__FUTURE_PENDING)) {
+		/* Relaxed: no other thread looks. */
+		store_relaxed(&future->_state, state | BATON__FUTURE_RUNNING);
+		return true;
+	}
 	/* Ends: each failure is a flag, set once per call by a waiter, a canceller or then(), or a
 	 * visitor that comes or leaves. */
 	do {
@@ -180,6 +197,8 @@ BATON_INLINE uint32_t publish(struct baton_future *future, uint32_t state, int s
 	bool counted = false;
 
 	BATON_ASSERT(!(found & BATON__FUTURE_FINAL));
+	if (is_forgotten(future, found, BATON__FUTURE_RUNNING))
+		return found;
 	/* Relaxed: [future.final] publishes the value. Atomic: while a refused submitter completes
 	 * the future, a canceller may read the value to find its task (list.back_link,
 	 * core/list.h). The status, too: for baton__promise_maker. */

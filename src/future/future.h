@@ -59,6 +59,10 @@
  *    refused submit fails (future.generation). ENTERED stays until the future is detached, or
  *    initialised anew.
  *
+ * future.forgotten: A future that is DROPPED, and has none of CHAINED, SLEEPERS and VISITOR, is
+ *    touched by no other thread: who waits, cancels, visits or calls then() has a reference
+ *    meanwhile. The runner claims it by a store, and frees it without making it final.
+ *
  * Linearisation point of completion: the CAS to a final state in publish(), or in
  * baton__future_finish_entered(). ABA: STATE only advances, and the flags are compared together
  * with STATE. A generation comes back after 2^21 refused submits: a thread between whose two looks

@@ -65,6 +65,16 @@ void sim_spin(void);
 #define munmap sim_munmap
 #define ck_pr_stall sim_spin
 
+/* Whoever frees a node writes it, as its next user will: earlier use must come before. */
+static inline void sim_scribble(void *memory, size_t size)
+{
+	volatile unsigned long *word = memory;
+
+	for (size_t i = 0; i < size / sizeof(*word); i++)
+		word[i] = 0xDDDDDDDDDDDDDDDD;
+}
+#define BATON_NODE_FREED(body, size) sim_scribble(body, size)
+
 /* Small, so that rare steps happen. */
 #define BATON_INLINE_WARY 1
 #define BATON_RUNQUEUE_SLOTS 4

@@ -145,7 +145,7 @@ void counts_runner(void)
 	row("runner, further task, caller's future", (struct counts){2, 0, 0}, fill_futures);
 	row("runner, further post", (struct counts){0, 0, 0}, fill_posts);
 	row("runner, further async, its future held", (struct counts){2, 0, 0}, fill_asyncs);
-	row("runner, further async, its future dropped", (struct counts){2, 0, 0},
+	row("runner, further async, its future dropped", (struct counts){0, 0, 0},
 	    fill_dropped_asyncs);
 	baton_resource_init(&resource, NULL, NULL, &patient);
 	baton_resource_set_stats(&resource, &stats);

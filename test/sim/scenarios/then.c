@@ -195,6 +195,32 @@ static void then_job(void *argument)
 	baton_future_then(&promise, &continuations[0]);
 }
 
+static void *set_data(void *argument)
+{
+	data = 1;
+	return argument;
+}
+
+static void async_then_job(void *argument)
+{
+	struct baton_future *future;
+
+	sim_require(baton_async(&topic->resource, set_data, argument, &future) == 0);
+	baton_plain_job_init(&job, run_job, NULL);
+	baton_continuation_job(&continuations[0], baton_manual_executor(stage.manual), &job.job);
+	baton_future_then(future, &continuations[0]);
+	baton_future_unref(future);
+}
+
+SIM_SCENARIO(then_dropped, "the continuation of a future that nobody has any more")
+{
+	sim_stage_init(&stage, 0, 64, 0);
+	sim_start(async_then_job, NULL);
+	sim_drive(stage.manual);
+	sim_require(ran == 1);
+	sim_stage_end(&stage);
+}
+
 SIM_SCENARIO(then_job, "a job is scheduled once")
 {
 	begin(0, false);

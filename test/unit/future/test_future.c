@@ -357,3 +357,29 @@ Test(future, dropping_the_last_reference_does_not_cancel, .timeout = 10)
 	fixture_end();
 	cr_assert_eq(flag, 1);
 }
+
+static int ends(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+Test(future, a_dropped_future_still_has_its_continuation, .timeout = 10)
+{
+	struct baton_continuation continuation;
+	struct baton_future *future = NULL;
+	struct baton_future after = BATON_FUTURE_INIT;
+	struct baton_task task;
+	int flag = 0;
+
+	occupy(&fix.occupant, &fix.resource);
+	cr_assert_eq(baton_async(&fix.resource, sets_flag, &flag, &future), 0);
+	baton_task_init(&task, ends, &after);
+	baton_continuation_task(&continuation, &fix.resource, &task);
+	baton_future_then(future, &continuation);
+	baton_future_unref(future);
+	release(&fix.occupant);
+	cr_assert_eq(baton_future_wait(&after, NULL), 0);
+	cr_assert_eq(flag, 1);
+	fixture_end();
+}
