@@ -132,6 +132,24 @@ Test(cpus, reads_and_rounds_up_a_version_2_quota)
 	cr_assert_eq(baton__cpus_quota(root), 0);
 }
 
+/* No kernel writes the numbers that are not above 0. */
+Test(cpus, takes_a_quota_or_a_period_that_is_not_above_0_for_none)
+{
+	static const struct {
+		const char *line;
+		size_t quota;
+	} rows[] = {{"1 100000\n", 1},    {"0 100000\n", 0}, {"-1 100000\n", 0},
+	            {"100000 0\n", 0},    {"100000 -1\n", 0}, {"100000 1\n", 100000},
+	            {"-100000 -1\n", 0}, {"100000\n", 0},   {"", 0}};
+
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		put("/sys/fs/cgroup/a/cpu.max", rows[i].line);
+		cr_assert_eq(baton__cpus_quota(root), rows[i].quota, "row %zu", i);
+	}
+}
+
 Test(cpus, takes_the_smallest_quota_on_the_way_up)
 {
 	put("/proc/self/mountinfo", V2_MOUNT);
