@@ -122,6 +122,20 @@ Test(turns, of_too_many_the_newest_of_the_address_with_the_most_goes, .timeout =
 	turns_deinit(&turns);
 }
 
+Test(turns, one_address_may_have_them_all, .timeout = 5)
+{
+	for (int most = 1; most < ITEMS; most++) {
+		struct turns turns;
+
+		cr_assert_eq(turns_init(&turns, (size_t)most), 0);
+		for (int i = 0; i < most; i++)
+			cr_assert_eq(add(&turns, i, 7), -1);
+		cr_assert_eq(add(&turns, most, 7), most);
+		cr_assert_eq(take(&turns), 0);
+		turns_deinit(&turns);
+	}
+}
+
 /* ---- Against a list that is searched ---- */
 
 struct model {
