@@ -184,3 +184,34 @@ Test(loan_debt, a_task_that_a_payment_runs_owes_nothing, .timeout = 10)
 	queue_end(&other);
 	resource_end(&stage);
 }
+
+static struct queue many[BATON__DEBTS_MAX + 1];
+
+static void then_owe_many(struct outer *outer)
+{
+	for (int i = 0; i <= BATON__DEBTS_MAX; i++) {
+		baton__self->loan_skip = 0;
+		cr_assert_eq(put(&many[i]), 0);
+	}
+}
+
+Test(loan_debt, a_task_owes_to_so_many_resources_at_most_and_pays_each_of_them, .timeout = 10)
+{
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct outer outer;
+
+	for (int i = 0; i <= BATON__DEBTS_MAX; i++)
+		queue_begin(&many[i], 100);
+	/* The payment makes room for as many debts again. */
+	for (int left = 101; left > 80; left -= LIMIT - 1) {
+		outer_init(&outer, &many[0], 0);
+		outer.then = then_owe_many;
+		cr_assert_eq(baton_submit(&stage, &outer.task), 0);
+		for (int i = 0; i < BATON__DEBTS_MAX; i++)
+			cr_assert_eq(waiting(&many[i]), left - LIMIT, "queue %d", i);
+	}
+	cr_assert_eq(waiting(&many[BATON__DEBTS_MAX]), 103, "one too many");
+	for (int i = 0; i <= BATON__DEBTS_MAX; i++)
+		queue_end(&many[i]);
+	resource_end(&stage);
+}
