@@ -57,6 +57,19 @@ Test(gauge, no_quantile_is_beyond_the_longest_time, .timeout = 10)
 	cr_assert_eq(baton__histogram_quantile(&histogram, 1000), UINT64_MAX);
 }
 
+Test(gauge, times_of_0_count, .timeout = 10)
+{
+	static struct baton__histogram histogram;
+
+	for (int i = 0; i < 50; i++)
+		baton__histogram_record(&histogram, 0);
+	cr_assert_eq(baton__histogram_quantile(&histogram, 1000), 0);
+	for (int i = 0; i < 50; i++)
+		baton__histogram_record(&histogram, 1024);
+	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 0);
+	cr_assert_eq(baton__histogram_quantile(&histogram, 501), 1024);
+}
+
 static struct baton_resource shown;
 static struct baton_resource_stats *stats;
 static _Atomic uintptr_t seen;

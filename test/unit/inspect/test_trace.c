@@ -164,6 +164,22 @@ Test(trace, has_steals_and_hand_offs, .timeout = 10)
 	end();
 }
 
+/* A run and a wait are spans, in microseconds. */
+Test(trace, has_the_lengths_of_runs_and_waits, .timeout = 10)
+{
+	begin();
+	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0); /* the ring needs a record */
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	baton__trace(&(struct baton__event){baton__now_ns(), 0, 0,
+	                                    baton__event_word(BATON__EVENT_RAN, 1234567)});
+	baton__trace(&(struct baton__event){baton__now_ns(), 0, 0,
+	                                    baton__event_word(BATON__EVENT_WAITED, 89)});
+	stop();
+	cr_assert_eq(count(", \"dur\": 1234.567, \"cat\": \"run\""), 1, "%s", text);
+	cr_assert_eq(count(", \"dur\": 0.089, \"cat\": \"wait\""), 1, "%s", text);
+	end();
+}
+
 static void *call_and_tell(void *arg)
 {
 	char *expected = arg;
