@@ -4,6 +4,8 @@
 
 #include "mainloop/mainloop.h"
 
+#include <baton/suspend.h>
+
 #define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
 #define EXPECT(text) cr_assert_str_eq(log_take(), text)
 
@@ -253,6 +255,30 @@ Test(mainloop_drive, tasks_of_the_loops_resource_run_between_sources, .timeout =
 	cr_assert(loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
 	EXPECT("wq");
+	loop_end(0);
+}
+
+/* Nor does a turn that the owner comes to in a wait, outside of a run. */
+Test(mainloop_drive, no_turn_counts_as_a_task_that_has_failed, .timeout = 10)
+{
+	struct baton_resource_stats stats = {0}, copy;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	virtual_loop(0);
+	baton_resource_set_stats(baton_mainloop_resource(&loop), &stats);
+	START(a);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	cr_assert_eq(baton_resource_suspend(baton_mainloop_resource(&loop), &suspension), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	cr_assert_eq(baton_call(baton_mainloop_resource(&loop), posted, "c", NULL), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("abca");
+	copy = resource_counts(&stats);
+	cr_assert_geq(copy.executed, 3);
+	cr_assert_eq(copy.failed, 0);
 	loop_end(0);
 }
 
