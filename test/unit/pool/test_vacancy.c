@@ -175,3 +175,25 @@ Test(vacancy, a_spare_watches_twice_as_long_each_time_as_long_as_brackets_begin,
 	cr_assert_not(baton__vacancy_watch(pool, &watch), "brackets last");
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
+
+static uint64_t kernel_ns(void)
+{
+	struct timespec time;
+
+	MUST(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time) == 0);
+	return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+Test(vacancy, a_spare_that_watches_sleeps, .timeout = 5)
+{
+	struct baton_pool *pool = pool_of_one();
+	struct baton__watch watch = {0};
+
+	for (uint64_t span_ns = LASTING_NS; span_ns < 64 * LASTING_NS; span_ns *= 2) {
+		atomic_store(&now_ns_of_all, kernel_ns());
+		baton__vacancy_begin(&pool->workers[0], false);
+		cr_assert(baton__vacancy_watch(pool, &watch));
+		cr_assert_geq(kernel_ns(), watch.since_ns + watch.span_ns);
+	}
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}

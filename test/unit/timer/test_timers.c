@@ -433,3 +433,32 @@ Test(timers, many_threads_arm_and_stop_while_a_pool_runs_them, .timeout = 60)
 {
 	crowded(BATON_TIMERS_SUBMIT_LATER);
 }
+
+struct taker {
+	struct baton_timers *timers;
+	atomic_int tid;
+};
+
+static void *taker_main(void *arg)
+{
+	struct taker *taker = arg;
+
+	atomic_store(&taker->tid, thread_id());
+	baton__timers_hold(taker->timers);
+	baton__timers_release(taker->timers, 0);
+	return NULL;
+}
+
+Test(timers, a_thread_sleeps_until_the_holder_releases_the_wheel, .timeout = 5)
+{
+	struct taker taker = {.timers = virtual_and_noted()};
+	pthread_t thread;
+
+	baton__timers_hold(taker.timers);
+	thread = thread_start(taker_main, &taker);
+	until_at_least(&taker.tid, 1);
+	until_asleep(atomic_load(&taker.tid));
+	baton__timers_release(taker.timers, 0);
+	thread_join(thread);
+	cr_assert_eq(baton_timers_destroy(taker.timers), 0);
+}
