@@ -10,6 +10,7 @@ struct asker {
 	struct step *next; /* submitted to `own` first */
 	struct baton_future *awaited;
 	struct baton_future *promise;
+	const struct timespec *deadline;
 	int results[4];
 	size_t index;
 };
@@ -21,10 +22,10 @@ static int asks(struct baton_task *task)
 
 	if (asker->next)
 		MUST(baton_submit(asker->own, &asker->next->task) == 0);
-	asker->results[0] = baton_future_wait(asker->awaited, NULL);
-	asker->results[1] = baton_resource_await(asker->own, NULL);
-	asker->results[2] = baton_future_wait_all(futures, 2, NULL);
-	asker->results[3] = baton_future_wait_any(futures, 1, NULL, &asker->index);
+	asker->results[0] = baton_future_wait(asker->awaited, asker->deadline);
+	asker->results[1] = baton_resource_await(asker->own, asker->deadline);
+	asker->results[2] = baton_future_wait_all(futures, 2, asker->deadline);
+	asker->results[3] = baton_future_wait_any(futures, 1, asker->deadline, &asker->index);
 	return 0;
 }
 
@@ -36,7 +37,7 @@ static int asks_through(struct baton_task *task)
 	return baton_submit(asker->through, task);
 }
 
-static void all_are_deadlocks(baton_task_fn how)
+static void all_are_deadlocks(baton_task_fn how, const struct timespec *deadline)
 {
 	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
 	struct baton_resource through = BATON_RESOURCE_INIT(NULL, NULL, NULL);
@@ -50,6 +51,7 @@ static void all_are_deadlocks(baton_task_fn how)
 	                      .next = &next,
 	                      .awaited = &future,
 	                      .promise = &promise,
+	                      .deadline = deadline,
 	                      .index = 7};
 
 	step_init(&next, &journal, 1, &future);
@@ -65,12 +67,21 @@ static void all_are_deadlocks(baton_task_fn how)
 
 Test(deadlock, waiting_for_the_own_resource, .timeout = 10)
 {
-	all_are_deadlocks(asks);
+	all_are_deadlocks(asks, NULL);
 }
 
 Test(deadlock, waiting_for_a_resource_held_further_down, .timeout = 10)
 {
-	all_are_deadlocks(asks_through);
+	all_are_deadlocks(asks_through, NULL);
+}
+
+/* Long before the deadline. */
+Test(deadlock, waiting_for_a_resource_held_here_with_a_deadline, .timeout = 10)
+{
+	struct timespec deadline = deadline_in_ms(60000);
+
+	all_are_deadlocks(asks, &deadline);
+	all_are_deadlocks(asks_through, &deadline);
 }
 
 Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
@@ -302,7 +313,7 @@ Test(deadlock, a_depth_names_no_cycle, .timeout = 10)
 	int failed;
 
 	for (uint32_t limit = 0; limit <= 10; limit += 10) {
-		all_are_deadlocks(asks);
+		all_are_deadlocks(asks, NULL);
 		cr_assert_eq(baton_deadlock_cycle(NULL, 0), 1);
 		goes_deep(DEEP, MANUAL, limit, &failed);
 		cr_assert_gt(failed, 0);
