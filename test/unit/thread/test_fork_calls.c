@@ -28,7 +28,9 @@ struct parent {
 	struct baton_future queued; /* of a task */
 	struct baton_registry *registry;
 	struct baton_registry_entry *entry; /* "a" in it */
-	int status;                         /* of the child */
+	struct baton_timers *timers;
+	struct baton_timer armed; /* in their wheel */
+	int status;               /* of the child */
 };
 
 static void *nothing(void *arg)
@@ -102,6 +104,19 @@ static int check_process(struct parent *parent)
 	return check_admission();
 }
 
+/* Of a wheel that has no thread, too. */
+static int check_timer(struct parent *parent)
+{
+	struct baton_timer *timer = &parent->armed;
+
+	CHECK(71, baton_timer_arm_at(timer, 2 * BATON_SECOND) == -ECHILD);
+	CHECK(72, baton_timer_arm_after(timer, 1) == -ECHILD);
+	CHECK(73, baton_timer_arm_again_after(timer, 1) == -ECHILD);
+	CHECK(74, baton_timer_arm_every(timer, 1, 1, BATON_TIMER_SKIP) == -ECHILD);
+	CHECK(75, baton_timer_state(timer) == BATON_TIMER_PENDING);
+	return 0;
+}
+
 static int check(struct parent *parent)
 {
 	struct baton_task *const *none = NULL;
@@ -144,6 +159,8 @@ static int check(struct parent *parent)
 	CHECK(23, baton_window_cancel(&window) == -ECHILD);
 	CHECK(24, baton_thread_attach() == -ECHILD);
 	status = check_process(parent);
+	if (!status)
+		status = check_timer(parent);
 	return status ? status : check_registry(parent);
 }
 
@@ -172,7 +189,9 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 {
 	const struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	struct baton_timers_options virtual_wheel = BATON_TIMERS_OPTIONS_INIT;
 
+	virtual_wheel.source = BATON_TIMERS_VIRTUAL;
 	memset(parent, 0, sizeof(*parent));
 	MUST(baton_registry_create(&options, &parent->registry) == 0);
 	MUST(baton_registry_acquire(parent->registry, "a", 1, &parent->entry) == 0);
@@ -185,10 +204,15 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 	baton_future_init(&parent->queued);
 	step_init(step, journal, 0, &parent->queued);
 	MUST(baton_submit_later(&parent->resource, &step->task) == 0);
+	MUST(baton_timers_create(&virtual_wheel, &parent->timers) == 0);
+	baton_timer_init(&parent->armed, parent->timers, &parent->resource, timer_nothing);
+	MUST(baton_timer_arm_at(&parent->armed, BATON_SECOND) == 0);
 }
 
 static void parent_end(struct parent *parent, struct baton_manual *manual)
 {
+	cr_assert_eq(baton_timer_disarm(&parent->armed), BATON_TIMER_PENDING);
+	cr_assert_eq(baton_timers_destroy(parent->timers), 0);
 	(void)baton_manual_run_until_idle(manual);
 	cr_assert_eq(baton_future_state(&parent->queued), BATON_DONE, "the parent goes on");
 	resource_end(&parent->resource);
