@@ -221,8 +221,8 @@ static void steal(void)
 	tell("schedule", pool, &outer);
 	tell("steal", pool, number(1));
 	if (!for_ever)
-		(void)printf("park %lx -\nunpark %lx -\nwake -\n", (unsigned long)(uintptr_t)pool,
-		             (unsigned long)(uintptr_t)pool);
+		(void)printf("park %lx -\nunpark %lx -\nwake - 0\nwake - 1\n",
+		             (unsigned long)(uintptr_t)pool, (unsigned long)(uintptr_t)pool);
 }
 
 int main(int argc, char **argv)
