@@ -138,9 +138,9 @@ Test(cpus, takes_a_quota_or_a_period_that_is_not_above_0_for_none)
 	static const struct {
 		const char *line;
 		size_t quota;
-	} rows[] = {{"1 100000\n", 1},    {"0 100000\n", 0}, {"-1 100000\n", 0},
-	            {"100000 0\n", 0},    {"100000 -1\n", 0}, {"100000 1\n", 100000},
-	            {"-100000 -1\n", 0}, {"100000\n", 0},   {"", 0}};
+	} rows[] = {{"1 100000\n", 1},   {"0 100000\n", 0},  {"-1 100000\n", 0},
+	            {"100000 0\n", 0},   {"100000 -1\n", 0}, {"100000 1\n", 100000},
+	            {"-100000 -1\n", 0}, {"100000\n", 0},    {"", 0}};
 
 	put("/proc/self/mountinfo", V2_MOUNT);
 	put("/proc/self/cgroup", "0::/a\n");

@@ -2,9 +2,14 @@
 /* The library's threads block all signals but those that a thread's own mistake raises. */
 #include "support.h"
 
+#include <baton/board.h>
+#include <baton/io.h>
 #include <baton/timer.h>
+#include <baton/watchdog.h>
 
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 static const struct {
 	int number;
@@ -80,14 +85,94 @@ static void looks_at_masks(const sigset_t *own)
 		             strsignal(signals[i].number));
 }
 
+/* A watch whose resource is closed when the event comes. */
+struct dropped {
+	struct baton_io io;
+	sigset_t mask;
+	sem_t told;
+};
+
+static int never_run(struct baton_io *io)
+{
+	MUST(!io);
+	return 0;
+}
+
+static void note_dropped(struct baton_io *io, int error)
+{
+	struct dropped *dropped = baton_container_of(io, struct dropped, io);
+
+	MUST(error == -EPIPE);
+	(void)tell_mask(&dropped->mask);
+	gate_open(&dropped->told);
+}
+
+static void looks_at_poller(void)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct dropped dropped = {.io = BATON_IO_INIT(&resource, never_run)};
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	MUST(fd >= 0);
+	gate_init(&dropped.told);
+	baton_io_set_dropped(&dropped.io, note_dropped);
+	cr_assert_eq(baton_io_start(&dropped.io, fd, BATON_IO_READ), 0);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	MUST(eventfd_write(fd, 1) == 0);
+	gate_pass(&dropped.told);
+	expect_mask(&dropped.mask, "the poller");
+	cr_assert_eq(baton_io_destroy(), 0);
+	resource_end(&resource);
+	(void)close(fd);
+}
+
+struct reported {
+	sigset_t mask;
+	sem_t told;
+};
+
+static void note_stuck(const struct baton_stuck *stuck, void *arg)
+{
+	struct reported *reported = arg;
+
+	MUST(stuck->kind == BATON_STUCK_RUNS);
+	(void)tell_mask(&reported->mask);
+	gate_open(&reported->told);
+}
+
+static void looks_at_watchdog(void)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct reported reported;
+	struct baton_watchdog_options options = {
+		.limit_ns = 1000000, .report = note_stuck, .arg = &reported};
+	struct baton_watchdog *watchdog;
+	struct occupant occupant;
+
+	gate_init(&reported.told);
+	cr_assert_eq(baton_board_create(NULL, &options.board), 0);
+	cr_assert_eq(baton_board_join(options.board, &resource, NULL, NULL), 0);
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	occupy(&occupant, &resource);
+	gate_pass(&reported.told);
+	expect_mask(&reported.mask, "the watchdog");
+	release(&occupant);
+	baton_watchdog_stop(watchdog);
+	baton_board_leave(options.board, &resource);
+	baton_board_destroy(options.board);
+	resource_end(&resource);
+}
+
 Test(signals, of_a_crash_are_open_in_the_librarys_threads, .timeout = 10)
 {
 	sigset_t own;
 
-	MUST(sigemptyset(&own) == 0);
-	looks_at_masks(&own);
-	MUST(sigfillset(&own) == 0);
-	looks_at_masks(&own);
+	for (int all = 0; all < 2; all++) {
+		MUST((all ? sigfillset(&own) : sigemptyset(&own)) == 0);
+		looks_at_masks(&own);
+		looks_at_poller();
+		looks_at_watchdog();
+	}
 }
 
 static atomic_int handled;
