@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 static const struct baton_source_config once = {
@@ -73,6 +74,35 @@ Test(mainloop_fd, a_source_that_is_again_runs_until_the_data_is_read, .timeout =
 	put_bytes(ends[1], 1);
 	cr_assert(!loop_readable(0));
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	loop_end(0);
+}
+
+static int entries_told;
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	entries_told++;
+	return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+}
+
+Test(mainloop_fd, the_kernel_is_told_of_a_start_and_not_of_each_run, .timeout = 5)
+{
+	struct watched reader;
+
+	start_test();
+	reader = (struct watched)WATCHED(again, r, ends[0]);
+	entries_told = 0;
+	for (int round = 1; round <= 2; round++) {
+		start(&reader);
+		for (int i = 0; i < 10; i++) {
+			put_bytes(ends[1], 1);
+			cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
+		}
+		cr_assert_eq(entries_told, 2 * round - 1);
+		cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+		cr_assert_eq(baton_mainloop_run(&loop, 1), 0);
+		cr_assert_eq(entries_told, 2 * round);
+	}
 	loop_end(0);
 }
 
