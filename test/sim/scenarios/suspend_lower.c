@@ -172,6 +172,35 @@ SIM_SCENARIO(lower_cancel, "a cancel of what waits beside a submitter and a resu
 	sim_scene_end();
 }
 
+static void suspend_and_wait(void *argument)
+{
+	struct baton_suspension *suspension = argument;
+
+	sim_require(baton_resource_suspend_lower(&sim_scene.topic.resource, suspension) == 0);
+	sim_require(baton_suspension_wait(suspension, NULL) == 0);
+}
+
+SIM_SCENARIO(lower_cancel_one, "a task that has captured the resource waits, and is cancelled",
+             .bound = 1)
+{
+	struct sim_piece *piece;
+	int status;
+
+	sim_scene_init(10, 64, 2, NULL);
+	piece = lower_piece(0, true);
+	sim_start(sim_does_piece, piece);
+	sim_start(suspend_and_wait, &suspensions[0]);
+	sim_drive(sim_scene.manual);
+	/* The canceller can take the baton of a queued resource. */
+	sim_require(sim_piece_submit_later(sim_piece_init(1, 0, false)) == 0);
+	status = baton_future_cancel(&piece->future);
+	sim_require(status == 0 || status == -EALREADY);
+	sim_require(baton_future_is_complete(&piece->future));
+	sim_require(baton_resource_resume(&suspensions[0]) == 0);
+	sim_drive(sim_scene.manual);
+	sim_scene_end();
+}
+
 static void suspend_whole(void *argument)
 {
 	struct baton_suspension *suspension = argument;
