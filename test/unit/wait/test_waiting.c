@@ -301,6 +301,31 @@ Test(waiting, the_time_is_not_late_when_a_newer_task_is_cancelled, .timeout = 10
 	fixture_end();
 }
 
+Test(waiting, the_time_is_that_of_the_oldest_when_that_is_cancelled, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task oldest = BATON_TASK_INIT(nothing, &future);
+	struct baton_task tasks[2] = {BATON_TASK_INIT(nothing, NULL),
+	                              BATON_TASK_INIT(nothing, NULL)};
+	struct baton_resource_stats copy;
+	uint64_t before;
+
+	fix.counted = true;
+	fixture_stash();
+	before = now_ns();
+	cr_assert_eq(baton_submit_later(&fix.resource, &oldest), 0);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(baton_submit_later(&fix.resource, &tasks[i]), 0);
+	cr_assert_eq(baton_future_cancel(&future), 0);
+	copy = resource_counts(&fix.stats);
+	cr_assert_eq(copy.waiting, 2);
+	cr_assert_geq(copy.oldest_ns, before, "no task is marked, but two wait");
+	cr_assert_leq(copy.oldest_ns, now_ns());
+	stash_run(&fix.stash);
+	cr_assert_eq(resource_counts(&fix.stats).oldest_ns, 0);
+	fixture_end();
+}
+
 Test(waiting, a_submit_that_its_executor_refuses_does_not_wait, .timeout = 10)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
