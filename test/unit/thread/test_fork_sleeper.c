@@ -30,12 +30,15 @@ static void sleeper_start(struct sleeper *sleeper, struct baton_future *awaited)
 	until_asleep(atomic_load(&sleeper->tid));
 }
 
-/* In the child: a resource is handed off to a busy executor; its waiter must be nudged. */
+/* In the parent: its task waits for the executor, and no waiter may help. The child begins it
+ * anew. */
+static struct baton_resource resource;
+
+/* In the child: the resource is handed off to a busy executor; its waiter must be nudged. */
 static int waiter_is_nudged(void)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource resource;
 	struct journal journal = {0};
 	struct occupant occupant;
 	struct sleeper sleeper;
@@ -65,17 +68,27 @@ enum { EARLY = 4, LATE = 3 };
 
 Test(fork_sleeper, the_parents_sleepers_take_no_nudge_in_the_child, .timeout = 10)
 {
-	struct baton_future promises[2] = {BATON_PROMISE_INIT, BATON_PROMISE_INIT};
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_future promise = BATON_PROMISE_INIT, future = BATON_FUTURE_INIT;
 	struct sleeper sleepers[EARLY + LATE];
+	struct journal journal = {0};
+	struct stash stash;
+	struct step step;
 	int status = 0;
 	pid_t child;
 
 	/* ThreadSanitizer allows no new threads after such a fork. */
 	if (BATON_TEST_TSAN)
 		cr_skip_test("threads after a fork");
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit = 0;
+	baton_resource_init(&resource, NULL, NULL, &config);
+	step_init(&step, &journal, 0, &future);
+	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	for (int i = 0; i < EARLY + LATE; i++)
-		sleeper_start(&sleepers[i], &promises[i < EARLY ? 0 : 1]);
-	cr_assert_eq(baton_future_complete(&promises[0], 0, NULL), 0);
+		sleeper_start(&sleepers[i], i < EARLY ? &promise : &future);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
 	for (int i = 0; i < EARLY; i++)
 		thread_join(sleepers[i].thread);
 	fflush(NULL);
@@ -88,10 +101,11 @@ Test(fork_sleeper, the_parents_sleepers_take_no_nudge_in_the_child, .timeout = 1
 	while (waitpid(child, &status, 0) < 0)
 		MUST(errno == EINTR);
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%x", (unsigned)status);
-	cr_assert_eq(baton_future_complete(&promises[1], 0, NULL), 0);
+	stash_run(&stash);
 	for (int i = 0; i < EARLY + LATE; i++) {
 		if (i >= EARLY)
 			thread_join(sleepers[i].thread);
 		cr_assert_eq(sleepers[i].result, 0);
 	}
+	resource_end(&resource);
 }
