@@ -356,6 +356,7 @@ Test(admission, the_refusal_of_a_resource_is_the_outcome_and_the_next_starts, .t
 	baton_admission_stats_read(&hall.admission, &stats);
 	cr_assert_eq(stats.started, 5);
 	cr_assert_eq(stats.finished, 4, "those that never began, too");
+	cr_assert_eq(stats.running, 1);
 	hall_end();
 	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
 }
