@@ -7,6 +7,8 @@
 
 #include <baton/suspend.h>
 
+#include <sys/mman.h>
+
 #include "base/atomic.h"
 #include "thread/node.h"
 #include "thread/slab.h"
@@ -60,6 +62,43 @@ Test(slab, a_slab_whose_pieces_are_all_back_is_unmapped_save_for_two, .timeout =
 	cr_assert_eq(baton__slabs_mapped(), before + BATON_SLAB_SPARES);
 	cr_assert_eq(slabs.mapped - slabs.unmapped, BATON_SLAB_SPARES);
 	cr_assert_eq(slabs.taken, slabs.filed);
+}
+
+/* As for a process with too many mappings. */
+static bool munmap_fails;
+
+int munmap(void *address, size_t size)
+{
+	if (munmap_fails) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return (int)syscall(SYS_munmap, address, size);
+}
+
+Test(slab, a_slab_that_cannot_be_unmapped_is_taken_again, .timeout = 5)
+{
+	struct baton__slabs slabs = {.piece_size = PIECE_SIZE};
+	uint32_t before = baton__slabs_mapped();
+	uint32_t count = 0;
+
+	take_many(&slabs);
+	for (size_t i = 0; i < MANY; i += PIECES)
+		give_one(&slabs, i);
+	munmap_fails = true;
+	for (size_t i = 0; i < 3 * PIECES; i++)
+		if (i % PIECES)
+			give_one(&slabs, i);
+	munmap_fails = false;
+	cr_assert_eq(baton__slabs_mapped(), before + 6);
+	cr_assert_eq(slabs.mapped - slabs.unmapped, 6);
+	/* It is the first, before the three that have one piece each, and the spares. */
+	for (int i = 0; i < 6; i++) {
+		cr_assert_not_null(baton__slabs_take(&slabs, &count));
+		cr_assert_eq(count, i == 0 || i > 3 ? PIECES : 1, "%d: %u", i, count);
+	}
+	cr_assert_eq(baton__slabs_mapped(), before + 6);
+	cr_assert_null(slabs.listed);
 }
 
 Test(slab, spares_are_taken_again_before_a_slab_is_mapped, .timeout = 5)
