@@ -259,6 +259,34 @@ static void *start_from_elsewhere(void *arg)
 	return NULL;
 }
 
+static void *start_all(void *arg)
+{
+	struct watched *readers = arg;
+
+	for (int i = 0; i < 3; i++)
+		start(&readers[i]);
+	return NULL;
+}
+
+Test(mainloop_fd, several_descriptors_change_at_once, .timeout = 5)
+{
+	struct watched readers[3];
+	int pipes[3][2];
+
+	real_loop();
+	for (int i = 0; i < 3; i++) {
+		make_pipe(pipes[i]);
+		readers[i] = (struct watched)WATCHED(once, r, pipes[i][0]);
+	}
+	thread_join(thread_start(start_all, readers));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	for (int i = 0; i < 3; i++)
+		put_bytes(pipes[i][1], 2);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
+	cr_assert(!loop_readable(0), "a byte is left in each, and no source waits for it");
+	loop_end(0);
+}
+
 Test(mainloop_fd, a_start_of_another_thread_is_watched_after_one_wake, .timeout = 5)
 {
 	struct baton_mainloop_stats stats;
