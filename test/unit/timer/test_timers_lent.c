@@ -3,6 +3,9 @@
 #include "timer_support.h"
 #include "pool_support.h"
 
+#include "base/atomic.h"
+#include "timer/timer.h"
+
 #include <baton/blocking.h>
 #include <baton/pool.h>
 
@@ -107,6 +110,33 @@ Test(timers_lent, the_wheel_outlives_the_pool, .timeout = 20)
 	ring(&bell, &rung, BATON_MILLISECOND);
 	cr_assert_eq(baton_pool_default(&pool), 0);
 	cr_assert_eq(baton_pool_shutdown(pool), 0); /* the wheel is not lent a second time */
+	end();
+}
+
+static void *destroy_pool(void *arg)
+{
+	MUST(baton_pool_default_destroy() == 0);
+	return arg;
+}
+
+Test(timers_lent, the_wheel_comes_home_when_its_holder_releases_it, .timeout = 20)
+{
+	struct baton_timers *timers;
+	struct baton_pool *pool;
+	pthread_t thread;
+
+	cr_assert_eq(baton_pool_default(&pool), 0);
+	cr_assert_eq(baton_timers_default(&timers), 0);
+	baton__timers_hold(timers);
+	cr_assert(timers->lent);
+	thread = thread_start(destroy_pool, NULL);
+	while (!load_relaxed(&timers->sleepers))
+		(void)sched_yield();
+	cr_assert(timers->lent);
+	baton__timers_release(timers, 0);
+	thread_join(thread);
+	cr_assert_not(timers->lent);
+	cr_assert_eq(wheel_threads(), 1);
 	end();
 }
 
