@@ -16,6 +16,7 @@
 #include <baton/task.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -94,6 +95,16 @@ static inline uint64_t now_ns(void)
 
 	MUST(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* How many descriptors the process has. */
+static inline int open_files(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
 }
 
 static inline struct timespec deadline_in_ms(uint64_t timeout_ms)

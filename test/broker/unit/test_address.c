@@ -104,15 +104,6 @@ int socket(int family, int type, int protocol)
 	return (int)syscall(SYS_socket, family, type, protocol);
 }
 
-static int open_files(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 /* Of a socket that listens; and where. */
 static uint16_t port_of(int fd, const char *host)
 {

@@ -150,6 +150,18 @@ Test(cpus, takes_a_quota_or_a_period_that_is_not_above_0_for_none)
 	}
 }
 
+Test(cpus, closes_what_it_reads)
+{
+	int before = open_files();
+
+	put("/proc/self/mountinfo", V2_MOUNT);
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+	put("/sys/fs/cgroup/a/b/cpu.max", "100000 100000\n");
+	cr_assert_eq(baton__cpus_quota(root), 1);
+	cr_assert_eq(open_files(), before);
+}
+
 Test(cpus, takes_the_smallest_quota_on_the_way_up)
 {
 	put("/proc/self/mountinfo", V2_MOUNT);

@@ -3,7 +3,7 @@
  * shown while a task runs: the program's, not the library's that calls it. */
 #include "support.h"
 
-#include "core/gauge.h"
+#include "inspect/board.h"
 
 #include <baton/board.h>
 #include <baton/io.h>
@@ -68,6 +68,35 @@ Test(gauge, times_of_0_count, .timeout = 10)
 		baton__histogram_record(&histogram, 1024);
 	cr_assert_eq(baton__histogram_quantile(&histogram, 500), 0);
 	cr_assert_eq(baton__histogram_quantile(&histogram, 501), 1024);
+}
+
+static void *lasts(void *arg)
+{
+	const uint64_t until = now_ns() + *(uint64_t *)arg;
+
+	while (now_ns() < until)
+		continue;
+	return NULL;
+}
+
+Test(gauge, a_run_is_as_long_as_its_function, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_board *board = NULL;
+	uint64_t least = 1000000, began;
+	const struct baton__histogram *ran;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);
+	ran = &board->file->line[0].gauge.times->ran;
+	began = now_ns();
+	cr_assert_eq(baton_call(&resource, lasts, &least, NULL), 0);
+	cr_assert_leq(ran->max_ns, now_ns() - began);
+	cr_assert_geq(ran->max_ns, least);
+	cr_assert_eq(baton_resource_close(&resource), 0);
+	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+	baton_board_leave(board, &resource);
+	baton_board_destroy(board);
 }
 
 static struct baton_resource shown;

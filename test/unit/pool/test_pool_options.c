@@ -222,7 +222,7 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 {
 	struct baton_pool *pool = NULL;
 	int negative = -1;
-	int absent = 60000;
+	int absent = 60000, wide = 64 * 1023; /* the first of a word of the set */
 	int second_absent[] = {sched_getcpu(), 60000};
 	struct baton_pool_options options[] = {
 		{.workers = BATON_POOL_WORKERS_MAX + 1},
@@ -230,6 +230,7 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 		{.workers = 1, .stack_size = SIZE_MAX},
 		{.workers = 1, .cpus = &negative, .cpu_count = 1},
 		{.workers = 1, .cpus = &absent, .cpu_count = 1},
+		{.workers = 1, .cpus = &wide, .cpu_count = 1},
 		{.workers = 2, .cpus = second_absent, .cpu_count = 2},
 		{.workers = 1, .spares_max = BATON_POOL_SPARES_MAX + 1},
 	};
