@@ -219,6 +219,27 @@ Test(rules_estimates, a_late_end_spoils_one_pass_alone, .timeout = 5)
 	cr_assert_eq(baton_rules_next(&rules), 5 * S + MS, "that pass is under way");
 }
 
+/* A task that starts, and ends late, before a pass under way has come to it: the start of the next
+ * task tells that the estimates of the pass before are too small. */
+Test(rules_estimates, a_late_start_spoils_the_estimates_behind_it, .timeout = 5)
+{
+	start_line(&(struct baton_rules_config){.limit = {2, 1, 1}}, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		arrive(i, 0, 0);
+	while (baton_rules_next(&rules) <= 500 * MS)
+		(void)baton_rules_tick(&rules, baton_rules_next(&rules));
+	cr_assert_eq(baton_rules_estimate(&rules, &jobs[3].entry), 9 * S - rules._now);
+	cr_assert_eq(baton_rules_withdraw(&rules, &line[10].entry, S), 0);
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, 3 * S), 0);
+	cr_assert_eq(jobs[1].may_run, 3 * S);
+	cr_assert_eq(baton_rules_next(&rules), 3 * S + MS, "the pass is under way");
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[1].entry, 11 * S), 0);
+	cr_assert_eq(jobs[2].may_run, 3 * S);
+	while (baton_rules_next(&rules) <= 12 * S)
+		(void)baton_rules_tick(&rules, baton_rules_next(&rules));
+	cr_assert_eq(baton_rules_estimate(&rules, &jobs[3].entry), 14 * S - rules._now);
+}
+
 /* The places of two that have left stay taken until both would have ended. */
 Test(rules_estimates, a_pass_in_which_tasks_leave_tells_no_later_start_than_the_pass_before,
      .timeout = 5)
