@@ -276,9 +276,9 @@ bool baton_source_is_active(const struct baton_source *source) BATON_NONNULL;
  * on as if it were started at that moment (a deadline counts from the child's own start). A running
  * child goes on.
  *
- * undepend: ends the dependency. forget: stops the source, and ends all its dependencies: the
- * memory is then the caller's, as after stop. A source may be freed without forget only if it has
- * no dependencies, or by BATON_SOURCE_GONE, which ends them.
+ * undepend: ends the dependency. forget: stops the source, returns as stop, and ends all
+ * dependencies of the source; the memory is then the caller's, unless the source runs. A source may
+ * be freed without forget only if it has no dependencies, or by BATON_SOURCE_GONE, which ends them.
  *
  * Thread safety: the owner. Blocking: never.
  * Errors: nothing happens:

@@ -89,7 +89,8 @@ struct baton_pool_policy {
 	uint32_t injection_max;
 	/* The weight of a shorter round, in 256ths; 0, or 256: no memory. */
 	uint32_t smoothing;
-	/* A worker looks at the injection queue after so many jobs whatever they take; 0: 128. */
+	/* A worker looks at the injection queue after so many jobs whatever they take; at least 2;
+	 * 0: 128. */
 	uint32_t tick_budget;
 	/* How much of another worker's queue a thief takes, in 256ths, at most half a ring (128
 	 * jobs); 0: half, as in Go. At most 256. */

@@ -78,7 +78,10 @@ struct baton_resource_config {
 	 * 0: BATON_QUANTUM.
 	 */
 	uint32_t quantum;
-	/* Both limits in nanoseconds, looked at between tasks; 0: no limit in time. */
+	/*
+	 * Both limits in nanoseconds, looked at between tasks, and by baton_should_yield(); 0: no
+	 * limit in time. With a capture_limit_ns a submit takes a longer way, as with statistics.
+	 */
 	uint64_t capture_limit_ns;
 	uint64_t quantum_ns;
 	/* Drains the resource after a hand-off. NULL: the default pool, created on first need. */

@@ -93,7 +93,7 @@ void baton_watchdog_stop(struct baton_watchdog *watchdog) BATON_NONNULL;
  * Thread safety: any thread, also in a signal handler. Blocking: never.
  * Ownership: `path` is copied.
  * Errors: no trace will be taken: -EBUSY: one is on, or has been asked for. -ENAMETOOLONG: `path`
- * has more than BATON_WATCHDOG_PATH_MAX bytes.
+ * has more than BATON_WATCHDOG_PATH_MAX bytes. -ECHILD: see thread.h.
  */
 #define BATON_WATCHDOG_PATH_MAX 255
 int baton_watchdog_trace(const struct baton_watchdog *watchdog, uint64_t ns,

@@ -57,16 +57,31 @@ static void call_init(struct call *call, const struct baton_label *label)
 	baton_task_init_typed(&call->task, &labelled_type);
 }
 
-BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                               void **value)
+/* Calls a function that may ask whether its time is over: baton_should_yield(). */
+static void *call_timed(struct baton_resource *resource, baton_call_fn fn, void *arg)
+{
+	struct baton__thread *self = baton__self;
+	struct baton__stay *outer = self->timed;
+	struct baton__stay stay = {.frame.resource = resource};
+	void *result;
+
+	baton__stay_limit(&stay);
+	self->timed = &stay;
+	result = fn(arg);
+	self->timed = outer;
+	return result;
+}
+
+/* The config lets the function run here. `timed`: within a time. False: it was not run. */
+BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                            void **value, bool timed)
 {
 	struct baton__thread *self = baton__self;
 	const uintptr_t mode = baton__mode(resource);
 	struct baton__frame frame;
 	void *result;
 
-	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
-	    !baton__word_capture(resource, BATON__SPECIAL, mode))
+	if (!baton__word_capture(resource, BATON__SPECIAL, mode))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);
@@ -74,7 +89,7 @@ BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn
 	 * right mode (word.h). */
 	if (mode != BATON__NORMAL)
 		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
-	result = fn(arg);
+	result = timed ? call_timed(resource, fn, arg) : fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
@@ -83,6 +98,21 @@ BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn
 	if (!baton_inline_leave(&self->head, &frame, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return true;
+}
+
+static BATON_NOINLINE bool call_within_time(struct baton_resource *resource, baton_call_fn fn,
+                                            void *arg, void **value)
+{
+	return baton__capture_limit(resource) && !baton__hooked(resource) &&
+	       call_here(resource, fn, arg, value, true);
+}
+
+BATON_INLINE bool call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                               void **value)
+{
+	if (BATON_UNLIKELY(!baton__config_is_plain(resource)))
+		return call_within_time(resource, fn, arg, value);
+	return call_here(resource, fn, arg, value, false);
 }
 
 BATON_NOINLINE bool baton__call_special(struct baton_resource *resource, baton_call_fn fn,

@@ -10,14 +10,24 @@
 #include "core/backlog.h"
 #include "core/drain.h"
 #include "core/executor.h"
+#include "core/kind.h"
 #include "core/resource.h"
 
-/* Does an entry wait behind the running task? Called by the holder. The frame's `after` does not
- * count: it has no value on the short paths, and its marks wait for no task. */
-static bool entry_waits(const struct baton_resource *resource)
+/* Is there a task among the entries, behind marks? */
+static bool has_task(const struct baton_task *entry)
 {
-	return resource->_list || baton__word_newest(baton__word(resource)) ||
-	       baton__backlog_has(resource) != BATON__HAS_NOTHING;
+	while (entry && baton__is_mark(entry))
+		entry = entry->_next;
+	return entry;
+}
+
+/* Does a task wait behind the running one? Called by the holder. The frame's `after` does not
+ * count: it has no value on the short paths, and its marks wait for no task. */
+static bool task_waits(const struct baton_resource *resource)
+{
+	return has_task(resource->_list) ||
+	       has_task(baton__word_newest(baton__word_inbox(resource))) ||
+	       baton__backlog_has(resource) == BATON__HAS_TASKS;
 }
 
 /* The executor that the resource names. NULL: the resource uses the default pool;
@@ -42,9 +52,11 @@ BATON_EXPORT bool baton_should_yield(void)
 
 	if (baton__forked())
 		return false;
-	if (frame && frame->resource && entry_waits(frame->resource))
+	if (frame && frame->resource && task_waits(frame->resource))
 		return true;
-	if (self->timed && &self->timed->frame == frame && baton__out_of_time(self->timed))
+	/* A thread holds a resource once: the innermost stay with a limit is that of this task. */
+	if (self->timed && frame && self->timed->frame.resource == frame->resource &&
+	    baton__out_of_time(self->timed))
 		return true;
 	return asks(self->member) || (executor != self->member && asks(executor));
 }

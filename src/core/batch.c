@@ -16,12 +16,6 @@
 
 #include <errno.h>
 
-/* Must the runner look at the clock between the tasks? */
-static bool limited_in_time(const struct baton_resource *resource)
-{
-	return resource->_config && resource->_config->capture_limit_ns;
-}
-
 /* If a task is in the batch twice, the chain is too short: the second link replaces the first. */
 BATON_INLINE void require_each_once(const struct baton_resource *resource, size_t length,
                                     size_t count)
@@ -52,7 +46,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	size_t ran = 0;
 
 	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
-	    limited_in_time(resource) ||
+	    baton__timed(resource) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
 	baton__frame_enter(self, &frame, resource);

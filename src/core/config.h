@@ -21,6 +21,12 @@ BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
 }
 
 /* Has the resource drain hooks (batching.h)? */
+/* Is the time limited that a captured thread may stay? */
+BATON_INLINE bool baton__timed(const struct baton_resource *resource)
+{
+	return resource->_config && resource->_config->capture_limit_ns;
+}
+
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = resource->_config;
@@ -41,6 +47,15 @@ BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_re
 	const struct baton_resource_config *config = resource->_config;
 
 	return config && config->executor ? config->executor : baton__executor_default_peek();
+}
+
+/* Does the config let the first submitter run a single task by a short path? */
+BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
+{
+	const struct baton_resource_config *config = resource->_config;
+
+	return BATON_LIKELY(!config) ||
+	       (config->capture_limit && !config->capture_limit_ns && !baton__hooked(resource));
 }
 
 #endif

@@ -301,7 +301,7 @@ BATON_EXPORT void baton_inline_left_v1(const struct baton_resource *resource)
 
 /*
  * The short path of a SPECIAL resource whose tasks are only counted: it has statistics or
- * config->failed, and no extension. False: the task was not submitted.
+ * config->failed, no extension, and no limit in time. False: the task was not submitted.
  */
 BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_task *task)
 {
@@ -310,8 +310,8 @@ BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_t
 	struct baton__frame frame;
 	int status;
 
-	if (!baton__capture_limit(resource) || baton__hooked(resource) ||
-	    baton__backlog(resource) || !baton__word_capture(resource, BATON__SPECIAL, mode))
+	if (!baton__config_is_plain(resource) || baton__backlog(resource) ||
+	    !baton__word_capture(resource, BATON__SPECIAL, mode))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	frame.value = NULL;

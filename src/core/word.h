@@ -138,6 +138,7 @@ BATON_INLINE bool baton__word_is_resting(uintptr_t word)
 BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
 	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
+	                       baton__timed(resource) ||
 	                       (resource->_config && resource->_config->failed)
 	               ? BATON__SPECIAL
 	               : BATON__NORMAL;

@@ -257,6 +257,8 @@ BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uin
 	struct baton__trace_request *request = &watchdog->options.board->file->trace;
 	const size_t length = strnlen(path, sizeof(request->path));
 
+	if (baton__forked())
+		return -ECHILD;
 	if (length == sizeof(request->path))
 		return -ENAMETOOLONG;
 	if (!baton__trace_take(request))

@@ -314,7 +314,9 @@ static struct baton__mainloop *enter_loop(const struct baton_mainloop *handle, i
 	struct baton__mainloop *loop = baton__mainloop_of(handle);
 
 	*error = 0;
-	if (!loop)
+	if (baton__forked())
+		*error = -ECHILD;
+	else if (!loop)
 		*error = -ESHUTDOWN;
 	else if (!baton__loop_owned(loop->executor))
 		*error = -EPERM;

@@ -112,8 +112,8 @@ static const struct path {
 	{"call, idle", call, 56, false, false, false},
 	{"post, idle", post, 49, false, false, false},
 	{"submit, idle, caller's future", submit_future, 77, false, false, true},
-	{"submit, idle, statistics", submit, 127, false, true, false},
-	{"call, idle, statistics", call, 139, false, true, false},
+	{"submit, idle, statistics", submit, 128, false, true, false},
+	{"call, idle, statistics", call, 140, false, true, false},
 	{"submit, busy", submit, 52, true, false, false},
 	{"submit, busy, inlined", submit_inlined, 67, true, false, false},
 };

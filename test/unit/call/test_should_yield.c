@@ -165,3 +165,115 @@ Test(should_yield, so_does_a_job_of_the_loop_that_runs_the_task, .timeout = 10)
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
 	baton_loop_destroy(loop);
 }
+
+/* The ways that run one function on an idle resource. */
+static struct asker alone;
+static struct baton_resource *alone_at;
+
+static void *ask_alone(void *arg)
+{
+	(void)asker_run(&alone.task);
+	return arg;
+}
+
+static int enter_alone(unsigned way, struct baton_resource *resource)
+{
+	static struct baton_future future;
+	struct baton_future *made;
+	int error;
+
+	switch (way) {
+	case 0:
+		return baton_call(resource, ask_alone, NULL, NULL);
+	case 1:
+		return baton_try_call(resource, ask_alone, NULL, NULL);
+	case 2:
+		return baton_post(resource, ask_alone, NULL);
+	case 3:
+		error = baton_async(resource, ask_alone, NULL, &made);
+		baton_future_unref(made);
+		return error;
+	default:
+		baton_future_init(&future);
+		baton_task_init(&alone.task, asker_run, way == 4 ? NULL : &future);
+		return baton_submit(resource, &alone.task);
+	}
+}
+
+static int enters_nested(struct baton_task *task)
+{
+	(void)task;
+	for (unsigned way = 0; way < 6; way++) {
+		alone = (struct asker){.spin_ns = 3 * MS};
+		MUST(enter_alone(way, alone_at) == 0);
+		cr_expect(!alone.before && alone.after, "way %u, nested", way);
+	}
+	return 0;
+}
+
+Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
+{
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL), resource;
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_task task = BATON_TASK_INIT(enters_nested, NULL);
+	struct baton_resource_stats stats;
+
+	config.capture_limit_ns = 2 * MS;
+	for (unsigned i = 0; i < 18; i++) {
+		memset(&stats, 0, sizeof(stats));
+		baton_resource_init(&resource, NULL, NULL, &config);
+		if (i >= 12)
+			baton_resource_set_stats(&resource, &stats);
+		/* The first question begins the time, of each stay anew. */
+		for (int again = 0; again < 2; again++) {
+			alone = (struct asker){.spin_ns = i < 6 ? 0 : 3 * MS};
+			cr_assert_eq(enter_alone(i % 6, &resource), 0);
+			cr_expect_not(alone.before, "%u", i);
+			cr_expect_eq(alone.after, i >= 6, "%u", i);
+		}
+		resource_end(&resource);
+	}
+	baton_resource_init(&resource, NULL, NULL, &config);
+	alone_at = &resource;
+	cr_assert_eq(baton_submit(&outer, &task), 0);
+	resource_end(&resource);
+	resource_end(&outer);
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+static void *await_it(void *arg)
+{
+	cr_assert_eq(baton_resource_await(arg, NULL), 0);
+	return NULL;
+}
+
+static void *asks_beside_an_await(void *arg)
+{
+	pthread_t *waiter = arg;
+	uintptr_t before = alone_at->_word;
+
+	*waiter = thread_start(await_it, alone_at);
+	while (*(volatile uintptr_t *)&alone_at->_word == before)
+		sched_yield();
+	alone.after = baton_should_yield();
+	cr_assert_eq(baton_post(alone_at, do_nothing, NULL), 0);
+	alone.before = baton_should_yield();
+	return NULL;
+}
+
+Test(should_yield, who_waits_for_the_resource_is_no_task, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	pthread_t waiter;
+
+	alone_at = &resource;
+	cr_assert_eq(baton_call(&resource, asks_beside_an_await, &waiter, NULL), 0);
+	cr_assert_not(alone.after);
+	cr_assert(alone.before, "a task behind it is");
+	thread_join(waiter);
+	resource_end(&resource);
+}

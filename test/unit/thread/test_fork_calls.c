@@ -4,7 +4,9 @@
 
 #include <baton/admission.h>
 #include <baton/epoch.h>
+#include <baton/board.h>
 #include <baton/io.h>
+#include <baton/mainloop.h>
 #include <baton/registry.h>
 #include <baton/suspend.h>
 #include <baton/thread.h>
@@ -30,6 +32,9 @@ struct parent {
 	struct baton_registry_entry *entry; /* "a" in it */
 	struct baton_timers *timers;
 	struct baton_timer armed; /* in their wheel */
+	struct baton_mainloop mainloop;
+	struct baton_board *board;
+	struct baton_watchdog *watchdog;
 	int status;               /* of the child */
 };
 
@@ -94,13 +99,16 @@ static int check_admission(void)
 /* What serves the whole process. */
 static int check_process(struct parent *parent)
 {
-	const struct baton_watchdog_options options = {.board = (void *)parent}; /* any */
+	const struct baton_watchdog_options options = {.board = parent->board};
 	struct baton_watchdog *watchdog = NULL;
 
 	CHECK(61, baton_pool_default_destroy() == -ECHILD);
 	CHECK(62, baton_timers_default_destroy() == -ECHILD);
 	CHECK(63, baton_io_destroy() == -ECHILD);
 	CHECK(64, baton_watchdog_start(&options, &watchdog) == -ECHILD && !watchdog);
+	CHECK(65, baton_watchdog_trace(parent->watchdog, 1, "/dev/null") == -ECHILD);
+	CHECK(66, baton_mainloop_run(&parent->mainloop, 1) == -ECHILD);
+	CHECK(67, baton_mainloop_drain(&parent->mainloop, 0) == -ECHILD);
 	return check_admission();
 }
 
@@ -190,6 +198,7 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 	const struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
 	struct baton_timers_options virtual_wheel = BATON_TIMERS_OPTIONS_INIT;
+	struct baton_watchdog_options watching = {.limit_ns = BATON_SECOND};
 
 	virtual_wheel.source = BATON_TIMERS_VIRTUAL;
 	memset(parent, 0, sizeof(*parent));
@@ -207,12 +216,19 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 	MUST(baton_timers_create(&virtual_wheel, &parent->timers) == 0);
 	baton_timer_init(&parent->armed, parent->timers, &parent->resource, timer_nothing);
 	MUST(baton_timer_arm_at(&parent->armed, BATON_SECOND) == 0);
+	MUST(baton_mainloop_create(&parent->mainloop, NULL) == 0);
+	MUST(baton_board_create(NULL, &parent->board) == 0);
+	watching.board = parent->board;
+	MUST(baton_watchdog_start(&watching, &parent->watchdog) == 0);
 }
 
 static void parent_end(struct parent *parent, struct baton_manual *manual)
 {
 	cr_assert_eq(baton_timer_disarm(&parent->armed), BATON_TIMER_PENDING);
 	cr_assert_eq(baton_timers_destroy(parent->timers), 0);
+	baton_watchdog_stop(parent->watchdog);
+	baton_board_destroy(parent->board);
+	cr_assert_eq(baton_mainloop_destroy(&parent->mainloop), 0);
 	(void)baton_manual_run_until_idle(manual);
 	cr_assert_eq(baton_future_state(&parent->queued), BATON_DONE, "the parent goes on");
 	resource_end(&parent->resource);
