@@ -46,8 +46,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	size_t ran = 0;
 
 	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
-	    baton__timed(resource) ||
-	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
+	    baton__timed(resource) || !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
 	baton__frame_enter(self, &frame, resource);
 	BATON_GUARD(guard, resource);

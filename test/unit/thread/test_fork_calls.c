@@ -35,7 +35,7 @@ struct parent {
 	struct baton_mainloop mainloop;
 	struct baton_board *board;
 	struct baton_watchdog *watchdog;
-	int status;               /* of the child */
+	int status; /* of the child */
 };
 
 static void *nothing(void *arg)
