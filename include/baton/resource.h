@@ -276,7 +276,7 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (baton/bound.h).
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
- *   -ECANCELED  the submit was refused with -EPIPE, -ESHUTDOWN or -EAGAIN, and another thread has
+ *   -ECANCELED  the submit was refused, also by the wait of a bound, and another thread has
  *               cancelled the future during this very call: the future is complete, as cancelled.
  */
 int baton_submit(struct baton_resource *resource, struct baton_task *task) BATON_NONNULL;

@@ -15,6 +15,7 @@
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/visit.h"
+#include "core/label.h"
 #include "core/list.h"
 #include "core/loan.h"
 #include "core/run.h"
@@ -222,6 +223,7 @@ int baton__unready(struct baton_resource *resource, struct baton_task *task, int
 	if (state != BATON__FUTURE_CANCELLING)
 		return error;
 	/* The future is unbound, and has no visitor. */
+	baton__entry_dropped(task);
 	baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
 	return -ECANCELED; /* last touch of the future */
 }

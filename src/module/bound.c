@@ -146,14 +146,14 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton_future *future = baton__task_future(task);
 
-	baton__entry_dropped(task);
-	if (!future) {
-		baton__tell_refused(resource, task);
-		return;
-	}
 	/* If a cancel was first, unready has completed the future as cancelled. */
-	if (baton__unready(resource, task, 0) == 0)
+	if (future && baton__unready(resource, task, 0))
+		return;
+	baton__entry_dropped(task);
+	if (future)
 		baton__future_finish(future, BATON__FUTURE_CANCELLED, -ECANCELED, NULL, NULL);
+	else
+		baton__tell_refused(resource, task);
 }
 
 /*

@@ -345,3 +345,43 @@ Test(bound_wait, many_submitters_never_exceed_the_bound_and_all_get_through, .ti
 	cr_assert_eq(atomic_load(&ran), THREADS * scaled(COUNT));
 	free(scene);
 }
+
+static struct baton_future given_up;
+
+static void *cancel_the_last(void *arg)
+{
+	struct scene *scene = arg;
+
+	while (counts_of(scene).waited == 0)
+		sched_yield();
+	return (void *)(intptr_t)baton_future_cancel(&given_up);
+}
+
+/* The task is refused, and cancelled: it is over, and has let its tag go. */
+Test(bound_wait, a_cancelled_task_that_is_refused_holds_no_tag, .timeout = 20)
+{
+	struct baton_tag tag = BATON_TAG_INIT;
+	struct baton_labelled last;
+	intptr_t cancelled;
+
+	do {
+		struct scene *scene = begin(200 * BATON_MILLISECOND, true);
+		pthread_t canceller;
+		int status;
+
+		occupy(&scene->occupant, &scene->resource);
+		fill(scene);
+		baton_future_init(&given_up);
+		baton_labelled_init(&last, step_run, &given_up);
+		baton_stamp_hold_tag(&last.stamp, &tag);
+		cr_assert_eq(baton_tag_held(&tag), 1);
+		canceller = thread_start(cancel_the_last, scene);
+		status = baton_submit(&scene->resource, &last.task);
+		cancelled = (intptr_t)thread_join(canceller);
+		cr_assert_eq(status, cancelled ? -ETIMEDOUT : -ECANCELED);
+		cr_assert_eq(baton_tag_held(&tag), cancelled ? 1 : 0);
+		baton_stamp_set_tag(&last.stamp, NULL);
+		release(&scene->occupant);
+		end(scene);
+	} while (cancelled); /* too late: the time was over */
+}
