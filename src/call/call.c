@@ -133,7 +133,8 @@ static int withdraw(struct call *call)
 		baton__cancel_visit(&call->future);
 		error = baton__wait_for_call(&call->future, NULL, BATON__ABORT_NEVER);
 	} while (error && !baton__future_final(&call->future));
-	return baton_future_status(&call->future) ? -EDEADLK : 0;
+	return baton_future_state(&call->future) == BATON_CANCELLED ? -EDEADLK
+	                                                            : call->future._status;
 }
 
 /* Waits for a call that has been submitted. */
@@ -157,6 +158,13 @@ static bool must_wait_on(struct baton_future *future)
 	return baton_future_cancel(future) == -EINPROGRESS;
 }
 
+static bool has_run(const struct baton_future *future)
+{
+	const enum baton_future_state state = baton_future_state(future);
+
+	return state == BATON_DONE || state == BATON_FAILED;
+}
+
 /*
  * A call whose task does not lie on this stack. A thread that holds batons makes such a call: when
  * its wait would close a cycle (cycle.h) the call is refused, and the task stays in the inbox of a
@@ -178,12 +186,11 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
 		error = baton__wait_for_call(future, deadline, BATON__ABORT_UNLESS_RUNNING);
 		deadline = NULL;
 	} while (error && !baton__forked() && must_wait_on(future));
-	if (error && !baton__forked() && !baton_future_status(future))
-		error = 0;
-	else if (error && error != -ETIMEDOUT && !baton__forked())
-		error = -EDEADLK;
-	else if (!error)
+	/* A function that has run has a status, also if the wait has failed beside its end. */
+	if (!error || (!baton__forked() && has_run(future)))
 		error = future->_status;
+	else if (error != -ETIMEDOUT && !baton__forked())
+		error = -EDEADLK;
 	if (!error && value)
 		*value = future->_value;
 	baton_future_unref(future);

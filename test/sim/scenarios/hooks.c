@@ -343,3 +343,30 @@ SIM_SCENARIO(hooks_no_memory, "what cannot be remembered ends its batch")
 	for (unsigned i = 0; i < 3; i++)
 		told(&notes[i]);
 }
+
+/* ---- A call with a deadline ---- */
+
+static bool called;
+
+static void *call_it(void *argument)
+{
+	called = true;
+	return argument;
+}
+
+static void call_late(void *argument)
+{
+	struct timespec deadline = sim_in(1000);
+	const struct baton_call_options options = {.fn = call_it, .deadline = &deadline};
+	int status = baton_call_with(&topic.resource, &options, argument);
+
+	sim_require(called ? status == -EIO : status == -ETIMEDOUT);
+}
+
+SIM_SCENARIO(hooks_call_late, "a call whose time is over beside the end of its failing batch")
+{
+	stage(0, 64, 0);
+	end_status = -EIO;
+	sim_start(call_late, NULL);
+	finish();
+}
