@@ -45,6 +45,13 @@ static bool alone(struct baton_executor *executor)
 	return !executor || (executor->_ops->alone && executor->_ops->alone(executor));
 }
 
+/* Would the job stay in the executor's queue if this thread slept? Of an executor that is driven,
+ * and does not say who drives it, nothing else is known. */
+static bool comes_to_none(struct baton_executor *executor)
+{
+	return alone(executor) || (executor->_ops->drive && !executor->_ops->alone);
+}
+
 /*
  * May this thread run the resource's tasks? If the capture limit is 0, only a thread of the
  * executor may, or a thread that drives the executor.
@@ -100,6 +107,7 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	bool able = may_help(resource, executor, driven);
 	bool tasks = able && enters(wait, resource, executor, driven);
 	bool too_deep = tasks && baton__self->depth >= BATON_HELPING_MAX;
+	bool stuck = too_deep && wait->last_look && comes_to_none(executor);
 	int status = 0;
 	bool queued;
 
@@ -121,7 +129,7 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 		if (drive)
 			status = drive(executor);
 		if (status != 1)
-			status = queued && wait->last_look && (too_deep || status == -EDEADLK)
+			status = queued && wait->last_look && (stuck || status == -EDEADLK)
 			                 ? -EDEADLK
 			                 : 0;
 	}

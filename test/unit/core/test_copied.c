@@ -23,7 +23,7 @@ Test(copied, a_resources, .timeout = 5)
 
 	EACH(&stats, .submitted = 100, ._pushed = 20, .executed = 30, .cancelled = 40,
 	     .captures = 5, ._left = 60, .failed = 7, .handoffs = 8, .helped = 9, .refused = 10,
-	     .backlog_max = 11, ._marked_ns = 12);
+	     .backlog_max = 61, ._marked_ns = 12);
 	baton_resource_stats_read(&stats, &copy);
 	cr_assert_eq(copy.submitted, 120);
 	cr_assert_eq(copy.executed, 30);
@@ -36,7 +36,7 @@ Test(copied, a_resources, .timeout = 5)
 	cr_assert_eq(copy.handoffs, 8);
 	cr_assert_eq(copy.helped, 9);
 	cr_assert_eq(copy.refused, 10);
-	cr_assert_eq(copy.backlog_max, 11);
+	cr_assert_eq(copy.backlog_max, 61);
 	/* The time of a task that has passed the marked one is older. */
 	stats._passed_ns = 6;
 	baton_resource_stats_read(&stats, &copy);

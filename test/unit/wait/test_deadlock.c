@@ -319,3 +319,80 @@ Test(deadlock, a_depth_names_no_cycle, .timeout = 10)
 		cr_assert_gt(failed, 0);
 	}
 }
+
+/* ---- Deep calls, without help ---- */
+
+static struct {
+	struct baton_resource resources[BATON_HELPING_MAX], last;
+	struct baton_task queued;
+	unsigned depth;
+	int status;
+	sem_t entered, leave;
+} deep_call;
+
+static int is_queued(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+static void keeps_the_worker(struct baton_plain_job *job)
+{
+	(void)job;
+	gate_open(&deep_call.entered);
+	gate_pass(&deep_call.leave);
+}
+
+static void *frees_the_worker(void *arg)
+{
+	while (!baton__thread_any_asleep())
+		sched_yield();
+	gate_open(&deep_call.leave);
+	return arg;
+}
+
+static void *is_called(void *arg)
+{
+	return arg;
+}
+
+static void *calls_deeper(void *arg)
+{
+	pthread_t other;
+
+	if (deep_call.depth < BATON_HELPING_MAX) {
+		MUST(baton_call(&deep_call.resources[deep_call.depth++], calls_deeper, NULL,
+		                NULL) == 0);
+		return arg;
+	}
+	MUST(baton_submit_later(&deep_call.last, &deep_call.queued) == 0);
+	other = thread_start(frees_the_worker, NULL);
+	deep_call.status = baton_call(&deep_call.last, is_called, NULL, NULL);
+	return thread_join(other);
+}
+
+/* The pool's only worker is busy, and then comes. */
+Test(deadlock, a_call_from_deep_calls_waits_for_the_pool, .timeout = 20)
+{
+	struct baton_plain_job job = BATON_PLAIN_JOB_INIT(keeps_the_worker, NULL);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	const struct baton_pool_options one = {.workers = 1};
+	struct baton_pool *pool;
+
+	cr_assert_eq(baton_pool_create(&one, &pool), 0);
+	config.executor = baton_pool_executor(pool);
+	for (unsigned i = 0; i < BATON_HELPING_MAX; i++)
+		baton_resource_init(&deep_call.resources[i], NULL, NULL, &config);
+	baton_resource_init(&deep_call.last, NULL, NULL, &config);
+	baton_task_init(&deep_call.queued, is_queued, NULL);
+	gate_init(&deep_call.entered);
+	gate_init(&deep_call.leave);
+	cr_assert_eq(baton_pool_submit(pool, &job), 0);
+	gate_pass(&deep_call.entered);
+	(void)calls_deeper(NULL);
+	cr_assert_eq(deep_call.status, 0);
+	for (unsigned i = 0; i < BATON_HELPING_MAX; i++)
+		resource_end(&deep_call.resources[i]);
+	resource_end(&deep_call.last);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
