@@ -306,14 +306,12 @@ static int start_poller(void)
 	return error;
 }
 
-/* Makes room in the table. With the turn. */
+/* Makes room in the table for an open descriptor. With the turn. */
 static int make_room(int fd)
 {
 	size_t count = poller.owner_count ? poller.owner_count : 64;
 	void *grown;
 
-	if (fd < 0)
-		return -EBADF;
 	if ((size_t)fd < poller.owner_count)
 		return 0;
 	while (count <= (size_t)fd)
@@ -348,29 +346,33 @@ static int activate(struct baton_io *io, int fd, unsigned how)
 {
 	const int before_fd = io->fd;
 	const uint32_t before = state_of(io);
-	struct baton_io *owner;
-	int error = make_room(fd);
+	int error = poller.started ? 0 : start_poller();
 
-	if (!error && !poller.started)
-		error = start_poller();
 	if (error)
 		return error;
 	io->fd = fd;
 	set_state(io, (state_of(io) & ~(AGAIN | WRITE)) | (how & BATON_IO_AGAIN ? AGAIN : 0) |
 	                      (how & BATON_IO_WRITE ? WRITE : 0));
-	owner = poller.owners[fd][side_of(io)];
+	/* The kernel first: no memory is made for the number of a closed descriptor. The turn keeps
+	 * the entry's events away until the watch is its owner. */
 	error = control(io, EPOLL_CTL_ADD);
+	if (error)
+		goto undo;
+	error = make_room(fd);
 	if (error) {
-		io->fd = before_fd;
-		set_state(io, before);
-		return error;
+		(void)control(io, EPOLL_CTL_DEL);
+		goto undo;
 	}
-	if (owner)
-		disown(owner); /* io.owner */
+	if (poller.owners[fd][side_of(io)])
+		disown(poller.owners[fd][side_of(io)]); /* io.owner */
 	poller.owners[fd][side_of(io)] = io;
 	poller.active++;
 	set_state(io, state_of(io) | ACTIVE | ARMED);
 	return 0;
+undo:
+	io->fd = before_fd;
+	set_state(io, before);
+	return error;
 }
 
 BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)

@@ -6,6 +6,7 @@
 #include <baton/io.h>
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -335,6 +336,7 @@ Test(io, bad_starts_are_errors, .timeout = 10, .init = begin, .fini = end)
 		{ends[0], BATON_IO_READ | 8, -EINVAL},
 		{-1, BATON_IO_READ, -EBADF},
 		{1000, BATON_IO_READ, -EBADF},
+		{INT_MAX, BATON_IO_READ, -EBADF},
 		{file, BATON_IO_READ, -EPERM},
 	};
 	struct watch watch = fresh();
