@@ -9,6 +9,7 @@
 #include "mainloop/places.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 #define SIGNAL (-1)
 #define EVENTS_MAX 64
 #define RECORDS_MIN 64
+/* The descriptor of a record that stands for closed descriptors: the kernel refuses it. */
+#define CLOSED (-1)
 
 static unsigned side_of(const struct baton_source *source)
 {
@@ -53,16 +56,22 @@ void baton__descriptors_deinit(struct baton__mainloop *loop)
 
 /* ---- Records ---- */
 
-/* Makes room in the table for this number. */
-static bool make_room(struct baton__mainloop *loop, size_t number)
+/* The place of a descriptor's record in the table. The first place is that of CLOSED. */
+static size_t place_of(int fd)
+{
+	return (size_t)fd - (size_t)CLOSED;
+}
+
+/* Makes room in the table for this place. */
+static bool make_room(struct baton__mainloop *loop, size_t place)
 {
 	size_t count = loop->descriptor_count ? loop->descriptor_count : RECORDS_MIN;
 	struct baton__descriptor **grown;
 
-	if (number < loop->descriptor_count)
+	if (place < loop->descriptor_count)
 		return true;
 	/* Bounded: doubles. */
-	while (count <= number)
+	while (count <= place)
 		count *= 2;
 	grown = calloc(count, sizeof(struct baton__descriptor *));
 	if (!grown)
@@ -75,15 +84,27 @@ static bool make_room(struct baton__mainloop *loop, size_t number)
 	return true;
 }
 
-/* The record of a number; NULL: there is no memory. A record stays until the loop's end. */
-static struct baton__descriptor *record_of(struct baton__mainloop *loop, int fd)
+/* Has the number no record, nor a file? Then the table does not grow for it. */
+static bool is_closed(const struct baton__mainloop *loop, int fd)
 {
-	const size_t number = (size_t)fd;
+	const size_t place = place_of(fd);
+
+	if (place < loop->descriptor_count && loop->descriptors[place])
+		return false;
+	return fcntl(fd, F_GETFD) < 0;
+}
+
+/* The record of a number, or of CLOSED; NULL: there is no memory. A record stays until the loop's
+ * end. */
+static struct baton__descriptor *record_of(struct baton__mainloop *loop, int number)
+{
+	const int fd = is_closed(loop, number) ? CLOSED : number;
+	const size_t place = place_of(fd);
 	struct baton__descriptor *record;
 
-	if (!make_room(loop, number))
+	if (!make_room(loop, place))
 		return NULL;
-	record = loop->descriptors[number];
+	record = loop->descriptors[place];
 	if (record)
 		return record;
 	record = calloc(1, sizeof(*record));
@@ -91,7 +112,7 @@ static struct baton__descriptor *record_of(struct baton__mainloop *loop, int fd)
 		return NULL;
 	record->fd = fd;
 	record->watching._next = record->watching._prev = &record->watching;
-	loop->descriptors[number] = record;
+	loop->descriptors[place] = record;
 	return record;
 }
 
@@ -112,7 +133,7 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
 
 	if (!record)
 		return NULL;
-	watch->_fd = watch->fd;
+	watch->_fd = record->fd;
 	source->_watched = true;
 	record->wanted[side_of(source)]++;
 	loop->watched++;
@@ -122,7 +143,7 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
 
 void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *source)
 {
-	struct baton__descriptor *record = loop->descriptors[fd_source(source)->_fd];
+	struct baton__descriptor *record = loop->descriptors[place_of(fd_source(source)->_fd)];
 
 	source->_watched = false;
 	record->wanted[side_of(source)]--;
@@ -142,7 +163,7 @@ void baton__descriptor_verify(struct baton__mainloop *loop, const struct baton_s
 {
 	const struct baton_source_fd *watch =
 		baton_container_of(source, struct baton_source_fd, source);
-	struct baton__descriptor *record = loop->descriptors[watch->_fd];
+	struct baton__descriptor *record = loop->descriptors[place_of(watch->_fd)];
 
 	record->verify = true;
 	changed(loop, record);
@@ -204,7 +225,7 @@ void baton__descriptors_tell(struct baton__mainloop *loop)
 
 static void event(struct baton__mainloop *loop, const struct epoll_event *event)
 {
-	const struct baton__descriptor *record = loop->descriptors[event->data.fd];
+	const struct baton__descriptor *record = loop->descriptors[place_of(event->data.fd)];
 	const bool both = event->events & (EPOLLHUP | EPOLLERR);
 	const bool ready[2] = {both || event->events & EPOLLIN, both || event->events & EPOLLOUT};
 	struct baton_source_link *next;

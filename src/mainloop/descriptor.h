@@ -11,6 +11,9 @@
  *    host. So a source that runs and is watched again costs no call of the kernel.
  * descriptor.number: An entry names a number, never a source: an entry that outlives its source, or
  *    its descriptor, names no memory.
+ * descriptor.closed: Sources of numbers that are closed, and that have no record, share one record,
+ *    which the kernel refuses. So the table has no more places than the process has had numbers.
+ *    Such a source is not the same (baton__descriptor_same): each look at it asks again.
  */
 #ifndef BATON_SRC_DESCRIPTOR_H
 #define BATON_SRC_DESCRIPTOR_H

@@ -142,9 +142,9 @@ struct baton__mainloop {
 	struct baton__source_run *running; /* the innermost */
 	struct baton__round *round;        /* the innermost */
 	int epoll;
-	struct baton__descriptor **descriptors; /* by number */
+	struct baton__descriptor **descriptors; /* by place: descriptor.c */
 	size_t descriptor_count;
-	size_t descriptor_end;             /* destroy: no source is WATCHED below this number */
+	size_t descriptor_end;             /* destroy: no source is WATCHED below this place */
 	struct baton__descriptor *changed; /* the kernel is not told yet */
 	size_t watched;                    /* sources that are `_watched` */
 	struct baton__dependent *dependents;

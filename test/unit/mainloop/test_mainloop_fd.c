@@ -4,7 +4,10 @@
  */
 #include "mainloop_fd_support.h"
 
+#include "mainloop/mainloop.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -251,6 +254,39 @@ Test(mainloop_fd, a_number_that_another_file_gets_is_watched_anew, .timeout = 5)
 	put_bytes(more[1], 1);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "the writing end has nothing to read");
 	loop_end(1);
+}
+
+/* No memory is made for these numbers, and a closed number that is opened is watched. */
+Test(mainloop_fd, a_closed_descriptor_of_any_number_is_ready, .timeout = 5)
+{
+	struct watched high, reader;
+
+	start_test();
+	high = (struct watched)WATCHED(again, h, INT_MAX);
+	reader = (struct watched)WATCHED(again, r, 900);
+	start(&high);
+	start(&reader);
+	cr_assert_leq(loop._loop->descriptor_count, 1024);
+	cr_assert(loop_readable(0));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	cr_assert_eq(baton_source_stop(&high.watch.source), BATON_SOURCE_WAITING);
+	cr_assert_str_eq(log_take(), "hrhr");
+	MUST(dup2(ends[0], 900) == 900);
+	start(&reader);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	put_bytes(ends[1], 1);
+	cr_assert(loop_readable(1000));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	(void)close(900);
+	/* A source that is ready because of a closed number gets another one. */
+	high.watch.fd = INT_MAX - 1;
+	start(&high);
+	high.watch.fd = ends[0];
+	start(&high);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_str_eq(log_take(), "r");
+	loop_end(2);
 }
 
 static void *start_from_elsewhere(void *arg)
