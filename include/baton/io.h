@@ -71,6 +71,10 @@ typedef int (*baton_io_fn)(struct baton_io *io);
  * resource has refused the run (it is closed, its bound is reached): called on the library's
  * thread, or on the thread that has run the watch's function. -ECANCELED if the run was cancelled
  * in the resource's queue.
+ *
+ * A stop of the watch on another thread waits until the function has returned. So the function must
+ * not wait for a thread or a task that may stop the watch. A function that frees the watch sees to
+ * it that no other thread uses the watch meanwhile, stop included.
  */
 typedef void (*baton_io_dropped_fn)(struct baton_io *io, int error);
 
@@ -128,7 +132,8 @@ BATON_MUST_USE int baton_io_start(struct baton_io *io, int fd, unsigned how) BAT
  * same resource that was submitted afterwards, after an await of the resource, or, inside the
  * watch's own function, when the function returns BATON_IO_GONE.
  * Thread safety: any thread.
- * Blocking: like a short mutex: waits while another thread hands over a run of the watch.
+ * Blocking: like a short mutex: waits while another thread hands over a run of the watch, or calls
+ * its `dropped`.
  */
 int baton_io_stop(struct baton_io *io) BATON_NONNULL;
 

@@ -31,16 +31,20 @@
  * io.handed: Before a thread ends the turn in which it has set QUEUED, the watch is in `handings`,
  *    and stays there until the thread has submitted the task. A stop that finds the watch there
  *    waits for that. So a task that is submitted after the stop comes after the run.
+ * io.dropped: Before a thread ends the turn in which it has decided to call `dropped`, the watch is
+ *    in `droppings`, and stays there until the function has returned. A stop on another thread
+ *    waits for that: an await of the resource would not. The function may free the watch, so
+ *    nothing is touched after the call.
  */
 #include <baton/io.h>
 
 #include "base/atomic.h"
+#include "base/handing.h"
 #include "base/sole.h"
 #include "thread/start.h"
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "core/submit.h"
-#include "module/handing.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -65,6 +69,7 @@
 static uint32_t turn;
 
 static struct baton__handings handings = {.turn = &turn};
+static struct baton__handings droppings = {.turn = &turn}; /* io.dropped */
 
 static struct {
 	bool started;
@@ -126,6 +131,8 @@ static void deactivate(struct baton_io *io)
 static void drop(struct baton_io *io, int error)
 {
 	baton_io_dropped_fn dropped = io->_dropped;
+	void *owner = io;
+	struct baton__handing list = {.owners = &owner, .count = 1};
 	bool due;
 
 	baton__sole_begin(&turn);
@@ -133,9 +140,13 @@ static void drop(struct baton_io *io, int error)
 	if (due)
 		deactivate(io);
 	set_state(io, state_of(io) & ~(DUE | QUEUED));
-	baton__sole_end(&turn);
 	if (due && dropped)
-		dropped(io, error);
+		baton__handing_begin(&droppings, &list);
+	baton__sole_end(&turn);
+	if (!due || !dropped)
+		return;
+	dropped(io, error);
+	baton__handing_end(&droppings, &list);
 }
 
 static void cancelled(struct baton_task *task)
@@ -393,14 +404,19 @@ BATON_EXPORT int baton_io_start(struct baton_io *io, int fd, unsigned how)
 
 BATON_EXPORT int baton_io_stop(struct baton_io *io)
 {
+	bool withdrawn = false;
 	int busy;
 
 	if (baton__forked())
 		return 0;
 	baton__sole_begin(&turn);
+	/* First: `dropped` may start the watch again. */
+	(void)baton__handing_await(&droppings, io, &withdrawn);
 	deactivate(io);
 	set_state(io, state_of(io) & ~DUE);
-	if (state_of(io) & QUEUED && baton__handing_await(&handings, io))
+	if (state_of(io) & QUEUED)
+		(void)baton__handing_await(&handings, io, &withdrawn);
+	if (withdrawn)
 		set_state(io, state_of(io) & ~QUEUED);
 	busy = state_of(io) & (QUEUED | RUNNING) ? 1 : 0;
 	baton__sole_end(&turn);

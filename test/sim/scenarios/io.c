@@ -167,3 +167,51 @@ SIM_SCENARIO(io_both, "two watches of one descriptor's sides")
 	sim_require(runs == 2);
 	end();
 }
+
+static unsigned drops;
+
+static void dropped(struct baton_io *io, int error)
+{
+	sim_require(!given_back && io->_dropped == dropped);
+	drops++;
+}
+
+SIM_SCENARIO(io_stop_refused, "[io.dropped] a stop beside a refused run: nobody touches the watch")
+{
+	static struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+
+	begin(run);
+	sim_require(baton_resource_close(&closed) == 0);
+	baton_io_init(&watch, &closed, run);
+	baton_io_set_dropped(&watch, dropped);
+	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
+	sim_require(baton_io_stop(&watch) == 0);
+	sim_require(!runs && drops <= 1);
+	given_back = true;
+	sim_retire(&watch, sizeof(watch));
+	sim_require(baton_resource_await(&closed, NULL) == 0);
+	end();
+}
+
+static void stop_and_retire(void *argument)
+{
+	if (baton_io_stop(&watch))
+		return;
+	given_back = true;
+	sim_retire(&watch, sizeof(watch));
+}
+
+SIM_SCENARIO(io_stop_cancelled, "[io.dropped] the same, beside a run that is cancelled")
+{
+	begin(run);
+	baton_io_set_dropped(&watch, dropped);
+	sim_require(baton_io_start(&watch, fd, BATON_IO_READ) == 0);
+	(void)sim_start(stop_and_retire, NULL);
+	(void)baton_resource_cancel_pending(&resource);
+	(void)baton_manual_run_until_idle(manual);
+	(void)baton_resource_cancel_pending(&resource);
+	(void)baton_manual_run_until_idle(manual);
+	sim_join_started();
+	(void)baton_manual_run_until_idle(manual);
+	end();
+}

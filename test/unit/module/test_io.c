@@ -351,3 +351,102 @@ Test(io, bad_starts_are_errors, .timeout = 10, .init = begin, .fini = end)
 	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ), -EINVAL);
 	(void)close(file);
 }
+
+/* ---- A stop beside `dropped` ---- */
+
+static atomic_int inside, stopping, left;
+
+static void linger(struct baton_io *io, int error)
+{
+	struct watch *watch = baton_container_of(io, struct watch, io);
+
+	(void)atomic_fetch_add(&inside, 1);
+	until_at_least(&stopping, 1);
+	/* The stop has time to come back too early. */
+	for (int i = 0; i < 1000; i++)
+		(void)sched_yield();
+	if (watch->again)
+		watch->status = baton_io_start(io, ends[1], BATON_IO_READ);
+	watch->error = error;
+	(void)atomic_fetch_add(&left, 1);
+}
+
+Test(io, a_stop_waits_while_a_refused_run_is_told, .timeout = 10, .init = begin, .fini = end)
+{
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+	struct watch watch = {.io = BATON_IO_INIT(&closed, run_watch)};
+
+	cr_assert_eq(baton_resource_close(&closed), 0);
+	baton_io_set_dropped(&watch.io, linger);
+	for (int i = 0; i < 2; i++) {
+		watch.again = i;
+		cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_WRITE), 0);
+		until_at_least(&inside, i + 1);
+		atomic_store(&stopping, 1);
+		cr_assert_eq(baton_io_stop(&watch.io), 0);
+		cr_assert_eq(atomic_load(&left), i + 1);
+		cr_assert_eq(watch.error, -EPIPE);
+		cr_assert_eq(watch.status, 0);
+		cr_assert(!baton_io_is_active(&watch.io), "`dropped` has started it");
+		atomic_store(&stopping, 0);
+	}
+	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+}
+
+struct stopper {
+	struct watch *watch;
+	int busy;
+	int left; /* how often `dropped` had returned after the stop */
+};
+
+static void *stop_beside(void *arg)
+{
+	struct stopper *stopper = arg;
+
+	until_at_least(&inside, 1);
+	atomic_store(&stopping, 1);
+	stopper->busy = baton_io_stop(&stopper->watch->io);
+	stopper->left = atomic_load(&left);
+	return NULL;
+}
+
+Test(io, a_stop_waits_while_a_cancelled_run_is_told, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+	struct stopper stopper = {.watch = &watch};
+	pthread_t thread;
+
+	baton_io_set_dropped(&watch.io, linger);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_WRITE), 0);
+	while (baton_resource_is_idle(&resource))
+		(void)sched_yield();
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	thread = thread_start(stop_beside, &stopper);
+	until(&left, 1);
+	thread_join(thread);
+	cr_assert_eq(stopper.busy, 0);
+	cr_assert_eq(stopper.left, 1);
+	cr_assert_eq(watch.error, -ECANCELED);
+}
+
+static void stop_it(struct baton_io *io, int error)
+{
+	struct watch *watch = baton_container_of(io, struct watch, io);
+
+	watch->status = baton_io_stop(io);
+	note_dropped(io, error);
+}
+
+Test(io, the_told_function_may_stop_its_watch, .timeout = 10, .init = begin, .fini = end)
+{
+	struct watch watch = fresh();
+
+	watch.status = -1;
+	baton_io_set_dropped(&watch.io, stop_it);
+	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_WRITE), 0);
+	while (baton_resource_is_idle(&resource))
+		(void)sched_yield();
+	cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
+	until(&watch.dropped, 1);
+	cr_assert_eq(watch.status, 0);
+}

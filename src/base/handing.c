@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks that are about to be submitted. */
-#include "module/handing.h"
+/* What threads are about to do with owners. See handing.h. */
+#include "base/handing.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
@@ -21,7 +21,7 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 	bool awaited;
 
 	baton__sole_begin(handings->turn);
-	/* Bounded by the threads that submit at this time. */
+	/* Bounded by the threads that have a list at this time. */
 	while (*place != list)
 		place = &(*place)->next;
 	*place = list->next;
@@ -34,11 +34,11 @@ void baton__handing_end(struct baton__handings *handings, struct baton__handing 
 		baton__futex_wake(&handings->ended, INT_MAX);
 }
 
-/* Is another thread about to submit the owner's task? If this very thread is, the owner is taken
- * out of the list, and `*withdrawn` is set. */
+/* Is the owner in another thread's list? In the calling thread's list, if its turn is still to
+ * come, the owner becomes NULL, and `*withdrawn` is set. */
 static bool is_handed(struct baton__handings *handings, const void *owner, bool *withdrawn)
 {
-	/* Bounded by the threads that submit at this time. */
+	/* Bounded by the threads that have a list at this time. */
 	for (struct baton__handing *list = handings->first; list; list = list->next)
 		for (size_t i = 0; i < list->count; i++) {
 			if (list->owners[i] != owner)
@@ -53,13 +53,13 @@ static bool is_handed(struct baton__handings *handings, const void *owner, bool 
 	return false;
 }
 
-bool baton__handing_await(struct baton__handings *handings, const void *owner)
+bool baton__handing_await(struct baton__handings *handings, const void *owner, bool *withdrawn)
 {
-	bool withdrawn = false;
+	bool waited = false;
 
 	handings->awaiting++;
-	/* Ended by the thread that submits, which waits for nothing. */
-	while (is_handed(handings, owner, &withdrawn)) {
+	/* Ended by the thread whose list it is. */
+	while (is_handed(handings, owner, withdrawn)) {
 		/* Relaxed: the turn orders it. */
 		struct baton__futex_watch watch = {&handings->ended,
 		                                   load_relaxed(&handings->ended)};
@@ -67,7 +67,8 @@ bool baton__handing_await(struct baton__handings *handings, const void *owner)
 		baton__sole_end(handings->turn);
 		(void)baton__futex_wait(&watch, 1, NULL);
 		baton__sole_begin(handings->turn);
+		waited = true;
 	}
 	handings->awaiting--;
-	return withdrawn;
+	return waited;
 }

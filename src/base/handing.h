@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owners (of tasks) for which threads are about to do something: submit the owner's task, or call
+ * the owner's `dropped`. A thread that stops the owner waits until that is done. So the tasks that
+ * the stopping thread submits afterwards come later, and the owner's memory may be given back. The
+ * turn (base/sole.h) protects the lists. The caller of begin and await has the turn; end takes the
+ * turn itself.
+ */
+#ifndef BATON_SRC_HANDING_H
+#define BATON_SRC_HANDING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What one thread is about to do. On its stack; an owner may be gone as soon as it is done. */
+struct baton__handing {
+	struct baton__handing *next;
+	pthread_t thread;
+	void **owners;
+	size_t count;
+	size_t at; /* the owner whose turn it is; later owners may become NULL */
+};
+
+struct baton__handings {
+	struct baton__handing *first;
+	uint32_t *turn;
+	uint32_t awaiting; /* threads that wait */
+	uint32_t ended;    /* futex word of these */
+};
+
+/* begin: before the thread gives up the turn in which it has decided what it will do. end: that is
+ * done for all owners of the list; takes the turn. */
+void baton__handing_begin(struct baton__handings *handings, struct baton__handing *list);
+void baton__handing_end(struct baton__handings *handings, struct baton__handing *list);
+
+/*
+ * Waits until the owner is in no other thread's list; gives the turn up meanwhile. True: the caller
+ * has waited. `*withdrawn` is set to true if the calling thread itself was about to do it, and now
+ * will not.
+ */
+bool baton__handing_await(struct baton__handings *handings, const void *owner, bool *withdrawn);
+
+#endif
