@@ -93,10 +93,12 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
  *                         kept it from being entered, and the timer does not repeat. Called under
  *                         the baton, save where a bound drops the newest task.
  *   -ESHUTDOWN            The wheel was closed.
- * The timer is IDLE, and its memory belongs to the called function. A function that frees the timer
- * sees to it that no other thread uses the timer meanwhile, stop included. One refused run is not
- * reported: the function has armed its own timer, and the new run is refused while the function is
- * still running; the wheel's counter `refused` counts that run.
+ * The timer is IDLE, and its memory belongs to the called function. A stop of the timer on another
+ * thread waits until the function has returned. So the function must not wait for a thread or a
+ * task that may stop the timer. A function that frees the timer sees to it that no other thread
+ * uses the timer meanwhile, stop included. One refused run is not reported: the function has armed
+ * its own timer, and the new run is refused while the function is still running; the wheel's
+ * counter `refused` counts that run.
  */
 typedef void (*baton_timer_dropped_fn)(struct baton_timer *timer, int error);
 
@@ -229,8 +231,8 @@ enum baton_timer_state baton_timer_state(const struct baton_timer *timer) BATON_
  *
  * Thread safety: any thread.
  * Blocking: disarm: never. stop: like a short mutex: waits while another thread changes the wheel,
- * or hands this very timer to the resource in whose task stop is called. No function of yours runs
- * during that time.
+ * or hands this very timer to the resource in whose task stop is called; no function of yours runs
+ * during that time. stop also waits while another thread calls this timer's `dropped`.
  */
 enum baton_timer_state baton_timer_stop(struct baton_timer *timer) BATON_NONNULL;
 enum baton_timer_state baton_timer_disarm(struct baton_timer *timer) BATON_NONNULL;

@@ -37,8 +37,8 @@
  *    clear, no run touches the timer.
  * timer.handed: `handing` names the timer from before TASK is visible until the resource has
  *    accepted the task. If the resource refuses or drops the task, `handing` names the timer until
- *    the driver touches the timer no more, except to call `dropped`. Only the driver sets
- *    `handing`.
+ *    the driver touches the timer no more, except to call `dropped` (timer.dropped, dropping.h).
+ *    Only the driver sets `handing`.
  *
  * timers->word: the wheel's holder and the wheel's inbox, like a resource's word:
  *   HELD     A thread changes the wheel. It runs no function of the user meanwhile.

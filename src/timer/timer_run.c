@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/thread.h"
+#include "timer/dropping.h"
 
 #include <errno.h>
 
@@ -126,8 +127,10 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
+	struct baton__dropping dropping = {.timer = NULL};
 	struct baton_future *gone;
 	uint64_t next;
+	bool told;
 
 	/* Ends: as in enter. */
 	do {
@@ -150,6 +153,10 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 		if (!(word & BATON__TIMER_TASK))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
+		told = error && dropped && !gone &&
+		       !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY));
+		if (told && !dropping.timer)
+			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* If the caller is the driver, which was handing over this timer, the task has run at once,
@@ -158,10 +165,11 @@ static void leave(struct baton_timers *timers, struct baton_timer *timer, uint64
 	 * itself. */
 	if (load_relaxed(&timers->driver) == baton__self && load_relaxed(&timers->handing) == timer)
 		store_release(&timers->handing, NULL);
+	if (told)
+		dropped(timer, error);
+	baton__dropping_end(&dropping);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
-	else if (error && dropped && !(next & (BATON__TIMER_ARMED | BATON__TIMER_BUSY)))
-		dropped(timer, error);
 }
 
 static int run(struct baton_task *task)
@@ -209,8 +217,10 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 {
 	uint64_t word = load_relaxed(&timer->_word);
 	baton_timer_dropped_fn dropped = dropped_of(timers, timer);
+	struct baton__dropping dropping = {.timer = NULL};
 	struct baton_future *gone;
 	uint64_t next;
+	bool told;
 
 	/* Ends: as in enter. */
 	do {
@@ -220,14 +230,19 @@ void baton__timer_refused(struct baton_timers *timers, struct baton_timer *timer
 		if (!(word & BATON__TIMER_RUNNING))
 			next &= ~BATON__TIMER_GONE;
 		gone = gone_of(timer, word & ~next);
+		told = dropped && !gone &&
+		       (word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE;
+		if (told && !dropping.timer)
+			baton__dropping_begin(&dropping, timer);
 		/* [timer.touched] release: the last touch; pairs with [timer.touched] in decide */
 	} while (!cas_acq_rel(&timer->_word, &word, next));
 	/* [timer.handing] release: the timer is handed over; pairs with [timer.handing] in
 	 * await_handed */
 	store_release(&timers->handing, NULL);
+	if (told)
+		dropped(timer, error);
+	baton__dropping_end(&dropping);
 	if (gone)
 		(void)baton_future_complete(gone, 0, timer);
-	else if ((word & (BATON__TIMER_DUE | BATON__TIMER_RUNNING)) == BATON__TIMER_DUE && dropped)
-		dropped(timer, error);
 	baton__timers_unref(timers);
 }

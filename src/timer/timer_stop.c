@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "timer/dropping.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -86,8 +87,9 @@ static void await_handed(struct baton_timers *timers, const struct baton_timer *
 	}
 }
 
-/* Stops the timer, and removes it from the wheel; returns the word as it was. */
-static uint64_t stop(struct baton_timer *timer)
+/* Stops the timer, and removes it from the wheel; returns the word as it was. Another thread may be
+ * calling `dropped`. */
+static uint64_t stop_once(struct baton_timer *timer)
 {
 	int error = 0;
 	struct baton_timers *timers = NULL;
@@ -116,6 +118,19 @@ static uint64_t stop(struct baton_timer *timer)
 	return word;
 }
 
+/* As stop_once. If another thread calls `dropped`, the function has returned (timer.dropped). */
+static uint64_t stop(struct baton_timer *timer)
+{
+	uint64_t word;
+
+	/* Ends: another round comes only after a call of `dropped`, which may have armed the
+	 * timer. */
+	do
+		word = stop_once(timer);
+	while (baton__dropping_await(timer));
+	return word;
+}
+
 BATON_EXPORT enum baton_timer_state baton_timer_disarm(struct baton_timer *timer)
 {
 	return state_of(decide(timer));
@@ -135,19 +150,23 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
 	              "somebody waits for this timer already: once at a time");
 	timer->_gone = gone;
-	/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in gone_of */
-	while (word & (BATON__TIMER_BUSY | AT_WORK)) {
-		if (word & AT_WORK) {
-			/* The timer was armed since, for example by its own function. */
-			state = state_of(stop(timer));
-			word = load_relaxed(&timer->_word);
-			continue;
+	/* Ends: a further round comes only after a call of `dropped`. */
+	do {
+		/* Ends: as in decide. [timer.gone] release: `gone`; pairs with [timer.gone] in
+		 * gone_of */
+		while (word & (BATON__TIMER_BUSY | AT_WORK)) {
+			if (word & AT_WORK) {
+				/* The timer was armed since, for example by its own function. */
+				state = state_of(stop(timer));
+				word = load_relaxed(&timer->_word);
+				continue;
+			}
+			if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
+				return state_of(word);
 		}
-		if (cas_release(&timer->_word, &word, word | BATON__TIMER_GONE))
-			return state_of(word);
-	}
-	/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
-	(void)load_acquire(&timer->_word);
+		/* [timer.touched] acquire: the run is over; pairs with [timer.touched] in leave */
+		word = load_acquire(&timer->_word);
+	} while (baton__dropping_await(timer) || word & (BATON__TIMER_BUSY | AT_WORK));
 	(void)baton_future_complete(gone, 0, timer);
 	return state;
 }
@@ -172,6 +191,7 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 			return error;
 		(void)sched_yield();
 	}
+	(void)baton__dropping_await(timer); /* what it may have armed is stopped by the caller */
 	return 0;
 }
 
