@@ -132,12 +132,15 @@ void baton_board_refresh(struct baton_board *board) BATON_NONNULL;
  * waits and of the pools: what ran, when and for how long, what was pushed and when it was entered,
  * hand-offs, steals, parks. stop writes them as JSON for Perfetto (ui.perfetto.dev) or
  * chrome://tracing: a track for each thread, an arrow from each submit to its run, and the length
- * of each queue. Of tasks that one thread runs one after the other, each in less than a
- * microsecond, the first 64 are in the trace, then one in 16. One trace at a time in a process. A
- * program with a watchdog can be traced from outside: `baton-top --trace SECONDS FILE PID`.
+ * of each queue. A resource that leaves the board during the trace has its name there, too; if more
+ * than 65,536 leave, the later ones have an address. Of tasks that one thread runs one after the
+ * other, each in less than a microsecond, the first 64 are in the trace, then one in 16. One trace
+ * at a time in a process. A program with a watchdog can be traced from outside: `baton-top --trace
+ * SECONDS FILE PID`.
  *
  * Cost, while a trace is on: the clock is read for each task that is in the trace, and 1 MiB of
- * memory for each thread, which is kept for the next trace.
+ * memory for each thread, which is kept for the next trace; some 90 bytes for each resource that
+ * leaves, until stop.
  *
  * Thread safety: any thread. Blocking: as leave; stop also on the file.
  * Errors: start: -EBUSY: a trace is on. stop: -EALREADY: none is on. Those of open(2) and write(2),

@@ -8,6 +8,7 @@
 #include "module/lane.h"
 #include "inspect/stuck.h"
 #include "inspect/thread_name.h"
+#include "inspect/trace_names.h"
 #include "thread/thread.h"
 
 #include <errno.h>
@@ -146,6 +147,7 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 	              "a resource or pool is still on the board: take it from there first, by "
 	              "baton_board_leave or baton_board_pool_remove");
 	unlink_board(board);
+	baton__trace_names_clear(board);
 	(void)munmap(board->file, board->size);
 	if (board->path)
 		(void)unlink(board->path);
@@ -254,6 +256,7 @@ BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_reso
 		return;
 	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
 	(void)pthread_mutex_lock(&board->looks);
+	baton__trace_names_keep(board, line);
 	line->resource = NULL;
 	/* [board.free] release: the stores of this resource's runners; pairs with [board.free] in
 	 * take_line */

@@ -140,16 +140,26 @@ BATON_INLINE struct baton__times *baton__board_times(const struct baton__board_f
 	return (struct baton__times *)(uintptr_t)(first + line);
 }
 
+struct baton__left_name;
+
+/* The names of resources that have left while a trace is on: trace_names.h. */
+struct baton__left_names {
+	struct baton__left_name *names;
+	uint32_t count;
+	uint32_t room;
+};
+
 struct baton_board {
 	struct baton__board_file *file;
 	struct baton_board *others; /* in the list of all boards */
 	size_t size;
 	char *path; /* NULL: anonymous memory */
 	int fd;
-	uint64_t trace;     /* the number of the board's trace; 0: none is on */
-	uint64_t traced_ns; /* when it began */
-	uint32_t next;      /* where the next join begins to look */
-	uint32_t joined;    /* lines that are not free, and pools */
+	uint64_t trace;                /* the number of the board's trace; 0: none is on */
+	uint64_t traced_ns;            /* when it began */
+	struct baton__left_names left; /* with `looks` */
+	uint32_t next;                 /* where the next join begins to look */
+	uint32_t joined;               /* lines that are not free, and pools */
 	/* Held while the resources and pools may be looked at. lock allowed: no submit takes it */
 	pthread_mutex_t looks;
 };

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "inspect/thread_name.h"
+#include "inspect/trace_names.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "thread/trace.h"
@@ -27,6 +28,7 @@ struct collection {
 	struct collected *events;
 	size_t count;
 	uint64_t began_ns;
+	const struct baton_board *board;
 	const struct baton__board_file *file;
 	FILE *out;
 	uintptr_t function; /* that was written last, and its place */
@@ -152,21 +154,12 @@ static void write_text(FILE *out, const char *text)
 	}
 }
 
-/* The line of a gauge. */
-static const struct baton__board_line *line_of(const struct collection *all, uint64_t gauge)
-{
-	const uintptr_t first = (uintptr_t)all->file->line;
-	const uint64_t number = (gauge - first) / sizeof(struct baton__board_line);
-
-	return gauge < first || number >= all->file->lines ? NULL : &all->file->line[number];
-}
-
 static void write_name(const struct collection *all, const struct baton__event *event)
 {
-	const struct baton__board_line *line = line_of(all, event->object);
+	const char *name = baton__trace_name(all->board, event->object, event->ns);
 
-	if (line && line->name[0])
-		write_text(all->out, line->name);
+	if (name)
+		write_text(all->out, name);
 	else
 		(void)fprintf(all->out, "%#" PRIx64, event->object);
 }
@@ -312,21 +305,29 @@ static int write_file(struct collection *all, const char *path)
 
 BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *path)
 {
-	struct collection all = {.file = board->file, .began_ns = load_relaxed(&board->traced_ns)};
-	uint64_t trace = load_relaxed(&board->trace);
+	struct collection all = {.board = board, .file = board->file};
+	uint64_t trace;
 	int error;
 
+	/* Whether a trace is on is decided under the lock, as owners that leave keep their names
+	 * only during a trace. lock allowed: as in baton_board_leave */
+	(void)pthread_mutex_lock(&board->looks);
+	trace = load_relaxed(&board->trace);
 	/* Relaxed: of several threads that stop this trace one goes on. */
-	if (!trace || !cas_relaxed(&board->trace, &trace, 0))
+	if (!trace || !cas_relaxed(&board->trace, &trace, 0)) {
+		(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
 		return -EALREADY;
+	}
 	store_relaxed(&baton__tracing, 0);
-	(void)pthread_mutex_lock(&board->looks); /* lock allowed: as in baton_board_leave */
+	all.began_ns = load_relaxed(&board->traced_ns);
 	error = collect(&all, trace);
 	if (!error) {
 		baton__thread_names(board->file);
+		baton__trace_names_sort(board);
 		find_arrows(&all);
 		error = write_file(&all, path);
 	}
+	baton__trace_names_clear(board);
 	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
 	free(all.events);
 	/* [trace.busy] release: the rings have been read; pairs with [trace.busy] in start */

@@ -290,3 +290,125 @@ Test(trace, one_is_on_at_a_time, .timeout = 10)
 	baton_board_destroy(other);
 	end();
 }
+
+/* ---- Names ---- */
+
+static struct baton_board *small;
+
+static void join(struct baton_resource *one, const char *name)
+{
+	baton_resource_init(one, NULL, name, NULL);
+	cr_assert_eq(baton_board_join(small, one, NULL, NULL), 0);
+}
+
+static void runs_and_leaves(struct baton_resource *one, int runs)
+{
+	for (int i = 0; i < runs; i++)
+		cr_assert_eq(baton_post(one, nothing, NULL), 0);
+	cr_assert_eq(baton_resource_close(one), 0);
+	cr_assert_eq(baton_resource_await(one, NULL), 0);
+	baton_board_leave(small, one);
+}
+
+static unsigned runs_of(const char *name)
+{
+	char words[64];
+
+	(void)snprintf(words, sizeof(words), "\"cat\": \"run\", \"name\": \"%s\"", name);
+	return count(words);
+}
+
+/* All of these have the same line, one after the other. */
+Test(trace, names_the_resource_that_has_run_not_its_lines_next_owner, .timeout = 10)
+{
+	const struct baton_board_options one_line = {.resources = 1};
+	struct baton_resource alice, bob, carol;
+	struct baton_board *other;
+
+	begin();
+	cr_assert_eq(baton_board_create(&one_line, &small), 0);
+	other = board;
+	board = small;
+	join(&alice, "alice");
+	cr_assert_eq(baton_board_trace_start(small), 0);
+	runs_and_leaves(&alice, 5);
+	join(&bob, "bob");
+	runs_and_leaves(&bob, 2);
+	join(&carol, "carol");
+	stop();
+	cr_assert_eq(runs_of("alice"), 5, "%s", text);
+	cr_assert_eq(runs_of("bob"), 2);
+	cr_assert_eq(count("carol"), 0);
+	/* The names of an earlier trace are gone. */
+	cr_assert_eq(baton_board_trace_start(small), 0);
+	runs_and_leaves(&carol, 1);
+	stop();
+	cr_assert_eq(runs_of("carol"), 1);
+	cr_assert_eq(count("bob"), 0);
+	/* Names that no trace takes. */
+	join(&alice, "alice");
+	cr_assert_eq(baton_board_trace_start(small), 0);
+	runs_and_leaves(&alice, 1);
+	baton_board_destroy(small);
+	board = other;
+	end();
+}
+
+Test(trace, names_the_first_65536_resources_that_leave, .timeout = 30)
+{
+	struct baton_resource one;
+
+	begin();
+	small = board;
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	for (int i = 0; i < 65535; i++) {
+		join(&one, "idle");
+		runs_and_leaves(&one, 0);
+	}
+	join(&one, "last");
+	runs_and_leaves(&one, 1);
+	join(&one, "late");
+	runs_and_leaves(&one, 1);
+	stop();
+	cr_assert_eq(runs_of("last"), 1, "%s", text);
+	cr_assert_eq(runs_of("late"), 0);
+	cr_assert_eq(count("\"cat\": \"run\", \"name\": \"0x"), 1);
+	end();
+}
+
+static atomic_int stopped;
+
+static void *come_and_go(void *arg)
+{
+	while (!atomic_load(&stopped)) {
+		struct baton_resource one = BATON_RESOURCE_INIT(NULL, arg, NULL);
+
+		if (baton_board_join(board, &one, NULL, NULL))
+			continue;
+		MUST(baton_post(&one, nothing, NULL) == 0);
+		MUST(baton_resource_close(&one) == 0);
+		MUST(baton_resource_await(&one, NULL) == 0);
+		baton_board_leave(board, &one);
+	}
+	return NULL;
+}
+
+/* For the sanitizers. */
+Test(trace, is_written_while_resources_come_and_go, .timeout = 20)
+{
+	pthread_t threads[2];
+
+	begin();
+	threads[0] = thread_start(come_and_go, "dora");
+	threads[1] = thread_start(come_and_go, "emil");
+	for (int i = 0; i < 5; i++) {
+		cr_assert_eq(baton_board_trace_start(board), 0);
+		usleep(2000);
+		stop();
+		cr_assert_eq(runs_of("0x"), 0, "an address");
+	}
+	atomic_store(&stopped, 1);
+	for (int i = 0; i < 2; i++)
+		thread_join(threads[i]);
+	end();
+}
