@@ -250,7 +250,8 @@ enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
 /*
  * As stop, and waits until the memory is the caller's; the waiter helps the resource like
  * baton_resource_await(). If the timer's function, for which the call waits, arms the timer anew,
- * the timer is stopped again. `deadline` as for baton_future_wait(); NULL: none.
+ * the timer is stopped again. `deadline` as for baton_future_wait(); NULL: none. As stop, the call
+ * waits beyond the deadline while another thread calls `dropped`.
  *
  * Blocking: yes. 0: at once, also in a task of the timer's resource, if stop would return IDLE,
  * DONE or PENDING.
