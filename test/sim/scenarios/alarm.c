@@ -125,6 +125,32 @@ SIM_SCENARIO(alarm_set_and_park, "[idle.work] a deadline beside workers that par
 	end();
 }
 
+static void opens(void *unused)
+{
+	(void)unused;
+	baton__alarm_open(alarm_of(), &pool->executor);
+}
+
+SIM_SCENARIO(alarm_opened, "[alarm.opened] who attaches a wheel finds the pool")
+{
+	const struct baton_pool_options options = {.workers = 1,
+	                                           .spares_max = BATON_POOL_NO_SPARES};
+
+	sim_calm(true);
+	sim_require(baton__pool_create(&options, alarm_of(), &pool) == 0);
+	sim_settle();
+	sim_calm(false);
+	(void)sim_start(opens, NULL);
+	if (baton__alarm_attach(alarm_of(), &wheel))
+		baton__alarm_lent(alarm_of());
+	sim_join_started();
+	sim_calm(true);
+	sim_require(baton__alarm_bar(alarm_of()) == 0);
+	baton__pool_end(pool);
+	free(pool);
+	sim_no_leaks();
+}
+
 SIM_SCENARIO(alarm_earlier, "a deadline before that for which a worker sleeps, or is about to",
              .bound = 2)
 {

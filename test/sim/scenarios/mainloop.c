@@ -132,7 +132,8 @@ SIM_SCENARIO(mainloop_two, "starts of two sources are both answered, by runs tha
 }
 
 /* The owner comes between the two deadlines, so that the later one wakes nobody. */
-SIM_SCENARIO(mainloop_near_far, "a start that leaves the push to a later deadline's is not lost")
+SIM_SCENARIO(mainloop_near_far, "a start that leaves the push to a later deadline's is not lost",
+             .bound = 3)
 {
 	begin();
 	sim_calm(true);
