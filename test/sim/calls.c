@@ -91,6 +91,22 @@ void sim_join_all(void)
 			sim_join(i);
 }
 
+/* A word of the mutex is the lock. It is never read old: who has slept looks again. */
+int sim_pthread_mutex_lock(pthread_mutex_t *mutex);
+int sim_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	while (sim_rmw(SIM_SITE("lock"), mutex, sizeof(int), SIM_SWAP, 1, __ATOMIC_ACQUIRE))
+		sim_idle(mutex);
+	return 0;
+}
+
+int sim_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int sim_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	sim_store(SIM_SITE("unlock"), mutex, sizeof(int), 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
 struct start {
 	void (*function)(void *argument);
 	void *argument;

@@ -29,6 +29,8 @@ pthread_t sim_pthread_self(void);
 int sim_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 int sim_pthread_key_delete(pthread_key_t key);
 int sim_pthread_setspecific(pthread_key_t key, const void *value);
+int sim_pthread_mutex_lock(pthread_mutex_t *mutex);
+int sim_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int sim_sched_yield(void);
 int sim_poll(struct pollfd *entries, nfds_t count, int timeout_ms);
 int sim_clock_gettime(clockid_t clock, struct timespec *time);
@@ -47,6 +49,8 @@ void sim_spin(void);
 #define pthread_key_create sim_pthread_key_create
 #define pthread_key_delete sim_pthread_key_delete
 #define pthread_setspecific sim_pthread_setspecific
+#define pthread_mutex_lock sim_pthread_mutex_lock
+#define pthread_mutex_unlock sim_pthread_mutex_unlock
 #define pthread_atfork(before, parent, child) ((void)(child), 0)
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before), 0)
 #define pthread_setname_np(thread, name) ((void)(name), 0)
@@ -63,6 +67,8 @@ void sim_spin(void);
 #define free sim_free
 #define mmap(address, size, protection, flags, fd, offset) ((void)(flags), sim_mmap(size))
 #define munmap sim_munmap
+#define memfd_create(name, flags) ((void)(name), 1 << 20) /* nobody's */
+#define ftruncate(fd, size) ((void)(fd), (void)(size), 0)
 #define ck_pr_stall sim_spin
 
 /* Whoever frees a node writes it, as its next user will: earlier use must come before. */

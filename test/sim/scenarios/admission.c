@@ -44,17 +44,15 @@ static int enter(struct baton_task *task)
 	return 0;
 }
 
-static void begin(void)
+static void begin_on(struct baton_executor *executor)
 {
 	struct baton_admission_config config = {
+		.executor = executor,
 		.rules = {.limit = {1, 1, 1}, .grace_ns = 10, .duration_ns = {100, 200, 300}}};
 
-	sim_calm(true);
-	sim_require(baton_manual_create(&manual) == 0);
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	config.executor = baton_manual_executor(manual);
 	config.timers = timers;
 	sim_require(baton_admission_init(&admission, &config) == 0);
 	for (int i = 0; i < GUESTS; i++) {
@@ -67,6 +65,13 @@ static void begin(void)
 		guest->admitted.outcome = &guest->outcome;
 		guest->admitted.gone = &guest->gone;
 	}
+}
+
+static void begin(void)
+{
+	sim_calm(true);
+	sim_require(baton_manual_create(&manual) == 0);
+	begin_on(baton_manual_executor(manual));
 	sim_calm(false);
 }
 
@@ -312,4 +317,32 @@ SIM_SCENARIO(admission_limits, "a change of limits beside the close of an empty 
 	sim_start(close_and_run, NULL);
 	leave(0);
 	sim_require(results[1] == 0 || results[1] == -EPIPE);
+}
+
+static struct sim_shelf shelf;
+
+static void run_shelf(void *argument)
+{
+	(void)sim_shelf_run(&shelf);
+}
+
+/* The other thread may have the end of the guest, of which nobody is told. */
+SIM_SCENARIO(edge_admission_left,
+             "[admission.left] the last user, who ends the admission, comes after the others")
+{
+	sim_calm(true);
+	sim_shelf_init(&shelf, 0, 0);
+	begin_on(&shelf.executor);
+	guests[0].admitted.gone = NULL;
+	arrive(&guests[0]);
+	sim_calm(false);
+	sim_start(run_shelf, NULL);
+	close_and_run(NULL);
+	while (!baton_future_is_complete(&admission._ended))
+		if (!sim_shelf_run(&shelf))
+			sim_yield();
+	sim_require(baton_admission_await(&admission, NULL) == 0);
+	baton_admission_deinit(&admission);
+	admission._config.gone = NULL; /* as its next user will */
+	sim_retire(&admission, sizeof(admission));
 }
