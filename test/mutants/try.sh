@@ -45,13 +45,18 @@ sources=$file
 [ "${file%.h}" = "$file" ] || sources=$(grep -lF " $file" build/sim/src/*/*.d |
 	sed 's|^build/sim/||; s|\.d$|.c|')
 [ -n "$sources" ] || over "broken no source includes it"
-# The scenarios that compile the idle path themselves.
+# The scenarios that compile the idle path, or what boards share with baton-top, themselves.
 case $file in
-include/*) users=$(grep -l '<baton/inline\.h>' test/sim/scenarios/*.c) &&
-	mkdir -p "$dir/test/sim/scenarios" &&
-	cp $users test/sim/scenarios/*.h "$dir/test/sim/scenarios" &&
-	sources="$sources $users" ;;
+include/*) include='<baton/inline\.h>' ;;
+src/inspect/*.h) include='"inspect/' ;;
+*) include= ;;
 esac
+if [ -n "$include" ]; then
+	users=$(grep -l "$include" test/sim/scenarios/*.c) &&
+		mkdir -p "$dir/test/sim/scenarios" &&
+		cp $users test/sim/scenarios/*.h "$dir/test/sim/scenarios" &&
+		sources="$sources $users"
+fi
 compile=$(echo "$COMPILE" |
 	sed "s| -iquote src -Iinclude| -iquote $dir/src -iquote src -I$dir/include -Iinclude|")
 objects=$LINK_OBJECTS
