@@ -36,7 +36,9 @@
  *    and wakes the owner by itself; the owner may find the inbox empty, and publish a later alarm,
  *    before the poster pushes. So the poster compares `published`, which counts alarms, from before
  *    its CAS on the word and after its push. If an alarm was published meanwhile, the poster wakes
- *    the owner in any case; else the alarm comes after the push, and the owner sees the source.
+ *    the owner in any case. The owner stores `alarm`, then counts, then looks at the inbox. So else
+ *    the look comes after the push, and the owner sees the source; or the alarm comes before the
+ *    poster's CAS, and the start that finds POSTED sees the alarm.
  */
 #ifndef BATON_SRC_MAINLOOP_H
 #define BATON_SRC_MAINLOOP_H

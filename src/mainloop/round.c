@@ -292,11 +292,12 @@ static void publish(struct baton__mainloop *loop)
 				baton__loop_signal(loop->executor);
 			return;
 		}
-		/* Relaxed load: only the owner stores. Seq_cst: mainloop.published. */
-		store_seq_cst(&loop->published, load_relaxed(&loop->published) + 1);
 		/* [mainloop.alarm] seq_cst: before the look at the inbox; pairs with
 		 * [mainloop.alarm] in wake. With less, owner and poster could miss each other. */
 		store_seq_cst(&loop->alarm, due);
+		/* Relaxed load: only the owner stores. Seq_cst: between `alarm` and the look
+		 * (mainloop.published). */
+		store_seq_cst(&loop->published, load_relaxed(&loop->published) + 1);
 		/* Seq_cst: mainloop.alarm. */
 		if (!load_seq_cst(&loop->inbox))
 			return;

@@ -151,6 +151,7 @@ static bool wait_for(const uint32_t *state, uint32_t wanted, double seconds)
 static int ask(struct baton__trace_request *request, double seconds, const char *path)
 {
 	char full[sizeof(request->path)];
+	uint32_t asked = BATON__TRACE_ASKED;
 
 	if (!absolute(full, path)) {
 		(void)fprintf(stderr, "baton-top: %s: the path is too long\n", path);
@@ -166,8 +167,9 @@ static int ask(struct baton__trace_request *request, double seconds, const char 
 	request->told = true;
 	/* Release: the request, which the program's watchdog reads. */
 	store_release(&request->state, BATON__TRACE_ASKED);
-	if (!wait_for(&request->state, BATON__TRACE_ON, 5)) {
-		store_release(&request->state, BATON__TRACE_NONE);
+	/* If the exchange fails the watchdog has answered just now. Relaxed: it is given up. */
+	if (!wait_for(&request->state, BATON__TRACE_ON, 5) &&
+	    cas_relaxed(&request->state, &asked, BATON__TRACE_NONE)) {
 		(void)fputs("baton-top: the program does not answer: it has no watchdog "
 		            "(baton_watchdog_start), or is stopped\n",
 		            stderr);

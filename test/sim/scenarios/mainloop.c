@@ -147,6 +147,20 @@ SIM_SCENARIO(mainloop_near_far, "a start that leaves the push to a later deadlin
 	end(1 + baton_source_is_active(&source));
 }
 
+/* As above, but the alarm is published beside the starts. */
+SIM_SCENARIO(mainloop_near_far_beside, "the same, while the owner is about to sleep", .bound = 3)
+{
+	begin();
+	sim_calm(true);
+	sim_require(baton_source_start_after(&other, FAR / 2) == 0);
+	sim_calm(false);
+	(void)sim_start(start_far, &source);
+	(void)sim_start(start, &source);
+	live();
+	sim_require(runs <= 1);
+	end(1 + baton_source_is_active(&source));
+}
+
 SIM_SCENARIO(mainloop_twice, "a source started twice runs once or twice, and not beside itself")
 {
 	begin();
