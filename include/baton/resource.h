@@ -70,7 +70,8 @@ struct baton_resource_config {
 	 * 0: tasks run only on the executor's threads (no capture, no inline call, no help from
 	 * other threads), except when the executor shuts down: a thread whose hand-off is refused,
 	 * or which cancels the resource's job, runs the tasks that other threads submit meanwhile,
-	 * as no other thread is left.
+	 * as no other thread is left. If that thread is inside a task of another resource, threads
+	 * that wait for the resource's tasks run them, too.
 	 */
 	uint32_t capture_limit;
 	/*

@@ -19,20 +19,24 @@ void baton__deferred_append(struct baton_job *job)
 void baton__deferred_push(struct baton_resource *resource)
 {
 	baton__deferred_append(&resource->_job);
+	/* Relaxed: the turn publishes the bit. */
+	(void)add_relaxed(&resource->_job._kind, BATON__JOB_DEFERRED);
 	baton__turn_queue(resource);
 	/* No executor has the job: until this thread's stack is unwound, only helpers run the
 	 * resource's tasks. */
 	baton__thread_nudge_for(resource, NULL);
 }
 
-/* Is the job, which has been taken out of the list, to be cancelled? Clears TO_CANCEL. */
+/* The job has been taken out of the list: clears its bits. True: the job is to be cancelled. */
 static bool was_to_cancel(struct baton_job *job)
 {
-	/* Relaxed: only this thread uses the bit. */
-	if (!(load_relaxed(&job->_kind) & BATON__JOB_TO_CANCEL))
-		return false;
-	(void)sub_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
-	return true;
+	/* Relaxed: only this thread changes these bits. */
+	const uint32_t bits =
+		load_relaxed(&job->_kind) & (BATON__JOB_TO_CANCEL | BATON__JOB_DEFERRED);
+
+	if (bits)
+		(void)sub_relaxed(&job->_kind, bits);
+	return bits & BATON__JOB_TO_CANCEL;
 }
 
 bool baton__deferred_remove(struct baton_job *job)

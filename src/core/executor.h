@@ -18,6 +18,12 @@
 #define BATON__JOB_TO_CANCEL 2U
 /* A bit of a resource's job: see list.h. */
 #define BATON__JOB_INDEXED 4U
+/*
+ * A bit of a resource's job: the job is in a thread's deferred list, and no executor has it. Set by
+ * the holder that puts the job into its list, before the resource is QUEUED. Cleared by the same
+ * thread, before it takes the baton back.
+ */
+#define BATON__JOB_DEFERRED 8U
 
 /* How often the job has come back to its pool in a row (pool/order.h), in the bits above. */
 #define BATON__JOB_RETURNS 0x10000U
@@ -27,6 +33,13 @@
 static inline bool baton__job_is_resource(const struct baton_job *job)
 {
 	return (load_relaxed(&job->_kind) & BATON__JOB_PLAIN) == 0;
+}
+
+/* Exact if the caller has borrowed the baton; a hint for a visitor. */
+static inline bool baton__job_is_deferred(const struct baton_job *job)
+{
+	/* Relaxed: the turn has published the bit (turn.baton). */
+	return load_relaxed(&job->_kind) & BATON__JOB_DEFERRED;
 }
 
 /*

@@ -35,6 +35,23 @@ BATON_EXPORT void baton_job_run(struct baton_job *job)
 	}
 }
 
+/* Puts the cancel off until this thread's stack is less deep. */
+static void cancel_later(struct baton_job *job)
+{
+	const bool is_resource = baton__job_is_resource(job);
+	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
+	bool touched;
+
+	if (is_resource && !baton__turn_take_back(resource, &touched))
+		return; /* last touch: the helper goes on */
+	/* Relaxed: only this thread reads the bit. */
+	(void)add_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
+	if (is_resource)
+		baton__deferred_push(resource);
+	else
+		baton__deferred_append(job);
+}
+
 BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 {
 	struct baton__frame frame;
@@ -46,9 +63,7 @@ BATON_EXPORT void baton_job_cancel(struct baton_job *job)
 	else
 		(void)baton__thread_attach(); /* if it fails, the job is cancelled at once */
 	if (baton__place(NULL) == BATON__LATER) {
-		/* Relaxed: only this thread reads the bit. */
-		(void)add_relaxed(&job->_kind, BATON__JOB_TO_CANCEL);
-		baton__deferred_append(job);
+		cancel_later(job);
 	} else if (baton__job_is_resource(job)) {
 		baton__resource_cancel(job);
 	} else {

@@ -20,6 +20,7 @@ struct baton__stay {
 	uint32_t tasks;                   /* left to run */
 	bool ran;                         /* false: the first entry needs no look at the clock */
 	bool borrowed;                    /* a helper's: stop when empty, never release */
+	bool deferred;                    /* a helper's: helps only while no executor has the job */
 };
 
 /* The limits of a captured thread: tasks, and time. */

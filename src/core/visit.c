@@ -32,6 +32,7 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = baton__executor_if_any(resource);
 	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
+	const bool refused = stay->deferred;
 	bool busy;
 
 	/* As soon as the baton is back the job may run, and its executor may end. */
@@ -41,7 +42,7 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 		baton__thread_leave();
 		/* Tasks that are left are handed off, not run here. */
 		baton__stay_spent(stay);
-		baton__stay(stay, baton__place_to_release(resource));
+		baton__stay(stay, refused ? BATON__HERE : baton__place_to_release(resource));
 		return true;
 	}
 	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);

@@ -47,6 +47,13 @@ static bool help(struct baton__stay *stay, bool last_look)
 	const uint32_t tasks = stay->tasks;
 	bool helped;
 
+	/* The visitor's look was a hint: meanwhile an executor may have taken the job. The nudge is
+	 * for a thread of that executor which has found the resource HELPED. */
+	if (stay->deferred && !baton__job_is_deferred(&resource->_job)) {
+		stay->deferred = false;
+		baton__give_back(stay);
+		return true; /* look again */
+	}
 	if (baton__drain(stay)) {
 		/* Shelved: the unsheller gives the borrowed baton back. */
 		baton__frame_pop(&stay->frame);

@@ -20,8 +20,11 @@
  * Two kinds of task may still wait for ever. The first ends the helper's wait before it returns
  * itself (it completes its own token, or flushes its batch), and then waits for the helper. The
  * second was entered in a wait for any of several because no other thread would run it, and waits
- * for the waiter. An executor that refuses its jobs leaves those jobs to the thread that has them,
- * whether that thread helps or not.
+ * for the waiter.
+ *
+ * A job that an executor has refused lies in a thread's deferred list (deferred.h). That thread may
+ * be the waiter itself, or may wait for the waiter. So each waiter may run the tasks of such a
+ * resource, also with capture limit 0; a wait for any of several treats the executor as alone.
  */
 #include "wait/wait.h"
 
@@ -54,7 +57,8 @@ static bool comes_to_none(struct baton_executor *executor)
 
 /*
  * May this thread run the resource's tasks? If the capture limit is 0, only a thread of the
- * executor may, or a thread that drives the executor.
+ * executor may, or a thread that drives the executor. (Any thread may as long as the job is
+ * deferred: help_visited.)
  */
 static bool may_help(const struct baton_resource *resource, const struct baton_executor *executor,
                      bool driven)
@@ -63,24 +67,29 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
 	       (executor && baton__self->member == executor);
 }
 
-/* May the wait enter the resource's tasks? `driven`: this thread drives the executor. */
+/*
+ * May the wait enter the resource's tasks? `driven`: this thread drives the executor. `deferred`:
+ * no executor has the job.
+ */
 static bool enters(const struct baton__wait *wait, struct baton_resource *resource,
-                   struct baton_executor *executor, bool driven)
+                   struct baton_executor *executor, bool driven, bool deferred)
 {
 	if (driven)
 		return true;
 	if (wait->deadline)
 		return false;
 	return wait->all || wait->count == 1 ||
-	       (wait->last_look && baton__turn_is_queued(resource) && alone(executor));
+	       (wait->last_look && baton__turn_is_queued(resource) &&
+	        (deferred || alone(executor)));
 }
 
 /*
  * Helps the resource, which the caller visits: runs the resource's tasks if `tasks`; otherwise
- * obeys the resource's marks, if the caller waits for a mark.
+ * obeys the resource's marks, if the caller waits for a mark. `deferred`: only if no executor has
+ * the job.
  */
 static bool help_queued(const struct baton__wait *wait, const struct baton_future *future,
-                        struct baton_resource *resource, bool tasks)
+                        struct baton_resource *resource, bool tasks, bool deferred)
 {
 	struct baton__stay stay = {
 		.tasks = tasks ? BATON_HELP_MAX : 0,
@@ -89,6 +98,7 @@ static bool help_queued(const struct baton__wait *wait, const struct baton_futur
 		.limit_ns = wait->deadline_ns,
 		.until_ns = wait->deadline_ns,
 		.ran = true, /* read the clock before the first task, too */
+		.deferred = deferred,
 	};
 
 	return (tasks || wait->mark) && baton__help(resource, &stay, wait->last_look);
@@ -104,15 +114,16 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	struct baton_executor *executor = baton__executor_if_any(resource);
 	int (*drive)(struct baton_executor *) = executor ? executor->_ops->drive : NULL;
 	bool driven = drive && alone(executor);
-	bool able = may_help(resource, executor, driven);
-	bool tasks = able && enters(wait, resource, executor, driven);
+	bool deferred = baton__job_is_deferred(&resource->_job);
+	bool able = deferred || may_help(resource, executor, driven);
+	bool tasks = able && enters(wait, resource, executor, driven, deferred);
 	bool too_deep = tasks && baton__self->depth >= BATON_HELPING_MAX;
 	bool stuck = too_deep && wait->last_look && comes_to_none(executor);
 	int status = 0;
 	bool queued;
 
 	if (able && !too_deep)
-		status = help_queued(wait, future, resource, tasks);
+		status = help_queued(wait, future, resource, tasks, deferred);
 	queued = status == 0 && baton__turn_is_queued(resource);
 	/* After the visit only thread_enter keeps the executor from being destroyed by another
 	 * thread. drive() may enter other executors, which ends this protection; but where drive()
