@@ -31,8 +31,11 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = baton__executor_if_any(resource);
-	const struct baton_executor *member = baton__capture_limit(resource) ? NULL : executor;
-	const bool refused = stay->deferred;
+	/* The job is in a thread's deferred list: any thread may help, and the executor of the
+	 * resource does not come. */
+	const bool refused = stay->deferred || baton__job_is_deferred(&resource->_job);
+	const struct baton_executor *member =
+		refused || baton__capture_limit(resource) ? NULL : executor;
 	bool busy;
 
 	/* As soon as the baton is back the job may run, and its executor may end. */
@@ -45,7 +48,8 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 		baton__stay(stay, refused ? BATON__HERE : baton__place_to_release(resource));
 		return true;
 	}
-	busy = executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0);
+	busy = refused ||
+	       (executor && (!executor->_ops->returned || executor->_ops->returned(executor) > 0));
 	baton__thread_leave();
 	baton__frame_pop(&stay->frame);
 	/* Other threads that sleep for the resource may have to help next; nudge_for only compares

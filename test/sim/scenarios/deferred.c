@@ -8,6 +8,7 @@
 #include <baton/suspend.h>
 
 #include "base/atomic.h"
+#include "module/shelf.h"
 
 static struct sim_topic outer;
 static struct sim_topic inner;
@@ -98,6 +99,14 @@ static void resume_and_wait_for_any(struct sim_note *note)
 	sim_require(baton_future_wait_any(both, 2, NULL, NULL) == 0);
 }
 
+static void resume_and_await(struct sim_note *note)
+{
+	(void)note;
+	sim_require(baton_resource_resume(&suspension) == 0);
+	store_release(&begun, 1);
+	sim_require(baton_resource_await(&inner.resource, NULL) == 0);
+}
+
 static void wait_alone(void (*body)(struct sim_note *))
 {
 	begin(0, &ended, body);
@@ -118,6 +127,11 @@ SIM_SCENARIO(deferred_alone, "limit 0: the thread that has the job waits, and an
 SIM_SCENARIO(deferred_any, "the same, in a wait for any", .bound = 2)
 {
 	wait_alone(resume_and_wait_for_any);
+}
+
+SIM_SCENARIO(deferred_await, "the same, in an await", .bound = 2)
+{
+	wait_alone(resume_and_await);
 }
 
 /* ---- An executor takes the job after all ---- */
@@ -150,5 +164,41 @@ SIM_SCENARIO(deferred_taken, "limit 0: a helper, while an executor takes the job
 	sim_require(sim_note_submit(&notes[0]) == 0);
 	sim_shelf_drive(&shelf);
 	sim_note_over(&notes[1]);
+	end();
+}
+
+/* ---- The waiter shelves the baton that it has borrowed ---- */
+
+static void unshelve(void *argument)
+{
+	(void)argument;
+	/* This thread's first call: it needs a record. */
+	sim_require(baton__thread_attach() == 0);
+	baton__unshelve(&inner.resource, false);
+}
+
+static void shelves(struct sim_note *note)
+{
+	baton__shelve(&note->topic->resource);
+	sim_start(unshelve, NULL);
+}
+
+static void resume_two_and_wait(struct sim_note *note)
+{
+	(void)note;
+	sim_require(sim_note_submit(&notes[2]) == 0);
+	sim_require(baton_resource_resume(&suspension) == 0);
+	sim_require(baton_future_wait(&notes[2].future, NULL) == 0);
+}
+
+SIM_SCENARIO(deferred_shelved, "the unsheller's nudge alone wakes the waiter", .bound = 2)
+{
+	begin(10, &ended, resume_two_and_wait);
+	notes[1].body = shelves;
+	suspend();
+	sim_require(sim_note_submit(&notes[0]) == 0);
+	sim_join_all();
+	for (int i = 1; i < 3; i++)
+		sim_note_over(&notes[i]);
 	end();
 }

@@ -182,6 +182,56 @@ Test(deferred, a_wait_for_a_thread_that_waits_for_the_waiter_with_a_capture_limi
 	crosses(10);
 }
 
+/* ---- The waiter shelves the baton that it has borrowed ---- */
+
+static struct {
+	struct baton_suspension suspension; /* behind the task that waits */
+	pthread_t thread;
+	int tid; /* of the waiter */
+	int (*resume)(struct baton_suspension *suspension);
+} again = {.suspension = BATON_SUSPENSION_INIT};
+
+static void *resume_main(void *arg)
+{
+	until_asleep(again.tid);
+	MUST(baton_suspension_is_effective(&again.suspension));
+	MUST(again.resume(&again.suspension) == 0);
+	return arg;
+}
+
+static int meets_a_suspension(struct baton_task *task)
+{
+	(void)task;
+	again.tid = thread_id();
+	MUST(baton_resource_resume(&fix.suspension) == 0);
+	MUST(baton_resource_suspend(&fix.resource, &again.suspension) == 0);
+	again.thread = thread_start(resume_main, NULL);
+	fix.result = baton_call(&fix.resource, nothing_fn, NULL, NULL);
+	return 0;
+}
+
+static void meets(uint32_t capture_limit, int (*resume)(struct baton_suspension *suspension))
+{
+	again.resume = resume;
+	ends(meets_a_suspension, capture_limit);
+	thread_join(again.thread);
+}
+
+Test(deferred, a_suspension_that_the_waiter_meets_and_another_thread_resumes, .timeout = 5)
+{
+	meets(10, baton_resource_resume);
+}
+
+Test(deferred, a_suspension_that_the_waiter_meets_and_another_thread_resumes_later, .timeout = 5)
+{
+	meets(10, baton_resource_resume_later);
+}
+
+Test(deferred, a_suspension_that_the_waiter_meets_with_capture_limit_0, .timeout = 5)
+{
+	meets(0, baton_resource_resume);
+}
+
 /* ---- A job that is to be cancelled ---- */
 
 static struct {
