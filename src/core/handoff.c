@@ -110,6 +110,14 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 		run_rest(stay);
 		return;
 	}
+	/* No executor has come for the release. Released here, the resource enters no task. */
+	if (!given && place == BATON__EXECUTOR) {
+		baton__stay_spent(stay);
+		if (baton__drain(stay)) {
+			end_released(stay);
+			return;
+		}
+	}
 	/* Others' tasks must not deepen this stack: they run when it is unwound (L7). */
 	if (!given)
 		baton__deferred_push(resource);

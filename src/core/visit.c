@@ -45,7 +45,7 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 		baton__thread_leave();
 		/* Tasks that are left are handed off, not run here. */
 		baton__stay_spent(stay);
-		baton__stay(stay, refused ? BATON__HERE : baton__place_to_release(resource));
+		baton__stay(stay, baton__place_to_release(resource));
 		return true;
 	}
 	busy = refused ||

@@ -107,11 +107,13 @@ static void resume_and_await(struct sim_note *note)
 	sim_require(baton_resource_await(&inner.resource, NULL) == 0);
 }
 
-static void wait_alone(void (*body)(struct sim_note *))
+/* `beside`: another thread waits, too. */
+static void wait_alone(void (*body)(struct sim_note *), bool beside)
 {
 	begin(0, &ended, body);
 	suspend();
-	sim_start(submit_when_begun, &notes[2]);
+	if (beside)
+		sim_start(submit_when_begun, &notes[2]);
 	sim_require(sim_note_submit(&notes[0]) == 0);
 	sim_join_all();
 	sim_note_over(&notes[1]);
@@ -121,17 +123,22 @@ static void wait_alone(void (*body)(struct sim_note *))
 SIM_SCENARIO(deferred_alone, "limit 0: the thread that has the job waits, and another thread",
              .bound = 2)
 {
-	wait_alone(resume_and_wait);
+	wait_alone(resume_and_wait, true);
 }
 
 SIM_SCENARIO(deferred_any, "the same, in a wait for any", .bound = 2)
 {
-	wait_alone(resume_and_wait_for_any);
+	wait_alone(resume_and_wait_for_any, true);
+}
+
+SIM_SCENARIO(deferred_any_alone, "the same, without the other thread")
+{
+	wait_alone(resume_and_wait_for_any, false);
 }
 
 SIM_SCENARIO(deferred_await, "the same, in an await", .bound = 2)
 {
-	wait_alone(resume_and_await);
+	wait_alone(resume_and_await, true);
 }
 
 /* ---- An executor takes the job after all ---- */
@@ -145,6 +152,9 @@ static void resume_refused(struct sim_note *note)
 	sim_require(baton_resource_resume(&suspension) == 0);
 	shelf.refuse = 0;
 	store_release(&begun, 1);
+	/* Until the other thread is about to help. */
+	for (int i = 0; i < 4; i++)
+		sim_yield();
 }
 
 /* The second thread may run the task while the job is deferred, not while an executor has it. */

@@ -79,6 +79,13 @@ static int awaits(struct baton_task *task)
 	return 0;
 }
 
+/* The await waits for the release, which the job prevents. */
+static int closes_and_awaits(struct baton_task *task)
+{
+	MUST(baton_resource_close(&fix.resource) == 0);
+	return awaits(task);
+}
+
 static void ends(baton_task_fn how, uint32_t capture_limit)
 {
 	fix_begin(capture_limit);
@@ -87,7 +94,8 @@ static void ends(baton_task_fn how, uint32_t capture_limit)
 	cr_assert_eq(fix.result, 0);
 	cr_assert_eq(fix.journal.count, 1);
 	cr_assert_eq(baton_future_state(&fix.future), BATON_DONE);
-	resource_end(&fix.resource);
+	if (how != closes_and_awaits)
+		resource_end(&fix.resource);
 	resource_end(&fix.outer);
 }
 
@@ -114,6 +122,11 @@ Test(deferred, the_same_with_a_capture_limit, .timeout = 5)
 Test(deferred, an_await_of_a_resource_that_only_the_awaiter_can_run, .timeout = 5)
 {
 	ends(awaits, 0);
+}
+
+Test(deferred, an_await_of_a_closed_resource_that_only_the_awaiter_can_run, .timeout = 5)
+{
+	ends(closes_and_awaits, 0);
 }
 
 /* ---- The job lies in the list of a thread that waits for this one ---- */
