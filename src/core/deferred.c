@@ -60,6 +60,14 @@ bool baton__deferred_remove(struct baton_job *job)
 	return false;
 }
 
+bool baton__deferred_has(const struct baton_job *job)
+{
+	for (struct baton_job *other = baton__self->deferred; other; other = other->_next)
+		if (other == job)
+			return true;
+	return false;
+}
+
 void baton__deferred_run(struct baton__thread *self)
 {
 	/* A job that runs here pops an outermost frame, which would call this function again. */

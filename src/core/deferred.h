@@ -25,9 +25,11 @@ BATON_INLINE void baton__deferred_check(struct baton__thread *self)
 /*
  * push: appends the job of a held resource, which becomes QUEUED, so that helpers may borrow the
  * baton meanwhile. append: appends any job. remove: true if the job was in the list.
+ * has: is the job in the list?
  */
 void baton__deferred_push(struct baton_resource *resource);
 void baton__deferred_append(struct baton_job *job);
 bool baton__deferred_remove(struct baton_job *job);
+bool baton__deferred_has(const struct baton_job *job);
 
 #endif

@@ -118,7 +118,8 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	bool able = deferred || may_help(resource, executor, driven);
 	bool tasks = able && enters(wait, resource, executor, driven, deferred);
 	bool too_deep = tasks && baton__self->depth >= BATON_HELPING_MAX;
-	bool stuck = too_deep && wait->last_look && comes_to_none(executor);
+	bool stuck = too_deep && wait->last_look &&
+	             (deferred ? baton__deferred_has(&resource->_job) : comes_to_none(executor));
 	int status = 0;
 	bool queued;
 
