@@ -254,10 +254,10 @@ static void *await_it(void *arg)
 static void *asks_beside_an_await(void *arg)
 {
 	pthread_t *waiter = arg;
-	uintptr_t before = alone_at->_word;
+	uintptr_t before = __atomic_load_n(&alone_at->_word, __ATOMIC_RELAXED);
 
 	*waiter = thread_start(await_it, alone_at);
-	while (*(volatile uintptr_t *)&alone_at->_word == before)
+	while (__atomic_load_n(&alone_at->_word, __ATOMIC_RELAXED) == before)
 		sched_yield();
 	alone.after = baton_should_yield();
 	cr_assert_eq(baton_post(alone_at, do_nothing, NULL), 0);

@@ -196,12 +196,14 @@ Test(stuck, a_cause_ends_with_the_resource, .timeout = 10)
 }
 
 static struct baton_future promise;
+static atomic_int promised;
 static char within[2000];
 
 static int waits_for_its_own(struct baton_task *task)
 {
 	(void)task;
 	baton_promise_init(&promise);
+	atomic_store(&promised, 1);
 	return baton_future_wait(&promise, NULL);
 }
 
@@ -222,6 +224,8 @@ Test(stuck, a_promise_of_ones_own_and_a_function_without_a_name, .timeout = 10)
 	begin(NULL);
 	joins();
 	waiter = thread_start(submit_it, &resource);
+	while (!atomic_load(&promised))
+		sched_yield();
 	do {
 		sched_yield();
 		dump(within, sizeof(within));

@@ -23,10 +23,13 @@ static struct {
          .future = BATON_FUTURE_INIT,
          .result = 1};
 
+static struct baton_pool *ended; /* the executor of fix.resource */
+
 static void fix_begin(uint32_t capture_limit)
 {
 	struct baton_pool *pool = pool_of(1);
 
+	ended = pool;
 	fix.config.executor = baton_pool_executor(pool);
 	fix.config.capture_limit = capture_limit;
 	baton_resource_init(&fix.resource, NULL, NULL, &fix.config);
@@ -97,6 +100,7 @@ static void ends(baton_task_fn how, uint32_t capture_limit)
 	if (how != closes_and_awaits)
 		resource_end(&fix.resource);
 	resource_end(&fix.outer);
+	cr_assert_eq(baton_pool_destroy(ended), 0);
 }
 
 Test(deferred, a_call_to_a_resource_that_only_the_caller_can_run, .timeout = 5)
@@ -182,6 +186,7 @@ static void crosses(uint32_t capture_limit)
 	cr_assert_eq(fix.journal.count, 1);
 	resource_end(&fix.resource);
 	resource_end(&fix.outer);
+	cr_assert_eq(baton_pool_destroy(ended), 0);
 	resource_end(&crossed.third);
 }
 
