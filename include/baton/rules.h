@@ -20,9 +20,10 @@
  * nothing is ignored at its beginning:
  *   1. For each class i from the slowest to class 1, if limit i is reached, and the first waiting
  *      task that is not ignored is of class i or slower: one default of the slowest assigned class
- *      is brought down, if that class is i or slower. If i is the slowest class, the default comes
- *      down to the slowest class from i - 1 to 1 that has room; if there is none, or i is another
- *      class, to class 0. If limit i is still reached, class i and all slower classes are ignored.
+ *      is brought down, if that class is i or slower. If i is the slowest class, the default goes
+ *      to the slowest class between i and 0 that has room. If i is another class, or no class
+ *      between has room, the default goes to class 0. If limit i is still reached, class i and all
+ *      slower classes are ignored.
  *   2. If a task remains and no backend is free for it, all defaults are brought down to class 0.
  *      If more interactive tasks run than `reserve`, one of them is halted, and its backend counts
  *      as free at once. Otherwise all waiting tasks are ignored.

@@ -57,8 +57,8 @@ BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
 			sum.interval = one.interval;
 	}
 	sum.accepted += load_relaxed(&pool->accepted);
-	/* When the pool ends, `threads` may be smaller than the number of workers: some threads
-	 * have ended before the others. */
+	/* While the pool ends, threads end one by one: `threads` may be less than the number of
+	 * workers. */
 	sum.spares = threads > pool->worker_count ? threads - pool->worker_count : 0;
 	sum.spares_started = load_relaxed(&crew->started);
 	sum.spares_retired = load_relaxed(&crew->retired);

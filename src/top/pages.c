@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NAME_WIDTH 24
-/* What is less is shown as 0 %. */
+/* A resource that is less busy than this is shown as busy 0 %, and is not called the busiest. */
 #define SHOWN_BUSY 0.005
 
 const char *top_time(char text[TOP_TEXT], uint64_t ns)

@@ -221,7 +221,8 @@ Test(remote_much, a_node_that_is_told_more_than_it_reads_gets_each_answer_and_le
 	sem_post(&reader.go_on);
 	cr_assert_eq(await(&question), 0);
 	cr_assert_str_eq(question.answer, "1");
-	/* What was read makes room, long before the lease is renewed. */
+	/* The reader removes what it has read at once, and does not wait for the next renewal of
+	 * its lease. */
 	while (server_number(&server, "XLEN {test}:remote:to:%s", reader.node) >= UNREAD)
 		usleep(1000);
 	cr_assert_eq(ask(owner, &last, "a", "last"), 0);

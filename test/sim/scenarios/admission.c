@@ -328,7 +328,7 @@ static void run_shelf(void *argument)
 
 /* The other thread may have the end of the guest, of which nobody is told. */
 SIM_SCENARIO(edge_admission_left,
-             "[admission.left] the last user, who ends the admission, comes after the others")
+             "[admission.left] the last user ends the admission, and sees what the others did")
 {
 	sim_calm(true);
 	sim_shelf_init(&shelf, 0, 0);

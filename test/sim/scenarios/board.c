@@ -224,7 +224,7 @@ static void traces(void *argument)
 {
 	while (baton_board_trace_start(board) == -EBUSY)
 		sim_yield();
-	sim_fail_allocation(1); /* as above */
+	sim_fail_allocation(1); /* a ring is larger than the explorer's memory */
 	sim_require(baton_board_trace_stop(board, "") == -ENOMEM);
 }
 
