@@ -16,6 +16,7 @@
 /* Is there a task among the entries, behind marks? */
 static bool has_task(const struct baton_task *entry)
 {
+	/* Bounded by the marks that wait, one for each thread that waits for the resource. */
 	while (entry && baton__is_mark(entry))
 		entry = entry->_next;
 	return entry;

@@ -457,7 +457,7 @@ BATON_EXPORT void baton_future_unref(struct baton_future *future)
 	    sub_acq_rel(&counted->references, 1) != 1)
 		return;
 	/* [future.reference] release: all use from outside; pairs with [future.reference] in
-	 * publish.
+	 * publish, is_forgotten.
 	 * [future.final] acquire: the completer's touches, of which that CAS was the last; pairs
 	 * with [future.final] in publish */
 	if (baton__future_final(future) ||

@@ -33,10 +33,11 @@
  *
  * Invariants:
  * future.once: One thread makes the state final, once. Each transition out of PENDING, CANCELLING
- *    and RUNNING is a CAS. Exception: detach adds RUNNING, since no other thread can decide about a
- *    future that is ENTERED. The transition out of CANCELLING or RUNNING is the runner's.
- *    Exceptions: for a promise, the thread that has claimed the promise; for a detached task, the
- *    thread that has decided its token (detach.h); for a refused task, its submitter.
+ *    and RUNNING is a CAS. Exceptions, where no other thread can decide: detach adds RUNNING to a
+ *    future that is ENTERED; see also future.forgotten. The transition out of CANCELLING or RUNNING
+ *    is the runner's. Exceptions: for a promise, the thread that has claimed the promise; for a
+ *    detached task, the thread that has decided its token (detach.h); for a refused task, its
+ *    submitter.
  * future.last_touch: The CAS that makes the state final ([future.final]) is the completer's last
  *    touch of a future that is not DROPPED. Before that CAS the completer stores value and status,
  *    and takes the list of continuations.
@@ -59,9 +60,9 @@
  *    refused submit fails (future.generation). ENTERED stays until the future is detached, or
  *    initialised anew.
  *
- * future.forgotten: A future that is DROPPED, and has none of CHAINED, SLEEPERS and VISITOR, is
- *    touched by no other thread: who waits, cancels, visits or calls then() has a reference
- *    meanwhile. The runner claims it by a store, and frees it without making it final.
+ * future.forgotten: No other thread touches a future that is DROPPED and has none of CHAINED,
+ *    SLEEPERS, VISITOR and WANTED: who waits, cancels, visits or calls then() has a reference
+ *    meanwhile. The runner claims such a future by a store, and frees it without making it final.
  *
  * Linearisation point of completion: the CAS to a final state in publish(), or in
  * baton__future_finish_entered(). ABA: STATE only advances, and the flags are compared together

@@ -220,7 +220,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 	clear_gauge(board->file, line);
 	copy_name(line->name, name ? name : resource->_name);
 	line->resource = resource;
-	line->cause = 0;
+	line->cause = BATON__CAUSE_NONE;
 	line->joined_ns = baton__now_ns();
 	line->seen_ns = 0;
 	line->stats._gauge = &line->gauge;
