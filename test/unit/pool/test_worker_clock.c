@@ -82,6 +82,30 @@ Test(worker_clock, looks_around_as_often_and_as_long_as_it_has_learnt, .timeout 
 	          !baton__idle_try_search(&bare.pool.idle));
 }
 
+static unsigned yields;
+
+int sched_yield(void)
+{
+	yields++;
+	return 0;
+}
+
+/* Nothing runs beside it: each yield is the worker's. */
+Test(worker_clock, yields_between_its_looks, .timeout = 5)
+{
+	struct baton__worker *worker = begin(2);
+
+	clock_step = 500;
+	worker->fresh = false;
+	worker->looks = 1;
+	cr_assert_null(look_around(worker));
+	cr_assert_eq(yields, 0, "after the last look it sleeps");
+	worker->looks = 16;
+	cr_assert_null(look_around(worker));
+	cr_assert_geq(yields, 1);
+	cr_assert_leq(yields, 15);
+}
+
 Test(worker_clock, learns_from_its_sleep_how_long_to_look, .timeout = 5)
 {
 	/* looks before, slept; looks after */
