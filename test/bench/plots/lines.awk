@@ -70,7 +70,7 @@ function quoted(text)
 # There is room for so many letters only.
 function short(contender)
 {
-	if (length(contender) > 32)
+	if (length(contender) > 36)
 		sub(/waits on a future/, "a future", contender)
 	return contender
 }
@@ -121,9 +121,9 @@ function lines(name, title, groups, xs, metric, contenders, xlabel, ylabel, opti
 	printf "%s", blocks
 	printf "set xlabel %s\n", quoted(xlabel)
 	printf "set label 3 %s at graph 0, graph 1.05 font ',12'\n", quoted(ylabel)
-	print "set lmargin at screen 0.085\nset rmargin at screen 0.65\nset tmargin at screen 0.81"
+	print "set lmargin at screen 0.085\nset rmargin at screen 0.6\nset tmargin at screen 0.81"
 	print "set bmargin at screen 0.14\nset autoscale xfix"
-	print "set key at screen 0.665, screen 0.81 left top Left reverse samplen 2.5 spacing 1.3"
+	print "set key at screen 0.615, screen 0.81 left top Left reverse samplen 2.5 spacing 1.3"
 	print "set grid y lc rgb '#dddddd' lt 1"
 	print options
 	printf "plot %s\nunset output\n", plots
