@@ -21,6 +21,16 @@ LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f te
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
 
+# The core is to be read in an evening.
+evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
+	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')
+# shellcheck disable=SC2086 # one file per word
+lines=$(cat $evening | wc -l)
+if [ "$lines" -gt 5000 ]; then
+	echo "src/README.md: an evening has 5,000 lines, and its files $lines: shorten the core" >&2
+	exit 1
+fi
+
 # What quotes the sources must follow them.
 mutants=test/mutants
 # shellcheck disable=SC2046 # as above
