@@ -75,7 +75,7 @@ static void untake(struct baton__alarm *alarm, uint64_t cleared, uint64_t bits)
 
 	store_relaxed(&alarm->taker, NULL);
 	/* Ends: each failure is a new deadline, or a thread that waits. [alarm.taken] release: what
-	 * this thread did to the wheel; pairs with [alarm.taken] in take, await_taken.
+	 * this thread did to the wheel; pairs with [alarm.taken] in take, bar, detach.
 	 * [idle.work] seq_cst: before the look for sleepers. */
 	do
 		next = (word & ~(cleared | TAKEN | AWAITED)) | bits;
@@ -139,7 +139,7 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 	/* Ends: a thread that has taken the alarm gives it back, and each failed CAS is the
 	 * progress of another thread. */
 	for (;;) {
-		uint64_t word = load_seq_cst(&alarm->word);
+		uint64_t word = load_relaxed(&alarm->word); /* validated by the CAS */
 
 		if (word & BARRED)
 			return 0;
@@ -151,13 +151,14 @@ int baton__alarm_bar(struct baton__alarm *alarm)
 			continue;
 		}
 		if (!(word & ATTACHED)) {
-			if (!cas_seq_cst(&alarm->word, &word, BARRED))
+			/* Relaxed: no wheel is there, and the alarm alone publishes nothing. */
+			if (!cas_relaxed(&alarm->word, &word, BARRED))
 				continue;
 			baton__sentry_stop(&alarm->sentry);
 			return 0;
 		}
-		/* [alarm.attached] acquire: the wheel; pairs with [alarm.attached] in attach */
-		if (cas_seq_cst(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
+		/* [alarm.taken] acquire: the wheel; pairs with [alarm.taken] in untake */
+		if (cas_acquire(&alarm->word, &word, (word & ~CLAIMED) | TAKEN))
 			break;
 	}
 	taken(alarm);
@@ -177,9 +178,9 @@ bool baton__alarm_attach(struct baton__alarm *alarm, const struct baton__alarm_w
 	if (load_relaxed(&alarm->word))
 		return false;
 	alarm->wheel = *wheel;
-	/* [alarm.attached] release: the wheel; pairs with [alarm.attached] in take, bar.
-	 * [alarm.opened] acquire: the pool; pairs with [alarm.opened] in open. */
-	if (!cas_acq_rel(&alarm->word, &word, ATTACHED | TAKEN))
+	/* [alarm.opened] acquire: the pool; pairs with [alarm.opened] in open. No other thread
+	 * looks at the wheel before lent has published it (untake). */
+	if (!cas_acquire(&alarm->word, &word, ATTACHED | TAKEN))
 		return false;
 	taken(alarm);
 	return true;
@@ -191,14 +192,15 @@ void baton__alarm_detach(struct baton__alarm *alarm)
 	for (;;) {
 		/* [alarm.taken] acquire: what the pool's threads did to the wheel; pairs with
 		 * [alarm.taken] in untake */
-		uint64_t word = load_seq_cst(&alarm->word);
+		uint64_t word = load_acquire(&alarm->word);
 
 		if (!(word & ATTACHED))
 			return;
+		/* Relaxed: the next load acquires what the last untake has published. */
 		if (word & TAKEN)
 			await_taken(alarm, word);
 		else
-			(void)cas_seq_cst(&alarm->word, &word, 0);
+			(void)cas_relaxed(&alarm->word, &word, 0);
 	}
 }
 
@@ -247,14 +249,15 @@ void baton__alarm_done(struct baton__alarm *alarm)
 
 uint64_t baton__alarm_claim(struct baton__alarm *alarm)
 {
-	/* [idle.work] seq_cst: after this worker has entered the idle set */
-	uint64_t word = load_seq_cst(&alarm->word);
+	/* Relaxed: the worker looks again for an open deadline, by [idle.work] in is_open, before
+	 * it sleeps; or another worker that searches does (idle.no_work_overlooked). */
+	uint64_t word = load_relaxed(&alarm->word);
 
 	/* Ends: each failure is the progress of another thread. */
 	do
 		if (!deadline_of(word) || word & (TAKEN | CLAIMED))
 			return 0;
-	while (!cas_seq_cst(&alarm->word, &word, word | CLAIMED));
+	while (!cas_relaxed(&alarm->word, &word, word | CLAIMED));
 	return deadline_of(word);
 }
 
@@ -278,9 +281,9 @@ struct baton_job *baton__alarm_take(struct baton__alarm *alarm, uint64_t now_ns)
 		return NULL;
 	if (deadline_of(word) > (now_ns ? now_ns : baton__now_ns()))
 		return NULL;
-	/* [alarm.attached], [alarm.taken] acquire: the wheel, and what was done to it; pair with
-	 * [alarm.attached] in attach and [alarm.taken] in untake. If the CAS fails, another thread
-	 * has taken the job; or the deadline has changed, and was announced. */
+	/* [alarm.taken] acquire: the wheel, and what was done to it; pairs with [alarm.taken] in
+	 * untake. If the CAS fails, another thread has taken the job; or the deadline has changed,
+	 * and was announced. */
 	if (!cas_acquire(&alarm->word, &word, ATTACHED | TAKEN))
 		return NULL;
 	taken(alarm);

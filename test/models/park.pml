@@ -416,7 +416,7 @@ enter:
 		if
 		:: alarm && !claim_of ->
 			/* @src alarm.c:baton__alarm_claim
-			 * cas_seq_cst(&alarm->word, &word, word | CLAIMED) */
+			 * cas_relaxed(&alarm->word, &word, word | CLAIMED) */
 			claimed = alarm;
 			claim_of = alarm
 		:: else

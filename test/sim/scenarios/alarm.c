@@ -2,18 +2,16 @@
 /*
  * The pool's alarm: a deadline that the workers keep. A wheel of the test's own, whose job says
  * that it was run; where nothing but the deadline could wake a worker, a deadline that is
- * overlooked is a deadlock. And the default wheel, lent to the default pool.
+ * overlooked is a deadlock.
  */
 #include "support.h"
 
 #include <baton/pool.h>
-#include <baton/timer.h>
 
 #include <stdlib.h>
 
 #include "pool/alarm.h"
 #include "pool/pool.h"
-#include "timer/timer.h"
 
 #define SOON 1000U
 #define LATE 1000000000U
@@ -351,13 +349,70 @@ SIM_SCENARIO(alarm_detach, "[alarm.taken] the wheel ends beside a deadline that 
 	end();
 }
 
-SIM_SCENARIO(alarm_bar, "[alarm.attached] the pool ends beside a deadline that passes", .bound = 2)
+SIM_SCENARIO(alarm_bar, "[alarm.taken] the pool ends beside a deadline that passes", .bound = 2)
 {
 	begin(1, 0);
 	arm(SOON);
 	sim_calm(false);
 	end();
 	sim_require(orphans == 1);
+}
+
+static void attaches(void *unused)
+{
+	(void)unused;
+	if (baton__alarm_attach(alarm_of(), &wheel))
+		baton__alarm_lent(alarm_of());
+}
+
+SIM_SCENARIO(alarm_bar_attached, "[alarm.taken] the pool ends beside a wheel that is attached",
+             .bound = 2)
+{
+	const struct baton_pool_options options = {.workers = 1,
+	                                           .spares_max = BATON_POOL_NO_SPARES};
+
+	sim_calm(true);
+	sim_require(baton__pool_create(&options, alarm_of(), &pool) == 0);
+	baton__alarm_open(alarm_of(), &pool->executor);
+	baton_promise_init(&fired);
+	sim_settle();
+	sim_calm(false);
+	(void)sim_start(attaches, NULL);
+	sim_require(baton__alarm_bar(alarm_of()) == 0);
+	sim_join_started();
+	sim_calm(true);
+	baton__pool_end(pool);
+	free(pool);
+	sim_no_leaks();
+}
+
+static uint32_t brief_over;
+
+static void stay_briefly(struct baton_plain_job *job)
+{
+	(void)job;
+	while (!add_seq_cst(&brief_over, 0))
+		sim_idle(&brief_over);
+}
+
+static struct baton_plain_job brief = BATON_PLAIN_JOB_INIT(stay_briefly, NULL);
+
+/* The worker with the claim sleeps below the other one, which is woken for each job. */
+SIM_SCENARIO(alarm_given_up, "[idle.work] the deadline passes while the other worker takes a job",
+             .bound = 2)
+{
+	begin(2, 0);
+	arm(LATE);
+	sim_settle();
+	sim_require(baton_pool_submit(pool, &brief) == 0);
+	sim_settle();
+	(void)add_seq_cst(&brief_over, 1);
+	sim_settle();
+	sim_calm(false);
+	sim_require(baton_pool_submit(pool, &staying) == 0);
+	await_fired();
+	sim_require(runs == 1);
+	end();
 }
 
 SIM_SCENARIO(alarm_bar_fails, "no thread for the wheel: the pool keeps its deadline", .bound = 2)
@@ -370,85 +425,4 @@ SIM_SCENARIO(alarm_bar_fails, "no thread for the wheel: the pool keeps its deadl
 	await_fired();
 	orphan_error = 0;
 	end();
-}
-
-/* ---- The default wheel ---- */
-
-static struct baton_resource resource;
-static struct baton_timer timer;
-static struct baton_future ran;
-
-static int run_timer(struct baton_timer *unused)
-{
-	(void)unused;
-	(void)baton_future_complete(&ran, 0, NULL);
-	return 0;
-}
-
-/* `executor`: the resource's; NULL: the default pool. */
-static void begin_default(struct baton_executor *executor)
-{
-	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-
-	sim_calm(true);
-	config.executor = executor;
-	baton_promise_init(&ran);
-	baton_resource_init(&resource, NULL, NULL, &config);
-	baton_timer_init(&timer, NULL, &resource, run_timer);
-}
-
-static void end_default(void)
-{
-	sim_require(baton_resource_close(&resource) == 0);
-	sim_require(baton_resource_await(&resource, NULL) == 0);
-	sim_require(baton_timers_default_destroy() == 0);
-	sim_require(baton_pool_default_destroy() == 0);
-}
-
-SIM_SCENARIO(alarm_timers, "the pool was there first: the wheel has no thread", .walk_only = true)
-{
-	begin_default(NULL);
-	sim_require(baton_pool_default(&pool) == 0);
-	sim_calm(false);
-	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
-	sim_require(!baton__timers_default_peek()->threaded);
-	end_default();
-}
-
-SIM_SCENARIO(alarm_timers_lent, "the wheel was there first: its thread lends it, and ends",
-             .walk_only = true)
-{
-	begin_default(NULL);
-	sim_calm(false);
-	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
-	baton_promise_init(&ran);
-	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_require(baton_future_wait(&ran, NULL) == 0);
-	end_default();
-}
-
-SIM_SCENARIO(alarm_timers_pool_ends, "the pool ends before the wheel, which gets its thread back",
-             .walk_only = true)
-{
-	struct baton_manual *manual;
-
-	sim_require(baton_manual_create(&manual) == 0);
-	begin_default(baton_manual_executor(manual));
-	sim_require(baton_pool_default(&pool) == 0);
-	sim_require(baton_timer_arm_after(&timer, SOON) == 0);
-	sim_calm(false);
-	sim_require(baton_pool_default_destroy() == 0);
-	/* Ended by the wheel's thread. */
-	while (baton_future_state(&ran) != BATON_DONE) {
-		struct timespec until = sim_in(SOON);
-
-		int error = baton_future_wait(&ran, &until);
-
-		sim_require(!error || error == -ETIMEDOUT);
-		(void)baton_manual_run_until_idle(manual);
-	}
-	end_default();
-	baton_manual_destroy(manual);
 }
