@@ -180,6 +180,53 @@ Test(trace, has_the_lengths_of_runs_and_waits, .timeout = 10)
 	end();
 }
 
+/* The first job of two workers: the jobs that it submits are all run by the other one. */
+static uint32_t jobs_run;
+
+static void a_job(struct baton_plain_job *job)
+{
+	(void)job;
+	(void)__atomic_add_fetch(&jobs_run, 1, __ATOMIC_RELEASE);
+}
+
+static struct baton_pool *pool;
+
+static void submit_and_stay(struct baton_plain_job *job)
+{
+	struct baton_executor *executor = baton_pool_executor(pool);
+	static struct baton_plain_job jobs[8];
+
+	(void)job;
+	for (size_t i = 0; i < 8; i++) {
+		baton_plain_job_init(&jobs[i], a_job, NULL);
+		cr_assert_geq(baton_executor_schedule(executor, &jobs[i].job), 0);
+	}
+	while (__atomic_load_n(&jobs_run, __ATOMIC_ACQUIRE) < 8)
+		(void)sched_yield();
+}
+
+Test(trace, has_what_a_pools_workers_steal_and_when_they_sleep, .timeout = 30)
+{
+	struct baton_pool_options options = {.workers = 2};
+	struct baton_pool_stats stats;
+	struct baton_plain_job job;
+
+	begin();
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	do {
+		(void)sched_yield();
+		baton_pool_stats_read(pool, &stats);
+	} while (stats.parked < 2);
+	baton_plain_job_init(&job, submit_and_stay, NULL);
+	cr_assert_geq(baton_executor_schedule(baton_pool_executor(pool), &job.job), 0);
+	baton_pool_destroy(pool); /* runs all jobs, and wakes the worker that sleeps */
+	stop();
+	cr_assert_geq(count("\"name\": \"steal\""), 1, "%s", text);
+	cr_assert_geq(count("\"name\": \"parked\""), 1, "%s", text);
+	end();
+}
+
 static void *call_and_tell(void *arg)
 {
 	char *expected = arg;
