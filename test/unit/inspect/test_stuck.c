@@ -238,3 +238,73 @@ Test(stuck, a_promise_of_ones_own_and_a_function_without_a_name, .timeout = 10)
 	thread_join(waiter);
 	end();
 }
+
+/* ---- What else a dump says ---- */
+
+static void await_in_dump(const char *words)
+{
+	do {
+		sched_yield();
+		dump(within, sizeof(within));
+	} while (!strstr(within, words));
+}
+
+Test(stuck, in_a_dump_names_have_no_control_characters, .timeout = 10)
+{
+	begin(NULL);
+	baton_resource_init(&resource, NULL, "a\x1b[2J\nb\x7f", NULL);
+	joins();
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	post();
+	await_in_dump("a?[2J?b?");
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	end();
+}
+
+Test(stuck, in_a_dump_each_lane_has_what_waits_there, .timeout = 10)
+{
+	static const struct baton_label low = {.lane = 1};
+	const struct baton_call_options options = {.fn = nothing, .label = &low};
+	struct baton_lane array[2];
+	struct baton_lanes lanes;
+
+	begin(NULL);
+	baton_lanes_init(&lanes, array, 2, NULL);
+	baton_resource_set_lanes(&resource, &lanes);
+	joins();
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(baton_post_with(&resource, &options), 0);
+	await_in_dump("  lane 1: 3 tasks wait, the oldest since ");
+	cr_assert_null(strstr(within, "  lane 0: "), "%s", within);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	end();
+}
+
+static void *wait_for_a_future(void *arg)
+{
+	cr_assert_eq(baton_future_wait(arg, NULL), 0);
+	return NULL;
+}
+
+static int succeed(struct baton_task *task)
+{
+	(void)task;
+	return 0;
+}
+
+Test(stuck, in_a_dump_a_wait_for_a_task_that_nobody_submits, .timeout = 10)
+{
+	static struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task;
+	pthread_t waiter;
+
+	begin(NULL);
+	joins();
+	waiter = thread_start(wait_for_a_future, &future);
+	await_in_dump(" s for a task that is not submitted, or for several\n");
+	baton_task_init(&task, succeed, &future);
+	cr_assert_eq(baton_submit(&resource, &task), 0);
+	thread_join(waiter);
+	end();
+}
