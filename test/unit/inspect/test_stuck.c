@@ -5,6 +5,7 @@
 #include <baton/hooks.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
+#include <baton/watchdog.h>
 
 #include "inspect/stuck.h"
 
@@ -306,5 +307,28 @@ Test(stuck, in_a_dump_a_wait_for_a_task_that_nobody_submits, .timeout = 10)
 	baton_task_init(&task, succeed, &future);
 	cr_assert_eq(baton_submit(&resource, &task), 0);
 	thread_join(waiter);
+	end();
+}
+
+Test(stuck, a_watchdog_without_a_function_reports_to_stderr, .timeout = 10)
+{
+	struct baton_watchdog_options options = {.limit_ns = 20000000, .every_ns = 2000000};
+	const char wanted[] = "baton: stuck: the tasks of \"topic\" ";
+	struct baton_watchdog *watchdog;
+	char words[sizeof(wanted)] = "";
+	int pipes[2];
+
+	begin(NULL);
+	joins();
+	cr_assert_eq(pipe(pipes), 0);
+	cr_assert_eq(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
+	options.board = board;
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
+	post();
+	cr_assert_gt(read(pipes[0], words, sizeof(words) - 1), 0);
+	cr_assert_str_eq(words, wanted);
+	baton_watchdog_stop(watchdog);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	end();
 }
