@@ -39,13 +39,14 @@
  *
  * Estimates. Each waiting task is told, within the call that lets it wait or soon after, at most
  * how long it will wait: the wait that results if each task before it runs as long as it may.
- * A later estimate is never larger, unless limits shrank, a task came back to an old place, or a
- * task overran. A renewed estimate is told if it moved by more than 5 % of the wait, and at most
- * every 100 ms to each task. After a task has finished early, or was withdrawn, the machine renews
- * the estimates of all waiting tasks: 256 estimates in each tick, and 64 in each other call. Until
- * all are renewed, the machine wants a tick every millisecond. Two renewals are at least 100 ms
- * apart, and at least 50 us for each task that waits (5 s while 100,000 wait); an arrival while at
- * most 64 wait renews sooner.
+ * A later estimate is never larger, unless limits shrank, a task came back to an old place, a task
+ * overran, or a default was brought down that had run longer than class 0 allows. A renewed
+ * estimate is told if it moved by more than 5 % of the wait, and at most every 100 ms to each task.
+ * After a task has finished early, or was withdrawn, the machine renews the estimates of all
+ * waiting tasks: 256 estimates in each tick, and 64 in each other call. Until all are renewed, the
+ * machine wants a tick every millisecond. Two renewals are at least 100 ms apart, and at least 50
+ * us for each task that waits (5 s while 100,000 wait); an arrival while at most 64 wait renews
+ * sooner.
  *
  * Thread safety: none. One thread at a time uses a machine and its entries (a resource's tasks do).
  * Blocking: never. Ownership: machine and entries are the caller's memory. An entry is the
@@ -121,7 +122,8 @@ void baton_rules_entry_init(struct baton_rules_entry *entry, uint32_t kind) BATO
  * What the machine decides. Each function is called within a call of the machine, and may not call
  * the machine. NULL: not wanted (`start` must be there).
  *
- *   start      the task starts now, and may run `may_run_ns` (BATON_NEVER: an interactive one).
+ *   start      the task starts now, and may run `may_run_ns` (BATON_NEVER: an interactive one,
+ *              or one whose duration has no end).
  *   shorten    the running task may run `may_run_ns` from now on; 0: it stops at once.
  *   halt       the interactive task stops at once; its backend is given on.
  *   estimate   the waiting task starts in at most `at_most_ns` (BATON_NEVER: not foreseen).
@@ -226,8 +228,8 @@ BATON_MUST_USE int baton_rules_init(struct baton_rules *rules,
  * lost, or another machine knew it. Tasks that arrive later have higher numbers.
  *
  * Errors: the entry is untouched: -EAGAIN: denied. -EALREADY: it has arrived, and is not over.
- * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task. -EEXIST: a task of its
- * kind waits with that number.
+ * -EINVAL: no such class. arrive_at: also -EINVAL: an interactive task, or the number UINT64_MAX
+ * (no later arrival could have a higher one). -EEXIST: a task of its kind waits with that number.
  */
 int baton_rules_arrive(struct baton_rules *rules, struct baton_rules_entry *entry,
                        uint64_t now) BATON_NONNULL;
@@ -245,7 +247,7 @@ struct baton_rules_run {
  * A task runs already: for a machine that is rebuilt from a record. Restore the tasks that run;
  * then arrive_at those that wait. If more run than the limits allow: see baton_rules_set_limits().
  * Errors: the entry is untouched: -EALREADY, -EINVAL as for arrive; -EINVAL: no such class is
- * assigned, or the start lies in the future.
+ * assigned, the number is UINT64_MAX, or the start lies in the future.
  */
 int baton_rules_restore(struct baton_rules *rules, struct baton_rules_entry *entry,
                         const struct baton_rules_run *run, uint64_t now) BATON_NONNULL;

@@ -125,7 +125,7 @@ BATON_EXPORT int baton_rules_arrive_at(struct baton_rules *rules, struct baton_r
 	int error = check(rules, entry);
 	const struct baton_rules_entry *other;
 
-	if (!error && entry->_kind == BATON_RULES_INTERACTIVE)
+	if (!error && (entry->_kind == BATON_RULES_INTERACTIVE || number == UINT64_MAX))
 		error = -EINVAL;
 	if (error)
 		return error;
@@ -153,7 +153,7 @@ BATON_EXPORT int baton_rules_restore(struct baton_rules *rules, struct baton_rul
 		return error;
 	if (entry->_kind != BATON_RULES_DEFAULT)
 		assigned = entry->_kind == BATON_RULES_INTERACTIVE ? 0 : entry->_kind;
-	if (assigned >= rules->_config.class_count ||
+	if (assigned >= rules->_config.class_count || run->number == UINT64_MAX ||
 	    (run->started_ns > rules->_now && run->started_ns > now))
 		return -EINVAL;
 	set_now(rules, now);

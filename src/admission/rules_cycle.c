@@ -141,7 +141,8 @@ static void start(struct baton_rules *rules, struct baton_rules_entry *entry)
 	if (entry->_plan_start < rules->_now)
 		rules->_late = true;
 	baton__rules_run(rules, entry, assigned);
-	rules->_events->start(rules, entry, entry->_end - rules->_now);
+	rules->_events->start(rules, entry,
+	                      entry->_end == BATON_NEVER ? BATON_NEVER : entry->_end - rules->_now);
 }
 
 /* One turn of the cycle. True: a task was started, and the cycle begins again. */

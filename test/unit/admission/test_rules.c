@@ -95,12 +95,26 @@ Test(rules, members_of_classes_that_there_are_not_are_not_read, .timeout = 5)
 	cr_assert_eq(baton_rules_running(&rules, 8), 0);
 }
 
+Test(rules, a_duration_without_end_has_none_at_any_time, .timeout = 5)
+{
+	static const struct baton_rules_config endless = {
+		.class_count = 1, .limit = {1}, .duration_ns = {BATON_NEVER}};
+
+	begin(&endless);
+	arrive(0, 0, S);
+	cr_assert_eq(jobs[0].may_run, BATON_NEVER);
+	arrive(1, 0, 2 * S);
+	cr_assert_eq(jobs[1].estimate, BATON_NEVER);
+	cr_assert_eq(baton_rules_tick(&rules, BATON_NEVER), BATON_NEVER);
+}
+
 /* ---- Errors ---- */
 
 Test(rules, what_cannot_be_leaves_all_as_it_was, .timeout = 5)
 {
 	static const struct baton_rules_run later = {.started_ns = 2 * S};
 	static const struct baton_rules_run no_class = {.assigned = 3};
+	static const struct baton_rules_run last = {.number = UINT64_MAX};
 	static const uint32_t crossed[] = {1, 2, 1};
 	struct baton_rules_entry *slow;
 	struct baton_rules_entry *waits;
@@ -130,6 +144,8 @@ Test(rules, what_cannot_be_leaves_all_as_it_was, .timeout = 5)
 	cr_assert_eq(baton_rules_restore(&rules, &other, &later, S), -EINVAL);
 	baton_rules_entry_init(&other, BATON_RULES_DEFAULT);
 	cr_assert_eq(baton_rules_restore(&rules, &other, &no_class, S), -EINVAL);
+	cr_assert_eq(baton_rules_restore(&rules, &other, &last, S), -EINVAL);
+	cr_assert_eq(baton_rules_arrive_at(&rules, &other, last.number, S), -EINVAL);
 	cr_assert_eq(baton_rules_set_limits(&rules, crossed, 0, S), -EINVAL);
 	cr_assert_eq(baton_rules_set_limits(&rules, three.limit, 3, S), -EINVAL);
 	cr_assert_eq(baton_rules_waiting(&rules), 1);
