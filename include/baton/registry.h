@@ -80,8 +80,9 @@ struct baton_registry_options {
 	 * initialised with `object_config`, without user, name and stats; init may initialise the
 	 * resource again. All other memory of the object is zero. No other thread sees the object
 	 * yet. Called under the baton of the registry's resource: init may look names up, and
-	 * acquire other objects, but must not wait. Returns 0, or a negative errno, which acquire
-	 * returns; then there is no object. NULL: nothing to do.
+	 * acquire other objects, but must not wait. An acquire of the object's own name, also
+	 * inside the init of another object that it acquires, returns -EDEADLK. Returns 0, or a
+	 * negative errno, which acquire returns; then there is no object. NULL: nothing to do.
 	 */
 	int (*init)(struct baton_registry_entry *entry, void *arg);
 	/*
@@ -142,7 +143,8 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
  *
  * Blocking: never, if the object exists. Otherwise the call waits its turn as baton_call() does. A
  * thread that must not wait calls it in a task of baton_registry_resource(), where it never waits.
- * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, and what baton_call() does.
+ * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, what baton_call() does, and
+ * -EDEADLK, where the init of an object of that name is under way on this thread.
  */
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                           size_t length, struct baton_registry_entry **entry)

@@ -49,6 +49,7 @@ struct baton_registry {
 	struct baton_registry_options options;
 	struct baton__nameset names;
 	/* Touched by the registry's tasks. */
+	struct request *making; /* whose object `init` initialises now; innermost first */
 	size_t alive;
 	size_t objects;
 	bool ending;
@@ -60,6 +61,7 @@ struct request {
 	struct baton_registry *registry;
 	struct baton_registry_entry key; /* name and hash only */
 	struct baton_registry_entry *entry;
+	struct request *outer; /* in whose `init` this one was asked */
 	int error;
 };
 
@@ -170,17 +172,44 @@ static struct baton_registry_entry *allocate(const struct request *request)
 	return entry;
 }
 
+/* Does `init` initialise an object of that name already? */
+static bool is_being_made(const struct request *request)
+{
+	const struct baton_registry_entry *key = &request->key;
+	const struct request *outer = request->registry->making;
+
+	while (outer && (outer->key._hash != key->_hash || outer->key._length != key->_length ||
+	                 memcmp(outer->key._name, key->_name, key->_length) != 0))
+		outer = outer->outer;
+	return outer != NULL;
+}
+
+static int call_init(struct request *request, struct baton_registry_entry *entry)
+{
+	struct baton_registry *registry = request->registry;
+	int error;
+
+	request->outer = registry->making;
+	registry->making = request;
+	error = registry->options.init(entry, registry->options.arg);
+	registry->making = request->outer;
+	return error;
+}
+
 static int make(struct request *request)
 {
 	struct baton_registry *registry = request->registry;
 	const struct baton_registry_options *options = &registry->options;
-	struct baton_registry_entry *entry = allocate(request);
+	struct baton_registry_entry *entry;
 	int error = 0;
 
+	if (is_being_made(request))
+		return -EDEADLK;
+	entry = allocate(request);
 	if (!entry)
 		return -ENOMEM;
 	if (options->init)
-		error = options->init(entry, options->arg);
+		error = call_init(request, entry);
 	if (!error && !baton__nameset_add(&registry->names, entry, &request->key)) {
 		error = -ENOMEM;
 		if (options->deinit)

@@ -175,6 +175,7 @@ Test(registry, what_init_says_is_passed_on, .timeout = 5)
 struct chain {
 	struct baton_registry *registry;
 	struct item *made;
+	int asked;
 };
 
 static void *acquire_here(void *arg)
@@ -218,6 +219,38 @@ Test(registry, init_may_acquire_another, .timeout = 5)
 	cr_assert_eq(find(chain.registry, "b", 1), chain.made);
 	put(chain.made);
 	put(chain.made);
+	cr_assert_eq(baton_registry_destroy(chain.registry), 0);
+}
+
+/* "own" asks for itself; "there" for "back", and "back" for "there". */
+static int acquire_what_is_being_made(struct baton_registry_entry *entry, void *arg)
+{
+	struct chain *chain = arg;
+	struct baton_registry_entry *other = NULL;
+	size_t length;
+	const char *name = baton_registry_name(entry, &length);
+
+	if (++chain->asked > 2)
+		return -ELOOP;
+	if (*name == 'o')
+		return baton_registry_acquire(chain->registry, "own", 3, &other);
+	return baton_registry_acquire(chain->registry, *name == 't' ? "back" : "there",
+	                              *name == 't' ? 4 : 5, &other);
+}
+
+Test(registry, init_gets_an_error_for_a_name_whose_object_is_being_made, .timeout = 5)
+{
+	struct chain chain = {0};
+	struct baton_registry_options options = BATON_REGISTRY_OPTIONS_INIT(
+		sizeof(struct item), acquire_what_is_being_made, NULL, &chain);
+	struct baton_registry_entry *entry = NULL;
+
+	cr_assert_eq(baton_registry_create(&options, &chain.registry), 0);
+	cr_assert_eq(baton_registry_acquire(chain.registry, "own", 3, &entry), -EDEADLK);
+	chain.asked = 0;
+	cr_assert_eq(baton_registry_acquire(chain.registry, "there", 5, &entry), -EDEADLK);
+	cr_assert_null(entry);
+	cr_assert_eq(baton_registry_count(chain.registry), 0, "no object was left");
 	cr_assert_eq(baton_registry_destroy(chain.registry), 0);
 }
 
