@@ -94,7 +94,8 @@ BATON_MUST_USE int baton_fan_out_submit(struct baton_resource *const *resources,
  * does, with each resource that is queued. `deadline` as for baton_future_wait().
  *
  * Blocking: yes. Errors: those of baton_future_wait(): -EDEADLK: an item waits for a resource
- * that this very thread holds. -ETIMEDOUT. -EINVAL.
+ * that this very thread holds, or runs on this very thread; the fan-out's submit is further down
+ * this thread's stack. -ETIMEDOUT. -EINVAL.
  */
 BATON_MUST_USE int baton_fan_out_wait(struct baton_fan_out *fan_out,
                                       const struct timespec *deadline) BATON_NONNULL_AT(1);

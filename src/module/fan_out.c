@@ -24,9 +24,11 @@
 #include <baton/fan_out.h>
 
 #include "base/atomic.h"
+#include "base/futex.h"
 #include "core/label.h"
 #include "core/place.h"
 #include "core/submit.h"
+#include "wait/cycle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +59,7 @@ struct baton_fan_out {
 	uint32_t failed;
 	uint32_t cancelled;
 	uint32_t done; /* CANCEL_ON_SUCCESS: index + 1 of the first item that is done; 0: none */
+	const struct baton__thread *submitter; /* until it has submitted all items */
 	struct item items[];
 };
 
@@ -344,16 +347,25 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 		fan_out->references = 2; /* unshared: nobody else has seen it yet */
 		*result = fan_out;
 	}
+	/* Relaxed, both: only this thread finds itself there. */
+	store_relaxed(&fan_out->submitter, baton__self);
 	for (size_t i = 0; i < count; i++) {
 		here.item = item_at(fan_out, i);
 		begin(fan_out, &here);
 	}
+	store_relaxed(&fan_out->submitter, NULL);
 	count_down(fan_out, here.over + 1); /* last touch, but for the caller's reference */
 	return 0;
 }
 
 BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline)
 {
+	if (!baton__deadline_valid(deadline))
+		return -EINVAL;
+	/* The submit is further down this thread's stack: the items that it has not submitted yet
+	 * will never be. Relaxed: see baton_fan_out_submit(). */
+	if (baton__self && load_relaxed(&fan_out->submitter) == baton__self)
+		return baton__cycle_of_one(baton_current());
 	/* Waits for the items, not for the promise: a wait for an item helps the item's resource.
 	 * The last item first: when it is over, the others mostly are, and this thread sleeps
 	 * once. */

@@ -178,6 +178,42 @@ Test(fan_out_many, a_wait_for_a_resource_that_one_holds_is_refused, .timeout = 1
 	fixture_end();
 }
 
+/* What the first item is told that waits for all. */
+struct early {
+	struct baton_fan_out *fan_out;
+	int error;
+	size_t cycle;
+};
+
+static int wait_for_all(struct baton_resource *resource, void *arg, size_t index)
+{
+	struct early *early = arg;
+	struct baton_deadlock_link link;
+
+	if (index > 0)
+		return 0;
+	early->error = baton_fan_out_wait(early->fan_out, NULL);
+	early->cycle = baton_deadlock_cycle(&link, 1);
+	MUST(link.resource == resource);
+	return 0;
+}
+
+Test(fan_out_many, a_wait_in_an_item_that_runs_during_the_submit_is_refused, .timeout = 10)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "other", NULL);
+	struct baton_resource *resources[] = {&fix.resource, &other};
+	struct early early = {NULL, 0, 0};
+	struct baton_fan_out_options options = {.fn = wait_for_all, .arg = &early};
+
+	cr_assert_eq(baton_fan_out_submit(resources, 2, &options, &early.fan_out), 0);
+	cr_assert_eq(early.error, -EDEADLK);
+	cr_assert_eq(early.cycle, 1);
+	cr_assert_eq(baton_fan_out_wait(early.fan_out, NULL), 0);
+	baton_fan_out_unref(early.fan_out);
+	resource_end(&other);
+	fixture_end();
+}
+
 /* ---- Several threads fan out over the same resources ---- */
 
 #define THREADS 3
