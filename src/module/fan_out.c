@@ -49,6 +49,7 @@ struct labelled_item {
 
 struct baton_fan_out {
 	struct baton_future promise;
+	struct baton_future over; /* a promise, kept where the user has cancelled the other one */
 	struct baton_fan_out_options options;
 	size_t count;
 	size_t stride;  /* from one item to the next */
@@ -117,7 +118,8 @@ static void count_down(struct baton_fan_out *fan_out, uint32_t over)
 	 * above, in their count_down */
 	status = baton_fan_out_status(fan_out, NULL);
 	/* Fails if the user has cancelled the promise. */
-	(void)baton_future_complete(&fan_out->promise, status, fan_out);
+	if (baton_future_complete(&fan_out->promise, status, fan_out))
+		(void)baton_future_complete(&fan_out->over, 0, NULL);
 	baton_fan_out_unref(fan_out); /* last touch */
 }
 
@@ -269,6 +271,7 @@ static struct baton_fan_out *create(struct baton_resource *const *resources, siz
 	if (!fan_out)
 		return NULL;
 	baton_promise_init(&fan_out->promise);
+	baton_promise_init(&fan_out->over);
 	fan_out->options = *options;
 	fan_out->count = count;
 	fan_out->stride = stride;
@@ -360,6 +363,8 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
 
 BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct timespec *deadline)
 {
+	int error;
+
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
 	/* The submit is further down this thread's stack: the items that it has not submitted yet
@@ -370,13 +375,15 @@ BATON_EXPORT int baton_fan_out_wait(struct baton_fan_out *fan_out, const struct 
 	 * The last item first: when it is over, the others mostly are, and this thread sleeps
 	 * once. */
 	for (size_t i = fan_out->count; i > 0; i--) {
-		int error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
-
+		error = baton_future_wait(&item_at(fan_out, i - 1)->future, deadline);
 		if (error)
 			return error;
 	}
 	/* Ended by the threads that are about to count down, and by the submitter. */
-	return baton_future_wait(&fan_out->promise, deadline);
+	error = baton_future_wait(&fan_out->promise, deadline);
+	if (!error && baton_future_state(&fan_out->promise) == BATON_CANCELLED)
+		error = baton_future_wait(&fan_out->over, deadline);
+	return error;
 }
 
 BATON_EXPORT struct baton_future *baton_fan_out_future(struct baton_fan_out *fan_out)
