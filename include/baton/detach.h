@@ -18,7 +18,7 @@
  *
  *                              | may run beside             | from
  *   detach, detach_within      | -                          | a running task
- *   complete, cancel_requested | everything but init        | any thread; see Lifetime
+ *   complete, cancel_requested | all but init, detach       | any thread; see Lifetime
  *   init                       | nothing                    | the owner
  *
  * Lifetime: token and deadline are baton's from the detach until the task's future is complete;

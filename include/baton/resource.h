@@ -272,8 +272,9 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * has run: its future says so.
  * Errors: the task is untouched:
  *   -EPIPE      the resource is closed.
- *   -ESHUTDOWN  the capture limit is 0 (or this is submit_later), and the executor has ended, or is
- *               the default pool, which could not be created (the next submit tries again).
+ *   -ESHUTDOWN  the capture limit is 0 (or this is submit_later), and the executor refuses the
+ *               resource, with whatever error (it has ended, say), or is the default pool, which
+ *               could not be created (the next submit tries again).
  *   -EINVAL     the task's future is not fresh.
  *   -EAGAIN     the resource's bound is reached (baton/bound.h).
  *   -ENOMEM, -ECHILD  see thread.h, here as in all other calls.
