@@ -120,7 +120,10 @@ BATON_MUST_USE int baton_registry_create(const struct baton_registry_options *op
 
 /*
  * Waits until every object has ended, and frees the registry. All references have been given back
- * (asserted). Do not call it inside a task or a section. Errors: see thread.h.
+ * (asserted), but for those that an ending object gives back in its tasks or in deinit. Do not call
+ * it inside a task or a section. The call does not drive an executor while objects are ending: a
+ * thread that drives a loop or manual executor of their resources first runs its jobs. Errors: see
+ * thread.h.
  */
 int baton_registry_destroy(struct baton_registry *registry) BATON_NONNULL;
 

@@ -110,6 +110,17 @@ static void reclaim(struct baton_retired *retired)
 	free(baton_container_of(retired, struct baton_registry_entry, _retired));
 }
 
+/* The registry is being destroyed: has every object ended? An object that is ending may hold
+ * references to others until its `bury`: each end that it starts runs before that. */
+static void look_for_end(struct baton_registry *registry)
+{
+	if (registry->objects == 0)
+		(void)baton_future_complete(&registry->ended, 0, NULL);
+	else if (BATON_UNLIKELY(registry->objects == registry->alive))
+		BATON_MISUSE("baton_registry_destroy",
+		             "somebody holds a reference to an object: release it first");
+}
+
 static int bury(struct baton_task *task)
 {
 	struct baton_registry_entry *entry =
@@ -118,8 +129,9 @@ static int bury(struct baton_task *task)
 
 	baton_limbo_retire(registry->names.limbo, &entry->_retired, reclaim);
 	baton__nameset_tidy(&registry->names);
-	if (--registry->objects == 0 && registry->ending)
-		(void)baton_future_complete(&registry->ended, 0, NULL);
+	registry->objects--;
+	if (registry->ending)
+		look_for_end(registry);
 	return 0;
 }
 
@@ -399,12 +411,8 @@ static void *begin_end(void *arg)
 {
 	struct baton_registry *registry = arg;
 
-	if (BATON_UNLIKELY(registry->alive))
-		BATON_MISUSE("baton_registry_destroy",
-		             "somebody holds a reference to an object: release it first");
 	registry->ending = true;
-	if (registry->objects == 0)
-		(void)baton_future_complete(&registry->ended, 0, NULL);
+	look_for_end(registry);
 	return NULL;
 }
 

@@ -122,6 +122,41 @@ Test(registry_end, no_way_to_cancel_keeps_an_object_from_its_end, .timeout = 5)
 			scene_run(steps[step], ways[way]);
 }
 
+struct link {
+	struct item item;
+	struct link *next;
+};
+
+static void release_next(struct baton_registry_entry *entry, void *arg)
+{
+	struct link *link = (struct link *)(void *)entry;
+
+	if (link->next)
+		put(&link->next->item);
+	item_deinit(entry, arg);
+}
+
+/* Each object of the chain ends when the one before it has ended. */
+Test(registry_end, a_registry_that_is_destroyed_waits_for_what_its_objects_hold, .timeout = 5)
+{
+	enum { OBJECTS = 10000 }; /* the pool still ends them when the registry is destroyed */
+	struct shop shop = {0};
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct link), item_init, release_next, &shop);
+	struct baton_registry *registry = NULL;
+	struct link *link = NULL;
+
+	cr_assert_eq(baton_registry_create(&options, &registry), 0);
+	for (int i = 0; i < OBJECTS; i++) {
+		struct link *before = link;
+
+		link = (struct link *)(void *)get(registry, &i, sizeof(i));
+		link->next = before;
+	}
+	put(&link->item);
+	shop_close(&shop, registry);
+}
+
 static void *release_entry(void *arg)
 {
 	put(arg);
