@@ -21,6 +21,13 @@ LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f te
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
 
+# A test's log and counts have its base name (test/run.sh).
+twice=$(find test/unit test/broker/unit -name 'test_*.c' | sed 's|.*/||' | sort | uniq -d)
+if [ -n "$twice" ]; then
+	echo "test/unit: two files have the name $twice: rename one" >&2
+	exit 1
+fi
+
 # The core is to be read in an evening.
 evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
 	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')

@@ -283,7 +283,7 @@ static void stage_init(struct stage *stage)
 	MUST(baton_submit(&stage->resource, &stage->detaches) == 0);
 }
 
-Test(stuck, what_never_blocks_returns_beside_a_task_that_hangs, .timeout = 10)
+Test(never_blocks, each_returns_beside_a_task_that_hangs, .timeout = 10)
 {
 	struct stage stage;
 	struct occupant occupant;
