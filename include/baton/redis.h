@@ -31,13 +31,14 @@
  * Blocking: a call waits for the server. A call whose connection is lost connects again, waits
  * longer after each failure, and gives up after `patience_ns`.
  * Each call that reaches the server may return one of these, and baton_redis_error() has its text:
- *   -ECONNREFUSED  no server, and the patience is over (-ETIMEDOUT: it does not answer).
+ *   -ECONNREFUSED  no server, or it takes no more clients, or is busy with a script, and the
+ *                  patience is over (-ETIMEDOUT: it does not answer).
  *   -EACCES        the server wants a user or a password, or these are wrong, or may not do this.
  *   -EPROTO        the server's functions are those of another version of this library.
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        the server, or this process, has no memory left.
  *   -EROFS         the server is a replica.
- *   -ENOSPC, -EIO  the server cannot write to its disk.
+ *   -ENOSPC, -EIO  the server cannot write to its disk. -EIO is also any other error of the server.
  *   -ESTALE        the caller's epoch is over: another one leads, or has the task.
  *   -EINTR         a signal came while the call waited to connect again.
  * After -ECONNREFUSED, -ETIMEDOUT and -EINTR the server may have made the change all the same, if
@@ -81,8 +82,9 @@ struct baton_redis_options {
 	const char *tls_cert; /* file with this program's certificate, and its key */
 	const char *tls_key;
 	const char *tls_server_name;
-	uint64_t timeout_ns;  /* for an answer, or a connect: 5 s */
-	uint64_t patience_ns; /* how long a call tries to connect again: 10 s */
+	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
+	uint64_t
+		patience_ns; /* how long a call tries to connect again: 10 s; BATON_NEVER: always */
 	uint64_t _reserved[4];
 };
 

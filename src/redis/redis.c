@@ -160,7 +160,7 @@ static uint64_t longer(uint64_t backoff_ns)
 
 int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, redisReply **reply)
 {
-	uint64_t end = baton__redis_clock() + redis->options.patience_ns;
+	uint64_t begin = baton__redis_clock();
 	uint64_t backoff_ns = 0;
 	redisReply *answer = NULL;
 	sigset_t old;
@@ -179,7 +179,7 @@ int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, r
 			baton__redis_disconnect(&redis->calls);
 		if (call->connection)
 			error = -ECONNRESET;
-		else if (baton__redis_clock() >= end)
+		else if (baton__redis_clock() - begin >= redis->options.patience_ns)
 			error = strstr(redis->error, "not answer") ? -ETIMEDOUT : -ECONNREFUSED;
 		else if (wait_ns(backoff_ns = longer(backoff_ns)) == -EINTR)
 			error = -EINTR;

@@ -47,6 +47,9 @@ static const struct {
 	{"NOSCRIPT", BATON__REDIS_RETRY},
 	{"NOGROUP", BATON__REDIS_RETRY},
 	{"ERR Function not found", BATON__REDIS_RETRY},
+	{"ERR max number of clients", BATON__REDIS_RETRY},
+	/* A read that waited when the server became a replica. */
+	{"UNBLOCKED", BATON__REDIS_RETRY},
 };
 
 /* The errno of an error reply. */

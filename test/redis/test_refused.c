@@ -6,6 +6,7 @@
 #include <hiredis/hiredis.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,20 @@ Test(refused, a_server_that_is_absent_or_wants_a_password_is_a_clear_error)
 	cr_assert_eq(baton_redis_create(&options, &redis), 0);
 	server_kill(&server);
 	cr_assert_eq(baton_redis_keep(redis, &task), -ECONNREFUSED, "the patience is over");
+	baton_redis_destroy(redis);
+}
+
+Test(refused, a_patience_without_end_does_not_end)
+{
+	struct baton_redis_options options = {.socket = server.socket, .patience_ns = BATON_NEVER};
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis *redis;
+
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	/* The first attempt fails. */
+	server_text(&server, "FUNCTION FLUSH");
+	cr_assert_eq(baton_redis_keep(redis, &task), 0, "%s", baton_redis_error(redis));
 	baton_redis_destroy(redis);
 }
 
@@ -219,12 +234,39 @@ Test(refused, without_memory_nothing_new_comes_and_what_runs_ends)
 	baton_redis_destroy(redis[1]);
 }
 
+Test(refused, a_server_that_takes_no_more_clients_is_tried_again)
+{
+	struct baton_redis_options options = {.socket = server.socket, .patience_ns = 50 * MS};
+	redisContext *first = redisConnectUnix(server.socket);
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis *redis;
+	char text[256];
+
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
+	freeReplyObject(redisCommand(first, "CLIENT KILL TYPE normal SKIPME yes"));
+	freeReplyObject(redisCommand(first, "CONFIG SET maxclients 1"));
+	/* Now and then the connection is lost before the server's answer is read. */
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(try_connect(&options, text, sizeof(text)), -ECONNREFUSED, "%s", text);
+	cr_assert_eq(baton_redis_submit(redis, &task), -ECONNREFUSED, "the patience is over");
+	freeReplyObject(redisCommand(first, "CONFIG SET maxclients 100"));
+	cr_assert_eq(baton_redis_submit(redis, &task), 0, "%s", baton_redis_error(redis));
+	redisFree(first);
+	baton_redis_destroy(redis);
+}
+
 Test(refused, a_replica_is_read_only)
 {
 	struct baton_redis *redis = server_connect(&server);
 	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_note note = {0};
+	struct pollfd readable = {.events = POLLIN};
 
+	cr_assert_eq(baton_redis_note_next(redis, &task, &note), 0);
+	readable.fd = baton_redis_fd(redis);
 	server_text(&server, "REPLICAOF 127.0.0.1 1");
+	cr_assert_eq(poll(&readable, 1, 5000), 1, "the server ends the read");
+	cr_assert_eq(baton_redis_note_next(redis, &task, &note), 0, "%s", baton_redis_error(redis));
 	cr_assert_eq(baton_redis_submit(redis, &task), -EROFS);
 	server_text(&server, "REPLICAOF NO ONE");
 	cr_assert_eq(baton_redis_submit(redis, &task), 0);
