@@ -112,6 +112,8 @@ int baton_redis_fd(const struct baton_redis *redis) BATON_NONNULL;
 
 /* ---- The submitter ---- */
 
+/* The name is not NULL. The backend gets a task's files in any order; of those with one name the
+ * last. */
 struct baton_redis_file {
 	const char *name;
 	const void *data;
@@ -142,7 +144,8 @@ int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE]) BATON_NONNULL;
 /*
  * Submits the task. To submit it again, with the same id and token, has no effect, even when the
  * task is over, as long as the server has its note.
- * Errors: -EEXIST: the id is another task's. -EINVAL: no such class; or a bad id or token.
+ * Errors: -EEXIST: the id is another task's. -EINVAL: a bad id or token; no such class (before a
+ * scheduler has led, a class below BATON_RULES_CLASSES_MAX is accepted, and may be denied later).
  */
 BATON_MUST_USE int baton_redis_submit(struct baton_redis *redis,
                                       const struct baton_redis_task *task) BATON_NONNULL;
@@ -156,8 +159,8 @@ int baton_redis_keep(struct baton_redis *redis, const struct baton_redis_task *t
 /*
  * withdraw: a task that waits is over; a task that runs is stopped. forget: deletes the note of a
  * task that is over, which is its last key: call it when the last note has been read.
- * Errors: -ENOENT as for keep. forget: -EBUSY: the task is not over, or the server has lost its
- * end with its last second.
+ * Errors: -ENOENT as for keep; forget returns 0 if there is no note (any more). forget: -EBUSY: the
+ * task is not over, or the server has lost its end with its last second.
  */
 int baton_redis_withdraw(struct baton_redis *redis,
                          const struct baton_redis_task *task) BATON_NONNULL;
@@ -220,14 +223,14 @@ struct baton_redis_scheduler_options {
 	struct baton_rules_config rules;
 	/* The limits are percentages of the number of backends, rounded down, but at least 1. */
 	bool percent;
-	uint64_t lease_ns; /* 3 s */
+	uint64_t lease_ns; /* 3 s; at least 50 ms, at most a day */
 	void (*decided)(void *arg, const struct baton_redis_decision *decision);
 	void *arg;
 	uint64_t _reserved[4];
 };
 
 /*
- * Errors: -EINVAL: as for baton_rules_init(); or a percentage above 100.
+ * Errors: -EINVAL: as for baton_rules_init(); a percentage above 100; the lease is bad.
  * Ownership: destroy resigns. Another scheduler leads within a third of its lease.
  */
 BATON_MUST_USE int baton_redis_scheduler_create(
@@ -251,12 +254,14 @@ uint64_t baton_redis_scheduler_epoch(const struct baton_redis_scheduler *schedul
 struct baton_redis_backend;
 
 struct baton_redis_backend_options {
-	const char *name;    /* unique in the queue, as an id */
-	const char *address; /* where the submitter gets the output: a text of the program's own */
-	uint64_t lease_ns;   /* 10 s */
+	const char *name; /* unique in the queue, as an id */
+	/* Where the submitter gets the output: a text of the program's own, at most 127 bytes. */
+	const char *address;
+	uint64_t lease_ns; /* 10 s; at least 50 ms, at most a day */
 	uint64_t _reserved[4];
 };
 
+/* Errors: those of all calls. -EINVAL: the name, the address or the lease is bad. */
 BATON_MUST_USE int baton_redis_backend_create(struct baton_redis *redis,
                                               const struct baton_redis_backend_options *options,
                                               struct baton_redis_backend **backend) BATON_NONNULL;
@@ -299,7 +304,7 @@ uint64_t baton_redis_backend_due(const struct baton_redis_backend *backend) BATO
 /*
  * effect: writes `data` to the stream {queue}:effects, at most once for each task, whatever number
  * of backends run it; a second effect of the same backend is not written, and returns 0. finish:
- * the task is over; the submitter is told `status` and `reason`.
+ * the task is over; the submitter is told `status` and the first 127 bytes of `reason`.
  * Errors: -ESTALE: the task is another backend's, or over: the backend is idle now. effect:
  * -EALREADY: an earlier backend's effect has happened. -EINVAL: the backend runs no task.
  */

@@ -122,7 +122,7 @@ struct baton_remote_options {
 	struct baton_redis_options redis;
 	const char *node;    /* as an id of redis.h, at most 40 characters: "node" */
 	uint32_t partitions; /* the same in all nodes of the space, at most 4096: 256 */
-	uint64_t lease_ns;   /* 3 s; at least 50 ms */
+	uint64_t lease_ns;   /* 3 s; at least 50 ms, at most a day */
 	uint64_t keep_ns;    /* how long answers wait for a node that is away: 60 s */
 	/*
 	 * Runs a task. Returns 0, or a status, which the submitter's future fails with; such a task

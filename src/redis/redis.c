@@ -47,6 +47,12 @@ bool baton__redis_is_name(const char *name)
 	return length > 0 && length <= BATON_REDIS_ID_MAX && name[length] == '\0';
 }
 
+/* The server counts in ms; a lease that does not end would leave the dead their place. */
+bool baton__redis_is_lease(uint64_t ns)
+{
+	return ns >= BATON_SECOND / 20 && ns <= 24 * 3600 * BATON_SECOND;
+}
+
 BATON_EXPORT int baton_redis_token(char token[BATON_REDIS_TOKEN_SIZE])
 {
 	unsigned char bytes[(BATON_REDIS_TOKEN_SIZE - 1) / 2];

@@ -99,6 +99,8 @@ void baton__redis_free_tls(struct baton_redis *redis);
 /* ---- Small things ---- */
 
 bool baton__redis_is_name(const char *name);
+bool baton__redis_is_lease(uint64_t ns);
+#define BATON__REDIS_NO_LEASE "the lease is shorter than 50 ms, or longer than a day"
 int baton__redis_fail(struct baton_redis *redis, int error, const char *text);
 uint64_t baton__redis_clock(void);
 

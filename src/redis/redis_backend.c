@@ -371,6 +371,12 @@ BATON_EXPORT int baton_redis_backend_create(struct baton_redis *redis,
 
 	if (!options->name || !baton__redis_is_name(options->name))
 		return baton__redis_fail(redis, -EINVAL, "the backend's name is not one");
+	if (options->lease_ns && !baton__redis_is_lease(options->lease_ns))
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_LEASE);
+	if (options->address &&
+	    strlen(options->address) >= sizeof(((struct baton_redis_note *)NULL)->text))
+		return baton__redis_fail(redis, -EINVAL,
+		                         "the backend's address is longer than 127 bytes");
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return baton__redis_fail(redis, -ENOMEM, "no memory");

@@ -295,10 +295,13 @@ BATON_EXPORT int baton_redis_scheduler_create(struct baton_redis *redis,
                                               const struct baton_redis_scheduler_options *options,
                                               struct baton_redis_scheduler **scheduler)
 {
-	struct baton_redis_scheduler *new = calloc(1, sizeof(*new));
+	struct baton_redis_scheduler *new;
 	struct baton_rules_config *config;
 	int error;
 
+	if (options->lease_ns && !baton__redis_is_lease(options->lease_ns))
+		return baton__redis_fail(redis, -EINVAL, BATON__REDIS_NO_LEASE);
+	new = calloc(1, sizeof(*new));
 	if (!new)
 		return baton__redis_fail(redis, -ENOMEM, "no memory");
 	new->redis = redis;

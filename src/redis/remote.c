@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define LEASE_NS (3 * BATON_SECOND)
-#define LEASE_MIN_NS (BATON_SECOND / 20)
 #define KEEP_NS (60 * BATON_SECOND)
 #define NODE_NAME_MAX 40
 #define PARTITIONS_MAX 4096
@@ -153,8 +152,8 @@ static int check_options(struct baton_remote *remote)
 		text = "the node's name is not one";
 	else if (options->partitions > PARTITIONS_MAX)
 		text = "a space has at most 4096 partitions";
-	else if (options->lease_ns < LEASE_MIN_NS)
-		text = "the lease is shorter than 50 ms";
+	else if (!baton__redis_is_lease(options->lease_ns))
+		text = BATON__REDIS_NO_LEASE;
 	if (!text)
 		return 0;
 	snprintf(remote->error, sizeof(remote->error), "%s", text);

@@ -41,13 +41,19 @@ static void let_pass(uint64_t ns, struct baton_redis_backend *alive)
 
 Test(queue, a_task_goes_from_its_submitter_to_a_backend_and_back)
 {
-	struct baton_redis_file file = {.name = "input", .data = "a\0b", .size = 3};
+	struct baton_redis_file files[] = {
+		{.name = "input", .data = "old", .size = 3},
+		{.name = "input", .data = "a\0b", .size = 3},
+	};
 	struct baton_redis_task task = task_named("first", 1);
+	char reason[200];
 	struct baton_redis_note note = {0};
 	struct baton_redis_order order;
 
-	task.files = &file;
-	task.file_count = 1;
+	memset(reason, 'r', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	task.files = files;
+	task.file_count = 2;
 	submit(&task);
 	await_note(client, &task, &note, BATON_REDIS_WAITING);
 	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
@@ -64,11 +70,12 @@ Test(queue, a_task_goes_from_its_submitter_to_a_backend_and_back)
 	cr_assert_str_eq(note.text, "unix:/nowhere");
 	cr_assert_eq(note.epoch, order.epoch);
 	cr_assert_eq(baton_redis_backend_effect(backend[0], "result", 6), 0);
-	cr_assert_eq(baton_redis_backend_finish(backend[0], 7, "exit"), 0);
+	cr_assert_eq(baton_redis_backend_finish(backend[0], 7, reason), 0);
 	await_note(client, &task, &note, BATON_REDIS_DONE);
-	cr_assert(note.number == 7 && strcmp(note.text, "exit") == 0);
+	cr_assert(note.number == 7 && strlen(note.text) == 127 && note.text[126] == 'r');
 	cr_assert_eq(server_number(&server, "XLEN {test}:effects"), 1);
 	cr_assert_eq(baton_redis_keep(client, &task), 0, "its note is there");
+	cr_assert_eq(baton_redis_forget(client, &task), 0);
 	cr_assert_eq(baton_redis_forget(client, &task), 0);
 	cr_assert_eq(baton_redis_keep(client, &task), -ENOENT);
 	nothing_is_left();

@@ -201,6 +201,35 @@ Test(refused, classes_and_limits_that_are_none)
 	baton_redis_destroy(redis);
 }
 
+Test(refused, leases_and_addresses_that_are_none)
+{
+	static const uint64_t leases[] = {1, 50 * MS - 1, 24 * 3600 * BATON_SECOND + 1,
+	                                  BATON_NEVER};
+	char address[129] = "";
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_scheduler *scheduler;
+	struct baton_redis_backend *backend;
+	struct baton_redis_backend_options options = {.name = "one", .address = address};
+
+	for (size_t i = 0; i < sizeof(leases) / sizeof(leases[0]); i++) {
+		struct baton_redis_scheduler_options leading = {.lease_ns = leases[i]};
+
+		options.lease_ns = leases[i];
+		cr_assert_eq(baton_redis_backend_create(redis, &options, &backend), -EINVAL);
+		cr_assert_eq(baton_redis_scheduler_create(redis, &leading, &scheduler), -EINVAL);
+		cr_assert(strstr(baton_redis_error(redis), "lease"), "%s",
+		          baton_redis_error(redis));
+	}
+	options.lease_ns = 0;
+	/* A submitter's note would cut it. */
+	memset(address, 'a', 128);
+	cr_assert_eq(baton_redis_backend_create(redis, &options, &backend), -EINVAL);
+	address[127] = '\0';
+	cr_assert_eq(baton_redis_backend_create(redis, &options, &backend), 0);
+	baton_redis_backend_destroy(backend);
+	baton_redis_destroy(redis);
+}
+
 Test(refused, without_memory_nothing_new_comes_and_what_runs_ends)
 {
 	struct baton_redis *redis[2] = {server_connect(&server), server_connect(&server)};

@@ -138,6 +138,10 @@ Test(remote_refused, options_and_servers_that_will_not_do_are_refused_with_a_tex
 	cr_assert_eq(try_join(&server, &(struct baton_remote_options){.lease_ns = 49 * MS}, text),
 	             -EINVAL);
 	cr_assert(strstr(text, "50 ms"), "%s", text);
+	cr_assert_eq(
+		try_join(&server, &(struct baton_remote_options){.lease_ns = BATON_NEVER}, text),
+		-EINVAL);
+	cr_assert(strstr(text, "a day"), "%s", text);
 	cr_assert_eq(try_join(&none, &(struct baton_remote_options){0}, text), -ECONNREFUSED);
 	cr_assert(strstr(text, "no Redis at"), "%s", text);
 	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
