@@ -37,6 +37,7 @@
  *   -EPROTO        the server's functions are those of another version of this library.
  *   -EBADMSG       a key of the queue's name holds something else.
  *   -ENOMEM        the server, or this process, has no memory left.
+ *   -EMSGSIZE      the call would send more than BATON_REDIS_SIZE_MAX bytes, about.
  *   -EROFS         the server is a replica.
  *   -ENOSPC, -EIO  the server cannot write to its disk. -EIO is also any other error of the server.
  *   -ESTALE        the caller's epoch is over: another one leads, or has the task.
@@ -59,6 +60,9 @@ extern "C" {
 #endif
 
 #define BATON_REDIS_ID_MAX 63 /* characters of an id, a queue's and a backend's name */
+/* Bytes that one call sends: a task's command and files, an effect. Redis takes no longer texts by
+ * default (proto-max-bulk-len). What is sent must also reach the server within `timeout_ns`. */
+#define BATON_REDIS_SIZE_MAX ((size_t)512 << 20)
 
 /* ---- A connection to a queue ---- */
 

@@ -95,6 +95,13 @@ extern "C" {
 
 #define BATON_REMOTE_PARTITIONS 256
 #define BATON_REMOTE_NAME_MAX 1024 /* bytes of a name, which may have any values */
+/*
+ * Bytes of a task's data; and of all that one run leaves, its state, answer, effects and messages
+ * together. They must also pass to and from the server within timeout_ns, and the server must take
+ * texts of that size (proto-max-bulk-len): otherwise the node tries again for ever, and the tasks
+ * behind wait.
+ */
+#define BATON_REMOTE_SIZE_MAX ((size_t)256 << 20)
 
 struct baton_remote;
 struct baton_remote_job;
@@ -213,8 +220,8 @@ struct baton_remote_task {
  * Thread safety: any thread, also inside tasks. Blocking: never.
  * Ownership: the task, its name and its data belong to baton until the future is complete.
  * Errors: the task is untouched. -EINVAL: no future; the name is empty, or longer than
- * BATON_REMOTE_NAME_MAX. -EAGAIN: too many tasks are outstanding. -ECONNREFUSED, -ETIMEDOUT: the
- * server is away. -ESHUTDOWN.
+ * BATON_REMOTE_NAME_MAX. -EMSGSIZE: the data is larger than BATON_REMOTE_SIZE_MAX. -EAGAIN: too
+ * many tasks are outstanding. -ECONNREFUSED, -ETIMEDOUT: the server is away. -ESHUTDOWN.
  * The future fails, beside what `run` returns, with -ENOMEM, -EROFS, -ENOSPC, -EIO, -EACCES,
  * -EBADMSG, -EPROTO (see redis.h: the server has not accepted the task); -ESTALE, -ESHUTDOWN (see
  * above: the task may be run); -ECANCELED: cancelled before it was sent.
@@ -236,7 +243,8 @@ void *baton_remote_job_object(const struct baton_remote_job *job) BATON_NONNULL;
 /*
  * state: the name's, as this task has found or set it; NULL: it has none. Valid until the next
  * set_state. set_state: copies `data`; NULL: the name has no state any more.
- * Returns: state: the bytes; always followed by a NUL. Errors of set_state: -ENOMEM.
+ * Returns: state: the bytes; always followed by a NUL. Errors of set_state: nothing has changed:
+ * -ENOMEM. -EMSGSIZE: the run leaves more than BATON_REMOTE_SIZE_MAX bytes.
  */
 const void *baton_remote_job_state(const struct baton_remote_job *job, size_t *size) BATON_NONNULL;
 BATON_MUST_USE int baton_remote_job_set_state(struct baton_remote_job *job, const void *data,
@@ -248,7 +256,7 @@ BATON_MUST_USE int baton_remote_job_set_state(struct baton_remote_job *job, cons
  * address (baton_remote_node). A node that is gone gets none. While a node has left about 100,000
  * unread, messages to it are lost, but no answers; where messages are lost, the node gets an event
  * instead. All copy `data`.
- * Errors: -ENOMEM: nothing was added.
+ * Errors: nothing was added: -ENOMEM, -EMSGSIZE as for set_state.
  */
 BATON_MUST_USE int baton_remote_job_effect(struct baton_remote_job *job, const void *data,
                                            size_t size) BATON_NONNULL_AT(1);

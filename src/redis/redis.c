@@ -114,8 +114,7 @@ static int send_call(const struct baton_redis *redis, struct redisContext *conte
 			baton__redis_add_text(&first, call->function);
 	}
 	snprintf(head, sizeof(head), "*%u\r\n", first.count + call->count);
-	status = first.no_memory ? REDIS_ERR
-	                         : redisAppendFormattedCommand(context, head, strlen(head));
+	status = first.error ? REDIS_ERR : redisAppendFormattedCommand(context, head, strlen(head));
 	if (status == REDIS_OK && first.size > 0)
 		status = redisAppendFormattedCommand(context, first.text, first.size);
 	if (status == REDIS_OK)
@@ -164,14 +163,20 @@ static uint64_t longer(uint64_t backoff_ns)
 	return next - baton__redis_clock() % (next / 4);
 }
 
+static int fail_call(struct baton_redis *redis, const struct baton__redis_call *call)
+{
+	return baton__redis_fail(redis, call->error,
+	                         call->error == -EMSGSIZE ? "a call sends at most 512 MiB"
+	                                                  : "no memory");
+}
+
 int baton__redis_do(struct baton_redis *redis, struct baton__redis_call *call, redisReply **reply)
 {
 	uint64_t begin = baton__redis_clock();
 	uint64_t backoff_ns = 0;
 	redisReply *answer = NULL;
 	sigset_t old;
-	int error = call->no_memory ? baton__redis_fail(redis, -ENOMEM, "no memory")
-	                            : BATON__REDIS_RETRY;
+	int error = call->error ? fail_call(redis, call) : BATON__REDIS_RETRY;
 
 	if (call->connection && (!redis->calls || redis->connects != call->connection))
 		error = -ECONNRESET;
@@ -255,8 +260,7 @@ int baton__redis_ask(struct baton_redis *redis, struct baton__redis_call *call)
 	int error;
 
 	hold_sigpipe(&old);
-	error = call->no_memory ? baton__redis_fail(redis, -ENOMEM, "no memory")
-	                        : send_ask(redis, call);
+	error = call->error ? fail_call(redis, call) : send_ask(redis, call);
 	release_sigpipe(&old);
 	free(call->text);
 	return error;

@@ -49,7 +49,7 @@ struct baton__redis_call {
 	uint32_t count;
 	/* Goes over this connection (connects) or not at all: -ECONNRESET. 0: any. */
 	uint32_t connection;
-	bool no_memory;
+	int error; /* -ENOMEM, -EMSGSIZE: an argument is missing */
 };
 
 void baton__redis_call_init(struct baton__redis_call *call, const char *function);

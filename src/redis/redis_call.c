@@ -6,6 +6,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +24,19 @@ static bool make_room(struct baton__redis_call *call, size_t more)
 	size_t room = call->room ? call->room : 256;
 	char *text;
 
-	if (call->no_memory)
+	if (call->error)
 		return false;
+	if (more > BATON_REDIS_SIZE_MAX || call->size + more > BATON_REDIS_SIZE_MAX) {
+		call->error = -EMSGSIZE;
+		return false;
+	}
 	while (room < call->size + more)
 		room *= 2;
 	if (room == call->room)
 		return true;
 	text = realloc(call->text, room);
 	if (!text) {
-		call->no_memory = true;
+		call->error = -ENOMEM;
 		return false;
 	}
 	call->text = text;
@@ -82,7 +87,8 @@ void baton__redis_add_key(struct baton__redis_call *call, const struct baton_red
 
 void baton__redis_add_all(struct baton__redis_call *call, const struct baton__redis_call *other)
 {
-	call->no_memory |= other->no_memory;
+	if (!call->error)
+		call->error = other->error;
 	/* An empty call has no text. */
 	if (other->size == 0 || !make_room(call, other->size))
 		return;

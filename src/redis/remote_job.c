@@ -153,12 +153,22 @@ BATON_EXPORT const void *baton_remote_job_state(const struct baton_remote_job *j
 	return state->data;
 }
 
+/* Would the job leave too much if it left `size` bytes more, and `replaced` bytes less? */
+static bool is_too_much(const struct baton_remote_job *job, size_t size, size_t replaced)
+{
+	size_t others = job->sent.size + job->effects.size + job->messages.size + job->answer.size;
+
+	return size > BATON_REMOTE_SIZE_MAX || others - replaced > BATON_REMOTE_SIZE_MAX - size;
+}
+
 BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const void *data,
                                             size_t size)
 {
 	struct baton__remote_bytes state = {0};
 	struct baton__remote_bytes sent = {0};
 
+	if (data && is_too_much(job, size, job->sent.size))
+		return -EMSGSIZE;
 	if (data &&
 	    (baton__remote_copy(&state, data, size) || baton__remote_copy(&sent, data, size))) {
 		free(state.data);
@@ -176,15 +186,17 @@ BATON_EXPORT int baton_remote_job_set_state(struct baton_remote_job *job, const 
 /* A failed argument leaves the call as it was. */
 static int check(struct baton__redis_call *call)
 {
-	if (!call->no_memory)
-		return 0;
-	call->no_memory = false;
-	return -ENOMEM;
+	int error = call->error;
+
+	call->error = 0;
+	return error;
 }
 
 BATON_EXPORT int baton_remote_job_effect(struct baton_remote_job *job, const void *data,
                                          size_t size)
 {
+	if (is_too_much(job, size, 0))
+		return -EMSGSIZE;
 	baton__redis_add(&job->effects, data, size);
 	return check(&job->effects);
 }
@@ -194,13 +206,17 @@ BATON_EXPORT int baton_remote_job_tell(struct baton_remote_job *job, const char 
 {
 	struct baton__redis_call pair;
 	uint32_t before = job->messages.count;
+	int error;
 
+	if (is_too_much(job, size, 0))
+		return -EMSGSIZE;
 	baton__redis_call_init(&pair, NULL);
 	baton__redis_add_text(&pair, node);
 	baton__redis_add(&pair, data, size);
-	if (check(&pair)) {
+	error = check(&pair);
+	if (error) {
 		free(pair.text);
-		return -ENOMEM;
+		return error;
 	}
 	baton__redis_add_all(&job->messages, &pair);
 	free(pair.text);
@@ -210,5 +226,7 @@ BATON_EXPORT int baton_remote_job_tell(struct baton_remote_job *job, const char 
 BATON_EXPORT int baton_remote_job_answer(struct baton_remote_job *job, const void *data,
                                          size_t size)
 {
+	if (is_too_much(job, size, job->answer.size))
+		return -EMSGSIZE;
 	return baton__remote_copy(&job->answer, data, size);
 }

@@ -123,6 +123,8 @@ BATON_EXPORT int baton_remote_submit(struct baton_remote *remote, struct baton_r
 
 	if (!task->_task._future || task->_length == 0 || task->_length > BATON_REMOTE_NAME_MAX)
 		return -EINVAL;
+	if (task->_size > BATON_REMOTE_SIZE_MAX)
+		return -EMSGSIZE;
 	if (away)
 		return away;
 	if (load_relaxed(&remote->outstanding) >= remote->options.outstanding_max)

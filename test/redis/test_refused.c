@@ -201,6 +201,20 @@ Test(refused, classes_and_limits_that_are_none)
 	baton_redis_destroy(redis);
 }
 
+Test(refused, a_call_that_no_server_takes_is_not_sent)
+{
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_task task = task_named("task", 0);
+
+	/* Refused by its size, and not read. */
+	task.command_size = BATON_REDIS_SIZE_MAX + 1;
+	cr_assert_eq(baton_redis_submit(redis, &task), -EMSGSIZE);
+	cr_assert(strstr(baton_redis_error(redis), "512 MiB"), "%s", baton_redis_error(redis));
+	task.command_size = 0;
+	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	baton_redis_destroy(redis);
+}
+
 Test(refused, leases_and_addresses_that_are_none)
 {
 	static const uint64_t leases[] = {1, 50 * MS - 1, 24 * 3600 * BATON_SECOND + 1,

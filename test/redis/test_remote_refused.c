@@ -184,6 +184,41 @@ Test(remote_refused, tasks_that_cannot_be_are_refused_untouched)
 	server_stop(&server);
 }
 
+static int leave_too_much(struct baton_remote_job *job, void *arg)
+{
+	const char *to = baton_remote_job_data(job, &(size_t){0});
+	size_t most = BATON_REMOTE_SIZE_MAX;
+
+	/* Each is refused by its size, and not read. */
+	if (baton_remote_job_set_state(job, "", most + 1) != -EMSGSIZE ||
+	    baton_remote_job_answer(job, "", most + 1) != -EMSGSIZE ||
+	    baton_remote_job_effect(job, "", most + 1) != -EMSGSIZE ||
+	    baton_remote_job_tell(job, to, "", most + 1) != -EMSGSIZE)
+		return -EDOM;
+	/* What is replaced does not count; what is there does. */
+	if (baton_remote_job_set_state(job, "12", 2) || baton_remote_job_set_state(job, "1", 1) ||
+	    baton_remote_job_answer(job, "", most) != -EMSGSIZE)
+		return -EDOM;
+	return baton_remote_job_answer(job, "answer", 7);
+}
+
+Test(remote_refused, more_bytes_than_a_server_takes_are_refused)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, leave_too_much, NULL);
+	question.future = (struct baton_future)BATON_FUTURE_INIT;
+	question.task = (struct baton_remote_task)BATON_REMOTE_TASK_INIT(
+		"a", 1, "", BATON_REMOTE_SIZE_MAX + 1, &question.future);
+	cr_assert_eq(baton_remote_submit(remote, &question.task), -EMSGSIZE);
+	expect(remote, "a", "answer");
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
 Test(remote_refused, a_server_without_memory_refuses_and_loses_nothing)
 {
 	struct server server;
