@@ -240,18 +240,15 @@ static int send_ask(struct baton_redis *redis, const struct baton__redis_call *c
 		error = baton__redis_connect(redis, &redis->reads);
 		redis->reconnects++;
 	}
-	if (error == BATON__REDIS_RETRY ||
-	    (!error && send_call(redis, redis->reads, call) != REDIS_OK)) {
-		lose_reads(redis);
-		return 0;
-	}
+	if (!error && send_call(redis, redis->reads, call) != REDIS_OK)
+		error = BATON__REDIS_RETRY;
 	while (!error && !done)
-		if (redisBufferWrite(redis->reads, &done) != REDIS_OK) {
-			lose_reads(redis);
-			return 0;
-		}
+		if (redisBufferWrite(redis->reads, &done) != REDIS_OK)
+			error = BATON__REDIS_RETRY;
+	if (error)
+		lose_reads(redis);
 	redis->asked = !error;
-	return error;
+	return error == BATON__REDIS_RETRY ? 0 : error;
 }
 
 int baton__redis_ask(struct baton_redis *redis, struct baton__redis_call *call)
@@ -286,14 +283,15 @@ int baton__redis_answer(struct baton_redis *redis, redisReply **reply)
 	if (!answer)
 		return 0;
 	redis->asked = false;
-	redis->backoff_ns = 0;
 	*reply = answer;
 	if ((*reply)->type == REDIS_REPLY_ERROR) {
 		error = baton__redis_refused(redis, *reply);
 		freeReplyObject(*reply);
 		*reply = NULL;
-		if (error == BATON__REDIS_RETRY)
-			lose_reads(redis);
+		/* Whatever it is: a server that refuses reads is not asked all the time. */
+		lose_reads(redis);
+	} else {
+		redis->backoff_ns = 0;
 	}
 	return error == BATON__REDIS_RETRY ? 0 : error;
 }

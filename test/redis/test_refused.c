@@ -201,6 +201,24 @@ Test(refused, classes_and_limits_that_are_none)
 	baton_redis_destroy(redis);
 }
 
+Test(refused, a_server_that_refuses_a_read_is_not_asked_all_the_time)
+{
+	struct baton_redis *redis = server_connect(&server);
+	struct baton_redis_task task = task_named("task", 0);
+	struct baton_redis_note note = {0};
+	int refused = 0;
+
+	server_text(&server, "ACL SETUSER default -xread");
+	for (int i = 0; i < 2000; i++) {
+		struct pollfd readable = {.fd = baton_redis_fd(redis), .events = POLLIN};
+
+		cr_assert(readable.fd < 0 || poll(&readable, 1, 5000) == 1);
+		refused += baton_redis_note_next(redis, &task, &note) == -EACCES;
+	}
+	cr_assert(refused > 0 && refused < 100, "%d", refused);
+	baton_redis_destroy(redis);
+}
+
 Test(refused, a_call_that_no_server_takes_is_not_sent)
 {
 	struct baton_redis *redis = server_connect(&server);
