@@ -133,8 +133,10 @@ static int attempt(struct baton_redis *redis, const struct baton__redis_call *ca
 		return error;
 	errno = 0;
 	if (send_call(redis, redis->calls, call) != REDIS_OK ||
-	    redisGetReply(redis->calls, (void **)reply) != REDIS_OK)
+	    redisGetReply(redis->calls, (void **)reply) != REDIS_OK) {
+		redis->unanswered++;
 		return baton__redis_unreachable(redis, redis->calls);
+	}
 	if ((*reply)->type != REDIS_REPLY_ERROR)
 		return 0;
 	error = baton__redis_refused(redis, *reply);

@@ -31,6 +31,7 @@ struct baton_redis {
 	uint64_t retry_at; /* of the reads */
 	uint64_t backoff_ns;
 	uint32_t reconnects; /* of the reads */
+	uint32_t unanswered; /* how often a call was sent, and its answer was lost */
 	char sha[41];
 	char *key; /* the queue's name in braces */
 	char *options_text[9];

@@ -187,6 +187,19 @@ static int resolve(struct baton_remote *remote, int refusal)
 	return 0;
 }
 
+/* The server has refused these tasks, of which it has seen no attempt before. */
+static int refuse(struct baton_remote *remote, uint64_t first, uint64_t last, int refusal)
+{
+	for (uint64_t number = first; number <= last; number++) {
+		struct baton_remote_task *task = take_out(remote, number);
+
+		if (task)
+			complete(remote, task, refusal);
+	}
+	remote->sent = last;
+	return 0;
+}
+
 static bool is_away(int error)
 {
 	return error == -ECONNREFUSED || error == -ETIMEDOUT || error == -EINTR;
@@ -197,6 +210,8 @@ static int send_some(struct baton_remote *remote, bool *more)
 	struct baton__redis_call call;
 	redisReply *reply = NULL;
 	uint64_t last = remote->sent;
+	uint64_t tried = remote->tried;
+	uint32_t unanswered = remote->redis->unanswered;
 	int error;
 
 	baton__redis_call_init(&call, "remote_submit");
@@ -221,7 +236,12 @@ static int send_some(struct baton_remote *remote, bool *more)
 		remote->balance_at = 0;
 	} else if (!is_away(error)) {
 		baton__remote_trouble(remote, error);
-		error = resolve(remote, error);
+		if (tried <= remote->sent && unanswered == remote->redis->unanswered) {
+			remote->tried = tried;
+			error = refuse(remote, remote->sent + 1, last, error);
+		} else {
+			error = resolve(remote, error);
+		}
 	}
 	freeReplyObject(reply);
 	return error;

@@ -237,6 +237,25 @@ Test(remote_refused, a_server_without_memory_refuses_and_loses_nothing)
 	server_stop(&server);
 }
 
+/* Nor can the node ask there what was accepted before. */
+Test(remote_refused, a_replica_refuses_and_loses_nothing)
+{
+	struct server server;
+	struct baton_remote *remote;
+	struct question question;
+
+	server_start(&server, NULL);
+	remote = join(&server, "one", 3 * BATON_SECOND, count, NULL);
+	expect(remote, "a", "1");
+	freeReplyObject(server_ask(&server, "REPLICAOF 127.0.0.1 1"));
+	cr_assert_eq(ask(remote, &question, "a", ""), 0);
+	cr_assert_eq(await(&question), -EROFS);
+	freeReplyObject(server_ask(&server, "REPLICAOF NO ONE"));
+	expect(remote, "a", "2");
+	baton_remote_destroy(remote);
+	server_stop(&server);
+}
+
 Test(remote_refused, another_programs_entry_is_ended_without_a_run)
 {
 	struct server server;
