@@ -345,7 +345,8 @@ int baton_timers_default_destroy(void);
  * Thread safety: any thread; not a function that the wheel's driver calls: a timer's, run inline,
  * or `dropped` (-EDEADLK).
  * Blocking: waits for the wheel's thread.
- * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way.
+ * Errors: nothing happens: -EALREADY. -EDEADLK. -EBUSY: a poll or advance is under way. -EINVAL:
+ * `pending` is neither.
  */
 enum baton_timers_pending {
 	BATON_TIMERS_DROP = 0,

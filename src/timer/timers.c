@@ -232,6 +232,8 @@ BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_time
 	bool thread = timers->config.source == BATON_TIMERS_THREAD;
 	int error;
 
+	if (pending != BATON_TIMERS_DROP && pending != BATON_TIMERS_RUN)
+		return -EINVAL;
 	/* The driver would wait for itself. The wheel's thread is the driver as long as it lives; a
 	 * worker, or the sentry, is the driver while it runs the wheel's job. */
 	if (thread && load_relaxed(&timers->driver) == baton__self)

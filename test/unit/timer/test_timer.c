@@ -320,6 +320,9 @@ Test(timer, refuses_bad_arguments, .timeout = 5)
 	cr_assert_eq(baton_timer_arm_every(&bell.timer, 0, 1, (enum baton_timer_policy)2), -EINVAL);
 	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_IDLE);
 	cr_assert_eq(baton_timers_poll(timers), -EINVAL);
+	cr_assert_eq(baton_timers_close(timers, (enum baton_timers_pending)2), -EINVAL);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0, "not closed");
+	cr_assert_eq(baton_timer_stop(&bell.timer), BATON_TIMER_PENDING);
 	config.source = (enum baton_timers_source)3;
 	cr_assert_eq(baton_timers_create(&config, &timers), -EINVAL);
 	cr_assert_eq(baton_timers_destroy(timers), 0);
