@@ -41,17 +41,17 @@ struct actor {
 	uint64_t random;
 	/* The resources whose tasks this thread is in, outermost first. */
 	uint32_t held[ACTOR_HELD_MAX];
-	uint32_t depth;
+	_Atomic uint32_t depth;
 	/* The depth of continuations, finalisers and jobs that run on this stack. In these it is
 	 * unknown what else this thread holds, or a wait is not allowed. */
 	uint32_t hidden;
 	struct open opens[ACTOR_OPEN_MAX];
-	uint32_t open_count;
+	_Atomic uint32_t open_count;
 	uint32_t reserved;
 	/* Sites that this thread keeps pinned, because an await of it that timed out has left a
 	 * mark in them. */
 	struct site *strays[ACTOR_STRAY_MAX];
-	uint32_t stray_count;
+	_Atomic uint32_t stray_count;
 	struct note_chunk *notes;
 	struct cell_cache cells;
 	/* Calls of this thread that may take long, outermost first: such calls nest. */

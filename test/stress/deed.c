@@ -237,9 +237,8 @@ static void collect_strays(struct actor *self, bool all)
 	}
 }
 
-void deed_collect(bool all)
+static void collect_open(struct actor *self, bool all)
 {
-	struct actor *self = actor_self();
 	struct open kept[ACTOR_OPEN_MAX];
 	uint32_t count = 0;
 	struct open open;
@@ -258,8 +257,19 @@ void deed_collect(bool all)
 		count--;
 		deed_open(kept[count].future, kept[count].note, kept[count].errand);
 	}
-	if (self->depth == 0 && !self->hidden)
-		collect_strays(self, all);
+}
+
+void deed_collect(bool all)
+{
+	struct actor *self = actor_self();
+
+	/* The tasks that a wait or an await helps with begin deeds, too: all means these as well.
+	 * A thread that ends before them leaves a site pinned for ever. */
+	do {
+		collect_open(self, all);
+		if (self->depth == 0 && !self->hidden)
+			collect_strays(self, all);
+	} while (all && (self->open_count > 0 || self->stray_count > 0));
 }
 
 void deed_collect_everybodys(void)

@@ -133,6 +133,21 @@ static void print_note(const char *title, const struct note *note)
 	        note->ran, note->ran_end, note->position, note->runner, note->cancels);
 }
 
+static void print_open(struct note *note, void *arg)
+{
+	(void)arg;
+	if (note->kind != NOTE_THEN || note->runs || note->cancels)
+		return;
+	print_note("neither ran nor was cancelled", note);
+	if (note->after)
+		print_note("it comes after", note->after);
+}
+
+void report_open(void)
+{
+	note_each(print_open, NULL);
+}
+
 void report(const struct note *note, const struct note *other, const char *format, ...)
 {
 	va_list arguments;

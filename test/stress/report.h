@@ -22,6 +22,9 @@ _Noreturn void report(const struct note *note, const struct note *other, const c
 /* The same without an exit: what is known about a resource. */
 void report_history(uint32_t resource, uint64_t around);
 
+/* And the continuations that have neither run nor been cancelled. */
+void report_open(void);
+
 /* Says which round a crash was in. */
 void report_on_crash(void);
 void report_round(uint64_t round);

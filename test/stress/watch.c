@@ -56,10 +56,11 @@ static void print_waiting(uint64_t now)
 		struct actor *actor = actor_at(i);
 		uint64_t since = atomic_load(&actor->since_ns);
 
-		if (!atomic_load(&actor->tid))
+		if (!atomic_load(&actor->tid) && !actor->stray_count)
 			continue;
-		fprintf(stderr, "thread %u (tid %d): %u tasks deep, %u futures open", actor->number,
-		        atomic_load(&actor->tid), actor->depth, actor->open_count);
+		fprintf(stderr, "thread %u (tid %d): %u tasks deep, %u futures open, %u awaits to end",
+		        actor->number, atomic_load(&actor->tid), actor->depth, actor->open_count,
+		        actor->stray_count);
 		if (since)
 			fprintf(stderr, "; in %s, resource %" PRIu32 ", for %.1f s",
 			        atomic_load(&actor->doing), atomic_load(&actor->doing_resource),
@@ -79,6 +80,7 @@ static void print_waiting(uint64_t now)
 		resource = sites_print();
 	if (resource)
 		report_history(resource, ticket_now());
+	report_open();
 }
 
 /* Somebody has been in one call for too long. */
