@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "actor.h"
+#include "engine.h"
 #include "errand.h"
 #include "random.h"
 #include "report.h"
@@ -89,8 +90,20 @@ void deed_wait(void)
 	put_back(&open);
 }
 
+/*
+ * Inside a task a wait for any leaves the tasks of a driven executor to the thread that drives it,
+ * and that thread may wait for the resource that this one holds.
+ */
+static bool may_wait_for_any(const struct note *note)
+{
+	const struct engine *engine = note->engine;
+
+	return actor_self()->depth == 0 ||
+	       (engine && engine->kind != ENGINE_MANUAL && engine->kind != ENGINE_LOOP);
+}
+
 /* Several of our own at once; returns how many. Without a deadline only if each of them may. */
-static size_t take_some(struct open *opens, struct baton_future **futures, bool *for_ever)
+static size_t take_some(struct open *opens, struct baton_future **futures, bool all, bool *for_ever)
 {
 	uint64_t *random = &actor_self()->random;
 	size_t count = 1 + random_below(random, TOGETHER);
@@ -99,7 +112,8 @@ static size_t take_some(struct open *opens, struct baton_future **futures, bool 
 	*for_ever = random_one_in(random, 2);
 	while (got < count && deed_take(&opens[got])) {
 		futures[got] = opens[got].future;
-		*for_ever = *for_ever && actor_may_wait(opens[got].note);
+		*for_ever = *for_ever && actor_may_wait(opens[got].note) &&
+		            (all || may_wait_for_any(opens[got].note));
 		got++;
 	}
 	return got;
@@ -119,7 +133,7 @@ static void wait_together(bool all)
 	struct open opens[TOGETHER];
 	struct timespec deadline = deed_deadline();
 	bool for_ever;
-	size_t count = take_some(opens, futures, &for_ever);
+	size_t count = take_some(opens, futures, all, &for_ever);
 	const struct timespec *until = for_ever ? NULL : &deadline;
 	size_t index = TOGETHER;
 	struct note *wait;
