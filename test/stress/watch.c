@@ -58,7 +58,8 @@ static void print_waiting(uint64_t now)
 
 		if (!atomic_load(&actor->tid) && !actor->stray_count)
 			continue;
-		fprintf(stderr, "thread %u (tid %d): %u tasks deep, %u futures open, %u awaits to end",
+		fprintf(stderr,
+		        "thread %u (tid %d): %u tasks deep, %u futures open, %u awaits to end",
 		        actor->number, atomic_load(&actor->tid), actor->depth, actor->open_count,
 		        actor->stray_count);
 		if (since)
