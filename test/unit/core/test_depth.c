@@ -26,21 +26,34 @@ static int deep_run(struct baton_task *task)
 	return 0;
 }
 
-static void deep_down(void (*work)(void *scene), void *scene)
+/* `config`: of the outermost resource. */
+static void deep_begin(struct deep deep[BATON_NESTING_MAX],
+                       const struct baton_resource_config *config, void (*work)(void *scene),
+                       void *scene)
 {
-	struct deep deep[BATON_NESTING_MAX];
-
 	for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
 		deep[i] = (struct deep){.work = work, .scene = scene};
 		deep[i].inner = i + 1 < BATON_NESTING_MAX ? &deep[i + 1] : NULL;
 		baton_task_init(&deep[i].task, deep_run, NULL);
-		baton_resource_init(&deep[i].resource, NULL, NULL, NULL);
+		baton_resource_init(&deep[i].resource, NULL, NULL, i ? NULL : config);
 	}
 	cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
+}
+
+static void deep_end(struct deep deep[BATON_NESTING_MAX])
+{
 	for (size_t i = 0; i < BATON_NESTING_MAX; i++) {
 		cr_assert_eq(deep[i].result, 0);
 		resource_end(&deep[i].resource);
 	}
+}
+
+static void deep_down(void (*work)(void *scene), void *scene)
+{
+	struct deep deep[BATON_NESTING_MAX];
+
+	deep_begin(deep, NULL, work, scene);
+	deep_end(deep);
 }
 
 struct scene {
@@ -87,6 +100,37 @@ Test(depth, two_resources_that_were_put_off_run_in_their_order, .timeout = 10)
 	cr_assert_eq(scene.results[1], 0);
 	cr_assert_eq(scene.ran, 0);
 	cr_assert(journal_counts_up(&scene.journal, 0, 2));
+	resource_end(&scene.resources[0]);
+	resource_end(&scene.resources[1]);
+}
+
+static struct deep handed_off[BATON_NESTING_MAX];
+static struct step rest;
+
+static void submits_to_the_outermost_too(void *arg)
+{
+	submits_two(arg);
+	cr_assert_eq(baton_submit(&handed_off[0].resource, &rest.task), 0);
+}
+
+/* The stay on the outermost resource ends with a hand-off. */
+Test(depth, what_was_put_off_runs_when_the_outermost_resource_is_handed_off, .timeout = 10)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct stash stash;
+	struct scene scene;
+
+	scene_init(&scene);
+	stash_init(&stash);
+	config.executor = &stash.executor;
+	config.capture_limit = 1;
+	steps_init(&rest, 1, &scene.journal, 2);
+	deep_begin(handed_off, &config, submits_to_the_outermost_too, &scene);
+	cr_assert_eq(atomic_load(&stash.count), 1);
+	cr_assert(journal_counts_up(&scene.journal, 0, 2));
+	stash_run(&stash);
+	cr_assert(journal_counts_up(&scene.journal, 0, 3));
+	deep_end(handed_off);
 	resource_end(&scene.resources[0]);
 	resource_end(&scene.resources[1]);
 }

@@ -52,6 +52,13 @@ static void batch_twice(void)
 	batch(3);
 }
 
+/* The resource has been used, so the batch runs at once. */
+static void idle_batch_twice(void)
+{
+	(void)baton_submit(&topic, &b);
+	batch(3);
+}
+
 static void long_batch_twice(void)
 {
 	batch(20);
@@ -158,6 +165,7 @@ static const struct mistake mistakes[] = {
 	{task_twice_in_a_row, "baton_submit: \"topic/7\" was given a task that already waited"},
 	{task_twice, "baton_submit: \"topic/7\" was given a task that already waited"},
 	{batch_twice, "baton_submit_batch: \"topic/7\" was given the same task twice"},
+	{idle_batch_twice, "baton_submit_batch: \"topic/7\" was given the same task twice"},
 	{long_batch_twice, "baton_submit_batch: \"topic/7\" was given the same task twice"},
 	{deinit_open, "baton_resource_deinit: \"topic/7\" is not closed: close and await it first"},
 	{deinit_no_name, "baton_resource_deinit: \"(no name)\" is not closed"},

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Descriptors as sources of a main loop.
- */
+/* Descriptors as sources of a main loop. */
 #include "mainloop_fd_support.h"
 
 #include "mainloop/mainloop.h"
@@ -80,12 +78,31 @@ Test(mainloop_fd, a_source_that_is_again_runs_until_the_data_is_read, .timeout =
 	loop_end(0);
 }
 
-static int entries_told;
+static int entries_told, epoll_error;
 
 int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
 	entries_told++;
+	errno = epoll_error;
+	if (epoll_error)
+		return -1;
 	return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+}
+
+Test(mainloop_fd, a_descriptor_for_which_the_kernel_has_no_room_is_tried_again, .timeout = 10)
+{
+	struct watched reader;
+
+	start_test();
+	reader = (struct watched)WATCHED(once, r, ends[0]);
+	epoll_error = ENOSPC;
+	start(&reader);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	epoll_error = 0;
+	put_bytes(ends[1], 1);
+	while (!baton_mainloop_run(&loop, 10))
+		continue;
+	loop_end(0);
 }
 
 Test(mainloop_fd, the_kernel_is_told_of_a_start_and_not_of_each_run, .timeout = 5)

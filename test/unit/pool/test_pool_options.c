@@ -94,6 +94,44 @@ static void work_note_cpus(struct baton_plain_job *job)
 	work_finish(work);
 }
 
+static int pinned_to; /* the last CPU that this process may use */
+
+/* Stays until both workers are in such a job. Its result: is the worker on its CPU alone? */
+static void work_on_cpu(struct baton_plain_job *job)
+{
+	static atomic_int here;
+	struct work *work = work_of(job);
+	cpu_set_t set;
+
+	(void)atomic_fetch_add(&here, 1);
+	until_at_least(&here, 2);
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	work->result = CPU_COUNT(&set) == 1 && CPU_ISSET((size_t)pinned_to, &set);
+	work_finish(work);
+}
+
+Test(pool_options, more_workers_than_cpus_share_them, .timeout = 10)
+{
+	struct baton_pool_options options = {.workers = 2, .cpus = &pinned_to, .cpu_count = 1};
+	struct baton_pool *pool;
+	struct work works[2];
+	atomic_int done = 0;
+	cpu_set_t set;
+
+	MUST(sched_getaffinity(0, sizeof(set), &set) == 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET((size_t)cpu, &set))
+			pinned_to = cpu;
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	for (int i = 0; i < 2; i++) {
+		work_init(&works[i], work_on_cpu, pool, &done);
+		cr_assert_eq(baton_pool_submit(pool, &works[i].job), 0);
+	}
+	until_at_least(&done, 2);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+	cr_assert(works[0].result && works[1].result);
+}
+
 /* How many CPUs a worker may use, of a pool that a thread creates that is pinned itself. */
 static void *create_pinned(void *arg)
 {

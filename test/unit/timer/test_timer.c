@@ -21,6 +21,24 @@ Test(timer, runs_once_at_its_deadline, .timeout = 5)
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
+Test(timer, a_run_is_no_failed_task, .timeout = 5)
+{
+	struct baton_resource_stats stats = {0};
+	struct baton_resource_stats read;
+	struct baton_timers *timers = virtual_timers();
+	struct baton_resource counted = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct bell bell;
+
+	baton_resource_set_stats(&counted, &stats);
+	bell_init(&bell, timers, &counted);
+	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), 0);
+	cr_assert_eq(baton_timers_advance(timers, 2 * TICK), 1);
+	baton_resource_stats_read(&stats, &read);
+	cr_assert_eq(read.executed, 1);
+	cr_assert_eq(read.failed, 0);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
 Test(timer, a_thousand_re_arms_make_one_run, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_timers();
