@@ -130,15 +130,16 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  * with deadlines. If this thread drives an executor, the thread runs that executor's tasks in any
  * wait, and looks at the deadline before each task.
  *
- * Corner cases. If the waiter sleeps already when the task is submitted, it leaves the task to the
- * executor; but a pool's worker is woken to help, unless the resource was queued before the submit.
- * A thread drives its executor only while it waits for a task of that executor, not while it waits
- * for a task of another executor, even if that task waits for a task of the thread's executor. If a
+ * Corner cases. If the waiter sleeps already when the task is submitted, it leaves the task to
+ * the executor; but a pool's worker is woken to help, unless the resource was queued before the
+ * submit. A thread drives its executor only while it waits for a task of that executor that no
+ * thread has begun. It does not while it waits for a task that another thread runs, or for a
+ * task of another executor, even if that task waits for a task of the thread's executor. If a
  * wait with a deadline is made inside a task that a helper has entered, the resources that the
- * helper holds further down the stack do not count as held by this thread: the wait never returns
- * -EDEADLK for them, but lasts until its deadline. In one case helping makes a wait last longer:
- * the entered task completes the helper's future before the task itself returns (by its own token,
- * by baton_batch_flush()), and then waits for the helper's thread.
+ * helper holds further down the stack do not count as held by this thread: the wait never
+ * returns -EDEADLK for them, but lasts until its deadline. In one case helping makes a wait last
+ * longer: the entered task completes the helper's future before the task itself returns (by its
+ * own token, by baton_batch_flush()), and then waits for the helper's thread.
  */
 BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 	BATON_NONNULL_AT(1);

@@ -41,7 +41,6 @@ void baton__suspends_add(struct baton_resource *resource, struct baton_task *fir
 	struct baton_task *before = NULL;
 	struct baton__awaiter *carrier;
 
-	last->_next = NULL;
 	if (!baton__suspends(resource)) {
 		before = first;
 		first = first->_next;

@@ -396,3 +396,64 @@ Test(deadlock, a_call_from_deep_calls_waits_for_the_pool, .timeout = 20)
 	resource_end(&deep_call.last);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
+
+/* ---- A driver behind a task that another thread runs ---- */
+
+#define CROWD 40 /* more than a wait drives before it sleeps */
+
+static struct {
+	struct driven driven;
+	struct baton_resource resources[CROWD];
+	struct step steps[CROWD];
+	struct baton_future futures[2]; /* of the last step, of what is behind the holder */
+	struct journal journal;
+	struct baton_resource held;
+	struct baton_task holder; /* waits for the last step */
+	struct step behind;
+	sem_t begun;
+} crowd;
+
+static int waits_for_the_last(struct baton_task *task)
+{
+	(void)task;
+	for (int i = 0; i < CROWD; i++)
+		MUST(baton_submit_later(&crowd.resources[i], &crowd.steps[i].task) == 0);
+	gate_open(&crowd.begun);
+	return baton_future_wait(&crowd.futures[0], NULL);
+}
+
+static void *holds(void *arg)
+{
+	MUST(baton_submit(&crowd.held, &crowd.holder) == 0);
+	return arg;
+}
+
+Test(deadlock, a_wait_drives_all_jobs_that_a_task_before_its_own_may_wait_for, .timeout = 10)
+{
+	struct baton_resource_config config;
+	pthread_t other;
+
+	driven_init(&crowd.driven, MANUAL, 0);
+	for (int i = 0; i < CROWD; i++) {
+		baton_resource_init(&crowd.resources[i], NULL, NULL, &crowd.driven.config);
+		step_init(&crowd.steps[i], &crowd.journal, i,
+		          i + 1 < CROWD ? NULL : &crowd.futures[0]);
+	}
+	config = crowd.driven.config;
+	config.capture_limit = 10;
+	baton_resource_init(&crowd.held, NULL, NULL, &config);
+	baton_future_init(&crowd.futures[0]);
+	baton_task_init(&crowd.holder, waits_for_the_last, NULL);
+	step_init(&crowd.behind, &crowd.journal, CROWD, &crowd.futures[1]);
+	gate_init(&crowd.begun);
+	other = thread_start(holds, NULL);
+	gate_pass(&crowd.begun);
+	cr_assert_eq(baton_submit(&crowd.held, &crowd.behind.task), 0);
+	cr_assert_eq(baton_future_wait(&crowd.futures[1], NULL), 0);
+	cr_assert(journal_counts_up(&crowd.journal, 0, CROWD + 1));
+	thread_join(other);
+	resource_end(&crowd.held);
+	for (int i = 0; i < CROWD; i++)
+		resource_end(&crowd.resources[i]);
+	driven_deinit(&crowd.driven);
+}
