@@ -11,9 +11,9 @@
 /*
  * Gives a borrowed baton back (turn.h), or continues as the runner. Pops the frame.
  *
- * helped: the same for a helper. `did`: the helper did something. `withdrawn`: the job is in no
- * queue. False: the resource is queued again. True: this thread has continued as the runner. If
- * `did` is false, the caller must still be a visitor.
+ * helped: the same for a helper. `did`: it did something, or left work. `withdrawn`: the job is
+ * in no queue. False: the resource is queued again. True: this thread has continued as the
+ * runner. If `did` is false, the caller must still be a visitor.
  */
 void baton__give_back(struct baton__stay *stay);
 bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn);

@@ -40,12 +40,28 @@ static bool withdraw(struct baton_resource *resource)
 	        executor->_ops->withdraw(executor, &resource->_job));
 }
 
+/*
+ * Does this thread, which has done nothing, leave tasks that another waiter may enter? That waiter
+ * may have found this thread in its way, and sleep. `tasks`: how many this thread might enter. A
+ * thread that might, and yet entered none, has found none that may run: if it nudged others they
+ * would find none either, and nudge it.
+ */
+static bool leaves_tasks(const struct baton__stay *stay, uint32_t tasks)
+{
+	const struct baton_resource *resource = stay->frame.resource;
+	/* Relaxed: only compared; another thread may unbind the future at any time. */
+	const bool bound = load_relaxed(&stay->until->_resource) == resource;
+
+	return (tasks == 0 || !bound) && !only_marks(resource);
+}
+
 /* The rest of baton__help, after the borrow. */
 static bool help(struct baton__stay *stay, bool last_look)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	const uint32_t tasks = stay->tasks;
 	bool helped;
+	bool leaves;
 
 	/* The visitor's look was a hint: meanwhile an executor may have taken the job. The nudge is
 	 * for a thread of that executor which has found the resource HELPED. */
@@ -62,7 +78,9 @@ static bool help(struct baton__stay *stay, bool last_look)
 	helped = stay->tasks != tasks || baton__future_final(stay->until);
 	if (helped && baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
-	return baton__give_back_helped(stay, helped, last_look && withdraw(resource)) || helped;
+	leaves = !helped && leaves_tasks(stay, tasks);
+	return baton__give_back_helped(stay, helped || leaves, last_look && withdraw(resource)) ||
+	       helped;
 }
 
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look)
