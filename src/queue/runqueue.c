@@ -121,9 +121,7 @@ struct baton_job *baton__runqueue_steal(struct baton__runqueue *from, struct bat
 
 		if (head >= tail)
 			return NULL;
-		if (length > SLOTS)
-			continue; /* head was out of date when tail was read */
-
+		/* If head was out of date when tail was read, the CAS fails. */
 		if (part > SLOTS / 2)
 			part = SLOTS / 2;
 
