@@ -76,6 +76,25 @@ SIM_SCENARIO(blocked_own_2, "two workers wait in jobs for tasks of their own poo
 	end(2);
 }
 
+static void note_and_wait_for_any(struct sim_item *item)
+{
+	struct sim_note *note = &notes[2 * (item - items)];
+	struct baton_future never = BATON_PROMISE_INIT;
+	struct baton_future *const any[] = {&never, &note->future};
+
+	submit_note(note);
+	sim_require(baton_future_wait_any(any, 2, NULL, NULL) == 0);
+	sim_note_over(note);
+}
+
+SIM_SCENARIO(blocked_any, "the only worker waits for any of two, one a task of its own pool")
+{
+	set_up(1, 0);
+	items[0].body = note_and_wait_for_any;
+	submit(&items[0]);
+	end(1);
+}
+
 static void note_in_note(struct sim_note *note)
 {
 	submit_note(&notes[2]);

@@ -113,10 +113,8 @@ SIM_SCENARIO(lower_await, "an await on a resource that rests, beside a submit an
              .bound = 2)
 {
 	sim_scene_init(10, 64, 2, NULL);
-	sim_calm(true);
 	sim_require(baton_resource_suspend_lower(&sim_scene.topic.resource, &suspensions[0]) == 0);
 	sim_require(sim_piece_submit(lower_piece(0, false)) == 0);
-	sim_calm(false);
 	sim_start(resume, &suspensions[0]);
 	sim_start(sim_does_piece, lower_piece(1, false));
 	sim_start(sim_does_await, NULL);

@@ -226,6 +226,7 @@ Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 	struct baton_windowed tasks[2];
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_window window;
+	struct timespec soon;
 
 	begin();
 	baton_window_init(&window, &lowered.scene->resource, 0);
@@ -238,6 +239,8 @@ Test(suspend_lower, what_a_window_admits_waits_too, .timeout = 10)
 	cr_assert_eq(baton_window_set_limit(&window, 2), 0);
 	cr_assert_not(baton_future_is_complete(&futures[0]));
 	cr_assert(baton_future_is_complete(&futures[1]));
+	soon = deadline_in_ms(10);
+	cr_assert_eq(baton_resource_await(&lowered.scene->resource, &soon), -ETIMEDOUT);
 	cr_assert_eq(baton_resource_resume(&lowered.suspension), 0);
 	cr_assert(baton_future_is_complete(&futures[0]));
 	RAN(100, 100);
