@@ -87,8 +87,8 @@ struct baton_redis_options {
 	const char *tls_key;
 	const char *tls_server_name;
 	uint64_t timeout_ns; /* for an answer, or a connect: 5 s */
-	uint64_t
-		patience_ns; /* how long a call tries to connect again: 10 s; BATON_NEVER: always */
+	/* How long a call tries to connect again: 10 s; BATON_NEVER: always. */
+	uint64_t patience_ns;
 	uint64_t _reserved[4];
 };
 
