@@ -260,7 +260,7 @@ SIM_SCENARIO(cycle_with_promise, "each waits for the other's topic, or a promise
 static void wait_timed(struct sim_note *note)
 {
 	unsigned own = (unsigned)(note - outer);
-	struct timespec deadline = sim_in(1000);
+	struct timespec deadline = sim_in(1000000);
 	int status;
 
 	sim_require(sim_note_submit(&inner[own]) == 0);
