@@ -384,7 +384,9 @@ int baton_resource_cancel_pending(struct baton_resource *resource) BATON_NONNULL
 
 /*
  * Waits until all tasks accepted before this call have run or were cancelled, and the runner has
- * let go. The waiter helps as baton_future_wait() does. `deadline` as for baton_future_wait().
+ * let go. The waiter helps as baton_future_wait() does; if only this thread drives the resource's
+ * executor, it drives the executor to the end, whichever thread ends what the await waits for.
+ * `deadline` as for baton_future_wait().
  *
  * Thread safety: any thread. Blocking: yes.
  * Ownership: after an await on a closed resource, the resource's memory belongs to the caller again

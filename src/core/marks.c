@@ -115,6 +115,36 @@ static bool claim(struct baton_resource *resource, struct baton_task *mark)
 	return baton__future_claim(baton__mark_future(mark), baton__turn_visits(resource));
 }
 
+/*
+ * Takes the claims back of an await's mark, and of the marks that it carries: the resource may be
+ * queued next, and wait for one of these waiters. Fires the carried marks that nobody waits for any
+ * more, so that the time that this takes is bounded by the number of waiters.
+ */
+static void unclaim(const struct baton_resource *resource, struct baton_task *mark)
+{
+	struct baton_task **link = &baton__awaiter(mark)->others;
+
+	(void)baton__future_unclaim(baton__mark_future(mark));
+	/* A helper has claimed none of the carried marks. */
+	while (*link && baton__turn_seems_held(resource)) {
+		struct baton_task *other = *link;
+
+		if (baton__future_unclaim(baton__mark_future(other))) {
+			link = &other->_next;
+			continue;
+		}
+		*link = other->_next;
+		fire_await(other);
+	}
+}
+
+void baton__marks_unclaim(const struct baton_resource *resource, struct baton_task *marks)
+{
+	for (struct baton_task *mark = marks; mark; mark = mark->_next)
+		if (!baton__kind_is(mark, BATON__KIND_LAST))
+			unclaim(resource, mark);
+}
+
 static enum baton__met postpone_await(struct baton__stay *stay, struct baton_task *mark)
 {
 	(void)claim(stay->frame.resource, mark);
@@ -179,7 +209,9 @@ void baton__marks_put_back(struct baton__stay *stay)
 {
 	struct baton_task *after = stay->after;
 
+	if (BATON_LIKELY(!after))
+		return;
 	stay->after = NULL;
-	if (BATON_UNLIKELY(after != NULL))
-		baton__list_first(stay->frame.resource, after, stay->after_last);
+	baton__marks_unclaim(stay->frame.resource, after);
+	baton__list_first(stay->frame.resource, after, stay->after_last);
 }

@@ -117,17 +117,22 @@ bool baton__leave(struct baton_future *future, struct baton_resource *resource, 
  * kick has brought. */
 static void go_on(struct baton_resource *resource)
 {
-	const enum baton__place place = baton__place(resource);
+	enum baton__place place = baton__place(resource);
 	struct baton__stay stay;
-
 	/* Relaxed: a kick that this load misses is handed off. */
-	if (place == BATON__HERE || baton__word_newest(baton__word(resource))) {
+	const bool more = place == BATON__HERE || baton__word_newest(baton__word(resource));
+
+	if (!more)
+		place = baton__place_to_release(resource);
+	if (place != BATON__HERE)
+		baton__marks_unclaim(resource, resource->_list);
+	if (more) {
 		baton__go_on(resource, place, 1);
 		return;
 	}
 	baton__frame_push(&stay.frame, resource);
 	baton__stay_spent(&stay);
-	baton__stay(&stay, baton__place_to_release(resource));
+	baton__stay(&stay, place);
 }
 
 void baton__visit_end(struct baton_resource *resource)

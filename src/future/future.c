@@ -130,6 +130,20 @@ bool baton__future_claim(struct baton_future *future, uint32_t *visits)
 	return (next & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING;
 }
 
+bool baton__future_unclaim(struct baton_future *future)
+{
+	uint32_t state = load_relaxed(&future->_state);
+
+	/* thread.asleep (thread.c) seq_cst: before the caller queues the resource. A waiter that
+	 * has found the future claimed, and sleeps, is nudged after that. Ends: as in claim. */
+	do {
+		if (state & BATON__FUTURE_DROPPED)
+			return false;
+	} while ((state & BATON__FUTURE_STATE) == BATON__FUTURE_RUNNING &&
+	         !cas_seq_cst(&future->_state, &state, state - BATON__FUTURE_RUNNING));
+	return true;
+}
+
 /* Appends the continuations linked since the last look to a list, in order of registration. */
 static void take_continuations(struct baton_future *future, struct baton_continuation **last)
 {
@@ -281,8 +295,9 @@ struct baton_resource *baton__future_visit(struct baton_future *future, uint32_t
 	 * runner. */
 	for (;;) {
 		/* [future.unbound] acquire: before the look at the resource; pairs with
-		 * [future.unbound] in settle */
-		uint32_t state = load_acquire(&future->_state);
+		 * [future.unbound] in settle. thread.asleep (thread.c) seq_cst: after this thread's
+		 * store of `asleep`, see unclaim. */
+		uint32_t state = load_seq_cst(&future->_state);
 		uint32_t base = state & BATON__FUTURE_STATE;
 		struct baton_resource *resource = baton__future_bound(future);
 

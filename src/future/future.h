@@ -5,6 +5,7 @@
  * Bits, low to high (a futex word):
  *   STATE      3 bits. DONE, FAILED and CANCELLED have the bit FINAL.
  *              PENDING -> RUNNING             claim: the runner; claim_promise: any thread
+ *              RUNNING -> PENDING             unclaim: the runner, of an await's future
  *              RUNNING -> DONE, FAILED        finish: the runner. A promise: CANCELLED, too
  *              PENDING -> CANCELLING          baton__cancel_decide (cancel.c): any thread
  *              CANCELLING -> CANCELLED        finish: the runner, or a refused submitter
@@ -66,8 +67,10 @@
  *
  * Linearisation point of completion: the CAS to a final state in publish(), or in
  * baton__future_finish_entered(). ABA: STATE only advances, and the flags are compared together
- * with STATE. A generation comes back after 2^21 refused submits: a thread between whose two looks
- * exactly so many submits are refused takes the future for unchanged.
+ * with STATE. An unclaim makes STATE what it was before the claim: who has looked before finds what
+ * it has seen, a future that is PENDING, and whose mark keeps the resource. A generation comes back
+ * after 2^21 refused submits: a thread between whose two looks exactly so many submits are refused
+ * takes the future for unchanged.
  */
 #ifndef BATON_SRC_FUTURE_H
 #define BATON_SRC_FUTURE_H
@@ -196,6 +199,12 @@ BATON_INLINE bool baton__future_fresh(const struct baton_future *future)
  * turn of the resource that the caller holds.
  */
 bool baton__future_claim(struct baton_future *future, uint32_t *visits);
+
+/*
+ * Takes the claim of an await's future back, if there is one: threads may become visitors by it
+ * again. False: nobody waits for the future any more, and it stays as it is.
+ */
+bool baton__future_unclaim(struct baton_future *future);
 
 /*
  * Completes the future: makes it final, wakes its sleepers, fires its continuations, and frees it

@@ -24,7 +24,9 @@
  *
  * Configuration: WAITERS, REFUSED (the first submit is), CANCELLER, THENS, COUNTED (references
  * instead of the users' memory), PROMISE (two complete it), HELPED (nobody runs the task but a
- * waiter on a visit; PASSERS come and go), ENTERED (the second submit enters the task at once).
+ * waiter on a visit; PASSERS come and go), UNCLAIMED (with HELPED: an await's mark, claimed for a
+ * release, and unclaimed since the resource is queued instead), ENTERED (the second submit enters
+ * the task at once).
  * LIVE: the property live.
  */
 #ifndef WAITERS
@@ -176,6 +178,20 @@ inline claim()
 	claimed = ((seen & STATE) == PENDING);
 	counted = false;
 	seen = 0
+}
+
+/* A CAS loop: the others only set and clear flags. */
+inline unclaim()
+{
+	atomic {
+		TOUCH;
+		assert((state & STATE) == RUNNING);
+#ifndef BREAK_CLAIM_KEPT
+		/* @src future.c:baton__future_unclaim
+		 * cas_seq_cst(&future->_state, &state, state - BATON__FUTURE_RUNNING) */
+		state = state - RUNNING
+#endif
+	}
 }
 
 /* Completes, as DONE or CANCELLED. `home` is 0 where no visitor can be. */
@@ -345,7 +361,7 @@ inline visit(me)
 	do
 	:: true ->
 		/* @src future.c:baton__future_visit
-		 * uint32_t state = load_acquire(&future->_state) */
+		 * uint32_t state = load_seq_cst(&future->_state) */
 		atomic { TOUCH; seen = state }
 		/* @src future.c:baton__future_visit baton__future_bound(future) */
 #ifdef BREAK_ENTERED_VISITED
@@ -792,11 +808,23 @@ proctype Runner()
 	goto end;
 #endif
 	resource = 2;
+#ifdef UNCLAIMED
+	home = 2;
+	claim();
+	assert(claimed);
+	claimed = false;
+#ifndef BREAK_UNCLAIM_LATE
+	unclaim();
+#endif
+#endif
 #ifdef HELPED
 	/* @src turn.h:baton__turn_queue add_seq_cst(&resource->_job._turn, BATON__QUEUED) */
 	queued = true;
 	/* @src handoff.c:baton__hand_off baton__thread_nudge_for(resource, member) */
 	nudge_for();
+#ifdef BREAK_UNCLAIM_LATE
+	unclaim();
+#endif
 	goto end;
 #endif
 	home = 2;

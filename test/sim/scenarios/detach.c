@@ -18,6 +18,7 @@ static unsigned flags;
 static uint32_t told; /* the token is known */
 static int results[2];
 static int data; /* written by the completer */
+static uint32_t limit = 10;
 
 static void detach(struct sim_note *note)
 {
@@ -36,7 +37,7 @@ static void begin(void (*body)(struct sim_note *note), struct baton_executor *ex
 {
 	sim_calm(true);
 	baton_detached_init(&token);
-	sim_topic_init(&topic, 10, 64, executor);
+	sim_topic_init(&topic, limit, 64, executor);
 	for (int i = 0; i < 3; i++)
 		sim_note_init(&notes[i], &topic, i == 0);
 	notes[0].body = body;
@@ -287,6 +288,71 @@ SIM_SCENARIO(detach_counted_await, "counted: await on a closed resource waits fo
 	sim_require(baton_future_is_complete(&notes[0].future));
 	sim_join_all();
 	sim_note_over(&notes[0]);
+}
+
+static void await_in_time(void *argument)
+{
+	struct timespec end = sim_in(3000);
+	int status = baton_resource_await(&topic.resource, &end);
+
+	sim_require(status == 0 || status == -ETIMEDOUT);
+}
+
+static struct baton_manual *driven;
+
+/* The token's completer may not release the topic, which lies in this thread's queue then. */
+static void begin_driven(void)
+{
+	flags = BATON_DETACH_COUNTED;
+	limit = 0;
+	sim_require(baton_manual_create(&driven) == 0);
+	begin(detach, baton_manual_executor(driven));
+	submit_first(NULL);
+	sim_require(baton_manual_run_until_idle(driven) == 1);
+	sim_start(complete, &results[0]);
+}
+
+static void await_driven(void)
+{
+	sim_require(baton_resource_await(&topic.resource, NULL) == 0);
+	sim_require(baton_future_is_complete(&notes[0].future));
+	sim_join_all();
+	sim_note_over(&notes[0]);
+}
+
+static void end_driven(void)
+{
+	sim_topic_close(&topic);
+	baton_manual_destroy(driven);
+	sim_no_leaks();
+}
+
+SIM_SCENARIO(detach_counted_driven, "counted, limit 0: who drives the executor awaits")
+{
+	begin_driven();
+	sim_require(baton_resource_close(&topic.resource) == 0);
+	await_driven();
+	end_driven();
+}
+
+SIM_SCENARIO(detach_counted_driven_beside, "the same, beside an await with a deadline", .bound = 1)
+{
+	begin_driven();
+	sim_require(baton_resource_close(&topic.resource) == 0);
+	sim_start(await_in_time, NULL);
+	await_driven();
+	end_driven();
+}
+
+SIM_SCENARIO(detach_counted_driven_final, "the same with a finaliser")
+{
+	begin_driven();
+	topic.stays = true;
+	close_then(NULL);
+	await_driven();
+	(void)baton_manual_run_until_idle(driven);
+	sim_require(load_acquire(&topic.over));
+	baton_manual_destroy(driven);
 }
 
 /* ---- A held queue ---- */

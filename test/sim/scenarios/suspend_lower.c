@@ -132,6 +132,17 @@ static void close_and_await(void *none)
 	sim_require(load_relaxed(&resource->_word) == BATON__WORD_CLOSED);
 }
 
+SIM_SCENARIO(lower_close_driven,
+             "limit 0: who drives the executor awaits until another thread resumes", .bound = 2)
+{
+	sim_scene_init(0, 64, 2, NULL);
+	sim_require(baton_resource_suspend_lower(&sim_scene.topic.resource, &suspensions[0]) == 0);
+	sim_start(resume, &suspensions[0]);
+	close_and_await(NULL);
+	sim_join_all();
+	sim_scene_end();
+}
+
 static void suspend_if_open(void *argument)
 {
 	struct baton_suspension *suspension = argument;

@@ -6,6 +6,12 @@
 #include "pool_support.h"
 #include "fixture.h"
 
+#include "core/awaiter.h"
+
+#include <baton/detach.h>
+#include <baton/lane.h>
+#include <baton/suspend.h>
+
 /* The thread that awaits has put the resource off itself, since its executor refuses. */
 struct own_list {
 	struct baton_task outer;
@@ -271,4 +277,168 @@ Test(await_closed, by_two_who_can_do_nothing_costs_nothing, .timeout = 10)
 	(void)baton_manual_run_until_idle(fix.manual);
 	baton_resource_deinit(&fix.resource);
 	baton_manual_destroy(fix.manual);
+}
+
+/*
+ * What the closed resource waits for ends on a thread that may not run the resource (limit 0): the
+ * resource comes back to the queue, and only the thread that awaits comes to the queue.
+ */
+struct last {
+	struct baton_task task;
+	struct baton_detached token;
+	struct baton_suspension suspension;
+	struct baton_plain_job job;
+	atomic_int awaits; /* the thread that awaits */
+	sem_t over;
+	int result;
+};
+
+static int last_run(struct baton_task *task)
+{
+	struct last *last = baton_container_of(task, struct last, task);
+
+	return baton_detach(&last->token, BATON_DETACH_COUNTED);
+}
+
+static void last_await(struct last *last)
+{
+	MUST(baton_resource_close(&fix.resource) == 0);
+	atomic_store(&last->awaits, thread_id());
+	last->result = baton_resource_await(&fix.resource, NULL);
+}
+
+static void last_job(struct baton_plain_job *job)
+{
+	struct last *last = baton_container_of(job, struct last, job);
+
+	last_await(last);
+	gate_open(&last->over);
+}
+
+static void *completes(void *arg)
+{
+	struct last *last = arg;
+
+	until_at_least(&last->awaits, 1);
+	until_asleep(atomic_load(&last->awaits));
+	MUST(baton_detached_complete(&last->token, 0, NULL) == 0);
+	return NULL;
+}
+
+static void *resumes(void *arg)
+{
+	struct last *last = arg;
+
+	until_at_least(&last->awaits, 1);
+	until_asleep(atomic_load(&last->awaits));
+	MUST(baton_resource_resume(&last->suspension) == 0);
+	return NULL;
+}
+
+static void last_init(struct last *last)
+{
+	*last = (struct last){.task = BATON_TASK_INIT(last_run, NULL), .result = 1};
+	baton_plain_job_init(&last->job, last_job, NULL);
+	gate_init(&last->over);
+	fix.config.capture_limit = 0;
+}
+
+Test(await_closed, by_the_thread_that_drives_until_a_token_is_complete, .timeout = 10)
+{
+	struct last last;
+	pthread_t thread;
+
+	last_init(&last);
+	fixture_manual();
+	cr_assert_eq(baton_submit(&fix.resource, &last.task), 0);
+	(void)baton_manual_run_until_idle(fix.manual);
+	thread = thread_start(completes, &last);
+	last_await(&last);
+	thread_join(thread);
+	cr_assert_eq(last.result, 0);
+	baton_resource_deinit(&fix.resource);
+	baton_manual_destroy(fix.manual);
+}
+
+Test(await_closed, by_the_thread_that_drives_until_the_lower_lanes_are_resumed, .timeout = 10)
+{
+	struct baton_lane lanes[2];
+	struct baton_lanes both;
+	struct last last;
+	pthread_t thread;
+
+	last_init(&last);
+	fixture_manual();
+	baton_lanes_init(&both, lanes, 2, NULL);
+	baton_resource_set_lanes(&fix.resource, &both);
+	cr_assert_eq(baton_resource_suspend_lower(&fix.resource, &last.suspension), 0);
+	(void)baton_manual_run_until_idle(fix.manual);
+	thread = thread_start(resumes, &last);
+	last_await(&last);
+	thread_join(thread);
+	cr_assert_eq(last.result, 0);
+	baton_resource_deinit(&fix.resource);
+	baton_manual_destroy(fix.manual);
+}
+
+Test(await_closed, by_the_only_worker_until_a_token_is_complete, .timeout = 10)
+{
+	struct baton_pool_options pool_options = BATON_POOL_OPTIONS_INIT;
+	struct last last;
+	pthread_t thread;
+
+	last_init(&last);
+	pool_options.workers = 1;
+	pool_options.spares_max = BATON_POOL_NO_SPARES;
+	cr_assert_eq(baton_pool_create(&pool_options, &fix.pool), 0);
+	fix.config.executor = baton_pool_executor(fix.pool);
+	fixture_config();
+	cr_assert_eq(baton_submit(&fix.resource, &last.task), 0);
+	cr_assert_eq(baton_pool_submit(fix.pool, &last.job), 0);
+	thread = thread_start(completes, &last);
+	gate_pass(&last.over);
+	thread_join(thread);
+	cr_assert_eq(last.result, 0);
+	baton_resource_deinit(&fix.resource);
+	cr_assert_eq(baton_pool_destroy(fix.pool), 0);
+}
+
+static void *await_in_vain(void *arg)
+{
+	for (int i = 0; i < 8; i++) {
+		struct timespec deadline = deadline_in_ms(2);
+
+		MUST(baton_resource_await(arg, &deadline) == -ETIMEDOUT);
+	}
+	return NULL;
+}
+
+static size_t marks_left(const struct baton_resource *resource)
+{
+	size_t count = 0;
+
+	for (struct baton_task *mark = resource->_list; mark; mark = mark->_next) {
+		count++;
+		for (struct baton_task *other = baton__awaiter(mark)->others; other;
+		     other = other->_next)
+			count++;
+	}
+	return count;
+}
+
+Test(await_closed, awaits_that_have_timed_out_leave_when_it_comes_back_to_the_queue, .timeout = 10)
+{
+	struct last last;
+
+	last_init(&last);
+	fixture_manual();
+	cr_assert_eq(baton_submit(&fix.resource, &last.task), 0);
+	(void)baton_manual_run_until_idle(fix.manual);
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	thread_join(thread_start(await_in_vain, &fix.resource));
+	(void)baton_manual_run_until_idle(fix.manual);
+	cr_assert_eq(marks_left(&fix.resource), 8);
+	cr_assert_eq(baton_detached_complete(&last.token, 0, NULL), 0);
+	cr_assert_eq(marks_left(&fix.resource), 1);
+	fixture_end();
 }
