@@ -4,8 +4,8 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "thread/start.h"
 #include "thread/thread.h"
+#include "pool/start.h"
 
 #include <errno.h>
 #include <pthread.h>

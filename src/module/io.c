@@ -39,12 +39,12 @@
 #include <baton/io.h>
 
 #include "base/atomic.h"
-#include "base/handing.h"
-#include "base/sole.h"
-#include "thread/start.h"
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "core/submit.h"
+#include "pool/sole.h"
+#include "pool/start.h"
+#include "timer/handing.h"
 
 #include <errno.h>
 #include <poll.h>

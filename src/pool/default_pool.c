@@ -9,9 +9,9 @@
 
 #include "base/atomic.h"
 #include "base/platform.h"
-#include "base/sole.h"
 #include "thread/thread.h"
 #include "core/executor.h"
+#include "pool/sole.h"
 #include "pool/pool.h"
 
 #include <errno.h>

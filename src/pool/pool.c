@@ -22,10 +22,10 @@
 #include "pool/pool.h"
 
 #include "base/atomic.h"
-#include "base/cpus.h"
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/thread.h"
+#include "wait/cpus.h"
 #include "pool/order.h"
 #include "pool/spawn.h"
 

@@ -24,8 +24,8 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "thread/start.h"
 #include "thread/thread.h"
+#include "pool/start.h"
 #include "pool/alarm.h"
 
 #include <limits.h>

@@ -6,8 +6,8 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "thread/start.h"
 #include "thread/thread.h"
+#include "pool/start.h"
 #include "pool/crew.h"
 #include "pool/pool.h"
 #include "pool/worker.h"

@@ -3,8 +3,8 @@
 #include "timer/dropping.h"
 
 #include "base/atomic.h"
-#include "base/sole.h"
 #include "thread/thread.h"
+#include "pool/sole.h"
 
 static uint32_t turn;
 static struct baton__handings droppings = {.turn = &turn};

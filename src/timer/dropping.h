@@ -12,7 +12,7 @@
 
 #include <baton/timer.h>
 
-#include "base/handing.h"
+#include "timer/handing.h"
 
 #include <stdbool.h>
 

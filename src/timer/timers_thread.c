@@ -10,9 +10,9 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "base/sole.h"
-#include "thread/start.h"
 #include "thread/thread.h"
+#include "pool/sole.h"
+#include "pool/start.h"
 #include "pool/alarm.h"
 
 #include <errno.h>

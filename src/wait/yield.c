@@ -19,9 +19,9 @@
 #include <sched.h>
 #include <time.h>
 
-#include "base/cpus.h"
 #include "base/futex.h"
 #include "thread/thread.h"
+#include "wait/cpus.h"
 
 #define YIELD_LONG_NS 50000U
 #define YIELDS_REST 64U

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A waiter's yields: as many as ever, unless one shows that another program has the CPU. The
  * clocks and sched_yield() are the test's own, so that nothing here depends on the machine. */
-#include "base/cpus.h"
+#include "wait/cpus.h"
 #include "support.h"
 
 #define US UINT64_C(1000)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What threads are about to do with owners. See handing.h. */
-#include "base/handing.h"
+#include "timer/handing.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
-#include "base/sole.h"
+#include "pool/sole.h"
 
 #include <limits.h>
 

@@ -2,7 +2,7 @@
 /*
  * Signals and CPUs of the library's own threads.
  */
-#include "thread/start.h"
+#include "pool/start.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
  * Owners (of tasks) for which threads are about to do something: submit the owner's task, or call
  * the owner's `dropped`. A thread that stops the owner waits until that is done. So the tasks that
  * the stopping thread submits afterwards come later, and the owner's memory may be given back. The
- * turn (base/sole.h) protects the lists. The caller of begin and await has the turn; end takes the
+ * turn (pool/sole.h) protects the lists. The caller of begin and await has the turn; end takes the
  * turn itself.
  */
 #ifndef BATON_SRC_HANDING_H

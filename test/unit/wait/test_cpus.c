@@ -3,7 +3,7 @@
  * How many CPUs there are: the affinity, and quotas. The test writes files as the kernel has them
  * into a directory of its own.
  */
-#include "base/cpus.h"
+#include "wait/cpus.h"
 
 #include "support.h"
 

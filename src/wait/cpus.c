@@ -5,7 +5,7 @@
  * says 64 where the quota says 2. Of 64 workers most would then be stopped most of the time,
  * holding batons.
  */
-#include "base/cpus.h"
+#include "wait/cpus.h"
 
 #include "base/atomic.h"
 

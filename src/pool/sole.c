@@ -6,7 +6,7 @@
  *   other process -> own   begin, in a fork's child: it inherits the number, not the thread
  *   process -> 0           end
  */
-#include "base/sole.h"
+#include "pool/sole.h"
 
 #include "base/atomic.h"
 #include "base/futex.h"
