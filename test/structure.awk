@@ -5,8 +5,7 @@
 #
 # - An ordering tag has a name, [inbox.publish], and stands in one folder only. (That it stands at
 #   both ends, tidy.awk checks.)
-# - A function baton__x is declared in a header of the folder that defines it. The default pool's
-#   two are the exception: a program that links the archive has a pool because core refers to it.
+# - A function baton__x is declared in a header of the folder that defines it.
 # - Each function baton__x has a use in src; one that tests alone use is named below.
 # - No two folders have a file of one name: a mention of queue.c means one file.
 # - Headers do not include each other in a circle. Counting a .c as its header, at most CIRCLE files
@@ -14,7 +13,6 @@
 
 BEGIN {
 	CIRCLE = 5
-	exempt["baton__executor_default"] = exempt["baton__executor_default_peek"] = 1
 	for_tests["baton__slabs_mapped"] = for_tests["baton__idle_asleep"] = 1
 }
 
@@ -137,8 +135,6 @@ END {
 		count = split(declared[name], where, " ")
 		if (mentions[name] <= count + 1 && !(name in for_tests))
 			complain(defined[name], name "() is used nowhere: remove it")
-		if (name in exempt)
-			continue
 		for (i = 1; i <= count; i++)
 			if (folder_of(where[i]) != folder_of(defined[name]))
 				complain(where[i], name "() is defined in " defined[name] \

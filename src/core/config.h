@@ -38,7 +38,7 @@ BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resour
 {
 	const struct baton_resource_config *config = resource->_config;
 
-	return config && config->executor ? config->executor : baton__executor_default();
+	return config && config->executor ? config->executor : baton__default_executor.get();
 }
 
 /* The same executor. NULL: the default pool, which does not exist yet. */
@@ -46,7 +46,7 @@ BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_re
 {
 	const struct baton_resource_config *config = resource->_config;
 
-	return config && config->executor ? config->executor : baton__executor_default_peek();
+	return config && config->executor ? config->executor : baton__default_executor.peek();
 }
 
 /* Does the config let the first submitter run a single task by a short path? */

@@ -42,13 +42,16 @@ static inline bool baton__job_is_deferred(const struct baton_job *job)
 	return load_relaxed(&job->_kind) & BATON__JOB_DEFERRED;
 }
 
-/*
- * The executor of resources that name none: that of the default pool, which the first call creates.
- * NULL: the pool could not be created. Defined in pool/default_pool.c.
- */
-struct baton_executor *baton__executor_default(void);
+/* Where the executor of resources that name none comes from. */
+struct baton__default_executor {
+	/* The executor, which the first call creates. NULL: it could not be created. */
+	struct baton_executor *(*get)(void);
+	/* The executor, if it exists. Creates nothing. */
+	struct baton_executor *(*peek)(void);
+};
 
-/* The same executor. NULL: the default pool does not exist yet. Creates nothing. */
-struct baton_executor *baton__executor_default_peek(void);
+/* The default pool's. A program that links the archive has a default pool because the core refers
+ * to this table, as it refers to that of the hooks (batching.h). */
+extern const struct baton__default_executor baton__default_executor;
 
 #endif

@@ -86,16 +86,21 @@ BATON_EXPORT int baton_pool_default_destroy(void)
 	return error;
 }
 
-struct baton_executor *baton__executor_default(void)
+static struct baton_executor *executor(void)
 {
 	struct baton_pool *pool;
 
 	return baton_pool_default(&pool) ? NULL : baton_pool_executor(pool);
 }
 
-struct baton_executor *baton__executor_default_peek(void)
+static struct baton_executor *executor_if_any(void)
 {
 	struct baton_pool *pool = baton__forked() ? NULL : peek();
 
 	return pool ? baton_pool_executor(pool) : NULL;
 }
+
+const struct baton__default_executor baton__default_executor = {
+	.get = executor,
+	.peek = executor_if_any,
+};

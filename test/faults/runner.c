@@ -111,7 +111,7 @@ static size_t threads(void)
  * default wheel, unless the wheel is lent to the pool. */
 static size_t threads_that_stay(void)
 {
-	struct baton_executor *executor = baton__executor_default_peek();
+	struct baton_executor *executor = baton__default_executor.peek();
 	const struct baton_timers *timers = baton__timers_default_peek();
 	/* A pool's executor is its first member. */
 	size_t workers = executor ? baton_pool_workers((struct baton_pool *)executor) : 0;
@@ -124,7 +124,7 @@ static size_t threads_that_stay(void)
 /* A joined thread, a worker's last touch, or the way of the wheel to the pool may take a moment. */
 static void check_what_is_left(void)
 {
-	size_t objects = (baton__executor_default_peek() != NULL) +
+	size_t objects = (baton__default_executor.peek() != NULL) +
 	                 (size_t)(baton__timers_default_peek() != NULL);
 	size_t stay = 0;
 

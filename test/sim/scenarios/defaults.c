@@ -41,7 +41,7 @@ SIM_SCENARIO(edge_default_pool_ends, "[sole.turn] two threads end it, and it com
 	get_default(NULL);
 	other = sim_start(end_default, NULL);
 	end_default(NULL);
-	sim_require(baton__executor_default_peek() == NULL);
+	sim_require(baton__default_executor.peek() == NULL);
 	sim_join(other);
 	get_default(defaults);
 	end_default(NULL);
@@ -50,7 +50,7 @@ SIM_SCENARIO(edge_default_pool_ends, "[sole.turn] two threads end it, and it com
 
 SIM_SCENARIO(edge_default_pool_fails, "[sole.turn] the second creator, when the first has failed")
 {
-	sim_require(baton__executor_default_peek() == NULL);
+	sim_require(baton__default_executor.peek() == NULL);
 	sim_start(get_default, NULL);
 	sim_join(1);
 	get_default(defaults);
