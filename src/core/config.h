@@ -20,13 +20,13 @@ BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
 	return config && config->quantum ? config->quantum : BATON_QUANTUM;
 }
 
-/* Has the resource drain hooks (batching.h)? */
 /* Is the time limited that a captured thread may stay? */
 BATON_INLINE bool baton__timed(const struct baton_resource *resource)
 {
 	return resource->_config && resource->_config->capture_limit_ns;
 }
 
+/* Has the resource drain hooks (batching.h)? */
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = resource->_config;
