@@ -119,18 +119,31 @@ static uint16_t port_of(int fd, const char *host)
 	return ntohs(in.sin_port);
 }
 
-/* Without what it says of an error. */
+#define SAID_MAX 128
+
+/* What it says of an error goes into `said`. */
+static int listen_heard(unsigned port, int *fds, size_t most, char said[SAID_MAX])
+{
+	int pair[2], saved = dup(STDERR_FILENO), count;
+	ssize_t size;
+
+	MUST(saved >= 0 && pipe2(pair, O_NONBLOCK) == 0);
+	MUST(dup2(pair[1], STDERR_FILENO) >= 0);
+	count = address_listen("name", port, fds, most);
+	size = read(pair[0], said, SAID_MAX - 1);
+	MUST(dup2(saved, STDERR_FILENO) >= 0);
+	said[size > 0 ? size : 0] = 0;
+	close(saved);
+	close(pair[0]);
+	close(pair[1]);
+	return count;
+}
+
 static int listen_quietly(unsigned port, int *fds, size_t most)
 {
-	int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int count;
+	char said[SAID_MAX];
 
-	MUST(saved >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
-	count = address_listen("name", port, fds, most);
-	MUST(dup2(saved, STDERR_FILENO) >= 0);
-	close(saved);
-	close(nowhere);
-	return count;
+	return listen_heard(port, fds, most, said);
 }
 
 /* 203.0.113.1 is nobody's. At 127.0.0.9 the port is taken already. This machine lacks IPv6. */
@@ -196,6 +209,36 @@ Test(address, each_address_of_a_name_is_listened_on_with_one_port, .timeout = 5)
 	close(STDIN_FILENO);
 	cr_assert_eq(address_listen("name", 0, fds, 1), 1);
 	cr_assert_eq(fds[0], STDIN_FILENO);
+}
+
+Test(address, the_reason_is_said_why_a_name_is_not_listened_on, .timeout = 5)
+{
+	static const struct {
+		const char *found[ADDRESSES_MAX + 1];
+		const char *line; /* with the port */
+	} rows[] = {
+		{{"127.0.0.1"}, ""},
+		{{"127.0.0.9"}, "broker: name:%u: Address already in use\n"},
+		{{"203.0.113.1"}, "broker: name:%u: Cannot assign requested address\n"},
+		{{NULL}, "broker: name: Name or service not known\n"},
+	};
+	const char *const busy_host[] = {"127.0.0.9", NULL};
+	int busy, fds[ADDRESSES_MAX];
+	uint16_t port;
+
+	found = busy_host;
+	cr_assert_eq(address_listen("name", 0, &busy, 1), 1);
+	port = port_of(busy, "127.0.0.9");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char line[SAID_MAX], said[SAID_MAX];
+
+		found = rows[i].found;
+		snprintf(line, sizeof(line), rows[i].line, port);
+		if (listen_heard(port, fds, ADDRESSES_MAX, said) == 1)
+			close(fds[0]);
+		cr_assert_str_eq(said, line, "row %zu: %s", i, said);
+	}
+	close(busy);
 }
 
 /* ---- What is said, and who is local ---- */

@@ -13,6 +13,29 @@
 #define SYS_futex_waitv 449
 #endif
 
+static void *wakes_when_asleep(void *arg)
+{
+	until_asleep((int)getpid()); /* the thread that waits is the first one */
+	baton__futex_wake(arg, 1);
+	return NULL;
+}
+
+Test(futex, a_wait_that_is_woken_and_one_for_a_value_that_is_gone_are_answered_0, .timeout = 10)
+{
+	uint32_t words[2] = {1, 1};
+	const struct baton__futex_watch watches[2] = {{&words[0], 1}, {&words[1], 1}};
+
+	for (size_t count = 1; count <= 2; count++) {
+		pthread_t thread = thread_start(wakes_when_asleep, &words[count - 1]);
+
+		cr_assert_eq(baton__futex_wait(watches, count, NULL), 0, "of %zu", count);
+		thread_join(thread);
+	}
+	words[0] = 2;
+	cr_assert_eq(baton__futex_wait(watches, 1, NULL), 0);
+	cr_assert_eq(baton__futex_wait(watches, 2, NULL), 0, "one of several is gone");
+}
+
 /* From here on this process has no futex_waitv. False: that cannot be had. */
 static bool forbid_futex_waitv(void)
 {
