@@ -227,3 +227,49 @@ Test(finaliser, a_task_of_another_resource_may_set_it, .timeout = 10)
 	cr_assert_not(nested.held_b);
 	resource_end(&a);
 }
+
+/* A wait that holds no baton, for a task that comes when the wait sleeps. */
+struct early {
+	struct baton_task finaliser;
+	struct baton_future future;
+	struct baton_resource other;
+	struct journal journal;
+	struct step step;
+	int tid;
+	int status;
+};
+
+static int early_waits(struct baton_task *task)
+{
+	struct early *early = baton_container_of(task, struct early, finaliser);
+
+	early->status = baton_future_wait(&early->future, NULL);
+	return 0;
+}
+
+static void *early_submit(void *arg)
+{
+	struct early *early = arg;
+
+	until_asleep(early->tid);
+	MUST(baton_submit(&early->other, &early->step.task) == 0);
+	return NULL;
+}
+
+Test(finaliser, may_wait_for_a_task_that_is_submitted_later, .timeout = 10)
+{
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct early early = {.finaliser = BATON_TASK_INIT(early_waits, NULL),
+	                      .future = BATON_FUTURE_INIT,
+	                      .other = BATON_RESOURCE_INIT(NULL, NULL, NULL),
+	                      .tid = thread_id(),
+	                      .status = 1};
+	pthread_t thread;
+
+	step_init(&early.step, &early.journal, 0, &early.future);
+	thread = thread_start(early_submit, &early);
+	cr_assert_eq(baton_resource_close_then(&own, &early.finaliser), 0);
+	thread_join(thread);
+	cr_assert_eq(early.status, 0);
+	resource_end(&early.other);
+}

@@ -193,6 +193,27 @@ Test(loan, a_long_queue_among_empty_ones_is_worked_off, .timeout = 10)
 	queue_end(&queue);
 }
 
+Test(loan, only_so_many_after_one_that_has_left_tasks_put_nothing_off, .timeout = 10)
+{
+	struct queue longer;
+	struct queue queue;
+
+	queue_begin(&longer, 1000);
+	queue_begin_limited(&queue, 1, 2 * LAST);
+	put_many(&longer, FIRST + 1);
+	cr_assert_eq(waiting(&longer), 1000 + (int)FIRST + 1 - LIMIT, "a loan has left some");
+	for (unsigned i = 0; i <= BATON_LOAN_EAGER; i++) {
+		put_many(&queue, 1);
+		cr_assert_eq(waiting(&queue), 0, "time %u", i);
+	}
+	put_many(&queue, FIRST);
+	cr_assert_eq(waiting(&queue), FIRST, "the next one is put off");
+	put_many(&queue, 1);
+	cr_assert_eq(waiting(&queue), 0);
+	queue_end(&longer);
+	queue_end(&queue);
+}
+
 Test(loan, a_batch_pays_for_all_its_tasks, .timeout = 10)
 {
 	enum { BATCH = 64 };

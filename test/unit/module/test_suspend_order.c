@@ -16,6 +16,7 @@ struct scene {
 	struct journal journal;
 	struct step steps[STEPS];
 	struct baton_future futures[STEPS];
+	bool submitted[STEPS];
 	struct baton_suspension pauses[PAUSES];
 };
 
@@ -45,6 +46,9 @@ static const struct script {
 	/* Some come when one has taken effect. */
 	{"s0 p0 j- p1 s1 p2 x- p3", "0123"},
 	{"p0 p1 s1 p2 r2 p3 p4", "0134"},
+	/* Others wait behind one that has gone, and a look finds one more. */
+	{"s0 s1 p0 p1 p2 j- r0 p3 c1 j-", "123"},
+	{"s0 s1 p0 p1 p2 p3 j- r0 p4 c1 j-", "1234"},
 };
 
 static void act(struct scene *scene, char verb, int i)
@@ -52,6 +56,7 @@ static void act(struct scene *scene, char verb, int i)
 	switch (verb) {
 	case 's':
 		baton_future_init(&scene->futures[i]);
+		scene->submitted[i] = true;
 		step_init(&scene->steps[i], &scene->journal, i, &scene->futures[i]);
 		cr_assert_eq(baton_submit(&scene->resource, &scene->steps[i].task), 0);
 		break;
@@ -96,6 +101,9 @@ static void play(const struct script *script, bool with_lane)
 		act(scene, 'r', *at - '0');
 		stash_run(&scene->stash);
 	}
+	for (int i = 0; i < STEPS; i++)
+		cr_assert(!scene->submitted[i] || baton_future_is_complete(&scene->futures[i]),
+		          "%s: step %d is lost", script->acts, i);
 	resource_end(&scene->resource);
 	free(scene);
 }
