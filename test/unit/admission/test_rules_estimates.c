@@ -287,6 +287,24 @@ Test(rules_estimates, an_estimate_made_beside_an_overrun_is_not_kept, .timeout =
 	cr_assert_eq(baton_rules_estimate(&rules, &jobs[2].entry), 3 * S, "it still runs");
 }
 
+/* A pass begins when a task of class 1 is over its time, and so may end at once. It ends after
+ * tasks of class 0 were planned, and before one of class 1 is, in the same pass. */
+Test(rules_estimates, the_place_of_an_overrun_is_free_for_its_class_too, .timeout = 5)
+{
+	const uint64_t now = 10 * S + 5;
+
+	begin(&(struct baton_rules_config){.limit = {2, 1, 1}});
+	arrive(0, 1, 0);
+	arrive(1, 0, 9 * S);
+	memset(line, 0, sizeof(line));
+	for (uint32_t i = 0; i < 70; i++)
+		cr_assert_eq(baton_rules_arrive(&rules, &line[i].entry, now), 0);
+	cr_assert_eq(baton_rules_waiting(&rules), 70);
+	cr_assert_eq(baton_rules_finish(&rules, &jobs[0].entry, now + 5), 0);
+	arrive(2, 1, now + 5);
+	cr_assert_eq(jobs[2].estimate, 105 * S - 5, "35 times 3 s from the overrun on");
+}
+
 Test(rules_estimates, where_none_waits_no_tick_is_wanted_before_an_overrun, .timeout = 5)
 {
 	begin(&(struct baton_rules_config){.limit = {1, 1, 1}});

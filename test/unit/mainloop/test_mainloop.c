@@ -356,3 +356,59 @@ Test(mainloop, a_thousand_sources_leave_the_heap_in_order, .timeout = 10)
 	cr_assert_eq(expected, 0);
 	loop_end(0);
 }
+
+/* ---- Inside a round ---- */
+
+static void *starts_a(void *unused)
+{
+	MUST(baton_source_start(&a.source) == 0);
+	return unused;
+}
+
+static int lets_another_start(struct lettered *lettered)
+{
+	(void)lettered;
+	thread_join(thread_start(starts_a, NULL));
+	return 0;
+}
+
+Test(mainloop, a_start_by_another_thread_while_the_clock_moves_wakes_nobody, .timeout = 10)
+{
+	struct baton_mainloop_stats before, after;
+
+	virtual_loop(0);
+	t.act = lets_another_start;
+	cr_assert_eq(baton_source_start_after(&t.source, 20), 0);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 10), 0);
+	cr_assert_eq(baton_mainloop_next(&loop), 20);
+	baton_mainloop_stats_read(&loop, &before);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 20, 10), 2);
+	EXPECT("ta");
+	baton_mainloop_stats_read(&loop, &after);
+	cr_assert_eq(after.wakes, before.wakes);
+	loop_end(0);
+}
+
+static void *destroys(void *result)
+{
+	*(int64_t *)result = baton_mainloop_destroy(&loop);
+	return NULL;
+}
+
+/* The task neither holds the loop's resource nor runs inside a source. */
+Test(mainloop, a_task_that_runs_in_a_round_cannot_destroy_the_loop, .timeout = 10)
+{
+	struct baton_resource_config config = {.capture_limit = 0};
+	struct baton_resource other;
+	int64_t result = 0;
+
+	virtual_loop(0);
+	config.executor = baton_mainloop_executor(&loop);
+	baton_resource_init(&other, NULL, NULL, &config);
+	cr_assert_eq(baton_post(&other, destroys, &result), 0);
+	cr_assert_eq(result, 0, "it comes in the round");
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(result, -EDEADLK);
+	resource_end(&other);
+	loop_end(0);
+}

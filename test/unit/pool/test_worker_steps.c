@@ -5,6 +5,21 @@
  */
 #include "bare_pool.h"
 
+/* In place of sleeps: a sleep with a limit times out, one without a limit is ended by a wake. */
+static int limited;
+static int unlimited;
+
+static bool sleeps(struct baton__idle *idle, size_t worker, const struct timespec *deadline)
+{
+	(void)idle;
+	(void)worker;
+	limited += deadline != NULL;
+	unlimited += deadline == NULL;
+	return !deadline || limited > 1;
+}
+
+#define baton__idle_wait sleeps
+
 #include "pool/park.c"
 #include "pool/pool_stats.c"
 #include "pool/vacancy.c"
@@ -319,16 +334,21 @@ static void wheel_is_done(uint64_t deadline_ns)
 	              deadline_ns << BATON__ALARM_BITS | BATON__ALARM_ATTACHED);
 }
 
-Test(worker_steps, the_deadline_that_the_wheel_sets_is_announced_with_the_next_job, .timeout = 5)
+/* An open alarm with this deadline. */
+static void open_alarm(uint64_t deadline_ns)
 {
-	struct baton__worker *worker = begin(2);
-
-	/* an open alarm, and a deadline that has passed */
 	alarm_of_test = (struct baton__alarm){.wheel = {job(900), no_thread}};
 	baton__sentry_open(&alarm_of_test.sentry);
 	store_relaxed(&alarm_of_test.sentry.state, BATON__SENTRY_ENDS); /* no thread */
 	bare.pool.alarm = &alarm_of_test;
-	wheel_is_done(1);
+	wheel_is_done(deadline_ns);
+}
+
+Test(worker_steps, the_deadline_that_the_wheel_sets_is_announced_with_the_next_job, .timeout = 5)
+{
+	struct baton__worker *worker = begin(2);
+
+	open_alarm(1); /* it has passed */
 	worker->searching = baton__idle_try_search(&bare.pool.idle);
 	cr_assert_eq(number(next_job(worker)), 900);
 	cr_assert_not(woke());
@@ -339,6 +359,36 @@ Test(worker_steps, the_deadline_that_the_wheel_sets_is_announced_with_the_next_j
 	cr_assert(woke(), "for the deadline");
 	cr_assert_eq(number(next_job(worker)), 1);
 	cr_assert_not(woke(), "it was announced");
+}
+
+Test(worker_steps, a_busy_worker_takes_the_wheels_job_after_its_interval, .timeout = 5)
+{
+	/* does the deadline come so much later than the look? */
+	static const uint64_t rows[] = {0, 1};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct baton__worker *worker = begin(2);
+
+		open_alarm(clock_ns + rows[i]);
+		queue_up(worker, 3);
+		worker->to_injection = 2;
+		cr_assert_eq(number(next_job(worker)), 0, "its own first");
+		cr_assert_eq(number(next_job(worker)), rows[i] ? 1 : 900, "%zu", i);
+	}
+}
+
+Test(worker_steps, a_worker_that_has_given_up_its_deadline_sleeps_without_one, .timeout = 5)
+{
+	struct baton__worker *worker = begin(2);
+	uint64_t claimed;
+
+	open_alarm(1000);
+	claimed = baton__alarm_claim(&alarm_of_test);
+	cr_assert_eq(claimed, 1000);
+	sleep_in_set(worker, claimed);
+	cr_assert_eq(limited, 1);
+	cr_assert_eq(unlimited, 1);
+	cr_assert(woke(), "for the deadline");
 }
 
 /* ---- Hot jobs ---- */

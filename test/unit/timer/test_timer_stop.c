@@ -375,3 +375,54 @@ Test(timer_stop, by_the_hook_that_begins_the_batch_of_its_run, .timeout = 5)
 	cr_assert_eq(stage.bell.runs, 0);
 	stage_end(&stage);
 }
+
+static void *run_job(void *job)
+{
+	baton_job_run(job);
+	return NULL;
+}
+
+/* An executor that returns when another thread has run the job. */
+static int join_job(struct baton_executor *executor, struct baton_job *job)
+{
+	(void)executor;
+	(void)thread_join(thread_start(run_job, job));
+	return 0;
+}
+
+static const struct baton_executor_ops join_ops = {.schedule = join_job};
+
+/* The first run takes longer than the period; the second one stops the timer. */
+static int late_then_stops(struct bell *bell)
+{
+	if (bell->runs == 1)
+		work_for_ns(10 * TICK);
+	else
+		found = baton_timer_stop(&bell->timer);
+	return 0;
+}
+
+/* The driver has run the timer's task itself, and is still in its submit. */
+Test(timer_stop, in_a_run_that_another_thread_took_over_waits_for_no_driver, .timeout = 5)
+{
+	struct baton_timers_options poll = {.source = BATON_TIMERS_POLL,
+	                                    .submit = BATON_TIMERS_SUBMIT_INLINE};
+	struct baton_executor joins = BATON_EXECUTOR_INIT(&join_ops);
+	struct baton_resource_config config = {.executor = &joins, .capture_limit = 1};
+	struct baton_resource handed;
+	struct baton_timers *timers;
+	struct bell bell;
+
+	cr_assert_eq(baton_timers_create(&poll, &timers), 0);
+	baton_resource_init(&handed, NULL, NULL, &config);
+	bell_init(&bell, timers, &handed);
+	bell.then = late_then_stops;
+	cr_assert_eq(baton_timer_arm_every(&bell.timer, 0, TICK, BATON_TIMER_CATCH_UP), 0);
+	while (!bell.runs)
+		cr_assert_geq(baton_timers_poll(timers), 0);
+	cr_assert_eq(bell.runs, 2);
+	cr_assert_eq(found, BATON_TIMER_RUNNING);
+	cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_DONE);
+	resource_end(&handed);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
