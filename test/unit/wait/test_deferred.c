@@ -133,6 +133,39 @@ Test(deferred, an_await_of_a_closed_resource_that_only_the_awaiter_can_run, .tim
 	ends(closes_and_awaits, 0);
 }
 
+/* ---- What was taken out of the list ---- */
+
+static struct {
+	struct occupant occupant;
+	struct step step;
+} next;
+
+/* The awaiter uses the memory for another resource, and another thread holds that. */
+static int awaits_and_uses_the_memory(struct baton_task *task)
+{
+	(void)closes_and_awaits(task);
+	baton_resource_deinit(&fix.resource);
+	baton_resource_init(&fix.resource, NULL, NULL, NULL);
+	occupy(&next.occupant, &fix.resource);
+	MUST(baton_submit(&fix.resource, &next.step.task) == 0);
+	return 0;
+}
+
+Test(deferred, a_resource_that_the_awaiter_has_released_is_not_run_by_its_list, .timeout = 5)
+{
+	fix_begin(0);
+	step_init(&next.step, &fix.journal, 2, NULL);
+	baton_task_init(&fix.task, awaits_and_uses_the_memory, NULL);
+	cr_assert_eq(baton_submit(&fix.outer, &fix.task), 0);
+	cr_assert_eq(fix.result, 0);
+	cr_assert_eq(fix.journal.count, 1, "the occupant holds the baton");
+	release(&next.occupant);
+	cr_assert_eq(fix.journal.count, 2);
+	resource_end(&fix.resource);
+	resource_end(&fix.outer);
+	cr_assert_eq(baton_pool_destroy(ended), 0);
+}
+
 /* ---- The job lies in the list of a thread that waits for this one ---- */
 
 static struct {

@@ -214,3 +214,66 @@ Test(wait_help, a_helper_leaves_the_rest_to_a_sleeper_if_no_thread_is_free, .tim
 	stash_run(&fix.stash);
 	fixture_end();
 }
+
+/* ---- Nudges ---- */
+
+/* A thread that sleeps for a task of a resource which stays busy. */
+struct sleeper {
+	struct baton_future *awaited;
+	struct baton__thread *record;
+	pthread_t thread;
+	atomic_int tid;
+};
+
+static void *sleeper_main(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	MUST(baton__thread_attach() == 0);
+	sleeper->record = baton__self;
+	atomic_store(&sleeper->tid, thread_id());
+	MUST(baton_future_wait(sleeper->awaited, NULL) == 0);
+	return NULL;
+}
+
+static void sleeper_start(struct sleeper *sleeper, struct baton_future *awaited)
+{
+	sleeper->awaited = awaited;
+	atomic_init(&sleeper->tid, 0);
+	sleeper->thread = thread_start(sleeper_main, sleeper);
+	until_at_least(&sleeper->tid, 1);
+	until_asleep(atomic_load(&sleeper->tid));
+}
+
+/* A nudge that a waiter has helped for is answered: it is not passed on at the end of the wait. */
+Test(wait_help, a_nudge_that_a_waiter_has_helped_for_wakes_no_other, .timeout = 10)
+{
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
+	struct occupant occupant, other_occupant;
+	struct sleeper helper, bystander;
+	struct step step;
+	uint32_t nudge;
+
+	fix.config.capture_limit = 1;
+	fixture_stash();
+	atomic_store(&fix.stash.answer, 1); /* no thread is free */
+	occupy(&occupant, &fix.resource);
+	occupy(&other_occupant, &other);
+	step_init(&fix.steps[0], &fix.journal, 0, &futures[0]);
+	step_init(&step, &fix.journal, 1, &futures[1]);
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_submit(&other, &step.task), 0);
+	sleeper_start(&bystander, &futures[1]);
+	sleeper_start(&helper, &futures[0]);
+	nudge = __atomic_load_n(&bystander.record->nudge, __ATOMIC_RELAXED);
+	release(&occupant); /* its limit is spent: it hands the resource off, and nudges */
+	thread_join(helper.thread);
+	cr_assert(pthread_equal(fix.journal.thread[0], helper.thread), "it has helped");
+	cr_assert_eq(__atomic_load_n(&bystander.record->nudge, __ATOMIC_RELAXED), nudge);
+	release(&other_occupant);
+	thread_join(bystander.thread);
+	stash_run(&fix.stash);
+	fixture_end();
+	resource_end(&other);
+}
