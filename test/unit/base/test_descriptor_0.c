@@ -8,6 +8,7 @@
 #include <baton/board.h>
 #include <baton/io.h>
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "0", NULL);
@@ -75,14 +76,12 @@ static int reads(struct baton_io *io)
 	return 0;
 }
 
-static void watch_is_0(void)
+static void watch_once(const int ends[2])
 {
 	struct baton_io io = BATON_IO_INIT(&resource, reads);
-	int ends[2];
 
-	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-	cr_assert_eq(ends[0], 0);
-	cr_assert_eq(baton_io_start(&io, 0, BATON_IO_READ), 0);
+	atomic_store(&read_bytes, 0);
+	cr_assert_eq(baton_io_start(&io, ends[0], BATON_IO_READ), 0);
 	put_bytes(ends[1], 1);
 	while (!atomic_load(&read_bytes))
 		sched_yield();
@@ -90,14 +89,57 @@ static void watch_is_0(void)
 		sched_yield();
 	(void)baton_io_stop(&io);
 	cr_assert_eq(baton_io_destroy(), 0);
-	(void)close(0);
+	(void)close(ends[0]);
 	(void)close(ends[1]);
+}
+
+static void watch_is_0(void)
+{
+	int ends[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+	cr_assert_eq(ends[0], 0);
+	watch_once(ends);
+}
+
+/* Before so many calls of epoll_create1() another thread closes descriptor 0. */
+static int epolls_before_0 = -1;
+
+int epoll_create1(int flags)
+{
+	if (epolls_before_0 >= 0 && epolls_before_0-- == 0)
+		(void)close(0);
+	return (int)syscall(SYS_epoll_create1, flags);
+}
+
+static void poller_has_0(int epolls)
+{
+	int ends[2];
+
+	(void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+	cr_assert_gt(ends[0], 0);
+	epolls_before_0 = epolls;
+	watch_once(ends);
+	cr_assert_eq(epolls_before_0, -1, "it was given to the poller");
+	cr_assert_lt(fcntl(0, F_GETFD), 0, "which has closed it");
+}
+
+static void first_epoll_is_0(void)
+{
+	poller_has_0(0);
+}
+
+static void second_epoll_is_0(void)
+{
+	poller_has_0(1);
 }
 
 Test(descriptor_0, is_a_descriptor_like_any_other, .timeout = 20)
 {
-	static void (*const ways[])(void) = {board_is_0, file_of_a_board_is_0, loop_is_0,
-	                                     source_is_0, watch_is_0};
+	static void (*const ways[])(void) = {
+		board_is_0, file_of_a_board_is_0, loop_is_0,        source_is_0,
+		watch_is_0, first_epoll_is_0,     second_epoll_is_0};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		(void)close(0);

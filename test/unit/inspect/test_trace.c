@@ -401,6 +401,21 @@ Test(trace, names_the_resource_that_has_run_not_its_lines_next_owner, .timeout =
 	end();
 }
 
+/* The first and the last byte of each kind. */
+Test(trace, writes_a_question_mark_for_each_byte_of_a_name_that_is_not_printable, .timeout = 10)
+{
+	struct baton_resource one;
+
+	begin();
+	small = board;
+	join(&one, "\x01 \x1f~\x7f!\xff");
+	cr_assert_eq(baton_board_trace_start(board), 0);
+	runs_and_leaves(&one, 1);
+	stop();
+	cr_assert_eq(runs_of("? ?~?!?"), 1, "%s", text);
+	end();
+}
+
 Test(trace, names_the_first_65536_resources_that_leave, .timeout = 30)
 {
 	struct baton_resource one;

@@ -12,6 +12,7 @@ struct request {
 	unsigned flags;
 	uint64_t timeout_ns;
 	int detached;
+	int status; /* of a request that could not detach */
 };
 
 static int request_run(struct baton_task *task)
@@ -22,7 +23,7 @@ static int request_run(struct baton_task *task)
 
 	if (detached) /* else it may be gone */
 		request->detached = detached;
-	return detached ? 5 : 0;
+	return detached ? request->status : 0;
 }
 
 static void request_init(struct request *request, struct baton_timers *timers, uint64_t timeout_ns)
@@ -118,19 +119,31 @@ Test(deadline, it_passes_although_the_resource_is_closed, .timeout = 10)
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
+static void cannot_be_armed(struct baton_timers *timers, int status)
+{
+	struct request request;
+
+	request_init(&request, timers, BATON_SECOND);
+	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
+	request.status = status;
+	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
+	cr_assert_eq(request.detached, -ESHUTDOWN);
+	cr_assert_eq(baton_future_state(&request.future), status ? BATON_FAILED : BATON_DONE);
+	cr_assert_eq(baton_future_status(&request.future), status);
+	cr_assert_null(baton_future_value(&request.future));
+}
+
 Test(deadline, one_that_cannot_be_armed_leaves_the_task_as_it_was, .timeout = 10)
 {
 	struct baton_timers *timers = virtual_wheel();
-	struct request request;
 
+	fix.counted = true;
+	fixture_config();
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_DROP), 0);
-	request_init(&request, timers, BATON_SECOND);
-	request.flags = BATON_DETACH_HOLD | BATON_DETACH_COUNTED;
-	step_init(&fix.steps[0], &fix.journal, 1, NULL);
-	cr_assert_eq(baton_submit(&fix.resource, &request.task), 0);
-	cr_assert_eq(request.detached, -ESHUTDOWN);
-	cr_assert_eq(baton_future_state(&request.future), BATON_FAILED);
-	cr_assert_eq(baton_future_status(&request.future), 5);
+	cannot_be_armed(timers, 5);
+	cr_assert_eq(resource_counts(&fix.stats).failed, 1);
+	cannot_be_armed(timers, 0);
+	cr_assert_eq(resource_counts(&fix.stats).failed, 1);
 	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(fix.journal.count, 1, "nothing is held");
 	fixture_end();

@@ -113,6 +113,7 @@ Test(slab, spares_are_taken_again_before_a_slab_is_mapped, .timeout = 5)
 	for (size_t i = 0; i < BATON_SLAB_SPARES; i++) {
 		cr_assert_not_null(baton__slabs_take(&slabs, &count));
 		cr_assert_eq(count, PIECES);
+		cr_assert_eq(slabs.taken - slabs.filed, (i + 1) * PIECES, "so many are out");
 	}
 	cr_assert_eq(baton__slabs_mapped(), before + BATON_SLAB_SPARES);
 	(void)take_one(&slabs);
