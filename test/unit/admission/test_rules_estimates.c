@@ -262,6 +262,33 @@ Test(rules_estimates, a_pass_in_which_tasks_leave_tells_no_later_start_than_the_
 	cr_assert_leq(baton_rules_estimate(&rules, &line[WAITING].entry), before);
 }
 
+/*
+ * One place for slow tasks, which all arrived first, and one for fast tasks. A slow task leaves
+ * whose planned start is later than that of each fast task so far. The next slow task takes its
+ * place, so fast tasks that arrive later still have one place.
+ */
+Test(rules_estimates, a_task_that_leaves_before_its_planned_start_gives_no_place_to_later_ones,
+     .timeout = 5)
+{
+	enum { SLOW = 11, FAST = 100 };
+	const struct baton_rules_config two = {.limit = {2, 1, 1}};
+
+	begin(&two);
+	memset(line, 0, sizeof(line));
+	for (uint32_t i = 0; i < SLOW + FAST; i++) {
+		if (i == SLOW + 75) /* the last has an estimate of 222 s, and the slow one leaves */
+			cr_assert_eq(baton_rules_withdraw(&rules, &line[8].entry, 0), 0);
+		baton_rules_entry_init(&line[i].entry, i < SLOW ? 2 : 0);
+		cr_assert_eq(baton_rules_arrive(&rules, &line[i].entry, 0), 0);
+		if (i == 8)
+			cr_assert_eq(baton_rules_estimate(&rules, &line[i].entry), 240 * S);
+		if (i >= SLOW)
+			cr_assert_geq(baton_rules_estimate(&rules, &line[i].entry),
+			              (i - SLOW) * 3 * S, "%u", i);
+	}
+	cr_assert_eq(baton_rules_estimate(&rules, &line[SLOW + 74].entry), 222 * S);
+}
+
 /* The default runs as long as class 0 allows, as the plan has it. */
 Test(rules_estimates, a_default_that_comes_down_within_its_time_spoils_none, .timeout = 5)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Drain hooks: calls go through a batch, as submitted tasks do. */
 #include "ledger.h"
+#include "stash.h"
 
 static void *note_call(void *arg)
 {
@@ -65,4 +66,55 @@ Test(hooks_call, try_call_does_not_wait, .timeout = 10)
 	resource_end(&ledger.resource);
 	cr_assert_eq(baton_try_call(&ledger.resource, note_call, &ledger, NULL), -EPIPE);
 	cr_assert_eq(ledger.begun, 1);
+}
+
+/* ---- What a call that runs at once leaves to others (L7, L8) ---- */
+
+static struct {
+	struct stash stash;
+	struct ledger ledger;
+	struct entry behind; /* submitted by the called function */
+	struct baton_resource outer;
+	struct baton_task task; /* of `outer` */
+} left = {.outer = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+
+static void *submits_another(void *arg)
+{
+	ledger_note(&left.ledger);
+	MUST(baton_submit(&left.ledger.resource, &left.behind.task) == 0);
+	return arg;
+}
+
+static int try_call_once(struct baton_task *task)
+{
+	(void)task;
+	return baton_try_call(&left.ledger.resource, submits_another, NULL, NULL);
+}
+
+/* `runs`: runs of the executor's job, after the call, which the task behind needs. */
+static void leaves_behind(uint32_t capture_limit, bool nested, int runs)
+{
+	stash_init(&left.stash);
+	ledger_init(&left.ledger, &left.stash.executor);
+	left.ledger.config.capture_limit = capture_limit;
+	entry_init(&left.behind, &left.ledger, true);
+	baton_task_init(&left.task, try_call_once, NULL);
+	if (nested)
+		cr_assert_eq(baton_submit(&left.outer, &left.task), 0);
+	else
+		cr_assert_eq(try_call_once(NULL), 0);
+	cr_assert_eq(left.ledger.entered, runs ? 1 : 2, "limit %u", capture_limit);
+	cr_assert_eq(atomic_load(&left.stash.count), (size_t)runs, "limit %u", capture_limit);
+	stash_run(&left.stash);
+	cr_assert_eq(left.ledger.entered, 2);
+	cr_assert(ledger_balanced(&left.ledger));
+	resource_end(&left.ledger.resource);
+}
+
+Test(hooks_call, try_call_counts_as_one_task_of_its_caller, .timeout = 10)
+{
+	leaves_behind(1, false, 1);
+	leaves_behind(2, false, 0);
+	leaves_behind(2, true, 1);
+	resource_end(&left.outer);
 }

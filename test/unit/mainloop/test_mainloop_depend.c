@@ -65,6 +65,23 @@ Test(mainloop_depend, another_threads_stop_of_the_parent_wakes, .timeout = 10)
 	loop_end(0);
 }
 
+Test(mainloop_depend, a_parent_that_has_lost_one_of_two_children_is_still_one, .timeout = 10)
+{
+	real_loop();
+	cr_assert_eq(DEPEND(t, a), 0);
+	cr_assert_eq(DEPEND(t, b), 0);
+	cr_assert_eq(baton_source_undepend(&t.source, &b.source), 0);
+	cr_assert_eq(baton_source_start_after(&t.source, 100 * BATON_SECOND), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_not(loop_readable(0));
+	thread_join(thread_start(stops, &t));
+	cr_assert(loop_readable(0), "the stop wakes");
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("a");
+	loop_end(0);
+}
+
 static void *starts(void *arg)
 {
 	struct lettered *lettered = arg;
