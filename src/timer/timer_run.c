@@ -103,7 +103,6 @@ static int again(struct baton_timers *timers, struct baton_timer *timer, bool af
 	uint64_t word = load_relaxed(&timer->_word);
 	struct baton__arming arming = {
 		.set = BATON__TIMER_ARMED,
-		.clear = BATON__TIMER_DONE,
 		.needed = BATON__TIMER_REPEAT,
 		.barred = BARS_AGAIN,
 	};
