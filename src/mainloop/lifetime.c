@@ -40,6 +40,7 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->config.quantum = QUANTUM;
+	loop->config.cancelled = baton__mainloop_cancelled;
 	baton_resource_init(&loop->resource, NULL, loop->options.name, &loop->config);
 	baton_task_init(&loop->turn, baton__mainloop_turn, NULL);
 	baton__places_init(loop);

@@ -198,6 +198,10 @@ uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);
 /* The task that runs one source. */
 int baton__mainloop_turn(struct baton_task *task);
 
+/* A task of the loop's resource was cancelled, the turn perhaps: the user may cancel all that is
+ * pending there, or bound it. The owner. */
+void baton__mainloop_cancelled(struct baton_task *task);
+
 /* Should the running source of the loop `arg` return? The owner. */
 bool baton__mainloop_yields(void *arg);
 

@@ -191,8 +191,17 @@ static bool wants_turn(const struct baton__mainloop *loop, const struct baton__r
 
 static void submit_turn(struct baton__mainloop *loop, struct baton__round *round)
 {
+	/* First: a bound may drop the turn within the submit. */
+	loop->turn_queued = true;
 	round->error = baton_submit_later(&loop->resource, &loop->turn);
-	loop->turn_queued = !round->error;
+	if (round->error)
+		loop->turn_queued = false;
+}
+
+/* No round is under way that would submit the turn again: the host is told to run the loop. */
+static void call_host(struct baton__mainloop *loop)
+{
+	baton__loop_signal(loop->executor);
 }
 
 int baton__mainloop_turn(struct baton_task *task)
@@ -201,15 +210,24 @@ int baton__mainloop_turn(struct baton_task *task)
 	struct baton__round *round = loop->round;
 
 	loop->turn_queued = false;
-	if (!round) {
-		/* No round is under way: the resource was suspended when the round ended, or the
-		 * owner runs this task in a wait. The host is told to run the loop again. */
-		baton__loop_signal(loop->executor);
-		return 0;
-	}
-	if (step(loop, round) && wants_turn(loop, round))
+	if (!round)
+		/* The resource was suspended when the round ended, or the owner runs this task in a
+		 * wait. */
+		call_host(loop);
+	else if (step(loop, round) && wants_turn(loop, round))
 		submit_turn(loop, round);
 	return 0;
+}
+
+void baton__mainloop_cancelled(struct baton_task *task)
+{
+	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
+
+	if (task->_run != baton__mainloop_turn)
+		return; /* a task of the user's */
+	loop->turn_queued = false;
+	if (!loop->round)
+		call_host(loop);
 }
 
 /* Runs a round whose caller does not hold the baton: the turns, and the executor's other jobs. */

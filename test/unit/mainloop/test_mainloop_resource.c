@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* A main loop's resource is the user's, too: he cancels what is pending there, or bounds it. */
+#include "mainloop_support.h"
+
+#include <baton/bound.h>
+#include <baton/lane.h>
+#include <baton/suspend.h>
+
+#define START(lettered) cr_assert_eq(baton_source_start(&(lettered).source), 0)
+
+static struct lettered a = LETTERED(idle, a);
+static struct lettered b = LETTERED(idle, b);
+
+static int cancel_all(struct lettered *lettered)
+{
+	(void)lettered;
+	return baton_resource_cancel_pending(baton_mainloop_resource(&loop));
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void drop_oldest(void)
+{
+	static struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
+	static struct baton_bound bound;
+	static struct baton_lanes lanes;
+	static struct baton_lane lane;
+
+	config.policy = BATON_BOUND_DROP_OLDEST;
+	config.tasks_max = 1;
+	baton_lanes_init(&lanes, &lane, 1, NULL);
+	baton_resource_set_lanes(baton_mainloop_resource(&loop), &lanes);
+	baton_bound_init(&bound, &config);
+	baton_resource_set_bound(baton_mainloop_resource(&loop), &bound);
+}
+
+/* The task that runs the sources is queued, and cancelled, or dropped for another one. */
+static void suspended_run(bool drops)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	cr_assert_eq(baton_resource_suspend(baton_mainloop_resource(&loop), &suspension), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	if (drops)
+		cr_assert_eq(baton_post(baton_mainloop_resource(&loop), nothing, NULL), 0);
+	else
+		cr_assert_eq(cancel_all(&a), 0);
+	cr_assert_eq(baton_resource_resume(&suspension), 0);
+	while (baton_source_is_active(&a.source)) {
+		cr_assert(loop_readable(0));
+		cr_assert_geq(baton_mainloop_run(&loop, 10), 0);
+	}
+}
+
+Test(mainloop_resource, what_is_cancelled_or_dropped_there_stops_no_source, .timeout = 10)
+{
+	virtual_loop(0);
+	drop_oldest();
+	a.act = cancel_all;
+	START(a);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
+	a.act = NULL;
+	suspended_run(false);
+	suspended_run(true);
+	cr_assert_str_eq(log_take(), "abaa");
+	loop_end(0);
+}
