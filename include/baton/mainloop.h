@@ -181,10 +181,13 @@ void baton_source_init(struct baton_source *source, struct baton_mainloop *loop,
  * then on. A source that a dependency holds back does not watch. On a virtual clock no descriptor
  * is ready.
  *
- * Stop the source before you close its descriptor. A start with a descriptor that is closed, or
- * that belongs to a regular file, makes the source ready, as poll() does. If a descriptor is closed
- * while a source waits for it, the source stays active, and may run when the number belongs to
- * another file. If the kernel has no memory for a descriptor, the loop tries again every 10 ms.
+ * Stop the source on the owner's thread before you close its descriptor. (The function of a source
+ * that is not `again` may close the descriptor without a stop.) If a descriptor is closed while a
+ * source waits for it, the source stays active, and may run when the number belongs to another
+ * file; while a duplicate of the descriptor is open, baton_mainloop_fd() may be readable for
+ * nothing. A start with a descriptor that is closed, or that belongs to a regular file, makes the
+ * source ready, as poll() does. If the kernel has no memory for a descriptor, the loop tries again
+ * every 10 ms.
  */
 struct baton_source_fd {
 	struct baton_source source;

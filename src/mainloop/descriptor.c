@@ -211,6 +211,19 @@ static void tell(struct baton__mainloop *loop, struct baton__descriptor *record)
 	}
 }
 
+void baton__descriptor_left(struct baton__mainloop *loop, struct baton_source *source)
+{
+	const enum baton_source_kind kind = source->_config->kind;
+	size_t place;
+
+	if (kind != BATON_SOURCE_READABLE && kind != BATON_SOURCE_WRITABLE)
+		return;
+	place = place_of(fd_source(source)->_fd);
+	/* The record stays in `changed`, if it is there: to tell the kernel twice costs nothing. */
+	if (place < loop->descriptor_count && loop->descriptors[place])
+		tell(loop, loop->descriptors[place]);
+}
+
 void baton__descriptors_tell(struct baton__mainloop *loop)
 {
 	/* Ends: a descriptor comes back at most once, with no source left in `watching`. */

@@ -8,7 +8,8 @@
  *    `_watched`: those in place WATCHED, and those that an event has made READY.
  * descriptor.told: A descriptor whose kernel entry differs from `wanted` is in the list `changed`.
  *    The owner empties the list before it asks the kernel, and before it leaves the loop to the
- *    host. So a source that runs and is watched again costs no call of the kernel.
+ *    host. So a source that is `again`, runs and is watched again costs no call of the kernel.
+ *    The kernel is told at once of a source that is not active any more.
  * descriptor.number: An entry names a number, never a source: an entry that outlives its source, or
  *    its descriptor, names no memory.
  * descriptor.closed: Sources of numbers that are closed, and that have no record, share one record,
@@ -43,6 +44,13 @@ struct baton__descriptor *baton__descriptor_watch(struct baton__mainloop *loop,
 
 /* The source, which is `_watched`, no longer is. */
 void baton__descriptor_leave(struct baton__mainloop *loop, struct baton_source *source);
+
+/*
+ * The source, which is not `_watched`, is not active any more: its descriptor may be closed from
+ * now on, so the kernel is told at once. (The kernel keeps the entry of a closed descriptor while a
+ * duplicate is open, in a forked child perhaps, and then takes no DEL any more.)
+ */
+void baton__descriptor_left(struct baton__mainloop *loop, struct baton_source *source);
 
 /* Is the source `_watched` for the descriptor that it has now? */
 bool baton__descriptor_same(const struct baton_source *source);

@@ -178,14 +178,17 @@ void baton__source_place(struct baton__mainloop *loop, struct baton_source *sour
 {
 	const uint64_t due = baton__source_due(word);
 
-	if (!(word & BATON__SOURCE_ACTIVE) || word & BATON__SOURCE_RUNNING)
+	if (!(word & BATON__SOURCE_ACTIVE) || word & BATON__SOURCE_RUNNING) {
 		baton__source_unlink(loop, source);
-	else if (due == BATON_NEVER || baton__dependent_held(source->_dependent))
+		if (!(word & BATON__SOURCE_ACTIVE))
+			baton__descriptor_left(loop, source);
+	} else if (due == BATON_NEVER || baton__dependent_held(source->_dependent)) {
 		put(loop, source, BATON__WAITING);
-	else if (due > loop->now)
+	} else if (due > loop->now) {
 		put_heap(loop, source, due);
-	else
+	} else {
 		put_due(loop, source, word & BATON__SOURCE_FRESH);
+	}
 }
 
 void baton__places_expire(struct baton__mainloop *loop, uint64_t now)

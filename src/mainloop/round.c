@@ -54,6 +54,8 @@ static bool claim(struct baton__mainloop *loop, struct baton_source *source)
 		if (!(word & ACTIVE) || baton__source_due(word) > loop->now)
 			return false;
 	} while (!cas_acq_rel(&source->_state, &word, (word & ~clear) | RUNNING));
+	if (clear & ACTIVE)
+		baton__descriptor_left(loop, source);
 	return true;
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel knows of a main loop's descriptors: duplicates. */
+#include "mainloop_fd_support.h"
+
+static const struct baton_source_config once = {
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
+static const struct baton_source_config again = {
+	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1, .again = true};
+
+static int ends[2];
+static struct watched reader;
+
+static int closes(struct watched *watched)
+{
+	return close(watched->watch.fd);
+}
+
+static int stops_and_closes(struct watched *watched)
+{
+	cr_assert_eq(baton_source_stop(&watched->watch.source), BATON_SOURCE_RUNNING);
+	return closes(watched);
+}
+
+static int stops_and_closes_another(struct lettered *lettered)
+{
+	(void)lettered;
+	cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+	return closes(&reader);
+}
+
+/*
+ * A function of the loop closes the descriptor of a source that is not active, while a duplicate is
+ * open, as a child of a fork has them. The descriptor is ready: nobody hears of it any more, nor is
+ * a file that gets its number ready.
+ */
+Test(mainloop_fd_entries, a_descriptor_with_a_duplicate_is_gone_when_it_is_closed, .timeout = 5)
+{
+	static const struct {
+		const struct baton_source_config *config;
+		int (*act)(struct watched *watched);
+	} cases[] = {{&once, closes},
+	             {&once, stops_and_closes},
+	             {&again, stops_and_closes},
+	             {&again, NULL}};
+	struct lettered closer = LETTERED(idle, c);
+
+	closer.act = stops_and_closes_another;
+	real_loop();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int others[2];
+		int duplicate;
+
+		make_pipe(ends);
+		duplicate = dup(ends[0]);
+		MUST(duplicate >= 0);
+		reader = (struct watched)WATCHED(*cases[i].config, r, ends[0]);
+		reader.reads = 0;
+		reader.act = cases[i].act;
+		cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+		if (reader.act)
+			put_bytes(ends[1], 1);
+		else
+			cr_assert_eq(baton_source_start(&closer.source), 0);
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+		put_bytes(ends[1], 1);
+		cr_assert(!loop_readable(0), "case %zu", i);
+		make_pipe(others);
+		cr_assert_eq(others[0], ends[0]);
+		reader = (struct watched)WATCHED(once, r, others[0]);
+		cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+		cr_assert_eq(baton_source_stop(&reader.watch.source), BATON_SOURCE_WAITING);
+		MUST(!close(duplicate) && !close(ends[1]) && !close(others[0]) &&
+		     !close(others[1]));
+	}
+	loop_end(0);
+}
