@@ -255,17 +255,22 @@ static void event(struct baton__mainloop *loop, const struct epoll_event *event)
 void baton__descriptors_poll(struct baton__mainloop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
+	/* As many calls as the watched descriptors, and the eventfd, may need. */
+	size_t calls = loop->watched / EVENTS_MAX + 1;
 	int count;
 
 	if (!loop->watched)
 		return;
 	baton__descriptors_tell(loop);
 	loop->polled = loop->now;
-	/* The kernel turns its list: descriptors beyond EVENTS_MAX are the first next time. */
-	count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
-	for (int i = 0; i < count; i++)
-		if (events[i].data.fd != SIGNAL)
-			event(loop, &events[i]);
+	/* All that are ready, since the last one may be the most important. The kernel turns its
+	 * list: descriptors beyond EVENTS_MAX are the first of the next call. */
+	do {
+		count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
+		for (int i = 0; i < count; i++)
+			if (events[i].data.fd != SIGNAL)
+				event(loop, &events[i]);
+	} while (--calls && count == EVENTS_MAX);
 }
 
 struct baton_source *baton__descriptors_any(struct baton__mainloop *loop)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel knows of a main loop's descriptors: duplicates. */
+/* What the kernel knows of a main loop's descriptors: duplicates, many that are ready. */
 #include "mainloop_fd_support.h"
 
 static const struct baton_source_config once = {
@@ -73,5 +73,28 @@ Test(mainloop_fd_entries, a_descriptor_with_a_duplicate_is_gone_when_it_is_close
 		MUST(!close(duplicate) && !close(ends[1]) && !close(others[0]) &&
 		     !close(others[1]));
 	}
+	loop_end(0);
+}
+
+/* More descriptors are ready than the kernel tells of in one call. */
+Test(mainloop_fd_entries, the_most_important_of_many_ready_descriptors_is_the_first, .timeout = 5)
+{
+	enum { MANY = 300 };
+	static const struct baton_source_config late = {
+		.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 9};
+	static struct watched readers[MANY];
+	static int pipes[MANY][2];
+
+	real_loop();
+	for (int i = 0; i < MANY; i++) {
+		make_pipe(pipes[i]);
+		readers[i] = (struct watched)WATCHED(late, l, pipes[i][0]);
+		if (i == MANY - 1)
+			readers[i] = (struct watched)WATCHED(once, f, pipes[i][0]);
+		cr_assert_eq(baton_source_start(&readers[i].watch.source), 0);
+		put_bytes(pipes[i][1], 1);
+	}
+	cr_assert_eq(baton_mainloop_run(&loop, MANY), MANY);
+	cr_assert_eq(log_take()[0], 'f');
 	loop_end(0);
 }
