@@ -118,6 +118,9 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 {
 	uint64_t signals;
 
+	/* The child of a fork shares the descriptor with its parent, for whom the signal is. */
+	if (BATON_UNLIKELY(baton__forked()))
+		return 0;
 	if (BATON_UNLIKELY(!baton__driven_owned(&loop->driven)) && baton_loop_adopt(loop))
 		return 0;
 	/* EAGAIN: no signal; then the list may hold jobs that a nested drive has left. */

@@ -176,8 +176,12 @@ static int control(const struct baton__mainloop *loop, const struct baton__descr
 {
 	struct epoll_event event = {.events = events, .data.fd = record->fd};
 	const int first = !events ? EPOLL_CTL_DEL : record->armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-	int result = epoll_ctl(loop->epoll, first, record->fd, &event);
+	int result;
 
+	/* The child of a fork shares the instance with its parent, for whom the entries are. */
+	if (baton__forked())
+		return 0;
+	result = epoll_ctl(loop->epoll, first, record->fd, &event);
 	/* The kernel removes the entry of a descriptor that is closed. So a DEL may fail, and for
 	 * a new file with this number a MOD must be an ADD. */
 	if (!result || !events)

@@ -3,6 +3,8 @@
 #include "support.h"
 
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool readable(const struct baton_loop *loop)
 {
@@ -397,4 +399,33 @@ Test(loop, a_gathered_job_may_wait_for_the_last_one, .timeout = 10)
 	cr_assert_not(readable(own.loop));
 	resource_end(&other);
 	gathered_end(&own);
+}
+
+Test(loop, a_run_in_a_forked_child_takes_no_signal_of_the_parents, .timeout = 10)
+{
+	struct baton_loop *loop = loop_create();
+	struct baton_pool *pool = pool_of(1);
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource resource;
+	struct journal journal = {0};
+	struct step step;
+	pid_t child;
+	int status;
+
+	config.executor = baton_loop_executor(loop);
+	steps_init(&step, 1, &journal, 0);
+	baton_resource_init(&resource, NULL, NULL, &config);
+	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
+	child = fork();
+	cr_assert_geq(child, 0);
+	if (child == 0)
+		_exit(baton_loop_run(loop, 0) == 0 && journal.count == 0 ? 0 : 1);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	cr_assert(readable(loop));
+	cr_assert_eq(baton_loop_run(loop, 0), 1);
+	cr_assert_eq(journal.count, 1);
+	resource_end(&resource);
+	baton_loop_destroy(loop);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel knows of a main loop's descriptors: duplicates, many that are ready. */
+/* What the kernel knows of a main loop's descriptors: duplicates, many that are ready, a
+ * forked child's calls. */
 #include "mainloop_fd_support.h"
+
+#include <sys/wait.h>
 
 static const struct baton_source_config once = {
 	.fn = watched_run, .kind = BATON_SOURCE_READABLE, .priority = 1};
@@ -97,4 +100,29 @@ Test(mainloop_fd_entries, the_most_important_of_many_ready_descriptors_is_the_fi
 	cr_assert_eq(baton_mainloop_run(&loop, MANY), MANY);
 	cr_assert_eq(log_take()[0], 'f');
 	loop_end(0);
+}
+
+/* The child of a fork has the parent's loop, and the kernel's entries. */
+Test(mainloop_fd_entries, a_stop_in_a_forked_child_does_not_concern_the_parent, .timeout = 5)
+{
+	struct baton_pool *pool = pool_of(1);
+	pid_t child;
+	int status;
+
+	real_loop();
+	make_pipe(ends);
+	reader = (struct watched)WATCHED(again, r, ends[0]);
+	cr_assert_eq(baton_source_start(&reader.watch.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	child = fork();
+	cr_assert_geq(child, 0);
+	if (child == 0)
+		_exit(baton_source_stop(&reader.watch.source) == BATON_SOURCE_WAITING ? 0 : 1);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	put_bytes(ends[1], 1);
+	cr_assert(loop_readable(0));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	loop_end(1);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
