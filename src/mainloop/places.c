@@ -248,7 +248,8 @@ static void ask(struct baton__mainloop *loop, struct baton_source *source)
 		put_ready(loop, source);
 	else if (wait != BATON_NEVER)
 		put_heap(loop, source,
-		         wait < BATON_MAINLOOP_TIME_MAX ? loop->now + wait : BATON_NEVER - 1);
+		         wait < BATON_MAINLOOP_TIME_MAX - loop->now ? loop->now + wait
+		                                                    : BATON_NEVER);
 }
 
 void baton__places_ask(struct baton__mainloop *loop)

@@ -250,7 +250,15 @@ Test(mainloop, a_custom_source_runs_when_it_says_so, .timeout = 10)
 	cr_assert_eq(baton_mainloop_advance_to(&loop, 30, 10), 1);
 	EXPECT("aq");
 	cr_assert(!baton_source_is_active(&q.source));
-	loop_end(0);
+	/* Waits that end at BATON_MAINLOOP_TIME_MAX, and later. */
+	for (int i = 0; i < 3; i++) {
+		answer = i < 2 ? BATON_MAINLOOP_TIME_MAX - 30 * (uint64_t)!i : BATON_NEVER - 1;
+		START(q);
+		cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+		cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER);
+	}
+	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX, 10), 0);
+	loop_end(1);
 }
 
 static struct lettered other_custom;
