@@ -115,6 +115,7 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 static bool has_input(struct baton__mainloop *loop)
 {
 	const struct baton_mainloop_options *options = &loop->options;
+	const bool asks = loop->asks; /* a `ready` may ask whether to yield */
 	bool input;
 
 	if (!options->any_input || options->deterministic)
@@ -122,7 +123,7 @@ static bool has_input(struct baton__mainloop *loop)
 	loop->asks = true;
 	input = options->any_input(options->arg,
 	                           options->input_kinds ? options->input_kinds : UINT32_MAX);
-	loop->asks = false;
+	loop->asks = asks;
 	return input;
 }
 

@@ -2,6 +2,7 @@
 /* A long idle that asks whether to yield: its slice, more important sources, many posts. */
 #include "mainloop_support.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "mainloop/mainloop.h"
@@ -115,5 +116,46 @@ Test(mainloop_yield, what_a_call_has_half_taken_in_can_be_stopped_and_freed, .ti
 	START(a);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 2);
 	EXPECT("at");
+	loop_end(0);
+}
+
+static bool no_input(void *arg, uint32_t kinds)
+{
+	(void)arg;
+	(void)kinds;
+	return false;
+}
+
+static struct lettered asker;
+
+static int starts_and_runs(struct lettered *lettered)
+{
+	(void)lettered;
+	cr_assert_eq(baton_source_start(&asker.source), 0);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	return 0;
+}
+
+static uint64_t asks_whether_to_yield(struct baton_source *source, uint64_t now)
+{
+	(void)source;
+	(void)now;
+	cr_assert_not(baton_mainloop_should_yield(&loop));
+	cr_assert_eq(baton_mainloop_run(&loop, 10), -EDEADLK);
+	return 0;
+}
+
+Test(mainloop_yield, what_is_asked_inside_a_ready_lets_it_not_run_the_loop, .timeout = 10)
+{
+	static const struct baton_source_config custom = {
+		.fn = lettered_run, .kind = BATON_SOURCE_CUSTOM, .ready = asks_whether_to_yield};
+	const struct baton_mainloop_options options = {.any_input = no_input};
+
+	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	asker = (struct lettered)LETTERED(custom, q);
+	a.act = starts_and_runs;
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	EXPECT("aq");
 	loop_end(0);
 }
