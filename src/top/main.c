@@ -97,10 +97,10 @@ static void read_options(struct options *options, int argc, char **argv)
 			options->view.sort = read_sort(optarg);
 			break;
 		case 'm':
-			options->view.match = optarg;
+			options->view.match = top_printable(optarg);
 			break;
 		case 'r':
-			options->view.resource = optarg;
+			options->view.resource = top_printable(optarg);
 			break;
 		case 't':
 			options->threads = true;

@@ -161,14 +161,9 @@ void top_print_head(FILE *out, const struct top_board *board, const struct top_r
 static const char *thread_name(char name[TOP_THREAD_TEXT], const struct top_board *board,
                                uint64_t thread)
 {
-	size_t length = 0;
-
-	/* Names may come from strangers: a terminal must not obey them. */
-	for (const char *from = baton__thread_name(board->file, thread);
-	     *from && length < BATON__THREAD_NAME_MAX; from++)
-		name[length++] = *from < 0x20 || *from >= 0x7f ? '?' : *from;
-	name[length] = '\0';
-	return name;
+	(void)snprintf(name, TOP_THREAD_TEXT, "%.*s", BATON__THREAD_NAME_MAX,
+	               baton__thread_name(board->file, thread));
+	return top_printable(name);
 }
 
 const char *top_thread(char text[TOP_THREAD_TEXT], const struct top_board *board, uint64_t thread)
@@ -339,7 +334,7 @@ void top_print_threads(FILE *out, const struct top_board *board, const struct to
 void top_print_pools(FILE *out, const struct top_board *board)
 {
 	const struct baton__board_file *file = board->file;
-	char text[4][TOP_TEXT];
+	char text[4][TOP_TEXT], name[BATON_BOARD_NAME_MAX + 1];
 
 	for (size_t i = 0; i < BATON_BOARD_POOLS_MAX; i++) {
 		const struct baton__board_pool *pool = &file->pools[i];
@@ -347,10 +342,11 @@ void top_print_pools(FILE *out, const struct top_board *board)
 
 		if (!load_relaxed(&pool->pool))
 			continue;
+		(void)snprintf(name, sizeof(name), "%.*s", BATON_BOARD_NAME_MAX, pool->name);
 		(void)fprintf(out,
 		              "pool %s: %" PRIu64 " workers, %" PRIu64 " spares (%" PRIu64
 		              " refused); %s jobs, %s stolen, parked %s times\n",
-		              pool->name[0] ? pool->name : "(no name)", pool->workers,
+		              name[0] ? top_printable(name) : "(no name)", pool->workers,
 		              stats->spares, stats->spares_refused,
 		              top_number(text[0], (double)stats->executed),
 		              top_number(text[1], (double)stats->stolen),

@@ -36,18 +36,19 @@ static void *must(void *memory)
 	return memory;
 }
 
-/* Names come from strangers: a terminal must not obey them. */
+char *top_printable(char *text)
+{
+	for (char *at = text; *at; at++)
+		if (*at < 0x20 || *at >= 0x7f)
+			*at = '?';
+	return text;
+}
+
 static void copy_printable(char *copy, const struct baton__board_line *line)
 {
-	size_t i = 0;
-
-	for (; i < BATON_BOARD_NAME_MAX && line->name[i]; i++) {
-		const unsigned char byte = (unsigned char)line->name[i];
-
-		copy[i] = byte < 0x20 || byte >= 0x7f ? '?' : (char)byte;
-	}
-	copy[i] = '\0';
-	if (!i)
+	(void)snprintf(copy, BATON_BOARD_NAME_MAX + 1, "%.*s", BATON_BOARD_NAME_MAX, line->name);
+	(void)top_printable(copy);
+	if (!copy[0])
 		(void)snprintf(copy, BATON_BOARD_NAME_MAX, "%p", (void *)line->resource);
 }
 

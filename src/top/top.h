@@ -108,6 +108,10 @@ const struct top_row *top_find(const struct top_rows *rows, const char *name);
 /* The name of a function of the program, as addr2line tells it, or its place (symbols.c). */
 const char *top_function(const struct top_board *board, uintptr_t function);
 
+/* Names come from strangers: a terminal must not obey them. Makes each byte that is not printable
+ * ASCII a `?`, in place; returns `text`. */
+char *top_printable(char *text);
+
 /* Which rows are printed. `lines`: the most; 0: all. */
 struct top_part {
 	enum top_sort sort;

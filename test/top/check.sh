@@ -98,7 +98,7 @@ sed -n 5p "$tmp/shown" | grep -q '^hot ' || {
 	failed=$((failed + 1))
 	echo 'check-top: the resource with the most tasks is not the first'
 }
-awk 'length > 80 + 16 {exit 1}' "$tmp/shown" || {
+awk 'length > 80 + 26 {exit 1}' "$tmp/shown" || {
 	failed=$((failed + 1))
 	echo 'check-top: a line is longer than 80 columns and a function'
 }
@@ -116,6 +116,10 @@ shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 -
 	"$whose"
 shows 'all names in waits' 'runs stuck_task of stuck' --threads --delay 0.1 --match laned "$whose"
 shows 'no control characters' '^slow "\?\[31mcons' --once --delay 0.1 "$whose"
+name=$(printf 'slow "\033[31mconsumer')
+shows 'a name as it is' '^executed ' --once --delay 0.1 --resource "$name" "$whose"
+shows 'a part of it' '; 1 with .* in their names' --once --delay 0.1 --match "${name%sumer}" \
+	"$whose"
 sleep 0.6 # the window has been full for a second
 shows 'what is held up' ', 1 resource held up, ' --once --delay 0.3 "$whose"
 shows 'what is held up, before what is busy' '^windowed .* 0%  window is full' --once --delay 0.3 \
@@ -142,7 +146,7 @@ shows 'a task that sleeps' 'a second .*, of which asleep ([5-9][0-9]|100) %' --o
 shows 'a lane' '^time in lane 1: [1-9][0-9]* measured' --once --delay 0.1 --resource laned "$whose"
 shows 'what waits in a lane' '^  [1-9][0-9]* wait there now, the oldest for [1-9]' --once \
 	--delay 0.1 --resource laned "$whose"
-shows 'a pool' 'pool workers: [0-9]+ workers' --threads --delay 0.1 "$whose"
+shows 'a pool' '^pool wor\?\[1mkers: [0-9]+ workers' --threads --delay 0.1 "$whose"
 shows 'histograms' '^ +[1-9][0-9.]*ms +#+ [0-9]+$' --once --delay 0.1 \
 	--resource 'slow "?[31mconsumer' "$whose"
 if command -v python3 >/dev/null 2>&1; then
