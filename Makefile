@@ -300,12 +300,12 @@ build/baton-redis.pc: FORCE
 		'Libs: -L$${libdir} -lbaton-redis' 'Libs.private: $(REDIS_LIBS)' >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# Relative to where they lie: LIBDIR/cmake/baton.
+# They lie in LIBDIR/cmake/baton.
 build/cmake/%.cmake: src/cmake/%.cmake.in FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SHARED@|$(notdir $(SHARED))|g' \
 		-e 's|@SONAME@|libbaton.so.$(SOVERSION)|g' \
-		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' $< >$@.new
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' $< >$@.new
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 .PHONY: man html check-man

@@ -146,6 +146,14 @@ for file in include/baton.h include/baton/task.h lib/triplet/libbaton.a lib/trip
 	[ -e "$tmp/stage/usr/$file" ] || fail "install with DESTDIR leaves out $file"
 done
 ! grep -q "$tmp" "$tmp/stage/usr/lib/triplet/pkgconfig/baton.pc" || fail "baton.pc names DESTDIR"
+sed -i 's/baton 0.1 /baton 0.2 /' "$tmp/cmake/CMakeLists.txt"
+cmake -S "$tmp/cmake" -B "$tmp/cmake/staged" \
+	-Dbaton_DIR="$tmp/stage/usr/lib/triplet/cmake/baton" \
+	-DCMAKE_C_COMPILER="$(command -v "${cc##* }")" >"$tmp/cmake.log" 2>&1 &&
+	cmake --build "$tmp/cmake/staged" >>"$tmp/cmake.log" 2>&1 || {
+	cat "$tmp/cmake.log"
+	fail "the example does not build with CMake below DESTDIR"
+}
 # shellcheck disable=SC2086,SC2046 # words, on purpose
 $make uninstall $dirs
 [ -z "$(left_in "$tmp/stage")" ] || fail "uninstall leaves $(left_in "$tmp/stage")"
