@@ -215,6 +215,22 @@ SIM_SCENARIO(mainloop_own, "the owner stops and starts a source that another thr
 	end(0);
 }
 
+static void cancel(void *argument)
+{
+	sim_require(baton_resource_cancel_pending(baton_mainloop_resource(argument)) == 0);
+}
+
+SIM_SCENARIO(mainloop_cancel, "who cancels the task that runs the sources stops no source")
+{
+	begin();
+	start(&source);
+	start(&other);
+	(void)sim_start(cancel, &loop);
+	live();
+	sim_require(runs == 2);
+	end(0);
+}
+
 static void start_both(void *argument)
 {
 	start(&source);
