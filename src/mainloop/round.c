@@ -305,12 +305,13 @@ static void publish(struct baton__mainloop *loop)
 		return; /* a nested run */
 	/* Each turn but the first follows another thread's post. */
 	for (unsigned turns = 0;; turns++) {
-		const uint64_t due = baton__mainloop_next_due(loop);
+		/* A turn that is queued signals by itself when it runs. Until then (the resource
+		 * is suspended) the loop has nothing to do. */
+		const uint64_t due =
+			loop->turn_queued ? BATON_NEVER : baton__mainloop_next_due(loop);
 
 		if (!due || turns == PUBLISH_TURNS) {
-			/* A turn that is queued signals by itself when it runs. */
-			if (!loop->turn_queued)
-				baton__loop_signal(loop->executor);
+			baton__loop_signal(loop->executor);
 			return;
 		}
 		/* [mainloop.alarm] seq_cst: before the look at the inbox; pairs with

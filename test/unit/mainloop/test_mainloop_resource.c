@@ -45,6 +45,8 @@ static void suspended_run(bool drops)
 	cr_assert_eq(baton_resource_suspend(baton_mainloop_resource(&loop), &suspension), 0);
 	START(a);
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert(!loop_readable(0));
+	cr_assert_eq(baton_mainloop_next(&loop), BATON_NEVER, "the host sleeps until the resume");
 	if (drops)
 		cr_assert_eq(baton_post(baton_mainloop_resource(&loop), nothing, NULL), 0);
 	else
