@@ -195,28 +195,6 @@ void baton__checked_resource(struct baton_resource *resource, const char *call)
 	baton__mistake_end(&mistake, call);
 }
 
-void baton__checked_init(struct baton_resource *resource, const char *call)
-{
-	struct baton__mistake mistake = {.text = ""};
-	struct baton__record *record;
-
-	if (!resource)
-		BATON_MISUSE(call, "the resource is NULL: give the address of a resource");
-	baton__records_lock(resource, BATON__RECORD_RESOURCE);
-	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
-	if (record && record->tasks)
-		baton__mistake(
-			&mistake, record->name,
-			"is initialised anew while %zu task%s in it (the last by %s, thread %d): "
-			"close and await it first",
-			record->tasks, record->tasks > 1 ? "s wait" : " waits",
-			record->newest->call, (int)record->newest->thread);
-	else if (record)
-		baton__records_forget(record);
-	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
-	baton__mistake_end(&mistake, call);
-}
-
 void baton__checked_deinit(struct baton_resource *resource, const char *call)
 {
 	struct baton__record *record;
@@ -444,6 +422,27 @@ static void enter(struct baton_resource *resource, struct baton_task *task)
 	baton__mistake_end(&mistake, "baton_submit");
 }
 
+/* What lay at this address before is forgotten. */
+static void init(struct baton_resource *resource)
+{
+	struct baton__mistake mistake = {.text = ""};
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	if (record && record->tasks)
+		baton__mistake(
+			&mistake, record->name,
+			"is initialised anew while %zu task%s in it (the last by %s, thread %d): "
+			"close and await it first",
+			record->tasks, record->tasks > 1 ? "s wait" : " waits",
+			record->newest->call, (int)record->newest->thread);
+	else if (record)
+		baton__records_forget(record);
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
+	baton__mistake_end(&mistake, "baton_resource_init");
+}
+
 static void drop(struct baton_task *task)
 {
 	struct baton__mistake mistake = {.text = ""};
@@ -496,4 +495,4 @@ static void hand_off(struct baton_resource *resource, const void *executor)
 	baton__mistake_end(&mistake, "baton_submit");
 }
 
-const struct baton__checks baton__checks = {enter, drop, use, take, hand_off};
+const struct baton__checks baton__checks = {init, enter, drop, use, take, hand_off};

@@ -8,8 +8,7 @@
 /* Checks that what a program gives to `call` is an initialised resource, still as it was. */
 void baton__checked_resource(struct baton_resource *resource, const char *call);
 
-/* To be called before baton_resource_init, and after baton_resource_deinit. */
-void baton__checked_init(struct baton_resource *resource, const char *call);
+/* To be called after baton_resource_deinit. */
 void baton__checked_deinit(struct baton_resource *resource, const char *call);
 
 /* One more, or one less, suspension of the resource. */

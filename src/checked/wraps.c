@@ -137,7 +137,7 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                                       const struct baton_resource_config *config)
 {
-	baton__checked_init(resource, __func__);
+	BATON__NEED(resource, "the resource is NULL: give the address of a resource");
 	baton__plain_resource_init(resource, user, name, config);
 	baton__checked_resource(resource, __func__);
 }

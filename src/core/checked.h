@@ -14,6 +14,8 @@ struct baton_resource;
 struct baton_task;
 
 struct baton__checks {
+	/* The resource is about to be initialised, perhaps by the library itself: a main loop's. */
+	void (*init)(struct baton_resource *resource);
 	/* The thread holds the resource, and enters the task now. */
 	void (*enter)(struct baton_resource *resource, struct baton_task *task);
 	/* The task will not be entered. */

@@ -2,11 +2,13 @@
 /* Initialises and deinitialises a resource, and reads its user pointer, name and state. */
 #include "core/resource.h"
 
+#include "core/checked.h"
 #include "core/stats.h"
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
                                       const struct baton_resource_config *config)
 {
+	BATON__CHECKED(init(resource));
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config);
 	baton__word_init(resource);
 }

@@ -109,6 +109,7 @@ static const struct row {
          {"exit: \"topic/7\" is still suspended", "baton_resource_resume"},
          true},
 	{"again_with_statistics", again_with_statistics, {NULL}, true}, /* no misuse */
+	{"mainloops_in_turn", mainloops_in_turn, {NULL}, true},         /* no misuse */
 	{"used_within_a_batch", used_within_a_batch, {NULL}, true},     /* no misuse */
 };
 

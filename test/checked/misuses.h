@@ -53,6 +53,7 @@ void config_changed(void);
 void config_garbage(void);
 void name_freed(void);
 
+void mainloops_in_turn(void);
 void pool_after_destroy(void);
 void handed_to_a_dead_executor(void);
 void job_without_function(void);

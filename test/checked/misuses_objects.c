@@ -15,6 +15,21 @@ static void trigger_nothing(struct baton_trigger *trigger, uint64_t fires)
 
 /* ---- Executors, timers, lanes ---- */
 
+/* No misuse: each loop's resource lies where the one before lay, and has another executor. */
+void mainloops_in_turn(void)
+{
+	static void *volatile between[8];
+	static struct baton_mainloop loop;
+
+	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++) {
+		if (baton_mainloop_create(&loop, NULL) ||
+		    baton_post(baton_mainloop_resource(&loop), call_nothing, NULL) ||
+		    baton_mainloop_destroy(&loop))
+			abort();
+		between[i] = malloc(100 + 200 * i);
+	}
+}
+
 void pool_after_destroy(void)
 {
 	struct baton_pool_options options = {.workers = 1};
