@@ -26,8 +26,8 @@
  * 64, and for one waiting task at a time. A resource that has not joined pays nothing.
  *
  * Times: of the tasks that wait one at a time is measured, from its submit to its entry; of a
- * resource with lanes one in each lane. The fourth lane and all lower ones count as one lane. Since
- * when a lane's oldest task waits may not be known for a moment; see also `oldest_ns` of the
+ * resource with lanes one in each lane. The fourth lane and all lower ones count as one lane.
+ * For moments it is not known how long a lane's oldest task has waited; see also `oldest_ns` of the
  * statistics (resource.h).
  *
  * Source: a scoreboard in shared memory, as Apache's and HAProxy's; histograms as HdrHistogram's:

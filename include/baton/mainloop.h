@@ -13,7 +13,7 @@
  *	static struct baton_source repainter = BATON_SOURCE_INIT(&loop, &repainting, "repaint");
  *
  *	error = baton_mainloop_create(&loop, NULL);
- *	baton_source_start(&repainter);              // from any thread; two before a run are one
+ *	baton_source_start(&repainter);              // from any thread; it then runs once
  *	poll(baton_mainloop_fd(&loop), until baton_mainloop_next(&loop));
  *	baton_mainloop_run(&loop, 10);               // on the loop's thread
  *
@@ -37,9 +37,9 @@
  * Times are nanoseconds of CLOCK_MONOTONIC, or of the loop's virtual clock. A deadline from
  * BATON_MAINLOOP_TIME_MAX on, 18 years, never comes.
  *
- * Progress: start, stop and set_priority are lock-free. A thread stopped inside one of them delays
- * that source; and, stopped just before it makes the descriptor readable, the owner's wake for
- * other sources.
+ * Progress: start, stop and set_priority are lock-free. A thread that the system stops inside one
+ * of these calls delays that source. A thread that it stops just before the descriptor is made
+ * readable also delays the owner's wake for other sources.
  * Source: the scheduler of an office suite (VCL's Task, Idle and Timer); the aging of Unix
  * schedulers; C. A. Crane's leftist heap (1972) for the deadlines.
  */
@@ -212,9 +212,9 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * the source is active, and never ready.
  *
  * A start of an active source begins its wait anew; the source still runs once. Its deadline counts
- * from the new start. Two sources keep their place in the order of their priority: a ready source
- * that the new start makes ready at once, and a source whose deadline stays the same. A source
- * whose function is running runs once more after the function has returned.
+ * from the new start. A ready source that the new start makes ready at once keeps its place in the
+ * order of its priority, and so does a source whose deadline stays the same. A source whose
+ * function is running runs once more after the function has returned.
  *
  * Sources of one priority run in the order in which they became ready; deadlines of one time, in
  * the order of their starts.
@@ -258,7 +258,8 @@ int baton_source_start_after(struct baton_source *source, uint64_t delay_ns) BAT
 int baton_source_stop(struct baton_source *source) BATON_NONNULL;
 
 /*
- * Changes the priority. A source that is ready goes to the end of its new priority.
+ * Changes the priority. A source that is ready goes to the end of its new priority; if it has that
+ * priority already, it keeps its place.
  *
  * Thread safety: any thread. Blocking: never.
  * Errors: nothing happens: -EINVAL: the priority is not below BATON_PRIORITIES. -ESHUTDOWN.
@@ -364,9 +365,10 @@ struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop
 /*
  * For the host loop. fd: a descriptor to poll, readable when the loop should be run. next: the time
  * at which it should be run at the latest, if the descriptor does not become readable before; 0: at
- * once; BATON_NEVER: not before. Between two runs any number of starts and stops make the
- * descriptor readable at most once, and only those that make the loop's next deadline an earlier
- * one, or that start a source for a descriptor. A run that comes too early runs nothing.
+ * once; BATON_NEVER: not before. Between two runs starts and stops make the descriptor readable at
+ * most once, however many they are. Only two sorts of calls do so: a call that makes the loop's
+ * next deadline an earlier one, and a start of a source for a descriptor. A run that comes too
+ * early runs nothing.
  *
  * Thread safety: any thread. Blocking: never.
  * Errors: fd: -ESHUTDOWN: the loop does not exist; next then returns BATON_NEVER.
@@ -402,10 +404,10 @@ int64_t baton_mainloop_drain(struct baton_mainloop *loop, uint64_t deadline_ns) 
 
 /*
  * For the deterministic mode. advance_to: runs what is ready, then moves the clock to each deadline
- * up to `time_ns` in turn, and runs what is ready at that time. Ends at `time_ns`, or earlier, if
- * `sources_max` sources have run and more are ready. Each source runs exactly at its deadline.
- * CUSTOM sources are asked at the start, at each of these times, and at the end. Returns how many
- * sources ran.
+ * up to `time_ns` in turn, and runs what is ready at that time. Ends at `time_ns`; or, when
+ * `sources_max` sources have run, at the time of the last of them. Each source runs exactly at its
+ * deadline. CUSTOM sources are asked at the start, at each of these times, and at the end. Returns
+ * how many sources ran.
  *
  * pass: called in a source's function: moves the clock on, as if the function took so long. Runs
  * nothing.

@@ -16,8 +16,8 @@
  * may use baton. A loop (executor.h, mainloop.h) that existed at a fork has descriptors that parent
  * and child share: only one of the two may go on using the loop.
  *
- * Signals. A signal handler must not call baton. The pool's threads and the threads of timer wheels
- * block the signals that are for the program (pool.h).
+ * Signals. A signal handler must not call baton, save for baton_watchdog_trace(). The pool's
+ * threads and the threads of timer wheels block the signals that are for the program (pool.h).
  */
 #ifndef BATON_THREAD_H
 #define BATON_THREAD_H

@@ -30,7 +30,7 @@ extern "C" {
 struct baton_watchdog;
 
 enum baton_stuck_kind {
-	BATON_STUCK_RUNS,     /* the same task of a resource runs */
+	BATON_STUCK_RUNS,     /* one task of a resource runs, and does not end */
 	BATON_STUCK_TASKS,    /* tasks of a resource wait, and none of its tasks runs */
 	BATON_STUCK_PROMISE,  /* a thread waits for a promise */
 	BATON_STUCK_RESOURCE, /* a thread waits for a task of a resource */

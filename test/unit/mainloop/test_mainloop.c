@@ -19,6 +19,8 @@ Test(mainloop, lower_priorities_run_first_and_equal_ones_in_order, .timeout = 10
 	START(c);
 	START(t);
 	cr_assert_eq(baton_source_set_priority(&c.source, BATON_PRIORITY_HIGHEST), 0);
+	cr_assert_eq(baton_source_set_priority(&a.source, BATON_PRIORITY_DEFAULT_IDLE), 0,
+	             "its own: it keeps its place");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 3);
 	EXPECT("cab");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0, "the timer is not due");
