@@ -56,8 +56,9 @@ struct baton_watchdog_options {
 	/* From one look to the next; 0: a quarter of the limit, at most a second. */
 	uint64_t every_ns;
 	/*
-	 * Called on the watchdog's thread. Must not call baton_board_leave(), _pool_remove() or
-	 * _refresh(), nor stop the watchdog. NULL: `message` goes to stderr.
+	 * Called on the watchdog's thread, during a look: it may dump the board, say, and
+	 * baton_board_leave() on another thread waits for its end. It must not stop the watchdog.
+	 * NULL: `message` goes to stderr.
 	 */
 	void (*report)(const struct baton_stuck *stuck, void *arg);
 	void *arg;

@@ -115,6 +115,17 @@ close:
 	return error;
 }
 
+/* Recursive: a watchdog's report may look at the board, and is called within a look. */
+static void init_looks(struct baton_board *board)
+{
+	pthread_mutexattr_t recursive;
+
+	(void)pthread_mutexattr_init(&recursive);
+	(void)pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	(void)pthread_mutex_init(&board->looks, &recursive); /* lock allowed: as in leave */
+	(void)pthread_mutexattr_destroy(&recursive);
+}
+
 BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
                                     struct baton_board **board_out)
 {
@@ -134,7 +145,7 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 		free(board);
 		return error;
 	}
-	(void)pthread_mutex_init(&board->looks, NULL); /* lock allowed: as in leave */
+	init_looks(board);
 	fill_in(board->file, lines);
 	link_board(board);
 	*board_out = board;

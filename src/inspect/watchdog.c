@@ -96,12 +96,12 @@ static bool was_told(const struct baton_watchdog *watchdog, uint64_t since_ns)
 
 static void look_at_waits(struct baton_watchdog *watchdog, const struct baton__board_file *file)
 {
-	const uint32_t waits = file->waits < BATON__BOARD_WAITS ? file->waits : BATON__BOARD_WAITS;
 	uint64_t told[BATON__BOARD_WAITS] = {0};
 	char message[BATON__MESSAGE_MAX];
 	struct baton_stuck stuck;
 
-	for (uint32_t i = 0; i < waits; i++) {
+	/* A report may refresh the board: `waits` is read anew. */
+	for (uint32_t i = 0; i < file->waits && i < BATON__BOARD_WAITS; i++) {
 		const struct baton__board_wait *wait = &file->wait[i];
 
 		if (wait->since_ns >= file->refreshed_ns ||

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,12 +31,15 @@ static struct {
 	char message[400];
 } reports[REPORTS_MAX];
 static atomic_uint reported;
+static int dumps_to;
 
 static void report(const struct baton_stuck *stuck, void *arg)
 {
 	unsigned at = atomic_load(&reported);
 
 	cr_assert_eq(arg, &reported);
+	if (dumps_to > 0)
+		cr_assert_eq(baton_board_dump(board, dumps_to), 0, "a report may look");
 	if (at == REPORTS_MAX)
 		return;
 	reports[at].stuck = *stuck;
@@ -107,6 +111,7 @@ Test(watchdog, a_forgotten_resume_is_named, .timeout = 10)
 {
 	struct baton_resource resource;
 
+	dumps_to = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	begin(20 * MS);
 	resource_begin(&resource, "topic", NULL);
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
