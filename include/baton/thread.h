@@ -13,8 +13,8 @@
  * threads, and the tasks that ran do not go on. In such a child every function that would need
  * these threads or tasks, and can return an error, returns -ECHILD and does nothing; no call hangs.
  * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
- * may use baton. A loop (executor.h, mainloop.h) that existed at a fork has descriptors that parent
- * and child share: only one of the two may go on using the loop.
+ * may use baton. A loop (executor.h, mainloop.h) or a board (board.h) that existed at a fork is
+ * shared by parent and child: only one of the two may go on using it.
  *
  * Signals. A signal handler must not call baton, save for baton_watchdog_trace(). The pool's
  * threads and the threads of timer wheels block the signals that are for the program (pool.h).
