@@ -8,6 +8,7 @@
 
 #include "base/futex.h"
 #include "core/frame.h"
+#include "core/stats.h"
 #include "executor/loop.h"
 #include "mainloop/depend.h"
 #include "mainloop/descriptor.h"
@@ -82,6 +83,26 @@ static void finish(struct baton__mainloop *loop, struct baton_source *source)
 	baton__source_settle(loop, source, next);
 }
 
+/* Calls the source's function, which a board shows instead of the turn's; a trace reads it when the
+ * turn has ended. */
+static int call(struct baton__mainloop *loop, struct baton_source *source)
+{
+	struct baton_resource_stats *stats = baton__stats(&loop->resource);
+	const baton_source_fn fn = source->_config->fn;
+	uintptr_t shown;
+	int status;
+
+	if (!stats || !stats->_gauge)
+		return fn(source);
+	/* Relaxed: as in baton__gauge_enter. */
+	shown = load_relaxed(&stats->_function);
+	store_relaxed(&stats->_function, (uintptr_t)fn);
+	status = fn(source);
+	if (shown != (uintptr_t)baton__mainloop_turn)
+		store_relaxed(&stats->_function, shown);
+	return status;
+}
+
 static void enter(struct baton__mainloop *loop, struct baton__round *round,
                   struct baton_source *source)
 {
@@ -102,7 +123,7 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 		loop->rest--;
 	loop->running = &run;
 	baton__count(&loop->stats.runs, 1);
-	status = source->_config->fn(source);
+	status = call(loop, source);
 	loop->running = run.below;
 	if (status < 0)
 		baton__count(&loop->stats.failed, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A main loop's resource is the user's, too: he cancels what is pending there, or bounds it. */
+/* A main loop's resource is the user's, too: on a board, bounded, its pending tasks cancelled. */
 #include "mainloop_support.h"
 
+#include <baton/board.h>
 #include <baton/bound.h>
 #include <baton/lane.h>
 #include <baton/suspend.h>
@@ -35,6 +36,45 @@ static void drop_oldest(void)
 	baton_resource_set_lanes(baton_mainloop_resource(&loop), &lanes);
 	baton_bound_init(&bound, &config);
 	baton_resource_set_bound(baton_mainloop_resource(&loop), &bound);
+}
+
+static struct baton_resource_stats *stats;
+
+static int runs_the_loop(struct lettered *lettered)
+{
+	cr_assert_eq(load_relaxed(&stats->_function), (uintptr_t)lettered_run);
+	return lettered == &a ? baton_mainloop_run(&loop, 10) != 1 : 0;
+}
+
+static void *drains(void *arg)
+{
+	cr_assert_eq(baton_mainloop_drain(&loop, BATON_NEVER), 1);
+	cr_assert_eq(load_relaxed(&stats->_function), (uintptr_t)drains);
+	return arg;
+}
+
+Test(mainloop_resource, a_board_shows_the_function_of_the_source, .timeout = 10)
+{
+	struct baton_resource *resource;
+	struct baton_board *board;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	virtual_loop(0);
+	resource = baton_mainloop_resource(&loop);
+	cr_assert_eq(baton_board_join(board, resource, NULL, &stats), 0);
+	a.act = b.act = runs_the_loop;
+	START(a);
+	START(b);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	START(b);
+	cr_assert_eq(baton_call(resource, drains, NULL, NULL), 0);
+	cr_assert_eq(load_relaxed(&stats->_function), 0);
+	cr_assert_str_eq(log_take(), "abb");
+	cr_assert_eq(baton_resource_close(resource), 0);
+	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	baton_board_leave(board, resource);
+	loop_end(0);
+	baton_board_destroy(board);
 }
 
 /* The task that runs the sources is queued, and cancelled, or dropped for another one. */
