@@ -117,8 +117,9 @@ typedef int (*baton_source_fn)(struct baton_source *source);
 /*
  * CUSTOM: is the source ready at the time `now`? 0: yes. BATON_NEVER: no; ask in the next round.
  * Other values: no; ask again when so many ns have passed. Called once a round, under the baton of
- * the loop's resource. It may start and stop other sources. It may not free a source, or run the
- * loop (-EDEADLK).
+ * the loop's resource; also before the time that it has asked for: after a start, a change of the
+ * priority, or the end of a dependency. It may start and stop other sources. It may not free a
+ * source, or run the loop (-EDEADLK).
  *
  * BATON_NEVER does not make the host run the loop: the source is asked when the loop runs for
  * another reason. So a source that becomes ready by itself answers with a time. If a thread makes
@@ -358,6 +359,9 @@ int64_t baton_mainloop_destroy(struct baton_mainloop *loop) BATON_NONNULL;
 /*
  * The loop's resource, and the executor that lets other resources' tasks run on the owner's thread
  * (with capture limit 0; see executor.h). NULL: the loop does not exist.
+ *
+ * To show the loop on a board (board.h), join the resource after create. Before destroy, close and
+ * await the resource, and let it leave. The board shows the functions of the sources.
  */
 struct baton_resource *baton_mainloop_resource(const struct baton_mainloop *loop) BATON_NONNULL;
 struct baton_executor *baton_mainloop_executor(const struct baton_mainloop *loop) BATON_NONNULL;
