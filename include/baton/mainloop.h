@@ -218,7 +218,8 @@ const char *baton_source_name(const struct baton_source *source) BATON_NONNULL;
  * function is running runs once more after the function has returned.
  *
  * Sources of one priority run in the order in which they became ready; deadlines of one time, in
- * the order of their starts.
+ * the order of their starts. A source whose deadline passes while another source's function runs
+ * becomes ready when the loop looks at its clock: after that function, or in should_yield.
  *
  * Thread safety: any thread. Of several starts at once one takes effect.
  * Blocking: never.
