@@ -59,11 +59,14 @@ static enum top_sort read_sort(const char *word)
 
 static double read_number(const char *word, double least, double most)
 {
-	char *end;
+	char *end, what[64];
 	double number = strtod(word, &end);
 
-	if (end == word || *end || !(number >= least && number <= most))
-		wrong("this is no number in its range:", word);
+	if (end == word || *end || !(number >= least && number <= most)) {
+		(void)snprintf(what, sizeof(what), "this is no number from %.10g to %.10g:", least,
+		               most);
+		wrong(what, word);
+	}
 	return number;
 }
 

@@ -272,7 +272,7 @@ refuses 'a process without a board' 1 'has no board' --once $$
 refuses 'no process' 1 'no process has this id' --once 4194305
 refuses 'no argument' 2 '^Usage'
 refuses 'a bad key' 2 "no sort key 'x'" --sort x 1
-refuses 'a bad number' 2 'no number' --delay never 1
+refuses 'a bad number' 2 "no number from 0.05 to 3600: 'never'" --delay never 1
 
 if [ -n "${BATON_ALL_CHECKS-}" ]; then
 	echo "$passed $failed" >"build/results/$label"
