@@ -16,6 +16,8 @@ struct baton__edge {
 	struct baton__dependent *child;
 	struct baton__edge *next_child;
 	struct baton__edge *next_parent;
+	struct baton__edge **child_link; /* what points to this edge in the parent's list */
+	struct baton__edge **parent_link;
 };
 
 /* The child has one busy parent more, or less. */
@@ -120,15 +122,13 @@ static void cut(struct baton__mainloop *loop, struct baton__edge *edge)
 {
 	struct baton__dependent *parent = edge->parent;
 	struct baton__dependent *child = edge->child;
-	struct baton__edge **link = &parent->children;
 
-	while (*link != edge)
-		link = &(*link)->next_child;
-	*link = edge->next_child;
-	link = &child->parents;
-	while (*link != edge)
-		link = &(*link)->next_parent;
-	*link = edge->next_parent;
+	*edge->child_link = edge->next_child;
+	if (edge->next_child)
+		edge->next_child->child_link = edge->child_link;
+	*edge->parent_link = edge->next_parent;
+	if (edge->next_parent)
+		edge->next_parent->parent_link = edge->parent_link;
 	free(edge);
 	if (parent->busy && child->source)
 		block(loop, child, false);
@@ -241,8 +241,14 @@ static void link_edge(struct baton__mainloop *loop, struct baton__edge *edge)
 	struct baton_source *parent = edge->parent->source;
 
 	edge->next_child = edge->parent->children;
+	edge->child_link = &edge->parent->children;
+	if (edge->next_child)
+		edge->next_child->child_link = &edge->next_child;
 	edge->parent->children = edge;
 	edge->next_parent = edge->child->parents;
+	edge->parent_link = &edge->child->parents;
+	if (edge->next_parent)
+		edge->next_parent->parent_link = &edge->next_parent;
 	edge->child->parents = edge;
 	set_parent(parent, true);
 	if (edge->parent->busy)
