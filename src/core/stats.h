@@ -140,6 +140,14 @@ BATON_INLINE void baton__stats_show(const struct baton_resource *resource, uintp
 		store_relaxed(&stats->_function, function);
 }
 
+/* The function that a board shows; 0: none. Called by the holder. */
+BATON_INLINE uintptr_t baton__stats_shown(const struct baton_resource *resource)
+{
+	const struct baton_resource_stats *stats = baton__stats(resource);
+
+	return stats && stats->_gauge ? load_relaxed(&stats->_function) : 0;
+}
+
 /* Counts tasks that a bound drops at their submit. Called by the submitter. */
 void baton__stats_dropped(struct baton_resource *resource, uint32_t count);
 

@@ -40,9 +40,8 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->config.quantum = QUANTUM;
-	loop->config.cancelled = baton__mainloop_cancelled;
 	baton_resource_init(&loop->resource, NULL, loop->options.name, &loop->config);
-	baton_task_init(&loop->turn, baton__mainloop_turn, NULL);
+	baton_task_init_typed(&loop->turn, &baton__mainloop_turn);
 	baton__places_init(loop);
 	loop->alarm = BATON_NEVER;
 	loop->now = baton__mainloop_clock(loop);

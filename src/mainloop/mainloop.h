@@ -44,6 +44,7 @@
 #define BATON_SRC_MAINLOOP_H
 
 #include <baton/mainloop.h>
+#include <baton/task_type.h>
 
 #include "base/atomic.h"
 #include "base/count.h"
@@ -195,12 +196,8 @@ void baton__mainloop_settled(struct baton__mainloop *loop);
 /* The time at which the loop must be run next; 0: now. The owner. */
 uint64_t baton__mainloop_next_due(const struct baton__mainloop *loop);
 
-/* The task that runs one source. */
-int baton__mainloop_turn(struct baton_task *task);
-
-/* A task of the loop's resource was cancelled, the turn perhaps: the user may cancel all that is
- * pending there, or bound it. The owner. */
-void baton__mainloop_cancelled(struct baton_task *task);
+/* The type of the task that runs one source. */
+extern const struct baton_task_type baton__mainloop_turn;
 
 /* Should the running source of the loop `arg` return? The owner. */
 bool baton__mainloop_yields(void *arg);

@@ -83,26 +83,6 @@ static void finish(struct baton__mainloop *loop, struct baton_source *source)
 	baton__source_settle(loop, source, next);
 }
 
-/* Calls the source's function, which a board shows instead of the turn's; a trace reads it when the
- * turn has ended. */
-static int call(struct baton__mainloop *loop, struct baton_source *source)
-{
-	struct baton_resource_stats *stats = baton__stats(&loop->resource);
-	const baton_source_fn fn = source->_config->fn;
-	uintptr_t shown;
-	int status;
-
-	if (!stats || !stats->_gauge)
-		return fn(source);
-	/* Relaxed: as in baton__gauge_enter. */
-	shown = load_relaxed(&stats->_function);
-	store_relaxed(&stats->_function, (uintptr_t)fn);
-	status = fn(source);
-	if (shown != (uintptr_t)baton__mainloop_turn)
-		store_relaxed(&stats->_function, shown);
-	return status;
-}
-
 static void enter(struct baton__mainloop *loop, struct baton__round *round,
                   struct baton_source *source)
 {
@@ -123,7 +103,9 @@ static void enter(struct baton__mainloop *loop, struct baton__round *round,
 		loop->rest--;
 	loop->running = &run;
 	baton__count(&loop->stats.runs, 1);
-	status = call(loop, source);
+	/* A trace reads the shown function when the turn has ended. */
+	baton__stats_show(&loop->resource, (uintptr_t)source->_config->fn);
+	status = source->_config->fn(source);
 	loop->running = run.below;
 	if (status < 0)
 		baton__count(&loop->stats.failed, 1);
@@ -228,7 +210,7 @@ static void call_host(struct baton__mainloop *loop)
 	baton__loop_signal(loop->executor);
 }
 
-int baton__mainloop_turn(struct baton_task *task)
+static int turn_run(struct baton_task *task)
 {
 	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
 	struct baton__round *round = loop->round;
@@ -243,16 +225,17 @@ int baton__mainloop_turn(struct baton_task *task)
 	return 0;
 }
 
-void baton__mainloop_cancelled(struct baton_task *task)
+/* The user may cancel all that is pending on the loop's resource, or give it a bound. */
+static void turn_cancelled(struct baton_task *task)
 {
 	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
 
-	if (task->_run != baton__mainloop_turn)
-		return; /* a task of the user's */
 	loop->turn_queued = false;
 	if (!loop->round)
 		call_host(loop);
 }
+
+const struct baton_task_type baton__mainloop_turn = {.run = turn_run, .cancelled = turn_cancelled};
 
 /* Runs a round whose caller does not hold the baton: the turns, and the executor's other jobs. */
 static void drive(struct baton__mainloop *loop, struct baton__round *round)
@@ -293,6 +276,7 @@ static bool held(const struct baton__mainloop *loop)
 static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 {
 	struct baton__frame frame;
+	uintptr_t shown;
 
 	round->below = loop->round;
 	loop->round = round;
@@ -300,11 +284,14 @@ static void run_round(struct baton__mainloop *loop, struct baton__round *round)
 	(void)baton__mainloop_absorb(loop, BATON__ABSORB_ALL);
 	baton__descriptors_poll(loop);
 	if (held(loop)) {
+		/* A board shows the source, or the task, that runs this round again afterwards. */
+		shown = baton__stats_shown(&loop->resource);
 		baton__frame_push(&frame, &loop->resource);
 		/* Ends: `left` counts down, or nothing is ready. */
 		while (step(loop, round))
 			;
 		baton__frame_pop(&frame);
+		baton__stats_show(&loop->resource, shown);
 	} else {
 		drive(loop, round);
 	}
