@@ -9,6 +9,7 @@
 #include "admission/rules.h"
 #include "base/atomic.h"
 #include "future/future.h"
+#include "timer/timer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
 	admission->_resource_config.executor = config->executor;
 	baton_resource_init(&admission->_resource, NULL, config->name,
 	                    &admission->_resource_config);
-	baton_timer_init(&admission->_tick, timers, &admission->_resource, baton__admission_tick);
+	baton__timer_init(&admission->_tick, timers, &admission->_resource, baton__admission_tick);
 	baton_promise_init(&admission->_tick_gone);
 	baton_promise_init(&admission->_ended);
 	admission->_decided_last = &admission->_decided;

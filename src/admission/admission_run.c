@@ -8,6 +8,7 @@
 #include "admission/rules.h"
 #include "base/atomic.h"
 #include "core/submit.h"
+#include "timer/timer.h"
 
 #include <errno.h>
 
@@ -158,7 +159,7 @@ static int give(struct baton_admitted *entry)
 	struct baton_resource *resource = entry->resource;
 	int error;
 
-	baton_timer_init(&entry->_timer, admission->_timers, &admission->_resource, time_over);
+	baton__timer_init(&entry->_timer, admission->_timers, &admission->_resource, time_over);
 	error = arm(entry);
 	if (error)
 		return error;

@@ -14,6 +14,7 @@
 #include "module/detach.h"
 
 #include "core/resource.h"
+#include "timer/timer.h"
 
 #include <errno.h>
 
@@ -66,7 +67,7 @@ int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *
 	deadline->_token = token;
 	token->_deadline = deadline;
 	baton_resource_init(&deadline->_resource, NULL, NULL, NULL);
-	baton_timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource, passed);
+	baton__timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource, passed);
 	error = baton_timer_arm_after(&deadline->_timer, timeout_ns);
 	return error;
 }

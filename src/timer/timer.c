@@ -19,6 +19,19 @@ BATON_EXPORT void baton_timer_init(struct baton_timer *timer, struct baton_timer
 	*timer = (struct baton_timer)BATON_TIMER_INIT(timers, resource, fn);
 }
 
+static void tell_nobody(struct baton_timer *timer, int error)
+{
+	(void)timer;
+	(void)error;
+}
+
+void baton__timer_init(struct baton_timer *timer, struct baton_timers *timers,
+                       struct baton_resource *resource, baton_timer_fn fn)
+{
+	*timer = (struct baton_timer)BATON_TIMER_INIT(timers, resource, fn);
+	timer->_dropped = tell_nobody;
+}
+
 BATON_EXPORT void baton_timer_set_dropped(struct baton_timer *timer, baton_timer_dropped_fn dropped)
 {
 	timer->_dropped = dropped;

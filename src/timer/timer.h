@@ -223,6 +223,11 @@ void baton__timers_alarm(struct baton_timers *timers);
 
 /* ---- The timer: timer.c ---- */
 
+/* As baton_timer_init, for a timer of the library's. A wheel's `dropped` is not called for such a
+ * timer: that function finds the program's structs by their timers. */
+void baton__timer_init(struct baton_timer *timer, struct baton_timers *timers,
+                       struct baton_resource *resource, baton_timer_fn fn);
+
 /* How a timer is armed, and under which conditions: bits of its word. */
 struct baton__arming {
 	uint64_t deadline;

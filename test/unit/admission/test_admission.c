@@ -361,8 +361,18 @@ Test(admission, the_refusal_of_a_resource_is_the_outcome_and_the_next_starts, .t
 	cr_assert_eq(baton_resource_await(&closed, NULL), 0);
 }
 
+/* A wheel's `dropped` knows the program's timers alone. */
+static void dropped_by_the_wheel(struct baton_timer *timer, int error)
+{
+	cr_assert_fail("told of the library's timer %p: %d", (void *)timer, error);
+}
+
 Test(admission, without_its_wheel_nothing_starts_and_nothing_is_lost, .timeout = 10)
 {
+	const struct baton_timers_options options = {.source = BATON_TIMERS_VIRTUAL,
+	                                             .dropped = dropped_by_the_wheel};
+
+	MUST(baton_timers_create(&options, &hall.timers) == 0);
 	hall_begin();
 	cr_assert_eq(hall_arrive(0, 0), 0);
 	cr_assert_eq(hall_arrive(1, 0), 0);
