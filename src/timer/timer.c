@@ -178,12 +178,12 @@ int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
 	return error;
 }
 
-/* Arms the timer for the user. `repeat`: REPEAT or 0. */
+/* Arms the timer for the user. `repeat`: the value of _repeat; 0: the timer does not repeat. */
 static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 {
 	struct baton__arming arming = {
 		.deadline = deadline,
-		.set = BATON__TIMER_ARMED | repeat,
+		.set = BATON__TIMER_ARMED | (repeat ? BATON__TIMER_REPEAT : 0),
 		.clear = BATON__TIMER_DUE | BATON__TIMER_DONE | BATON__TIMER_REPEAT,
 		.barred = BATON__TIMER_GONE,
 	};
@@ -199,6 +199,12 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
+	/* Not before: a refused arm leaves the repetition of a queued run as it was. Relaxed, both:
+	 * published by the CAS that arms the timer. */
+	if (repeat) {
+		store_relaxed(&timer->_repeat, repeat);
+		store_relaxed(&timer->_scheduled, deadline);
+	}
 	/* The short path: the timer is placed well already, as a keep-alive timer mostly is.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
 	 * point. */
@@ -239,10 +245,7 @@ BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first
 {
 	if (!period_ns || (unsigned)policy > BATON_TIMER_CATCH_UP)
 		return -EINVAL;
-	/* Relaxed, both: published by the arm that follows. */
-	store_relaxed(&timer->_repeat, repeat_of(period_ns, (unsigned)policy));
-	store_relaxed(&timer->_scheduled, first_ns);
-	return arm(timer, first_ns, BATON__TIMER_REPEAT);
+	return arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy));
 }
 
 BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns)
@@ -252,8 +255,6 @@ BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t
 
 	if (!timers)
 		return error;
-	/* Relaxed: published by the arm that follows. */
-	store_relaxed(&timer->_repeat, repeat_of(delay_ns, BATON__REPEAT_DELAY));
 	return arm(timer, baton__time_after(baton_timers_now(timers), delay_ns),
-	           BATON__TIMER_REPEAT);
+	           repeat_of(delay_ns, BATON__REPEAT_DELAY));
 }

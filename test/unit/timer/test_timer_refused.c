@@ -66,6 +66,33 @@ Test(timer_refused, an_arm_says_that_there_is_no_function_or_resource, .timeout 
 	cr_assert_eq(baton_timers_destroy(timers), 0);
 }
 
+/* The arm that a closed resource refuses has another period, or none that ends. */
+Test(timer_refused, a_refused_arm_leaves_the_repetition_as_it_was, .timeout = 10)
+{
+	struct baton_timers *timers = virtual_timers();
+
+	for (enum arm how = ARM_EVERY; how < ARMS; how++) {
+		struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct occupant occupant;
+		struct bell bell;
+
+		bell_init(&bell, timers, &closed);
+		cr_assert_eq(arm(&bell.timer, how, TICK), 0);
+		occupy(&occupant, &closed);
+		cr_assert_eq(baton_timers_advance(timers, 5 * TICK), 1);
+		cr_assert_eq(baton_resource_close(&closed), 0);
+		cr_assert_eq(arm(&bell.timer, how, BATON_NEVER), -EPIPE);
+		release(&occupant);
+		cr_assert_eq(bell.runs, 1);
+		cr_assert_eq(baton_timers_advance(timers, 5 * TICK), 1, "the next run is refused");
+		cr_assert_eq(baton_timer_state(&bell.timer), BATON_TIMER_IDLE);
+		cr_assert_eq(baton_resource_await(&closed, NULL), 0);
+		baton_resource_deinit(&closed);
+	}
+	cr_assert_eq(stats_of(timers).refused, ARMS - ARM_EVERY);
+	cr_assert_eq(baton_timers_destroy(timers), 0);
+}
+
 /* ---- Told of later ---- */
 
 struct told {
