@@ -93,8 +93,9 @@ typedef int (*baton_timer_fn)(struct baton_timer *timer);
  *                         kept it from being entered, and the timer does not repeat. Called under
  *                         the baton, save where a bound drops the newest task.
  *   -ESHUTDOWN            The wheel was closed.
- * The timer is IDLE, and its memory belongs to the called function. A stop of the timer on another
- * thread waits until the function has returned. So the function must not wait for a thread or a
+ * The timer is IDLE, or DONE if the function has just returned from the run before; its memory
+ * belongs to the called function. A stop of the timer on another thread waits until the called
+ * function has returned. So the function must not wait for a thread or a
  * task that may stop the timer. A function that frees the timer sees to it that no other thread
  * uses the timer meanwhile, stop included. One refused run is not reported: the function has armed
  * its own timer, and the new run is refused while the function is still running; the wheel's
