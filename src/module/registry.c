@@ -69,6 +69,7 @@ static int request_init(struct request *request, struct baton_registry *registry
                         size_t length)
 {
 	request->registry = registry;
+	request->entry = NULL;
 	return baton__nameset_key(&registry->names, &request->key, name, length) ? 0
 	                                                                         : -ENAMETOOLONG;
 }
@@ -300,6 +301,9 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 			(void)get_or_make(&request);
 		else
 			error = baton_call(&registry->resource, get_or_make, &request, NULL);
+		/* batch_end has failed: the caller gets no object, and so no reference. */
+		if (error && request.entry)
+			(void)baton_registry_unref(request.entry);
 		if (!error)
 			error = request.error;
 	}
@@ -407,20 +411,29 @@ BATON_EXPORT int baton_registry_create(const struct baton_registry_options *opti
 	return 0;
 }
 
+/* Lies on the stack of the thread that destroys. */
+struct ending {
+	struct baton_registry *registry;
+	bool begun;
+};
+
 static void *begin_end(void *arg)
 {
-	struct baton_registry *registry = arg;
+	struct ending *ending = arg;
 
-	registry->ending = true;
-	look_for_end(registry);
+	ending->begun = true;
+	ending->registry->ending = true;
+	look_for_end(ending->registry);
 	return NULL;
 }
 
 BATON_EXPORT int baton_registry_destroy(struct baton_registry *registry)
 {
-	int error = baton_call(&registry->resource, begin_end, registry, NULL);
+	struct ending ending = {registry, false};
+	int error = baton_call(&registry->resource, begin_end, &ending, NULL);
 
-	if (error)
+	/* The end has begun also where the batch_end behind it has failed. */
+	if (!ending.begun)
 		return error;
 	error = baton_future_wait(&registry->ended, NULL);
 	if (!error)

@@ -157,6 +157,36 @@ Test(registry_end, a_registry_that_is_destroyed_waits_for_what_its_objects_hold,
 	shop_close(&shop, registry);
 }
 
+static int end_fails;
+
+static int failing_end(struct baton_resource *resource)
+{
+	return end_fails;
+}
+
+/* The object has been made, or found, when the batch of the call fails. */
+Test(registry_end, an_acquire_whose_batch_fails_keeps_no_reference, .timeout = 5)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct shop shop = {0};
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct item), item_init, item_deinit, &shop);
+	struct baton_registry_entry *entry = NULL;
+	struct baton_registry *registry = NULL;
+
+	config.batch_end = failing_end;
+	config.hold_completions = true;
+	options.config = &config;
+	cr_assert_eq(baton_registry_create(&options, &registry), 0);
+	end_fails = -EIO;
+	cr_assert_eq(baton_registry_acquire(registry, "a", 1, &entry), -EIO);
+	cr_assert_null(entry);
+	cr_assert_eq(atomic_load(&shop.made), 1);
+	cr_assert_eq(atomic_load(&shop.ended), 1);
+	/* Nor is what the call has begun told of as if it had not been. */
+	shop_close(&shop, registry);
+}
+
 static void *release_entry(void *arg)
 {
 	put(arg);
