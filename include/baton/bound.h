@@ -76,8 +76,9 @@ enum baton_bound_policy {
 	BATON_BOUND_DROP_LOWEST,
 	/*
 	 * The submitter waits for room, for at most wait_ns. The submitter waits until the tasks
-	 * accepted before have run, and helps to run these tasks, as a waiter for a future does. If
-	 * other submitters have taken the room meanwhile, the submitter waits again. The order of
+	 * accepted before have run, and helps to run these tasks, as a waiter for a future does;
+	 * where tasks that wait in windows have the room, until one of them has its turn. If other
+	 * submitters have taken the room meanwhile, the submitter waits again. The order of
 	 * submitters that wait is not specified.
 	 *
 	 * The submit then returns 0, or, with the task untouched: -ETIMEDOUT; -EDEADLK, where the
@@ -146,17 +147,23 @@ struct baton_bound {
 	const struct baton_bound_config *_config;
 	uint64_t _pushed; /* submitters add; tasks and bytes in one: see src/module/bound.h */
 	uint64_t _gone;   /* the same, entered or cancelled; the runner's */
-	uint64_t _sorted; /* in the lanes now; the runner's */
+	union {
+		uint64_t _sorted; /* DROP_*: in the lanes now; the runner's */
+		uint64_t _aside;  /* WAIT: tasks that wait in windows now; the runner's */
+	};
 	const struct baton_task *_at_once; /* captured, and never counted; the runner's */
 	uint64_t _refused;
-	uint64_t _dropped;
+	union {
+		uint64_t _dropped;
+		struct baton_task *_awaits; /* WAIT: submitters that wait for these tasks */
+	};
 	bool _above;
 	uint32_t _waited;
 };
 
 #define BATON_BOUND_INIT(config)                                                                   \
 	{                                                                                          \
-		{{NULL, NULL}, NULL, NULL}, (config), 0, 0, 0, NULL, 0, 0, false, 0                \
+		{{NULL, NULL}, NULL, NULL}, (config), 0, 0, {0}, NULL, 0, {0}, false, 0            \
 	}
 
 /* The same at run time. Thread safety: the owner, before set_bound. */

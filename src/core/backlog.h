@@ -41,6 +41,10 @@ struct baton__backlog {
 	void (*captured)(struct baton_resource *resource, const struct baton_task *task);
 	/* A task leaves the queue, to be entered or cancelled. */
 	void (*left)(struct baton_resource *resource, const struct baton_task *task);
+	/* `aside`: a task that was taken from the queue waits elsewhere (`keep` in kind.h). False:
+	 * the task waits there no longer, and is admitted or cancelled. */
+	void (*set_aside)(struct baton_resource *resource, const struct baton_task *task,
+	                  bool aside);
 	/* The inbox was taken: looks at the number of tasks that wait. */
 	void (*look)(struct baton_resource *resource);
 	/* Sorts a chain that was taken from the inbox, linked oldest first. `cancel`: the chain may
@@ -97,6 +101,16 @@ void baton__backlog_captured(struct baton_resource *resource, const struct baton
 
 /* A task leaves the queue, to be entered or cancelled. Called by the holder. */
 void baton__backlog_left(struct baton_resource *resource, const struct baton_task *task);
+
+/* A task that its kind keeps waits elsewhere, or no longer. Called by the holder. */
+BATON_INLINE void baton__backlog_set_aside(struct baton_resource *resource,
+                                           const struct baton_task *task, bool aside)
+{
+	const struct baton__backlog *table = baton__backlog(resource);
+
+	if (table && table->set_aside)
+		table->set_aside(resource, task, aside);
+}
 
 /* The inbox was taken, or looked at. Called by the holder, with its frame on the stack. */
 void baton__backlog_look(struct baton_resource *resource);

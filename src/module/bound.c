@@ -7,10 +7,16 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "thread/node.h"
 #include "core/label.h"
+#include "core/awaiter.h"
 #include "core/callback.h"
+#include "core/close.h"
+#include "core/kind.h"
 #include "core/stats.h"
+#include "core/stay.h"
 #include "core/submit.h"
+#include "wait/wait.h"
 #include "module/extension.h"
 #include "module/lane_list.h"
 
@@ -75,7 +81,8 @@ BATON_EXPORT void baton_bound_stats_read(const struct baton_bound *bound,
 	counts->tasks = waiting.tasks;
 	counts->bytes = waiting.bytes;
 	counts->refused = load_relaxed(&bound->_refused);
-	counts->dropped = load_relaxed(&bound->_dropped);
+	counts->dropped =
+		bound->_config->policy == BATON_BOUND_WAIT ? 0 : load_relaxed(&bound->_dropped);
 	counts->waited = load_relaxed(&bound->_waited);
 }
 
@@ -156,8 +163,115 @@ static void drop(struct baton_resource *resource, struct baton_task *task)
 		baton__tell_refused(resource, task);
 }
 
+/* ---- Waiting for room ---- */
+
+/* The mark of a submitter that waits for room for `more`. */
+struct room {
+	struct baton__awaiter awaiter;
+	uint64_t more; /* a weight: it is within the limit */
+};
+
+_Static_assert(sizeof(struct room) <= BATON__NODE_BODY_SIZE, "fits a node");
+
+/* Tells a submitter that a task has left, or that none waits in a window. Last touch of the mark.
+ * Called by the holder. */
+static void fire(struct baton_resource *resource, struct baton_task *mark)
+{
+	baton__future_finish(baton__mark_future(mark), BATON__FUTURE_DONE, 0, NULL,
+	                     baton__turn_visits(resource));
+}
+
+static void fire_all(struct baton_resource *resource, struct baton_bound *bound)
+{
+	struct baton_task *mark = bound->_awaits;
+
+	bound->_awaits = NULL;
+	while (mark) {
+		struct baton_task *next = mark->_next;
+
+		fire(resource, mark);
+		mark = next;
+	}
+}
+
+/* Fires the marks whose waiters have gone: nobody is told, and the memory is given back. */
+static void forget_gone(struct baton_resource *resource, struct baton_bound *bound)
+{
+	struct baton_task **link = &bound->_awaits;
+
+	while (*link) {
+		struct baton_task *mark = *link;
+		const struct baton_future *future = baton__mark_future(mark);
+
+		/* Relaxed: a hint. */
+		if (load_relaxed(&future->_state) & BATON__FUTURE_DROPPED) {
+			*link = mark->_next;
+			fire(resource, mark);
+		} else {
+			link = &mark->_next;
+		}
+	}
+}
+
+/* The mark's turn has come: see bound.aside. */
+static enum baton__met meet_room(struct baton__stay *stay, struct baton_task *mark)
+{
+	struct baton_resource *resource = stay->frame.resource;
+	const struct room *room = baton_container_of(mark, struct room, awaiter.task);
+	struct baton_bound *bound = baton__bound(resource);
+	const struct baton_bound_config *config = bound->_config;
+	/* Relaxed: as in baton__bound_look. A task that has left since the submitter looked has
+	 * made the room that is found here. */
+	uint64_t waiting = load_relaxed(&bound->_pushed) - load_relaxed(&bound->_gone);
+
+	if (!bound->_aside || within(limit_of(config->tasks_max, config->bytes_max),
+	                             amount_of(waiting), amount_of(room->more))) {
+		fire(resource, mark);
+		return BATON__MET;
+	}
+	forget_gone(resource, bound);
+	mark->_next = bound->_awaits;
+	bound->_awaits = mark;
+	return BATON__MET;
+}
+
+static const struct baton__kind room_kind = {
+	.type._flags = BATON__KIND_OWN | BATON__KIND_MARK | BATON__KIND_PROMPT,
+	.meet = meet_room,
+};
+
+/* Where tasks wait in windows, and there is no room: waits until a task leaves. */
+static int wait_for_windows(struct baton_resource *resource, struct amount more,
+                            const struct timespec *deadline)
+{
+	struct baton__awaiter *awaiter;
+	struct room *room;
+	int error;
+
+	/* Relaxed: a hint; the mark's turn decides. */
+	if (!load_relaxed(&baton__bound(resource)->_aside))
+		return 0;
+	room = baton__node_alloc(sizeof(*room));
+	if (!room)
+		return -ENOMEM;
+	*room = (struct room){
+		.awaiter.counted = {.future = BATON_FUTURE_INIT, .references = 1},
+		.more = weight(more),
+	};
+	awaiter = &room->awaiter;
+	baton__kind_set(&awaiter->task, &room_kind);
+	/* unshared: not pushed yet */
+	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
+	awaiter->counted.future._resource = resource;
+	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
+	baton_future_unref(&awaiter->counted.future);
+	return error;
+}
+
 /*
- * Waits until the tasks accepted before have run, and repeats this until there is room. The
+ * Waits until the tasks accepted before have run, and repeats this until there is room. An await
+ * does not wait for tasks in windows: where there are such tasks, waits until a task leaves. The
  * submitter helps before it sleeps, as every waiter does.
  */
 static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
@@ -191,6 +305,8 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 			return 0;
 		if (!error && deadline && baton__now_ns() >= end)
 			error = -ETIMEDOUT;
+		if (!error)
+			error = wait_for_windows(resource, more, deadline);
 		if (error)
 			break;
 		(void)sched_yield();
@@ -252,7 +368,19 @@ void baton__bound_left(struct baton_resource *resource, const struct baton_task 
 	/* [bound.pushed] release: the reservation, made before; pairs with [bound.pushed] in
 	 * reserve and stats_read */
 	store_release(&bound->_gone, load_relaxed(&bound->_gone) + weight_of(resource, task));
+	if (BATON_UNLIKELY(bound->_config->policy == BATON_BOUND_WAIT && bound->_awaits))
+		fire_all(resource, bound);
 	baton__bound_look(resource);
+}
+
+void baton__bound_set_aside(struct baton_resource *resource, const struct baton_task *task,
+                            bool aside)
+{
+	struct baton_bound *bound = baton__bound(resource);
+
+	if (bound->_config->policy != BATON_BOUND_WAIT || !weight_of(resource, task))
+		return;
+	store_relaxed(&bound->_aside, aside ? bound->_aside + 1 : bound->_aside - 1);
 }
 
 void baton__bound_look(struct baton_resource *resource)
@@ -287,7 +415,7 @@ void baton__bound_sorted(struct baton_resource *resource, const struct baton_tas
 {
 	struct baton_bound *bound = baton__bound(resource);
 
-	if (bound)
+	if (bound && baton__bound_drops_oldest(bound->_config))
 		bound->_sorted += weight_of(resource, task);
 }
 
@@ -295,7 +423,7 @@ void baton__bound_unsorted(struct baton_resource *resource, const struct baton_t
 {
 	struct baton_bound *bound = baton__bound(resource);
 
-	if (bound)
+	if (bound && baton__bound_drops_oldest(bound->_config))
 		bound->_sorted -= weight_of(resource, task);
 }
 

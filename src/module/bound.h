@@ -17,6 +17,13 @@
  *    be too large, but is never negative. A submit is refused only if _gone has not changed between
  *    two looks: at the second look the bound was full.
  *
+ * bound.aside: With WAIT, `_awaits` has marks of submitters that wait for room. A mark comes into
+ *    the list only where there is no room and a task that counts waits in a window: such a task
+ *    leaves by `left`, which fires all marks. So no mark is forgotten, and none is in the list of a
+ *    resource that is released for good. A reservation that is taken back fires none: the resource
+ *    is closed, or its executor has ended. Marks whose waiters have gone are freed with the next
+ *    mark.
+ *
  * Linearisation point of a refusal: the second look at _gone. ABA: a value of _pushed that recurs
  * stands for the same reservations, and _gone only makes room.
  */
@@ -53,6 +60,10 @@ void baton__bound_captured(struct baton_resource *resource, const struct baton_t
 
 /* An accepted task is about to be entered or cancelled. Called by the holder. */
 void baton__bound_left(struct baton_resource *resource, const struct baton_task *task);
+
+/* A task waits in a window now, or no longer. Called by the holder. */
+void baton__bound_set_aside(struct baton_resource *resource, const struct baton_task *task,
+                            bool aside);
 
 /* Calls a watermark's function if the watermark was passed. For the holder, with its frame. */
 void baton__bound_look(struct baton_resource *resource);

@@ -20,7 +20,8 @@ _Static_assert(sizeof(struct baton_bound) == 96, "part of the ABI");
 	.rests = baton__lanes_rest
 #define BOUND                                                                                      \
 	.reserve = baton__bound_reserve, .take_back = baton__bound_take_back,                      \
-	.captured = baton__bound_captured, .left = baton__bound_left, .look = baton__bound_look
+	.captured = baton__bound_captured, .left = baton__bound_left,                              \
+	.set_aside = baton__bound_set_aside, .look = baton__bound_look
 
 static _Noreturn void lanes_are_missing(const struct baton_resource *resource)
 {

@@ -2,6 +2,7 @@
 /* The list of the tasks that wait in a window. See window_list.h. */
 #include "module/window_list.h"
 
+#include "core/backlog.h"
 #include "core/label.h"
 
 #define IN_LIST 1U
@@ -71,6 +72,7 @@ bool baton__window_list_append(struct baton_window *window, struct baton_task *t
 	*windowed->_link = task;
 	*last_of(window, lane) = task;
 	store_relaxed(&window->_waiting, window->_waiting + 1);
+	baton__backlog_set_aside(window->_resource, task, true);
 	return true;
 }
 
@@ -89,6 +91,7 @@ static void take_out(struct baton_window *window, struct baton_task *task)
 	if (*last_of(window, lane) == task)
 		*last_of(window, lane) = before && lane_of(window, before) == lane ? before : NULL;
 	store_relaxed(&window->_waiting, window->_waiting - 1);
+	baton__backlog_set_aside(window->_resource, task, false);
 }
 
 struct baton_task *baton__window_list_first(struct baton_window *window)

@@ -5,6 +5,8 @@
  */
 #include "windows.h"
 
+#include <baton/bound.h>
+
 struct sim_topic sim_window_topic;
 struct baton_window sim_window;
 struct parcel sim_parcels[PARCELS_MAX];
@@ -160,6 +162,53 @@ SIM_SCENARIO(window_limit, "raised from 0 beside a submitter: none is left waiti
 	(void)sim_parcel_acknowledge(0);
 	(void)sim_parcel_acknowledge(1);
 	sim_window_end(2);
+}
+
+static struct baton_bound_config one_waits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
+
+static void submit_1_more(void *argument)
+{
+	sim_require(sim_parcel_submit(2) == 0);
+}
+
+static void submit_2_more(void *argument)
+{
+	submit_1_more(argument);
+	sim_require(sim_parcel_submit(3) == 0);
+}
+
+static void begin_full(struct baton_bound *bound)
+{
+	sim_window_begin(1, 0, NULL);
+	baton_bound_init(bound, &one_waits);
+	baton_resource_set_bound(&sim_window_topic.resource, bound);
+	sim_calm(true);
+	submit_2(NULL);
+	sim_calm(false);
+}
+
+SIM_SCENARIO(window_bound_wait, "woken when one of those leaves that have all the room", .bound = 2)
+{
+	static struct baton_bound bound;
+
+	begin_full(&bound);
+	sim_start(submit_1_more, NULL);
+	(void)sim_parcel_acknowledge(0);
+	(void)sim_parcel_acknowledge(1);
+	(void)sim_parcel_acknowledge(2);
+	sim_window_end(3);
+}
+
+SIM_SCENARIO(window_bound_wait_2, "the same twice in a row, beside two completers", .bound = 1)
+{
+	static struct baton_bound bound;
+
+	begin_full(&bound);
+	sim_start(submit_2_more, NULL);
+	sim_start(acknowledge_all, (void *)2);
+	(void)sim_parcel_acknowledge(2);
+	(void)sim_parcel_acknowledge(3);
+	sim_window_end(4);
 }
 
 /* ---- The resource's end ---- */

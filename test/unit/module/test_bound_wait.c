@@ -123,6 +123,61 @@ Test(bound_wait, a_sleeper_is_woken_by_room, .timeout = 10)
 	end(scene);
 }
 
+static int detaches(struct baton_task *task)
+{
+	return baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec time;
+
+	MUST(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
+	return (uint64_t)time.tv_sec * BATON_SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* Not at once, which needs no room. */
+static void *submit_last_later(void *arg)
+{
+	struct scene *scene = arg;
+
+	return (void *)(intptr_t)baton_submit_later(&scene->resource, &scene->steps[MAX].task);
+}
+
+/* The resource is idle, and full of tasks that wait for a place: nothing can be helped. */
+Test(bound_wait, a_submitter_sleeps_while_windows_have_all_the_room, .timeout = 10)
+{
+	struct scene *scene = begin(100 * BATON_MILLISECOND, true);
+	struct baton_windowed windowed[MAX + 1];
+	struct baton_window window;
+	pthread_t thread;
+	uint64_t used;
+
+	baton_window_init(&window, &scene->resource, 1);
+	for (int i = 0; i < MAX + 1; i++) {
+		baton_windowed_init(&windowed[i], &window, detaches, NULL);
+		cr_assert_eq(baton_submit(&scene->resource, &windowed[i].task), 0);
+	}
+	cr_assert_eq(counts_of(scene).tasks, MAX);
+	/* Two that give up leave nothing that the next one stumbles over. */
+	used = cpu_ns();
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq((intptr_t)submit_last_later(scene), -ETIMEDOUT);
+	cr_assert_lt(cpu_ns() - used, 20 * BATON_MILLISECOND, "of 200 that it has waited");
+	scene->limits.wait_ns = 0;
+	thread = thread_start(submit_last_later, scene);
+	while (counts_of(scene).waited < 3)
+		(void)sched_yield();
+	cr_assert_eq(baton_detached_complete(&windowed[0].token, 0, NULL), 0);
+	cr_assert_eq((intptr_t)thread_join(thread), 0);
+	stash_run(&scene->stash);
+	for (int i = 1; i < MAX + 1; i++)
+		cr_assert_eq(baton_detached_complete(&windowed[i].token, 0, NULL), 0);
+	cr_assert_eq(counts_of(scene).dropped, 0);
+	end(scene);
+	baton_window_deinit(&window);
+}
+
 Test(bound_wait, a_close_meanwhile_is_an_error, .timeout = 10)
 {
 	struct scene *scene = begin(0, true);
