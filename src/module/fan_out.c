@@ -27,6 +27,7 @@
 #include "base/futex.h"
 #include "core/label.h"
 #include "core/place.h"
+#include "core/stats.h"
 #include "core/submit.h"
 #include "wait/cycle.h"
 
@@ -220,6 +221,7 @@ static void *run_here(void *argument)
 	struct item *item = here->item;
 	struct baton_fan_out *fan_out = (struct baton_fan_out *)item->continuation._subject;
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
+	struct baton_resource_stats *stats = baton__stats(resource);
 	uint32_t untouched = BATON__FUTURE_CHAINED;
 	int status;
 
@@ -237,6 +239,8 @@ static void *run_here(void *argument)
 	status = call_fn(fan_out, item);
 	if (!status)
 		succeeded(fan_out, item);
+	else if (stats) /* a call cannot fail: this one is a task's */
+		baton__count(&stats->failed, 1);
 	/* Release: all that the function did; future.final, future.h */
 	if (!status && cas_release(&item->future._state, &untouched, BATON__FUTURE_DONE))
 		here->over++;
