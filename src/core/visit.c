@@ -27,7 +27,9 @@ static bool pushed_since(struct baton_resource *resource)
 	return baton__thread_any_asleep() && baton__word_newest(baton__word(resource));
 }
 
-bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
+/* True: the job has been popped or withdrawn, and the caller is the runner. False: the resource is
+ * queued again, and the frame is popped. */
+static bool give_back(struct baton__stay *stay, bool did, bool withdrawn)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = baton__executor_if_any(resource);
@@ -43,9 +45,6 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 	/* If this returns true, it is the last touch of the resource, except in pushed_since. */
 	if (!baton__turn_give_back(resource, withdrawn)) {
 		baton__thread_leave();
-		/* Tasks that are left are handed off, not run here. */
-		baton__stay_spent(stay);
-		baton__stay(stay, baton__place_to_release(resource));
 		return true;
 	}
 	busy = refused ||
@@ -61,9 +60,30 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 	return false;
 }
 
+bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
+{
+	if (!give_back(stay, did, withdrawn))
+		return false;
+	/* Tasks that are left are handed off, not run here. */
+	baton__stay_spent(stay);
+	baton__stay(stay, baton__place_to_release(stay->frame.resource));
+	return true;
+}
+
 void baton__give_back(struct baton__stay *stay)
 {
 	(void)baton__give_back_helped(stay, true, false);
+}
+
+bool baton__give_back_unshelved(struct baton_resource *resource)
+{
+	struct baton__stay stay = {0};
+
+	baton__frame_push(&stay.frame, resource);
+	if (!give_back(&stay, true, false))
+		return false;
+	baton__frame_pop(&stay.frame);
+	return true;
 }
 
 /*

@@ -14,9 +14,13 @@
  * helped: the same for a helper. `did`: it did something, or left work. `withdrawn`: the job is
  * in no queue. False: the resource is queued again. True: this thread has continued as the
  * runner. If `did` is false, the caller must still be a visitor.
+ *
+ * unshelved: the same for a baton that comes from the shelf, without a frame. True: the caller is
+ * the runner now, and nothing of the resource has run.
  */
 void baton__give_back(struct baton__stay *stay);
 bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn);
+bool baton__give_back_unshelved(struct baton_resource *resource);
 
 /*
  * Borrows the baton of a queued resource, and unlinks the cancelled task of `future`. True: the

@@ -100,14 +100,9 @@ static bool many_wait(struct baton_resource *resource)
 /* Runs the tasks that wait, or hands the resource off. Called by the holder, which has no frame. */
 static void go_on_unshelved(struct baton_resource *resource, bool later)
 {
-	struct baton__stay stay = {.borrowed = true};
-
 	/* The baton is borrowed: HELPED, or CONSUMED. */
-	if (!baton__turn_seems_held(resource)) {
-		baton__frame_push(&stay.frame, resource);
-		baton__give_back(&stay);
+	if (!baton__turn_seems_held(resource) && !baton__give_back_unshelved(resource))
 		return;
-	}
 	if (release_empty(resource))
 		return;
 	baton__go_on(resource, later || many_wait(resource) ? BATON__LATER : baton__place(resource),

@@ -363,13 +363,18 @@ unshelve:
 		if
 #ifndef BREAK_BORROWED_IGNORED
 		/* @src shelf.c:go_on_unshelved
-		 * if (!baton__turn_seems_held(resource)) */
-		:: turn & PHASE ->
-			borrowed = true;
-			goto give_back
+		 * if (!baton__turn_seems_held(resource) && !baton__give_back_unshelved(resource)) */
+		/* @src visit.c:baton__give_back_unshelved give_back(&stay, true, false) */
+		:: (turn & PHASE) == HELPED ->
+			turn = turn - HELPED + QUEUED;
+			give_up_baton();
+			goto script
+		:: (turn & PHASE) == CONSUMED -> turn = turn & ~PHASE
 #endif
 		:: else
-		fi;
+		fi
+	}
+	atomic {
 		/* @src shelf.c:release_empty uintptr_t word = baton__word(resource) */
 		seen = word;
 		if

@@ -174,7 +174,7 @@ Test(suspend, a_queued_resource_is_suspended_by_the_waiter_itself, .timeout = 10
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
 	cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
-	/* Its job is popped meanwhile, or given back: both lead to the executor. */
+	/* Its job is popped meanwhile, and the task runs here; or the baton is given back. */
 	for (int round = 0; round < 2; round++) {
 		cr_assert_eq(fix.journal.count, (size_t)round);
 		if (round == 0)
@@ -190,6 +190,40 @@ Test(suspend, a_queued_resource_is_suspended_by_the_waiter_itself, .timeout = 10
 		cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
 	}
 	cr_assert(journal_counts_up(&fix.journal, 0, 2));
+	fixture_end();
+}
+
+static int told;
+
+static void tell(struct baton_task *task)
+{
+	told++;
+}
+
+/* The waiter has borrowed the baton, and the job was popped since. Neither a task nor a callback of
+ * a cancelled one runs on a thread that may have suspended other resources. */
+Test(suspend, resume_later_runs_nothing_here_where_the_baton_was_borrowed, .timeout = 10)
+{
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	fix.config.cancelled = tell;
+	fixture_stash();
+	for (int cancels = 0; cancels < 2; cancels++) {
+		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+		cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), 0);
+		cr_assert_eq(baton_suspension_wait(&suspension, NULL), 0);
+		stash_run(&fix.stash);
+		if (cancels)
+			cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+		cr_assert_eq(baton_resource_resume_later(&suspension), 0);
+		cr_assert_eq(fix.journal.count, (size_t)cancels);
+		cr_assert_eq(told, 0);
+		stash_run(&fix.stash);
+		cr_assert_eq(fix.journal.count, 1U);
+		cr_assert_eq(told, cancels);
+	}
+	/* With nothing queued the resource does not go to its executor. */
+	cr_assert(baton_resource_is_idle(&fix.resource));
 	fixture_end();
 }
 
