@@ -75,11 +75,11 @@ enum baton_bound_policy {
 	BATON_BOUND_DROP_OLDEST,
 	BATON_BOUND_DROP_LOWEST,
 	/*
-	 * The submitter waits for room, for at most wait_ns. The submitter waits until the tasks
-	 * accepted before have run, and helps to run these tasks, as a waiter for a future does;
-	 * where tasks that wait in windows have the room, until one of them has its turn. If other
-	 * submitters have taken the room meanwhile, the submitter waits again. The order of
-	 * submitters that wait is not specified.
+	 * The submitter waits for room, for at most wait_ns; a baton_call_with() no longer than its
+	 * deadline. The submitter waits until the tasks accepted before have run, and helps to run
+	 * these tasks, as a waiter for a future does; where tasks that wait in windows have the
+	 * room, until one of them has its turn. If other submitters have taken the room meanwhile,
+	 * the submitter waits again. The order of submitters that wait is not specified.
 	 *
 	 * The submit then returns 0, or, with the task untouched: -ETIMEDOUT; -EDEADLK, where the
 	 * wait could never end (from a task of this resource, or where the wait would close a cycle

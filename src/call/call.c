@@ -175,9 +175,16 @@ static int call_counted(struct baton_resource *resource, struct baton__async *as
                         const struct timespec *deadline, void **value)
 {
 	struct baton_future *future = &async->counted.future;
+	struct baton__thread *self = baton__self;
+	const struct baton__in_time in_time = {&async->task, deadline};
+	const struct baton__in_time *outer = self->in_time;
 	int error;
 
+	/* A bound may have the submit wait for room. */
+	if (deadline)
+		self->in_time = &in_time;
 	error = baton__async_submit(resource, async);
+	self->in_time = outer;
 	if (error)
 		return error;
 	/* Ends: once the task has been entered the deadline no longer counts, and the wait ends

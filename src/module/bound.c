@@ -274,9 +274,11 @@ static int wait_for_windows(struct baton_resource *resource, struct amount more,
  * does not wait for tasks in windows: where there are such tasks, waits until a task leaves. The
  * submitter helps before it sleeps, as every waiter does.
  */
-static int wait_for_room(struct baton_resource *resource, struct amount limit, struct amount more)
+static int wait_for_room(struct baton_resource *resource, const struct baton_task *first,
+                         struct amount limit, struct amount more)
 {
 	struct baton_bound *bound = baton__bound(resource);
+	const struct baton__in_time *in_time = baton__self->in_time;
 	struct timespec time;
 	struct timespec *deadline = NULL;
 	uint64_t end = UINT64_MAX;
@@ -284,6 +286,8 @@ static int wait_for_room(struct baton_resource *resource, struct amount limit, s
 
 	if (bound->_config->wait_ns)
 		end = baton__time_after(baton__now_ns(), bound->_config->wait_ns);
+	if (in_time && in_time->task == first && baton__deadline_ns(in_time->deadline) < end)
+		end = baton__deadline_ns(in_time->deadline);
 	/* No deadline at the end of time: with a deadline the wait would not help, and would hide
 	 * cycles. */
 	if (end != UINT64_MAX) {
@@ -329,7 +333,7 @@ int baton__bound_reserve(struct baton_resource *resource, struct baton_task *fir
 		return 0;
 	if (may_wait && config->policy == BATON_BOUND_WAIT &&
 	    within(limit, (struct amount){0, 0}, more))
-		return wait_for_room(resource, limit, more);
+		return wait_for_room(resource, first, limit, more);
 	/* Relaxed: only counted. */
 	if (!dropping) {
 		(void)add_relaxed(&bound->_refused, 1);

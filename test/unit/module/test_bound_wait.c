@@ -178,6 +178,29 @@ Test(bound_wait, a_submitter_sleeps_while_windows_have_all_the_room, .timeout = 
 	baton_window_deinit(&window);
 }
 
+static void *never_called(void *arg)
+{
+	abort();
+}
+
+/* The bound's own wait has no end. */
+Test(bound_wait, a_call_waits_for_room_until_its_deadline, .timeout = 10)
+{
+	struct scene *scene = begin(0, true);
+	struct timespec soon = deadline_in_ms(20);
+	const struct baton_call_options options = {.fn = never_called, .deadline = &soon};
+
+	occupy(&scene->occupant, &scene->resource);
+	fill(scene);
+	cr_assert_eq(baton_call_with(&scene->resource, &options, NULL), -ETIMEDOUT);
+	cr_assert_eq(baton_call_with(&scene->resource, &options, NULL), -ETIMEDOUT, "has passed");
+	cr_assert_eq(counts_of(scene).waited, 2);
+	cr_assert_eq(counts_of(scene).tasks, MAX);
+	release(&scene->occupant);
+	stash_run(&scene->stash);
+	end(scene);
+}
+
 Test(bound_wait, a_close_meanwhile_is_an_error, .timeout = 10)
 {
 	struct scene *scene = begin(0, true);
