@@ -143,8 +143,8 @@ struct baton_backlog {
 /*
  * Counts of a resource's past and waiting tasks. One struct serves one resource, in the caller's
  * memory, zeroed. Read a copy made by baton_resource_stats_read(): only the copy's counts are
- * whole. When the resource is idle the counts are balanced: submitted = executed + cancelled,
- * outstanding and waiting 0.
+ * whole. When the resource is idle, and no task waits in a window, the counts are balanced:
+ * submitted = executed + cancelled, outstanding and waiting 0.
  *
  * Cost: the runner counts without atomic read-modify-writes; a submit that finds the resource busy
  * pays one more atomic operation, or two if no waiting task is marked with its time.
