@@ -172,7 +172,8 @@ const struct baton_rules_events baton__scheduler_events = {
 
 /* ---- What the rules are told ---- */
 
-static void arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
+/* Returns: false: the task is denied, and the caller drops it. */
+static bool arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
 	uint64_t now = baton__scheduler_now(scheduler);
 	int error;
@@ -181,10 +182,9 @@ static void arrive(struct baton_redis_scheduler *scheduler, struct baton__redis_
 		error = baton_rules_arrive(&scheduler->rules, entry_of(item), now);
 	else
 		error = baton_rules_arrive_at(&scheduler->rules, entry_of(item), item->number, now);
-	if (!error)
-		return;
-	move(scheduler, "deny", item, 0);
-	drop(scheduler, item);
+	if (error)
+		move(scheduler, "deny", item, 0);
+	return !error;
 }
 
 void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const char *id,
@@ -197,8 +197,8 @@ void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const cha
 	if (item)
 		baton__scheduler_end(scheduler, item);
 	item = add(scheduler, id, number, kind);
-	if (item)
-		arrive(scheduler, item);
+	if (item && !arrive(scheduler, item))
+		drop(scheduler, item);
 }
 
 /*
@@ -208,16 +208,19 @@ void baton__scheduler_arrived(struct baton_redis_scheduler *scheduler, const cha
 static void lost(struct baton_redis_scheduler *scheduler, struct baton__redis_item *item)
 {
 	struct baton_rules_entry *old = entry_of(item);
+	bool waits;
 
 	report(scheduler, "lost", item, 0);
 	if (item->kind == BATON_RULES_INTERACTIVE) {
 		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
-		arrive(scheduler, item);
-		return;
+		waits = arrive(scheduler, item);
+	} else {
+		item->current ^= 1;
+		waits = arrive(scheduler, item);
+		baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
 	}
-	item->current ^= 1;
-	arrive(scheduler, item);
-	baton_rules_finish(&scheduler->rules, old, baton__scheduler_now(scheduler));
+	if (!waits)
+		drop(scheduler, item);
 }
 
 void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redisReply *entry)
@@ -233,11 +236,16 @@ void baton__scheduler_ended(struct baton_redis_scheduler *scheduler, const redis
 		baton__scheduler_end(scheduler, item);
 }
 
-/* A task of q:run: id, number, kind, assigned, started. */
+/*
+ * A task of q:run: id, number, kind, assigned, started. The scheduler that started the task may
+ * have had more classes: the task keeps its backend, and counts as one of the slowest class. If its
+ * backend is lost, it waits again as what it is, or is denied.
+ */
 void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const redisReply *runs,
                               size_t at)
 {
 	uint64_t now = baton__scheduler_now(scheduler);
+	uint32_t slowest = scheduler->options.rules.class_count - 1;
 	struct baton_rules_run run = {
 		.number = baton__redis_number(baton__redis_at(runs, at + 1)),
 		.assigned = (uint32_t)baton__redis_number(baton__redis_at(runs, at + 3)),
@@ -249,8 +257,12 @@ void baton__scheduler_restore(struct baton_redis_scheduler *scheduler, const red
 
 	if (run.started_ns > now)
 		run.started_ns = now;
+	if (run.assigned > slowest)
+		run.assigned = slowest;
+	if (item && item->kind > slowest && item->kind < BATON_RULES_CLASSES_MAX)
+		baton_rules_entry_init(entry_of(item), slowest);
 	if (item && baton_rules_restore(&scheduler->rules, entry_of(item), &run, now))
-		drop(scheduler, item); /* its class does not exist any more */
+		drop(scheduler, item); /* a record that no scheduler wrote */
 }
 
 void baton__scheduler_drop_all(struct baton_redis_scheduler *scheduler)

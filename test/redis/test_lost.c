@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of tasks whose backend, or whose scheduler, is lost. */
+#include "pair.h"
+
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(lost, .init = pair_start, .fini = pair_stop, .timeout = 15);
+
+Test(lost, what_runs_in_a_class_that_the_next_scheduler_has_not_still_counts)
+{
+	struct baton_redis_scheduler_options fewer = {
+		.rules = {.class_count = 2,
+	                  .duration_ns = {BATON_SECOND, 100 * BATON_SECOND},
+	                  .limit = {2, 1}},
+		.lease_ns = SCHEDULER_LEASE_NS,
+	};
+	struct baton_redis_task any = task_named("any", BATON_RULES_DEFAULT);
+	struct baton_redis_task slow = task_named("slow", 2);
+	struct baton_redis_task next = task_named("next", 1);
+	struct baton_redis_note note = {0};
+	struct baton_redis_order order;
+
+	submit(&any);
+	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+	submit(&slow);
+	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
+	cr_assert_str_eq(order.id, "slow");
+	baton_redis_scheduler_destroy(scheduler);
+	cr_assert_eq(baton_redis_scheduler_create(leading, &fewer, &scheduler), 0);
+	submit(&next);
+	settle(scheduler);
+	cr_assert_eq(server_number(&server, "HLEN {test}:run"), 2, "both count");
+	/* Each loses its backend: what has no class is denied, a default waits at its old place. */
+	baton_redis_backend_destroy(backend[1]);
+	backend[1] = backend_on(working[1], "two");
+	settle(scheduler);
+	await_note(client, &slow, &note, BATON_REDIS_DENIED);
+	baton_redis_backend_destroy(backend[0]);
+	backend[0] = backend_on(working[0], "one");
+	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
+	cr_assert_eq(server_number(&server, "HEXISTS {test}:run any"), 1);
+	cr_assert_eq(server_number(&server, "HEXISTS {test}:run next"), 1);
+}
