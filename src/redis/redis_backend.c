@@ -166,6 +166,9 @@ static int claim(struct baton_redis_backend *backend, struct baton_redis_order *
 	entry = baton__redis_at(baton__redis_at(reply, 1), 0);
 	if (!error && baton__redis_at(entry, 1))
 		error = take(backend, entry, order);
+	/* The read that waits for a task would get one that others could run. */
+	if (backend->running)
+		baton__redis_unask(backend->redis);
 	freeReplyObject(reply);
 	return error;
 }

@@ -47,3 +47,40 @@ Test(lost, what_runs_in_a_class_that_the_next_scheduler_has_not_still_counts)
 	cr_assert_eq(server_number(&server, "HEXISTS {test}:run any"), 1);
 	cr_assert_eq(server_number(&server, "HEXISTS {test}:run next"), 1);
 }
+
+Test(lost, a_backend_that_has_claimed_a_task_is_given_no_other)
+{
+	struct baton_redis_task task = task_named("left", 0);
+	struct baton_redis_order order = {.id = ""};
+	char id[16];
+
+	submit(&task);
+	settle(scheduler);
+	cr_assert_neq(server_number(&server,
+	                            "XREADGROUP GROUP backends dead COUNT 1 STREAMS {test}:out >"),
+	              0);
+	/* Short tasks: so the backend has just begun to wait for another when it claims. */
+	task.id = id;
+	for (int i = 0; strcmp(order.id, "left") != 0; i++) {
+		cr_assert_lt(i, 100);
+		snprintf(id, sizeof(id), "short%d", i);
+		submit(&task);
+		await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
+		if (strcmp(order.id, "left") != 0)
+			cr_assert_eq(baton_redis_backend_finish(backend[1], 0, ""), 0);
+		for (int ms = 0; ms < 30 && strcmp(order.id, "left") != 0; ms++) {
+			cr_assert_eq(baton_redis_backend_next(backend[1], &order), 0);
+			order.id = order.id ? order.id : "";
+			usleep(1000);
+		}
+		settle(scheduler);
+	}
+	usleep(20000);
+	task.id = "next";
+	submit(&task);
+	settle(scheduler);
+	cr_assert_eq(server_number(&server, "EVAL %s 1 {test}:out",
+	                           "return redis.call('XPENDING', KEYS[1], 'backends')[1]"),
+	             0);
+	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+}
