@@ -139,9 +139,12 @@ end
 -- The backend that ran the task is lost: the task waits again at its old place.
 local function back(q, id, run)
 	local task = q .. ':task:' .. id
-	local fields = call('HMGET', task, 'attempts', 'attempts_max')
+	local fields = call('HMGET', task, 'attempts', 'attempts_max', 'withdrawn')
 	if not fields[1] then
 		return over(q, id, 'failed', '0', 'nobody kept the task', run.epoch)
+	end
+	if fields[3] then
+		return over(q, id, 'withdrawn', '0', '', run.epoch)
 	end
 	if tonumber(fields[1]) >= tonumber(fields[2]) then
 		return over(q, id, 'failed', fields[1], 'each backend that ran the task was lost',
@@ -249,6 +252,7 @@ function F.withdraw(q, a)
 	end
 	local run = running(q, id)
 	if run and run.owner ~= '' then
+		call('HSET', q .. ':task:' .. id, 'withdrawn', '1')
 		order(q, run.owner, 'stop', id, run.epoch, 'withdrawn')
 	else
 		over(q, id, 'withdrawn', '0', '', run and run.epoch)

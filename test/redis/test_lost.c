@@ -11,6 +11,15 @@
 
 TestSuite(lost, .init = pair_start, .fini = pair_stop, .timeout = 15);
 
+/* The scheduler's lease is renewed, those of the backends are not. */
+static void lease_ends(void)
+{
+	for (uint64_t passed = 0; passed < 2 * BACKEND_LEASE_NS; passed += 20 * MS) {
+		settle(scheduler);
+		usleep(20000);
+	}
+}
+
 Test(lost, what_runs_in_a_class_that_the_next_scheduler_has_not_still_counts)
 {
 	struct baton_redis_scheduler_options fewer = {
@@ -83,4 +92,28 @@ Test(lost, a_backend_that_has_claimed_a_task_is_given_no_other)
 	                           "return redis.call('XPENDING', KEYS[1], 'backends')[1]"),
 	             0);
 	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+}
+
+Test(lost, a_withdrawn_task_whose_backend_is_lost_does_not_start_again)
+{
+	struct baton_redis_task task[2] = {task_named("left", 0), task_named("lost", 0)};
+	struct baton_redis_note note = {0};
+	struct baton_redis_order order;
+
+	for (int i = 0; i < 2; i++) {
+		submit(&task[i]);
+		await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+		cr_assert_eq(baton_redis_withdraw(client, &task[i]), 0);
+		if (i == 0) {
+			baton_redis_backend_destroy(backend[0]);
+			backend[0] = backend_on(working[0], "one");
+		} else {
+			lease_ends();
+		}
+		note = (struct baton_redis_note){0};
+		await_note(client, &task[i], &note, BATON_REDIS_WITHDRAWN);
+		cr_assert_eq(baton_redis_forget(client, &task[i]), 0);
+		cr_assert_eq(server_number(&server, "ZCARD {test}:queue"), 0);
+		cr_assert_eq(server_number(&server, "HLEN {test}:run"), 0);
+	}
 }
