@@ -322,7 +322,7 @@ struct baton_redis_result {
 	const void *effect;
 	size_t effect_size;
 	int status;
-	const char *reason;
+	const char *reason; /* NULL: "" */
 };
 
 /*

@@ -340,7 +340,7 @@ static int finish(struct baton_redis_backend *backend, const struct baton_redis_
 		return error;
 	snprintf(text, sizeof(text), "%d", result->status);
 	baton__redis_add_text(&call, text);
-	baton__redis_add_text(&call, result->reason);
+	baton__redis_add_text(&call, result->reason ? result->reason : "");
 	if (with_effect)
 		baton__redis_add(&call, result->effect, result->effect_size);
 	error = call_held(backend, &call);

@@ -71,6 +71,7 @@ Test(effect, the_effect_of_a_backend_that_was_lost_counts_when_another_concludes
 	await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
 	cr_assert_eq(baton_redis_backend_effect(backend[0], "first", 5), 0);
 	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
+	result.reason = NULL;
 	cr_assert_eq(baton_redis_backend_conclude(backend[1], &result), 0);
 	only_the_effect_is_left(&task, "first");
 }
