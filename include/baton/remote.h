@@ -130,7 +130,8 @@ struct baton_remote_options {
 	const char *node;    /* as an id of redis.h, at most 40 characters: "node" */
 	uint32_t partitions; /* the same in all nodes of the space, at most 4096: 256 */
 	uint64_t lease_ns;   /* 3 s; at least 50 ms, at most a day */
-	uint64_t keep_ns;    /* how long answers wait for a node that is away: 60 s */
+	/* How long answers wait for a node that is away, at least a lease: 60 s. */
+	uint64_t keep_ns;
 	/*
 	 * Runs a task. Returns 0, or a status, which the submitter's future fails with; such a task
 	 * has its answer, and no other effect. May block as any task of the executor may. NULL: the

@@ -127,6 +127,9 @@ static void set_defaults(struct baton_remote_options *options)
 		options->lease_ns = LEASE_NS;
 	if (!options->keep_ns)
 		options->keep_ns = KEEP_NS;
+	/* A renewal keeps the node's keys, too: they must last until the next one. */
+	if (options->keep_ns < options->lease_ns)
+		options->keep_ns = options->lease_ns;
 	if (!options->batch_max)
 		options->batch_max = 64;
 	if (!options->in_work_max)

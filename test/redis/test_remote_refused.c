@@ -44,6 +44,12 @@ Test(remote_refused, leases_and_numbers_are_those_of_the_header)
 	cr_assert_eq(ask(remote, &question, "a", ""), 0);
 	cr_assert_eq(await(&question), 0);
 	baton_remote_destroy(remote);
+	/* Answers wait for a lease at least: a node that renews its lease is not away. */
+	options.keep_ns = 1;
+	cr_assert_eq(baton_remote_create(&options, &remote), 0);
+	ms = server_number(&server, "PTTL {baton}:remote:to:%s", baton_remote_node(remote));
+	cr_assert(ms > 2000 && ms <= 3001, "%lld ms", ms);
+	baton_remote_destroy(remote);
 	server_stop(&server);
 }
 
