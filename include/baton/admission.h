@@ -38,6 +38,12 @@
  * entry that cannot start is denied.) Then its function runs, as a task of the entry's resource. A
  * task that detaches itself (detach.h) lasts until its token is complete.
  *
+ * Threads. The function of an entry takes up a backend, not a worker of its pool: it runs as
+ * between baton_blocking_begin() and baton_blocking_end() (blocking.h). So entries run beside each
+ * other as far as the limits allow, and are told to stop, however few workers the pool has. For
+ * that, workers and spares together must be more than limit 0: where none is free, tasks are told
+ * late, or never.
+ *
  * Stop. A running task is told to stop if its time is over, if the rules halt it for another task,
  * or if it is withdrawn. `outcome` fails at that moment, with the reason. The task is told by
  * baton_cancel_requested() (a detached one: baton_detached_cancel_requested()) and by the callback

@@ -5,6 +5,8 @@
  */
 #include "admission/admission.h"
 
+#include <baton/blocking.h>
+
 #include "admission/rules.h"
 #include "base/atomic.h"
 #include "core/submit.h"
@@ -152,6 +154,20 @@ static int arm(struct baton_admitted *entry)
 	return baton_timer_arm_at(&entry->_timer, entry->_until);
 }
 
+/*
+ * The function holds a backend, for as long as the rules say; it must not hold the worker that the
+ * admission's own resource needs, to tell the function to stop.
+ */
+static int run(struct baton_task *task)
+{
+	int status;
+
+	baton_blocking_begin();
+	status = baton_container_of(task, struct baton_admitted, task)->_fn(task);
+	baton_blocking_end(); /* a detached entry may be gone */
+	return status;
+}
+
 /* Gives the entry's task to its resource. */
 static int give(struct baton_admitted *entry)
 {
@@ -170,7 +186,7 @@ static int give(struct baton_admitted *entry)
 		entry->_marks |= BATON__MARK_OWNS;
 	}
 	baton_future_init(&entry->_ran);
-	baton_task_init(&entry->task, entry->_fn, &entry->_ran);
+	baton_task_init(&entry->task, run, &entry->_ran);
 	baton_task_init(&entry->_message, finish, NULL);
 	baton_continuation_task(&entry->_when_ran, &admission->_resource, &entry->_message);
 	baton_future_then(&entry->_ran, &entry->_when_ran);

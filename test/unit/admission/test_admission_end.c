@@ -392,3 +392,43 @@ Test(admission_end, arrivals_withdrawals_and_ends_on_many_threads, .timeout = 30
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 	cr_assert_eq(baton_timers_default_destroy(), 0);
 }
+
+/* ---- Few workers ---- */
+
+static int run_until_told(struct baton_task *task)
+{
+	job_of(baton_container_of(task, struct baton_admitted, task))->entered++;
+	/* Ends: the time of the entry is over. */
+	while (!baton_cancel_requested())
+		sched_yield();
+	return -ECANCELED;
+}
+
+Test(admission_end, entries_that_take_up_all_workers_are_told_to_stop, .timeout = 10)
+{
+	static struct baton_admission admission;
+	struct baton_admission_config config = BATON_ADMISSION_CONFIG_INIT;
+	struct baton_pool_options options = {.workers = 1};
+	struct baton_pool *pool;
+
+	cr_assert_eq(baton_pool_create(&options, &pool), 0);
+	config.executor = baton_pool_executor(pool);
+	config.rules.class_count = 1;
+	config.rules.duration_ns[0] = 20 * BATON_MILLISECOND;
+	config.rules.limit[0] = 3;
+	cr_assert_eq(baton_admission_init(&admission, &config), 0);
+	for (int i = 0; i < 4; i++) {
+		struct job *job = &hall.jobs[i];
+
+		baton_admitted_init(&job->admitted, 0, run_until_told);
+		baton_promise_init(&job->outcome);
+		job->admitted.outcome = &job->outcome;
+		cr_assert_eq(baton_admission_arrive(&admission, &job->admitted), 0);
+	}
+	cr_assert_eq(baton_admission_close(&admission, BATON_ADMISSION_RUN), 0);
+	cr_assert_eq(baton_admission_await(&admission, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(baton_future_status(&hall.jobs[i].outcome), -ETIMEDOUT);
+	baton_admission_deinit(&admission);
+	cr_assert_eq(baton_pool_destroy(pool), 0);
+}
