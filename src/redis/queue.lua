@@ -28,6 +28,7 @@ local GROUP = 'backends'
 local INTERACTIVE = '9'
 local NOTES, ORDERS, EFFECTS = 32, 64, 10000
 local LOOK = 64 -- how many of the waiting tasks a sweep looks at
+local PASSED = 100 -- a backend reads one entry at a time
 local KEPT_MS = 60000 -- a task that runs is kept at least so long
 
 local TYPES = {
@@ -166,15 +167,25 @@ local function lose_tasks(q, name, but)
 	end
 end
 
+-- Entries that the backend was given, and has not taken, are for another.
+local function pass_on(q, name)
+	for _, given in ipairs(call('XPENDING', q .. ':out', GROUP, '-', '+', PASSED, name)) do
+		local entry = call('XRANGE', q .. ':out', given[1], given[1])[1]
+		call('XACK', q .. ':out', GROUP, given[1])
+		call('XDEL', q .. ':out', given[1])
+		if entry then
+			call('XADD', q .. ':out', '*', unpack(entry[2]))
+		end
+	end
+end
+
 local function lose_backend(q, name)
 	lose_tasks(q, name)
 	call('DEL', q .. ':orders:' .. name, q .. ':backend:' .. name)
-	-- Entries that the backend was given, and has not taken, are its consumer's until claimed.
-	if call('EXISTS', q .. ':out') == 0 then
-		call('ZREM', q .. ':backends', name)
-	elseif #call('XPENDING', q .. ':out', GROUP, '-', '+', 1, name) == 0 then
+	call('ZREM', q .. ':backends', name)
+	if call('EXISTS', q .. ':out') == 1 then
+		pass_on(q, name)
 		call('XGROUP', 'DELCONSUMER', q .. ':out', GROUP, name)
-		call('ZREM', q .. ':backends', name)
 	end
 end
 

@@ -117,3 +117,26 @@ Test(lost, a_withdrawn_task_whose_backend_is_lost_does_not_start_again)
 		cr_assert_eq(server_number(&server, "HLEN {test}:run"), 0);
 	}
 }
+
+Test(lost, what_a_backend_was_given_and_has_not_taken_is_anothers_when_it_leaves)
+{
+	struct baton_redis_task task = task_named("given", 0);
+	struct baton_redis_order order;
+
+	/* The backend waits for a task, and is given one. */
+	for (int ms = 0; ms < 50; ms++) {
+		settle(scheduler);
+		cr_assert_eq(baton_redis_backend_next(backend[0], &order), 0);
+		usleep(1000);
+	}
+	submit(&task);
+	settle(scheduler);
+	baton_redis_backend_destroy(backend[0]);
+	cr_assert_eq(server_number(&server, "EVAL %s 1 {test}:out",
+	                           "return redis.call('XPENDING', KEYS[1], 'backends')[1]"),
+	             0);
+	cr_assert_eq(server_number(&server, "ZCARD {test}:backends"), 1);
+	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
+	cr_assert(order.attempt == 1);
+	backend[0] = backend_on(working[0], "one");
+}
