@@ -285,7 +285,7 @@ $(REDIS_TESTS:%.c=build/%.o): | build/deps/redis
 build/redis/tests: $(REDIS_TESTS:%.c=build/%.o) build/libbaton-redis.a build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisGetReply -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) \
+	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisGetReply,--wrap=realloc -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) \
 		-lsqlite3 -lcriterion -pthread
 -include $(REDIS_TESTS:%.c=build/%.d)
 
@@ -294,7 +294,7 @@ define instrumented_redis
 $1/redis/tests: $(REDIS_TESTS:%.c=$1/%.o) $1/test/shim/main.o $1/libbaton-redis.a $1/libbaton.a
 	$$(call say,LD,$$@)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -Wl,--wrap=redisGetReply -o $$@ $$^ $$(LDFLAGS) $$(LIBS) \
+	$$(Q)$$(CC) $$(CFLAGS) $2 -Wl,--wrap=redisGetReply,--wrap=realloc -o $$@ $$^ $$(LDFLAGS) $$(LIBS) \
 		$$(REDIS_LIBS) -lsqlite3 -lm -pthread
 $(REDIS_TESTS:%.c=$1/%.o): | build/deps/redis
 -include $(REDIS_TESTS:%.c=$1/%.d)

@@ -257,7 +257,9 @@ static int lead(struct baton_redis_scheduler *scheduler, uint64_t timeout_ns)
 		error = read_streams(scheduler, wait);
 	if (!error && baton_rules_next(&scheduler->rules) <= baton__scheduler_now(scheduler))
 		baton_rules_tick(&scheduler->rules, baton__scheduler_now(scheduler));
-	if (!error)
+	/* A decision that found no memory is made anew, from what the server knows. */
+	scheduler->broken |= scheduler->moves.error != 0;
+	if (!error && !scheduler->broken)
 		error = admit(scheduler);
 	if (!error && scheduler->broken)
 		error = baton__redis_fail(scheduler->redis, -ENOMEM, "no memory");

@@ -9,6 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static int until_no_memory = -1; /* so many reallocs, then none; -1: memory never ends */
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+/* The linker's --wrap: of the library, and not of hiredis. */
+void *__wrap_realloc(void *old, size_t size)
+{
+	if (until_no_memory == 0)
+		return NULL;
+	until_no_memory -= until_no_memory > 0;
+	return __real_realloc(old, size);
+}
+
 TestSuite(lost, .init = pair_start, .fini = pair_stop, .timeout = 15);
 
 /* The scheduler's lease is renewed, those of the backends are not. */
@@ -139,4 +153,23 @@ Test(lost, what_a_backend_was_given_and_has_not_taken_is_anothers_when_it_leaves
 	await_order(backend[1], &order, BATON_REDIS_RUN, scheduler);
 	cr_assert(order.attempt == 1);
 	backend[0] = backend_on(working[0], "one");
+}
+
+Test(lost, a_decision_that_finds_no_memory_is_made_again)
+{
+	struct baton_redis_task task = task_named("again", 0);
+	struct baton_redis_order order;
+	int refused = 0;
+
+	settle(scheduler);
+	for (int i = 0; i < 6; i++) {
+		submit(&task);
+		until_no_memory = i;
+		refused += baton_redis_scheduler_run(scheduler, 0) == -ENOMEM;
+		until_no_memory = -1;
+		await_order(backend[0], &order, BATON_REDIS_RUN, scheduler);
+		cr_assert_eq(baton_redis_backend_finish(backend[0], 0, ""), 0);
+		cr_assert_eq(baton_redis_forget(client, &task), 0);
+	}
+	cr_assert_gt(refused, 1);
 }
