@@ -105,9 +105,12 @@ static void open_output(struct submitter *self, const char *address)
 
 	close_output(self);
 	self->output = connect_to(address);
-	/* If the backend is lost meanwhile, a note will say so. */
 	if (self->output >= 0 && write(self->output, hello, (size_t)size) != size)
 		close_output(self);
+	if (self->output < 0) {
+		hide(self);
+		complain("cannot reach the backend at %s: the output of this run is lost", address);
+	}
 }
 
 static void write_all(int fd, const unsigned char *bytes, size_t size)

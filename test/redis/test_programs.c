@@ -231,6 +231,10 @@ Test(programs, a_submitter_has_the_output_and_the_status_of_its_job)
 	job = start("submitter", "--file", input, "cat", "input", NULL);
 	cr_assert_eq(await_end(&job), 0, "%s", contents(job.err));
 	cr_assert_str_eq(contents(job.out), "from a file");
+	snprintf(input, sizeof(input), "%s/backend", server.directory);
+	cr_assert_eq(unlink(input), 0);
+	job = start("submitter", "true", NULL);
+	fails(&job, 0, "cannot reach the backend");
 	no_task_is_left();
 	end_queue();
 }
