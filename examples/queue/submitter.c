@@ -220,13 +220,19 @@ static void submit(struct submitter *self)
 		    baton_redis_error(self->redis));
 }
 
-/* Keeps the job alive; submits it again if the server has lost it with its last second. */
+/*
+ * Keeps the job alive; submits it again if the server has lost it with its last second. After
+ * Ctrl-C withdraws the job, again if the server was away.
+ */
 static void keep(struct submitter *self)
 {
-	int error = baton_redis_keep(self->redis, &self->task);
+	int error = self->withdrawn ? baton_redis_withdraw(self->redis, &self->task)
+	                            : baton_redis_keep(self->redis, &self->task);
 
 	self->keep_at = clock_ns() + KEEP_EVERY_NS;
-	if (error == -ENOENT) {
+	if (error == -ENOENT && self->withdrawn) {
+		self->note.what = BATON_REDIS_WITHDRAWN;
+	} else if (error == -ENOENT) {
 		tell(self, "the server has lost the job: submitted again", "");
 		self->note = (struct baton_redis_note){0};
 		submit(self);
@@ -243,7 +249,7 @@ static void on_signal(struct submitter *self, int signal)
 		die(128 + signal, "not withdrawn yet: what is left of the job expires");
 	hide(self);
 	self->withdrawn = true;
-	baton_redis_withdraw(self->redis, &self->task);
+	keep(self);
 }
 
 /* Serves notes, output and signals until the last note has come. */

@@ -290,6 +290,17 @@ Test(programs, ctrl_c_withdraws_a_job_that_waits_and_one_that_runs)
 	end_queue();
 }
 
+Test(programs, a_withdrawn_job_that_the_server_has_lost_is_not_submitted_again)
+{
+	struct program job = start("submitter", "echo", "never", NULL);
+
+	await_number(1, "ZCARD {baton}:queue");
+	server_text(&server, "FLUSHALL");
+	kill(job.pid, SIGINT);
+	cr_assert_eq(await_end(&job), 130, "%s", contents(job.err));
+	await_number(0, "ZCARD {baton}:queue");
+}
+
 Test(programs, a_job_whose_time_is_over_is_stopped_and_an_interactive_one_denied)
 {
 	struct program job;
