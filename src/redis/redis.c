@@ -24,6 +24,8 @@
 
 #define BACKOFF_FIRST_NS (10 * UINT64_C(1000000))
 #define BACKOFF_MAX_NS BATON_SECOND
+/* Redis ends reads that have waited long enough `hz` times a second: 10, at least 1. */
+#define TICK_NS BATON_SECOND
 
 uint64_t baton__redis_clock(void)
 {
@@ -123,6 +125,24 @@ static int send_call(const struct baton_redis *redis, struct redisContext *conte
 	return status;
 }
 
+/* A read that waits is answered at its end, or at the server's next tick after it. */
+static int await_reply(struct baton_redis *redis, const struct baton__redis_call *call,
+                       redisReply **reply)
+{
+	uint64_t timeout_ns = redis->options.timeout_ns;
+	uint64_t more_ns = call->wait_ns > 0 ? call->wait_ns + TICK_NS : 0;
+	int status;
+
+	if (timeout_ns > BATON_NEVER - more_ns)
+		more_ns = 0;
+	if (more_ns > 0)
+		redisSetTimeout(redis->calls, baton__redis_time(timeout_ns + more_ns));
+	status = redisGetReply(redis->calls, (void **)reply);
+	if (more_ns > 0 && status == REDIS_OK)
+		redisSetTimeout(redis->calls, baton__redis_time(timeout_ns));
+	return status;
+}
+
 static int attempt(struct baton_redis *redis, const struct baton__redis_call *call,
                    redisReply **reply)
 {
@@ -133,7 +153,7 @@ static int attempt(struct baton_redis *redis, const struct baton__redis_call *ca
 		return error;
 	errno = 0;
 	if (send_call(redis, redis->calls, call) != REDIS_OK ||
-	    redisGetReply(redis->calls, (void **)reply) != REDIS_OK) {
+	    await_reply(redis, call, reply) != REDIS_OK) {
 		redis->unanswered++;
 		return baton__redis_unreachable(redis, redis->calls);
 	}

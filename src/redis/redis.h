@@ -10,6 +10,7 @@
 #include <baton/redis.h>
 
 #include <stdint.h>
+#include <sys/time.h>
 
 /* The version of the .lua files: raised with each change that earlier programs cannot work with. */
 #define BATON__REDIS_FUNCTIONS 4
@@ -50,7 +51,8 @@ struct baton__redis_call {
 	uint32_t count;
 	/* Goes over this connection (connects) or not at all: -ECONNRESET. 0: any. */
 	uint32_t connection;
-	int error; /* -ENOMEM, -EMSGSIZE: an argument is missing */
+	uint64_t wait_ns; /* a read that waits so long at the server before it is answered */
+	int error;        /* -ENOMEM, -EMSGSIZE: an argument is missing */
 };
 
 void baton__redis_call_init(struct baton__redis_call *call, const char *function);
@@ -88,6 +90,7 @@ void baton__redis_unask(struct baton_redis *redis);
 /* An error that a later attempt may not have. */
 #define BATON__REDIS_RETRY 1
 
+struct timeval baton__redis_time(uint64_t ns);
 int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected);
 void baton__redis_disconnect(struct redisContext **context);
 /* Connects for calls, and loads the functions on the server, where that is not done yet. */

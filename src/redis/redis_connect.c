@@ -163,13 +163,18 @@ static bool wants_tls(const struct baton_redis_options *options)
 	return options->tls_ca || options->tls_cert || options->tls_key || options->tls_server_name;
 }
 
+struct timeval baton__redis_time(uint64_t ns)
+{
+	return (struct timeval){
+		.tv_sec = (time_t)(ns / BATON_SECOND),
+		.tv_usec = (suseconds_t)(ns % BATON_SECOND / 1000),
+	};
+}
+
 int baton__redis_connect(struct baton_redis *redis, struct redisContext **connected)
 {
 	const struct baton_redis_options *options = &redis->options;
-	struct timeval timeout = {
-		.tv_sec = (time_t)(options->timeout_ns / BATON_SECOND),
-		.tv_usec = (suseconds_t)(options->timeout_ns % BATON_SECOND / 1000),
-	};
+	struct timeval timeout = baton__redis_time(options->timeout_ns);
 	struct redisContext *context =
 		options->socket ? redisConnectUnixWithTimeout(options->socket, timeout)
 				: redisConnectWithTimeout(options->host, options->port, timeout);

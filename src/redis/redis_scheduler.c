@@ -203,6 +203,7 @@ static int read_streams(struct baton_redis_scheduler *scheduler, uint64_t timeou
 	if (timeout_ns >= BATON__REDIS_MS) {
 		baton__redis_add_text(&call, "BLOCK");
 		baton__redis_add_number(&call, timeout_ns / BATON__REDIS_MS);
+		call.wait_ns = timeout_ns;
 	}
 	baton__redis_add_text(&call, "STREAMS");
 	baton__redis_add_key(&call, scheduler->redis, ":in", NULL);

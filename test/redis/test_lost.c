@@ -173,3 +173,24 @@ Test(lost, a_decision_that_finds_no_memory_is_made_again)
 	}
 	cr_assert_gt(refused, 1);
 }
+
+Test(lost, a_scheduler_that_waits_for_longer_than_its_timeout_goes_on_to_lead)
+{
+	struct baton_redis_options options = {
+		.socket = server.socket, .queue = "patient", .timeout_ns = 200 * MS};
+	struct baton_redis_scheduler *patient;
+	struct baton_redis *redis;
+	uint64_t epoch;
+
+	/* The server ends a read that waits up to a second late. */
+	server_text(&server, "CONFIG SET hz 1");
+	cr_assert_eq(baton_redis_create(&options, &redis), 0);
+	patient = scheduler_on(redis);
+	settle(patient);
+	epoch = baton_redis_scheduler_epoch(patient);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(baton_redis_scheduler_run(patient, 100 * MS), 0);
+	cr_assert(epoch > 0 && baton_redis_scheduler_epoch(patient) == epoch);
+	baton_redis_scheduler_destroy(patient);
+	baton_redis_destroy(redis);
+}
