@@ -65,6 +65,15 @@ local function check_types(q, types)
 	end
 end
 
+-- What a function reads and writes of one task, and of one backend.
+local function check_task(q, id)
+	check_types(q, {[':task:' .. id] = 'hash'})
+end
+
+local function check_backend(q, name)
+	check_types(q, {[':backend:' .. name] = 'hash', [':orders:' .. name] = 'stream'})
+end
+
 local function new_epoch(q)
 	local epoch = math.max(now_us(), tonumber(call('HGET', q .. ':numbers', 'epoch') or 0) + 1)
 	call('HSET', q .. ':numbers', 'epoch', whole(epoch))
@@ -104,9 +113,13 @@ end
 
 -- ---- Telling ----
 
-local function note(q, id, what, value, text, epoch)
-	call('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*', 'what', what,
-		'value', value, 'text', text or '', 'epoch', epoch or '0')
+-- A foreign key in the place of the notes hinders nobody but their reader.
+local function note(q, id, what, value, text, epoch, ...)
+	local reply = redis.pcall('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*',
+		'what', what, 'value', value, 'text', text or '', 'epoch', epoch or '0', ...)
+	if type(reply) == 'table' and reply.err and not string.find(reply.err, 'WRONGTYPE') then
+		error(reply)
+	end
 end
 
 local function order(q, owner, what, id, epoch, value)
@@ -124,8 +137,7 @@ local function over(q, id, what, value, text, epoch)
 	local run = running(q, id)
 	local number = run and run.number or call('ZSCORE', q .. ':queue', id) or '0'
 	local token = call('HGET', task, 'token') or ''
-	call('XADD', q .. ':note:' .. id, 'NOMKSTREAM', 'MAXLEN', NOTES, '*', 'what', what,
-		'value', value, 'text', text or '', 'epoch', epoch or '0', 'token', token)
+	note(q, id, what, value, text, epoch, 'token', token)
 	call('DEL', task, q .. ':files:' .. id)
 	call('ZREM', q .. ':queue', id)
 	call('HDEL', q .. ':run', id)
@@ -263,6 +275,7 @@ function F.withdraw(q, a)
 	end
 	local run = running(q, id)
 	if run and run.owner ~= '' then
+		check_backend(q, run.owner)
 		call('HSET', q .. ':task:' .. id, 'withdrawn', '1')
 		order(q, run.owner, 'stop', id, run.epoch, 'withdrawn')
 	else
@@ -391,6 +404,9 @@ function F.admit(q, a)
 	fence(q, a[1])
 	local gone = {}
 	for i = 4, #a, 5 do
+		check_task(q, a[i + 1])
+	end
+	for i = 4, #a, 5 do
 		if not moves[a[i]](q, a[i + 1], a[i + 2], a[i + 3], a[i + 4]) then
 			gone[#gone + 1] = a[i + 1]
 		end
@@ -430,6 +446,7 @@ end
 -- name, address, lease_ms, then id and epoch of the task that it runs, if any. Is the task its own?
 function F.renew(q, a)
 	local name, id = a[1], a[4]
+	check_backend(q, name)
 	if call('EXISTS', q .. ':out') == 0 or #call('XINFO', 'GROUPS', q .. ':out') == 0 then
 		call('XGROUP', 'CREATE', q .. ':out', GROUP, '0', 'MKSTREAM')
 	end
@@ -455,6 +472,8 @@ function F.take(q, a)
 	local name, id, epoch = a[1], a[5], a[6]
 	local task = q .. ':task:' .. id
 	local run = running(q, id)
+	check_backend(q, name)
+	check_task(q, id)
 	keep_alive(q, name, a[2], a[3])
 	call('XACK', q .. ':out', GROUP, a[4])
 	call('XDEL', q .. ':out', a[4])
@@ -478,6 +497,8 @@ local function held(q, id, epoch)
 	if not run or run.epoch ~= epoch then
 		refuse('ESTALE', 'the task ' .. id .. ' is another backend\'s, or over')
 	end
+	check_task(q, id)
+	check_backend(q, run.owner)
 	return run
 end
 
