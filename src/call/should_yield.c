@@ -11,6 +11,7 @@
 #include "core/drain.h"
 #include "core/executor.h"
 #include "core/kind.h"
+#include "core/list.h"
 #include "core/resource.h"
 
 /* Is there a task among the entries, behind marks? */
@@ -18,7 +19,7 @@ static bool has_task(const struct baton_task *entry)
 {
 	/* Bounded by the marks that wait, one for each thread that waits for the resource. */
 	while (entry && baton__is_mark(entry))
-		entry = entry->_next;
+		entry = baton__older(entry); /* in the inbox a look has set LOOKED */
 	return entry;
 }
 

@@ -277,3 +277,41 @@ Test(should_yield, who_waits_for_the_resource_is_no_task, .timeout = 10)
 	thread_join(waiter);
 	resource_end(&resource);
 }
+
+/* The first task closes, and a thread awaits: before the second task the runner looks at the
+ * mark, which stays in the inbox. */
+struct closer {
+	struct baton_task task;
+	struct asker asker;
+	pthread_t waiter;
+};
+
+static int closer_run(struct baton_task *task)
+{
+	struct closer *closer = baton_container_of(task, struct closer, task);
+	uintptr_t before;
+
+	MUST(baton_resource_close(alone_at) == 0);
+	before = __atomic_load_n(&alone_at->_word, __ATOMIC_RELAXED);
+	closer->waiter = thread_start(await_it, alone_at);
+	while (__atomic_load_n(&alone_at->_word, __ATOMIC_RELAXED) == before)
+		sched_yield();
+	return 0;
+}
+
+Test(should_yield, nor_is_a_waiter_at_which_the_runner_has_looked, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct closer closer = {
+		.task = BATON_TASK_INIT(closer_run, NULL),
+		.asker = {BATON_TASK_INIT(asker_run, NULL), .before = true, .after = true},
+	};
+	struct baton_task *tasks[] = {&closer.task, &closer.asker.task};
+
+	alone_at = &resource;
+	cr_assert_eq(baton_submit_batch(&resource, tasks, 2), 0);
+	thread_join(closer.waiter);
+	cr_assert_not(closer.asker.before);
+	cr_assert_not(closer.asker.after);
+	resource_end(&resource);
+}
