@@ -223,12 +223,13 @@ static void trace_wait(void)
 static int wait_some(struct baton__wait *wait)
 {
 	const struct baton__thread_wait outer = baton__self->wait;
-	struct baton_future *first = wait->futures[0];
 	struct baton_executor *member;
+	struct baton_future *first;
 	int status;
 
 	if (found(wait))
 		return 0;
+	first = wait->futures[0]; /* a wait for all of none has been found */
 	status = baton__thread_attach();
 	if (status)
 		return status;

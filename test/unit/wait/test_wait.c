@@ -314,6 +314,7 @@ Test(wait, all_waits_for_the_last, .timeout = 10)
 		cr_assert_eq(baton_future_complete(&promises[i], i % 2, NULL), 0);
 	cr_assert_eq(baton_future_wait_all(futures, 300, &deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_future_wait_all(futures, 0, NULL), 0);
+	cr_assert_eq(baton_future_wait_all(NULL, 0, &deadline), 0);
 	thread = thread_start(group_main, &group);
 	until_at_least(&group.tid, 1);
 	until_asleep(atomic_load(&group.tid));
