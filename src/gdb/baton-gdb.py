@@ -221,7 +221,7 @@ def queue_length(resource):
             if resting is not None and task == address(resting.value().address):
                 break
             count += 1
-            task = address(gdb.Value(task).cast(pointer)["_next"])
+            task = address(gdb.Value(task).cast(pointer)["_next"]) & ~1  # without LOOKED
     return count
 
 
