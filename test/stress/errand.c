@@ -39,6 +39,8 @@ static void act(struct site *site, struct note *note)
 		usleep(random_below(random, 300));
 	} else if (what < 26) {
 		deed_nested(site);
+	} else if (what < 34) {
+		(void)baton_should_yield();
 	}
 	site_leave(site, note);
 }

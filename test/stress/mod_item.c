@@ -82,6 +82,8 @@ static int item_run(struct baton_task *task)
 	if (random_one_in(random, 8))
 		item_use_log(ground);
 	mod_nested(ground, NULL);
+	if (random_one_in(random, 8))
+		(void)baton_should_yield();
 	if (ground->hooked && random_one_in(random, 16))
 		flush_batch(ground, item);
 	if (item) {
