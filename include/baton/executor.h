@@ -62,9 +62,9 @@ static inline void baton_plain_job_init(struct baton_plain_job *job, baton_job_f
  * cancelled, and the resource stays usable. Each job is run or cancelled, exactly once. next: the
  * next job in a list of jobs; read it before the job is run.
  *
- * A resource's job needs a record of the thread (thread.h). If there is no memory for one, the
- * process ends (an assertion): so a thread of your own executor first calls baton_thread_attach(),
- * which returns an error instead.
+ * A resource's job needs a record of the thread (thread.h). If there is no memory for one, or in a
+ * fork's child, the process ends (an assertion): so a thread of your own executor first calls
+ * baton_thread_attach(), which returns an error instead.
  */
 void baton_job_run(struct baton_job *job) BATON_NONNULL;
 void baton_job_cancel(struct baton_job *job) BATON_NONNULL;

@@ -8,6 +8,8 @@
 #include "core/handoff.h"
 #include "core/place.h"
 
+#include <errno.h>
+
 static struct baton_plain_job *plain(struct baton_job *job)
 {
 	return baton_container_of(job, struct baton_plain_job, job);
@@ -19,6 +21,10 @@ static void attach(void)
 {
 	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
 
+	if (BATON_UNLIKELY(error == -ECHILD))
+		BATON_MISUSE("baton_job_run",
+		             "this process was forked while a pool existed or a task ran: let the "
+		             "parent run a resource's jobs");
 	if (BATON_UNLIKELY(error))
 		BATON_MISUSE("baton_job_run",
 		             "no memory for the thread's record: make an earlier call on this "

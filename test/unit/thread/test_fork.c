@@ -4,6 +4,7 @@
  * never hang (an alarm would end the child). A child that was forked before the first use works.
  */
 #include "fixture.h"
+#include "misuse.h"
 
 #include <baton/epoch.h>
 
@@ -351,4 +352,34 @@ Test(fork, a_childs_child_is_refused_too_and_so_on, .timeout = 10)
 	resource_end(&parent->later);
 	resource_end(&parent->resource);
 	cr_assert_eq(baton_pool_destroy(parent->pool), 0);
+}
+
+static void run_the_parents_job(void)
+{
+	(void)baton_manual_run_one(fix.manual);
+}
+
+static void cancel_the_parents_job(void)
+{
+	baton_manual_destroy(fix.manual);
+}
+
+Test(fork, a_child_that_runs_its_parents_job_ends_with_the_reason, .timeout = 10)
+{
+	const struct mistake mistakes[] = {
+		{run_the_parents_job, "baton_job_run: this process was forked"},
+		{cancel_the_parents_job, "baton_job_run: this process was forked"},
+	};
+	struct parent parent;
+
+	parent_init(&parent);
+	fix.config.capture_limit = 0;
+	fixture_manual();
+	cr_assert_eq(baton_submit(&fix.resource, &fix.steps[0].task), 0);
+	mistakes_are_said(mistakes, 2);
+	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	fixture_end();
+	resource_end(&parent.later);
+	resource_end(&parent.resource);
+	cr_assert_eq(baton_pool_destroy(parent.pool), 0);
 }
