@@ -117,7 +117,8 @@ struct baton_executor_ops {
 	bool (*withdraw)(struct baton_executor *executor, struct baton_job *job);
 	/*
 	 * Optional. A thread that belongs to this executor is about to sleep inside a job
-	 * (`blocked`), or goes on after the sleep.
+	 * (`blocked`), or goes on after the sleep. Only the threads of baton's pools belong to an
+	 * executor: for an executor of your own the operation is not called.
 	 */
 	void (*blocked)(struct baton_executor *executor, bool blocked);
 	/*
