@@ -90,6 +90,29 @@ SIM_SCENARIO(close_await_run, "close and await beside the runner; then the memor
 	sim_no_leaks();
 }
 
+static bool told[2];
+
+static void asks(struct sim_note *note)
+{
+	*(bool *)note->argument = baton_should_yield();
+}
+
+SIM_SCENARIO(close_await_yield, "a task asks whether it should yield, beside close and await")
+{
+	sim_stage_init(&stage, 10, 64, 2);
+	for (int i = 0; i < 2; i++) {
+		notes[i].body = asks;
+		notes[i].argument = &told[i];
+	}
+	sim_start(close_and_await, NULL);
+	sim_drive(stage.manual);
+	sim_require(told[0] && !told[1]);
+	sim_note_over(&notes[0]);
+	sim_note_over(&notes[1]);
+	baton_manual_destroy(stage.manual);
+	sim_no_leaks();
+}
+
 /* Whoever is a visitor when await returns has not touched the resource since. */
 SIM_SCENARIO(close_await_visitor, "close and await beside a helper", .bound = 1)
 {
