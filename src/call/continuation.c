@@ -8,21 +8,25 @@
 
 #include <errno.h>
 
-/* Does this thread help, although its wait is over? Then the thread enters no further task (L9). */
-static bool has_helped(void)
+/*
+ * Does this thread help, although its wait is over? Then the thread enters no further task (L9). Or
+ * does it obey marks alone? Then a task would make a wait with a deadline last longer, and might
+ * wait for a resource that this thread has suspended.
+ */
+static bool enters_none(void)
 {
 	const struct baton__helping *helping = baton__self->helping;
 
-	return helping && baton__future_final(helping->until);
+	return helping && (!helping->enters || baton__future_final(helping->until));
 }
 
-/* Submits the task. A helper whose wait is over leaves the task to the executor, unless the
+/* Submits the task. A helper that enters no task leaves the task to the executor, unless the
  * executor has shut down. */
 static int submit(struct baton_resource *resource, struct baton_task *task)
 {
 	int error = -ESHUTDOWN;
 
-	if (BATON_UNLIKELY(has_helped()))
+	if (BATON_UNLIKELY(enters_none()))
 		error = baton__submit(resource, task, BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER);
 	return error == -ESHUTDOWN ? baton__submit(resource, task, BATON__SUBMIT_NO_WAIT) : error;
 }

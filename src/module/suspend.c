@@ -194,7 +194,7 @@ BATON_EXPORT int baton_suspension_wait(struct baton_suspension *suspension,
 		return -EINVAL;
 	if (!suspension->_future)
 		return 0;
-	return baton__wait_for_mark(suspension->_future, deadline);
+	return baton__wait_for_mark(suspension->_future, deadline, true);
 }
 
 static int resume(struct baton_suspension *suspension, bool later)

@@ -67,6 +67,7 @@ struct baton__helping {
 	struct baton__helping *below;
 	const struct baton__frame *frame; /* the frame of the helped resource */
 	const struct baton_future *until; /* the future whose completion ends the help */
+	bool enters;                      /* tasks; false: obeys marks alone */
 };
 
 struct baton__thread {

@@ -87,7 +87,11 @@ bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool
 {
 	struct baton__thread *self = baton__self;
 	struct baton__helping helping = {
-		.below = self->helping, .frame = &stay->frame, .until = stay->until};
+		.below = self->helping,
+		.frame = &stay->frame,
+		.until = stay->until,
+		.enters = stay->tasks > 0,
+	};
 	bool did;
 
 	if (!baton__turn_borrow(resource))

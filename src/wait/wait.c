@@ -280,10 +280,16 @@ int baton__wait_for_call(struct baton_future *future, const struct timespec *dea
 	return wait_some(&wait);
 }
 
-int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline)
+int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline,
+                         bool marks_alone)
 {
 	struct baton__wait wait = {
-		.futures = &future, .count = 1, .deadline = deadline, .mark = true};
+		.futures = &future,
+		.count = 1,
+		.deadline = deadline,
+		.mark = true,
+		.marks_alone = marks_alone,
+	};
 
 	return wait_some(&wait);
 }

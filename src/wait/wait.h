@@ -14,6 +14,7 @@ struct baton__wait {
 	uint64_t deadline_ns;    /* 0: none */
 	bool all;                /* for all futures; false: for any */
 	bool mark;               /* the future is a mark's, not a task's */
+	bool marks_alone;        /* enters no task of the resource */
 	bool last_look;          /* the waiter is about to sleep */
 	enum baton__abort abort; /* may the wait end with -EDEADLK? (cycle.h) */
 	/* the value of `nudge` at the last help, or when the wait began to sleep */
@@ -40,7 +41,11 @@ bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool
 int baton__wait_for_call(struct baton_future *future, const struct timespec *deadline,
                          enum baton__abort abort);
 
-/* Waits for a mark of the library's, of an await or a suspension. The deadline is valid. */
-int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline);
+/*
+ * Waits for a mark of the library's, of an await or a suspension. The deadline is valid.
+ * `marks_alone`: the waiter enters no task of the resource.
+ */
+int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline,
+                         bool marks_alone);
 
 #endif

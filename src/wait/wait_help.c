@@ -74,6 +74,8 @@ static bool may_help(const struct baton_resource *resource, const struct baton_e
 static bool enters(const struct baton__wait *wait, struct baton_resource *resource,
                    struct baton_executor *executor, bool driven, bool deferred)
 {
+	if (wait->marks_alone)
+		return false;
 	if (driven)
 		return true;
 	if (wait->deadline)

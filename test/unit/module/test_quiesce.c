@@ -320,3 +320,67 @@ Test(quiesce, is_refused_inside_a_task_of_any_of_them, .timeout = 5)
 			resource_end(&holding.resources[i]);
 	}
 }
+
+/* A task of another resource, which calls one of the set. */
+struct caller {
+	struct baton_task task;
+	struct baton_resource *resource;
+	int status;
+};
+
+static void *counts(void *arg)
+{
+	++*(int *)arg;
+	return NULL;
+}
+
+static int caller_run(struct baton_task *task)
+{
+	struct caller *caller = baton_container_of(task, struct caller, task);
+	int count = 0;
+
+	caller->status = baton_call(caller->resource, counts, &count, NULL) ? -1 : count;
+	return 0;
+}
+
+/* Whoever suspends a queued resource obeys the cancel mark in front: the continuation of what the
+ * mark cancels must not wait, on this thread, for what this thread has suspended. */
+Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
+{
+	struct timespec deadline = deadline_in_ms(5000);
+
+	for (int round = 0; round < 2; round++) {
+		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+		struct baton_future future = BATON_FUTURE_INIT;
+		struct baton_continuation continuation;
+		struct journal journal = {0};
+		struct accounts accounts;
+		struct baton_resource other;
+		struct caller caller = {BATON_TASK_INIT(caller_run, NULL), NULL, 0};
+		struct stash stash;
+		struct step step;
+
+		stash_init(&stash);
+		config.executor = &stash.executor;
+		accounts_init(&accounts, &config);
+		baton_resource_init(&other, NULL, NULL, &config);
+		caller.resource = &accounts.resources[0];
+		baton_continuation_task(&continuation, &other, &caller.task);
+		baton_future_then(&future, &continuation);
+		step_init(&step, &journal, 0, &future);
+		cr_assert_eq(baton_submit_later(&accounts.resources[1], &step.task), 0);
+		cr_assert_eq(baton_resource_cancel_pending(&accounts.resources[1]), 0);
+		cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held,
+		                           round ? &deadline : NULL),
+		             0);
+		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+		cr_assert_eq(caller.status, 0);
+		cr_assert_eq(baton_quiesce_end(accounts.held, ACCOUNTS), 0);
+		while (caller.status == 0)
+			stash_run(&stash);
+		cr_assert_eq(caller.status, 1);
+		cr_assert_eq(journal.count, 0);
+		resource_end(&other);
+		accounts_end(&accounts);
+	}
+}

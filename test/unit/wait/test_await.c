@@ -236,3 +236,27 @@ Test(await, a_task_may_await_another_resource, .timeout = 10)
 	cr_assert(journal_counts_up(&journal, 0, 1));
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
+
+/* The awaiter obeys the cancel mark. What the cancel sets off would make the await last longer. */
+Test(await, with_a_deadline_leaves_what_a_cancel_sets_off_to_the_executor, .timeout = 10)
+{
+	struct timespec deadline = deadline_in_ms(5000);
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_continuation continuation;
+	struct baton_resource other;
+
+	fixture_stash();
+	baton_resource_init(&other, NULL, NULL, &fix.config);
+	step_init(&fix.steps[0], &fix.journal, 0, &future);
+	baton_continuation_task(&continuation, &other, &fix.steps[1].task);
+	baton_future_then(&future, &continuation);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert_eq(baton_resource_cancel_pending(&fix.resource), 0);
+	cr_assert_eq(baton_resource_await(&fix.resource, &deadline), 0);
+	cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+	cr_assert_eq(fix.journal.count, 0);
+	stash_run(&fix.stash);
+	cr_assert(journal_counts_up(&fix.journal, 1, 1));
+	resource_end(&other);
+	fixture_end();
+}
