@@ -11,16 +11,17 @@
 /*
  * Does this thread help, although its wait is over? Then the thread enters no further task (L9). Or
  * does it obey marks alone? Then a task would make a wait with a deadline last longer, and might
- * wait for a resource that this thread has suspended.
+ * wait for a resource that this thread has suspended. The same holds in a resume_later.
  */
 static bool enters_none(void)
 {
 	const struct baton__helping *helping = baton__self->helping;
 
-	return helping && (!helping->enters || baton__future_final(helping->until));
+	return baton__self->resumes_later ||
+	       (helping && (!helping->enters || baton__future_final(helping->until)));
 }
 
-/* Submits the task. A helper that enters no task leaves the task to the executor, unless the
+/* Submits the task. A thread that enters no task leaves the task to the executor, unless the
  * executor has shut down. */
 static int submit(struct baton_resource *resource, struct baton_task *task)
 {

@@ -234,8 +234,14 @@ BATON_EXPORT int baton_resource_resume(struct baton_suspension *suspension)
 
 BATON_EXPORT int baton_resource_resume_later(struct baton_suspension *suspension)
 {
-	int error = resume(suspension, true);
+	const bool outer = baton__self->resumes_later;
+	int error = baton__thread_attach();
 
+	if (error)
+		return error;
+	baton__self->resumes_later = true;
+	error = resume(suspension, true);
+	baton__self->resumes_later = outer;
 	if (!error)
 		baton__deferred_check(baton__self);
 	return error;

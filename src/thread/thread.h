@@ -114,6 +114,7 @@ struct baton__thread {
 	uint64_t session;               /* the number of threads that have had this record */
 	uint32_t tid;                   /* the kernel's id of the last of these */
 	struct baton__helping *helping; /* the innermost; NULL: none. Owner only */
+	bool resumes_later;             /* suspend.c: a resume_later is under way */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */
 	/* node.c: nodes with one home, collected to be sent there; owner only. */

@@ -349,7 +349,8 @@ Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 {
 	struct timespec deadline = deadline_in_ms(5000);
 
-	for (int round = 0; round < 2; round++) {
+	/* Cancelled before: without and with a deadline; and meanwhile. */
+	for (int round = 0; round < 3; round++) {
 		struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct baton_continuation continuation;
@@ -364,21 +365,27 @@ Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 		config.executor = &stash.executor;
 		accounts_init(&accounts, &config);
 		baton_resource_init(&other, NULL, NULL, &config);
-		caller.resource = &accounts.resources[0];
+		caller.resource = &accounts.resources[round < 2 ? 0 : ACCOUNTS - 1];
 		baton_continuation_task(&continuation, &other, &caller.task);
 		baton_future_then(&future, &continuation);
 		step_init(&step, &journal, 0, &future);
 		cr_assert_eq(baton_submit_later(&accounts.resources[1], &step.task), 0);
-		cr_assert_eq(baton_resource_cancel_pending(&accounts.resources[1]), 0);
+		if (round < 2)
+			cr_assert_eq(baton_resource_cancel_pending(&accounts.resources[1]), 0);
 		cr_assert_eq(baton_quiesce(accounts.set, ACCOUNTS, accounts.held,
-		                           round ? &deadline : NULL),
+		                           round == 1 ? &deadline : NULL),
 		             0);
-		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
+		if (round == 2) {
+			stash_run(&stash); /* the executor has come, and finds it suspended */
+			cr_assert_eq(baton_resource_cancel_pending(&accounts.resources[1]), 0);
+		}
+		cr_assert_eq(baton_future_is_complete(&future), round < 2);
 		cr_assert_eq(caller.status, 0);
 		cr_assert_eq(baton_quiesce_end(accounts.held, ACCOUNTS), 0);
 		while (caller.status == 0)
 			stash_run(&stash);
 		cr_assert_eq(caller.status, 1);
+		cr_assert_eq(baton_future_state(&future), BATON_CANCELLED);
 		cr_assert_eq(journal.count, 0);
 		resource_end(&other);
 		accounts_end(&accounts);
