@@ -9,6 +9,7 @@
 
 #include "admission/rules.h"
 #include "base/atomic.h"
+#include "core/stats.h"
 #include "core/submit.h"
 #include "timer/timer.h"
 
@@ -160,10 +161,12 @@ static int arm(struct baton_admitted *entry)
  */
 static int run(struct baton_task *task)
 {
+	const baton_task_fn fn = baton_container_of(task, struct baton_admitted, task)->_fn;
 	int status;
 
+	baton__stats_show(baton__self->top->resource, (uintptr_t)fn);
 	baton_blocking_begin();
-	status = baton_container_of(task, struct baton_admitted, task)->_fn(task);
+	status = fn(task);
 	baton_blocking_end(); /* a detached entry may be gone */
 	return status;
 }

@@ -264,7 +264,7 @@ static int wait_for_windows(struct baton_resource *resource, struct amount more,
 	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
 	awaiter->counted.future._resource = resource;
 	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
-	error = baton__wait_for_mark(&awaiter->counted.future, deadline);
+	error = baton__wait_for_mark(&awaiter->counted.future, deadline, false);
 	baton_future_unref(&awaiter->counted.future);
 	return error;
 }
