@@ -3,6 +3,7 @@
 #include "core/inbox.h"
 
 #include "base/atomic.h"
+#include "core/ahead.h"
 #include "core/backlog.h"
 #include "core/checked.h"
 #include "core/list.h"
@@ -22,6 +23,7 @@ static void count_taken(const struct baton_resource *resource, uint64_t count)
 
 void baton__take(struct baton_resource *resource)
 {
+	struct baton__ahead ahead = {0, 0};
 	uintptr_t word = baton__word_take(resource);
 	const bool must_look = baton__word_must_look(word);
 	struct baton_task **end = &resource->_list;
@@ -38,6 +40,7 @@ void baton__take(struct baton_resource *resource)
 	while (newest) {
 		struct baton_task *next = baton__older(newest);
 
+		baton__fetch_ahead(&ahead, newest, next);
 		count += !baton__is_mark(newest);
 		looked |= baton__looked(newest);
 		newest->_next = oldest;
