@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/atomic.h"
@@ -45,6 +46,29 @@ int broker_load(struct broker *broker)
 	status = status != 0 ? status : next;
 	next = options->tls_cert != NULL ? load_tls(broker) : 0;
 	return status != 0 ? status : next;
+}
+
+/* A named pipe may be read at the start. Later its open would stop the broker until a writer
+ * comes. */
+static int check_regular(const char *path)
+{
+	struct stat found;
+
+	if (path == NULL || stat(path, &found) != 0 || S_ISREG(found.st_mode))
+		return 0;
+	log_line(LOG_LEVEL_ERROR, LOG_NOBODY, "%s: not a regular file, and not read again", path);
+	return -EINVAL;
+}
+
+int broker_reload(struct broker *broker)
+{
+	const struct broker_options *options = &broker->env.options;
+
+	if (check_regular(options->password_file) != 0 || check_regular(options->tls_cert) != 0 ||
+	    check_regular(options->tls_key) != 0 ||
+	    (strchr(options->log_level, '/') != NULL && check_regular(options->log_level) != 0))
+		return -EINVAL;
+	return broker_load(broker);
 }
 
 static int start_timers(struct env *env)

@@ -51,6 +51,10 @@ static inline struct broker *broker_of(const struct connection *connection)
 /* Reads the files that the options name. Logs errors; keeps the old contents of a bad file. */
 int broker_load(struct broker *broker);
 
+/* The same while the broker runs. If one of the files is no regular file (a named pipe, say), reads
+ * none of them. */
+int broker_reload(struct broker *broker);
+
 /* init logs errors. deinit follows init, whatever init has returned. */
 int broker_init(struct broker *broker);
 void broker_deinit(struct broker *broker, int status);

@@ -95,7 +95,7 @@ static void service_reload(uv_signal_t *handle, int number)
 
 	(void)number;
 	log_line(LOG_LEVEL_INFO, LOG_NOBODY, "SIGHUP: reading files again");
-	if (broker_load(service->broker) != 0)
+	if (broker_reload(service->broker) != 0)
 		log_line(LOG_LEVEL_ERROR, LOG_NOBODY,
 		         "SIGHUP: what could not be read stays as it was");
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -98,6 +99,30 @@ STORY(passwords_are_read_again_at_sighup)
 	ping(client);
 	if (!server_is_mosquitto())
 		join("b clean user=alice password=secret");
+}
+
+/* Who opens a pipe waits for a writer, and who reads it for what comes: the broker would stand
+ * still. */
+STORY(passwords_are_not_read_again_from_a_pipe)
+{
+	const char *path;
+	struct client *client;
+	char options[128];
+	int ends[2];
+
+	if (server_is_mosquitto())
+		story_skip("mosquitto opens the pipe");
+	path = file_write(HASHED);
+	snprintf(options, sizeof(options), "--password-file %s", path);
+	start_server(options);
+	client = join("a clean user=alice password=secret");
+	/* The path names a descriptor of this process (file_write). */
+	check(pipe(ends) == 0 && dup2(ends[0], atoi(strrchr(path, '/') + 1)) >= 0, "no pipe");
+	kill(server_pid(), SIGHUP);
+	story_sleep(story_scaled(300));
+	ping(client);
+	join("b clean user=alice password=secret");
+	check(server_stop() == 0, "the broker did not end well");
 }
 
 /* Whose password is not looked at any more is not told that it is wrong: it would give up. */
