@@ -57,7 +57,7 @@ check-mutants-quick: build/sim/sim ## a dozen of them
 check-models: | build/deps/models ## the protocols' models, and that each of their breaks is found
 	$(Q)CC='$(CC)' test/models/check.sh $@
 
-check-models-deep: | build/deps/models ## the same with larger configurations; minutes, 4 GB
+check-models-deep: | build/deps/models ## the same with larger configurations; minutes, 5 GB
 	$(Q)CC='$(CC)' test/models/check.sh $@ --deep
 
 # ---- Faults: the n-th call of the library's to libc or the kernel fails ----

@@ -101,7 +101,7 @@ fi
 awk -v deep="$deep" '
 	/^(quick|deep) / && (deep != "" || $1 == "quick") {
 		number++
-		memory = $1 == "quick" ? 700 : 1900
+		memory = $1 == "quick" ? 700 : 2600
 		$1 = ""
 		kind = $2
 		model = $3
