@@ -196,6 +196,37 @@ SCENARIO(extended, wait_for_room_in_vain)
 	resource_end(&bounded.resource);
 }
 
+static int detaches(struct baton_task *task)
+{
+	return TRY(baton_detach(&baton_container_of(task, struct baton_windowed, task)->token, 0));
+}
+
+/* A task that waits in a window has the room. */
+SCENARIO(extended, wait_for_room_beside_a_window)
+{
+	const struct baton_bound_config limits = {
+		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_windowed windowed[2];
+	struct baton_window window;
+	struct baton_bound bound;
+	int status;
+
+	bounded_begin(&bounded, &bound, &limits);
+	USE(baton_window_init(&window, &bounded.resource, 1));
+	for (int i = 0; i < 2; i++) {
+		USE(baton_windowed_init(&windowed[i], &window, detaches, NULL));
+		INSIST(baton_submit(&bounded.resource, &windowed[i].task), true);
+	}
+	status = TRY(baton_submit_later(&bounded.resource, &bounded.probes[0].task));
+	EXPECT(status == -ETIMEDOUT || (status == -ENOMEM && fault_planned()));
+	EXPECT(probe_untouched(&bounded.probes[0]));
+	for (int i = 0; i < 2; i++)
+		INSIST(baton_detached_complete(&windowed[i].token, 0, NULL), true);
+	resource_end(&bounded.resource);
+	USE(baton_window_deinit(&window));
+}
+
 /* In a task of the resource, where it could only wait for itself. */
 static void *submit_both(void *arg)
 {

@@ -98,6 +98,28 @@ static void suspended_run(bool drops)
 	}
 }
 
+/* A wait of the owner's drives the executor, and there is no round that would queue the turn
+ * again. */
+Test(mainloop_resource, a_cancel_that_a_wait_obeys_calls_the_host, .timeout = 10)
+{
+	struct baton_resource *resource;
+	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
+
+	virtual_loop(0);
+	resource = baton_mainloop_resource(&loop);
+	cr_assert_eq(baton_resource_suspend(resource, &suspension), 0);
+	START(a);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_eq(cancel_all(&a), 0);
+	cr_assert_eq(baton_resource_resume_later(&suspension), 0);
+	cr_assert_eq(baton_resource_await(resource, NULL), 0);
+	cr_assert_str_eq(log_take(), "");
+	cr_assert(loop_readable(0), "the host is called");
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
+	cr_assert_str_eq(log_take(), "a");
+	loop_end(0);
+}
+
 Test(mainloop_resource, what_is_cancelled_or_dropped_there_stops_no_source, .timeout = 10)
 {
 	virtual_loop(0);

@@ -121,6 +121,7 @@ Test(fan_out, it_waits_for_a_busy_resource, .timeout = 10)
 	cr_assert_eq(fan_submit(&fan, 0), 0);
 	cr_assert_eq(fan.journal.count, (size_t)RESOURCES - 1);
 	cr_assert_eq(baton_future_state(baton_fan_out_future(fan.fan_out)), BATON_PENDING);
+	cr_assert_eq(baton_fan_out_wait(fan.fan_out, &(struct timespec){0, -1}), -EINVAL);
 	cr_assert_eq(baton_fan_out_wait(fan.fan_out, &deadline), -ETIMEDOUT);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 3), -EAGAIN);
 	cr_assert_eq(baton_fan_out_item_status(fan.fan_out, 4), 0);
