@@ -171,19 +171,26 @@ Test(fan_out, the_first_error_counts_and_the_others_go_on, .timeout = 10)
 	fan_end(&fan);
 }
 
+/* Writes nothing: the items run on several threads. */
+static int fourth_fails(struct baton_resource *resource, void *arg, size_t index)
+{
+	return index == 3 ? -EIO : 0;
+}
+
 /* In the statistics of its resource, too: run within the submit, or in its turn. */
 Test(fan_out, an_item_that_fails_is_a_failed_task, .timeout = 10)
 {
 	const uint32_t flags[] = {0, BATON_FAN_OUT_LATER};
 
 	for (int i = 0; i < 2; i++) {
+		struct baton_fan_out_options options = {.fn = fourth_fails, .flags = flags[i]};
 		struct baton_resource_stats stats = {0};
 		struct fan fan;
 
 		fan_init(&fan);
-		fan.failing = 3;
 		baton_resource_set_stats(&fan.resources[3], &stats);
-		cr_assert_eq(fan_submit(&fan, flags[i]), 0);
+		cr_assert_eq(baton_fan_out_submit(fan.pointers, RESOURCES, &options, &fan.fan_out),
+		             0);
 		cr_assert_eq(baton_fan_out_wait(fan.fan_out, NULL), 0);
 		fan_end(&fan);
 		cr_assert_eq(resource_counts(&stats).executed, 1);
