@@ -149,10 +149,15 @@ static void settle(struct baton_rules *rules, uint32_t i)
 static uint64_t latest_end(const struct baton_rules *rules, const struct baton_rules_entry *entry)
 {
 	uint64_t end = entry->_end;
+	uint64_t lowered;
 
-	if (entry->_kind == BATON_RULES_DEFAULT && entry->_assigned > 0)
-		end = max(rules->_now,
-		          baton__rules_add(entry->_started, rules->_config.duration_ns[0]));
+	if (entry->_kind == BATON_RULES_DEFAULT && entry->_assigned > 0) {
+		lowered = max(rules->_now,
+		              baton__rules_add(entry->_started, rules->_config.duration_ns[0]));
+		/* A default that should have ended already gets no new time when brought down. */
+		if (lowered < end)
+			end = lowered;
+	}
 	return max(rules->_now, baton__rules_add(end, rules->_config.grace_ns));
 }
 

@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 	all("the oldest", (struct sequences){.config.policy = BATON_RULES_OLDEST}, length - 1);
 	all("any", (struct sequences){.config.policy = BATON_RULES_RANDOM}, length - 1);
 	all("a reserve", (struct sequences){.config.reserve = 1}, length - 1);
+	/* A default that should have ended already was planned as if it came down now. */
+	random_runs(1795535046U, 0, 300, 20);
 	random_runs(seed, seconds, 300, 20);
 	random_runs(seed, seconds, 1000, 400);
 	printf("[====] Synthesis: Tested: %u | Passing: %u | Failing: 0 | Crashing: 0 \n", passed,
