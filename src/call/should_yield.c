@@ -17,7 +17,8 @@
 /* Is there a task among the entries, behind marks? */
 static bool has_task(const struct baton_task *entry)
 {
-	/* Bounded by the marks that wait, one for each thread that waits for the resource. */
+	/* Bounded by the marks that wait: one for each wait for the resource, also of those whose
+	 * time is over, until the runner comes to them. */
 	while (entry && baton__is_mark(entry))
 		entry = baton__older(entry); /* in the inbox a look has set LOOKED */
 	return entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The marks that have a future: those of awaits and suspensions. */
+/* The marks that have a future: of awaits, suspensions, and submitters that wait for room. */
 #ifndef BATON_SRC_AWAITER_H
 #define BATON_SRC_AWAITER_H
 
@@ -16,6 +16,20 @@ struct baton__awaiter {
 BATON_INLINE struct baton__awaiter *baton__awaiter(struct baton_task *mark)
 {
 	return baton_container_of(mark, struct baton__awaiter, task);
+}
+
+/* Makes a mark, which is not pushed yet, and to whose future the caller has a reference. */
+BATON_INLINE void baton__awaiter_init(struct baton__awaiter *awaiter,
+                                      struct baton_resource *resource,
+                                      const struct baton__kind *kind)
+{
+	*awaiter = (struct baton__awaiter){
+		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
+	};
+	baton__kind_set(&awaiter->task, kind);
+	/* unshared: not pushed yet */
+	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
+	awaiter->counted.future._resource = resource;
 }
 
 /* The future of a mark that a thread waits for. */

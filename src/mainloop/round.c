@@ -204,12 +204,6 @@ static void submit_turn(struct baton__mainloop *loop, struct baton__round *round
 		loop->turn_queued = false;
 }
 
-/* No round is under way that would submit the turn again: the host is told to run the loop. */
-static void call_host(struct baton__mainloop *loop)
-{
-	baton__loop_signal(loop->executor);
-}
-
 static int turn_run(struct baton_task *task)
 {
 	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
@@ -218,21 +212,21 @@ static int turn_run(struct baton_task *task)
 	loop->turn_queued = false;
 	if (!round)
 		/* The resource was suspended when the round ended, or the owner runs this task in a
-		 * wait. */
-		call_host(loop);
+		 * wait. The host is told to run the loop again. */
+		baton__loop_signal(loop->executor);
 	else if (step(loop, round) && wants_turn(loop, round))
 		submit_turn(loop, round);
 	return 0;
 }
 
-/* The user may cancel all that is pending on the loop's resource, or give it a bound. */
+/*
+ * The user may cancel all that is pending on the loop's resource, or give it a bound. A round that
+ * is under way submits the turn again. Outside of a round the host begins one: the job in which the
+ * cancel is obeyed has made the descriptor readable.
+ */
 static void turn_cancelled(struct baton_task *task)
 {
-	struct baton__mainloop *loop = baton_container_of(task, struct baton__mainloop, turn);
-
-	loop->turn_queued = false;
-	if (!loop->round)
-		call_host(loop);
+	baton_container_of(task, struct baton__mainloop, turn)->turn_queued = false;
 }
 
 const struct baton_task_type baton__mainloop_turn = {.run = turn_run, .cancelled = turn_cancelled};

@@ -186,6 +186,8 @@ static void fire_all(struct baton_resource *resource, struct baton_bound *bound)
 	struct baton_task *mark = bound->_awaits;
 
 	bound->_awaits = NULL;
+	/* Bounded, here and below, by the submitters that wait, and those that have given up since
+	 * the last mark. */
 	while (mark) {
 		struct baton_task *next = mark->_next;
 
@@ -254,15 +256,9 @@ static int wait_for_windows(struct baton_resource *resource, struct amount more,
 	room = baton__node_alloc(sizeof(*room));
 	if (!room)
 		return -ENOMEM;
-	*room = (struct room){
-		.awaiter.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-		.more = weight(more),
-	};
+	room->more = weight(more);
 	awaiter = &room->awaiter;
-	baton__kind_set(&awaiter->task, &room_kind);
-	/* unshared: not pushed yet */
-	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
-	awaiter->counted.future._resource = resource;
+	baton__awaiter_init(awaiter, resource, &room_kind);
 	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
 	error = baton__wait_for_mark(&awaiter->counted.future, deadline, false);
 	baton_future_unref(&awaiter->counted.future);

@@ -52,13 +52,7 @@ static int push(struct baton_resource *resource, struct baton_suspension *suspen
 
 	if (!mark)
 		return -ENOMEM;
-	*mark = (struct baton__awaiter){
-		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-	};
-	baton__kind_set(&mark->task, &baton__suspend_kind);
-	/* unshared: not pushed yet */
-	mark->counted.future._state = BATON__FUTURE_COUNTED;
-	mark->counted.future._resource = resource;
+	baton__awaiter_init(mark, resource, &baton__suspend_kind);
 	if (!baton__push_mark(resource, &mark->task, BATON__ASK_LOOK)) {
 		baton__node_free(mark);
 		return 0;

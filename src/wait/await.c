@@ -40,14 +40,9 @@ BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
 	awaiter = baton__node_alloc(sizeof(*awaiter));
 	if (!awaiter)
 		return -ENOMEM;
-	*awaiter = (struct baton__awaiter){
-		.counted = {.future = BATON_FUTURE_INIT, .references = 1},
-	};
-	baton__kind_set(&awaiter->task, baton__resource_closed(resource) ? &baton__await_closed_kind
-	                                                                 : &baton__await_kind);
-	/* unshared: not pushed yet */
-	awaiter->counted.future._state = BATON__FUTURE_COUNTED;
-	awaiter->counted.future._resource = resource;
+	baton__awaiter_init(awaiter, resource,
+	                    baton__resource_closed(resource) ? &baton__await_closed_kind
+	                                                     : &baton__await_kind);
 	(void)baton__push_mark(resource, &awaiter->task, BATON__ASK_NOTHING);
 	error = baton__wait_for_mark(&awaiter->counted.future, deadline, false);
 	baton_future_unref(&awaiter->counted.future);
