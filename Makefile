@@ -222,7 +222,7 @@ build/checked/plain.o: $(SOURCES:%.c=build/checked/%.o) build/checked/symbols
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -nostdlib -r -o $@.all $(filter %.o,$^)
 	$(Q)objcopy --redefine-syms=build/checked/symbols $(foreach s,thread end left,\
-		--localize-symbol=baton_inline_$s_v1) $@.all $@
+		--localize-symbol=baton_inline_$s_v2) $@.all $@
 	$(Q)rm $@.all
 
 build/checked/baton.map: src/baton.map

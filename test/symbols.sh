@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 }
 END
 cp "$static" "$tmp/older.a"
-for symbol in baton_inline_thread_v1 baton_inline_end_v1 baton_inline_left_v1; do
+for symbol in baton_inline_thread_v2 baton_inline_end_v2 baton_inline_left_v2; do
 	echo "--localize-symbol=$symbol"
 done | xargs -I{} objcopy {} "$tmp/older.a"
 sed '/baton_inline_/d' src/baton.map >"$tmp/older.map"

@@ -10,11 +10,11 @@
  *
  * The inlined code needs an open, idle resource that nothing makes special: the capture limit is
  * above 0, with no limit in time, and the resource has no statistics, lanes, bound, drain hooks or
- * config->failed. The task has no future and no type, and the thread has a record. Otherwise the
- * code calls the library.
+ * config->failed. The task has no future and no type, and the thread has a record and is in no
+ * other task. Otherwise the code calls the library.
  *
- * Compatibility. The code and the library share a few members of a thread's record, of a frame, and
- * of a resource. The names of the symbols that the code needs end in the version of this interface
+ * Compatibility. The code and the library share a few members of a thread's record, and one of a
+ * resource. The names of the symbols that the code needs end in the version of this interface
  * (BATON_INLINE_VERSION). A library without these symbols (an older one, or a later one with
  * another interface) serves the program all the same: the code finds at run time that the symbols
  * are not there, and calls the library. BATON_NO_INLINE, defined before the include, has the same
@@ -37,7 +37,7 @@
 
 /* ---- The interface with the library: not for programs ---- */
 
-#define BATON_INLINE_VERSION 1
+#define BATON_INLINE_VERSION 2
 
 /* The words of an idle resource and of a busy resource of which nothing is asked (core/word.h). */
 #define BATON_INLINE_IDLE ((uintptr_t)0)
@@ -48,26 +48,20 @@
 #define BATON_INLINE_WARY 32U
 #endif
 
-/* The depth of a thread without a record, and after a bad fork, is at least this. */
-#define BATON_INLINE_NO_RECORD 0x40000000U
+/* In `top`: a baton that is held without a frame. */
+#define BATON_INLINE_BARE ((uintptr_t)1)
 
-struct baton__batch;
-
-/* One held baton. Lies on the runner's stack while the runner runs the resource. */
-struct baton__frame {
-	struct baton__frame *below;
-	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
-	struct baton_future *future;     /* of the running task, or NULL */
-	void *value;                     /* baton_set_result, or BATON__DETACHED */
-	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
-};
-
-/* The first members of a thread's record. Only the record's thread writes them. */
+/*
+ * The first members of a thread's record. Only the record's thread writes them.
+ *
+ * `top` says what the thread holds. 0: nothing. The address of a resource, and BATON_INLINE_BARE:
+ * this resource alone, taken by a short path. BATON_INLINE_BARE alone: nothing, but the thread has
+ * no record, or may not use it. Else the innermost frame (thread.h).
+ */
 struct baton__thread_head {
-	struct baton__frame *top;   /* the innermost held baton; NULL: none */
+	uintptr_t top;
 	struct baton_job *deferred; /* jobs to run when the stack is unwound; FIFO */
-	uint32_t depth;             /* frames in the chain; BATON_INLINE_NO_RECORD: see there */
-	uint32_t wary; /* so many captures of idle resources look before they try (enter) */
+	uint32_t wary; /* so many captures of idle resources look before they try (capture) */
 };
 
 #ifdef __cplusplus
@@ -83,10 +77,10 @@ extern "C" {
 #else
 #define BATON_INLINE_WEAK __attribute__((weak))
 #endif
-extern __thread struct baton__thread_head *baton_inline_thread_v1
+extern __thread struct baton__thread_head *baton_inline_thread_v2
 	__attribute__((tls_model("initial-exec"))) BATON_INLINE_WEAK;
-void baton_inline_end_v1(struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
-void baton_inline_left_v1(const struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
+void baton_inline_end_v2(struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
+void baton_inline_left_v2(const struct baton_resource *resource) BATON_NONNULL BATON_INLINE_WEAK;
 
 #define BATON_INLINE_ALWAYS __attribute__((always_inline))
 
@@ -116,15 +110,6 @@ static inline BATON_INLINE_ALWAYS uintptr_t baton_inline_fresh(uintptr_t value)
 	return value;
 }
 
-/* The same resource. The compiler computes the address of its word anew, and keeps one register
- * less across the task. */
-static inline BATON_INLINE_ALWAYS struct baton_resource *baton_inline_same(
-	struct baton_resource *resource)
-{
-	__asm__("" : "+r"(resource));
-	return resource;
-}
-
 /* From the idle word `idle` to BUSY in `mode` (core/word.h). False: the word has changed. */
 static inline BATON_INLINE_ALWAYS bool baton_inline_capture(struct baton_resource *resource,
                                                             uintptr_t idle, uintptr_t mode)
@@ -143,75 +128,79 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_release(struct baton_resourc
 	return baton_inline_cas_release(&resource->_word, &word, baton_inline_fresh(mode));
 }
 
-/* Pushes the frame of a short path, which does not need `value` and `batch`. */
-static inline BATON_INLINE_ALWAYS void baton_inline_push(struct baton__thread_head *self,
-                                                         struct baton__frame *frame,
-                                                         struct baton_resource *resource)
+/*
+ * Is the resource seen not to be idle, or to be special? A look at the word before the CAS costs a
+ * third of the CAS where a thread uses one resource again and again: the load waits for the release
+ * before it. So a thread looks only after it has met a resource that was not idle, where a CAS
+ * would take the cache line away from its runner.
+ */
+static inline BATON_INLINE_ALWAYS bool baton_inline_seen_other(struct baton__thread_head *self,
+                                                               struct baton_resource *resource)
 {
-	frame->below = self->top;
-	/* Two stores: the compiler would take four instructions to make them one. */
-	__asm__ volatile("" ::: "memory");
-	frame->resource = resource;
-	frame->future = NULL;
-	baton_inline_store_relaxed(&self->top, frame); /* on_fork_in_child (thread.c) reads `top` */
-	self->depth++;
+	if (__builtin_expect(self->wary == 0, 1))
+		return false;
+	if (baton_inline_load_relaxed(&resource->_word) != BATON_INLINE_IDLE)
+		return true;
+	self->wary--;
+	return false;
 }
 
-static inline BATON_INLINE_ALWAYS void baton_inline_pop(struct baton__thread_head *self,
-                                                        const struct baton__frame *frame)
+/* Captures an idle resource of which nothing is asked. False: it is not such a resource. */
+static inline BATON_INLINE_ALWAYS bool baton_inline_capture_plain(struct baton__thread_head *self,
+                                                                  struct baton_resource *resource)
 {
-	baton_inline_store_relaxed(&self->top, frame->below);
-	self->depth--;
+	if (__builtin_expect(baton_inline_capture(resource, BATON_INLINE_IDLE, BATON_INLINE_IDLE),
+	                     1))
+		return true;
+	self->wary = BATON_INLINE_WARY;
+	return false;
 }
 
 /* What a short path has found. */
 enum baton_inline_way {
-	BATON_INLINE_HELD,  /* an idle resource: captured, and the frame is pushed */
-	BATON_INLINE_DEEP,  /* the stack is too deep, or the thread has no record */
-	BATON_INLINE_OTHER, /* the resource is not idle, or is special */
+	BATON_INLINE_HELD,   /* an idle resource: captured, and in `top` */
+	BATON_INLINE_NESTED, /* the thread holds a baton, or has no record */
+	BATON_INLINE_OTHER,  /* the resource is not idle, or is special */
 };
 
 /*
- * Captures an idle resource for a short path, unless `depth_max` frames or more are below.
- *
- * A look at the word before the CAS costs a third of the CAS where a thread uses one resource again
- * and again: the load waits for the release before it. So a thread looks only after it has met a
- * resource that was not idle, where a CAS would take the cache line away from its runner.
+ * Captures an idle resource for a thread that holds no other. The thread has no frame then: `top`
+ * names the resource. Who needs a frame makes it of `top` (baton__top, thread.h).
  */
 static inline BATON_INLINE_ALWAYS enum baton_inline_way baton_inline_enter(
-	struct baton__thread_head *self, struct baton__frame *frame,
-	struct baton_resource *resource, uint32_t depth_max)
+	struct baton__thread_head *self, struct baton_resource *resource)
 {
-	if (__builtin_expect(self->depth >= depth_max, 0))
-		return BATON_INLINE_DEEP;
-	if (__builtin_expect(self->wary > 0, 0)) {
-		if (baton_inline_load_relaxed(&baton_inline_same(resource)->_word) !=
-		    BATON_INLINE_IDLE)
-			return BATON_INLINE_OTHER;
-		self->wary--;
-	}
-	if (__builtin_expect(!baton_inline_capture(resource, BATON_INLINE_IDLE, BATON_INLINE_IDLE),
-	                     0)) {
-		self->wary = BATON_INLINE_WARY;
+	if (baton_inline_seen_other(self, resource))
 		return BATON_INLINE_OTHER;
-	}
-	baton_inline_push(self, frame, resource);
+	if (__builtin_expect(self->top != 0, 0))
+		return BATON_INLINE_NESTED;
+	if (!baton_inline_capture_plain(self, resource))
+		return BATON_INLINE_OTHER;
+	/* on_fork_in_child (thread.c) reads `top` */
+	baton_inline_store_relaxed(&self->top, (uintptr_t)resource | BATON_INLINE_BARE);
 	return BATON_INLINE_HELD;
 }
 
 /*
- * Ends a short path. False: baton_inline_end_v1() is to be called, since an entry has come, or a
- * job waits in `deferred`. The frame has been popped, in both cases: stores between a release and
- * the next capture would cost a fifth of what these two cost.
+ * Ends a short path that has no frame. False: an entry has come, or a job waits in `deferred`. The
+ * store comes before the release: between a release and the next capture it would cost more.
  */
-static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_head *self,
-                                                          const struct baton__frame *frame,
-                                                          struct baton_resource *resource,
-                                                          uintptr_t mode)
+static inline BATON_INLINE_ALWAYS bool baton_inline_pop_release(struct baton__thread_head *self,
+                                                                struct baton_resource *resource)
 {
-	baton_inline_pop(self, frame);
+	baton_inline_store_relaxed(&self->top, 0);
 	return __builtin_expect(self->deferred == NULL, 1) &&
-	       __builtin_expect(baton_inline_release(resource, mode), 1);
+	       __builtin_expect(baton_inline_release(resource, BATON_INLINE_IDLE), 1);
+}
+
+/* Ends a short path. False: baton_inline_end_v2() is to be called, since the thread has got a frame
+ * meanwhile, or as in pop_release. */
+static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_head *self,
+                                                          struct baton_resource *resource)
+{
+	if (__builtin_expect(self->top != ((uintptr_t)resource | BATON_INLINE_BARE), 0))
+		return false;
+	return baton_inline_pop_release(self, resource);
 }
 
 /* Is the library one that has this interface? */
@@ -222,14 +211,14 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_served(void)
 #elif defined(BATON_BUILDING)
 	return true;
 #else
-	return baton_inline_end_v1 != NULL;
+	return baton_inline_end_v2 != NULL;
 #endif
 }
 
 static inline BATON_INLINE_ALWAYS void baton_inline_guard(const struct baton_resource **guard)
 {
 	if (*guard)
-		baton_inline_left_v1(*guard);
+		baton_inline_left_v2(*guard);
 }
 
 /* ---- The inlined functions ---- */
@@ -243,18 +232,17 @@ static inline BATON_NONNULL int baton_submit_inline(struct baton_resource *resou
 {
 	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
 	struct baton__thread_head *self;
-	struct baton__frame frame;
 
 	if (!baton_inline_served() || task->_future)
 		return baton_submit(resource, task);
-	self = baton_inline_thread_v1;
-	if (baton_inline_enter(self, &frame, resource, BATON_NESTING_MAX) != BATON_INLINE_HELD)
+	self = baton_inline_thread_v2;
+	if (baton_inline_enter(self, resource) != BATON_INLINE_HELD)
 		return baton_submit(resource, task);
 	guard = resource;
 	(void)task->_run(task); /* last touch of the task */
 	guard = NULL;
-	if (!baton_inline_leave(self, &frame, resource, BATON_INLINE_IDLE))
-		baton_inline_end_v1(resource);
+	if (!baton_inline_leave(self, resource))
+		baton_inline_end_v2(resource);
 	return 0;
 }
 
@@ -268,21 +256,20 @@ static inline BATON_NONNULL_AT(1, 2) int baton_call_inline(struct baton_resource
 {
 	const struct baton_resource *guard __attribute__((cleanup(baton_inline_guard))) = NULL;
 	struct baton__thread_head *self;
-	struct baton__frame frame;
 	void *result;
 
 	if (!baton_inline_served())
 		return baton_call(resource, fn, arg, value);
-	self = baton_inline_thread_v1;
-	if (baton_inline_enter(self, &frame, resource, BATON_INLINE_NO_RECORD) != BATON_INLINE_HELD)
+	self = baton_inline_thread_v2;
+	if (baton_inline_enter(self, resource) != BATON_INLINE_HELD)
 		return baton_call(resource, fn, arg, value);
 	guard = resource;
 	result = fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
-	if (!baton_inline_leave(self, &frame, resource, BATON_INLINE_IDLE))
-		baton_inline_end_v1(resource);
+	if (!baton_inline_leave(self, resource))
+		baton_inline_end_v2(resource);
 	return 0;
 }
 

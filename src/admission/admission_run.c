@@ -164,7 +164,7 @@ static int run(struct baton_task *task)
 	const baton_task_fn fn = baton_container_of(task, struct baton_admitted, task)->_fn;
 	int status;
 
-	baton__stats_show(baton__self->top->resource, (uintptr_t)fn);
+	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)fn);
 	baton_blocking_begin();
 	status = fn(task);
 	baton_blocking_end(); /* a detached entry may be gone */

@@ -12,6 +12,7 @@
 #include "core/loan.h"
 #include "core/place.h"
 #include "core/resource.h"
+#include "core/short.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	if (baton__too_deep(self) || baton__word(resource) != BATON__NORMAL ||
 	    baton__timed(resource) || !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return false;
-	baton__frame_enter(self, &frame, resource);
+	baton__short_push(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	/* Ends with the chain, or when the holder must look. In the second case baton__run_on()
 	 * looks: the drain obeys a mark, and a close needs nothing. */
@@ -64,13 +65,13 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 	if (BATON_LIKELY(!task))
 		require_each_once(resource, ran, count);
 	if (BATON_LIKELY(!task)) {
-		if (!baton_inline_leave(&self->head, &frame, resource, BATON__NORMAL))
+		if (!baton__short_release(self, resource, BATON__NORMAL))
 			baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
 		return true;
 	}
 	baton__index_forget(resource);
 	resource->_list = task;
-	baton__frame_pop(&frame);
+	baton__short_pop(self);
 	baton__run_on(resource, (uint32_t)ran, (uint32_t)count);
 	return true;
 }
@@ -87,7 +88,7 @@ BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
 		return 0;
 	if (count > UINT32_MAX)
 		return -EINVAL;
-	error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+	error = !baton__has_record(baton__self) ? baton__thread_attach() : 0;
 	if (error)
 		return error;
 	if (baton__word_is_closed(baton__word(resource)))

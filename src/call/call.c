@@ -15,6 +15,7 @@
 #include "core/handoff.h"
 #include "core/label.h"
 #include "core/run.h"
+#include "core/short.h"
 #include "core/submit.h"
 #include "wait/cycle.h"
 #include "wait/wait.h"
@@ -35,7 +36,7 @@ static int call_run(struct baton_task *task)
 {
 	struct call *call = baton_container_of(task, struct call, task);
 
-	baton__stats_show(baton__self->top->resource, (uintptr_t)call->fn);
+	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)call->fn);
 	baton_set_result(call->fn(call->arg));
 	return 0;
 }
@@ -83,7 +84,7 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
 
 	if (!baton__word_capture(resource, BATON__SPECIAL, mode))
 		return false;
-	baton__frame_enter(self, &frame, resource);
+	baton__short_push(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	/* A statically initialised resource is SPECIAL until its first capture, which sets the
 	 * right mode (word.h). */
@@ -95,9 +96,36 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
 		*value = result;
 	if (mode != BATON__NORMAL)
 		baton__stats_executed(baton__stats(resource));
-	if (!baton_inline_leave(&self->head, &frame, resource, mode))
+	if (!baton__short_release(self, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return true;
+}
+
+BATON_INLINE bool call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                              void **value, uint32_t depth_max)
+{
+	struct baton__thread *self = baton__self;
+	const uint32_t depth = baton__depth(self);
+	struct baton__frame frame;
+	void *result;
+
+	if (!depth || depth >= depth_max || baton_inline_seen_other(&self->head, resource) ||
+	    !baton_inline_capture_plain(&self->head, resource))
+		return false;
+	baton__frame_enter(self, &frame, resource, depth);
+	BATON_GUARD_TOP(guard);
+	result = fn(arg);
+	guard = false;
+	if (value)
+		*value = result;
+	baton__short_leave_frame(baton__self_again, &frame);
+	return true;
+}
+
+BATON_NOINLINE bool baton__call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                       void **value, uint32_t depth_max)
+{
+	return call_nested(resource, fn, arg, value, depth_max);
 }
 
 static BATON_NOINLINE bool call_within_time(struct baton_resource *resource, baton_call_fn fn,
@@ -212,7 +240,7 @@ static BATON_NOINLINE int call_and_wait(struct baton_resource *resource,
 
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
-	if (baton__self->top || options->deadline) {
+	if (baton__top(baton__self) || options->deadline) {
 		struct baton__async *async = baton__node_alloc(sizeof(*async));
 
 		if (async) {
@@ -266,7 +294,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 static BATON_NOINLINE int call_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options, void **value)
 {
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		int error = baton__thread_attach();
 
 		if (error)
@@ -278,22 +306,33 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	return call_and_wait(resource, options, value);
 }
 
-/* A call that baton__call_normal has refused: the resource is not NORMAL, or not idle, or the
- * thread has no record. */
+/* A call that no short path has taken: the resource is not NORMAL, or not idle, or the thread has
+ * no record. */
 static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {
-	if (baton__word(resource) == BATON__SPECIAL && baton__self->depth < BATON__DEPTH_NONE &&
+	if (baton__word(resource) == BATON__SPECIAL && baton__has_record(baton__self) &&
 	    call_special(resource, fn, arg, value))
 		return 0;
 	return call_slow(resource, &(struct baton_call_options){.fn = fn, .arg = arg}, value);
 }
 
+/* A call inside a task, or by a thread without a record. */
+static BATON_NOINLINE int call_inside(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                      void **value)
+{
+	if (BATON_LIKELY(call_nested(resource, fn, arg, value, BATON__DEPTH_NONE)))
+		return 0;
+	return call_other(resource, fn, arg, value);
+}
+
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
-	if (BATON_LIKELY(baton__call_normal(resource, fn, arg, value)))
+	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, value)))
 		return 0;
+	if (baton__self->top)
+		return call_inside(resource, fn, arg, value);
 	return call_other(resource, fn, arg, value);
 }
 
@@ -308,7 +347,7 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                 void **value)
 {
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		int error = baton__thread_attach();
 
 		if (error)

@@ -12,6 +12,7 @@
 #include "core/guard.h"
 #include "core/resource.h"
 #include "core/stats.h"
+#include "core/short.h"
 #include "core/submit.h"
 
 /* The node of baton_async, and of a call that may be withdrawn. A labelled task has a type. */
@@ -42,30 +43,33 @@ BATON_INLINE bool baton__label_valid(const struct baton_label *label)
 bool baton__call_special(struct baton_resource *resource, baton_call_fn fn, void *arg,
                          void **value);
 
-/* Captures an idle NORMAL resource and runs fn at once, unless `depth_max` frames are below. False:
- * fn was not called. */
-BATON_INLINE bool baton__call_within(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                     void **value, uint32_t depth_max)
+/*
+ * Capture an idle NORMAL resource and run fn at once. False: fn was not called. bare: by a thread
+ * that holds no baton. nested: inside a task, unless `depth_max` frames are below. normal: both.
+ */
+bool baton__call_nested(struct baton_resource *resource, baton_call_fn fn, void *arg, void **value,
+                        uint32_t depth_max);
+BATON_INLINE bool baton__call_bare(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                   void **value)
 {
-	struct baton__frame frame;
 	void *result;
 
-	if (baton_inline_enter(&baton__self->head, &frame, resource, depth_max) !=
-	    BATON_INLINE_HELD)
+	if (baton_inline_enter(&baton__self->head, resource) != BATON_INLINE_HELD)
 		return false;
-	BATON_GUARD_FRAME(guard, &frame);
+	BATON_GUARD_TOP(guard);
 	result = fn(arg);
-	guard = NULL;
+	guard = false;
 	if (value)
 		*value = result;
-	baton__short_leave(&frame);
+	baton__short_leave();
 	return true;
 }
 
 BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                      void **value)
 {
-	return baton__call_within(resource, fn, arg, value, BATON__DEPTH_NONE);
+	return baton__call_bare(resource, fn, arg, value) ||
+	       baton__call_nested(resource, fn, arg, value, BATON__DEPTH_NONE);
 }
 
 /* As baton__call_normal, for an idle resource that is NORMAL or SPECIAL. */

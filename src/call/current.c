@@ -10,7 +10,7 @@
  * callback without a baton (callback.h). */
 static struct baton__frame *frame_of_task(void)
 {
-	struct baton__frame *frame = baton__self->top;
+	struct baton__frame *frame = baton__top(baton__self);
 
 	return frame && frame->resource ? frame : NULL;
 }

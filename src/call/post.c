@@ -68,7 +68,9 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 	struct post *post;
 	int error = 0;
 
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+	if (baton__call_nested(resource, fn, arg, NULL, BATON_NESTING_MAX))
+		return 0;
+	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		error = baton__thread_attach();
 		if (error)
 			return error;
@@ -106,7 +108,7 @@ static BATON_NOINLINE int post_slow(struct baton_resource *resource, baton_call_
 BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
                       baton_post_cancelled_fn cancelled, void *arg, const struct baton_label *label)
 {
-	if (BATON_LIKELY(baton__call_within(resource, fn, arg, NULL, BATON_NESTING_MAX)))
+	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, NULL)))
 		return 0;
 	return post_slow(resource, fn, cancelled, arg, label);
 }
@@ -136,7 +138,7 @@ static int async_run(struct baton_task *task)
 {
 	struct baton__async *async = baton_container_of(task, struct baton__async, task);
 
-	baton__stats_show(baton__self->top->resource, (uintptr_t)async->fn);
+	baton__stats_show(baton__top(baton__self)->resource, (uintptr_t)async->fn);
 	baton_set_result(async->fn(async->arg));
 	return 0;
 }
@@ -182,7 +184,7 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 	struct baton__async *async;
 	int error = 0;
 
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+	if (BATON_UNLIKELY(!baton__has_record(baton__self)))
 		error = baton__thread_attach();
 	if (error)
 		return error;

@@ -49,8 +49,8 @@ static bool asks(struct baton_executor *executor)
 
 BATON_EXPORT bool baton_should_yield(void)
 {
-	const struct baton__thread *self = baton__self;
-	const struct baton__frame *frame = self->top;
+	struct baton__thread *self = baton__self;
+	const struct baton__frame *frame = baton__top(self);
 	struct baton_executor *executor = named(frame);
 
 	if (baton__forked())

@@ -12,7 +12,7 @@ BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 {
 	/* A thread that holds another resource would make the submitters of that resource wait,
 	 * too. A thread without a record does not stand back either: its depth is above 0. */
-	if (self->depth > 0)
+	if (baton__depth(self) > 0)
 		return false;
 	if (self->barge_skip == 0)
 		return true;

@@ -14,7 +14,7 @@
 
 void baton__callback_begin(struct baton__frame *frame)
 {
-	if (BATON_LIKELY(baton__self->depth < BATON__DEPTH_NONE))
+	if (BATON_LIKELY(baton__has_record(baton__self)))
 		baton__frame_push(frame, NULL);
 	else
 		frame->resource = NULL;
@@ -24,7 +24,7 @@ void baton__callback_end(struct baton__frame *frame)
 {
 	struct baton__thread *self = baton__self;
 
-	if (BATON_UNLIKELY(self->top != frame))
+	if (BATON_UNLIKELY(self->top != (uintptr_t)frame))
 		return;
 	baton__frame_pop(frame);
 	baton__deferred_check(self);

@@ -77,7 +77,7 @@ void baton__cancel_unlink(struct baton_future *future, struct baton_resource *re
 {
 	/* To complete the future here may call functions of the user's. If the stack is too deep
 	 * for that, the runner unlinks the task (L14). */
-	if (baton__self->depth < BATON_HELPING_MAX)
+	if (baton__depth(baton__self) < BATON_HELPING_MAX)
 		unlink_and_leave(future, resource, generation);
 	else
 		(void)baton__leave(future, resource, generation);

@@ -18,7 +18,7 @@ void baton__deferred_run(struct baton__thread *self);
  */
 BATON_INLINE void baton__deferred_check(struct baton__thread *self)
 {
-	if (BATON_UNLIKELY(self->deferred) && !self->top && !self->visits)
+	if (BATON_UNLIKELY(self->deferred) && self->top <= BATON_INLINE_BARE && !self->visits)
 		baton__deferred_run(self);
 }
 

@@ -8,23 +8,33 @@
 #include "core/deferred.h"
 #include "core/resource.h"
 
-/* Pushes the frame of a short path, which does not need `value` and `batch`. */
+/* Pushes a frame whose `value` and `batch` nobody asks for. `depth`: below the frame. */
 BATON_INLINE void baton__frame_enter(struct baton__thread *self, struct baton__frame *frame,
-                                     struct baton_resource *resource)
+                                     struct baton_resource *resource, uint32_t depth)
 {
-	baton_inline_push(&self->head, frame, resource);
+	frame->below = self->top;
+	frame->resource = resource;
+	frame->future = NULL;
+	frame->depth = depth + 1;
+	baton__top_set(&self->top, (uintptr_t)frame);
 }
 
 BATON_INLINE void baton__frame_push(struct baton__frame *frame, struct baton_resource *resource)
 {
-	baton__frame_enter(baton__self, frame, resource);
+	baton__frame_enter(baton__self, frame, resource, baton__depth(baton__self));
 	frame->value = NULL;
 	frame->batch = NULL;
 }
 
-BATON_INLINE void baton__frame_pop(struct baton__frame *frame)
+BATON_INLINE void baton__frame_pop(const struct baton__frame *frame)
 {
-	baton_inline_pop(&baton__self->head, frame);
+	baton__top_set(&baton__self->top, frame->below);
+}
+
+/* Does the thread hold another baton below this one, or is it in a callback there? */
+BATON_INLINE bool baton__frame_nested(const struct baton__frame *frame)
+{
+	return frame->below > BATON_INLINE_BARE;
 }
 
 #endif

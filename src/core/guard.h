@@ -23,16 +23,18 @@ BATON_INLINE void baton__guard_end(const struct baton_resource **guard)
 			"function returns");
 }
 
-/* The guard of a short path: it has a frame, whose address costs no register. */
-BATON_INLINE void baton__guard_frame_end(struct baton__frame *const *guard)
+/* Ends the process for the thread's innermost task. */
+void baton__guard_top_left(void);
+
+BATON_INLINE void baton__guard_top_end(const bool *guard)
 {
 	if (*guard)
-		baton__guard_end(&(const struct baton_resource *){(*guard)->resource});
+		baton__guard_top_left();
 }
 
-/* Declares the guard `name`. When the user's function has returned, set `name = NULL`. */
-#define BATON_GUARD_FRAME(name, frame)                                                             \
-	struct baton__frame *name __attribute__((cleanup(baton__guard_frame_end))) = (frame)
+/* Declares the guard `name`. When the user's function has returned, set `name` to false, or NULL.
+ * The first keeps no value across the function (baton__short_leave): it asks the thread. */
+#define BATON_GUARD_TOP(name) bool name __attribute__((cleanup(baton__guard_top_end))) = true
 #define BATON_GUARD(name, resource)                                                                \
 	const struct baton_resource *name __attribute__((cleanup(baton__guard_end))) = (resource)
 

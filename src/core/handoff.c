@@ -93,7 +93,7 @@ void baton__stay(struct baton__stay *stay, enum baton__place place)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton__thread *self = baton__self;
-	const bool nested = stay->frame.below;
+	const bool nested = baton__frame_nested(&stay->frame);
 	bool given;
 
 	if (place == BATON__HERE && baton__drain(stay)) {
@@ -139,7 +139,7 @@ static void limit(struct baton__stay *stay, uint32_t ran, uint32_t own)
 	stay->ran = ran > 0;
 	baton__stay_limit(stay);
 	/* A nested capture runs the submitter's own tasks only (L7). A limit of 0 runs none. */
-	if (stay->tasks > 0 && (stay->frame.below || stay->tasks < own))
+	if (stay->tasks > 0 && (baton__frame_nested(&stay->frame) || stay->tasks < own))
 		stay->tasks = own;
 	stay->tasks -= ran < stay->tasks ? ran : stay->tasks;
 }

@@ -19,7 +19,7 @@ static struct baton_plain_job *plain(struct baton_job *job)
  * have none, and runs or cancels jobs that shutdown_now returned. A plain job needs no record. */
 static void attach(void)
 {
-	int error = baton__self->depth >= BATON__DEPTH_NONE ? baton__thread_attach() : 0;
+	int error = !baton__has_record(baton__self) ? baton__thread_attach() : 0;
 
 	if (BATON_UNLIKELY(error == -ECHILD))
 		BATON_MISUSE("baton_job_run",

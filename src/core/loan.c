@@ -172,9 +172,9 @@ BATON_NOINLINE bool baton__loan_is_due(struct baton_resource *resource)
 		self->loan_skip--;
 		return false;
 	}
-	if (self->depth == 0)
+	if (baton__depth(self) == 0)
 		return true;
-	if (self->depth < BATON__DEPTH_NONE && !self->debt_paying && baton__capture_limit(resource))
+	if (baton__has_record(self) && !self->debt_paying && baton__capture_limit(resource))
 		owe(self, resource);
 	return false;
 }

@@ -18,7 +18,7 @@ enum baton__place {
  * a NORMAL resource is above 0. True on a thread without a record. */
 BATON_INLINE bool baton__too_deep(const struct baton__thread *self)
 {
-	return self->depth >= BATON_NESTING_MAX;
+	return baton__depth(self) >= BATON_NESTING_MAX;
 }
 
 /* `resource`: the resource whose tasks are to run; NULL: for a function that holds no baton. */
@@ -27,8 +27,8 @@ BATON_INLINE enum baton__place baton__place(const struct baton_resource *resourc
 	if (resource && !baton__capture_limit(resource))
 		return BATON__EXECUTOR;
 	/* A thread without a record cannot put anything off. */
-	return baton__too_deep(baton__self) && baton__self->depth < BATON__DEPTH_NONE ? BATON__LATER
-	                                                                              : BATON__HERE;
+	return baton__too_deep(baton__self) && baton__has_record(baton__self) ? BATON__LATER
+	                                                                      : BATON__HERE;
 }
 
 /*

@@ -12,14 +12,12 @@
 #include "core/barge.h"
 #include "core/binds.h"
 #include "core/checked.h"
-#include "core/guard.h"
 #include "core/handoff.h"
 #include "core/visit.h"
 #include "core/label.h"
 #include "core/list.h"
 #include "core/loan.h"
 #include "core/run.h"
-#include "core/stats.h"
 
 #include <ck_backoff.h> /* for the retries of a contended push */
 
@@ -234,7 +232,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	const bool waited_for = baton__task_future(task) != NULL;
 	int error = 0;
 
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE)) {
+	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		error = baton__thread_attach();
 		if (error)
 			return error;
@@ -257,86 +255,9 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 	return 0;
 }
 
-/* Submits a task with a future, or of a kind, that cannot run at once on the short path. */
-static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct baton_task *task)
-{
-	struct baton__stay stay;
-
-	baton__stand_back(resource);
-	if (baton__word(resource) != BATON__NORMAL || baton__too_deep(baton__self) ||
-	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
-		return baton__submit(resource, task, 0);
-	baton__frame_push(&stay.frame, resource);
-	if (BATON_UNLIKELY(!baton__ready(resource, task))) {
-		baton__run_captured(&stay, 0, 0);
-		return -EINVAL;
-	}
-	BATON_GUARD(guard, resource);
-	baton__run_task(&stay.frame, resource, task, NULL);
-	guard = NULL;
-	if (!baton_inline_leave(&baton__self->head, &stay.frame, resource, BATON__NORMAL))
-		baton__run_on(resource, 1, 1);
-	return 0;
-}
-
-BATON_NOINLINE void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own)
-{
-	struct baton__stay stay;
-
-	baton__frame_push(&stay.frame, resource);
-	baton__run_captured(&stay, ran, own);
-}
-
-/*
- * The library's part of a short path that a program compiles itself (baton/inline.h). It is in this
- * file since a program's weak references take no file out of an archive.
- */
-BATON_EXPORT void baton_inline_end_v1(struct baton_resource *resource)
-{
-	baton__run_on(resource, 1, 1);
-}
-
-BATON_EXPORT void baton_inline_left_v1(const struct baton_resource *resource)
-{
-	baton__guard_end(&resource);
-}
-
-/*
- * The short path of a SPECIAL resource whose tasks are only counted: it has statistics or
- * config->failed, no extension, and no limit in time. False: the task was not submitted.
- */
-BATON_INLINE bool submit_counted(struct baton_resource *resource, struct baton_task *task)
-{
-	struct baton__thread *self = baton__self;
-	const uintptr_t mode = baton__mode(resource);
-	struct baton__frame frame;
-	int status;
-
-	if (!baton__config_is_plain(resource) || baton__backlog(resource) ||
-	    !baton__word_capture(resource, BATON__SPECIAL, mode))
-		return false;
-	baton__frame_enter(self, &frame, resource);
-	frame.value = NULL;
-	BATON_GUARD(guard, resource);
-	BATON__CHECKED(enter(resource, task));
-	baton__stats_entered(resource->_stats, (uintptr_t)task->_run);
-	status = task->_run(task); /* last touch of the task */
-	guard = NULL;
-	if (BATON_UNLIKELY(status))
-		baton__task_failed(&frame, task, status, false);
-	baton__stats_executed(resource->_stats);
-	if (!baton_inline_leave(&self->head, &frame, resource, mode))
-		baton__run_on(resource, 1, 1);
-	return true;
-}
-
 /* Submits to a resource that is not plainly busy. */
 static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
 {
-	/* A task with a kind, as a post's, is entered by its kind. */
-	if (baton__word(resource) == BATON__SPECIAL && !task->_future &&
-	    submit_counted(resource, task))
-		return 0;
 	/* No plain push: a SPECIAL resource may have a bound. */
 	baton__stand_back(resource);
 	return baton__submit(resource, task, 0);
@@ -369,80 +290,6 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 	if (barge || baton__turn_seems_queued(resource))
 		return submit_behind(resource, task, barge);
 	return baton__word_push(resource, &word, task, task) ? 0 : baton__submit(resource, task, 0);
-}
-
-/* Completes the future of the innermost task, which was entered by baton__future_enter, unless the
- * task was detached. */
-static BATON_NOINLINE void finish_watched(int status)
-{
-	struct baton__frame *frame = baton__self->top;
-	struct baton_future *future = frame->future;
-
-	frame->future = NULL;
-	if (future)
-		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
-		                     status, frame->value, NULL);
-}
-
-/*
- * Submits a task with a future, or of a kind. The short path: no kind, the future is fresh, and the
- * resource is idle. Three atomic read-modify-writes: capture, completion, release.
- */
-static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
-                                             struct baton_task *task)
-{
-	struct baton__thread *self = baton__self;
-	struct baton_future *future = task->_future;
-	struct baton__frame frame;
-	int status;
-
-	if (BATON_UNLIKELY(baton__of_kind(task)) || BATON_UNLIKELY(!baton__future_fresh(future)) ||
-	    baton_inline_enter(&self->head, &frame, resource, BATON_NESTING_MAX) !=
-	            BATON_INLINE_HELD)
-		return submit_watched(resource, task);
-	frame.future = future;
-	frame.value = NULL;
-	baton__future_enter(future, resource);
-	BATON_GUARD_FRAME(guard, &frame);
-	BATON__CHECKED(enter(resource, task));
-	status = task->_run(task); /* last touch of the task */
-	guard = NULL;
-	/* A status that is not 0 needs no baton__task_failed: the future tells it, and a NORMAL
-	 * resource counts nothing.
-	 * NULL: the task was detached; its future may be complete, and its memory gone. */
-	future = frame.future;
-	if (BATON_UNLIKELY(!future) ||
-	    BATON_UNLIKELY(!baton__future_finish_entered(future, status, frame.value)))
-		finish_watched(status);
-	baton__short_leave(&frame);
-	return 0;
-}
-
-/*
- * The short path: no future, no kind, and the resource is idle. All other cases go to the functions
- * above.
- */
-BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
-{
-	struct baton__thread *self = baton__self;
-	struct baton__frame frame;
-
-	if (task->_future)
-		return submit_with_future(resource, task);
-	switch (baton_inline_enter(&self->head, &frame, resource, BATON_NESTING_MAX)) {
-	case BATON_INLINE_HELD:
-		break;
-	case BATON_INLINE_DEEP:
-		return baton__submit(resource, task, 0);
-	case BATON_INLINE_OTHER:
-		return baton__submit_busy(resource, task);
-	}
-	BATON_GUARD_FRAME(guard, &frame);
-	BATON__CHECKED(enter(resource, task));
-	(void)task->_run(task); /* last touch of the task */
-	guard = NULL;
-	baton__short_leave(&frame);
-	return 0;
 }
 
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)

@@ -50,28 +50,4 @@ BATON_INLINE bool baton__ready(struct baton_resource *resource, struct baton_tas
 	return true;
 }
 
-/*
- * As baton__run_captured, for a short path, which has popped its frame and not released the
- * resource (baton_inline_leave).
- */
-void baton__run_on(struct baton_resource *resource, uint32_t ran, uint32_t own);
-
-/*
- * Ends a short path, whose frame this is. Resource and record are read anew: a value that is kept
- * across the user's function is saved on the stack. The record is read by its second name, since
- * the compiler would keep the place of baton__self, too.
- *
- * The reason to save stores: where a thread uses many resources, each capture waits for a cache
- * line, and the processor goes on with the next tasks meanwhile. It stops when its store buffer is
- * full. Eight stores more per task cost a third there, 32 stores a factor of 4, one atomic
- * read-modify-write 9 % (test/bench/README.md).
- */
-BATON_INLINE void baton__short_leave(const struct baton__frame *frame)
-{
-	struct baton_resource *resource = frame->resource;
-
-	if (!baton_inline_leave(&baton__self_again->head, frame, resource, BATON__NORMAL))
-		baton__run_on(resource, 1, 1);
-}
-
 #endif

@@ -168,7 +168,7 @@ static int drive(struct baton_executor *executor)
 
 	if (!baton__driven_owned(driven))
 		return -EPERM;
-	if (baton__self->depth >= BATON_NESTING_MAX)
+	if (baton__depth(baton__self) >= BATON_NESTING_MAX)
 		return -EDEADLK;
 	job = baton__driven_pop(driven);
 	if (!job)

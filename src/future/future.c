@@ -182,7 +182,7 @@ static __thread struct firing *firing __attribute__((tls_model("initial-exec")))
 static BATON_NOINLINE void fire(struct baton_continuation *continuation)
 {
 	struct firing *outer = firing;
-	struct firing mine = {baton__self->top, continuation};
+	struct firing mine = {baton__top(baton__self), continuation};
 
 	if (outer && outer->top == mine.top) {
 		struct baton_continuation **end = &mine.next;

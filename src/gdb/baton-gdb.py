@@ -38,11 +38,18 @@ def records():
         record = record["next"]
 
 
-def frames(record):
-    frame = record["top"]
-    while int(frame):
-        yield frame.dereference()
-        frame = frame["below"]
+def held(record):
+    """The resources whose batons the thread holds, the innermost first."""
+    found = []
+    top = int(record["top"])
+    while top and not top & 1:
+        frame = gdb.Value(top).cast(gdb.lookup_type("struct baton__frame").pointer())
+        if int(frame["resource"]):
+            found.append(address(frame["resource"]))
+        top = int(frame["below"])
+    if top > 1:
+        found.append(top - 1)  # held without a frame, see thread.top in thread.h
+    return found
 
 
 def address(pointer):
@@ -227,10 +234,6 @@ def queue_length(resource):
 
 def resource_at(number):
     return gdb.Value(number).cast(gdb.lookup_type("struct baton_resource").pointer())
-
-
-def held(record):
-    return [address(frame["resource"]) for frame in frames(record) if int(frame["resource"])]
 
 
 def waits(record):

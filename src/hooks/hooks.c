@@ -359,7 +359,7 @@ const struct baton__batching baton__batching = {
 
 BATON_EXPORT int baton_batch_flush(void)
 {
-	struct baton__frame *frame = baton__self->top;
+	struct baton__frame *frame = baton__top(baton__self);
 	struct baton__batch *batch;
 	struct baton_future *future;
 	void *value;

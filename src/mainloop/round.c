@@ -345,7 +345,7 @@ static struct baton__mainloop *enter_loop(const struct baton_mainloop *handle, i
 		*error = -ESHUTDOWN;
 	else if (!baton__loop_owned(loop->executor))
 		*error = -EPERM;
-	else if (loop->asks || baton__self->depth >= BATON_NESTING_MAX)
+	else if (loop->asks || baton__depth(baton__self) >= BATON_NESTING_MAX)
 		*error = -EDEADLK;
 	return *error ? NULL : loop;
 }

@@ -78,7 +78,7 @@ static void unbind(struct baton__frame *frame, struct baton_detached *token)
 
 BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 {
-	struct baton__frame *frame = baton__self->top;
+	struct baton__frame *frame = baton__top(baton__self);
 	int error;
 
 	BATON_REQUIRE(frame && frame->resource,
@@ -95,7 +95,7 @@ BATON_EXPORT int baton_detach(struct baton_detached *token, unsigned flags)
 BATON_EXPORT int baton_detach_within(struct baton_detached *token, unsigned flags,
                                      uint64_t timeout_ns, struct baton_deadline *deadline)
 {
-	struct baton__frame *frame = baton__self->top;
+	struct baton__frame *frame = baton__top(baton__self);
 	struct baton_resource *resource;
 	int error;
 
@@ -159,7 +159,7 @@ BATON_EXPORT int baton_detached_complete(struct baton_detached *token, int statu
 {
 	int error = 0;
 
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+	if (BATON_UNLIKELY(!baton__has_record(baton__self)))
 		error = baton__thread_attach();
 	if (!error)
 		error = baton__token_decide(token);

@@ -66,7 +66,7 @@ BATON_EXPORT int baton_epoch_enter(void)
 {
 	/* The depth is tested, too: in a fork's child that baton cannot serve, the thread may still
 	 * have its epoch record. */
-	if (BATON_UNLIKELY(!baton__self->epoch || baton__self->depth >= BATON__DEPTH_NONE)) {
+	if (BATON_UNLIKELY(!baton__self->epoch || !baton__has_record(baton__self))) {
 		int error = first_section();
 
 		if (error)

@@ -88,7 +88,7 @@ static int unpause(struct baton_task *kick)
 {
 	struct lower *lower = baton_container_of(kick, struct lower, kick);
 
-	baton__lanes_unpause(baton__self->top->resource);
+	baton__lanes_unpause(baton__top(baton__self)->resource);
 	baton_future_unref(&lower->awaiter.counted.future); /* last touch */
 	return 0;
 }

@@ -120,7 +120,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	if (BATON_UNLIKELY(!trigger->_resource || !trigger->_fn))
 		return -EINVAL;
 	/* Attach before the submit, so that only the resource can refuse the submit. */
-	if (BATON_UNLIKELY(baton__self->depth >= BATON__DEPTH_NONE))
+	if (BATON_UNLIKELY(!baton__has_record(baton__self)))
 		error = baton__thread_attach();
 	if (error)
 		return error;

@@ -239,8 +239,8 @@ static bool keeps(struct baton_task *task)
 	/* A cancelled task needs no place. */
 	if (windowed->_admitted || baton__withdrawn(task))
 		return false;
-	if (BATON_UNLIKELY(baton__self->top->resource != window->_resource))
-		BATON_MISUSE_OF("baton_submit", baton__self->top->resource->_name,
+	if (BATON_UNLIKELY(baton__top(baton__self)->resource != window->_resource))
+		BATON_MISUSE_OF("baton_submit", baton__top(baton__self)->resource->_name,
 		                "was given a task of another resource's window");
 	if (window->_first || !room(window))
 		return keep(window, task);

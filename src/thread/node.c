@@ -227,7 +227,7 @@ void baton__node_forked(struct baton__thread *self)
 static BATON_NOINLINE void free_elsewhere(struct baton__thread *self, struct baton__node *node)
 {
 	/* A thread without a record cannot collect a parcel. */
-	if (self->depth >= BATON__DEPTH_NONE) {
+	if (!baton__has_record(self)) {
 		send_home(self, node->home, node, node, 1);
 		return;
 	}

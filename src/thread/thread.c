@@ -25,12 +25,12 @@
 
 #include <ck_epoch.h>
 
-static struct baton__thread nobody = {.depth = BATON__DEPTH_NONE};
+static struct baton__thread nobody = {.top = BATON_INLINE_BARE};
 
 __thread struct baton__thread *baton__self = &nobody;
 
 /* The same variable, for programs. */
-extern __thread struct baton__thread_head *baton_inline_thread_v1
+extern __thread struct baton__thread_head *baton_inline_thread_v2
 	__attribute__((alias("baton__self"), visibility("default")));
 extern __thread struct baton__thread *baton__self_again
 	__attribute__((alias("baton__self"), visibility("hidden")));
@@ -39,8 +39,8 @@ _Static_assert(offsetof(struct baton__thread, head) == 0, "the record begins wit
 _Static_assert(offsetof(struct baton__thread, top) == offsetof(struct baton__thread_head, top) &&
                        offsetof(struct baton__thread, deferred) ==
                                offsetof(struct baton__thread_head, deferred) &&
-                       offsetof(struct baton__thread, depth) ==
-                               offsetof(struct baton__thread_head, depth),
+                       offsetof(struct baton__thread, wary) ==
+                               offsetof(struct baton__thread_head, wary),
                "both names of the head's members are of the same place");
 
 static struct baton__thread *registry;
@@ -55,6 +55,46 @@ static void on_thread_exit(void *record)
 {
 	(void)record;
 	baton__thread_detach();
+}
+
+struct baton__frame *baton__frame_make(struct baton__thread *self, uintptr_t *top)
+{
+	struct baton_resource *resource = (struct baton_resource *)(*top - BATON_INLINE_BARE);
+
+	if (!resource)
+		return NULL;
+	self->outer.resource = resource;
+	self->outer.future = NULL;
+	self->outer.value = NULL;
+	baton__top_set(top, (uintptr_t)&self->outer);
+	return &self->outer;
+}
+
+struct baton__frame *baton__frames(struct baton__thread *self)
+{
+	uintptr_t *top = &self->top;
+
+	/* Bounded by the depth of nested calls on this stack. */
+	while (baton__frame_of(*top))
+		top = &baton__frame_of(*top)->below;
+	if (*top)
+		(void)baton__frame_make(self, top);
+	return baton__frame_of(self->top);
+}
+
+/* The thread may not use its record any more. The functions that pushed frames on this stack will
+ * still pop them, so the frames stay. */
+static void refuse(struct baton__thread *self)
+{
+	struct baton__frame *frame = baton__frames(self);
+	uintptr_t *bottom = &self->top;
+
+	for (; frame; frame = baton__frame_of(frame->below)) {
+		frame->depth += BATON__DEPTH_NONE;
+		bottom = &frame->below;
+	}
+	baton__top_set(bottom, BATON_INLINE_BARE);
+	self->wary = 0; /* no short path looks at a resource before it looks at `top` */
 }
 
 /* In a fork's child only the forking thread exists: no thread runs beside this function. */
@@ -83,9 +123,8 @@ static void on_fork_in_child(void)
 	if (!lost || load_relaxed(&forked))
 		return;
 	store_relaxed(&forked, 1);
-	/* An addition, since the functions that pushed frames on this stack will still pop them. */
 	if (baton__self != &nobody)
-		baton__self->depth += BATON__DEPTH_NONE;
+		refuse(baton__self);
 }
 
 /*
@@ -147,6 +186,7 @@ static struct baton__thread *create(void)
 	if (!thread)
 		return NULL;
 	*thread = (struct baton__thread){
+		.outer.depth = 1,
 		.used = 1,
 		.loan_skip = BATON_LOAN_SKIP_MIN,
 		.loan_next = BATON_LOAN_SKIP_MIN,

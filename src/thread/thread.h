@@ -5,8 +5,10 @@
  * never freed, so any thread may look at any record at any time.
  *
  * Invariants:
- * thread.top: Only the record's thread writes `top` and `depth`. `depth` is the length of the
- *    chain.
+ * thread.top: Only the record's thread writes `top` (inline.h) and the frames. A baton without a
+ *    frame is the outermost. baton__top() and baton__frames() make a frame of it, `outer`, for
+ *    those who ask; the end of the short path takes that away. `outer` also serves the short path
+ *    of a task with a future.
  * thread.sleep: Before a thread sleeps for a future it sets `asleep`, then looks for work that it
  *    could help with. A thread that makes such work publishes the work, then looks at `asleep`.
  *    Both are seq_cst ([thread.asleep]), so one of the two sees the other.
@@ -62,6 +64,16 @@ struct ck_epoch_record;
 #define BATON_LOAN_EAGER 64U
 #endif
 
+/* One held baton. Lies on the runner's stack while the runner runs the resource, or is `outer`. */
+struct baton__frame {
+	uintptr_t below;                 /* `top` as it was before */
+	struct baton_resource *resource; /* NULL: a callback without a baton (core/callback.h) */
+	struct baton_future *future;     /* of the running task, or NULL */
+	void *value;                     /* baton_set_result, or BATON__DETACHED */
+	struct baton__batch *batch;      /* hooks.h: set if the resource has hooks */
+	uint32_t depth; /* 1: the outermost; from BATON__DEPTH_NONE on: after a bad fork */
+};
+
 /* One piece of help, on the helper's stack (help.c). */
 struct baton__helping {
 	struct baton__helping *below;
@@ -75,13 +87,12 @@ struct baton__thread {
 	union {
 		struct baton__thread_head head;
 		struct {
-			struct baton__frame *top;   /* the innermost held baton; NULL: none */
+			uintptr_t top;              /* thread.top */
 			struct baton_job *deferred; /* jobs to run when the stack is unwound */
-			/* frames in the chain; BATON__DEPTH_NONE and more: take the slow path */
-			uint32_t depth;
-			uint32_t wary; /* inline.h: captures that look first */
+			uint32_t wary;              /* inline.h: captures that look first */
 		};
 	};
+	struct baton__frame outer; /* thread.top */
 	uint32_t used; /* a thread has this record: set by CAS, cleared by that thread */
 	struct baton_executor *member; /* the executor that the thread belongs to, or NULL */
 	struct baton_job *deferred_last;
@@ -151,7 +162,7 @@ struct baton__thread {
 };
 
 /* Deeper than any limit: the depth of a thread without a record, and after a bad fork. */
-#define BATON__DEPTH_NONE BATON_INLINE_NO_RECORD
+#define BATON__DEPTH_NONE 0x40000000U
 
 /* Never NULL: before attach, a static record with depth BATON__DEPTH_NONE. */
 extern __thread struct baton__thread *baton__self
@@ -161,6 +172,49 @@ extern __thread struct baton__thread *baton__self
  * between the two uses (baton__short_leave, core/submit.h). */
 extern __thread struct baton__thread *baton__self_again
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* The frame that is meant by a value of `top`. NULL: none, or a baton without a frame. */
+BATON_INLINE struct baton__frame *baton__frame_of(uintptr_t top)
+{
+	return top & BATON_INLINE_BARE ? NULL : (struct baton__frame *)top;
+}
+
+/* Relaxed: a fork's child reads the `top` of threads that it does not have. */
+BATON_INLINE void baton__top_set(uintptr_t *top, uintptr_t value)
+{
+	store_relaxed(top, value);
+}
+
+/* Makes a frame of the baton without one that `*top` means, and puts it there. NULL: `*top` means
+ * no baton. */
+struct baton__frame *baton__frame_make(struct baton__thread *self, uintptr_t *top);
+
+/* The innermost frame of the calling thread. NULL: the thread holds nothing. */
+BATON_INLINE struct baton__frame *baton__top(struct baton__thread *self)
+{
+	if (self->top & BATON_INLINE_BARE)
+		return baton__frame_make(self, &self->top);
+	return (struct baton__frame *)self->top;
+}
+
+/* The same; and each baton of the thread has a frame, so that others can follow `below`. */
+struct baton__frame *baton__frames(struct baton__thread *self);
+
+/* How many batons and callbacks the thread has on its stack; or BATON__DEPTH_NONE and more. */
+BATON_INLINE uint32_t baton__depth(const struct baton__thread *self)
+{
+	if (!self->top)
+		return 0;
+	if (self->top & BATON_INLINE_BARE)
+		return self->top == BATON_INLINE_BARE ? BATON__DEPTH_NONE : 1;
+	return ((const struct baton__frame *)self->top)->depth;
+}
+
+/* Has the thread a record that it may use? */
+BATON_INLINE bool baton__has_record(const struct baton__thread *self)
+{
+	return baton__depth(self) < BATON__DEPTH_NONE;
+}
 
 /*
  * Gives the calling thread a record, if it has none.
@@ -227,7 +281,7 @@ BATON_INLINE void baton__thread_enter(const void *object)
 	 * for us to leave that object may read this store; pairs with [thread.inside] in
 	 * await_outside. (C11's release sequences would order that, too; C++20's do not.) A thread
 	 * without a record, for which there was no memory, cannot say where it is. */
-	if (baton__self->depth < BATON__DEPTH_NONE)
+	if (baton__has_record(baton__self))
 		store_release(&baton__self->inside, object);
 }
 
@@ -242,21 +296,34 @@ BATON_INLINE void baton__thread_leave(void)
 {
 	/* [thread.inside] release: our last touch of the object; pairs with [thread.inside] in
 	 * await_outside */
-	if (baton__self->depth < BATON__DEPTH_NONE)
+	if (baton__has_record(baton__self))
 		store_release(&baton__self->inside, NULL);
 }
 
 void baton__thread_await_outside(const void *object);
 
+/* Does the thread hold the resource's baton, in what is meant by `top` or below, but not below the
+ * frame `last`? */
+BATON_INLINE bool baton__held_above(uintptr_t top, const struct baton_resource *resource,
+                                    const struct baton__frame *last)
+{
+	const struct baton__frame *frame;
+
+	/* Bounded by the depth of nested calls on this stack. */
+	for (; (frame = baton__frame_of(top)); top = frame->below) {
+		if (frame->resource == resource)
+			return true;
+		if (frame == last)
+			return false;
+	}
+	return top == ((uintptr_t)resource | BATON_INLINE_BARE);
+}
+
 /* Does the thread hold the resource's baton? */
 BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
                                       const struct baton_resource *resource)
 {
-	/* Bounded by the depth of nested calls on this stack. */
-	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below)
-		if (frame->resource == resource)
-			return true;
-	return false;
+	return baton__held_above(thread->top, resource, NULL);
 }
 
 /*
@@ -267,16 +334,8 @@ BATON_INLINE bool baton__thread_holds(const struct baton__thread *thread,
 BATON_INLINE bool baton__thread_holds_in_help(const struct baton__thread *thread,
                                               const struct baton_resource *resource)
 {
-	const struct baton__frame *last = thread->helping ? thread->helping->frame : NULL;
-
-	/* Bounded by the depth of nested calls. */
-	for (const struct baton__frame *frame = thread->top; frame; frame = frame->below) {
-		if (frame->resource == resource)
-			return true;
-		if (frame == last)
-			return false;
-	}
-	return false;
+	return baton__held_above(thread->top, resource,
+	                         thread->helping ? thread->helping->frame : NULL);
 }
 
 #endif

@@ -13,7 +13,7 @@ static struct baton__ring *own_ring(void)
 {
 	struct baton__ring *ring = baton__self->ring;
 
-	if (BATON_LIKELY(ring != NULL) || baton__self->depth >= BATON__DEPTH_NONE)
+	if (BATON_LIKELY(ring != NULL) || !baton__has_record(baton__self))
 		return ring;
 	ring = calloc(1, sizeof(*ring));
 	/* Release: zeroed memory, for collect (inspect/trace_file.c). */

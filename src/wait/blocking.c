@@ -29,7 +29,7 @@ BATON_EXPORT void baton_blocking_begin(void)
 
 	if (!executor || self->blocking++)
 		return;
-	self->blocking_top = self->top;
+	self->blocking_top = baton__top(self);
 	executor->_ops->blocked(executor, true);
 }
 
@@ -43,7 +43,7 @@ BATON_EXPORT void baton_blocking_end(void)
 	BATON_REQUIRE(self->blocking > 0, "there is no bracket to end: call begin before");
 	if (--self->blocking)
 		return;
-	BATON_REQUIRE(self->blocking_top == self->top,
+	BATON_REQUIRE(self->blocking_top == baton__top(self),
 	              "the bracket was begun in another task: end it in the same one");
 	executor->_ops->blocked(executor, false);
 }

@@ -76,7 +76,7 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 	for (struct baton__edge *edge = edges; edge; edge = edge->next) {
 		if (edge->victim)
 			continue;
-		for (*frame = edge->top; *frame; *frame = (*frame)->below)
+		for (*frame = edge->top; *frame; *frame = baton__frame_of((*frame)->below))
 			if ((*frame)->resource == resource)
 				return edge;
 	}
@@ -302,7 +302,7 @@ int baton__cycle_enter(struct baton__edge *edge)
 	struct baton__edge *victim = NULL;
 
 	edge->thread = baton__self;
-	edge->top = baton__self->top;
+	edge->top = baton__frames(baton__self);
 	edge->victim = false;
 	edge->unbound = has_unbound(edge);
 	lock();
@@ -334,7 +334,7 @@ int baton__cycle_of_one(const struct baton_resource *resource)
 	struct baton__thread *self = baton__self;
 
 	/* A thread without a record holds nothing. */
-	if (self->depth >= BATON__DEPTH_NONE)
+	if (!baton__has_record(self))
 		return -EDEADLK;
 	self->cycle_length = resource ? 1 : 0;
 	if (resource)

@@ -179,14 +179,14 @@ static int sleep_once(struct baton__wait *wait)
 
 	/* The wait may be for a function that this thread has put off (callback.late). */
 	if (status == 0 && BATON_UNLIKELY(baton__self->late_queued) &&
-	    baton__self->depth < BATON_HELPING_MAX && baton__late_run())
+	    baton__depth(baton__self) < BATON_HELPING_MAX && baton__late_run())
 		status = 1;
 
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
-		status = baton__self->top && !wait->deadline ? doze_in_task(wait, nudge)
-		                                             : doze(wait, nudge);
+		status = baton__top(baton__self) && !wait->deadline ? doze_in_task(wait, nudge)
+		                                                    : doze(wait, nudge);
 	if (status == 1)
 		wait->answered = nudge;
 	if (status >= 0)

@@ -119,7 +119,7 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	bool deferred = baton__job_is_deferred(&resource->_job);
 	bool able = deferred || may_help(resource, executor, driven);
 	bool tasks = able && enters(wait, resource, executor, driven, deferred);
-	bool too_deep = tasks && baton__self->depth >= BATON_HELPING_MAX;
+	bool too_deep = tasks && baton__depth(baton__self) >= BATON_HELPING_MAX;
 	bool stuck = too_deep && wait->last_look &&
 	             (deferred ? baton__deferred_has(&resource->_job) : comes_to_none(executor));
 	int status = 0;
@@ -204,7 +204,7 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
  */
 static bool one_held_here(const struct baton__wait *wait)
 {
-	for (size_t i = wait->index; wait->all && baton__self->top && i < wait->count; i++) {
+	for (size_t i = wait->index; wait->all && baton__top(baton__self) && i < wait->count; i++) {
 		struct baton_resource *resource = baton__future_resource(wait->futures[i]);
 
 		if (resource && !baton__future_final(wait->futures[i]) &&

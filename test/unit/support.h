@@ -345,9 +345,8 @@ static inline void expect_thread_is_free(void)
 {
 	const struct baton__thread *self = baton__self;
 
-	if (self->top || self->depth >= BATON__DEPTH_NONE)
+	if (self->top)
 		return; /* inside a task; or without a record */
-	cr_assert_eq(self->depth, 0);
 	cr_assert(!self->deferred && !self->deferred_running);
 	cr_assert(!self->late_tasks && !self->late_continuations && !self->late_queued);
 	cr_assert(!self->debt_queued && !self->debt_paying);

@@ -106,12 +106,12 @@ static const struct path {
 	bool futures;
 } paths[] = {
 	{"pthread_mutex", lock, 0, false, false, false},
-	{"submit, idle, inlined", submit_inlined, 42, false, false, false},
-	{"call, idle, inlined", call_inlined, 40, false, false, false},
-	{"submit, idle", submit, 49, false, false, false},
-	{"call, idle", call, 56, false, false, false},
-	{"post, idle", post, 49, false, false, false},
-	{"submit, idle, caller's future", submit_future, 77, false, false, true},
+	{"submit, idle, inlined", submit_inlined, 41, false, false, false},
+	{"call, idle, inlined", call_inlined, 37, false, false, false},
+	{"submit, idle", submit, 47, false, false, false},
+	{"call, idle", call, 51, false, false, false},
+	{"post, idle", post, 47, false, false, false},
+	{"submit, idle, caller's future", submit_future, 75, false, false, true},
 	{"submit, idle, statistics", submit, 128, false, true, false},
 	{"call, idle, statistics", call, 140, false, true, false},
 	{"submit, busy", submit, 52, true, false, false},

@@ -147,7 +147,7 @@ static void use_node(void *argument)
 
 	sim_require(baton__thread_attach() == 0);
 	body = baton__node_alloc(BATON__NODE_BODY_SIZE);
-	sim_require(baton__self->depth == 0 && baton__self->session > 0);
+	sim_require(baton__depth(baton__self) == 0 && baton__self->session > 0);
 	baton__node_free(body);
 }
 

@@ -23,7 +23,6 @@ Test(inlined, the_library_serves_this_version)
 {
 	cr_assert(baton_inline_served());
 	cr_assert_eq(sizeof(struct baton__thread_head), 24);
-	cr_assert_eq(sizeof(struct baton__frame), 40);
 	fixture_end();
 }
 
@@ -105,7 +104,8 @@ Test(inlined, a_nested_submit_goes_behind_and_a_nested_call_is_refused)
 	cr_assert_eq(fix.journal.count, 3);
 	cr_assert_not(baton_held(&fix.resource));
 	cr_assert_null(baton_current());
-	cr_assert_eq(baton__self->depth, 0);
+	cr_assert_eq(baton__self->top, 0);
+	cr_assert_eq(baton__depth(baton__self), 0);
 	fixture_end();
 }
 
@@ -114,6 +114,7 @@ Test(inlined, a_nested_submit_goes_behind_and_a_nested_call_is_refused)
 struct level {
 	struct baton_task task;
 	struct baton_resource resource;
+	struct baton_resource_stats stats;
 	unsigned number;
 };
 
@@ -128,27 +129,40 @@ static int descend(struct baton_task *task)
 	struct level *level = baton_container_of(task, struct level, task);
 
 	entered++;
-	if (baton__self->depth > deepest)
-		deepest = baton__self->depth;
+	if (baton__depth(baton__self) > deepest)
+		deepest = baton__depth(baton__self);
+	baton__self->wary = BATON_INLINE_WARY; /* looks at the resource, and at `top` afterwards */
 	if (level->number + 1 < LEVELS)
 		cr_assert_eq(baton_submit(&level[1].resource, &level[1].task), 0);
 	return 0;
 }
 
-Test(inlined, nests_no_deeper_than_the_library)
+static void nest(bool counted)
 {
 	fixture_pool(1);
 	for (unsigned i = 0; i < LEVELS; i++) {
 		levels[i] = (struct level){.number = i};
 		baton_task_init(&levels[i].task, descend, NULL);
 		baton_resource_init(&levels[i].resource, NULL, NULL, &fix.config);
+		if (counted)
+			baton_resource_set_stats(&levels[i].resource, &levels[i].stats);
 	}
 	cr_assert_eq(baton_submit(&levels[0].resource, &levels[0].task), 0);
 	for (unsigned i = 0; i < LEVELS; i++)
 		resource_end(&levels[i].resource);
 	cr_assert_eq(entered, LEVELS);
-	cr_assert_leq(deepest, BATON_NESTING_MAX);
+	cr_assert_eq(deepest, BATON_NESTING_MAX);
 	fixture_end();
+}
+
+Test(inlined, nests_no_deeper_than_the_library)
+{
+	nest(false);
+}
+
+Test(inlined, nests_no_deeper_with_statistics)
+{
+	nest(true);
 }
 
 /* ---- Beside others ---- */

@@ -71,7 +71,7 @@ Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10
 	cr_assert_eq(bell.cancelled, 1, "the other one");
 	cr_assert_eq(bell.runs, 0);
 	cr_assert(!baton_trigger_is_pending(&bell.trigger));
-	cr_assert_null(baton__self->top, "this thread is in no task or callback any more");
+	cr_assert_eq(baton__self->top, 0, "this thread is in no task or callback any more");
 	resource_end(&resource);
 }
 
