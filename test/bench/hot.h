@@ -53,9 +53,11 @@ extern const char *const hot_metrics[HOT_METRICS + 1];
  */
 void hot_future_run(const void *setup, double *values);
 void hot_polling_run(const void *setup, double *values);
-/* The library's nodes: a post; an async whose future is dropped at once. */
+/* The library's nodes: a post; an async whose future is dropped at once. Both ways to wait. */
 void hot_post_run(const void *setup, double *values);
 void hot_unref_run(const void *setup, double *values);
+void hot_polling_post_run(const void *setup, double *values);
+void hot_polling_unref_run(const void *setup, double *values);
 
 struct hot_lock {
 	struct hot_async load;

@@ -122,28 +122,56 @@ static void *posted(void *argument)
 	return NULL;
 }
 
-/* The library's nodes: at most HOT_RING are under way, and no times are taken. */
-static inline __attribute__((always_inline)) void node_submitter(struct team_member *member,
-                                                                 bool async)
+static inline __attribute__((always_inline)) void post_one(struct team_member *member, bool async)
 {
 	struct hot *hot = member->context;
+	struct baton_future *future;
+
+	if (async ? baton_async(&hot->resource, posted, member, &future)
+	          : baton_post(&hot->resource, posted, member))
+		abort();
+	if (async)
+		baton_future_unref(future);
+}
+
+/* The library's nodes: at most HOT_RING are under way, and no times are taken. Each lap's last one
+ * is an async whose future is waited for. */
+static inline __attribute__((always_inline)) void node_future_submitter(struct team_member *member,
+                                                                        bool async)
+{
+	struct hot *hot = member->context;
+	uint64_t sent = 0;
+
+	while (!team_stopped(member)) {
+		struct baton_future *lap;
+
+		if (++sent % HOT_RING) {
+			post_one(member, async);
+			continue;
+		}
+		if (baton_async(&hot->resource, posted, member, &lap) ||
+		    baton_future_wait(lap, NULL))
+			abort();
+		baton_future_unref(lap);
+	}
+	await_all(member, sent);
+}
+
+/* The same; looks at the count of tasks that are done. */
+static inline __attribute__((always_inline)) void node_polling_submitter(struct team_member *member,
+                                                                         bool async)
+{
 	uint64_t sent = 0;
 	unsigned turns = 0;
 
 	while (!team_stopped(member)) {
-		struct baton_future *future;
-
 		if (sent % (HOT_RING / 2) == 0 &&
 		    sent - __atomic_load_n(&member->done, __ATOMIC_ACQUIRE) > HOT_RING / 2) {
 			team_wait(&turns);
 			continue;
 		}
 		turns = 0;
-		if (async ? baton_async(&hot->resource, posted, member, &future)
-		          : baton_post(&hot->resource, posted, member))
-			abort();
-		if (async)
-			baton_future_unref(future);
+		post_one(member, async);
 		sent++;
 	}
 	await_all(member, sent);
@@ -151,12 +179,22 @@ static inline __attribute__((always_inline)) void node_submitter(struct team_mem
 
 static void post_submitter(struct team_member *member)
 {
-	node_submitter(member, false);
+	node_future_submitter(member, false);
 }
 
 static void async_submitter(struct team_member *member)
 {
-	node_submitter(member, true);
+	node_future_submitter(member, true);
+}
+
+static void polling_post_submitter(struct team_member *member)
+{
+	node_polling_submitter(member, false);
+}
+
+static void polling_async_submitter(struct team_member *member)
+{
+	node_polling_submitter(member, true);
 }
 
 static void run(const struct hot_async *load, team_body body, double *values)
@@ -200,4 +238,14 @@ void hot_post_run(const void *setup, double *values)
 void hot_unref_run(const void *setup, double *values)
 {
 	run(setup, async_submitter, values);
+}
+
+void hot_polling_post_run(const void *setup, double *values)
+{
+	run(setup, polling_post_submitter, values);
+}
+
+void hot_polling_unref_run(const void *setup, double *values)
+{
+	run(setup, polling_async_submitter, values);
 }

@@ -8,7 +8,7 @@
 #include "peers/peer.h"
 #include "team.h"
 
-#define CASES_MAX 24
+#define CASES_MAX 32
 
 static void add(struct bench_group *group, struct bench_case *cases, const char *contender,
                 void (*run)(const void *, double *), const void *setup)
@@ -54,10 +54,16 @@ static void run_group(unsigned threads, unsigned body_ns)
 	add(&group, cases, "pthread_mutex", hot_lock_run, &mutex);
 	add(&group, cases, "baton submit, waits on a future", hot_future_run, &single);
 	add(&group, cases, "baton submit, polls a counter", hot_polling_run, &single);
-	add(&group, cases, "baton post, polls a counter", hot_post_run, &single);
-	add(&group, cases, "baton async and unref, polls a counter", hot_unref_run, &single);
+	add(&group, cases, "baton post, waits on a future", hot_post_run, &single);
+	add(&group, cases, "baton post, polls a counter", hot_polling_post_run, &single);
+	add(&group, cases, "baton async and unref, waits on a future", hot_unref_run, &single);
+	add(&group, cases, "baton async and unref, polls a counter", hot_polling_unref_run,
+	    &single);
 	add(&group, cases, "baton submit, limit 1000, waits on a future", hot_future_run, &patient);
 	add(&group, cases, "baton submit, limit 1000, polls a counter", hot_polling_run, &patient);
+	add(&group, cases, "baton post, limit 1000, waits on a future", hot_post_run, &patient);
+	add(&group, cases, "baton async and unref, limit 1000, waits on a future", hot_unref_run,
+	    &patient);
 	add(&group, cases, "baton batch of 16, waits on a future", hot_future_run, &batch);
 	add(&group, cases, "baton batch of 16, polls a counter", hot_polling_run, &batch);
 	add(&group, cases, "baton batch of 16, limit 1000, waits on a future", hot_future_run,
