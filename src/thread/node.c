@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The node caches. A thread that frees nodes of another thread pushes them in batches, one CAS
- * each, onto the list `returned` of the cache that the nodes are from. The owner takes that list
- * whole (no ABA). Nodes that the cache cannot hold go to its slabs (slab.h).
+ * The node caches. A thread that frees nodes of another thread collects them in a parcel, and
+ * pushes the parcel by one CAS onto the list `returned` of the cache that the nodes are from. The
+ * owner takes that list whole (no ABA). Nodes that the cache cannot hold go to its slabs (slab.h).
  *
- * Source: the message-passing free lists of snmalloc and mimalloc.
+ * A node that comes home lies in the cache of the CPU that has freed it, and a node with a task in
+ * the cache of its submitter's. To wait for such lines one after the other costs more than all
+ * else. So a parcel consists of bundles, nodes whose bodies have the addresses of six others: the
+ * owner reads one line in place of seven. And small nodes that come home are used in the order of
+ * their addresses (the window), so that the runner can fetch them ahead. Large nodes are not: the
+ * submitter of an async touches the future once more when it drops it, and a runner that fetches
+ * ahead takes the line away before that.
+ *
+ * Source: the message-passing free lists of snmalloc and mimalloc; Bonwick's magazines.
  */
 #include "thread/node.h"
 
@@ -13,10 +21,11 @@
 
 #include <stdlib.h>
 
-/* The most nodes in each of a cache's two lists, `nodes` and `returned`, and in a parcel. */
+/* The most nodes in each of a cache's two lists, `nodes` and `returned`, and in a parcel (five full
+ * bundles). */
 #ifndef BATON_NODE_CACHE_MAX /* tests make these small */
 #define BATON_NODE_CACHE_MAX 1024U
-#define BATON_NODE_PARCEL_MAX 32U
+#define BATON_NODE_PARCEL_MAX 35U
 #endif
 
 #ifndef BATON_NODE_FREED /* the explorer writes the body, as its next user will */
@@ -30,6 +39,10 @@ struct baton__node {
 };
 
 _Static_assert(sizeof(struct baton__node) == BATON__NODE_HEADER_SIZE, "what slabs reckon with");
+_Static_assert(offsetof(struct baton__bundle, home) == offsetof(struct baton__node, home) &&
+                       sizeof(struct baton__bundle) <=
+                               BATON__NODE_HEADER_SIZE + BATON__NODE_SMALL_SIZE,
+               "a bundle lies in a node");
 
 /* ---- Where nodes come from, and go to ---- */
 
@@ -88,20 +101,56 @@ static struct baton__node *node_of(void *body)
 	return (struct baton__node *)(void *)((char *)body - offsetof(struct baton__node, body));
 }
 
-static struct baton__node *take_returned(struct baton__node_cache *cache, uint32_t *count)
+static void push(struct baton__node_cache *cache, struct baton__node *node)
 {
-	struct baton__node *node;
+	node->next = cache->nodes;
+	cache->nodes = node;
+	cache->count++;
+}
+
+/* Adds a free node. False: the window is of another slab. */
+static bool add_to_window(struct baton__window *window, struct baton__node *node)
+{
+	uintptr_t offset = (uintptr_t)node - window->slab;
+
+	if (offset >= BATON_SLAB_SIZE)
+		return false;
+	offset /= BATON_CACHE_LINE;
+	window->bits[offset / 64] |= (uint64_t)1 << offset % 64;
+	window->count++;
+	return true;
+}
+
+/* Takes the free node with the next address; after the last, the first. There is one. */
+static struct baton__node *take_of_window(struct baton__window *window)
+{
+	uintptr_t offset;
+
+	/* Ends: a bit is set. */
+	while (!window->now) {
+		window->word = (window->word + 1) % BATON__WINDOW_WORDS;
+		window->now = window->bits[window->word];
+		window->bits[window->word] = 0;
+	}
+	offset = window->word * 64 + (uintptr_t)__builtin_ctzll(window->now);
+	window->now &= window->now - 1;
+	window->count--;
+	return (struct baton__node *)(window->slab + offset * BATON_CACHE_LINE);
+}
+
+static struct baton__bundle *take_returned(struct baton__node_cache *cache)
+{
+	struct baton__bundle *bundle;
 
 	if (!load_relaxed(&cache->returned))
 		return NULL;
 	/* [node.return] acquire: the nodes as their last users left them; pairs with [node.return]
 	 * in send_home */
-	node = swap_acquire(&cache->returned, NULL);
+	bundle = swap_acquire(&cache->returned, NULL);
 	/* Not exact: a sender may have linked its nodes, and will count them after this. Then the
 	 * next count is too high. */
-	*count = load_relaxed(&cache->returned_count);
 	store_relaxed(&cache->returned_count, 0);
-	return node;
+	return bundle;
 }
 
 /* Bounded by CACHE_MAX, and by the parcels that were under way when the list became full. */
@@ -116,15 +165,37 @@ static void hand_back_list(struct baton__node_cache *cache, struct baton__node *
 	hand_back(cache, first, last);
 }
 
-/* Empties the list `returned` of a cache. `self`: the cache is the calling thread's: empties the
- * list `nodes`, too. */
+/* Bounded as hand_back_list. */
+static void hand_back_bundles(struct baton__node_cache *cache, struct baton__bundle *bundle)
+{
+	struct baton__node *first = NULL;
+
+	while (bundle) {
+		struct baton__bundle *next = bundle->next;
+		struct baton__node *node = (struct baton__node *)(void *)bundle;
+
+		for (int i = 0; i < BATON__BUNDLE_OTHERS && bundle->others[i]; i++) {
+			bundle->others[i]->next = first;
+			first = bundle->others[i];
+		}
+		node->next = first;
+		first = node;
+		bundle = next;
+	}
+	hand_back_list(cache, first);
+}
+
+/* Empties the list `returned` of a cache. `self`: the cache is the calling thread's: empties all of
+ * it. */
 static void empty(struct baton__node_cache *cache, bool self)
 {
-	uint32_t count;
-
-	hand_back_list(cache, take_returned(cache, &count));
+	hand_back_bundles(cache, take_returned(cache));
 	if (!self)
 		return;
+	hand_back_bundles(cache, cache->bundles);
+	cache->bundles = NULL;
+	while (cache->window.count)
+		push(cache, take_of_window(&cache->window));
 	hand_back_list(cache, cache->nodes);
 	cache->nodes = NULL;
 	cache->count = BATON_NODE_CACHE_MAX; /* until it is refilled */
@@ -136,11 +207,11 @@ static void empty(struct baton__node_cache *cache, bool self)
  * few slabs are left, or until their pieces are in use.
  */
 static void give_back(struct baton__thread *self, struct baton__node_cache *home,
-                      struct baton__node *first, struct baton__node *last)
+                      struct baton__bundle *bundles)
 {
 	uint32_t sparse;
 
-	hand_back(home, first, last);
+	hand_back_bundles(home, bundles);
 	sparse = baton__slabs_sparse(&home->slabs);
 	/* A hint: the next thread that gives nodes back corrects a wrong value. */
 	if (load_relaxed(&home->sparse) != sparse)
@@ -149,45 +220,95 @@ static void give_back(struct baton__thread *self, struct baton__node_cache *home
 		empty(home, is_own(self, home));
 }
 
-static BATON_NOINLINE bool refill(struct baton__node_cache *cache)
+static void sort_in(struct baton__node_cache *cache, struct baton__node *node)
 {
-	uint32_t count = 0;
+	if (!add_to_window(&cache->window, node))
+		push(cache, node);
+}
 
-	cache->nodes = take_returned(cache, &count);
-	if (!cache->nodes) {
-		cache->nodes = obtain(cache, &count);
-		if (!cache->nodes)
-			return false;
-		/* Only the node of a list of one may be new; nodes of a longer list have this home
-		 * already. */
-		cache->nodes->home = cache;
+/* Takes in nodes that have been returned: a bundle; or all small ones, where the window, which is
+ * empty, moves to the slab of the first. */
+static void take_in(struct baton__node_cache *cache)
+{
+	const bool small = cache->slabs.piece_size == BATON_CACHE_LINE;
+	struct baton__bundle *bundle = cache->bundles ? cache->bundles : take_returned(cache);
+
+	if (bundle && small)
+		cache->window.slab = (uintptr_t)bundle & ~(uintptr_t)(BATON_SLAB_SIZE - 1);
+	/* Bounded as hand_back_list. */
+	while (bundle) {
+		struct baton__bundle *next = bundle->next;
+
+		if (next)
+			__builtin_prefetch(next, 1);
+		for (int i = 0; i < BATON__BUNDLE_OTHERS && bundle->others[i]; i++)
+			sort_in(cache, bundle->others[i]);
+		sort_in(cache, (struct baton__node *)(void *)bundle);
+		bundle = next;
+		if (!small)
+			break;
 	}
-	cache->count = count;
+	cache->bundles = bundle;
+}
+
+/* Takes the first node of the list `nodes`, if there is one. */
+BATON_INLINE struct baton__node *pop(struct baton__node_cache *cache)
+{
+	struct baton__node *node = cache->nodes;
+
+	if (BATON_UNLIKELY(!node))
+		return NULL;
+	cache->nodes = node->next;
+	if (cache->count)
+		cache->count--;
+	return node;
+}
+
+/* Fills the empty list `nodes` from the slabs. False: no memory. */
+static bool refill(struct baton__node_cache *cache)
+{
+	cache->nodes = obtain(cache, &cache->count);
+	if (!cache->nodes)
+		return false;
+	/* Only the node of a list of one may be new; nodes of a longer list have this home
+	 * already. */
+	cache->nodes->home = cache;
 	return true;
+}
+
+/* Takes a node where the list `nodes` is empty. NULL: no memory. */
+static BATON_NOINLINE struct baton__node *take_other(struct baton__node_cache *cache)
+{
+	cache->count = 0;
+	if (!cache->window.count)
+		take_in(cache);
+	if (cache->window.count)
+		return take_of_window(&cache->window);
+	if (!cache->nodes && !refill(cache))
+		return NULL;
+	return pop(cache);
 }
 
 void *baton__node_alloc(size_t size)
 {
 	struct baton__node_cache *cache = &baton__self->caches[size > BATON__NODE_SMALL_SIZE];
-	struct baton__node *node;
+	struct baton__node *node = pop(cache);
 
-	if (BATON_UNLIKELY(!cache->nodes) && !refill(cache))
-		return NULL;
-	node = cache->nodes;
-	cache->nodes = node->next;
-	if (cache->count)
-		cache->count--;
-	return node->body;
+	if (BATON_UNLIKELY(!node))
+		node = take_other(cache);
+	return node ? node->body : NULL;
 }
 
-static void send_home(struct baton__thread *self, struct baton__node_cache *home,
-                      struct baton__node *first, struct baton__node *last, uint32_t count)
+static void send_home(struct baton__thread *self, struct baton__bundle *first,
+                      struct baton__bundle *last, uint32_t count)
 {
+	struct baton__node_cache *home = first->home;
+
 	/* The count may be too high, so look at the list, too: an empty list is not full. */
 	if (load_relaxed(&home->sparse) ||
 	    (load_relaxed(&home->returned_count) >= BATON_NODE_CACHE_MAX &&
 	     load_relaxed(&home->returned))) {
-		give_back(self, home, first, last);
+		give_back(self, home, first);
 		return;
 	}
 	last->next = load_relaxed(&home->returned);
@@ -199,19 +320,47 @@ static void send_home(struct baton__thread *self, struct baton__node_cache *home
 	(void)add_relaxed(&home->returned_count, count);
 }
 
+/* A bundle that has no other nodes yet. */
+static struct baton__bundle *bundle_of(struct baton__node *node)
+{
+	struct baton__bundle *bundle = (struct baton__bundle *)(void *)node;
+
+	bundle->next = NULL;
+	bundle->others[0] = NULL;
+	return bundle;
+}
+
 static void send_parcel(struct baton__thread *self)
 {
-	struct baton__node *first = self->parcel;
+	struct baton__parcel parcel = self->parcel;
 
-	self->parcel = NULL;
-	send_home(self, first->home, first, self->parcel_last, self->parcel_count);
-	self->parcel_count = 0;
+	self->parcel = (struct baton__parcel){0};
+	if (parcel.first)
+		send_home(self, parcel.first, parcel.last, parcel.count);
+}
+
+static void add_to_parcel(struct baton__parcel *parcel, struct baton__node *node)
+{
+	struct baton__bundle *last = parcel->last;
+
+	parcel->count++;
+	if (last && parcel->others < BATON__BUNDLE_OTHERS) {
+		last->others[parcel->others++] = node;
+		if (parcel->others < BATON__BUNDLE_OTHERS)
+			last->others[parcel->others] = NULL;
+		return;
+	}
+	parcel->last = bundle_of(node);
+	parcel->others = 0;
+	if (last)
+		last->next = parcel->last;
+	else
+		parcel->first = parcel->last;
 }
 
 void baton__node_flush(struct baton__thread *self)
 {
-	if (self->parcel)
-		send_parcel(self);
+	send_parcel(self);
 	for (int i = 0; i < BATON__NODE_SIZES; i++)
 		if (baton__slabs_sparse(&self->caches[i].slabs))
 			empty(&self->caches[i], true);
@@ -226,19 +375,17 @@ void baton__node_forked(struct baton__thread *self)
 /* Frees a node of another thread, or a node for which the thread's own cache has no room. */
 static BATON_NOINLINE void free_elsewhere(struct baton__thread *self, struct baton__node *node)
 {
+	struct baton__parcel *parcel = &self->parcel;
+
 	/* A thread without a record cannot collect a parcel. */
 	if (!baton__has_record(self)) {
-		send_home(self, node->home, node, node, 1);
+		send_home(self, bundle_of(node), (struct baton__bundle *)(void *)node, 1);
 		return;
 	}
-	if (self->parcel &&
-	    (self->parcel->home != node->home || self->parcel_count == BATON_NODE_PARCEL_MAX))
+	if (parcel->first &&
+	    (parcel->first->home != node->home || parcel->count == BATON_NODE_PARCEL_MAX))
 		send_parcel(self);
-	node->next = self->parcel;
-	if (!self->parcel)
-		self->parcel_last = node;
-	self->parcel = node;
-	self->parcel_count++;
+	add_to_parcel(parcel, node);
 }
 
 void baton__node_free(void *body)

@@ -28,6 +28,9 @@ struct baton__node;
 
 #define BATON__NODE_SIZES 2
 
+#define BATON__BUNDLE_OTHERS 6
+#define BATON__WINDOW_WORDS ((BATON_SLAB_SIZE + 4095) / 4096) /* of 64 cache lines */
+
 #ifdef __has_feature /* clang */
 #define BATON__NODE_ASAN __has_feature(address_sanitizer)
 #else
@@ -44,12 +47,42 @@ struct baton__node;
 #endif
 #endif
 
+/* Free nodes on their way home: the node in which the bundle lies, and others, up to the first
+ * NULL. */
+struct baton__bundle {
+	struct baton__bundle *next;
+	struct baton__node_cache *home;
+	struct baton__node *others[BATON__BUNDLE_OTHERS];
+};
+
+/* Bundles with one home, collected to be sent there. */
+struct baton__parcel {
+	struct baton__bundle *first; /* NULL: the parcel is empty */
+	struct baton__bundle *last;
+	uint32_t count;  /* of the nodes */
+	uint32_t others; /* in the last bundle */
+};
+
+/*
+ * Free nodes of one slab, each a bit. They are used in the order of their addresses: the runner
+ * that walks over the tasks in them finds equal steps, and fetches them ahead (core/ahead.h).
+ */
+struct baton__window {
+	uintptr_t slab;
+	uint64_t now; /* bits of `word`, used up before the next word; bits[word] has newer ones */
+	uint32_t word;
+	uint32_t count; /* of all bits */
+	uint64_t bits[BATON__WINDOW_WORDS];
+};
+
 /* A thread's free nodes of one size. Part of a thread's record, so never freed. */
 struct baton__node_cache {
-	struct baton__node *nodes; /* free nodes, owner only */
-	uint32_t count;            /* of `nodes`, not exact; at CACHE_MAX the list is full */
-	struct baton__node *returned BATON_CACHE_ALIGNED; /* any thread pushes, or takes all */
-	uint32_t returned_count;                          /* of `returned`, not exact */
+	struct baton__node *nodes;     /* free nodes, owner only */
+	uint32_t count;                /* of `nodes`, not exact; at CACHE_MAX the list is full */
+	struct baton__bundle *bundles; /* taken of `returned`, owner only */
+	struct baton__window window;   /* other free nodes, owner only; small ones */
+	struct baton__bundle *returned BATON_CACHE_ALIGNED; /* any thread pushes, or takes all */
+	uint32_t returned_count;                            /* of `returned`, not exact */
 	uint32_t sparse;           /* not 0: nodes go straight to the slabs, see give_back */
 	struct baton__slabs slabs; /* where the nodes are from */
 };

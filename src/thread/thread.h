@@ -128,11 +128,8 @@ struct baton__thread {
 	bool resumes_later;             /* suspend.c: a resume_later is under way */
 	uint32_t blocking;              /* blocking.c: the number of open brackets */
 	const struct baton__frame *blocking_top; /* `top` when the outermost bracket was opened */
-	/* node.c: nodes with one home, collected to be sent there; owner only. */
-	struct baton__node *parcel;
-	struct baton__node *parcel_last;
-	uint32_t parcel_count;
-	struct baton__thread *next; /* in the registry; constant once linked */
+	struct baton__parcel parcel;             /* node.c; owner only */
+	struct baton__thread *next;              /* in the registry; constant once linked */
 	/* cycle.c: the last deadlock. Written by the thread, or under the lock while it sleeps. */
 	size_t cycle_length;
 	struct baton_deadlock_link cycle[BATON_DEADLOCK_MAX];

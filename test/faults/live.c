@@ -5,6 +5,7 @@
  * record is one.
  */
 #include "live.h"
+#include "nodes_kept.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -78,16 +79,6 @@ void live_remove(const void *block)
 	unlock();
 }
 
-/* A node's first member is the next one. */
-static size_t length(const void *node)
-{
-	size_t count = 0;
-
-	for (; node; node = *(const void *const *)node)
-		count++;
-	return count;
-}
-
 bool live_is_clean(size_t objects, size_t threads, bool loud)
 {
 	size_t records = 0;
@@ -104,13 +95,10 @@ bool live_is_clean(size_t objects, size_t threads, bool loud)
 		records++;
 		rings += load_acquire(&record->ring) != NULL;
 		in_use += load_acquire(&record->used);
-		cached += length(record->parcel);
-		for (int i = 0; i < BATON__NODE_SIZES; i++) {
-			const struct baton__node_cache *cache = &record->caches[i];
-
-			cached += length(cache->nodes) + length(load_acquire(&cache->returned));
-			nodes += (size_t)(cache->slabs.taken - cache->slabs.filed);
-		}
+		cached += nodes_kept(record);
+		for (int i = 0; i < BATON__NODE_SIZES; i++)
+			nodes += (size_t)(record->caches[i].slabs.taken -
+			                  record->caches[i].slabs.filed);
 		/* Its epoch record may have the same size as itself. */
 		epochs -= sizeof(*record) == sizeof(ck_epoch_record_t);
 	}

@@ -9,6 +9,9 @@
 #include "thread/node.h"
 #include "thread/thread.h"
 
+#define NODES_KEPT_UNSEEN SIM_UNSEEN
+#include "../../faults/nodes_kept.h"
+
 /* ---- The manual one ---- */
 
 void sim_drive(struct baton_manual *manual)
@@ -94,25 +97,12 @@ static unsigned nodes;
 static unsigned cached;
 static unsigned others;
 
-/* A node begins with the next one's address. */
-SIM_UNSEEN static unsigned length(const struct baton__node *node)
-{
-	unsigned count = 0;
-
-	for (; node; node = *(const struct baton__node *const *)(const void *)node)
-		count++;
-	return count;
-}
-
 SIM_UNSEEN static void look(const void *block, size_t size)
 {
 	const struct baton__thread *thread = block;
 
 	if (size == sizeof(*thread)) {
-		cached += length(thread->parcel);
-		for (int i = 0; i < BATON__NODE_SIZES; i++)
-			cached += length(thread->caches[i].nodes) +
-			          length(thread->caches[i].returned);
+		cached += (unsigned)nodes_kept(thread);
 	} else if (size == BATON__NODE_HEADER_SIZE + BATON__NODE_BODY_SIZE ||
 	           size == BATON__NODE_HEADER_SIZE + BATON__NODE_SMALL_SIZE) {
 		nodes++;

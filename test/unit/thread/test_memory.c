@@ -6,6 +6,8 @@
 #include "fixture.h"
 #include "heap.h"
 
+#include "../../faults/nodes_kept.h"
+
 #include "thread/node.h"
 #include "thread/thread.h"
 
@@ -227,6 +229,66 @@ Test(memory, a_cache_counts_the_nodes_that_it_has, .timeout = 10)
 		for (uint32_t n = 0; n < 3; n++)
 			baton__node_free(nodes[n]);
 	}
+}
+
+/* ---- Nodes that another thread has freed ---- */
+
+#define SENT 300 /* parcels that are full, and one that is not, with a bundle that is not */
+
+static void *sent[SENT];
+
+/* In another order than that of their addresses. Its end sends the last parcel. */
+static void *free_them(void *arg)
+{
+	cr_assert_eq(baton__thread_attach(), 0);
+	for (uint32_t i = 0; i < SENT; i++)
+		baton__node_free(sent[i * 7 % SENT]);
+	return arg;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const uintptr_t a = *(const uintptr_t *)left;
+	const uintptr_t b = *(const uintptr_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void come_home(size_t size)
+{
+	void *before[SENT];
+	uint32_t descents = 0;
+
+	cr_assert_eq(baton__thread_attach(), 0);
+	cr_assert_eq(nodes_kept(baton__self), 0, "a new thread's record");
+	for (size_t i = 0; i < SENT; i++)
+		sent[i] = baton__node_alloc(size);
+	memcpy(before, sent, sizeof(before));
+	(void)thread_join(thread_start(free_them, NULL));
+	cr_assert_eq(nodes_kept(baton__self), SENT);
+	for (size_t i = 0; i < SENT; i++) {
+		sent[i] = baton__node_alloc(size);
+		descents += i > 0 && (uintptr_t)sent[i] < (uintptr_t)sent[i - 1];
+	}
+	cr_assert_eq(nodes_kept(baton__self), 0, "none was new");
+	/* Once per slab, and where the window begins in the middle. */
+	if (size == BATON__NODE_SMALL_SIZE && BATON_NODE_SLABS)
+		cr_assert_leq(descents, 2, "%u", descents);
+	qsort(before, SENT, sizeof(before[0]), by_address);
+	qsort(sent, SENT, sizeof(sent[0]), by_address);
+	cr_assert_eq(memcmp(before, sent, sizeof(before)), 0, "each came home once");
+	for (size_t i = 0; i < SENT; i++)
+		baton__node_free(sent[i]);
+}
+
+Test(memory, small_nodes_come_home_and_are_used_in_the_order_of_their_addresses, .timeout = 10)
+{
+	come_home(BATON__NODE_SMALL_SIZE);
+}
+
+Test(memory, large_nodes_come_home, .timeout = 10)
+{
+	come_home(BATON__NODE_BODY_SIZE);
 }
 
 Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
