@@ -16,6 +16,7 @@
 
 #define DEVIATIONS_MAX 4096
 #define HANG_SECONDS 5
+#define SELF_TEST_SECONDS 2 /* less than HANG_SECONDS / 2 */
 
 struct options {
 	const char *only; /* parts of names, NULL: all */
@@ -302,6 +303,9 @@ static bool try_scenario(const struct sim_scenario *scenario, const struct optio
 	if (scenario->fails) {
 		/* Whatever the seed: a few walks may miss it. */
 		frozen.executions_max += 100;
+		/* Nor may a slow machine miss it. A search ends when it has found the failure. */
+		if (!scenario->freeze && options->seconds < SELF_TEST_SECONDS)
+			exhausted.seconds = walked.seconds = SELF_TEST_SECONDS;
 		good = finds_failure(&exhausted, &walked, &frozen);
 		if (!good)
 			(void)fprintf(stderr, "%s: the explorer has not found its failure\n",
