@@ -74,8 +74,8 @@
 	             IN("W2: asynchronous, one resource, 2 threads, 200 ns body"))
 
 const struct goal goals[] = {
-	GOAL("W1 submit", W1, "baton submit", "ns/task", AT_MOST(1), TIMES(MUTEX)),
-	GOAL("W1 call", W1, "baton call", "ns/task", AT_MOST(1), TIMES(MUTEX)),
+	GOAL("W1 submit", W1, "baton submit", "ns/task", AT_MOST(0.92), TIMES(MUTEX)),
+	GOAL("W1 call", W1, "baton call", "ns/task", AT_MOST(0.92), TIMES(MUTEX)),
 	GOAL("W1 async", W1, "baton async", "ns/task", AT_MOST(1.5), TIMES(MUTEX)),
 	GOAL("W1 post", W1, "baton post", "ns/task", AT_MOST(1.5), TIMES(MUTEX)),
 	GOAL("W1 batch of 16, limit 16", W1, "baton batch of 16, limit 16", "ns/task", AT_MOST(0.4),
@@ -83,6 +83,11 @@ const struct goal goals[] = {
 
 	W2_ASYNC_GOALS("", ", waits on a future"),
 	W2_ASYNC_GOALS(" (polling)", ", polls a counter"),
+	GOAL("W2 async, # threads, empty: post", W2_EMPTY, "baton post, waits on a future",
+             "M tasks/s", AT_LEAST(1), TIMES(MUTEX), FOR(2, 4, 16, 64)),
+	GOAL("W2 async, # threads, empty: async", W2_EMPTY,
+             "baton async and unref, waits on a future", "M tasks/s", AT_LEAST(1), TIMES(MUTEX),
+             FOR(2, 4, 16, 64)),
 
 	GOAL("W2 sync, # threads: throughput", W2S, "baton call", "M calls/s", AT_LEAST(1),
              TIMES(MUTEX), FOR(2, 4, 16, 64)),
@@ -101,6 +106,10 @@ const struct goal goals[] = {
              TIMES(MUTEX), FOR(1024, 1000000)),
 	GOAL("W3 # resources, 8 threads", W3_8, "baton submit", "M tasks/s", AT_LEAST(1),
              TIMES(MUTEX), FOR(1024, 1000000)),
+	GOAL("W3 # resources, 2 threads: call, inlined", W3_2, "baton call, inlined", "M tasks/s",
+             AT_LEAST(1.4), TIMES(MUTEX), FOR(1000000)),
+	GOAL("W3 # resources, 2 threads: a future each", W3_2, "baton submit, future and wait",
+             "M tasks/s", AT_LEAST(0.9), TIMES(MUTEX), FOR(1024, 1000000)),
 	GOAL("W3 # resources, 2 threads: task queues", W3_2, "baton submit", "M tasks/s",
              AT_LEAST(5), TIMES(STRAND, TBB_NODE, GLIB, URCU), FOR(1024, 1000000)),
 	GOAL("W3 # resources, 8 threads: task queues", W3_8, "baton submit", "M tasks/s",
@@ -134,6 +143,10 @@ const struct goal goals[] = {
 
 	GOAL("W6 broker, # publishers", W6, "baton submit", "M messages/s", AT_LEAST(1.15),
              TIMES(MUTEX), FOR(8, 64)),
+	GOAL("W6 broker, # publishers: call, inlined", W6, "baton call, inlined", "M messages/s",
+             AT_LEAST(1.2), TIMES(MUTEX), FOR(2, 8)),
+	GOAL("W6 broker, # publishers: a future each", W6, "baton submit, future and wait",
+             "M messages/s", AT_LEAST(0.9), TIMES(MUTEX), FOR(2, 8)),
 	GOAL("W6 broker, # publishers (stretch)", W6, "baton submit", "M messages/s", AT_LEAST(1.3),
              STRETCH, TIMES(MUTEX), FOR(8, 64)),
 	GOAL("W6 broker, # publishers: task queues", W6, "baton submit", "M messages/s",

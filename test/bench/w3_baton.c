@@ -224,6 +224,28 @@ static inline __attribute__((always_inline)) void caller(struct team_member *mem
 	}
 }
 
+/* What a capture and a release cost at least, in the same memory: a spinlock of two CASes. */
+void w3_two_cases(struct team_member *member)
+{
+	struct w3_load *load = member->context;
+	struct topic *topics = load->set->memory;
+	const uint32_t *keys = load->keys[member->index];
+
+	for (unsigned i = 0; !team_stopped(member); i++) {
+		struct topic *topic = &topics[keys[i % W3_KEYS]];
+		uintptr_t word = 0;
+
+		while (!__atomic_compare_exchange_n(&topic->resource._word, &word, 1, 0,
+		                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			word = 0;
+		topic->state[0]++;
+		word = 1;
+		(void)__atomic_compare_exchange_n(&topic->resource._word, &word, 0, 0,
+		                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		team_count(member, 1);
+	}
+}
+
 void w3_baton_call(struct team_member *member)
 {
 	caller(member, false);

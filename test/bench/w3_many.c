@@ -62,14 +62,15 @@ static void run_group(struct sets *sets, unsigned threads)
 		{.name = "baton call", .body = w3_baton_call},
 		{.name = "baton call, inlined", .body = w3_baton_call_inline},
 		{.name = "baton post", .body = w3_baton_post},
+		{.name = "two CASes alone, in baton's memory", .body = w3_two_cases},
 		{.name = "CK ticket lock", .body = w3_ticket_lock},
 	};
 	struct w3_set *owners[CASES_MAX] = {&sets->mutex, &sets->baton, &sets->baton,
 	                                    &sets->baton, &sets->baton, &sets->baton,
-	                                    &sets->baton, &sets->ticket};
+	                                    &sets->baton, &sets->baton, &sets->ticket};
 	struct bench_case cases[CASES_MAX];
-	/* A ticket lock stands still when its next holder has no CPU. */
-	size_t count = threads <= team_cpus() ? 8 : 7;
+	/* Spinning locks stand still when their holder, or their next one, has no CPU. */
+	size_t count = threads <= team_cpus() ? 9 : 7;
 	char name[96];
 	struct bench_group group = {name, metrics, cases, 0, 0, NULL};
 

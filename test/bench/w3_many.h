@@ -72,6 +72,7 @@ void w3_baton_submit_inline(struct team_member *member);
 void w3_baton_call(struct team_member *member);
 void w3_baton_call_inline(struct team_member *member);
 void w3_baton_post(struct team_member *member);
+void w3_two_cases(struct team_member *member);
 void w3_peer_submit(struct team_member *member);
 
 /* Fills the set: false, with a line that says why, if it would take too long or too much. */
