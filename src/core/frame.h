@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames: the batons that a thread holds, innermost first. Each frame lies on the thread's stack.
+ * Frames: the batons that a thread holds, innermost first. A frame lies on the thread's stack, or
+ * is the record's `outer`. The outermost baton may have none (thread.top).
  */
 #ifndef BATON_SRC_FRAME_H
 #define BATON_SRC_FRAME_H
