@@ -230,10 +230,11 @@ static void sort_in(struct baton__node_cache *cache, struct baton__node *node)
  * empty, moves to the slab of the first. */
 static void take_in(struct baton__node_cache *cache)
 {
-	const bool small = cache->slabs.piece_size == BATON_CACHE_LINE;
+	/* A memory checker would not find the addresses in the window. */
+	const bool sorted = BATON_NODE_SLABS && cache->slabs.piece_size == BATON_CACHE_LINE;
 	struct baton__bundle *bundle = cache->bundles ? cache->bundles : take_returned(cache);
 
-	if (bundle && small)
+	if (bundle && sorted)
 		cache->window.slab = (uintptr_t)bundle & ~(uintptr_t)(BATON_SLAB_SIZE - 1);
 	/* Bounded as hand_back_list. */
 	while (bundle) {
@@ -245,7 +246,7 @@ static void take_in(struct baton__node_cache *cache)
 			sort_in(cache, bundle->others[i]);
 		sort_in(cache, (struct baton__node *)(void *)bundle);
 		bundle = next;
-		if (!small)
+		if (!sorted)
 			break;
 	}
 	cache->bundles = bundle;
