@@ -109,6 +109,39 @@ Test(inlined, a_nested_submit_goes_behind_and_a_nested_call_is_refused)
 	fixture_end();
 }
 
+static int sets_result(struct baton_task *task)
+{
+	baton_set_result(task);
+	return 0;
+}
+
+static void *looks_at_its_frame(void *arg)
+{
+	const struct baton__frame *frame = baton__top(baton__self);
+
+	cr_assert_eq(frame->resource, &fix.resource);
+	cr_assert_null(frame->future);
+	cr_assert_null(frame->value);
+	cr_assert_eq(frame->depth, 1);
+	return arg;
+}
+
+/* The outermost frame's memory is the same for all tasks of a thread. */
+Test(inlined, a_task_without_a_future_has_nothing_of_the_one_before)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton_task task = BATON_TASK_INIT(sets_result, &future);
+
+	cr_assert_eq(baton_submit(&fix.resource, &task), 0); /* the first: the long way */
+	baton_future_init(&future);
+	baton_task_init(&task, sets_result, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &task), 0);
+	cr_assert_eq(baton_future_value(&future), &task);
+	cr_assert_eq(baton_call(&fix.resource, looks_at_its_frame, NULL, NULL), 0);
+	cr_assert_eq(baton__self->top, 0);
+	fixture_end();
+}
+
 /* ---- Too deep ---- */
 
 struct level {

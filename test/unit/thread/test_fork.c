@@ -238,6 +238,42 @@ Test(fork, the_child_of_a_process_with_a_pool_is_refused, .timeout = 10)
 	cr_assert_eq(baton_pool_destroy(parent.pool), 0);
 }
 
+static int in_tasks_child;
+
+static void *forks(void *arg)
+{
+	in_tasks_child = in_child(pool_is_refused, arg);
+	return NULL;
+}
+
+static void *forks_deeper(void *arg)
+{
+	struct baton_resource inner = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+
+	MUST(baton_call(&inner, forks, arg, NULL) == 0);
+	resource_end(&inner);
+	return NULL;
+}
+
+/* The frames, and the baton that has none, are still popped in the child. */
+Test(fork, the_child_that_is_made_inside_a_task_is_refused, .timeout = 10)
+{
+	struct parent parent;
+	int counter = 0;
+
+	parent_init(&parent);
+	cr_assert_eq(baton_call(&parent.resource, count, &counter, NULL), 0);
+	cr_assert_eq(baton_call(&parent.resource, forks, &parent, NULL), 0);
+	cr_assert_eq(in_tasks_child, 0);
+	cr_assert_eq(baton_call(&parent.resource, forks_deeper, &parent, NULL), 0);
+	cr_assert_eq(in_tasks_child, 0);
+	cr_assert_eq(baton_call(&parent.resource, count, &counter, NULL), 0, "the parent goes on");
+	cr_assert_eq(counter, 2);
+	resource_end(&parent.later);
+	resource_end(&parent.resource);
+	cr_assert_eq(baton_pool_destroy(parent.pool), 0);
+}
+
 static int default_is_refused(void *arg)
 {
 	struct baton_pool *pool = NULL;
