@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The outermost baton of a thread, which has no frame, in a cycle of waits. */
+/* The outermost baton of a thread, which has no frame: in a cycle of waits, and around a post. */
 #include "support.h"
 
 struct ring {
@@ -69,4 +69,37 @@ Test(outermost, of_a_cycle_it_is_found, .timeout = 10)
 	resource_end(&ring.inner);
 	resource_end(&ring.other);
 	(void)pthread_barrier_destroy(&ring.held);
+}
+
+static void *nothing_but_a_mark(void *arg)
+{
+	struct ring *ring = arg;
+
+	cr_assert(baton_held(&ring->outer) && baton_held(&ring->inner));
+	ring->results[1] = ring->results[0];
+	return NULL;
+}
+
+static void *posts(void *arg)
+{
+	struct ring *ring = arg;
+
+	ring->results[0] = 1;
+	MUST(baton_post(&ring->inner, nothing_but_a_mark, ring) == 0);
+	ring->results[0]++;
+	return NULL;
+}
+
+Test(outermost, inside_it_a_post_to_an_idle_resource_runs_at_once, .timeout = 10)
+{
+	static struct ring ring;
+
+	baton_resource_init(&ring.outer, NULL, "outer", NULL);
+	baton_resource_init(&ring.inner, NULL, "inner", NULL);
+	cr_assert_eq(baton_call(&ring.inner, nothing, NULL, NULL), 0);
+	cr_assert_eq(baton_call(&ring.outer, posts, &ring, NULL), 0);
+	cr_assert_eq(ring.results[1], 1, "after the 1, before the 2");
+	cr_assert_eq(ring.results[0], 2);
+	resource_end(&ring.outer);
+	resource_end(&ring.inner);
 }
