@@ -163,7 +163,7 @@ struct baton_bound {
 
 #define BATON_BOUND_INIT(config)                                                                   \
 	{                                                                                          \
-		{{NULL, NULL}, NULL, NULL}, (config), 0, 0, {0}, NULL, 0, {0}, false, 0            \
+		{{NULL, NULL, NULL}, NULL, NULL}, (config), 0, 0, {0}, NULL, 0, {0}, false, 0      \
 	}
 
 /* The same at run time. Thread safety: the owner, before set_bound. */

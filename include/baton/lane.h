@@ -79,7 +79,7 @@ struct baton_lanes_config {
 
 /* What the lanes and the bound of one resource share. */
 struct baton__extension {
-	struct baton_backlog _backlog;
+	struct baton__extension_head _head;
 	struct baton_lanes *_lanes;
 	struct baton_bound *_bound;
 };
@@ -132,7 +132,7 @@ struct baton_lanes {
  */
 #define BATON_LANES_INIT(lanes, count, config)                                                     \
 	{                                                                                          \
-		{{NULL, NULL}, NULL, NULL}, (lanes), (config), 0, NULL, NULL, NULL, NULL,          \
+		{{NULL, NULL, NULL}, NULL, NULL}, (lanes), (config), 0, NULL, NULL, NULL, NULL,    \
 			{NULL, NULL}, {NULL, NULL}, NULL, 0, 0, 0, (count), 0, 0, 0, 0, false,     \
 			false, false, false                                                        \
 	}

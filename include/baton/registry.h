@@ -30,7 +30,7 @@
  * bound and a failing batch_begin do not stop it; statistics do not count it, and no batch
  * (hooks.h) contains it.
  *
- * Memory, for each object: one allocation, with the object's struct (of which the entry is 128
+ * Memory, for each object: one allocation, with the object's struct (of which the entry is 120
  * bytes) and a copy of its name; and 16 to 32 bytes of the set, which grows by doubling and does
  * not shrink.
  *

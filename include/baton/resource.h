@@ -134,9 +134,10 @@ struct baton_resource_config {
 		}                                                                                  \
 	}
 
-/* The first member of statistics, and of whatever else extends a resource. Zero in statistics. */
-struct baton_backlog {
+/* The first member of what extends a resource: of its lanes or its bound. */
+struct baton__extension_head {
 	const struct baton__backlog *_table;
+	const struct baton_resource_config *_config;
 	struct baton_resource_stats *_stats;
 };
 
@@ -151,13 +152,14 @@ struct baton_backlog {
  */
 struct baton_resource_stats {
 	/* All that is touched for a task on an idle resource: on a board, one cache line. */
-	struct baton_backlog _backlog;
-	struct baton__gauge *_gauge; /* set by a board, see board.h; or NULL */
+	const struct baton_resource_config *_config; /* the resource's */
+	struct baton__gauge *_gauge;                 /* set by a board, see board.h; or NULL */
 	uint64_t _idle_runs;
 	uint64_t _passed_ns;
 	uintptr_t _function; /* this one and the next two: only with a gauge */
 	uint64_t _thread;
 	uint64_t _began_ns;
+	uint64_t _unused;
 	/* On a board the runner's cache line. */
 	uint64_t submitted;   /* tasks accepted; a task whose submit is under way may count */
 	uint64_t executed;    /* of these, run to the end of their function */
@@ -195,8 +197,10 @@ struct baton_resource {
 	struct baton_job _job;
 	void *_user;
 	const char *_name;
-	const struct baton_resource_config *_config;
-	struct baton_resource_stats *_stats;
+	union {
+		const struct baton_resource_config *_config;
+		uintptr_t _extras; /* statistics or an extension, see src/core/extras.h */
+	};
 	struct baton_task *_list;
 	uintptr_t _word;
 };
@@ -212,7 +216,7 @@ struct baton_resource {
  */
 #define BATON_RESOURCE_INIT(user, name, config)                                                    \
 	{                                                                                          \
-		{NULL, 0, 0}, (user), (name), (config), NULL, NULL, 2                              \
+		{NULL, 0, 0}, (user), (name), {(config)}, NULL, 2                                  \
 	}
 
 /* The same at run time. Thread safety: the owner. Errors: none. */

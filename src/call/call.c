@@ -78,6 +78,9 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
                             void **value, bool timed)
 {
 	struct baton__thread *self = baton__self;
+	struct baton_resource_stats *const stats = baton__stats(resource);
+	/* A statically initialised resource is SPECIAL until its first capture, which sets the
+	 * right mode (word.h). */
 	const uintptr_t mode = baton__mode(resource);
 	struct baton__frame frame;
 	void *result;
@@ -86,16 +89,12 @@ BATON_INLINE bool call_here(struct baton_resource *resource, baton_call_fn fn, v
 		return false;
 	baton__short_push(self, &frame, resource);
 	BATON_GUARD(guard, resource);
-	/* A statically initialised resource is SPECIAL until its first capture, which sets the
-	 * right mode (word.h). */
-	if (mode != BATON__NORMAL)
-		baton__stats_entered(baton__stats(resource), (uintptr_t)fn);
+	baton__stats_entered(stats, (uintptr_t)fn);
 	result = timed ? call_timed(resource, fn, arg) : fn(arg);
 	guard = NULL;
 	if (value)
 		*value = result;
-	if (mode != BATON__NORMAL)
-		baton__stats_executed(baton__stats(resource));
+	baton__stats_executed(stats);
 	if (!baton__short_release(self, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return true;
@@ -276,7 +275,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 		return -EAGAIN;
 	call_init(&call, NULL);
 	BATON_ASSERT(baton__ready(resource, &call.task));
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		baton__backlog_captured(resource, &call.task);
 	baton__frame_push(&stay.frame, resource);
 	baton__stay_spent(&stay);

@@ -37,9 +37,9 @@ static bool task_waits(const struct baton_resource *resource)
  * baton_should_yield() asks the executor of which this thread is a member in any case. */
 static struct baton_executor *named(const struct baton__frame *frame)
 {
-	const struct baton_resource *resource = frame ? frame->resource : NULL;
+	const struct baton_resource_config *config = frame ? baton__config(frame->resource) : NULL;
 
-	return resource && resource->_config ? resource->_config->executor : NULL;
+	return config ? config->executor : NULL;
 }
 
 static bool asks(struct baton_executor *executor)

@@ -6,10 +6,8 @@
  * that wait: the module gives the resource a table of functions. The core calls the functions
  * below, and names no module.
  *
- * A resource's `_stats` is NULL, or points to the resource's statistics, or to an extension that a
- * module has attached. Statistics and extension both begin with a struct baton_backlog, whose
- * `_table` is NULL in statistics: one load tells them apart. A resource whose `_stats` is NULL pays
- * only for the test of `_stats`.
+ * A resource that has a table has an extension, which begins with a struct baton__extension_head
+ * (extras.h). All others pay only for the test whether they have extras.
  */
 #ifndef BATON_SRC_BACKLOG_H
 #define BATON_SRC_BACKLOG_H
@@ -73,7 +71,9 @@ struct baton__backlog {
 /* The table of the resource. NULL: the backlog is a plain list, and no module counts tasks. */
 BATON_INLINE const struct baton__backlog *baton__backlog(const struct baton_resource *resource)
 {
-	return resource->_stats ? baton__attached(resource)->_table : NULL;
+	const struct baton__extension_head *head = baton__extension_head(resource);
+
+	return head ? head->_table : NULL;
 }
 
 /*

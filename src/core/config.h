@@ -9,10 +9,13 @@
 
 #include "base/platform.h"
 #include "core/executor.h"
+#include "core/extras.h"
 
 BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
 {
-	return resource->_config ? resource->_config->capture_limit : BATON_CAPTURE_LIMIT;
+	const struct baton_resource_config *config = baton__config(resource);
+
+	return config ? config->capture_limit : BATON_CAPTURE_LIMIT;
 }
 
 BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
@@ -23,20 +26,27 @@ BATON_INLINE uint32_t baton__quantum(const struct baton_resource_config *config)
 /* Is the time limited that a captured thread may stay? */
 BATON_INLINE bool baton__timed(const struct baton_resource *resource)
 {
-	return resource->_config && resource->_config->capture_limit_ns;
+	const struct baton_resource_config *config = baton__config(resource);
+
+	return config && config->capture_limit_ns;
 }
 
-/* Has the resource drain hooks (batching.h)? */
+/* Are there drain hooks (batching.h)? */
+BATON_INLINE bool baton__config_hooked(const struct baton_resource_config *config)
+{
+	return config->batch_begin || config->batch_end || config->hold_completions;
+}
+
 BATON_INLINE bool baton__hooked(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = resource->_config;
+	const struct baton_resource_config *config = baton__config(resource);
 
-	return config && (config->batch_begin || config->batch_end || config->hold_completions);
+	return config && baton__config_hooked(config);
 }
 
 BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = resource->_config;
+	const struct baton_resource_config *config = baton__config(resource);
 
 	return config && config->executor ? config->executor : baton__default_executor.get();
 }
@@ -44,7 +54,7 @@ BATON_INLINE struct baton_executor *baton__executor_of(const struct baton_resour
 /* The same executor. NULL: the default pool, which does not exist yet. */
 BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = resource->_config;
+	const struct baton_resource_config *config = baton__config(resource);
 
 	return config && config->executor ? config->executor : baton__default_executor.peek();
 }
@@ -52,10 +62,10 @@ BATON_INLINE struct baton_executor *baton__executor_if_any(const struct baton_re
 /* Does the config let the first submitter run a single task by a short path? */
 BATON_INLINE bool baton__config_is_plain(const struct baton_resource *resource)
 {
-	const struct baton_resource_config *config = resource->_config;
+	const struct baton_resource_config *config = baton__config(resource);
 
-	return BATON_LIKELY(!config) ||
-	       (config->capture_limit && !config->capture_limit_ns && !baton__hooked(resource));
+	return BATON_LIKELY(!config) || (config->capture_limit && !config->capture_limit_ns &&
+	                                 !baton__config_hooked(config));
 }
 
 #endif

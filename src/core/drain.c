@@ -220,11 +220,11 @@ BATON_INLINE enum step next_step(struct baton__stay *stay, uintptr_t *word)
 	if (!task) {
 		if (baton__word_newest(*word))
 			return TAKE;
-		if (BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_next(resource))
+		if (BATON_UNLIKELY(baton__has_extras(resource)) && baton__backlog_next(resource))
 			return AGAIN;
 		if (stay->borrowed)
 			return END;
-		return BATON_UNLIKELY(resource->_stats != NULL) && baton__backlog_rests(resource)
+		return BATON_UNLIKELY(baton__has_extras(resource)) && baton__backlog_rests(resource)
 		               ? REST
 		               : RELEASE;
 	}
@@ -240,7 +240,7 @@ static bool end_drain(struct baton__stay *stay)
 {
 	struct baton_resource *resource = stay->frame.resource;
 
-	if (BATON_UNLIKELY(resource->_stats != NULL))
+	if (BATON_UNLIKELY(baton__has_extras(resource)))
 		baton__backlog_put_back(resource);
 	/* All tasks that were accepted before these awaits are over. */
 	baton__fire_awaits(stay);

@@ -40,7 +40,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 	bool touched;
 	int status;
 
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		count_handoff(resource, false);
 	if (!executor) {
 		touched = false;
@@ -62,7 +62,7 @@ enum baton__handoff baton__hand_off(struct baton_resource *resource)
 		return BATON__GIVEN;
 refused:
 	BATON_PROBE(hand__off__refused, resource, executor);
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		count_handoff(resource, true);
 	return touched ? BATON__REFUSED_TOUCHED : BATON__REFUSED;
 }
@@ -162,14 +162,16 @@ void baton__go_on(struct baton_resource *resource, enum baton__place place, uint
 void baton__resource_run(struct baton_job *job)
 {
 	struct baton_resource *resource = baton_container_of(job, struct baton_resource, _job);
+	const struct baton_resource_config *config;
 	struct baton__stay stay = {0};
 	bool touched;
 
 	if (!baton__turn_take_back(resource, &touched))
 		return; /* last touch: the helper goes on */
-	stay.tasks = baton__quantum(resource->_config);
-	if (resource->_config)
-		stay.limit_ns = resource->_config->quantum_ns;
+	config = baton__config(resource);
+	stay.tasks = baton__quantum(config);
+	if (config)
+		stay.limit_ns = config->quantum_ns;
 	baton__frame_push(&stay.frame, resource);
 	baton__stay(&stay, BATON__HERE);
 }

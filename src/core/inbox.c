@@ -52,7 +52,7 @@ void baton__take(struct baton_resource *resource)
 		BATON_MISUSE_OF("baton_submit", resource->_name,
 		                "was given a task that already waited in it: submit a task again "
 		                "only when its function has been entered");
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		count_taken(resource, count);
 	if (must_look)
 		suspends = baton__suspends_out(&oldest, &last);
@@ -73,7 +73,7 @@ void baton__take(struct baton_resource *resource)
 	 * anew when all marks are in their places. */
 	if (BATON_UNLIKELY(looked))
 		baton__index_list(resource);
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		baton__backlog_look(resource);
 }
 

@@ -20,7 +20,7 @@
  */
 static bool is_empty(const struct baton_resource *resource, uintptr_t word)
 {
-	return !resource->_list && !resource->_stats && !baton__word_newest(word);
+	return !resource->_list && !baton__has_extras(resource) && !baton__word_newest(word);
 }
 
 /*

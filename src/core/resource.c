@@ -19,10 +19,7 @@ BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
 	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
 	                 "is in use: give it statistics before the first submit");
 	BATON_REQUIRE_OF(!baton__stats(resource), resource->_name, "has statistics already");
-	if (resource->_stats)
-		((struct baton_backlog *)(void *)resource->_stats)->_stats = stats;
-	else
-		resource->_stats = stats;
+	baton__set_stats(resource, stats);
 	baton__word_extend(resource);
 }
 

@@ -18,7 +18,7 @@ void baton__task_failed(const struct baton__frame *frame, struct baton_task *tas
                         bool told)
 {
 	struct baton_resource *resource = frame->resource;
-	const struct baton_resource_config *config = resource->_config;
+	const struct baton_resource_config *config = baton__config(resource);
 	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (frame->value == BATON__DETACHED)
@@ -37,7 +37,7 @@ void baton__task_failed(const struct baton__frame *frame, struct baton_task *tas
 static bool claim(struct baton_resource *resource, struct baton_task *task,
                   struct baton_future *future)
 {
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		baton__backlog_left(resource, task);
 	if (baton__stamp_enter(task) &&
 	    (!future || baton__future_claim(future, baton__turn_visits(resource))))

@@ -42,7 +42,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 	BATON__CHECKED(enter(resource, task));
 	BATON_PROBE(task__begin, resource, task);
 	frame->value = NULL;
-	if (BATON_UNLIKELY(resource->_stats != NULL) || BATON_UNLIKELY(batch != NULL))
+	if (BATON_UNLIKELY(baton__has_extras(resource)) || BATON_UNLIKELY(batch != NULL))
 		baton__run_watched(frame, task, batch);
 	else if (BATON_UNLIKELY(task->_future != NULL))
 		baton__run_with_future(frame, task);

@@ -67,22 +67,23 @@ BATON_EXPORT void baton_inline_left_v2(const struct baton_resource *resource)
 static BATON_NOINLINE int submit_counted(struct baton_resource *resource, struct baton_task *task)
 {
 	struct baton__thread *self = baton__self;
+	struct baton_resource_stats *const stats = baton__stats(resource);
 	const uintptr_t mode = baton__mode(resource);
 	struct baton__frame frame;
 	int status;
 
-	if (!baton__config_is_plain(resource) || baton__backlog(resource) ||
+	if (!baton__config_is_plain(resource) || baton__extension_head(resource) ||
 	    baton__too_deep(self) || !baton__word_capture(resource, BATON__SPECIAL, mode))
 		return baton__submit_busy(resource, task);
 	baton__short_push(self, &frame, resource);
 	BATON_GUARD(guard, resource);
 	BATON__CHECKED(enter(resource, task));
-	baton__stats_entered(resource->_stats, (uintptr_t)task->_run);
+	baton__stats_entered(stats, (uintptr_t)task->_run);
 	status = task->_run(task); /* last touch of the task */
 	guard = NULL;
 	if (BATON_UNLIKELY(status))
 		baton__task_failed(baton__top(self), task, status, false);
-	baton__stats_executed(resource->_stats);
+	baton__stats_executed(stats);
 	if (!baton__short_release(self, resource, mode))
 		baton__run_on(resource, 1, 1);
 	return 0;

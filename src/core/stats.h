@@ -44,22 +44,9 @@
 #define BATON_SRC_STATS_H
 
 #include "base/count.h"
+#include "core/extras.h"
 #include "core/gauge.h"
 #include "core/resource.h"
-
-/* The beginning of what _stats, which is not NULL, points to (backlog.h). */
-BATON_INLINE const struct baton_backlog *baton__attached(const struct baton_resource *resource)
-{
-	return (const struct baton_backlog *)(const void *)resource->_stats;
-}
-
-/* The resource's statistics, or NULL. A hot path first asks whether _stats is NULL. */
-BATON_INLINE struct baton_resource_stats *baton__stats(const struct baton_resource *resource)
-{
-	if (!resource->_stats || !baton__attached(resource)->_table)
-		return resource->_stats;
-	return baton__attached(resource)->_stats;
-}
 
 /*
  * Counts a chain, oldest first, that is about to be pushed, or to be kept in the backlog. Called by
@@ -131,11 +118,8 @@ BATON_INLINE void baton__stats_executed(struct baton_resource_stats *stats)
  */
 BATON_INLINE void baton__stats_show(const struct baton_resource *resource, uintptr_t function)
 {
-	struct baton_resource_stats *stats;
+	struct baton_resource_stats *stats = baton__stats(resource);
 
-	if (BATON_LIKELY(!resource->_stats))
-		return;
-	stats = baton__stats(resource);
 	if (stats && stats->_gauge)
 		store_relaxed(&stats->_function, function);
 }

@@ -26,7 +26,7 @@ struct baton__stay {
 /* The limits of a captured thread: tasks, and time. */
 BATON_INLINE void baton__stay_limit(struct baton__stay *stay)
 {
-	const struct baton_resource_config *config = stay->frame.resource->_config;
+	const struct baton_resource_config *config = baton__config(stay->frame.resource);
 
 	stay->tasks = config ? config->capture_limit : BATON_CAPTURE_LIMIT;
 	stay->limit_ns = config ? config->capture_limit_ns : 0;

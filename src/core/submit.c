@@ -67,7 +67,7 @@ static void run_here(struct baton_resource *resource, const struct chain *chain)
 {
 	struct baton__stay stay;
 
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		baton__backlog_captured(resource, chain->counted ? NULL : chain->first);
 	/* One task runs at once; several tasks go through their lanes. */
 	baton__index_forget(resource);
@@ -92,7 +92,7 @@ BATON_INLINE void turn_back(struct chain *chain)
 static int not_accepted(struct baton_resource *resource, struct chain *chain, int error)
 {
 	turn_back(chain);
-	if (chain->counted && resource->_stats)
+	if (chain->counted && baton__has_extras(resource))
 		baton__backlog_take_back(resource, chain->first, chain->count);
 	return error;
 }
@@ -167,7 +167,7 @@ static int start(struct baton_resource *resource, struct chain *chain, unsigned 
 int baton__submit_chain(struct baton_resource *resource, struct baton_task *first, uint32_t count,
                         unsigned how)
 {
-	struct chain chain = {first, NULL, count, !resource->_stats};
+	struct chain chain = {first, NULL, count, !baton__has_extras(resource)};
 	ck_backoff_t backoff = BACKOFF_MIN;
 
 	BATON__CHECKED(use(resource));

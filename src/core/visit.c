@@ -100,7 +100,7 @@ static void unlink_from(struct baton_resource *resource, struct baton_future *fu
 		baton__mark_cancelled(resource, task);
 		return;
 	}
-	if (resource->_stats)
+	if (baton__has_extras(resource))
 		baton__stats_unlinked(resource, task);
 	baton__cancel_task(resource, task);
 }

@@ -137,9 +137,11 @@ BATON_INLINE bool baton__word_is_resting(uintptr_t word)
 /* The mode of an open resource whose holder has nothing to look at. */
 BATON_INLINE uintptr_t baton__mode(const struct baton_resource *resource)
 {
-	return resource->_stats || !baton__capture_limit(resource) || baton__hooked(resource) ||
-	                       baton__timed(resource) ||
-	                       (resource->_config && resource->_config->failed)
+	const struct baton_resource_config *config = baton__config(resource);
+
+	return baton__has_extras(resource) ||
+	                       (config && (!config->capture_limit || config->capture_limit_ns ||
+	                                   config->failed || baton__config_hooked(config)))
 	               ? BATON__SPECIAL
 	               : BATON__NORMAL;
 }

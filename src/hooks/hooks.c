@@ -100,7 +100,7 @@ static struct baton_resource *resource_of(const struct baton__batch *batch)
 
 static const struct baton_resource_config *config_of(const struct baton__batch *batch)
 {
-	return resource_of(batch)->_config;
+	return baton__config(resource_of(batch));
 }
 
 /* Counts tasks that fail only because their batch has failed. */

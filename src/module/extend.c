@@ -7,11 +7,11 @@
 #include "module/bound.h"
 #include "module/lane.h"
 
-_Static_assert(sizeof(struct baton__extension) == 32, "part of the ABI");
+_Static_assert(sizeof(struct baton__extension) == 40, "part of the ABI");
 _Static_assert(sizeof(struct baton_tag) == 16, "part of the ABI");
 _Static_assert(sizeof(struct baton_lane) == 48, "part of the ABI");
-_Static_assert(sizeof(struct baton_lanes) == 176, "part of the ABI");
-_Static_assert(sizeof(struct baton_bound) == 96, "part of the ABI");
+_Static_assert(sizeof(struct baton_lanes) == 184, "part of the ABI");
+_Static_assert(sizeof(struct baton_bound) == 104, "part of the ABI");
 
 #define LANES                                                                                      \
 	.take = baton__lanes_take, .keep = baton__lanes_keep, .next = baton__lanes_next,           \
@@ -66,9 +66,9 @@ static const struct baton__backlog *table_of(const struct baton__extension *exte
 static struct baton__extension *extended(struct baton_resource *resource,
                                          struct baton__extension *own)
 {
-	if (!baton__backlog(resource)) {
-		*own = (struct baton__extension){{NULL, resource->_stats}, NULL, NULL};
-		resource->_stats = (struct baton_resource_stats *)(void *)own;
+	if (!baton__extension_head(resource)) {
+		*own = (struct baton__extension){{NULL, NULL, NULL}, NULL, NULL};
+		baton__set_extension(resource, &own->_head);
 		baton__word_extend(resource);
 	}
 	return baton__extension(resource);
@@ -89,7 +89,7 @@ BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
 	extension = extended(resource, &lanes->_extension);
 	BATON_REQUIRE_OF(!extension->_lanes, resource->_name, "has lanes already");
 	extension->_lanes = lanes;
-	extension->_backlog._table = table_of(extension);
+	extension->_head._table = table_of(extension);
 	baton__lanes_show(resource);
 }
 
@@ -105,5 +105,5 @@ BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
 	extension = extended(resource, &bound->_extension);
 	BATON_REQUIRE_OF(!extension->_bound, resource->_name, "has a bound already");
 	extension->_bound = bound;
-	extension->_backlog._table = table_of(extension);
+	extension->_head._table = table_of(extension);
 }

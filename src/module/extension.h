@@ -12,10 +12,11 @@
 #include <baton/lane.h>
 
 #include "base/platform.h"
+#include "core/extras.h"
 
 BATON_INLINE struct baton__extension *baton__extension(const struct baton_resource *resource)
 {
-	return (struct baton__extension *)(void *)resource->_stats;
+	return (struct baton__extension *)(void *)baton__extension_head(resource);
 }
 
 BATON_INLINE struct baton_lanes *baton__lanes(const struct baton_resource *resource)

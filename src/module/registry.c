@@ -42,7 +42,7 @@
 #define REMOVED ((uint64_t)1 << 63)
 #define COUNT (REMOVED - 1)
 
-_Static_assert(sizeof(struct baton_registry_entry) == 128, "as registry.h says");
+_Static_assert(sizeof(struct baton_registry_entry) == 120, "as registry.h says");
 
 struct baton_registry {
 	struct baton_resource resource;

@@ -112,8 +112,8 @@ static const struct path {
 	{"call, idle", call, 51, false, false, false},
 	{"post, idle", post, 47, false, false, false},
 	{"submit, idle, caller's future", submit_future, 75, false, false, true},
-	{"submit, idle, statistics", submit, 128, false, true, false},
-	{"call, idle, statistics", call, 140, false, true, false},
+	{"submit, idle, statistics", submit, 124, false, true, false},
+	{"call, idle, statistics", call, 136, false, true, false},
 	{"submit, busy", submit, 52, true, false, false},
 	{"submit, busy, inlined", submit_inlined, 67, true, false, false},
 };

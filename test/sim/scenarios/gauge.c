@@ -14,7 +14,7 @@ static void begin(uint32_t quantum)
 	times = (struct baton__times){.waited = {.max_ns = 0}};
 	gauge = (struct baton__gauge){.lanes = 2, .times = &times};
 	stats = (struct baton_resource_stats){._gauge = &gauge};
-	sim_scene.topic.resource._stats = &stats;
+	baton__set_stats(&sim_scene.topic.resource, &stats);
 }
 
 static void later(unsigned index, unsigned lane)

@@ -16,7 +16,7 @@ static void begin(uint32_t limit)
 	sim_shelf_init(&shelf, 0, 0);
 	stats = (struct baton_resource_stats){0};
 	sim_topic_init(&topic, limit, limit, &shelf.executor);
-	topic.resource._stats = &stats;
+	baton__set_stats(&topic.resource, &stats);
 	for (int i = 0; i < 4; i++)
 		sim_note_init(&notes[i], &topic, false);
 }

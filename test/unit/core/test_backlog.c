@@ -13,7 +13,7 @@
 #define LIMIT 4
 
 struct newest_first {
-	struct baton_backlog head;
+	struct baton__extension_head head;
 	struct baton_task *kept; /* newest first */
 	struct baton_task *next;
 	int waiting;
@@ -22,7 +22,7 @@ struct newest_first {
 
 static struct newest_first *of(const struct baton_resource *resource)
 {
-	return (struct newest_first *)(void *)resource->_stats;
+	return (struct newest_first *)(void *)baton__extension_head(resource);
 }
 
 static int reserve(struct baton_resource *resource, struct baton_task *first, bool may_wait)
@@ -161,8 +161,9 @@ static struct set *set_begin(void)
 	stash_init(&set.stash);
 	set.config.executor = &set.stash.executor;
 	baton_resource_init(&set.resource, NULL, "newest first", &set.config);
-	set.backlog.head = (struct baton_backlog){&table, &set.stats};
-	set.resource._stats = (struct baton_resource_stats *)(void *)&set.backlog;
+	set.backlog.head._table = &table;
+	baton__set_extension(&set.resource, &set.backlog.head);
+	baton__set_stats(&set.resource, &set.stats);
 	baton__word_extend(&set.resource);
 	steps_init(set.steps, LIMIT + 1, &set.journal, 0);
 	return &set;

@@ -30,7 +30,7 @@ static void shelf_check(struct baton_resource *resource, struct journal *journal
 	baton__unshelve(resource, false);
 	cr_assert(journal_counts_up(journal, 0, before + 1));
 	/* As free as ever: the short path's word. */
-	cr_assert_eq(resource->_word, resource->_stats ? BATON__SPECIAL : BATON__NORMAL);
+	cr_assert_eq(resource->_word, baton__has_extras(resource) ? BATON__SPECIAL : BATON__NORMAL);
 	cr_assert_eq(resource->_job._turn, 0);
 }
 
