@@ -21,7 +21,7 @@ struct counter {
 };
 
 static struct counter counter = {
-	.resource = BATON_RESOURCE_INIT(&counter, "counter", NULL),
+	.resource = BATON_RESOURCE_INIT(NULL),
 };
 
 static void *increment(void *arg)

@@ -56,7 +56,7 @@ static struct topic {
 	size_t published, removed;
 	struct subscription *subscribers[CLIENTS];
 	size_t subscriber_count;
-} topic = {.resource = BATON_RESOURCE_INIT(&topic, "topic", NULL)};
+} topic = {.resource = BATON_RESOURCE_INIT(NULL)};
 
 static struct subscription subscriptions[CLIENTS];
 static const struct timespec pause_time = {.tv_nsec = 200000};
@@ -387,7 +387,7 @@ int main(void)
 	for (size_t i = 0; i < CLIENTS; i++) {
 		struct subscription *self = &subscriptions[i];
 
-		baton_resource_init(&self->resource, self, "subscription", NULL);
+		baton_resource_init(&self->resource, NULL);
 		baton_resource_set_stats(&self->resource, &self->stats);
 		self->seed = (unsigned int)i;
 		check(baton_call(&topic.resource, join, self, NULL), "join");

@@ -112,7 +112,8 @@ $make install CHECKED=1 TSAN=1 $dirs
 cat >"$tmp/empty.c" <<'EOF'
 #include <baton.h>
 #include <baton/inline.h>
-static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
+static const struct baton_resource_config config = BATON_RESOURCE_CONFIG_NAMED("topic/7");
+static struct baton_resource topic = BATON_RESOURCE_INIT(&config);
 int main(void)
 {
 	struct baton_task task = BATON_TASK_INIT(NULL, NULL);

@@ -117,7 +117,6 @@ static int stop_pools(struct env *env, int status)
 
 int broker_init(struct broker *broker)
 {
-	const struct baton_resource_config defaults = BATON_RESOURCE_CONFIG_INIT;
 	struct env *env = &broker->env;
 	int status;
 
@@ -133,11 +132,10 @@ int broker_init(struct broker *broker)
 	log_start(env->slow_pool);
 	env_reveal(env, log_resource(), NULL);
 	trim_init(&env->trim, env->slow_pool, env->timers);
-	env->config = defaults;
-	env->config.executor = baton_pool_executor(env->pool);
+	env_configs_init(env);
 	must(table_init(&broker->table, env), "topic table");
 	must(clients_init(&broker->clients, env, &broker->table.unsubscriber), "client ids");
-	passwords_init(&broker->passwords, &env->config);
+	passwords_init(&broker->passwords, &env->configs[ENV_PASSWORDS]);
 	must(logins_init(&broker->logins, env, &broker->passwords), "logins");
 	env_reveal(env, &broker->passwords.resource, NULL);
 	env_reveal(env, &broker->logins.resource, NULL);

@@ -251,7 +251,7 @@ int login_begin(struct connection *connection, const struct codec_frame *frame)
 
 int logins_init(struct logins *logins, struct env *env, struct passwords *passwords)
 {
-	baton_resource_init(&logins->resource, logins, "logins", &env->config);
+	baton_resource_init(&logins->resource, &env->configs[ENV_LOGINS]);
 	logins->env = env;
 	logins->passwords = passwords;
 	return turns_init(&logins->turns, env->options.logins_max);

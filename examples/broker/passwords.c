@@ -219,7 +219,7 @@ bool passwords_check(struct passwords *passwords, struct slice user, const char 
 
 void passwords_init(struct passwords *passwords, const struct baton_resource_config *config)
 {
-	baton_resource_init(&passwords->resource, passwords, "passwords", config);
+	baton_resource_init(&passwords->resource, config);
 }
 
 void passwords_deinit(struct passwords *passwords)

@@ -34,7 +34,7 @@ struct delivery {
 };
 
 /* Its tasks find and make rooms. */
-static struct baton_resource directory = BATON_RESOURCE_INIT(NULL, "directory", NULL);
+static struct baton_resource directory = BATON_RESOURCE_INIT(NULL);
 static struct chat_room rooms[ROOMS_MAX];
 static size_t room_count;
 
@@ -63,6 +63,17 @@ static void line_unref(struct chat_line *line)
 
 /* ---- Rooms ---- */
 
+static const char *room_name(const struct baton_resource *resource)
+{
+	return baton_container_of(resource, const struct chat_room, resource)->name;
+}
+
+static const struct baton_resource_config room_config = {
+	.capture_limit = BATON_CAPTURE_LIMIT,
+	.quantum = BATON_QUANTUM,
+	.name_of = room_name,
+};
+
 /* A task of the directory: finds or makes the room of this name. NULL: there are too many rooms. */
 static void *find_room(void *name)
 {
@@ -71,7 +82,7 @@ static void *find_room(void *name)
 			return &rooms[i];
 	if (room_count == ROOMS_MAX)
 		return NULL;
-	baton_resource_init(&rooms[room_count].resource, NULL, rooms[room_count].name, NULL);
+	baton_resource_init(&rooms[room_count].resource, &room_config);
 	strcpy(rooms[room_count].name, name);
 	return &rooms[room_count++];
 }
@@ -170,7 +181,8 @@ static int say(struct baton_task *task)
 
 void chat_config_init(struct baton_resource_config *config, struct baton_executor *executor)
 {
-	*config = (struct baton_resource_config){.capture_limit = 0, .executor = executor};
+	*config = (struct baton_resource_config){
+		.capture_limit = 0, .executor = executor, .name = "client"};
 }
 
 static int end(struct baton_task *task)
@@ -182,7 +194,7 @@ static int end(struct baton_task *task)
 void chat_client_init(struct chat_client *client, const struct baton_resource_config *config)
 {
 	memset(client, 0, sizeof(*client));
-	baton_resource_init(&client->resource, client, "client", config);
+	baton_resource_init(&client->resource, config);
 	baton_bound_init(&client->bound, &bounded);
 	baton_resource_set_bound(&client->resource, &client->bound);
 	baton_task_init(&client->leaves, leave, NULL);

@@ -184,7 +184,7 @@ static void loop_start(struct loop *loop, int listening)
 {
 	CHECK(baton_loop_create(&loop->jobs) == 0);
 	chat_config_init(&loop->config, baton_loop_executor(loop->jobs));
-	baton_resource_init(&loop->control, loop, "control", &loop->config);
+	baton_resource_init(&loop->control, &loop->config);
 	CHECK(uv_loop_init(&loop->uv) == 0);
 	loop->uv.data = loop;
 	CHECK(uv_poll_init(&loop->uv, &loop->scheduled, baton_loop_fd(loop->jobs)) == 0);

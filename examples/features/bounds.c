@@ -61,7 +61,7 @@ static void *flood(void *arg)
 
 int main(void)
 {
-	struct session session = {BATON_RESOURCE_INIT(NULL, "session", NULL), 0, 0, 0, 0};
+	struct session session = {BATON_RESOURCE_INIT(NULL), 0, 0, 0, 0};
 	struct baton_bound_config config = BATON_BOUND_CONFIG_INIT;
 	struct baton_bound bound = BATON_BOUND_INIT(&config);
 

@@ -18,7 +18,7 @@ struct request {
 	struct baton_deadline deadline;
 };
 
-static struct baton_resource connection = BATON_RESOURCE_INIT(NULL, "connection", NULL);
+static struct baton_resource connection = BATON_RESOURCE_INIT(NULL);
 
 static int request_run(struct baton_task *task)
 {

@@ -110,11 +110,11 @@ static void begin(void)
 	config.executor = baton_pool_executor(pool);
 	config.cancelled = deliver_cancelled;
 	for (int i = 0; i < TOPICS; i++)
-		baton_resource_init(&topics[i], NULL, "topic", &config);
+		baton_resource_init(&topics[i], &config);
 	for (int i = 0; i < SESSIONS; i++) {
 		struct session *session = &sessions[i];
 
-		baton_resource_init(&session->resource, session, "session", &config);
+		baton_resource_init(&session->resource, &config);
 		baton_window_init(&session->window, &session->resource, RECEIVE_MAXIMUM);
 		baton_timer_init(&session->keep_alive, wheel, &session->resource,
 		                 keep_alive_expired);

@@ -20,7 +20,7 @@ static struct session sessions[SESSIONS];
 
 static int deliver(struct baton_resource *resource, void *message, size_t index)
 {
-	struct session *session = baton_resource_user(resource);
+	struct session *session = baton_container_of(resource, struct session, resource);
 
 	(void)index;
 	session->last = message;
@@ -41,7 +41,7 @@ int main(void)
 
 	for (int i = 0; i < SESSIONS; i++) {
 		resources[i] = &sessions[i].resource;
-		baton_resource_init(resources[i], &sessions[i], NULL, NULL);
+		baton_resource_init(resources[i], NULL);
 	}
 	baton_resource_close(resources[17]);
 	if (baton_fan_out_submit(resources, SESSIONS, &options, &fan_out) != 0 ||

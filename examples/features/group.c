@@ -48,7 +48,7 @@ int main(void)
 	int visits = 0;
 
 	for (int i = 0; i < TOPICS; i++) {
-		baton_resource_init(&topics[i].resource, NULL, NULL, NULL);
+		baton_resource_init(&topics[i].resource, NULL);
 		topics[i].index = i;
 	}
 	visit(0);

@@ -23,6 +23,7 @@
 #define WINDOW 50 /* rows that a thread has under way at once */
 
 struct store {
+	struct baton_resource resource;
 	sqlite3 *db;
 	sqlite3_stmt *insert;
 	unsigned commits;
@@ -32,7 +33,7 @@ struct store {
 
 static int execute(struct baton_resource *resource, const char *sql)
 {
-	struct store *store = baton_resource_user(resource);
+	struct store *store = baton_container_of(resource, struct store, resource);
 
 	return sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 }
@@ -44,7 +45,7 @@ static int begin(struct baton_resource *resource)
 
 static int end(struct baton_resource *resource)
 {
-	struct store *store = baton_resource_user(resource);
+	struct store *store = baton_container_of(resource, struct store, resource);
 	int status = execute(resource, "COMMIT");
 
 	if (status)
@@ -62,8 +63,7 @@ static const struct baton_resource_config config = {
 	.hold_completions = true,
 };
 
-static struct store store;
-static struct baton_resource database = BATON_RESOURCE_INIT(&store, "database", &config);
+static struct store store = {.resource = BATON_RESOURCE_INIT(&config)};
 
 /* ---- A row ---- */
 
@@ -101,7 +101,7 @@ static void insert_rows(struct row *rows, sqlite3_int64 first, unsigned count, b
 		rows[i].number = first + i;
 		baton_future_init(&rows[i].future);
 		baton_task_init(&rows[i].task, row_run, &rows[i].future);
-		must(baton_submit(&database, &rows[i].task) == 0, "submit");
+		must(baton_submit(&store.resource, &rows[i].task) == 0, "submit");
 	}
 	for (unsigned i = 0; i < count; i++) {
 		must(baton_future_wait(&rows[i].future, NULL) == 0, "wait");
@@ -195,8 +195,8 @@ int main(int argc, char **argv)
 		status = check();
 	} else {
 		run(forever ? insert_for_ever : insert_some);
-		must(baton_resource_close(&database) == 0, "close");
-		must(baton_resource_await(&database, NULL) == 0, "await");
+		must(baton_resource_close(&store.resource) == 0, "close");
+		must(baton_resource_await(&store.resource, NULL) == 0, "await");
 		printf("%u rows in %u commits\n", ROWS, store.commits);
 		status = query("SELECT count(*) % ? FROM rows", ROWS) != 0 ||
 		         store.commits >= ROWS / 2;

@@ -37,7 +37,7 @@ static int sink_readable(struct baton_io *io)
 
 int main(void)
 {
-	struct sink sink = {.resource = BATON_RESOURCE_INIT(NULL, "sink", NULL)};
+	struct sink sink = {.resource = BATON_RESOURCE_INIT(NULL)};
 	int ends[2];
 
 	CHECK(pipe(ends) == 0);

@@ -21,7 +21,7 @@ struct message {
 
 static const struct baton_bound_config config = {.bytes_max = 1000};
 static struct baton_bound bound = BATON_BOUND_INIT(&config);
-static struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL);
+static struct baton_resource session = BATON_RESOURCE_INIT(NULL);
 static struct baton_window window = BATON_WINDOW_INIT(&session, 1);
 static struct baton_window_lane lanes[2];
 static struct baton_tag client = BATON_TAG_INIT;

@@ -11,7 +11,7 @@
 
 #define PUBLISHES 3
 
-static struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL);
+static struct baton_resource session = BATON_RESOURCE_INIT(NULL);
 static char order[16];
 
 static void *publish(void *text)

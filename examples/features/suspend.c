@@ -19,9 +19,9 @@ struct account {
 };
 
 static struct account accounts[ACCOUNTS] = {
-	{BATON_RESOURCE_INIT(&accounts[0], "a", NULL), 0, 0},
-	{BATON_RESOURCE_INIT(&accounts[1], "b", NULL), 0, 0},
-	{BATON_RESOURCE_INIT(&accounts[2], "c", NULL), 0, 0},
+	{BATON_RESOURCE_INIT(NULL), 0, 0},
+	{BATON_RESOURCE_INIT(NULL), 0, 0},
+	{BATON_RESOURCE_INIT(NULL), 0, 0},
 };
 
 static void *take(void *arg)

@@ -39,7 +39,7 @@ int main(void)
 		.fn = publish, .arg = &topic, .label = &message};
 	int during;
 
-	baton_resource_init(&topic.resource, &topic, "topic", NULL);
+	baton_resource_init(&topic.resource, NULL);
 	baton_lanes_init(&topic.lanes, topic.array, 2, NULL);
 	baton_resource_set_lanes(&topic.resource, &topic.lanes);
 

@@ -13,8 +13,8 @@ struct client {
 };
 
 static struct baton_resource topics[2] = {
-	BATON_RESOURCE_INIT(NULL, "news", NULL),
-	BATON_RESOURCE_INIT(NULL, "weather", NULL),
+	BATON_RESOURCE_INIT(NULL),
+	BATON_RESOURCE_INIT(NULL),
 };
 
 static void *deliver(void *client)

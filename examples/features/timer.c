@@ -34,7 +34,7 @@ static int client_is_silent(struct baton_timer *timer)
 
 int main(void)
 {
-	struct session session = {.resource = BATON_RESOURCE_INIT(&session, "session", NULL)};
+	struct session session = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_timers
 		*timers; /* a NULL wheel would be the default wheel, on the real clock */
 

@@ -13,7 +13,7 @@
 #define WRITERS 4
 #define WRITES 500
 
-static struct baton_resource journal = BATON_RESOURCE_INIT(NULL, "journal", NULL);
+static struct baton_resource journal = BATON_RESOURCE_INIT(NULL);
 static uint64_t flushes, writes; /* touched by the journal's tasks */
 
 static void flush(struct baton_trigger *trigger, uint64_t fires)

@@ -82,7 +82,7 @@ static void submit_both(struct baton_resource *session, unsigned id)
 
 int main(void)
 {
-	struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL);
+	struct baton_resource session = BATON_RESOURCE_INIT(NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
 	submit_both(&session, 1);

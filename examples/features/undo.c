@@ -9,7 +9,7 @@
 #include <baton/resource.h>
 #include <baton/undo.h>
 
-static struct baton_resource bank = BATON_RESOURCE_INIT(NULL, "bank", NULL);
+static struct baton_resource bank = BATON_RESOURCE_INIT(NULL);
 static int balance[3] = {100, 50, 0};
 
 struct transfer {

@@ -13,8 +13,10 @@
 #define JOBS 4
 
 static struct baton_future done[JOBS];
-static struct baton_resource a = BATON_RESOURCE_INIT(NULL, "accounts", NULL);
-static struct baton_resource b = BATON_RESOURCE_INIT(NULL, "audit", NULL);
+static const struct baton_resource_config accounts = BATON_RESOURCE_CONFIG_NAMED("accounts");
+static const struct baton_resource_config auditing = BATON_RESOURCE_CONFIG_NAMED("audit");
+static struct baton_resource a = BATON_RESOURCE_INIT(&accounts);
+static struct baton_resource b = BATON_RESOURCE_INIT(&auditing);
 static struct baton_future both_hold = BATON_PROMISE_INIT;
 
 /* The job must block, and says so: meanwhile a spare thread takes the worker's place. */

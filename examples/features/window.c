@@ -18,7 +18,7 @@ struct message {
 	int number;
 };
 
-static struct baton_resource session = BATON_RESOURCE_INIT(NULL, "session", NULL);
+static struct baton_resource session = BATON_RESOURCE_INIT(NULL);
 static struct baton_window window = BATON_WINDOW_INIT(&session, RECEIVE_MAXIMUM);
 
 static int publish(struct baton_task *task)

@@ -95,9 +95,8 @@ struct baton_deadline {
 
 #define BATON_DEADLINE_INIT(timers)                                                                \
 	{                                                                                          \
-		(timers), NULL, BATON_TIMER_INIT(NULL, NULL, NULL),                                \
-			BATON_RESOURCE_INIT(NULL, NULL, NULL), BATON_PROMISE_INIT,                 \
-			{NULL, NULL, NULL, NULL}, BATON_TASK_INIT(NULL, NULL)                      \
+		(timers), NULL, BATON_TIMER_INIT(NULL, NULL, NULL), BATON_RESOURCE_INIT(NULL),     \
+			BATON_PROMISE_INIT, {NULL, NULL, NULL, NULL}, BATON_TASK_INIT(NULL, NULL)  \
 	}
 void baton_deadline_init(struct baton_deadline *deadline, struct baton_timers *timers)
 	BATON_NONNULL_AT(1);

@@ -6,12 +6,12 @@
  *
  *	static int begin(struct baton_resource *resource)
  *	{
- *		return execute(baton_resource_user(resource), "BEGIN");
+ *		return execute(baton_container_of(resource, struct store, resource), "BEGIN");
  *	}
  *
  *	static int end(struct baton_resource *resource)
  *	{
- *		return execute(baton_resource_user(resource), "COMMIT");
+ *		return execute(baton_container_of(resource, struct store, resource), "COMMIT");
  *	}
  *
  *	static const struct baton_resource_config config = {

@@ -30,7 +30,7 @@
  * bound and a failing batch_begin do not stop it; statistics do not count it, and no batch
  * (hooks.h) contains it.
  *
- * Memory, for each object: one allocation, with the object's struct (of which the entry is 120
+ * Memory, for each object: one allocation, with the object's struct (of which the entry is 104
  * bytes) and a copy of its name; and 16 to 32 bytes of the set, which grows by doubling and does
  * not shrink.
  *
@@ -77,12 +77,12 @@ struct baton_registry_options {
 	size_t object_size;
 	/*
 	 * Initialises a new object. The entry is set up: it has its name, and its resource is
-	 * initialised with `object_config`, without user, name and stats; init may initialise the
-	 * resource again. All other memory of the object is zero. No other thread sees the object
-	 * yet. Called under the baton of the registry's resource: init may look names up, and
-	 * acquire other objects, but must not wait. An acquire of the object's own name, also
-	 * inside the init of another object that it acquires, returns -EDEADLK. Returns 0, or a
-	 * negative errno, which acquire returns; then there is no object. NULL: nothing to do.
+	 * initialised with `object_config`, without statistics; init may initialise the resource
+	 * again. All other memory of the object is zero. No other thread sees the object yet.
+	 * Called under the baton of the registry's resource: init may look names up, and acquire
+	 * other objects, but must not wait. An acquire of the object's own name, also inside the
+	 * init of another object that it acquires, returns -EDEADLK. Returns 0, or a negative
+	 * errno, which acquire returns; then there is no object. NULL: nothing to do.
 	 */
 	int (*init)(struct baton_registry_entry *entry, void *arg);
 	/*
@@ -192,9 +192,13 @@ int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn
  * there, no object is made, and none ends. */
 struct baton_resource *baton_registry_resource(struct baton_registry *registry) BATON_NONNULL;
 
-/* The name of an object, which the caller keeps by a reference. Not terminated by a NUL. */
+/* The name of an object, which the caller keeps by a reference. A NUL follows the name. */
 const void *baton_registry_name(const struct baton_registry_entry *entry,
                                 size_t *length) BATON_NONNULL;
+
+/* The same, up to the first NUL, of the object with this resource. As `name_of` of `object_config`
+ * it makes messages, boards and debuggers show the names of objects. */
+const char *baton_registry_name_of(const struct baton_resource *resource) BATON_NONNULL;
 
 /* How many names there are, about: an object whose end has just begun may still be counted. */
 size_t baton_registry_count(const struct baton_registry *registry) BATON_NONNULL;

@@ -9,8 +9,7 @@
  *   close, cancel_pending       | everything but init, deinit    | any thread, also inside tasks
  *   close_then                  | everything but init, deinit    | any thread, also inside tasks
  *   await                       | everything but init, deinit    | any thread, not in an own task
- *   is_*, stats_read, user,     | everything but init, deinit    | any thread, also inside tasks
- *   name                        |                                |
+ *   is_*, stats_read, name      | everything but init, deinit    | any thread, also inside tasks
  *   init, deinit                | nothing                        | the owner
  *
  * What holds for all calls of a thread (its first call, -ENOMEM and -ECHILD, fork, signal handlers)
@@ -120,15 +119,29 @@ struct baton_resource_config {
 	uint64_t batch_ns;     /* a batch ends after so long, looked at between tasks; 0: none */
 	uint32_t batch_max;    /* and after so many tasks; 0: when the runner's stay is over */
 	bool hold_completions; /* until batch_end has returned */
-	uint64_t _reserved[4];
+	/*
+	 * For messages, boards and debuggers. `name_of` returns the name of one resource: mostly a
+	 * member of the struct that the resource lies in (baton_container_of). Where name_of is
+	 * NULL, or returns NULL, all resources of the config have the name `name`, or none.
+	 *
+	 * name_of is called on any thread, also on one that is about to end the process because of
+	 * a mistake, from the initialiser of the resource until its end. It must only read memory,
+	 * and always return the same string.
+	 */
+	const char *name;
+	const char *(*name_of)(const struct baton_resource *resource);
+	uint64_t _reserved[2];
 };
 
 #define BATON_CAPTURE_LIMIT 10
 #define BATON_QUANTUM 64
-#define BATON_RESOURCE_CONFIG_INIT                                                                 \
+#define BATON_RESOURCE_CONFIG_INIT BATON_RESOURCE_CONFIG_NAMED(NULL)
+
+/* The defaults, and a name for all resources of the config. */
+#define BATON_RESOURCE_CONFIG_NAMED(name)                                                          \
 	{                                                                                          \
 		BATON_CAPTURE_LIMIT, BATON_QUANTUM, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0,      \
-			false,                                                                     \
+			false, (name), NULL,                                                       \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
@@ -195,8 +208,6 @@ struct baton_resource_stats {
  */
 struct baton_resource {
 	struct baton_job _job;
-	void *_user;
-	const char *_name;
 	union {
 		const struct baton_resource_config *_config;
 		uintptr_t _extras; /* statistics or an extension, see src/core/extras.h */
@@ -206,21 +217,23 @@ struct baton_resource {
 };
 
 /*
- * Constant initialisers. `user`: a pointer of yours, for baton_resource_user(). `name`: for
- * messages; must outlive the resource; may be NULL. `config`: NULL: the defaults. All-zero memory
- * (calloc, a static variable) is an idle resource for which all three are NULL.
+ * Constant initialisers. `config`: NULL: the defaults. All-zero memory (calloc, a static variable)
+ * is an idle resource with the defaults.
+ *
+ * A resource has no pointer for its user: it is a member of what it guards, and
+ * baton_container_of() leads from one to the other.
  *
  * What few resources have is set afterwards, between the initialiser and the first submit, in any
  * order: baton_resource_set_stats() below, baton_resource_set_lanes() in lane.h,
  * baton_resource_set_bound() in bound.h.
  */
-#define BATON_RESOURCE_INIT(user, name, config)                                                    \
+#define BATON_RESOURCE_INIT(config)                                                                \
 	{                                                                                          \
-		{NULL, 0, 0}, (user), (name), {(config)}, NULL, 2                                  \
+		{NULL, 0, 0}, {(config)}, NULL, 2                                                  \
 	}
 
 /* The same at run time. Thread safety: the owner. Errors: none. */
-void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+void baton_resource_init(struct baton_resource *resource,
                          const struct baton_resource_config *config) BATON_NONNULL_AT(1);
 
 /*
@@ -230,8 +243,8 @@ void baton_resource_init(struct baton_resource *resource, void *user, const char
  */
 void baton_resource_deinit(struct baton_resource *resource) BATON_NONNULL;
 
-/* What the initialiser was given. Thread safety: any thread. Blocking: never. */
-void *baton_resource_user(const struct baton_resource *resource) BATON_NONNULL;
+/* The name that the config gives the resource; NULL: none. Thread safety: any thread. Blocking:
+ * never. */
 const char *baton_resource_name(const struct baton_resource *resource) BATON_NONNULL;
 
 /*

@@ -36,8 +36,8 @@ BATON_EXPORT int baton_admission_init(struct baton_admission *admission,
 	admission->_timers = timers;
 	admission->_resource_config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	admission->_resource_config.executor = config->executor;
-	baton_resource_init(&admission->_resource, NULL, config->name,
-	                    &admission->_resource_config);
+	admission->_resource_config.name = config->name;
+	baton_resource_init(&admission->_resource, &admission->_resource_config);
 	baton__timer_init(&admission->_tick, timers, &admission->_resource, baton__admission_tick);
 	baton_promise_init(&admission->_tick_gone);
 	baton_promise_init(&admission->_ended);

@@ -184,8 +184,7 @@ static int give(struct baton_admitted *entry)
 		return error;
 	if (!resource) {
 		resource = &entry->_own;
-		baton_resource_init(resource, NULL, admission->_config.name,
-		                    &admission->_resource_config);
+		baton_resource_init(resource, &admission->_resource_config);
 		entry->_marks |= BATON__MARK_OWNS;
 	}
 	baton_future_init(&entry->_ran);

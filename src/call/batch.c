@@ -22,7 +22,7 @@ BATON_INLINE void require_each_once(const struct baton_resource *resource, size_
                                     size_t count)
 {
 	if (BATON_UNLIKELY(length != count))
-		BATON_MISUSE_OF("baton_submit_batch", resource->_name,
+		BATON_MISUSE_OF("baton_submit_batch", baton__name(resource),
 		                "was given the same task twice in one batch");
 }
 

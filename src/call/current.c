@@ -29,7 +29,7 @@ BATON_EXPORT bool baton_held(const struct baton_resource *resource)
 
 BATON_EXPORT void baton_assert_held(const struct baton_resource *resource)
 {
-	BATON_REQUIRE_OF(baton_held(resource), resource->_name,
+	BATON_REQUIRE_OF(baton_held(resource), baton__name(resource),
 	                 "is not held by this thread: only a task of it may be here");
 }
 

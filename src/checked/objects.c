@@ -2,6 +2,7 @@
 /* The checks of resources and tasks. */
 #include "checked/objects.h"
 
+#include "checked/copied.h"
 #include "core/checked.h"
 #include "core/kind.h"
 #include "core/word.h"
@@ -11,6 +12,8 @@
 
 /* A walk looks at so many of a queue's newest tasks. Each task is looked at when entered, too. */
 #define LOOKS_MAX 256U
+
+#define RESERVED (sizeof(((struct baton_resource_config *)NULL)->_reserved) / sizeof(uint64_t))
 
 /* ---- Resources ---- */
 
@@ -35,22 +38,20 @@ static void copy_name(char copy[BATON__RECORD_NAME_MAX], const char *name)
 /* What tells a resource from another one that has come to the same address. */
 static bool same(const struct baton__record *record, const struct baton_resource *resource)
 {
-	return record->user == resource->_user && record->name_at == resource->_name &&
-	       record->config == resource->_config;
+	return record->extras == resource->_extras;
 }
 
 /* A resource that has not been seen at this address before. */
 static void sign(struct baton__record *record, const struct baton_resource *resource,
                  const char *call)
 {
-	record->user = resource->_user;
-	record->name_at = resource->_name;
-	record->config = resource->_config;
-	record->config_sum = sum_of(resource->_config);
+	record->extras = resource->_extras;
+	record->config = baton__config(resource);
+	record->config_sum = sum_of(record->config);
 	record->gone = false;
 	record->used = false;
 	record->suspended = 0;
-	copy_name(record->name, resource->_name);
+	copy_name(record->name, baton__name(resource));
 	baton__records_note(record, call);
 }
 
@@ -62,33 +63,36 @@ static bool sets_up(const char *call)
 }
 
 /* Is what the program must not change as it was at the first use? */
-static void look_at_constants(struct baton__record *record, const char *call,
-                              struct baton__mistake *mistake)
+static void look_at_constants(struct baton__record *record, const struct baton_resource *resource,
+                              const char *call, struct baton__mistake *mistake)
 {
 	char name[BATON__RECORD_NAME_MAX];
 
-	if (!record->used) {
-		copy_name(record->name, record->name_at);
-		record->config_sum = sum_of(record->config);
-		record->used = !sets_up(call);
-		return;
-	}
-	copy_name(name, record->name_at);
-	if (strcmp(name, record->name) != 0)
-		baton__mistake(mistake, record->name,
-		               "has another name now, since %s (thread %d): the name must live as "
-		               "long as the resource, and not change",
-		               record->call, (int)record->thread);
-	else if (record->config_sum != sum_of(record->config))
+	if (record->used && record->config_sum != sum_of(record->config)) {
 		baton__mistake(mistake, record->name,
 		               "has a config that has changed, or is gone, since %s (thread %d): "
 		               "the config must outlive the resource and not change",
 		               record->call, (int)record->thread);
+		return;
+	}
+	copy_name(name, baton__name(resource));
+	/* Another name by name_of: another resource of the same config lies here now. */
+	if (record->used && !(record->config && record->config->name_of) &&
+	    strcmp(name, record->name) != 0)
+		baton__mistake(mistake, record->name,
+		               "has another name now, since %s (thread %d): the name must live as "
+		               "long as the resource, and not change",
+		               record->call, (int)record->thread);
+	if (!record->used) {
+		record->config_sum = sum_of(record->config);
+		record->used = !sets_up(call);
+	}
+	memcpy(record->name, name, sizeof(name));
 }
 
 static void look_at_config(const struct baton__record *record, struct baton__mistake *mistake)
 {
-	for (size_t i = 0; record->config && i < 4; i++)
+	for (size_t i = 0; record->config && i < RESERVED; i++)
 		if (record->config->_reserved[i])
 			baton__mistake(mistake, record->name,
 			               "has a config whose last members are not zero: initialise "
@@ -123,42 +127,6 @@ static void look_at_queue(const struct baton__record *record, const struct baton
 		               record->newest->call, (int)record->newest->thread);
 }
 
-/* What a search for the original of a copied resource looks for, and finds. */
-struct original {
-	const struct baton_resource *copy;
-	const void *object;
-	char name[BATON__RECORD_NAME_MAX];
-};
-
-static void compare(struct baton__record *record, void *arg)
-{
-	struct original *original = arg;
-
-	if (record->object == original->copy || !same(record, original->copy) ||
-	    (!record->user && !record->name_at && !record->config))
-		return;
-	original->object = record->object;
-	memcpy(original->name, record->name, sizeof(original->name));
-}
-
-/* A busy resource that no call has made busy. Called without a lock. */
-static void say_copied(const struct baton_resource *resource, struct baton__mistake *mistake)
-{
-	struct original original = {.copy = resource};
-
-	baton__records_each(BATON__RECORD_RESOURCE, compare, &original);
-	if (original.object)
-		baton__mistake(mistake, original.name,
-		               "was copied from %p to %p while it was in use: use a resource where "
-		               "it was initialised, by its address",
-		               original.object, (const void *)resource);
-	else
-		baton__mistake(mistake, NULL,
-		               "at %p was never initialised: use BATON_RESOURCE_INIT, "
-		               "baton_resource_init or zeroed memory",
-		               (const void *)resource);
-}
-
 void baton__checked_resource(struct baton_resource *resource, const char *call)
 {
 	struct baton__mistake mistake = {.text = ""};
@@ -188,10 +156,10 @@ void baton__checked_resource(struct baton_resource *resource, const char *call)
 			look_at_config(record, &mistake);
 	}
 	if (!mistake.text[0] && !copied)
-		look_at_constants(record, call, &mistake);
+		look_at_constants(record, resource, call, &mistake);
 	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
 	if (copied)
-		say_copied(resource, &mistake);
+		baton__mistake_copied(&mistake, resource);
 	baton__mistake_end(&mistake, call);
 }
 
@@ -295,7 +263,7 @@ static void look_before_submit(const struct baton__record *record,
 		return;
 	if (record->resource != resource)
 		baton__mistake(
-			mistake, resource->_name,
+			mistake, baton__name(resource),
 			"was given a task that already waits in \"%s\" since %s (thread %d): "
 			"%s",
 			record->name, record->call, (int)record->thread, mend);
@@ -316,10 +284,10 @@ void baton__checked_idle(const struct baton_resource *resource, const struct bat
 	struct baton__mistake mistake = {.text = ""};
 
 	if (!task)
-		BATON_MISUSE_OF(call, resource->_name,
+		BATON_MISUSE_OF(call, baton__name(resource),
 		                "was given NULL instead of a task: give the address of a task");
 	if (!can_run(task))
-		BATON_MISUSE_OF(call, resource->_name,
+		BATON_MISUSE_OF(call, baton__name(resource),
 		                "was given a task without a function: initialise the task by "
 		                "BATON_TASK_INIT or baton_task_init");
 	baton__records_lock(task, BATON__RECORD_TASK);
@@ -413,7 +381,7 @@ static void enter(struct baton_resource *resource, struct baton_task *task)
 
 	end_task(task, &mistake);
 	if (!mistake.text[0] && !can_run(task))
-		baton__mistake(&mistake, resource->_name,
+		baton__mistake(&mistake, baton__name(resource),
 		               "is to run a task without a function: initialise the task by "
 		               "BATON_TASK_INIT or baton_task_init before it is submitted, or its "
 		               "continuation fires");

@@ -4,6 +4,7 @@
 #define BATON_SRC_CHECKED_OBJECTS_H
 
 #include "checked/records.h"
+#include "core/config.h"
 
 /* Checks that what a program gives to `call` is an initialised resource, still as it was. */
 void baton__checked_resource(struct baton_resource *resource, const char *call);

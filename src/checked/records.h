@@ -54,8 +54,7 @@ struct baton__record {
 	struct baton__record *older; /* in the queue of the resource's record */
 	struct baton__record *newer;
 	/* A resource's. */
-	const void *user;
-	const char *name_at;
+	uintptr_t extras; /* its pointer to config, statistics or extension */
 	const struct baton_resource_config *config;
 	uint64_t config_sum;
 	const void *executor;

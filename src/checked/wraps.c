@@ -134,11 +134,11 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
 
 /* ---- A resource's life ---- */
 
-BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
                                       const struct baton_resource_config *config)
 {
 	BATON__NEED(resource, "the resource is NULL: give the address of a resource");
-	baton__plain_resource_init(resource, user, name, config);
+	baton__plain_resource_init(resource, config);
 	baton__checked_resource(resource, __func__);
 }
 
@@ -158,7 +158,7 @@ BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
 	BATON__NEED(stats, "the statistics are NULL");
 	for (size_t i = 0; i < sizeof(*stats); i++)
 		if (bytes[i])
-			BATON_MISUSE_OF(__func__, resource->_name,
+			BATON_MISUSE_OF(__func__, baton__name(resource),
 			                "was given statistics that are not zero: zero them, and "
 			                "give each resource statistics of its own");
 	baton__plain_resource_set_stats(resource, stats);
@@ -241,11 +241,11 @@ BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
 	baton__checked_resource(resource, __func__);
 	BATON__NEED(lanes, "the lanes are NULL");
 	if (!lanes->_lanes || !lanes->_count)
-		BATON_MISUSE_OF(__func__, resource->_name,
+		BATON_MISUSE_OF(__func__, baton__name(resource),
 		                "was given lanes without lanes: initialise them by "
 		                "BATON_LANES_INIT or baton_lanes_init with an array of 1 to 32");
 	if (lanes->_extension._lanes)
-		BATON_MISUSE_OF(__func__, resource->_name,
+		BATON_MISUSE_OF(__func__, baton__name(resource),
 		                "was given lanes that another resource has: each resource needs "
 		                "lanes of its own");
 	baton__plain_resource_set_lanes(resource, lanes);
@@ -257,7 +257,7 @@ BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
 	baton__checked_resource(resource, __func__);
 	BATON__NEED(bound, "the bound is NULL");
 	if (!bound->_config)
-		BATON_MISUSE_OF(__func__, resource->_name,
+		BATON_MISUSE_OF(__func__, baton__name(resource),
 		                "was given a bound without a config: initialise it by "
 		                "BATON_BOUND_INIT or baton_bound_init");
 	baton__plain_resource_set_bound(resource, bound);

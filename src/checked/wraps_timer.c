@@ -36,7 +36,7 @@ static void arms(struct baton_timer *timer, const char *call)
 	if (!timer->_resource)
 		BATON_MISUSE(call, "the timer has no resource: initialise it by baton_timer_init");
 	if (!timer->_fn)
-		BATON_MISUSE_OF(call, timer->_resource->_name,
+		BATON_MISUSE_OF(call, baton__name(timer->_resource),
 		                "has a timer without a function: initialise the timer by "
 		                "baton_timer_init");
 	baton__checked_resource(timer->_resource, call);
@@ -61,13 +61,14 @@ BATON_EXPORT void baton_timer_init(struct baton_timer *timer, struct baton_timer
 	BATON__NEED(timer, "the timer is NULL");
 	BATON__NEED(resource, "the resource is NULL: a timer runs as a task of a resource");
 	if (!fn)
-		BATON_MISUSE_OF(__func__, resource->_name, "was given a timer without a function");
+		BATON_MISUSE_OF(__func__, baton__name(resource),
+		                "was given a timer without a function");
 	baton__records_lock(timer, BATON__RECORD_TIMER);
 	record = baton__records_find(timer, BATON__RECORD_TIMER);
 	if (record && unchanged(record, timer) &&
 	    (baton_timer_state(timer) == BATON_TIMER_PENDING ||
 	     baton_timer_state(timer) == BATON_TIMER_QUEUED))
-		baton__mistake(&mistake, resource->_name,
+		baton__mistake(&mistake, baton__name(resource),
 		               "has a timer that is armed, by %s (thread %d): stop a timer before "
 		               "it is initialised anew",
 		               record->call, (int)record->thread);
@@ -131,7 +132,7 @@ BATON_EXPORT void baton_trigger_init(struct baton_trigger *trigger, struct baton
 	BATON__NEED(trigger, "the trigger is NULL");
 	BATON__NEED(resource, "the resource is NULL: a trigger runs as a task of a resource");
 	if (!fn)
-		BATON_MISUSE_OF(__func__, resource->_name,
+		BATON_MISUSE_OF(__func__, baton__name(resource),
 		                "was given a trigger without a function");
 	baton__plain_trigger_init(trigger, resource, fn, cancelled);
 }
@@ -142,7 +143,7 @@ BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 	BATON__NEED(trigger->_resource,
 	            "the trigger has no resource: initialise it by baton_trigger_init");
 	if (!trigger->_fn)
-		BATON_MISUSE_OF(__func__, trigger->_resource->_name,
+		BATON_MISUSE_OF(__func__, baton__name(trigger->_resource),
 		                "has a trigger without a function: initialise the trigger by "
 		                "baton_trigger_init");
 	baton__checked_resource(trigger->_resource, __func__);

@@ -63,7 +63,7 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 		return error;
 	if (!baton__turn_set_final(resource))
 		return -EALREADY;
-	BATON_REQUIRE_OF(!finaliser->_future, resource->_name,
+	BATON_REQUIRE_OF(!finaliser->_future, baton__name(resource),
 	                 "was given a finaliser with a future: a finaliser has none");
 	baton__kind_set(finaliser, &final_kind);
 	(void)baton__push_mark(resource, finaliser, BATON__ASK_CLOSE); /* last touch */

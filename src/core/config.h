@@ -11,6 +11,9 @@
 #include "core/executor.h"
 #include "core/extras.h"
 
+/* The resource's name, for messages; NULL: none. */
+const char *baton__name(const struct baton_resource *resource);
+
 BATON_INLINE uint32_t baton__capture_limit(const struct baton_resource *resource)
 {
 	const struct baton_resource_config *config = baton__config(resource);

@@ -18,7 +18,7 @@ BATON_INLINE void baton__guard_end(const struct baton_resource **guard)
 {
 	if (*guard)
 		BATON_MISUSE_OF(
-			"a task", (*guard)->_name,
+			"a task", baton__name(*guard),
 			"was left by an exception, pthread_exit or a cancellation: a task's "
 			"function returns");
 }

@@ -49,7 +49,7 @@ void baton__take(struct baton_resource *resource)
 	}
 	/* The reversal of a list that runs into itself ends at the entry where it began. */
 	if (BATON_UNLIKELY(oldest == first) && oldest && oldest->_next)
-		BATON_MISUSE_OF("baton_submit", resource->_name,
+		BATON_MISUSE_OF("baton_submit", baton__name(resource),
 		                "was given a task that already waited in it: submit a task again "
 		                "only when its function has been entered");
 	if (baton__has_extras(resource))

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Initialises and deinitialises a resource, and reads its user pointer, name and state. */
+/* Initialises and deinitialises a resource, and reads its name and state. */
 #include "core/resource.h"
 
 #include "core/checked.h"
 #include "core/stats.h"
 
-BATON_EXPORT void baton_resource_init(struct baton_resource *resource, void *user, const char *name,
+BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
                                       const struct baton_resource_config *config)
 {
 	BATON__CHECKED(init(resource));
-	*resource = (struct baton_resource)BATON_RESOURCE_INIT(user, name, config);
+	*resource = (struct baton_resource)BATON_RESOURCE_INIT(config);
 	baton__word_init(resource);
 }
 
 BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
                                            struct baton_resource_stats *stats)
 {
-	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), baton__name(resource),
 	                 "is in use: give it statistics before the first submit");
-	BATON_REQUIRE_OF(!baton__stats(resource), resource->_name, "has statistics already");
+	BATON_REQUIRE_OF(!baton__stats(resource), baton__name(resource), "has statistics already");
 	baton__set_stats(resource, stats);
 	baton__word_extend(resource);
 }
@@ -27,22 +27,25 @@ BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
 {
 	uintptr_t word = baton__word_settled(resource);
 
-	BATON_REQUIRE_OF(baton__word_is_closed(word), resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_closed(word), baton__name(resource),
 	                 "is not closed: close and await it first");
-	BATON_REQUIRE_OF(!baton__word_is_busy(word), resource->_name,
+	BATON_REQUIRE_OF(!baton__word_is_busy(word), baton__name(resource),
 	                 "is closed, but not idle yet: await it first");
-	BATON_REQUIRE_OF(!baton__turn_is_visited(resource), resource->_name,
+	BATON_REQUIRE_OF(!baton__turn_is_visited(resource), baton__name(resource),
 	                 "is still touched by a thread that helps or cancels: await it first");
 }
 
-BATON_EXPORT void *baton_resource_user(const struct baton_resource *resource)
+const char *baton__name(const struct baton_resource *resource)
 {
-	return resource->_user;
+	const struct baton_resource_config *config = baton__config(resource);
+	const char *name = config && config->name_of ? config->name_of(resource) : NULL;
+
+	return !name && config ? config->name : name;
 }
 
 BATON_EXPORT const char *baton_resource_name(const struct baton_resource *resource)
 {
-	return resource->_name;
+	return baton__name(resource);
 }
 
 BATON_EXPORT bool baton_resource_is_closed(const struct baton_resource *resource)

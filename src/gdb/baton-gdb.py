@@ -126,7 +126,7 @@ class Look:
             if name:
                 return '"%s"' % name
         try:
-            name = text(resource_at(resource)["_name"])
+            name = name_by_config(resource, self.live())
         except gdb.MemoryError:
             return "a resource at %#x, whose memory is gone" % resource
         return '"%s"' % name if name else "a resource at %#x" % resource
@@ -234,6 +234,46 @@ def queue_length(resource):
 
 def resource_at(number):
     return gdb.Value(number).cast(gdb.lookup_type("struct baton_resource").pointer())
+
+
+def config_of(resource):
+    """A value of the resource's config, or None. As baton__config() in src/core/extras.h."""
+    extras = int(resource["_extras"])
+    config = resource["_config"]
+    if extras & 1:
+        config = gdb.Value(extras & ~1).cast(
+            gdb.lookup_type("struct baton_resource_stats").pointer())["_config"]
+    elif extras & 2:
+        config = gdb.Value(extras & ~2).cast(
+            gdb.lookup_type("struct baton__extension_head").pointer())["_config"]
+    return config.dereference() if int(config) else None
+
+
+def call_alone(function, argument):
+    """Calls a function of the process, whose other threads stay where they are."""
+    before = gdb.parameter("scheduler-locking")
+    gdb.execute("set scheduler-locking on", to_string=True)
+    try:
+        return function(argument)
+    finally:
+        gdb.execute("set scheduler-locking " + before, to_string=True)
+
+
+def name_by_config(number, live):
+    """The name that the config of the resource at this address gives it, or None. A core file calls
+    no functions: there only the name that all resources of the config have is known."""
+    resource = resource_at(number)
+    config = config_of(resource.dereference())
+    if config is None:
+        return None
+    if live and int(config["name_of"]):
+        try:
+            name = text(call_alone(config["name_of"].dereference(), resource))
+            if name:
+                return name
+        except gdb.error:
+            pass  # it cannot be called now: in a system call of another ABI, say
+    return text(config["name"])
 
 
 def waits(record):

@@ -229,7 +229,7 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 		return -ENOSPC;
 	memset(&line->stats, 0, sizeof(line->stats));
 	clear_gauge(board->file, line);
-	copy_name(line->name, name ? name : resource->_name);
+	copy_name(line->name, name ? name : baton__name(resource));
 	line->resource = resource;
 	line->cause = BATON__CAUSE_NONE;
 	line->joined_ns = baton__now_ns();

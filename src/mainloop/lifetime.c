@@ -40,7 +40,8 @@ static int init(struct baton__mainloop *loop, const struct baton_mainloop_option
 		loop->options = *options;
 	loop->config.executor = baton_loop_executor(loop->executor);
 	loop->config.quantum = QUANTUM;
-	baton_resource_init(&loop->resource, NULL, loop->options.name, &loop->config);
+	loop->config.name = loop->options.name;
+	baton_resource_init(&loop->resource, &loop->config);
 	baton_task_init_typed(&loop->turn, &baton__mainloop_turn);
 	baton__places_init(loop);
 	loop->alarm = BATON_NEVER;

@@ -66,7 +66,7 @@ int baton__deadline_arm(struct baton_deadline *deadline, struct baton_detached *
 
 	deadline->_token = token;
 	token->_deadline = deadline;
-	baton_resource_init(&deadline->_resource, NULL, NULL, NULL);
+	baton_resource_init(&deadline->_resource, NULL);
 	baton__timer_init(&deadline->_timer, deadline->_timers, &deadline->_resource, passed);
 	error = baton_timer_arm_after(&deadline->_timer, timeout_ns);
 	return error;

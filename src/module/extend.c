@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct baton_bound) == 104, "part of the ABI");
 
 static _Noreturn void lanes_are_missing(const struct baton_resource *resource)
 {
-	BATON_MISUSE_OF("baton_submit", resource->_name,
+	BATON_MISUSE_OF("baton_submit", baton__name(resource),
 	                "has a bound that drops queued tasks, and no lanes: "
 	                "baton_resource_set_lanes before, be it one");
 }
@@ -80,14 +80,15 @@ BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
 	static const struct baton_lanes_config no_aging = BATON_LANES_CONFIG_INIT;
 	struct baton__extension *extension;
 
-	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), baton__name(resource),
 	                 "is in use: give it lanes before the first submit");
-	BATON_REQUIRE_OF(lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX, resource->_name,
+	BATON_REQUIRE_OF(lanes->_count >= 1 && lanes->_count <= BATON_LANES_MAX,
+	                 baton__name(resource),
 	                 "was given lanes that are not initialised: baton_lanes_init before");
 	if (!lanes->_config)
 		lanes->_config = &no_aging;
 	extension = extended(resource, &lanes->_extension);
-	BATON_REQUIRE_OF(!extension->_lanes, resource->_name, "has lanes already");
+	BATON_REQUIRE_OF(!extension->_lanes, baton__name(resource), "has lanes already");
 	extension->_lanes = lanes;
 	extension->_head._table = table_of(extension);
 	baton__lanes_show(resource);
@@ -98,12 +99,12 @@ BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
 {
 	struct baton__extension *extension;
 
-	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), resource->_name,
+	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), baton__name(resource),
 	                 "is in use: give it a bound before the first submit");
-	BATON_REQUIRE_OF(baton__bound_valid(bound->_config), resource->_name,
+	BATON_REQUIRE_OF(baton__bound_valid(bound->_config), baton__name(resource),
 	                 "was given a bound whose config contradicts itself");
 	extension = extended(resource, &bound->_extension);
-	BATON_REQUIRE_OF(!extension->_bound, resource->_name, "has a bound already");
+	BATON_REQUIRE_OF(!extension->_bound, baton__name(resource), "has a bound already");
 	extension->_bound = bound;
 	extension->_head._table = table_of(extension);
 }

@@ -42,7 +42,7 @@
 #define REMOVED ((uint64_t)1 << 63)
 #define COUNT (REMOVED - 1)
 
-_Static_assert(sizeof(struct baton_registry_entry) == 120, "as registry.h says");
+_Static_assert(sizeof(struct baton_registry_entry) == 104, "as registry.h says");
 
 struct baton_registry {
 	struct baton_resource resource;
@@ -159,7 +159,7 @@ static int end(struct baton_task *task)
 	baton_task_init(&entry->_end, finalise, NULL);
 	error = baton_resource_close_then(&entry->resource, &entry->_end); /* last touch */
 	if (BATON_UNLIKELY(error))
-		BATON_MISUSE_OF("baton_resource_close_then", entry->resource._name,
+		BATON_MISUSE_OF("baton_resource_close_then", baton__name(&entry->resource),
 		                "is a registry's object, whose finaliser is the registry's");
 	return 0;
 }
@@ -169,7 +169,7 @@ static struct baton_registry_entry *allocate(const struct request *request)
 	struct baton_registry *registry = request->registry;
 	const struct baton_registry_options *options = &registry->options;
 	const size_t length = request->key._length;
-	struct baton_registry_entry *entry = calloc(1, options->object_size + length);
+	struct baton_registry_entry *entry = calloc(1, options->object_size + length + 1);
 	char *name;
 
 	if (!entry)
@@ -181,7 +181,7 @@ static struct baton_registry_entry *allocate(const struct request *request)
 	entry->_references = 1; /* unshared: nobody can find it yet */
 	entry->_linked = true;
 	entry->_registry = registry;
-	baton_resource_init(&entry->resource, NULL, NULL, options->object_config);
+	baton_resource_init(&entry->resource, options->object_config);
 	return entry;
 }
 
@@ -317,7 +317,7 @@ BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)
 	/* Relaxed: the caller holds a reference, so the entry does not end. */
 	uint64_t found = add_relaxed(&entry->_references, 1);
 
-	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	BATON_REQUIRE_OF(found & COUNT, baton__name(&entry->resource),
 	                 "has no reference left: only its holder adds one");
 }
 
@@ -331,7 +331,7 @@ BATON_EXPORT int baton_registry_unref(struct baton_registry_entry *entry)
 	/* [registry.reference] release: this thread's use; pairs with [registry.reference] below,
 	 * in the last unref */
 	found = sub_acq_rel(&entry->_references, 1);
-	BATON_REQUIRE_OF(found & COUNT, entry->resource._name,
+	BATON_REQUIRE_OF(found & COUNT, baton__name(&entry->resource),
 	                 "has no reference left: it was released once too often");
 	/* [registry.reference] acquire, by the same operation: the use by other threads; pairs
 	 * with [registry.reference] above, in their unref */
@@ -380,6 +380,11 @@ BATON_EXPORT const void *baton_registry_name(const struct baton_registry_entry *
 	return entry->_name;
 }
 
+BATON_EXPORT const char *baton_registry_name_of(const struct baton_resource *resource)
+{
+	return baton_container_of(resource, const struct baton_registry_entry, resource)->_name;
+}
+
 BATON_EXPORT size_t baton_registry_count(const struct baton_registry *registry)
 {
 	return load_relaxed(&registry->names.count); /* about */
@@ -388,6 +393,7 @@ BATON_EXPORT size_t baton_registry_count(const struct baton_registry *registry)
 BATON_EXPORT int baton_registry_create(const struct baton_registry_options *options,
                                        struct baton_registry **registry)
 {
+	static const struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("registry");
 	struct baton_registry *created;
 	int error;
 
@@ -398,7 +404,7 @@ BATON_EXPORT int baton_registry_create(const struct baton_registry_options *opti
 	if (!created)
 		return -ENOMEM;
 	created->options = *options;
-	baton_resource_init(&created->resource, created, "registry", options->config);
+	baton_resource_init(&created->resource, options->config ? options->config : &named);
 	if (options->stats)
 		baton_resource_set_stats(&created->resource, options->stats);
 	baton_promise_init(&created->ended);

@@ -117,7 +117,7 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 		return error;
 	if (suspension->_resource)
 		return -EALREADY;
-	BATON_REQUIRE_OF(baton__backlog_sorts(resource), resource->_name,
+	BATON_REQUIRE_OF(baton__backlog_sorts(resource), baton__name(resource),
 	                 "has no lanes: baton_resource_set_lanes before");
 	lower = baton__node_alloc(sizeof(*lower));
 	if (!lower)

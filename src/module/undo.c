@@ -31,10 +31,10 @@ static void require_usable(const struct baton_undo_log *log, const char *functio
 {
 	if (BATON_UNLIKELY(!baton__thread_holds(baton__self, log->_resource)))
 		BATON_MISUSE_OF(
-			function, log->_resource->_name,
+			function, baton__name(log->_resource),
 			"is not held by this thread: a log is used in the task that began it");
 	if (BATON_UNLIKELY(log->_undoing))
-		BATON_MISUSE_OF(function, log->_resource->_name,
+		BATON_MISUSE_OF(function, baton__name(log->_resource),
 		                "is being undone: an undo function leaves the log alone");
 }
 
@@ -157,7 +157,7 @@ BATON_EXPORT int baton_undo_log_roll_back(struct baton_undo_log *log, struct bat
 {
 	require_usable(log, __func__);
 	BATON_REQUIRE_OF(
-		good(log, mark), log->_resource->_name,
+		good(log, mark), baton__name(log->_resource),
 		"has nothing at that mark: it was rolled back before, or is another log's");
 	return undo_to(log, mark._newest);
 }

@@ -54,7 +54,8 @@ BATON_EXPORT void baton_window_set_lanes(struct baton_window *window,
                                          struct baton_window_lane *lanes, uint32_t count)
 {
 	BATON_REQUIRE_OF(
-		count > 0 && count <= BATON_LANES_MAX && !window->_first, window->_resource->_name,
+		count > 0 && count <= BATON_LANES_MAX && !window->_first,
+		baton__name(window->_resource),
 		"has a window with 1 to 32 lanes, which it is given before the first submit");
 	for (uint32_t i = 0; i < count; i++)
 		lanes[i]._last = NULL;
@@ -64,13 +65,13 @@ BATON_EXPORT void baton_window_set_lanes(struct baton_window *window,
 
 BATON_EXPORT void baton_window_deinit(struct baton_window *window)
 {
-	BATON_REQUIRE_OF(!window->_first, window->_resource->_name,
+	BATON_REQUIRE_OF(!window->_first, baton__name(window->_resource),
 	                 "has tasks that wait in the window: cancel the window, or let them run");
 	/* Relaxed: no other thread uses the window any more. */
 	BATON_REQUIRE_OF(load_relaxed(&window->_started) == load_relaxed(&window->_finished),
-	                 window->_resource->_name,
+	                 baton__name(window->_resource),
 	                 "has tasks of the window in flight: complete their tokens first");
-	BATON_REQUIRE_OF(load_relaxed(&window->_word) == IDLE, window->_resource->_name,
+	BATON_REQUIRE_OF(load_relaxed(&window->_word) == IDLE, baton__name(window->_resource),
 	                 "has yet to look at the window: close and await it first");
 }
 
@@ -240,7 +241,7 @@ static bool keeps(struct baton_task *task)
 	if (windowed->_admitted || baton__withdrawn(task))
 		return false;
 	if (BATON_UNLIKELY(baton__top(baton__self)->resource != window->_resource))
-		BATON_MISUSE_OF("baton_submit", baton__top(baton__self)->resource->_name,
+		BATON_MISUSE_OF("baton_submit", baton__name(baton__top(baton__self)->resource),
 		                "was given a task of another resource's window");
 	if (window->_first || !room(window))
 		return keep(window, task);

@@ -190,7 +190,8 @@ static int make_parts(struct baton_remote *remote)
 	remote->home_config.batch_end = baton__remote_flush;
 	/* A batch of one is for measuring: then nothing is sent together. */
 	remote->home_config.batch_max = remote->options.batch_max == 1 ? 1 : HOME_BATCH;
-	baton_resource_init(&remote->home, remote, "remote", &remote->home_config);
+	remote->home_config.name = "remote";
+	baton_resource_init(&remote->home, &remote->home_config);
 	remote->finished_end = &remote->finished;
 	remote->oldest = remote->next = 1;
 	snprintf(remote->told, sizeof(remote->told), "0-0");

@@ -430,6 +430,6 @@ void baton__remote_send(struct baton_remote *remote)
 
 int baton__remote_flush(struct baton_resource *home)
 {
-	baton__remote_send(baton_resource_user(home));
+	baton__remote_send(baton_container_of(home, struct baton_remote, home));
 	return 0;
 }

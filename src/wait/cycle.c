@@ -217,7 +217,7 @@ static void note(struct baton__thread *thread, size_t at, const struct baton_res
 	link = &thread->cycle[at];
 	link->resource = resource;
 	(void)snprintf(link->name, sizeof(link->name), "%s",
-	               resource->_name ? resource->_name : "");
+	               baton__name(resource) ? baton__name(resource) : "");
 }
 
 /* Tells the victim's thread the cycle: first the resource that the victim waits for, last the

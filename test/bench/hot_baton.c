@@ -209,7 +209,7 @@ static void run(const struct hot_async *load, team_body body, double *values)
 	if (load->capture_limit)
 		config.capture_limit = load->capture_limit;
 	hot_begin(&hot, load);
-	baton_resource_init(&hot.resource, NULL, NULL, &config);
+	baton_resource_init(&hot.resource, &config);
 	baton_pool_stats_read(hot_pool(), &before);
 	hot_run(&hot, load, body, values);
 	/* The tasks are done, but the job may still be in the pool's queue: only a closed resource

@@ -106,7 +106,7 @@ struct setup {
 static struct baton_timers *timers;
 static struct baton_timer *wheel_timers;
 static struct heap_timer *heap_timers;
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "W10", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 static uint64_t fired;
 
 static int timer_fired(struct baton_timer *timer)

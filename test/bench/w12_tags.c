@@ -51,7 +51,7 @@ static void run_baton(enum kind kind, double *values)
 	config.capture_limit = 0;
 	config.cancelled = item_cancelled;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	for (unsigned i = 0; i < TASKS; i++) {
 		baton_future_init(&items[i].future);
 		baton_labelled_init(&items[i].labelled, item_run,

@@ -93,7 +93,7 @@ static const struct contender contenders[] = {
 
 static void begin(double body_ns)
 {
-	baton_resource_init(&subject.resource, NULL, NULL, NULL);
+	baton_resource_init(&subject.resource, NULL);
 	baton_trigger_init(&subject.trigger, &subject.resource, flush_trigger, NULL);
 	(void)pthread_mutex_init(&subject.mutex, NULL);
 	subject.body_ticks = (uint64_t)(body_ns * machine_ticks_per_ns());

@@ -82,7 +82,7 @@ static void once(struct baton_resource *resource, struct request *request)
 
 static void run_one(const void *setup, double *values)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	int operations = bench_options.quick ? OPERATIONS_QUICK : OPERATIONS;
 	struct request request = {.way = *(const enum way *)setup};
 	double begin;
@@ -184,7 +184,7 @@ static void run_window(const void *setup, double *values)
 	pthread_t acks;
 	double begin;
 
-	baton_resource_init(&session, NULL, NULL, NULL);
+	baton_resource_init(&session, NULL);
 	baton_window_init(&window, &session, WINDOW);
 	for (uint32_t i = 0; i < MESSAGES; i++)
 		baton_windowed_init(&messages[i].windowed, &window, message_run, NULL);

@@ -37,7 +37,7 @@ static struct baton_group group;
 
 static int visit_item(struct baton_resource *resource, void *arg, size_t index)
 {
-	((struct topic *)baton_resource_user(resource))->visits++;
+	baton_container_of(resource, struct topic, resource)->visits++;
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static void run_in(const struct contender *mine, uint32_t capture_limit, double 
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config.capture_limit = capture_limit;
 	for (size_t i = 0; i < RESOURCES; i++) {
-		baton_resource_init(&topics[i].resource, &topics[i], NULL, &config);
+		baton_resource_init(&topics[i].resource, &config);
 		topics[i].visits = 0;
 		pointers[i] = &topics[i].resource;
 	}

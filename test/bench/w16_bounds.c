@@ -136,7 +136,7 @@ static void run(const void *setup, double *values)
 	config.executor = baton_manual_executor(target.manual);
 	limits.tasks_max = 3 * TASKS;
 	limits.bytes_max = kind == BOUND_BYTES ? 300 * TASKS : 0;
-	baton_resource_init(&target.resource, NULL, NULL, &config);
+	baton_resource_init(&target.resource, &config);
 	if (kind == STATS)
 		baton_resource_set_stats(&target.resource, &stats);
 	baton_lanes_init(&lanes, array, 4, NULL);

@@ -113,7 +113,7 @@ static void run(const void *argument, double *values)
 	struct team_result result;
 
 	for (unsigned i = 0; i < SET_MAX; i++) {
-		baton_resource_init(&items[i].resource, &items[i], NULL, NULL);
+		baton_resource_init(&items[i].resource, NULL);
 		must(pthread_mutex_init(&items[i].mutex, NULL) == 0);
 		set[i] = &items[i].resource;
 		held[i] = (struct baton_suspension)BATON_SUSPENSION_INIT;

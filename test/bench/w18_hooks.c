@@ -194,7 +194,7 @@ static void run_baton(const void *setup, team_body body, bool hooks, uint32_t li
 		shared.config.batch_end = sync_batch;
 		shared.config.hold_completions = true;
 	}
-	baton_resource_init(&shared.resource, NULL, NULL, &shared.config);
+	baton_resource_init(&shared.resource, &shared.config);
 	run(setup, body, values);
 	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource, NULL))
 		abort();

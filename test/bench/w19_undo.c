@@ -104,7 +104,7 @@ static void run(const struct contender *mine, int status, double *values)
 	unsigned chunks = bench_options.quick ? 100 : 400;
 
 	work.allocate = mine->allocate;
-	baton_resource_init(&subject.resource, NULL, NULL, NULL);
+	baton_resource_init(&subject.resource, NULL);
 	subject.balance = 0;
 	baton_task_init(&work.logged, run_log, NULL);
 	baton_task_init(&work.plain, run_gotos, NULL);

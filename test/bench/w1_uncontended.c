@@ -72,7 +72,7 @@ static void count_locked(struct locked *mine)
 
 void w1_begin(const struct baton_resource_config *config)
 {
-	baton_resource_init(&w1_subject.resource, NULL, NULL, config);
+	baton_resource_init(&w1_subject.resource, config);
 	w1_subject.counter = 0;
 }
 

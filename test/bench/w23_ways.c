@@ -86,7 +86,7 @@ static void baton_begin(struct w23_run *run)
 
 	config.executor = hot_executor();
 	for (unsigned i = 0; i < run->target_count; i++)
-		baton_resource_init(&run->targets[i].resource, NULL, NULL, &config);
+		baton_resource_init(&run->targets[i].resource, &config);
 }
 
 static void baton_end(struct w23_run *run)

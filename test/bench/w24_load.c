@@ -240,7 +240,7 @@ void bench_w24_load(void)
 		count = SPINNERS_MAX / 2;
 	config.executor = baton_pool_executor(pool);
 	for (unsigned i = 0; i < JOBS; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	for (size_t i = 0; i < count; i++)
 		if (pthread_create(&workers[i], NULL, by_hand_worker, NULL))
 			abort();

@@ -230,7 +230,7 @@ static void run_call(const void *setup, double *values)
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
 	config.executor = hot_executor();
-	baton_resource_init(&shared.resource, NULL, NULL, &config);
+	baton_resource_init(&shared.resource, &config);
 	run(setup, caller, values);
 	if (baton_resource_close(&shared.resource) || baton_resource_await(&shared.resource, NULL))
 		abort();

@@ -14,12 +14,11 @@
 #include <baton/inline.h>
 
 struct topic {
-	uint64_t unused[2];
 	struct baton_resource resource;
 	uint64_t state[W3_STATE];
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct topic, state) == 80, "the hot words begin the second line");
+_Static_assert(sizeof(struct topic) == 64, "resource and state in one cache line");
 
 struct slot {
 	struct baton_task task;
@@ -71,7 +70,7 @@ static void make(struct w3_set *set, unsigned first, unsigned end)
 
 	for (unsigned i = first; i < end; i++) {
 		memset(&topics[i], 0, sizeof(topics[i]));
-		baton_resource_init(&topics[i].resource, NULL, NULL, config);
+		baton_resource_init(&topics[i].resource, config);
 	}
 }
 
@@ -80,7 +79,7 @@ static void make_bare(struct w3_set *set, void *array, unsigned count)
 	struct baton_resource *resources = array;
 
 	for (unsigned i = 0; i < count; i++)
-		baton_resource_init(&resources[i], NULL, NULL, config_of(set));
+		baton_resource_init(&resources[i], config_of(set));
 }
 
 /* A job may still be on its way to release a resource whose tasks are done. */

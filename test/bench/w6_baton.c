@@ -22,7 +22,7 @@ BROKER_INLINE void submit_publish(struct publisher *publisher, struct topic *top
 {
 	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
 
-	if ((baton_submit)(&topic->baton.resource, &slot->task))
+	if ((baton_submit)(&topic->resource, &slot->task))
 		abort();
 }
 
@@ -31,7 +31,7 @@ BROKER_INLINE void submit_publish_inline(struct publisher *publisher, struct top
 {
 	struct slot *slot = fill_slot(publisher, topic, sleep_us, sent);
 
-	if (baton_submit_inline(&topic->baton.resource, &slot->task))
+	if (baton_submit_inline(&topic->resource, &slot->task))
 		abort();
 }
 
@@ -62,7 +62,7 @@ BROKER_INLINE void wait_publish(struct publisher *publisher, struct topic *topic
 	write_message(publisher, &slot->message, sleep_us);
 	slot->topic = topic;
 	publisher->future = (struct baton_future)BATON_FUTURE_INIT;
-	if ((baton_submit)(&topic->baton.resource, &slot->task) ||
+	if ((baton_submit)(&topic->resource, &slot->task) ||
 	    baton_future_wait(&publisher->future, NULL))
 		abort();
 	sample(publisher, sent);
@@ -93,7 +93,7 @@ BROKER_INLINE void call_publish(struct publisher *publisher, struct topic *topic
 	struct call call = {topic, &publisher->message};
 
 	write_message(publisher, &publisher->message, sleep_us);
-	if ((baton_call)(&topic->baton.resource, call_run, &call, NULL))
+	if ((baton_call)(&topic->resource, call_run, &call, NULL))
 		abort();
 	sample(publisher, sent);
 }
@@ -104,7 +104,7 @@ BROKER_INLINE void call_publish_inline(struct publisher *publisher, struct topic
 	struct call call = {topic, &publisher->message};
 
 	write_message(publisher, &publisher->message, sleep_us);
-	if (baton_call_inline(&topic->baton.resource, call_run, &call, NULL))
+	if (baton_call_inline(&topic->resource, call_run, &call, NULL))
 		abort();
 	sample(publisher, sent);
 }
@@ -129,8 +129,7 @@ static void baton_show(struct broker *broker)
 	if (baton_board_create(&options, &broker->board))
 		abort();
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
-		if (baton_board_join(broker->board, &broker->topics[i].baton.resource, "topic",
-		                     NULL))
+		if (baton_board_join(broker->board, &broker->topics[i].resource, "topic", NULL))
 			abort();
 	if (broker->seen == BROKER_TRACED && baton_board_trace_start(broker->board))
 		abort();
@@ -143,7 +142,7 @@ static void baton_hide(struct broker *broker)
 	if (broker->seen == BROKER_TRACED && baton_board_trace_stop(broker->board, "/dev/null"))
 		abort();
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
-		baton_board_leave(broker->board, &broker->topics[i].baton.resource);
+		baton_board_leave(broker->board, &broker->topics[i].resource);
 	baton_board_destroy(broker->board);
 }
 
@@ -165,8 +164,7 @@ static void baton_open(struct broker *broker)
 		slow->executor = baton_pool_executor(broker->slow_pool);
 	}
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
-		baton_resource_init(&broker->topics[i].baton.resource, NULL, NULL,
-		                    i < BROKER_TOPICS ? config : slow);
+		baton_resource_init(&broker->topics[i].resource, i < BROKER_TOPICS ? config : slow);
 	baton_show(broker);
 	for (unsigned t = 0; t < broker->threads; t++)
 		for (unsigned i = 0; i < PUBLISHER_RING; i++)
@@ -185,8 +183,8 @@ static void baton_close(struct broker *broker)
 {
 	/* The messages are applied, but a runner may not have let go yet. */
 	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
-		if (baton_resource_close(&broker->topics[i].baton.resource) ||
-		    baton_resource_await(&broker->topics[i].baton.resource, NULL))
+		if (baton_resource_close(&broker->topics[i].resource) ||
+		    baton_resource_await(&broker->topics[i].resource, NULL))
 			abort();
 	baton_hide(broker);
 	if (baton_pool_destroy(broker->pool))

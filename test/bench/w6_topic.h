@@ -43,19 +43,12 @@ struct subscriber {
 
 struct topic {
 	struct subscriber subscribers[TOPIC_SUBSCRIBERS] __attribute__((aligned(64)));
+	uint64_t unused[8];
 	union {
-		struct {
-			uint64_t line[8];
-			union {
-				pthread_mutex_t mutex;
-				ck_spinlock_ticket_t ticket;
-				void *queue;
-			};
-		};
-		struct {
-			uint64_t gap[5];
-			struct baton_resource resource;
-		} baton;
+		pthread_mutex_t mutex;
+		ck_spinlock_ticket_t ticket;
+		void *queue;
+		struct baton_resource resource;
 	};
 	uint64_t sequence;
 	uint32_t last[TOPIC_ORDERED];
@@ -63,8 +56,7 @@ struct topic {
 };
 
 _Static_assert(sizeof(struct message) == 64, "a line");
-_Static_assert(offsetof(struct topic, mutex) == 128, "with the lock in one line");
-_Static_assert(offsetof(struct topic, baton.resource) == 104, "with the hot words, too");
+_Static_assert(offsetof(struct topic, mutex) == 128, "with the lock, or the resource, in one line");
 _Static_assert(offsetof(struct topic, sequence) == 168, "in that line");
 _Static_assert(offsetof(struct topic, ring) == 192, "three lines before");
 

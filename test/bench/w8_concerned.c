@@ -153,7 +153,7 @@ static void run_way(const void *setup, double x, double *values)
 
 	scene.count = (size_t)x;
 	scene.ran = 0;
-	baton_resource_init(&scene.resource, NULL, NULL, &scene.config);
+	baton_resource_init(&scene.resource, &scene.config);
 	baton_window_init(&scene.window, &scene.resource, 0);
 	baton_lanes_init(&scene.lanes, &scene.lane, 1, NULL);
 	if (way->lane)

@@ -123,7 +123,7 @@ static void idle_resources(void)
 	if (!resources)
 		abort();
 	for (size_t i = 0; i < probe_size; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, NULL);
+		baton_resource_init(&resources[i], NULL);
 		(void)baton_call(&resources[i], nothing, NULL, NULL);
 	}
 	tell();
@@ -147,7 +147,7 @@ static void *submit_once(void *arg)
 	struct baton_task task = BATON_TASK_INIT(task_run, NULL);
 	struct baton_resource own;
 
-	baton_resource_init(&own, NULL, NULL, &patient);
+	baton_resource_init(&own, &patient);
 	(void)baton_submit(&own, &task);
 	(void)pthread_barrier_wait(&used);
 	(void)pthread_barrier_wait(&used);
@@ -168,7 +168,7 @@ static void *post_many(void *arg)
 {
 	struct baton_resource own;
 
-	baton_resource_init(&own, NULL, NULL, &patient);
+	baton_resource_init(&own, &patient);
 	(void)baton_call(&own, post_own, &own, NULL);
 	(void)pthread_barrier_wait(&used);
 	(void)pthread_barrier_wait(&used);
@@ -229,7 +229,7 @@ int w8_probe(const char *kind, unsigned long size)
 			continue;
 		probe_size = size;
 		team_be_multithreaded();
-		baton_resource_init(&resource, NULL, NULL, &patient);
+		baton_resource_init(&resource, &patient);
 		(void)machine_memory_bytes(); /* has its buffer */
 		before = machine_memory_bytes();
 		probes[i].measure();

@@ -155,7 +155,7 @@ void bench_w8_resources(void)
 	topics = map(count * sizeof(*topics));
 	locked = map(count * sizeof(*locked));
 	for (size_t i = 0; i < count; i++) {
-		baton_resource_init(&topics[i].resource, NULL, NULL, NULL);
+		baton_resource_init(&topics[i].resource, NULL);
 		lock_init(&locked[i].lock, LOCK_MUTEX);
 	}
 	team_pin(0);

@@ -149,7 +149,7 @@ static void run_submit(const void *setup, double x, double *values)
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
 	config.executor = hot_executor();
-	baton_resource_init(&stream.resource, NULL, NULL, &config);
+	baton_resource_init(&stream.resource, &config);
 	run(submit_lap, x, values);
 	if (baton_resource_close(&stream.resource) || baton_resource_await(&stream.resource, NULL))
 		abort();

@@ -134,7 +134,7 @@ static void run_waiting(const void *setup, double x, double *values)
 
 	pile.count = (size_t)x;
 	pile.batch = *(const size_t *)setup;
-	baton_resource_init(&pile.resource, NULL, NULL, &patient);
+	baton_resource_init(&pile.resource, &patient);
 	for (unsigned lap = 0; lap < laps(pile.count); lap++) {
 		uint64_t began;
 

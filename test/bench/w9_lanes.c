@@ -146,7 +146,7 @@ static void run(const void *setup, double *values)
 	(void)pthread_mutex_init(&pile.mutex, NULL);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(pile.manual);
-	baton_resource_init(&pile.resource, NULL, NULL, &config);
+	baton_resource_init(&pile.resource, &config);
 	baton_lanes_init(&lanes, array, 2, pile.kind == AGING ? &aging : NULL);
 	if (pile.kind == LANES || pile.kind == AGING)
 		baton_resource_set_lanes(&pile.resource, &lanes);

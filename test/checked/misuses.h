@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../named.h"
+
 /* misuses_tasks.c */
 extern struct baton_resource topic; /* topic/7 */
 extern struct baton_resource other; /* topic/8 */

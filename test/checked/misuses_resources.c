@@ -37,7 +37,8 @@ void topic_on_manual(void)
 		abort();
 	on_manual.executor = baton_manual_executor(manual);
 	on_manual.capture_limit = 0;
-	baton_resource_init(&topic, NULL, "topic/7", &on_manual);
+	on_manual.name = "topic/7";
+	baton_resource_init(&topic, &on_manual);
 }
 
 void nameless_zeroed(void)
@@ -50,9 +51,9 @@ void nameless_zeroed(void)
 		return;
 	on_manual.executor = baton_manual_executor(manual);
 	on_manual.capture_limit = 0;
-	baton_resource_init(&unnamed, NULL, NULL, &on_manual);
+	baton_resource_init(&unnamed, &on_manual);
 	(void)baton_submit(&unnamed, &second);
-	unnamed = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, &on_manual);
+	unnamed = (struct baton_resource)BATON_RESOURCE_INIT(&on_manual);
 	(void)baton_submit(&unnamed, &third);
 }
 
@@ -60,7 +61,7 @@ static int init_again(struct baton_task *task)
 {
 	baton_task_init(&second, nothing, NULL);
 	(void)baton_submit(&topic, &second);
-	baton_resource_init(&topic, NULL, "topic/9", NULL);
+	baton_resource_init(&topic, NAMED("topic/9"));
 	return 0;
 }
 
@@ -132,7 +133,8 @@ void config_changed(void)
 {
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
-	baton_resource_init(&topic, NULL, "topic/7", &config);
+	config.name = "topic/7";
+	baton_resource_init(&topic, &config);
 	(void)baton_post(&topic, call_nothing, NULL);
 	config.quantum = 7;
 	(void)baton_post(&topic, call_nothing, NULL);
@@ -142,16 +144,18 @@ void config_garbage(void)
 {
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 
-	config._reserved[3] = 1;
-	baton_resource_init(&topic, NULL, "topic/7", &config);
+	config._reserved[1] = 1;
+	config.name = "topic/7";
+	baton_resource_init(&topic, &config);
 	(void)baton_post(&topic, call_nothing, NULL);
 }
 
 void name_freed(void)
 {
 	static char name[] = "session/4";
+	static const struct baton_resource_config config = BATON_RESOURCE_CONFIG_NAMED(name);
 
-	baton_resource_init(&topic, NULL, name, NULL);
+	baton_resource_init(&topic, &config);
 	(void)baton_post(&topic, call_nothing, NULL);
 	name[0] = 'X';
 	(void)baton_post(&topic, call_nothing, NULL);

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
-struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL);
+struct baton_resource topic = BATON_RESOURCE_INIT(&FILE_NAMED("topic/7"));
+struct baton_resource other = BATON_RESOURCE_INIT(&FILE_NAMED("topic/8"));
 struct baton_task second;
 
 int nothing(struct baton_task *task)

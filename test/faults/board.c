@@ -4,6 +4,8 @@
  */
 #include "job.h"
 
+#include "../named.h"
+
 #include <baton/board.h>
 #include <baton/watchdog.h>
 
@@ -17,7 +19,7 @@ static void *nothing(void *arg)
 
 static void show(const struct baton_board_options *options)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "shown", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NAMED("shown"));
 	struct baton_resource_stats *stats = NULL, copy;
 	struct baton_board *board = NULL;
 	struct baton_watchdog *watchdog = NULL;

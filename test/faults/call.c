@@ -14,7 +14,7 @@ struct calls {
 
 SCENARIO(call, idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	atomic_int count = 0;
 	void *value = &resource;
 
@@ -47,7 +47,7 @@ static void *try_call_in_vain(void *arg)
 
 SCENARIO(call, try)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct calls calls = {.resource = &resource};
 	struct occupant occupant;
 
@@ -74,7 +74,7 @@ static void *call(void *arg)
 /* The caller waits its turn, asleep. */
 SCENARIO(call, busy)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct calls calls = {.resource = &resource};
 	struct occupant occupant;
 	pthread_t caller;
@@ -91,7 +91,7 @@ SCENARIO(call, busy)
 
 SCENARIO(call, post_idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	atomic_int count = 0;
 
 	INSIST(baton_post(&resource, count_up, &count), !atomic_load(&count));
@@ -101,7 +101,7 @@ SCENARIO(call, post_idle)
 
 SCENARIO(call, async_idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_future *future = NULL;
 	atomic_int count = 0;
 
@@ -145,7 +145,7 @@ static void post_and_async_to_busy(struct calls *calls)
 
 SCENARIO(call, post_and_async_busy)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct calls calls = {.resource = &resource};
 
 	post_and_async_to_busy(&calls);
@@ -155,7 +155,7 @@ SCENARIO(call, post_and_async_busy)
 SCENARIO(call, post_and_async_handed_off)
 {
 	const struct baton_resource_config config = {.capture_limit = 2, .quantum = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct calls calls = {.resource = &resource};
 
 	post_and_async_to_busy(&calls);
@@ -164,7 +164,7 @@ SCENARIO(call, post_and_async_handed_off)
 /* Of a closed resource the refused tasks' memory goes back. */
 SCENARIO(call, closed)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_future *future = NULL;
 	atomic_int count = 0;
 	void *value = &resource;
@@ -184,7 +184,7 @@ SCENARIO(call, closed)
 SCENARIO(call, with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_future *future = NULL;
 	atomic_int count = 0;
 	void *value = &resource;
@@ -209,7 +209,7 @@ static void *attach_and_await(void *resource)
 
 SCENARIO(call, attach)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	elsewhere(attach_and_await, &resource);
 	resource_end(&resource);

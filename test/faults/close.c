@@ -38,7 +38,7 @@ static void *close_then(void *arg)
 
 SCENARIO(close, then_idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct end end;
 
 	end_init(&end, &resource);
@@ -50,7 +50,7 @@ SCENARIO(close, then_idle)
 
 SCENARIO(close, then_busy)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct occupant occupant;
 	struct probe probe;
 	struct end end;
@@ -71,7 +71,7 @@ SCENARIO(close, then_busy)
 SCENARIO(close, then_with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct end end;
 
 	end_init(&end, &resource);
@@ -82,7 +82,7 @@ SCENARIO(close, then_with_limit_0)
 
 SCENARIO(close, twice)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	EXPECT(*USE(baton_version()) && USE(baton_version_number()) == BATON_VERSION);
 	EXPECT(USE(baton_resource_is_idle(&resource)) && !USE(baton_resource_is_closed(&resource)));

@@ -24,7 +24,7 @@ static void ring(struct baton_trigger *trigger, uint64_t fires)
 
 SCENARIO(compose, trigger)
 {
-	struct bell bell = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct bell bell = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuation;
 
@@ -51,7 +51,7 @@ static void *leave_group(void *group)
 
 SCENARIO(compose, group)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_continuation continuation;
 	struct baton_group group;
 	struct probe probe;
@@ -91,8 +91,7 @@ static int count_item(struct baton_resource *resource, void *arg, size_t index)
 
 SCENARIO(compose, fan_out)
 {
-	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL),
-	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL), BATON_RESOURCE_INIT(NULL)};
 	struct baton_resource *pointers[] = {&resources[0], &resources[1]};
 	atomic_int count = 0;
 	struct baton_fan_out_options options = {.fn = count_item, .arg = &count};
@@ -164,7 +163,7 @@ static int attempt_run(struct baton_task *task)
 
 SCENARIO(compose, undo)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct attempt attempt = {.future = BATON_FUTURE_INIT};
 
 	baton_task_init(&attempt.task, attempt_run, &attempt.future);

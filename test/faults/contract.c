@@ -172,6 +172,7 @@ static const struct function {
 	{"baton_registry_walk", {FIRST}},
 	{"baton_registry_resource", {0}},
 	{"baton_registry_name", {0}},
+	{"baton_registry_name_of", {0}},
 	{"baton_registry_count", {0}},
 	/* baton/resource.h */
 	{"baton_resource_init", {0}},
@@ -179,7 +180,6 @@ static const struct function {
 	{"baton_resource_set_bound", {0}},
 	{"baton_resource_set_lanes", {0}},
 	{"baton_resource_set_stats", {0}},
-	{"baton_resource_user", {0}},
 	{"baton_resource_name", {0}},
 	{"baton_resource_stats_read", {0}},
 	{"baton_submit", {SUBMIT}},

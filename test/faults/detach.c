@@ -58,7 +58,7 @@ static void *sign(void *arg)
 /* Submitted, with a probe behind it, and signed by a thread that is new. */
 static void sign_with(unsigned flags, uint64_t timeout_ns, int status)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct probe behind;
 	struct slip slip;
 
@@ -122,7 +122,7 @@ static uint64_t refused(void)
 /* The deadline passes; where there is no pool for it to pass in, never. */
 SCENARIO(detach, too_late)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_timers *timers = NULL;
 	uint64_t refused_before;
 	struct slip slip;
@@ -178,7 +178,7 @@ static int message_send(struct baton_task *task)
 
 static void session_init(struct session *session, uint32_t limit)
 {
-	USE(baton_resource_init(&session->resource, NULL, NULL, NULL));
+	USE(baton_resource_init(&session->resource, NULL));
 	USE(baton_window_init(&session->window, &session->resource, limit));
 	USE(baton_window_set_lanes(&session->window, session->lanes, 2));
 	for (int i = 0; i < MESSAGES; i++) {

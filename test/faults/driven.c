@@ -58,7 +58,7 @@ SCENARIO(manual, run)
 
 	INSIST(baton_manual_create(&manual), !manual);
 	config.executor = USE(baton_manual_executor(manual));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	EXPECT(USE(baton_manual_run_one(manual)));
@@ -79,7 +79,7 @@ SCENARIO(manual, destroy)
 
 	INSIST(baton_manual_create(&manual), !manual);
 	config.executor = USE(baton_manual_executor(manual));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	USE(baton_manual_destroy(manual));
@@ -98,7 +98,7 @@ SCENARIO(manual, wait)
 
 	INSIST(baton_manual_create(&manual), !manual);
 	config.executor = USE(baton_manual_executor(manual));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	for (int i = 0; i < TASKS; i++)
@@ -160,7 +160,7 @@ static void loop_with(size_t jobs_max)
 	INSIST(baton_loop_create(&loop), !loop);
 	looper.loop = loop;
 	config.executor = USE(baton_loop_executor(loop));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	EXPECT(!is_readable(loop));
 	elsewhere(send, &sender);
@@ -191,7 +191,7 @@ SCENARIO(loop, destroy)
 	INSIST(baton_loop_create(&loop), !loop);
 	INSIST(baton_loop_adopt(loop), true);
 	config.executor = USE(baton_loop_executor(loop));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	sender_init(&sender, config.executor, &resource);
 	elsewhere(send, &sender);
 	USE(baton_loop_destroy(loop));
@@ -212,7 +212,7 @@ SCENARIO(loop, gather)
 	INSIST(baton_loop_adopt(loop), true);
 	config.executor = USE(baton_loop_executor(loop));
 	for (int i = 0; i < 2; i++)
-		USE(baton_resource_init(&resources[i], NULL, NULL, &config));
+		USE(baton_resource_init(&resources[i], &config));
 	sender_init(&own, config.executor, &resources[0]);
 	sender_init(&others, config.executor, &resources[1]);
 	USE(baton_loop_gather(loop));
@@ -268,7 +268,7 @@ SCENARIO(own, run)
 	struct probe probe;
 
 	USE(baton_executor_init(&own.executor, &ops));
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	probe_init(&probe);
 	INSIST(baton_submit_later(&resource, &probe.task), probe_untouched(&probe) && !own.job);
 	EXPECT(own.job && !atomic_load(&probe.runs));

@@ -61,7 +61,7 @@ static void *post_one(void *arg)
 /* With a label: each of the calls, on a resource of its own. */
 SCENARIO(extended, calls_with_labels)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	const struct baton_label label = {.lane = 1, .bytes = 10};
 	struct extended extended = {.ran = 0};
 	const struct baton_call_options options = {
@@ -80,7 +80,7 @@ SCENARIO(extended, calls_with_labels)
 /* By a thread that is new. */
 SCENARIO(extended, first_post)
 {
-	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL)};
 
 	USE(baton_tag_init(&extended.tag));
 	elsewhere(post_one, &extended);
@@ -92,7 +92,7 @@ SCENARIO(extended, posts_behind_a_bound)
 {
 	const struct baton_bound_config limits = {.tasks_max = 2, .bytes_max = 100};
 	const struct baton_lanes_config aging = {.aging_turns = 1};
-	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct extended extended = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_bound_stats counts;
 	struct baton_lane array[2];
 	struct baton_lanes lanes;
@@ -150,7 +150,7 @@ static void *submit_second(void *arg)
 SCENARIO(extended, wait_for_room)
 {
 	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
-	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_bound_stats counts;
 	struct occupant occupant;
 	struct baton_bound bound;
@@ -179,7 +179,7 @@ SCENARIO(extended, wait_for_room_in_vain)
 {
 	const struct baton_bound_config limits = {
 		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
-	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct occupant occupant;
 	struct baton_bound bound;
 	int status;
@@ -206,7 +206,7 @@ SCENARIO(extended, wait_for_room_beside_a_window)
 {
 	const struct baton_bound_config limits = {
 		.tasks_max = 1, .policy = BATON_BOUND_WAIT, .wait_ns = SHORT_MS * 1000000U};
-	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_windowed windowed[2];
 	struct baton_window window;
 	struct baton_bound bound;
@@ -242,7 +242,7 @@ static void *submit_both(void *arg)
 SCENARIO(extended, wait_for_own_room)
 {
 	const struct baton_bound_config limits = {.tasks_max = 1, .policy = BATON_BOUND_WAIT};
-	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct bounded bounded = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct baton_bound bound;
 	void *value = NULL;
 

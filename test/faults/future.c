@@ -39,7 +39,7 @@ SCENARIO(then, task)
 {
 	const struct baton_resource_config config = {
 		.capture_limit = 1, .quantum = 1, .cancelled = probe_cancelled};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_continuation continuations[2];
 	struct probe plain;
@@ -125,7 +125,7 @@ SCENARIO(cancel, queued)
 	EXPECT(TRY(baton_manual_create(&manual)) == 0);
 	fault_release();
 	config.executor = USE(baton_manual_executor(manual));
-	USE(baton_resource_init(&resource, NULL, NULL, &config));
+	USE(baton_resource_init(&resource, &config));
 	probe_init(&first);
 	probe_init(&second);
 	INSIST(baton_submit(&resource, &first.task), probe_untouched(&first));
@@ -154,7 +154,7 @@ static void *cancel_running(void *arg)
 
 SCENARIO(cancel, running)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct occupant occupant;
 
 	occupy(&occupant, &resource);
@@ -198,7 +198,7 @@ SCENARIO(cancel, pending)
 {
 	const struct baton_resource_config config = {
 		.capture_limit = 100, .quantum = 1, .cancelled = probe_cancelled};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct pending pending = {.resource = &resource};
 	struct probe later;
 	struct occupant occupant;

@@ -24,7 +24,7 @@ struct load {
 
 static int begin(struct baton_resource *resource)
 {
-	struct store *store = baton_resource_user(resource);
+	struct store *store = baton_container_of(resource, struct store, resource);
 
 	store->begun++;
 	return 0;
@@ -32,7 +32,7 @@ static int begin(struct baton_resource *resource)
 
 static int end(struct baton_resource *resource)
 {
-	struct store *store = baton_resource_user(resource);
+	struct store *store = baton_container_of(resource, struct store, resource);
 
 	store->ended++;
 	store->committed = store->entered;
@@ -69,7 +69,7 @@ SCENARIO(hooks, held_back)
 	struct load load = {&store, probes};
 	void *value = NULL;
 
-	USE(baton_resource_init(&store.resource, &store, NULL, &config));
+	USE(baton_resource_init(&store.resource, &config));
 	for (int i = 0; i < PROBES; i++)
 		probe_init(&probes[i]);
 	INSIST(baton_call(&store.resource, submit_all, &load, &value), value == NULL);

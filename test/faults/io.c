@@ -38,7 +38,7 @@ static void begin(struct watch *watch)
 	EXPECT(pipe(watch->ends) == 0);
 	atomic_init(&watch->runs, 0);
 	atomic_init(&watch->dropped, 0);
-	USE(baton_resource_init(&watch->resource, NULL, NULL, NULL));
+	USE(baton_resource_init(&watch->resource, NULL));
 	USE(baton_io_init(&watch->io, &watch->resource, run));
 	USE(baton_io_set_dropped(&watch->io, dropped));
 	INSIST(baton_io_start(&watch->io, watch->ends[0], BATON_IO_READ),

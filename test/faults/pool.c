@@ -293,7 +293,7 @@ SCENARIO(pool, resource)
 		.capture_limit_ns = 1000,
 		.executor = USE(baton_pool_executor(pool)),
 	};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct occupant occupant;
 	struct probe probes[JOBS];
 

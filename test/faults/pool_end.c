@@ -113,7 +113,7 @@ SCENARIO(pool, shutdown_now)
 		.executor = USE(baton_pool_executor(pool)),
 		.cancelled = probe_cancelled,
 	};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct plug plugs[POOL_WORKERS];
 	struct job jobs[JOBS];
 	struct probe probes[2];

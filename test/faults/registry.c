@@ -80,6 +80,7 @@ static void *use_names(void *arg)
 	INSIST(baton_registry_find(registry, &(int){3}, sizeof(int), &found), found == NULL);
 	EXPECT(found == entries[3]);
 	EXPECT(memcmp(USE(baton_registry_name(found, &length)), &(int){3}, sizeof(int)) == 0);
+	EXPECT(*USE(baton_registry_name_of(&found->resource)) == 3);
 	USE(baton_registry_ref(found));
 	INSIST(baton_registry_unref(found), true);
 	EXPECT(TRY(baton_registry_remove(found)) == 0);

@@ -7,7 +7,7 @@
 
 SCENARIO(submit, idle)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct probe plain;
 	struct probe probe;
 
@@ -22,7 +22,7 @@ SCENARIO(submit, idle)
 
 SCENARIO(submit, with_a_future_first)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct probe probe;
 
 	probe_init(&probe);
@@ -53,7 +53,7 @@ SCENARIO(submit, on_two_threads)
 	pthread_t other;
 
 	for (int i = 0; i < 2; i++) {
-		USE(baton_resource_init(&resources[i], NULL, NULL, NULL));
+		USE(baton_resource_init(&resources[i], NULL));
 		probe_init(&pairs[i].probe);
 		pairs[i].resource = &resources[i];
 	}
@@ -68,7 +68,7 @@ SCENARIO(submit, on_two_threads)
 
 SCENARIO(submit, to_a_closed_resource)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct probe probe;
 	int status;
 
@@ -91,7 +91,7 @@ static void *push_pair(void *arg)
 
 SCENARIO(submit, busy)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct pair pair = {.resource = &resource};
 	struct occupant occupant;
 
@@ -112,7 +112,7 @@ SCENARIO(submit, later)
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {.quantum = 1,
 	                                             .executor = USE(baton_pool_executor(pool))};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct probe first;
 	struct probe second;
 
@@ -130,7 +130,7 @@ SCENARIO(submit, later)
 /* The default pool may not come into being. */
 SCENARIO(submit, later_to_the_default_pool)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct probe probe;
 
 	probe_init(&probe);
@@ -182,7 +182,7 @@ static void *submit_batch(void *arg)
 
 SCENARIO(submit, batch)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct batch batch;
 	struct occupant occupant;
 
@@ -201,7 +201,7 @@ SCENARIO(submit, batch)
 SCENARIO(submit, batch_with_limit_0)
 {
 	const struct baton_resource_config config = {.quantum = 2};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct batch batch;
 
 	batch_init(&batch, &resource);
@@ -227,16 +227,15 @@ static int submit_to_itself(struct baton_task *task)
 /* Its limit is reached with work left: the default pool takes it, or it goes on without. */
 SCENARIO(submit, hand_off)
 {
-	const struct baton_resource_config config = {.capture_limit = 1, .quantum = 1};
+	const struct baton_resource_config config = {
+		.capture_limit = 1, .quantum = 1, .name = "hand-off"};
 	struct baton_resource_stats stats = {0};
 	struct baton_resource_stats copy;
 	struct baton_resource resource;
 	struct pair pair = {.resource = &resource};
-	int user = 0;
 
-	USE(baton_resource_init(&resource, &user, "hand-off", &config));
+	USE(baton_resource_init(&resource, &config));
 	USE(baton_resource_set_stats(&resource, &stats));
-	EXPECT(USE(baton_resource_user(&resource)) == &user);
 	EXPECT(*USE(baton_resource_name(&resource)) == 'h');
 	probe_init_plain(&pair.plain);
 	probe_init(&pair.probe);
@@ -276,7 +275,7 @@ SCENARIO(submit, nested)
 		probe_init_plain(&links[i].probe);
 		links[i].probe.task._run = link_run;
 		links[i].next = i + 1 < DEPTH ? &links[i + 1] : NULL;
-		USE(baton_resource_init(&links[i].resource, NULL, NULL, NULL));
+		USE(baton_resource_init(&links[i].resource, NULL));
 	}
 	INSIST(baton_submit(&links[0].resource, &links[0].probe.task),
 	       !atomic_load(&links[0].probe.runs));

@@ -13,7 +13,7 @@ struct still {
 
 static void still_init(struct still *still)
 {
-	USE(baton_resource_init(&still->resource, NULL, NULL, NULL));
+	USE(baton_resource_init(&still->resource, NULL));
 	still->suspension = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	probe_init(&still->probe);
 }
@@ -197,7 +197,7 @@ struct quiet {
 static void quiet_init(struct quiet *quiet)
 {
 	for (int i = 0; i < 3; i++) {
-		USE(baton_resource_init(&quiet->resources[i], NULL, NULL, NULL));
+		USE(baton_resource_init(&quiet->resources[i], NULL));
 		quiet->pointers[i] = &quiet->resources[2 - i];
 		quiet->suspensions[i] = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	}

@@ -39,7 +39,7 @@ static void bell_init(struct bell *bell, struct baton_timers *timers)
 	atomic_init(&bell->runs, 0);
 	atomic_init(&bell->dropped, 0);
 	bell->timers = timers;
-	USE(baton_resource_init(&bell->resource, NULL, NULL, NULL));
+	USE(baton_resource_init(&bell->resource, NULL));
 	USE(baton_timer_init(&bell->timer, timers, &bell->resource, ring));
 	/* The default wheel tells nobody. */
 	if (!timers)

@@ -175,7 +175,7 @@ static void *await(void *arg)
 
 SCENARIO(wait, await)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct occupant occupant;
 	pthread_t awaiter;
 	uint32_t waits;
@@ -209,7 +209,7 @@ static void wait_in_job(struct baton_plain_job *job)
 /* A worker waits inside its job for a task of an occupied resource, and so does this thread. */
 SCENARIO(wait, in_a_worker)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_pool *pool = pool_get();
 	struct occupant occupant;
 	struct probe probe;
@@ -239,7 +239,7 @@ SCENARIO(wait, helping)
 	struct baton_pool *pool = pool_get();
 	const struct baton_resource_config config = {
 		.capture_limit = 1, .quantum = 1, .executor = USE(baton_pool_executor(pool))};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct probe probes[PROMISES];
 	struct baton_future *futures[PROMISES];
 	struct plug plugs[POOL_WORKERS];
@@ -273,7 +273,7 @@ static void *wait_for_own(void *arg)
 
 SCENARIO(wait, cycle_of_one)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "own", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	void *value = NULL;
 
 	INSIST(baton_call(&resource, wait_for_own, &resource, &value), !value);

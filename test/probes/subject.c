@@ -70,7 +70,7 @@ static void tasks(struct baton_manual *manual, struct baton_resource *resource)
 /* A batch that captures its resource, which has statistics. */
 static void capture(void)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "captured", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_task one = BATON_TASK_INIT(nothing, NULL), two = one;
 	struct baton_task *const batch[] = {&one, &two};
 	struct baton_resource_stats stats = {0};
@@ -86,7 +86,7 @@ static void capture(void)
 static void refuse(struct baton_manual *manual, const struct baton_resource_config *config)
 {
 	static const struct baton_bound_config one = {.policy = BATON_BOUND_REFUSE, .tasks_max = 1};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "bounded", config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(config);
 	struct baton_task waits = BATON_TASK_INIT(nothing, NULL);
 	struct baton_task refused = BATON_TASK_INIT(nothing, NULL);
 	struct baton_bound bound = BATON_BOUND_INIT(&one);
@@ -113,7 +113,7 @@ static void refuse_hand_off(void)
 	static const struct baton_executor_ops ops = {.schedule = refuse_job};
 	static struct baton_executor executor = BATON_EXECUTOR_INIT(&ops);
 	static const struct baton_resource_config config = {.executor = &executor};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "refused", &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct baton_task task = BATON_TASK_INIT(nothing, NULL);
 
 	MUST(baton_submit(&resource, &task) == -ESHUTDOWN);
@@ -124,7 +124,7 @@ static void refuse_hand_off(void)
 /* The same without statistics: the end has the status. */
 static void plain_task(struct baton_manual *manual, const struct baton_resource_config *config)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "plain", config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(config);
 	struct baton_task task = BATON_TASK_INIT(fail, NULL);
 
 	MUST(!baton_submit(&resource, &task));
@@ -237,7 +237,8 @@ int main(int argc, char **argv)
 	MUST(!baton_manual_create(&manual));
 	config.executor = baton_manual_executor(manual);
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, "probed", &config);
+	config.name = "probed";
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);
 	do {
 		tasks(manual, &resource);

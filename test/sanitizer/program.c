@@ -19,10 +19,12 @@ struct account {
 	long balance; /* touched by the resource's tasks alone */
 };
 
-static const struct baton_resource_config handed_off = {.capture_limit = 1, .quantum = 4};
+static const struct baton_resource_config captured = BATON_RESOURCE_CONFIG_NAMED("account/0");
+static const struct baton_resource_config handed_off = {
+	.capture_limit = 1, .quantum = 4, .name = "account/1"};
 static struct account accounts[2] = {
-	{.resource = BATON_RESOURCE_INIT(NULL, "account/0", NULL)},
-	{.resource = BATON_RESOURCE_INIT(NULL, "account/1", &handed_off)},
+	{.resource = BATON_RESOURCE_INIT(&captured)},
+	{.resource = BATON_RESOURCE_INIT(&handed_off)},
 };
 static long unguarded;
 static bool racing;

@@ -42,7 +42,7 @@ static void use(void *library)
 	__typeof__(&baton_timer_init) timer_init;
 	__typeof__(&baton_timer_arm_after) arm;
 	__typeof__(&baton_timer_stop_wait) stop;
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "plugin", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_task task = BATON_TASK_INIT(run, NULL);
 	struct baton_timer timer;
 	int before = __atomic_load_n(&runs, __ATOMIC_RELAXED);

@@ -254,6 +254,4 @@ void deed_stats(struct site *site)
 	struct baton_resource_stats copy;
 
 	baton_resource_stats_read(&site->stats, &copy);
-	if (baton_resource_user(&site->resource) != site)
-		report(NULL, NULL, "a resource's user pointer has changed");
 }

@@ -111,6 +111,11 @@ struct ground {
 	_Atomic(struct item *) stash[MOD_STASH];
 };
 
+static inline struct ground *ground_of(struct baton_resource *resource)
+{
+	return baton_container_of(resource, struct ground, resource);
+}
+
 /* Runs one round, instead of round_run(). */
 uint64_t mod_round_run(uint64_t number, uint64_t operations_max, uint64_t duration_ns);
 void mod_print(void);

@@ -82,7 +82,7 @@ static void note_batch_over(struct ground *ground)
 
 static int batch_begin(struct baton_resource *resource)
 {
-	struct ground *ground = baton_resource_user(resource);
+	struct ground *ground = ground_of(resource);
 
 	if (ground->in_batch)
 		report(NULL, NULL, "ground %u: two batch_begins in a row", ground->number);
@@ -95,7 +95,7 @@ static int batch_begin(struct baton_resource *resource)
 
 static int batch_end(struct baton_resource *resource)
 {
-	struct ground *ground = baton_resource_user(resource);
+	struct ground *ground = ground_of(resource);
 	uint32_t batch = ground->batch;
 
 	if (!ground->in_batch)
@@ -111,7 +111,7 @@ static int batch_end(struct baton_resource *resource)
 
 static void watermark(struct baton_resource *resource, bool high)
 {
-	struct ground *ground = baton_resource_user(resource);
+	struct ground *ground = ground_of(resource);
 
 	if (!baton_held(resource))
 		report(NULL, NULL, "ground %u: a watermark without the baton", ground->number);
@@ -198,7 +198,7 @@ void grounds_start(uint64_t *random, struct baton_executor *const *executors, ui
 		ground->number = i;
 		configure(ground, random);
 		ground->config.executor = executors[random_below(random, kinds)];
-		baton_resource_init(&ground->resource, ground, "ground", &ground->config);
+		baton_resource_init(&ground->resource, &ground->config);
 		baton_resource_set_stats(&ground->resource, &ground->stats);
 		if (ground->bounded)
 			baton_resource_set_bound(&ground->resource, &ground->bound);

@@ -88,7 +88,7 @@ void watches_start(uint64_t *random, struct baton_executor *executor)
 	for (uint32_t i = 0; i < PLACES; i++) {
 		places[i].config = (struct baton_resource_config){
 			.executor = executor, .quantum = 1 + random_below(random, 5)};
-		baton_resource_init(&places[i].resource, NULL, "watches", &places[i].config);
+		baton_resource_init(&places[i].resource, &places[i].config);
 	}
 	for (uint32_t i = 0; i < WATCHES; i++) {
 		make(&watches[i], i % PLACES, false);

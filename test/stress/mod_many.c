@@ -21,7 +21,7 @@ struct many {
 
 static int item(struct baton_resource *resource, void *arg, size_t index)
 {
-	struct ground *ground = baton_resource_user(resource);
+	struct ground *ground = ground_of(resource);
 	struct many *many = arg;
 	int status = 0;
 

@@ -95,7 +95,7 @@ void suspend_many(uint64_t *random)
 	actor_idle();
 	if (error) {
 		for (size_t i = 0; error == -EPIPE && i < count; i++) {
-			struct ground *ground = baton_resource_user(resources[i]);
+			struct ground *ground = ground_of(resources[i]);
 
 			if (atomic_load(&ground->closing))
 				return;
@@ -106,11 +106,11 @@ void suspend_many(uint64_t *random)
 	}
 	/* The same one may be named several times. */
 	for (size_t i = 0; i < count; i++)
-		look(baton_resource_user(resources[i]));
+		look(ground_of(resources[i]));
 	for (size_t i = 0; i < count; i++)
-		((struct ground *)baton_resource_user(resources[i]))->suspended = true;
+		ground_of(resources[i])->suspended = true;
 	usleep(random_below(random, 100));
 	for (size_t i = 0; i < count; i++)
-		((struct ground *)baton_resource_user(resources[i]))->suspended = false;
+		ground_of(resources[i])->suspended = false;
 	MUST(baton_quiesce_end(suspensions, count) == 0);
 }

@@ -14,7 +14,7 @@ static int nothing(void *arg)
 
 static int take_back(struct baton_undo *undo)
 {
-	struct ground *ground = baton_resource_user(baton_current());
+	struct ground *ground = ground_of(baton_current());
 
 	ground->undone -= 3;
 	return 0;
@@ -43,7 +43,7 @@ void item_use_log(struct ground *ground)
 
 static int compensate(struct baton_undo *undo)
 {
-	struct ground *ground = baton_resource_user(baton_current());
+	struct ground *ground = ground_of(baton_current());
 	struct item *item = ((struct item_undo *)undo)->item;
 
 	if (item->pushed == 0 || undo != &item->undos[item->pushed - 1].undo)

@@ -47,7 +47,7 @@ static void create(uint32_t index)
 	site->place = index;
 	site->capture_limit = config->capture_limit;
 	site->counted = random_one_in(random, 2);
-	baton_resource_init(&site->resource, site, "stress", config);
+	baton_resource_init(&site->resource, config);
 	if (site->counted)
 		baton_resource_set_stats(&site->resource, &site->stats);
 	atomic_fetch_add(&live, 1);

@@ -110,7 +110,7 @@ shows 'by waiting' '^slow .* slow_task' --once --delay 0.3 --sort waiting "$whos
 shows 'by failures' '^slow .*s +1 +[0-9.]+[mu]s +[0-9]+%' --once --delay 0.1 \
 	--sort failed "$whose"
 shows 'their column' 'OLDEST FAILED  RUN99' --once --delay 0.1 --sort failed "$whose"
-shows 'the sum of failures' '^by busy; 1 task has failed; t: .*1 thread waits$' --once --delay 0.1 \
+shows 'the sum of failures' '^by busy; 1 task has failed; t: .*2 threads wait$' --once --delay 0.1 \
 	"$whose"
 shows 'by name' '^by busy.*; 1 with .laned. in their names' --once --delay 0.1 --match laned \
 	"$whose"
@@ -220,6 +220,10 @@ debugger 'what threads hold' \
 	"^thread [0-9]+ $stuck holds \"stuck\", in stuck_task; waits since .* for a promise" \
 	-p "$pid" -ex 'baton threads' -ex "generate-core-file $tmp/core"
 thread=$(sed -n 's/^thread \([0-9]*\) .* holds "stuck".*/\1/p' "$tmp/shown")
+debugger 'a name by name_of' '^thread [0-9]+ .*holds "unlisted/7", in stuck_task;' \
+	-p "$pid" -ex 'baton threads'
+debugger 'the name in a core file' '^thread [0-9]+ .*holds "unlisted", in stuck_task;' \
+	"$subject" "$tmp/core" -ex 'baton threads'
 debugger 'in a core file' '^"quiet": idle$' "$subject" "$tmp/core" -ex 'baton resources quiet'
 debugger 'who holds what' "^\"stuck\": held by thread $thread $stuck, in stuck_task$" "$subject" \
 	"$tmp/core" -ex 'baton resources'

@@ -138,8 +138,8 @@ int main(int argc, char **argv)
 		struct topic *topic = &topics[i];
 
 		(void)snprintf(topic->name, sizeof(topic->name), "topic/%u", i);
-		baton_resource_init(&topic->resource, topic, topic->name, &config);
-		must(baton_board_join(board, &topic->resource, NULL, &topic->stats));
+		baton_resource_init(&topic->resource, &config);
+		must(baton_board_join(board, &topic->resource, topic->name, &topic->stats));
 	}
 	baton_promise_init(&promise);
 	must(pthread_barrier_init(&together, NULL, THREADS + 1));

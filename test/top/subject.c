@@ -4,8 +4,9 @@
  * time; `slow` has a consumer that takes 5 ms for a task, so that tasks wait, and one of its tasks
  * fails; `stuck` runs a task that waits for a promise that nobody completes; `quiet` does nothing;
  * `laned` has two lanes, and a consumer that sleeps in its tasks; of `windowed` one task waits in
- * the window, and nobody completes the one in flight. Prints a line when all of that goes on, and
- * then runs until it is killed.
+ * the window, and nobody completes the one in flight. A seventh one, which is on no board, runs
+ * such a task as `stuck` does. Prints a line when all of that goes on, and then runs until it is
+ * killed.
  */
 #include <baton.h>
 
@@ -71,6 +72,28 @@ static void *be_stuck(void *arg)
 	return arg;
 }
 
+/* It is on no board: its name is known from its config. */
+static struct unlisted {
+	struct baton_resource resource;
+	char name[12];
+} unlisted;
+
+static const char *unlisted_name(const struct baton_resource *resource)
+{
+	return baton_container_of(resource, const struct unlisted, resource)->name;
+}
+
+static void *be_unlisted(void *arg)
+{
+	static const struct baton_resource_config config = {
+		.capture_limit = 1, .name = "unlisted", .name_of = unlisted_name};
+
+	(void)snprintf(unlisted.name, sizeof(unlisted.name), "unlisted/%d", 7);
+	baton_resource_init(&unlisted.resource, &config);
+	(void)baton_call(&unlisted.resource, stuck_task, NULL, NULL);
+	return arg;
+}
+
 static void *be_slow(void *arg)
 {
 	for (;;) {
@@ -119,15 +142,15 @@ static void fill_window(void)
 
 static void begin(struct baton_resource *resource, const char *name)
 {
-	baton_resource_init(resource, NULL, name, NULL);
-	if (baton_board_join(board, resource, NULL, NULL))
+	baton_resource_init(resource, NULL);
+	if (baton_board_join(board, resource, name, NULL))
 		exit(1);
 }
 
 /* Has each resource run so much that its figures are there? */
 static bool goes_on(void)
 {
-	return hot_runs >= 10000 && slow_runs >= 20 && laned_runs >= 40 && stuck_runs;
+	return hot_runs >= 10000 && slow_runs >= 20 && laned_runs >= 40 && stuck_runs == 2;
 }
 
 int main(int argc, char **argv)
@@ -135,7 +158,7 @@ int main(int argc, char **argv)
 	struct baton_board_options options = {.path = argc > 1 ? argv[1] : NULL, .resources = 8};
 	struct baton_watchdog_options watchdog = {.every_ns = 20000000};
 	static struct baton_task failing = BATON_TASK_INIT(fail, NULL);
-	pthread_t threads[6];
+	pthread_t threads[7];
 	static struct baton_lane lanes_array[2];
 	static struct baton_lanes lanes;
 	struct baton_pool *pool;
@@ -160,6 +183,7 @@ int main(int argc, char **argv)
 	(void)pthread_create(&threads[3], NULL, be_stuck, NULL);
 	(void)pthread_create(&threads[4], NULL, be_laned, NULL);
 	(void)pthread_create(&threads[5], NULL, be_laned, NULL);
+	(void)pthread_create(&threads[6], NULL, be_unlisted, NULL);
 	(void)pthread_setname_np(threads[3], "stuck\x1b[31m one");
 	watchdog.board = board;
 	if (baton_watchdog_start(&watchdog, &(struct baton_watchdog *){NULL}))

@@ -86,7 +86,7 @@ static inline void count_up(struct link *link)
 
 static inline void resource_of(struct link *link)
 {
-	baton_resource_init(&link->resource, NULL, NULL, &link->chain->config);
+	baton_resource_init(&link->resource, &link->chain->config);
 }
 
 static inline bool cancelled_p(struct link *link)

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 namespace
@@ -107,7 +108,7 @@ constexpr baton_executor_ops no_ops = {};
 [[maybe_unused]] constexpr baton_plain_job job_fresh = BATON_PLAIN_JOB_INIT(run_job, nullptr);
 constexpr baton_timers_options timers_default = BATON_TIMERS_OPTIONS_INIT;
 constexpr baton_timer timer_fresh = BATON_TIMER_INIT(nullptr, nullptr, nullptr);
-constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr, "fresh", nullptr);
+constexpr baton_resource resource_fresh = BATON_RESOURCE_INIT(nullptr);
 [[maybe_unused]] constexpr baton_trigger trigger_fresh =
 	BATON_TRIGGER_INIT(nullptr, on_fire, nullptr);
 [[maybe_unused]] constexpr baton_io io_fresh = BATON_IO_INIT(nullptr, nullptr);
@@ -122,12 +123,13 @@ constexpr baton_resource_config later()
 }
 
 constexpr baton_resource_config config_later = later();
-constexpr baton_resource resource_later = BATON_RESOURCE_INIT(nullptr, "later", &config_later);
+constexpr baton_resource resource_later = BATON_RESOURCE_INIT(&config_later);
 
 baton_resource_stats stats;
 baton_future future = BATON_FUTURE_INIT;
 counter counted = {BATON_TASK_INIT(count, &future), 0};
-baton_resource resource = BATON_RESOURCE_INIT(&counted, "resource", &config_default);
+constexpr baton_resource_config config_named = BATON_RESOURCE_CONFIG_NAMED("resource");
+baton_resource resource = BATON_RESOURCE_INIT(&config_named);
 
 void submits_a_task()
 {
@@ -160,7 +162,7 @@ void calls_and_awaits()
 	}
 	EXPECT(counted.value == 3);
 	EXPECT(baton_future_wait_all_or_cancel(nothing, 0, nullptr) == 0);
-	EXPECT(baton_resource_user(&resource) == &counted);
+	EXPECT(std::strcmp(baton_resource_name(&resource), "resource") == 0);
 }
 
 void suspends()
@@ -188,7 +190,7 @@ void fulfils_a_promise()
 
 void composes()
 {
-	baton_resource own = BATON_RESOURCE_INIT(nullptr, nullptr, nullptr);
+	baton_resource own = BATON_RESOURCE_INIT(nullptr);
 	baton_trigger trigger = BATON_TRIGGER_INIT(&own, on_fire, nullptr);
 	baton_mainloop loop = BATON_MAINLOOP_INIT;
 	baton_source source = BATON_SOURCE_INIT(&loop, nullptr, "source");
@@ -243,6 +245,7 @@ void registers_a_name()
 	EXPECT(baton_registry_acquire(registry, "a", 1, &entry) == 0);
 	if (entry) {
 		EXPECT(baton_registry_name(entry, &length) && length == 1);
+		EXPECT(baton_registry_name_of(&entry->resource));
 		EXPECT(baton_registry_unref(entry) == 0);
 	}
 	EXPECT(baton_registry_destroy(registry) == 0);
@@ -257,8 +260,8 @@ int main()
 	baton_resource_set_stats(&resource, &stats);
 	EXPECT(options_default.workers == 0);
 	EXPECT(baton_future_state(&future_fresh) == BATON_PENDING);
-	EXPECT(baton_resource_user(&resource_fresh) == nullptr);
-	EXPECT(baton_resource_user(&resource_later) == nullptr);
+	EXPECT(baton_resource_name(&resource_fresh) == nullptr);
+	EXPECT(baton_resource_name(&resource_later) == nullptr);
 	submits_a_task();
 	calls_and_awaits();
 	suspends();

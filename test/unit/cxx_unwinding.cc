@@ -23,7 +23,8 @@ namespace
 
 using leave_fn = void (*)();
 
-baton_resource topic = BATON_RESOURCE_INIT(nullptr, "topic/7", nullptr);
+constexpr baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("topic/7");
+baton_resource topic = BATON_RESOURCE_INIT(&named);
 leave_fn leave;
 
 void throws()

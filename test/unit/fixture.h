@@ -35,7 +35,7 @@ struct fixture {
 	FIXTURE_STEP(n), FIXTURE_STEP((n) + 1), FIXTURE_STEP((n) + 2), FIXTURE_STEP((n) + 3)
 
 static struct fixture fix = {
-	.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL),
+	.resource = BATON_RESOURCE_INIT(NULL),
 	.config = BATON_RESOURCE_CONFIG_INIT,
 	.steps = {FIXTURE_STEPS_4(0), FIXTURE_STEPS_4(4), FIXTURE_STEPS_4(8), FIXTURE_STEPS_4(12)},
 };
@@ -47,7 +47,7 @@ static inline void fixture_config(void)
 	fix.begun = true;
 	fix.journal.count = 0;
 	steps_init(fix.steps, FIXTURE_STEPS, &fix.journal, 0);
-	baton_resource_init(&fix.resource, NULL, NULL, &fix.config);
+	baton_resource_init(&fix.resource, &fix.config);
 	if (fix.counted)
 		baton_resource_set_stats(&fix.resource, &fix.stats);
 }

@@ -50,7 +50,7 @@ struct scene {
 static inline void scene_begin(struct scene *scene, uint32_t lanes, bool bounded)
 {
 	scene->config.cancelled = mark_step_cancelled;
-	baton_resource_init(&scene->resource, scene, "scene", &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_resource_set_stats(&scene->resource, &scene->stats);
 	if (lanes) {
 		baton_lanes_init(&scene->lanes, scene->array, lanes, &scene->aging);

@@ -44,7 +44,7 @@ struct entry {
 
 static inline int ledger_begin(struct baton_resource *resource)
 {
-	struct ledger *ledger = baton_resource_user(resource);
+	struct ledger *ledger = baton_container_of(resource, struct ledger, resource);
 
 	ledger->wrong |= ledger->open || !baton_held(resource);
 	if (ledger->begin_status) {
@@ -60,7 +60,7 @@ static inline int ledger_begin(struct baton_resource *resource)
 
 static inline int ledger_end(struct baton_resource *resource)
 {
-	struct ledger *ledger = baton_resource_user(resource);
+	struct ledger *ledger = baton_container_of(resource, struct ledger, resource);
 
 	ledger->wrong |= !ledger->open || !baton_held(resource);
 	ledger->ended++;
@@ -95,7 +95,7 @@ static inline void ledger_init(struct ledger *ledger, struct baton_executor *exe
 	ledger->config.batch_begin = ledger_begin;
 	ledger->config.batch_end = ledger_end;
 	ledger->config.hold_completions = true;
-	baton_resource_init(&ledger->resource, ledger, NULL, &ledger->config);
+	baton_resource_init(&ledger->resource, &ledger->config);
 	baton_resource_set_stats(&ledger->resource, &ledger->stats);
 }
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static struct baton_resource topic = BATON_RESOURCE_INIT(NULL, "topic/7", NULL);
+static struct baton_resource topic = BATON_RESOURCE_INIT(&FILE_NAMED("topic/7"));
 
 struct mistake {
 	void (*make)(void);

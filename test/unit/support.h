@@ -9,6 +9,8 @@
 
 #include <criterion/criterion.h>
 
+#include "../named.h"
+
 #include <baton/executor.h>
 #include <baton/future.h>
 #include <baton/pool.h>
@@ -298,7 +300,7 @@ static inline void *occupant_fresh_main(void *arg)
 
 static inline void *occupant_main(void *arg)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct journal journal = {0};
 	struct step step;
 

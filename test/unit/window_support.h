@@ -50,7 +50,7 @@ static inline void client_init(struct client *client, uint32_t limit,
                                const struct baton_resource_config *config)
 {
 	memset(client, 0, sizeof(*client));
-	baton_resource_init(&client->resource, NULL, NULL, config);
+	baton_resource_init(&client->resource, config);
 	baton_window_init(&client->window, &client->resource, limit);
 	for (int i = 0; i < 20; i++)
 		message_init(&client->messages[i], &client->window, &client->journal, i);

@@ -14,6 +14,27 @@
 /* Seconds after which a task or a thread is reported as stuck. */
 #define STUCK_AFTER 5
 
+void env_configs_init(struct env *env)
+{
+	static const char *const names[ENV_KINDS] = {
+		[ENV_TOPIC] = "topic",
+		[ENV_TOPICS] = "topics",
+		[ENV_TREE] = "subscription tree",
+		[ENV_SESSION] = "session",
+		[ENV_CLIENT_IDS] = "client ids",
+		[ENV_LOGINS] = "logins",
+		[ENV_PASSWORDS] = "passwords",
+	};
+
+	for (int kind = 0; kind < ENV_KINDS; kind++) {
+		const struct baton_resource_config config =
+			BATON_RESOURCE_CONFIG_NAMED(names[kind]);
+
+		env->configs[kind] = config;
+		env->configs[kind].executor = baton_pool_executor(env->pool);
+	}
+}
+
 struct baton_resource_stats *env_show(const struct env *env, struct baton_resource *resource,
                                       struct slice name, struct baton_resource_stats *own)
 {

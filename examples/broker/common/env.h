@@ -21,12 +21,24 @@
 
 #define ENV_SLOW_WORKERS 2
 
+/* The kinds of resources whose tasks run on `pool`. Their configs differ in the name. */
+enum env_kind {
+	ENV_TOPIC,
+	ENV_TOPICS,
+	ENV_TREE,
+	ENV_SESSION,
+	ENV_CLIENT_IDS,
+	ENV_LOGINS,
+	ENV_PASSWORDS,
+	ENV_KINDS
+};
+
 struct env {
 	struct broker_options options;
 	struct baton_pool *pool;
 	struct baton_pool *slow_pool; /* for tasks that may take long: passwords, the log, trim */
 	struct baton_timers *timers;  /* of the sessions, and trim's */
-	struct baton_resource_config config; /* of topics, sessions, table, tree and client ids */
+	struct baton_resource_config configs[ENV_KINDS];
 	struct stats stats;
 	struct trim trim;
 	struct baton_board *board; /* NULL: none */
@@ -34,6 +46,9 @@ struct env {
 	bool ending; /* atomic, a hint: passwords are checked no more */
 	bool late;   /* atomic, a hint: all connections have closed or have been told to close */
 };
+
+/* Sets `configs` up, once `pool` is there. */
+void env_configs_init(struct env *env);
 
 /*
  * Gives a resource its statistics, and returns them: on the board, if there is one with room; else

@@ -197,7 +197,8 @@ void log_start(struct baton_pool *slow_pool)
 	log_state.config.capture_limit = 0; /* never on the thread that logs */
 	log_state.config.executor = baton_pool_executor(slow_pool);
 	log_state.config.cancelled = log_lose;
-	baton_resource_init(&log_state.resource, NULL, "log", &log_state.config);
+	log_state.config.name = "log";
+	baton_resource_init(&log_state.resource, &log_state.config);
 	baton_bound_init(&log_state.bound, &bound);
 	baton_resource_set_bound(&log_state.resource, &log_state.bound);
 	log_state.started = true;

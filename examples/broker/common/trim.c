@@ -82,7 +82,8 @@ void trim_init(struct trim *trim, struct baton_pool *slow_pool, struct baton_tim
 	trim->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	trim->config.capture_limit = 0;
 	trim->config.executor = baton_pool_executor(slow_pool);
-	baton_resource_init(&trim->resource, trim, "trim", &trim->config);
+	trim->config.name = "trim";
+	baton_resource_init(&trim->resource, &trim->config);
 	baton_timer_init(&trim->timer, timers, &trim->resource, trim_run);
 }
 

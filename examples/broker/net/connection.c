@@ -136,7 +136,7 @@ static int connection_run_send(struct baton_task *task)
 
 int connection_drained(struct baton_resource *resource)
 {
-	struct connection *connection = baton_resource_user(resource);
+	struct connection *connection = baton_container_of(resource, struct connection, resource);
 
 	/* A connection that closes has no more turns. */
 	if (!connection->closing && connection->output_first != NULL)
@@ -268,8 +268,7 @@ static void connection_init(struct connection *connection, struct loop *loop, in
 	connection->output_end = &connection->output_first;
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
-	baton_resource_init(&connection->resource, connection, "connection",
-	                    &loop->connection_config);
+	baton_resource_init(&connection->resource, &loop->connection_config);
 	connection->stats =
 		env_count(loop->env, &connection->resource, (struct slice){number, (size_t)length},
 	                  &connection->own_stats);

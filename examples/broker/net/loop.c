@@ -279,9 +279,11 @@ int loop_start(struct loop *loop, struct net *net)
 	loop->config.capture_limit = 0;
 	loop->config.quantum = LOOP_QUANTUM;
 	loop->config.executor = baton_loop_executor(loop->executor);
+	loop->config.name = "loop";
 	loop->connection_config = loop->config;
+	loop->connection_config.name = "connection";
 	loop->connection_config.batch_end = connection_drained;
-	baton_resource_init(&loop->resource, loop, "loop", &loop->config);
+	baton_resource_init(&loop->resource, &loop->config);
 	env_reveal(loop->env, &loop->resource, loop_name(loop, name));
 	status = loop_init_uv(loop);
 	if (status != 0)

@@ -191,7 +191,7 @@ void clients_end(struct clients *clients)
 
 int clients_init(struct clients *clients, struct env *env, struct unsubscriber *unsubscriber)
 {
-	baton_resource_init(&clients->resource, clients, "client ids", &env->config);
+	baton_resource_init(&clients->resource, &env->configs[ENV_CLIENT_IDS]);
 	clients->stats =
 		env_show(env, &clients->resource, (struct slice){"", 0}, &clients->own_stats);
 	clients->env = env;

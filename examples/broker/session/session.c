@@ -170,7 +170,7 @@ struct session *session_create(struct clients *clients, struct slice client_id, 
 		free(session);
 		return NULL;
 	}
-	baton_resource_init(&session->resource, session, "session", &env->config);
+	baton_resource_init(&session->resource, &env->configs[ENV_SESSION]);
 	session->stats = env_count(env, &session->resource, client_id, &session->own_stats);
 	session->env = env;
 	session->clients = clients;

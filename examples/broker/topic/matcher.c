@@ -259,7 +259,7 @@ void subscription_retire(struct baton_limbo *limbo, struct subscription *subscri
 
 int matcher_init(struct matcher *matcher, struct env *env)
 {
-	baton_resource_init(&matcher->resource, matcher, "subscription tree", &env->config);
+	baton_resource_init(&matcher->resource, &env->configs[ENV_TREE]);
 	matcher->stats =
 		env_show(env, &matcher->resource, (struct slice){"", 0}, &matcher->own_stats);
 	matcher->env = env;

@@ -186,7 +186,7 @@ int table_init(struct table *table, struct env *env)
 	/* Clients choose the names. Without randomness they could guess names that collide. */
 	if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
 		options.seed = (uintptr_t)table;
-	options.config = &env->config;
+	options.config = &env->configs[ENV_TOPICS];
 	options.stats = &table->stats;
 	table->env = env;
 	table->requests_end = &table->requests;

@@ -172,7 +172,7 @@ int topic_init(struct baton_registry_entry *entry, void *table)
 
 	topic->table = table;
 	topic->name.bytes = baton_registry_name(entry, &topic->name.size);
-	baton_resource_init(&entry->resource, topic, "topic", &topic->table->env->config);
+	baton_resource_init(&entry->resource, &topic->table->env->configs[ENV_TOPIC]);
 	topic->stats =
 		env_show(topic->table->env, &entry->resource, topic->name, &topic->own_stats);
 	topic->told = topic->table->pass;

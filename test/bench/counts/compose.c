@@ -13,7 +13,7 @@
 #define ITEMS 64
 #define UNDOS 4
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 static struct baton_resource many[ITEMS];
 static struct baton_resource *pointers[ITEMS];
 static struct baton_group group = BATON_GROUP_INIT;
@@ -105,7 +105,7 @@ void counts_compose(void)
 	struct counts coalesced = {0, 0, 0};
 
 	for (int i = 0; i < ITEMS; i++) {
-		baton_resource_init(&many[i], NULL, NULL, NULL);
+		baton_resource_init(&many[i], NULL);
 		pointers[i] = &many[i];
 	}
 	row("trigger, fired and run, idle", (struct counts){4, 0, 0}, fire, ROUNDS);

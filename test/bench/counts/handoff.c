@@ -57,7 +57,7 @@ static struct counts hand_off(void)
 	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config.capture_limit = 1;
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&pair.resource, NULL, NULL, &config);
+	baton_resource_init(&pair.resource, &config);
 	before = counts_now();
 	(void)baton_submit_batch(&pair.resource, tasks, 2);
 	cost = counts_since(&before, 1);
@@ -140,7 +140,7 @@ static struct counts worker_hand_off(void)
 		abort();
 	long_queue->config = (struct baton_resource_config){.quantum = QUANTUM};
 	long_queue->config.executor = baton_pool_executor(single);
-	baton_resource_init(&long_queue->resource, NULL, NULL, &long_queue->config);
+	baton_resource_init(&long_queue->resource, &long_queue->config);
 	store_release(&woken, 0);
 	(void)baton_pool_submit(single, &block);
 	for (int i = 0; i < QUANTUM * (STAYS + 2); i++) {

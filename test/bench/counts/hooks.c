@@ -27,8 +27,8 @@ static const struct baton_resource_config with = {
 	.hold_completions = true,
 };
 
-static struct baton_resource plain = BATON_RESOURCE_INIT(NULL, NULL, &without);
-static struct baton_resource hooked = BATON_RESOURCE_INIT(NULL, NULL, &with);
+static struct baton_resource plain = BATON_RESOURCE_INIT(&without);
+static struct baton_resource hooked = BATON_RESOURCE_INIT(&with);
 static struct baton_task tasks[TASKS];
 static struct baton_future futures[TASKS];
 

@@ -12,7 +12,7 @@
 
 #define ROUNDS 64
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 static struct baton_timers *timers;
 static struct baton_timer timer[ROUNDS];
 

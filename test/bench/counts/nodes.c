@@ -18,7 +18,7 @@ static const struct baton_resource_config patient = {
 	.quantum = BATON_QUANTUM,
 };
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &patient);
+static struct baton_resource resource = BATON_RESOURCE_INIT(&patient);
 static pthread_barrier_t turn;
 
 struct side {

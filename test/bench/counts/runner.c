@@ -22,7 +22,7 @@ static const struct baton_resource_config patient = {
 	.quantum = BATON_QUANTUM,
 };
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &patient);
+static struct baton_resource resource = BATON_RESOURCE_INIT(&patient);
 static struct baton_task tasks[MANY];
 static struct baton_future futures[MANY];
 static struct baton_future *handles[MANY];
@@ -147,10 +147,10 @@ void counts_runner(void)
 	row("runner, further async, its future held", (struct counts){2, 0, 0}, fill_asyncs);
 	row("runner, further async, its future dropped", (struct counts){0, 0, 0},
 	    fill_dropped_asyncs);
-	baton_resource_init(&resource, NULL, NULL, &patient);
+	baton_resource_init(&resource, &patient);
 	baton_resource_set_stats(&resource, &stats);
 	row("runner, further task, statistics", (struct counts){0, 0, 0}, fill_plain);
-	baton_resource_init(&resource, NULL, NULL, &patient);
+	baton_resource_init(&resource, &patient);
 	counts_row("runner, one task for whose future somebody sleeps", (struct counts){NAN, 0, 1},
 	           drain_cost(fill_awaited, 1));
 }

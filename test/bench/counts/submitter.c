@@ -17,7 +17,7 @@ static const struct baton_resource_config patient = {
 	.quantum = BATON_QUANTUM,
 };
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &patient);
+static struct baton_resource resource = BATON_RESOURCE_INIT(&patient);
 static struct baton_task tasks[TASKS];
 static struct baton_future futures[TASKS];
 static struct baton_future *handles[TASKS];
@@ -158,7 +158,7 @@ static void rows_counted(void)
 {
 	static struct baton_resource_stats stats;
 
-	baton_resource_init(&resource, NULL, NULL, &patient);
+	baton_resource_init(&resource, &patient);
 	baton_resource_set_stats(&resource, &stats);
 	row_idle("submit, idle, statistics", (struct counts){2, 0, 0}, submit_plain);
 	row_busy("submit, busy, statistics", (struct counts){2, 0, 0}, submit_plain);
@@ -178,6 +178,6 @@ void counts_submitter(void)
 	row_busy("post, busy", (struct counts){1, 0, 0}, post);
 	row_busy("async, busy", (struct counts){1, 0, 0}, async);
 	rows_counted();
-	baton_resource_init(&resource, NULL, NULL, &patient);
+	baton_resource_init(&resource, &patient);
 	rows_extended();
 }

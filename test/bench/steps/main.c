@@ -145,7 +145,7 @@ static void run(const struct path *path, unsigned count_of)
 {
 	struct holder holder = {BATON_TASK_INIT(hold, NULL), path, count_of};
 
-	baton_resource_init(&resource, NULL, NULL, &patient);
+	baton_resource_init(&resource, &patient);
 	if (path->counted)
 		baton_resource_set_stats(&resource, &stats);
 	for (unsigned i = 0; i < MANY; i++) {

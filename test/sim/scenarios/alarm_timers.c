@@ -29,7 +29,7 @@ static void begin_default(struct baton_executor *executor)
 	sim_calm(true);
 	config.executor = executor;
 	baton_promise_init(&ran);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_timer_init(&timer, NULL, &resource, run_timer);
 }
 

@@ -100,7 +100,7 @@ void sim_more_begin(struct sim_topic *topics)
 			topic->config.batch_end = batch_end;
 			topic->config.hold_completions = sim_pick(2);
 		}
-		baton_resource_init(&topic->resource, topic, NULL, &topic->config);
+		baton_resource_init(&topic->resource, &topic->config);
 		if (has & 2)
 			extend(&extras[i], &topic->resource);
 	}

@@ -115,7 +115,7 @@ static void session_ends(enum baton_bound_policy policy)
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&bounded, NULL, NULL, NULL);
+	baton_resource_init(&bounded, NULL);
 	baton_bound_init(&bound, &limits);
 	baton_resource_set_bound(&bounded, &bound);
 	baton_timer_init(&timer, timers, &bounded, count);
@@ -200,7 +200,7 @@ SIM_SCENARIO(combos_held_cycle,
 	sim_topic_init(&plain, 10, 10, baton_manual_executor(manual));
 	hooked.config.batch_end = batch_end;
 	hooked.config.hold_completions = true;
-	baton_resource_init(&hooked.resource, &hooked, NULL, &hooked.config);
+	baton_resource_init(&hooked.resource, &hooked.config);
 	sim_note_init(&held_back, &hooked, true);
 	sim_note_init(&behind, &hooked, true);
 	sim_note_init(&waiting, &plain, true);

@@ -74,7 +74,7 @@ SIM_SCENARIO(default_pool_found_by_its_tasks, "also while it is being ended")
 	static struct baton_resource resource;
 	static struct baton_task task = BATON_TASK_INIT(finds_it, NULL);
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	get_default(NULL);
 	sim_require(baton_submit_later(&resource, &task) == 0);
 	end_default(NULL);
@@ -100,7 +100,7 @@ SIM_SCENARIO(timers_default_ends, "with a timer that is pending, queued, or runn
 {
 	int error;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_timer_init(&timer, NULL, &resource, count);
 	sim_require(baton_timer_arm_after(&timer, 1) == 0);
 	error = baton_timers_default_destroy();

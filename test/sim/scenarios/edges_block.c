@@ -114,7 +114,7 @@ static void resource_init(uint32_t limit)
 		.quantum = 1,
 		.executor = baton_pool_executor(pool),
 	};
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	for (int i = 0; i < 2; i++) {
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], change, &futures[i]);

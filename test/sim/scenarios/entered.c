@@ -8,7 +8,7 @@
 static struct sim_topic topic;
 static struct sim_note note;
 static struct baton_continuation continuation;
-static struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+static struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 static struct baton_task follower;
 static unsigned followed;
 

@@ -63,7 +63,7 @@ static void stage(uint32_t limit, uint32_t quantum, unsigned queued)
 	topic.config.batch_begin = begin;
 	topic.config.batch_end = end;
 	topic.config.hold_completions = true;
-	baton_resource_init(&topic.resource, &topic, NULL, &topic.config);
+	baton_resource_init(&topic.resource, &topic.config);
 	for (unsigned i = 0; i < NOTES; i++) {
 		sim_note_init(&notes[i], &topic, true);
 		notes[i].body = join_batch;

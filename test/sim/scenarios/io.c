@@ -9,7 +9,7 @@
 
 #include <sys/eventfd.h>
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "io", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 static struct baton_manual *manual;
 static struct baton_resource_config config;
 static struct baton_io watch;
@@ -58,7 +58,8 @@ static void begin(baton_io_fn fn)
 	sim_require(fd >= 0);
 	sim_require(baton_manual_create(&manual) == 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, "io", &config);
+	config.name = "io";
+	baton_resource_init(&resource, &config);
 	baton_io_init(&watch, &resource, fn);
 	baton_io_init(&other, &resource, fn);
 	told = 1;
@@ -178,7 +179,7 @@ static void dropped(struct baton_io *io, int error)
 
 SIM_SCENARIO(io_stop_refused, "[io.dropped] a stop beside a refused run: nobody touches the watch")
 {
-	static struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+	static struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 
 	begin(run);
 	sim_require(baton_resource_close(&closed) == 0);

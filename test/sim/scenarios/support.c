@@ -282,7 +282,7 @@ void sim_topic_init(struct sim_topic *topic, uint32_t limit, uint32_t quantum,
 		.executor = executor,
 		.cancelled = cancel_note,
 	};
-	baton_resource_init(&topic->resource, topic, NULL, &topic->config);
+	baton_resource_init(&topic->resource, &topic->config);
 	sim_watch(&topic->resource._word, word_changes);
 	sim_watch(&topic->resource._job._turn, turn_changes);
 }

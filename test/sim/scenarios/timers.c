@@ -35,7 +35,7 @@ static void begin(void)
 	sim_calm(true);
 	sim_require(baton_timers_create(&on_virtual, &timers) == 0);
 	for (unsigned i = 0; i < 2; i++)
-		baton_resource_init(&resources[i], NULL, NULL, NULL);
+		baton_resource_init(&resources[i], NULL);
 	baton_timer_init(&timer_a, timers, &resources[0], count);
 	baton_timer_init(&timer_b, timers, &resources[1], count);
 	sim_calm(false);
@@ -353,7 +353,7 @@ SIM_SCENARIO(timers_session_beside, "the same while a run of another timer ends"
 	sim_require(baton_manual_create(&manual) == 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resources[1], NULL, NULL, &config);
+	baton_resource_init(&resources[1], &config);
 	baton_timer_init(&timer_b, timers, &resources[1], is_nothing);
 	does_arm_b((void *)1);
 	advances((void *)1);
@@ -426,7 +426,7 @@ SIM_SCENARIO(timers_cancel,
 	sim_require(baton_manual_create(&manual) == 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resources[0], NULL, NULL, &config);
+	baton_resource_init(&resources[0], &config);
 	does_arm_a((void *)1);
 	sim_start(does_cancel_pending, NULL);
 	advances((void *)1);

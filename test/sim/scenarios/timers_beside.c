@@ -59,7 +59,7 @@ static void begin(enum baton_bound_policy policy)
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&bounded, NULL, NULL, &config);
+	baton_resource_init(&bounded, &config);
 	baton_bound_init(&bound, &limits);
 	baton_resource_set_bound(&bounded, &bound);
 	baton_timer_init(&timer, timers, &bounded, fills);

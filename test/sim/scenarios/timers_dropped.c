@@ -54,7 +54,7 @@ static void begin(baton_timer_dropped_fn dropped)
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_timer_init(&timer, timers, &resource, runs);
 	baton_timer_set_dropped(&timer, dropped);
 	sim_require(baton_timer_arm_at(&timer, TICK) == 0);

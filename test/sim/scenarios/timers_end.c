@@ -36,7 +36,7 @@ static void begin(void)
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_timer_init(&timer_a, timers, &resource, count);
 }
 

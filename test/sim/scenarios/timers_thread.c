@@ -38,7 +38,7 @@ SIM_SCENARIO(timers_thread, "the thread sleeps, or is woken for the earlier dead
 	config.resolution_ns = TICK;
 	config.submit = BATON_TIMERS_SUBMIT_INLINE;
 	sim_require(baton_timers_create(&config, &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_timer_init(&timer_a, timers, &resource, count);
 	baton_timer_init(&timer_b, timers, &resource, count);
 	unsigned other = sim_start(does_arm_b, NULL);
@@ -91,9 +91,9 @@ static struct baton_manual *begin_leave(struct baton_resource_config *config,
 	sim_require(
 		baton_timers_create(&(struct baton_timers_options){.source = BATON_TIMERS_VIRTUAL},
 	                            &timers) == 0);
-	baton_resource_init(&resource, NULL, NULL, config);
+	baton_resource_init(&resource, config);
 	baton_timer_init(&timer_a, timers, &resource, count);
-	baton_resource_init(&resource_b, NULL, NULL, config);
+	baton_resource_init(&resource_b, config);
 	baton_timer_init(&timer_b, timers, &resource_b, count);
 	baton_promise_init(&gone);
 	sim_require(baton_timer_arm_every(&timer_a, TICK, TICK, BATON_TIMER_SKIP) == 0);

@@ -336,7 +336,7 @@ Test(admission, bad_arguments_are_errors_and_nothing_happens, .timeout = 10)
 
 Test(admission, the_refusal_of_a_resource_is_the_outcome_and_the_next_starts, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NAMED("closed"));
 	struct baton_admission_stats stats;
 
 	cr_assert_eq(baton_resource_close(&closed), 0);

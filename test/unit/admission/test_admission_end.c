@@ -81,7 +81,7 @@ Test(admission_end, what_its_resource_has_refused_is_not_told_to_stop, .timeout 
 {
 	struct baton_admission_stats stats;
 
-	baton_resource_init(&closed, NULL, "closed", NULL);
+	baton_resource_init(&closed, NAMED("closed"));
 	cr_assert_eq(baton_resource_close(&closed), 0);
 	hall_begin();
 	hall.admission._config.stop = stop_lets_arrive;
@@ -166,7 +166,7 @@ static void nothing_is_left(int i, const char *when)
 
 Test(admission_end, what_has_ended_or_must_stop_has_no_estimate_and_no_time_left, .timeout = 10)
 {
-	baton_resource_init(&closed, NULL, "closed", NULL);
+	baton_resource_init(&closed, NAMED("closed"));
 	cr_assert_eq(baton_resource_close(&closed), 0);
 	hall.jobs[0].stubborn = true;
 	hall_begin();

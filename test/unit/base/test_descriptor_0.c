@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "0", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 static void board_is_0(void)
 {

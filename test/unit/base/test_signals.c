@@ -74,12 +74,12 @@ static void looks_at_masks(const sigset_t *own)
 	MUST(pthread_sigmask(SIG_SETMASK, own, NULL) == 0);
 	pool = pool_of(1);
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&on_pool, NULL, NULL, &config);
+	baton_resource_init(&on_pool, &config);
 	cr_assert_eq(baton_call(&on_pool, tell_mask, &mask, NULL), 0);
 	expect_mask(&mask, "a worker");
 
 	cr_assert_eq(baton_timers_create(&inside, &timers), 0);
-	baton_resource_init(&idle, NULL, NULL, NULL);
+	baton_resource_init(&idle, NULL);
 	gate_init(&bell.rung);
 	baton_timer_init(&bell.timer, timers, &idle, bell_ring);
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, 1), 0);
@@ -116,7 +116,7 @@ static void note_dropped(struct baton_io *io, int error)
 
 static void looks_at_poller(void)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct dropped dropped = {.io = BATON_IO_INIT(&resource, never_run)};
 	int fd = eventfd(0, EFD_CLOEXEC);
 
@@ -149,7 +149,7 @@ static void note_stuck(const struct baton_stuck *stuck, void *arg)
 
 static void looks_at_watchdog(void)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct reported reported;
 	struct baton_watchdog_options options = {
 		.limit_ns = 1000000, .report = note_stuck, .arg = &reported};
@@ -202,7 +202,7 @@ Test(signals, of_a_crash_reach_the_programs_handler, .timeout = 10)
 {
 	struct baton_pool *pool = pool_of(1);
 	struct baton_resource_config config = {.executor = baton_pool_executor(pool)};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction action = {.sa_handler = handle};

@@ -86,7 +86,7 @@ static int laned_step_run(struct baton_task *task)
 Test(spans, endless_aging_gives_no_turn, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS; i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		const struct baton_lanes_config aging = {.aging_ns = endless[i]};
 		struct baton_lane array[2];
 		struct baton_lanes lanes;
@@ -185,7 +185,7 @@ static int armed(struct bell *bell, enum arm arm, uint64_t span)
 Test(spans, a_timer_with_an_endless_span_never_expires, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS * ARMS; i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		struct baton_timers *timers = virtual_timers();
 		enum arm arm = (enum arm)(i % ARMS);
 		struct bell bell;
@@ -219,7 +219,7 @@ static int detaches(struct baton_task *task)
 Test(spans, a_detached_task_with_an_endless_deadline_waits, .timeout = 10)
 {
 	for (size_t i = 0; i < ENDLESS; i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		struct baton_timers *timers = virtual_timers();
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct detached detached = {.timeout_ns = endless[i]};
@@ -327,7 +327,7 @@ Test(spans, a_wait_until_the_last_deadline_ends_by_its_event, .timeout = 20)
 	static int (*const runs[])(struct wait * wait) = {
 		waits_until, waits_any, waits_all, awaits, waits_for_group, suspends, terminates};
 	enum { RUNS = sizeof(runs) / sizeof(*runs) };
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_PROMISE_INIT;
 	struct baton_pool *pool = pool_of(1);
 	struct baton_group group;
@@ -340,7 +340,7 @@ Test(spans, a_wait_until_the_last_deadline_ends_by_its_event, .timeout = 20)
 
 	/* The pool cannot end before its worker does. */
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&pooled, NULL, NULL, &config);
+	baton_resource_init(&pooled, &config);
 	occupy_later(&worker, &pooled);
 	cr_assert_eq(baton_pool_shutdown(pool), 0);
 	baton_group_init(&group);

@@ -41,7 +41,7 @@ Test(batch, a_busy_resource_takes_it_behind_what_is_there, .timeout = 10)
 Test(batch, of_nothing_does_nothing, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_task *tasks[1] = {NULL};
 
 	baton_resource_set_stats(&resource, &stats);
@@ -120,7 +120,7 @@ static void *batch_inside(void *arg)
 
 Test(batch, nor_inside_a_task_of_another_resource, .timeout = 10)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
 
 	fixture_stash();
 	cr_assert_eq(baton_call(&outer, batch_inside, NULL, NULL), 0);
@@ -152,7 +152,7 @@ Test(batch, one_stale_future_refuses_all_of_it, .timeout = 10)
 Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
 {
 	for (int with = 0; with < 3; with++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct journal journal = {0};
 		struct baton_task *tasks[3];
@@ -175,8 +175,8 @@ Test(batch, one_future_completes_whichever_of_its_tasks_has_it, .timeout = 10)
 Test(batch, a_refused_one_leaves_alone_what_is_bound_elsewhere, .timeout = 10)
 {
 	for (int with = 0; with < 3; with++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-		struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+		struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 		struct baton_future future = BATON_FUTURE_INIT;
 		struct journal journal = {0};
 		struct occupant occupant;
@@ -284,7 +284,7 @@ Test(batch, nobody_comes_between_its_tasks, .timeout = 10)
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 3;
 	config.quantum = 7;
-	baton_resource_init(&scene.resource, NULL, NULL, &config);
+	baton_resource_init(&scene.resource, &config);
 	for (int i = 0; i < 3; i++) {
 		parties[i] = (struct party){&scene, NULL, batches, i ? i * batches * 2 : 0, 0};
 		parties[i].members = calloc((size_t)batches * MEMBERS, sizeof(struct member));
@@ -349,7 +349,7 @@ static void run_meddled(struct meddler *meddler, struct journal *journal, struct
 
 	config.cancelled = count_cancelled;
 	cancelled_count = 0;
-	baton_resource_init(resource, NULL, NULL, &config);
+	baton_resource_init(resource, &config);
 	steps_init(steps, 7, journal, 0);
 	tasks_of(steps, 6, tasks);
 	meddler->task = (struct baton_task)BATON_TASK_INIT(meddler_run, NULL);
@@ -425,7 +425,7 @@ Test(batch, its_last_task_may_free_all_of_it, .timeout = 10)
 	struct baton_resource resource;
 
 	cr_assert_not_null(parcel);
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	parcel->left = 3;
 	for (size_t i = 0; i < 3; i++) {
 		parcel->own[i] = (struct baton_task)BATON_TASK_INIT(parcel_run, NULL);

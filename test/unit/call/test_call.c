@@ -116,7 +116,7 @@ static void *call_and_note(void *arg)
 
 static void *waiting_call_main(void *arg)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, "outer", NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NAMED("outer"));
 	struct waiting_call *call = arg;
 
 	if (call->how != INSIDE)
@@ -200,8 +200,8 @@ Test(call, a_resource_that_this_thread_holds_is_a_deadlock, .timeout = 10)
 
 Test(call, so_is_one_that_it_holds_further_down, .timeout = 10)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource middle = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource middle = BATON_RESOURCE_INIT(NULL);
 	struct inner inner = {
 		BATON_TASK_INIT(calls_through, NULL), &outer, &middle, 0, 0, 0, &inner};
 
@@ -215,8 +215,8 @@ Test(call, so_is_one_that_it_holds_further_down, .timeout = 10)
 
 Test(call, inside_a_task_another_resource_is_called_inline, .timeout = 10)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct inner inner = {BATON_TASK_INIT(calls_inside, NULL), &other, NULL, 0, -1, -1, NULL};
 
 	cr_assert_eq(baton_submit(&outer, &inner.task), 0);
@@ -305,8 +305,8 @@ static int asked_run(struct baton_task *task)
 
 Test(call, current_and_held_follow_the_nesting, .timeout = 10)
 {
-	struct baton_resource a = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource b = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource a = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource b = BATON_RESOURCE_INIT(NULL);
 	struct asked inner = {.task = BATON_TASK_INIT(asked_run, NULL), .outer = &a, .inner = &b};
 	struct asked outer = {
 		.task = BATON_TASK_INIT(asked_run, NULL), .outer = &a, .inner = &b, .next = &inner};
@@ -370,8 +370,8 @@ static int sets_results(struct baton_task *task)
 
 Test(call, the_last_set_result_of_the_innermost_task_counts, .timeout = 10)
 {
-	struct baton_resource a = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource b = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource a = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource b = BATON_RESOURCE_INIT(NULL);
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct result inner = {BATON_TASK_INIT(sets_results, &futures[1]), NULL, NULL, {0, 0}};
 	struct result outer = {BATON_TASK_INIT(sets_results, &futures[0]), &b, &inner, {0, 0}};
@@ -387,7 +387,7 @@ Test(call, the_last_set_result_of_the_innermost_task_counts, .timeout = 10)
 
 Test(call, withdrawn_at_its_deadline_it_never_runs, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	const struct timespec past = {0, 0}, malformed = {0, 1000000000};
 	int counter = 0;
 	struct baton_call_options options = {.fn = increment, .arg = &counter, .deadline = &past};
@@ -449,8 +449,8 @@ static void *late_main(void *arg)
 /* The call closes the cycle when its deadline has passed: the wait inside its function ends. */
 Test(call, that_closes_a_cycle_after_its_deadline_ends_the_wait_inside_it, .timeout = 10)
 {
-	struct late late = {.outer = BATON_RESOURCE_INIT(NULL, "outer", NULL),
-	                    .inner = BATON_RESOURCE_INIT(NULL, "inner", NULL),
+	struct late late = {.outer = BATON_RESOURCE_INIT(NAMED("outer")),
+	                    .inner = BATON_RESOURCE_INIT(NAMED("inner")),
 	                    .future = BATON_FUTURE_INIT};
 	struct occupant occupant;
 	pthread_t thread;

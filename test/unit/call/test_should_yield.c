@@ -32,7 +32,7 @@ static int no_op(struct baton_task *task)
 
 Test(should_yield, is_false_outside_tasks_and_for_a_task_that_nobody_waits_for, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct asker asker = {.task = BATON_TASK_INIT(asker_run, NULL)};
 
 	cr_assert_not(baton_should_yield());
@@ -44,8 +44,8 @@ Test(should_yield, is_false_outside_tasks_and_for_a_task_that_nobody_waits_for, 
 
 Test(should_yield, a_task_that_waits_at_the_same_resource_counts, .timeout = 5)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource another = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource another = BATON_RESOURCE_INIT(NULL);
 	struct baton_task other = BATON_TASK_INIT(no_op, NULL);
 	struct asker asker = {BATON_TASK_INIT(asker_run, NULL), &another, &other, 0, 1, 1, 1};
 
@@ -74,7 +74,7 @@ Test(should_yield, a_time_limit_counts_from_the_second_task_or_the_first_questio
 	struct baton_task *tasks[] = {&askers[0].task, &askers[1].task};
 
 	config.capture_limit_ns = 2 * MS;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	cr_assert_eq(baton_submit_batch(&resource, tasks, 2), 0);
 	cr_assert(askers[0].before, "its neighbour waits");
 	cr_assert_not(askers[1].before);
@@ -152,7 +152,7 @@ Test(should_yield, so_does_a_job_of_the_loop_that_runs_the_task, .timeout = 10)
 	cr_assert_eq(baton_loop_adopt(loop), 0);
 	config.executor = baton_loop_executor(loop);
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	for (int others = 0; others < 2; others++) {
 		cr_assert_eq(baton_submit(&resource, &asker.task), 0);
 		if (others)
@@ -213,7 +213,7 @@ static int enters_nested(struct baton_task *task)
 
 Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL), resource;
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL), resource;
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_task task = BATON_TASK_INIT(enters_nested, NULL);
 	struct baton_resource_stats stats;
@@ -221,7 +221,7 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 	config.capture_limit_ns = 2 * MS;
 	for (unsigned i = 0; i < 18; i++) {
 		memset(&stats, 0, sizeof(stats));
-		baton_resource_init(&resource, NULL, NULL, &config);
+		baton_resource_init(&resource, &config);
 		if (i >= 12)
 			baton_resource_set_stats(&resource, &stats);
 		/* The first question begins the time, of each stay anew. */
@@ -233,7 +233,7 @@ Test(should_yield, a_time_limit_holds_for_a_task_alone, .timeout = 10)
 		}
 		resource_end(&resource);
 	}
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	alone_at = &resource;
 	cr_assert_eq(baton_submit(&outer, &task), 0);
 	resource_end(&resource);
@@ -267,7 +267,7 @@ static void *asks_beside_an_await(void *arg)
 
 Test(should_yield, who_waits_for_the_resource_is_no_task, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	pthread_t waiter;
 
 	alone_at = &resource;
@@ -301,7 +301,7 @@ static int closer_run(struct baton_task *task)
 
 Test(should_yield, nor_is_a_waiter_at_which_the_runner_has_looked, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct closer closer = {
 		.task = BATON_TASK_INIT(closer_run, NULL),
 		.asker = {BATON_TASK_INIT(asker_run, NULL), .before = true, .after = true},

@@ -32,7 +32,7 @@ static int reborn_finaliser(struct baton_task *task)
 	struct reborn *scene = baton_container_of(task, struct reborn, finaliser);
 
 	baton_resource_deinit(&scene->resource);
-	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	MUST(baton_submit(&scene->resource, &scene->second) == 0);
 	gate_pass(&scene->ran);
 	gate_open(&scene->over);
@@ -47,7 +47,7 @@ Test(announce, a_new_resource_at_the_address_of_the_one_that_runs, .timeout = 10
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene.config.executor = baton_pool_executor(pool);
 	scene.config.capture_limit = 0;
-	baton_resource_init(&scene.resource, NULL, NULL, &scene.config);
+	baton_resource_init(&scene.resource, &scene.config);
 	baton_task_init(&scene.first, reborn_first, NULL);
 	baton_task_init(&scene.finaliser, reborn_finaliser, NULL);
 	baton_task_init(&scene.second, reborn_second, NULL);
@@ -122,8 +122,8 @@ Test(announce, what_waits_behind_work_that_was_put_off, .timeout = 10)
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 0;
 	config.quantum = 1;
-	baton_resource_init(&resource, NULL, NULL, &config);
-	baton_resource_init(&put_off, NULL, NULL, &refusing);
+	baton_resource_init(&resource, &config);
+	baton_resource_init(&put_off, &refusing);
 	until_all_asleep(pool);
 	cr_assert_eq(baton_submit_batch(&resource, batch, 2), 0);
 	gate_pass(&scene.over);

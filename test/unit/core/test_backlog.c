@@ -160,7 +160,7 @@ static struct set *set_begin(void)
 	set = (struct set){.config = {.quantum = 2}};
 	stash_init(&set.stash);
 	set.config.executor = &set.stash.executor;
-	baton_resource_init(&set.resource, NULL, "newest first", &set.config);
+	baton_resource_init(&set.resource, &set.config);
 	set.backlog.head._table = &table;
 	baton__set_extension(&set.resource, &set.backlog.head);
 	baton__set_stats(&set.resource, &set.stats);

@@ -109,7 +109,7 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 	struct step steps[7];
 	pthread_t releaser;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	steps_init(steps, 7, &journal, 1);
 	hold(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
@@ -141,7 +141,7 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 	resource_end(&resource);
 
 	later.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &later);
+	baton_resource_init(&resource, &later);
 	hold(&occupant, &resource);
 	cr_assert_eq(baton_submit(&resource, &steps[5].task), 0);
 	cr_assert_eq(baton_submit_batch(&resource, &(struct baton_task *){&steps[6].task}, 1), 0);
@@ -167,7 +167,7 @@ Test(barge, a_task_does_not_let_its_own_resource_wait_for_another, .timeout = 5)
 Test(barge, a_submit_captures_what_was_released_meanwhile_or_is_run_by_the_runner, .timeout = 30)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton__thread *self = attached();
 
 	baton_resource_set_stats(&resource, &stats);

@@ -121,7 +121,7 @@ Test(cancel, the_only_task_of_a_queued_resource_leaves_it_idle, .timeout = 10)
 
 Test(cancel, a_running_task_is_told_and_its_followers_are_not, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct listener told, nested, next;
 	pthread_t thread;

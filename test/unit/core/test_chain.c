@@ -40,7 +40,7 @@ static void full_of(struct link *link)
 {
 	/* Not entered before the end: the executor keeps the job. */
 	baton_task_init(&link->finaliser, nothing_run, NULL);
-	baton_resource_init(&link->resource, NULL, NULL, &link->chain->config);
+	baton_resource_init(&link->resource, &link->chain->config);
 	baton_bound_init(&link->bound, &link->chain->bound);
 	baton_resource_set_bound(&link->resource, &link->bound);
 	expect(link, baton_submit_later(&link->resource, &link->finaliser) == 0);

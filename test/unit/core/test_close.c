@@ -20,7 +20,7 @@ Test(close, what_was_accepted_still_runs_and_new_tasks_are_refused, .timeout = 1
 Test(close, a_task_whose_future_is_in_use_elsewhere_is_refused_as_any_other, .timeout = 10)
 {
 	struct baton_future future = BATON_FUTURE_INIT;
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct step step;
 
 	fixture_config();
@@ -205,7 +205,7 @@ Test(close, the_finaliser_follows_the_last_task_on_its_runners_thread, .timeout 
 
 Test(close, a_finaliser_can_be_set_after_close, .timeout = 10)
 {
-	struct baton_resource idle = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource idle = BATON_RESOURCE_INIT(NULL);
 	struct finale finales[2];
 
 	finale_init(&finales[0], &fix.resource, &fix.journal);
@@ -318,7 +318,7 @@ Test(close, a_session_ends_itself_and_frees_the_resource, .timeout = 10)
 		struct session *session = calloc(1, sizeof(*session));
 
 		MUST(session);
-		baton_resource_init(&session->resource, session, NULL, &config);
+		baton_resource_init(&session->resource, &config);
 		baton_task_init(&session->quit, session_quit, NULL);
 		baton_task_init(&session->finaliser, session_finalise, NULL);
 		session->alive = &alive;

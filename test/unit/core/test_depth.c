@@ -35,7 +35,7 @@ static void deep_begin(struct deep deep[BATON_NESTING_MAX],
 		deep[i] = (struct deep){.work = work, .scene = scene};
 		deep[i].inner = i + 1 < BATON_NESTING_MAX ? &deep[i + 1] : NULL;
 		baton_task_init(&deep[i].task, deep_run, NULL);
-		baton_resource_init(&deep[i].resource, NULL, NULL, i ? NULL : config);
+		baton_resource_init(&deep[i].resource, i ? NULL : config);
 	}
 	cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
 }
@@ -76,7 +76,7 @@ static void scene_init(struct scene *scene)
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
 	for (int i = 0; i < 3; i++)
-		baton_resource_init(&scene->resources[i], NULL, NULL, &scene->config);
+		baton_resource_init(&scene->resources[i], &scene->config);
 	steps_init(scene->steps, 2, &scene->journal, 0);
 	steps_init(scene->finalisers, 3, &scene->journal, 2);
 }

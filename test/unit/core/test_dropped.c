@@ -105,7 +105,7 @@ static void scene_init(struct scene *scene)
 		scene->config.batch_begin = begin;
 		scene->config.batch_max = 1;
 	}
-	baton_resource_init(&scene->resource, NULL, "dropping", &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_resource_set_stats(&scene->resource, &scene->stats);
 	if (way->bound == UNBOUNDED)
 		return;

@@ -152,7 +152,7 @@ Test(executor, destroying_the_manual_one_cancels_what_is_queued, .timeout = 10)
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
 	config.cancelled = count_told;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	steps_init(steps, 4, &journal, 0);
 	for (int i = 0; i < 2; i++) {
 		step_init(&steps[i], &journal, i, &futures[i]);
@@ -183,7 +183,7 @@ static void refused_init(struct baton_resource *resource, struct baton_resource_
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = &stash->executor;
 	config->capture_limit = capture_limit;
-	baton_resource_init(resource, NULL, NULL, config);
+	baton_resource_init(resource, config);
 	if (stats)
 		baton_resource_set_stats(resource, stats);
 }
@@ -296,7 +296,7 @@ Test(executor, beyond_the_nesting_depth_a_refused_resource_runs_all_the_same, .t
 
 	refused_init(&resources[0], &config, &stash, NULL, 10);
 	for (int i = 0; i < 100; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 		deeps[i] = (struct deep){BATON_TASK_INIT(deep_run, NULL), &resources[i],
 		                         i < 99 ? &deeps[i + 1] : NULL, 0, 0};
 	}
@@ -336,7 +336,7 @@ Test(executor, jobs_from_shutdown_now_are_run_or_cancelled_by_hand, .timeout = 1
 	cr_assert_eq(baton_pool_submit(pool, &stuck), 0);
 	gate_pass(&job_entered);
 	for (int i = 0; i < 4; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 		for (int j = 0; j < 200; j++) { /* more than a quantum */
 			baton_future_init(&futures[i][j]);
 			step_init(&steps[i][j], &journals[i], j, &futures[i][j]);

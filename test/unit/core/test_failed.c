@@ -135,9 +135,10 @@ static void run_one(enum kind kind, void (*way)(struct baton_resource *, struct 
 	config.executor = &stash.executor;
 	config.failed = setting.callback ? failed : NULL;
 	config.batch_begin = setting.hooks ? hook : NULL;
-	baton_resource_init(&resource, NULL, "failing", &config);
+	config.name = "failing";
+	baton_resource_init(&resource, &config);
 	if (setting.fresh) /* as a static initialiser leaves it */
-		resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, "failing", &config);
+		resource = (struct baton_resource)BATON_RESOURCE_INIT(&config);
 	if (setting.stats)
 		baton_resource_set_stats(&resource, &stats);
 	if (!setting.fresh)
@@ -195,7 +196,7 @@ Test(failed, a_task_with_a_future_is_counted_and_its_future_is_told, .timeout = 
 	struct baton_resource resource;
 
 	config.failed = failed;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);
 	memset(&told, 0, sizeof(told));
 	cr_assert_eq(baton_submit(&resource, &task), 0);
@@ -231,7 +232,7 @@ Test(failed, what_a_detached_function_returns_is_ignored, .timeout = 5)
 			BATON_TASK_INIT(detach_and_fail, with_future ? &future : NULL);
 		struct baton_resource resource;
 
-		baton_resource_init(&resource, NULL, NULL, &config);
+		baton_resource_init(&resource, &config);
 		baton_resource_set_stats(&resource, &stats);
 		baton_detached_init(&token);
 		memset(&told, 0, sizeof(told));
@@ -285,7 +286,7 @@ Test(failed, a_batch_that_fails_counts_its_tasks_once_each, .timeout = 5)
 		config.failed = failed;
 		config.batch_end = end_fails;
 		config.hold_completions = rows[i].hold;
-		baton_resource_init(&resource, NULL, NULL, &config);
+		baton_resource_init(&resource, &config);
 		baton_resource_set_stats(&resource, &stats);
 		baton_task_init(&tasks[0], nothing, NULL);
 		baton_task_init(&tasks[1], rows[i].second, NULL);

@@ -103,7 +103,7 @@ static void endings(bool await)
 	config.capture_limit = 2;
 	config.quantum = 3;
 	for (int i = 0; i < count; i++) {
-		baton_resource_init(&all[i].resource, NULL, NULL, &config);
+		baton_resource_init(&all[i].resource, &config);
 		rivals_run(&all[i], rivals[i], i, &rng, await);
 	}
 	cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -132,7 +132,7 @@ Test(finaliser, an_await_beside_it_returns, .timeout = 20)
 
 Test(finaliser, an_await_that_sleeps_while_it_is_set_is_woken, .timeout = 10)
 {
-	struct ending ending = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct ending ending = {.resource = BATON_RESOURCE_INIT(NULL)};
 	struct final final = {BATON_TASK_INIT(final_run, NULL), &ending};
 	struct timespec deadline = deadline_in_ms(5);
 	struct occupant occupant;
@@ -160,7 +160,7 @@ static int phoenix_rises(struct baton_task *task)
 {
 	struct phoenix *phoenix = baton_container_of(task, struct phoenix, finaliser);
 
-	baton_resource_init(phoenix->resource, NULL, NULL, NULL);
+	baton_resource_init(phoenix->resource, NULL);
 	phoenix->results[0] = baton_submit(phoenix->resource, &phoenix->here.task);
 	phoenix->results[1] = baton_submit(phoenix->other, &phoenix->there.task);
 	return 0;
@@ -168,7 +168,7 @@ static int phoenix_rises(struct baton_task *task)
 
 Test(finaliser, the_memory_is_its_own_to_use_again, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct phoenix phoenix = {.finaliser = BATON_TASK_INIT(phoenix_rises, NULL),
 	                          .resource = &fix.resource,
 	                          .other = &other,
@@ -215,8 +215,8 @@ static int nested_finalises(struct baton_task *task)
 
 Test(finaliser, a_task_of_another_resource_may_set_it, .timeout = 10)
 {
-	struct baton_resource a = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource b = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource a = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource b = BATON_RESOURCE_INIT(NULL);
 	struct nested nested = {.outer = BATON_TASK_INIT(nested_closes, NULL),
 	                        .finaliser = BATON_TASK_INIT(nested_finalises, NULL),
 	                        .b = &b};
@@ -258,10 +258,10 @@ static void *early_submit(void *arg)
 
 Test(finaliser, may_wait_for_a_task_that_is_submitted_later, .timeout = 10)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct early early = {.finaliser = BATON_TASK_INIT(early_waits, NULL),
 	                      .future = BATON_FUTURE_INIT,
-	                      .other = BATON_RESOURCE_INIT(NULL, NULL, NULL),
+	                      .other = BATON_RESOURCE_INIT(NULL),
 	                      .tid = thread_id(),
 	                      .status = 1};
 	pthread_t thread;

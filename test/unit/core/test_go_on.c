@@ -34,7 +34,7 @@ static struct scene *scene_of(uint32_t capture_limit)
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.capture_limit = capture_limit;
 	scene->config.executor = &scene->stash.executor;
-	baton_resource_init(&scene->resource, NULL, "kicked", &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_window_init(&scene->window, &scene->resource, 0);
 	baton_future_init(&scene->future);
 	baton_future_init(&scene->windowed_future);
@@ -67,7 +67,7 @@ static int kicks(struct baton_task *task)
 
 Test(go_on, a_nested_holder_whose_executor_refuses_leaves_all_to_the_end_of_the_stack, .timeout = 5)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, "outer", NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NAMED("outer"));
 	struct scene *scene = scene_of(0);
 
 	atomic_store(&scene->stash.answer, -ESHUTDOWN);

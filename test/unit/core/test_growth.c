@@ -247,7 +247,7 @@ Test(growth, so_are_those_that_a_resource_keeps, .timeout = 10)
 	int visits = 0;
 	const struct old_fan_out_options fan_out = {.fn = visit, .arg = &visits};
 
-	baton_resource_init(&resource, NULL, NULL, AT_THE_EDGE(config));
+	baton_resource_init(&resource, AT_THE_EDGE(config));
 	baton_resource_set_bound(&resource, &bound);
 	baton_lanes_init(&lanes, array, 1, AT_THE_EDGE(aging));
 	baton_resource_set_lanes(&resource, &lanes);

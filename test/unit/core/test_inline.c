@@ -176,7 +176,7 @@ static void nest(bool counted)
 	for (unsigned i = 0; i < LEVELS; i++) {
 		levels[i] = (struct level){.number = i};
 		baton_task_init(&levels[i].task, descend, NULL);
-		baton_resource_init(&levels[i].resource, NULL, NULL, &fix.config);
+		baton_resource_init(&levels[i].resource, &fix.config);
 		if (counted)
 			baton_resource_set_stats(&levels[i].resource, &levels[i].stats);
 	}

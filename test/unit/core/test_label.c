@@ -240,7 +240,7 @@ static void scene_init(struct scene *scene)
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
 	scene->config.capture_limit = 0;
-	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
 	scene->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	baton_bound_init(&scene->bound, &scene->limits);
@@ -343,7 +343,7 @@ Test(label, has_nothing_of_what_its_node_held_before, .timeout = 10)
 
 Test(label, of_a_refused_submit_lets_its_tag_go, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct baton_tag tag = BATON_TAG_INIT;
 	const struct baton_label label = {.tag = &tag, .hold = true};
 	const struct baton_call_options options = {.fn = call, .label = &label};
@@ -396,7 +396,7 @@ Test(label, says_in_which_order_what_waits_in_a_window_starts, .timeout = 5)
 {
 	static const struct baton_label labels[] = {{.lane = 1}, {.lane = 1}, {.lane = 1},
 	                                            {.lane = 0}, {.lane = 7}, {.lane = 0}};
-	struct baton_resource session = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource session = BATON_RESOURCE_INIT(NULL);
 	struct baton_window window = BATON_WINDOW_INIT(&session, 1);
 	struct baton_window_lane lanes[3];
 	struct packet packets[6];

@@ -216,7 +216,7 @@ static void ledgers_init(struct ledger *ledgers, struct baton_resource_config *c
 	for (int i = 0; i < RESOURCES; i++) {
 		ledgers[i].index = i;
 		ledgers[i].next = &ledgers[(i + 1) % RESOURCES];
-		baton_resource_init(&ledgers[i].resource, NULL, NULL, &configs[i]);
+		baton_resource_init(&ledgers[i].resource, &configs[i]);
 		baton_resource_set_stats(&ledgers[i].resource, &ledgers[i].stats);
 	}
 }
@@ -330,13 +330,13 @@ Test(laws, a_stuck_runner_delays_no_other_resource, .timeout = 10)
 
 	gate_init(&others_gate);
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&stuck, NULL, NULL, &config);
+	baton_resource_init(&stuck, &config);
 	occupy_later(&occupant, &stuck); /* on one of the two workers */
 	for (int i = 0; i < 50; i++) {
 		struct baton_task tasks[2] = {BATON_TASK_INIT(opens_the_gate, NULL),
 		                              BATON_TASK_INIT(opens_the_gate, NULL)};
 
-		baton_resource_init(&others[i], NULL, NULL, &config);
+		baton_resource_init(&others[i], &config);
 		cr_assert_eq(baton_submit_later(&others[i], &tasks[0]), 0);
 		gate_pass(&others_gate); /* it ran on the other one */
 		cr_assert_eq(baton_submit(&others[i], &tasks[1]), 0);

@@ -27,7 +27,7 @@ static int op_run(struct baton_task *task)
 
 Test(lifetime, a_continuation_fired_by_cancel_may_free_the_future, .timeout = 10)
 {
-	struct baton_resource ends = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource ends = BATON_RESOURCE_INIT(NULL);
 	struct op *op = calloc(1, sizeof(*op));
 	int state = BATON_PENDING;
 

@@ -13,7 +13,7 @@ static void run_behind_an_occupant(size_t count, struct journal *journal, pthrea
 	struct step steps[64];
 
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, stats);
 	steps_init(steps, count, journal, 1);
 	occupant_init(&occupant, &resource);
@@ -153,7 +153,7 @@ Test(limit, with_limit_0_nothing_runs_on_the_submitter, .timeout = 10)
 	static const struct baton_resource_config base = {.quantum = 64};
 	struct baton_resource_config config = base;
 	struct stash stash;
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct journal journal = {0};
 	struct step steps[4];
 	struct baton_task *batch[2] = {&steps[1].task, &steps[2].task};
@@ -206,8 +206,8 @@ Test(limit, a_quantum_puts_the_resource_behind_the_others, .timeout = 10)
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
 	config.quantum = 5;
-	baton_resource_init(&hot, NULL, NULL, &config);
-	baton_resource_init(&cold, NULL, NULL, &config);
+	baton_resource_init(&hot, &config);
+	baton_resource_init(&cold, &config);
 	steps_init(hot_steps, 12, &hot_journal, 0);
 	steps_init(&cold_step, 1, &cold_journal, 0);
 	for (size_t i = 0; i < 12; i++)
@@ -281,8 +281,8 @@ Test(limit, a_hot_resource_does_not_starve_its_neighbour_on_one_worker, .timeout
 
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 0;
-	baton_resource_init(&hot_resource, NULL, NULL, &config);
-	baton_resource_init(&cold, NULL, NULL, &config);
+	baton_resource_init(&hot_resource, &config);
+	baton_resource_init(&cold, &config);
 	cr_assert_eq(baton_submit(&hot_resource, &hot.task), 0);
 	cr_assert_eq(baton_submit(&cold, &ends), 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);

@@ -135,7 +135,7 @@ static struct many *many_of(const struct how *how, size_t count)
 	many->config.capture_limit = UINT32_MAX;
 	many->config.quantum = UINT32_MAX;
 	many->config.executor = &many->stash.executor;
-	baton_resource_init(&many->resource, NULL, NULL, &many->config);
+	baton_resource_init(&many->resource, &many->config);
 	baton_lanes_init(&many->lanes, &many->lane, 1, NULL);
 	if (how->with_lane)
 		baton_resource_set_lanes(&many->resource, &many->lanes);

@@ -71,7 +71,7 @@ static int put_off_outer(struct baton_task *task)
 Test(liveness, a_sleeper_is_nudged_when_its_resource_is_put_off, .timeout = 10)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_resource resource;
 	struct journal journal = {0};
 	struct put_off scene = {.outer = BATON_TASK_INIT(put_off_outer, NULL),
@@ -85,7 +85,7 @@ Test(liveness, a_sleeper_is_nudged_when_its_resource_is_put_off, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&scene.step, &journal, 0, &scene.future);
 	cr_assert_eq(baton_submit(&own, &scene.outer), 0);
 	thread_join(scene.sleeper.thread);
@@ -233,7 +233,7 @@ Test(liveness, sleepers_that_cannot_help_do_not_take_the_nudge, .timeout = 10)
 	atomic_store(&stash.answer, 1);
 	config.executor = &stash.executor;
 	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	the_right_one_is_nudged(&resource);
 	stash_run(&stash);
 	resource_end(&resource);

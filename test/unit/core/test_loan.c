@@ -297,7 +297,7 @@ Test(loan, a_bound_counts_what_a_loan_runs, .timeout = 10)
 	stash_init(&queue.stash);
 	config.executor = &queue.stash.executor;
 	baton_bound_init(&bound, &bound_config);
-	baton_resource_init(&queue.resource, NULL, NULL, &config);
+	baton_resource_init(&queue.resource, &config);
 	baton_resource_set_bound(&queue.resource, &bound);
 	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->labelled.task),
 	             0);

@@ -35,7 +35,7 @@ static void outer_init(struct outer *outer, struct queue *queue, int count)
 
 Test(loan_debt, a_task_pays_when_the_stack_is_unwound, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -55,7 +55,7 @@ Test(loan_debt, a_task_pays_when_the_stack_is_unwound, .timeout = 10)
 
 Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -70,7 +70,7 @@ Test(loan_debt, a_task_that_submits_often_pays_once_for_each_resource, .timeout 
 
 Test(loan_debt, a_task_owes_nothing_where_the_limit_is_0, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -106,7 +106,7 @@ static void *stage_main(void *arg)
 
 Test(loan_debt, a_task_that_goes_on_for_ever_keeps_no_closed_resource_alive, .timeout = 10)
 {
-	struct stage_call call = {.stage = BATON_RESOURCE_INIT(NULL, "stage", NULL)};
+	struct stage_call call = {.stage = BATON_RESOURCE_INIT(NULL)};
 	struct outer outer;
 	struct queue queue;
 	pthread_t thread;
@@ -136,7 +136,7 @@ static void then_close(struct outer *outer)
 
 Test(loan_debt, a_task_may_close_and_await_what_it_owes, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct outer outer;
 	struct queue queue;
 
@@ -166,7 +166,7 @@ static void then_owe(struct outer *outer)
 /* Or a payment could go on for ever. */
 Test(loan_debt, a_task_that_a_payment_runs_owes_nothing, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct baton_task putting = BATON_TASK_INIT(put_run, NULL);
 	struct queue queue, other;
 	struct outer outer;
@@ -197,7 +197,7 @@ static void then_owe_many(struct outer *outer)
 
 Test(loan_debt, a_task_owes_to_so_many_resources_at_most_and_pays_each_of_them, .timeout = 10)
 {
-	struct baton_resource stage = BATON_RESOURCE_INIT(NULL, "stage", NULL);
+	struct baton_resource stage = BATON_RESOURCE_INIT(NULL);
 	struct outer outer;
 
 	for (int i = 0; i <= BATON__DEBTS_MAX; i++)

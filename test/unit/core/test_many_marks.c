@@ -70,7 +70,7 @@ static struct many *many_of(bool with_lane)
 	MUST(many->pages != MAP_FAILED);
 	many->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	many->config.executor = &many->stash.executor;
-	baton_resource_init(&many->resource, NULL, "many", &many->config);
+	baton_resource_init(&many->resource, &many->config);
 	baton_lanes_init(&many->lanes, &many->lane, 1, NULL);
 	if (with_lane)
 		baton_resource_set_lanes(&many->resource, &many->lanes);

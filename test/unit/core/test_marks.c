@@ -50,7 +50,7 @@ Test(marks, with_limit_0_the_finaliser_of_an_idle_resource_runs_on_its_executor,
 	struct journal journal = {0};
 	struct step finaliser;
 
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&finaliser, &journal, 0, NULL);
 	cr_assert_eq(baton_resource_close_then(&resource, &finaliser.task), 0);
 	cr_assert_eq(journal.count, 0);
@@ -68,7 +68,7 @@ Test(marks, a_finaliser_goes_behind_all_who_await, .timeout = 10)
 	struct journal journal = {0};
 	struct step step, finaliser;
 
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 0, NULL);
 	step_init(&finaliser, &journal, 1, NULL);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
@@ -94,7 +94,7 @@ Test(marks, the_end_of_a_manual_executor_cancels_tasks_and_answers_who_awaits, .
 	struct journal journal = {0};
 	struct step steps[2];
 
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	for (int i = 0; i < 2; i++)
 		step_init(&steps[i], &journal, i, &futures[i]);
 	cr_assert_eq(baton_submit(&resource, &steps[0].task), 0);
@@ -179,8 +179,8 @@ Test(marks, a_worker_that_awaits_takes_the_closed_one_alone_out_of_its_queue, .t
 
 	config.executor = baton_pool_executor(closer.pool);
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config);
-	baton_resource_init(&closed, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
+	baton_resource_init(&closed, &config);
 	step_init(&finaliser, &journal, 0, NULL);
 	work_init(&closer.other, work_run, closer.pool, NULL);
 	cr_assert_eq(baton_submit(&resource, &closer.task), 0);

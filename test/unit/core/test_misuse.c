@@ -71,7 +71,7 @@ static void deinit_open(void)
 
 static void deinit_no_name(void)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	baton_resource_deinit(&resource);
 }
@@ -145,7 +145,7 @@ static void *ends_blocking(void *unused)
 static void on_a_worker(baton_call_fn fn)
 {
 	const struct baton_resource_config config = {.capture_limit = 0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 
 	(void)baton_call(&resource, fn, NULL, NULL);
 	(void)baton_pool_default_destroy();

@@ -155,7 +155,7 @@ static void window_with_tasks(void)
 
 static void window_of_another(void)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "topic/8", NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NAMED("topic/8"));
 	struct baton_windowed windowed;
 
 	baton_windowed_init(&windowed, &window, idle_run, NULL);
@@ -201,7 +201,7 @@ static void timer_stopped_twice(void)
 	struct baton_future gone[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct baton_timers *timers;
 	const struct baton_resource_config config = {.capture_limit = 0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	struct occupant occupant;
 
 	occupy_later(&occupant, &resource);

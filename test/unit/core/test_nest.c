@@ -35,7 +35,7 @@ static void nests_init(struct nest *nests, struct baton_resource *resources, siz
                        const struct baton_resource_config *config, struct journal *journal)
 {
 	for (size_t i = 0; i < count; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, config);
+		baton_resource_init(&resources[i], config);
 		baton_task_init(&nests[i].task, nest_run, NULL);
 		nests[i].resource = &resources[i];
 		nests[i].next = i + 1 < count ? &nests[i + 1] : NULL;
@@ -171,8 +171,8 @@ static void others_go_to_the_executor(struct baton_future *future)
 	gate_init(&visit.come);
 	gate_init(&visit.gone);
 	config.executor = &stash.executor;
-	baton_resource_init(&outer, NULL, NULL, &config);
-	baton_resource_init(&inner, NULL, NULL, &config);
+	baton_resource_init(&outer, &config);
+	baton_resource_init(&inner, &config);
 	steps_init(steps, 3, &journal, 0);
 	thread = thread_start(visit_main, &visit);
 	cr_assert_eq(baton_submit(&outer, &through.task), 0);
@@ -326,7 +326,7 @@ Test(nest, what_was_put_off_for_its_depth_can_be_waited_for, .timeout = 10)
 	struct stash stash;
 
 	refused_chain_begin(&chain, &stash, BATON_NESTING_MAX);
-	baton_resource_init(&last.resource, NULL, NULL, &chain.config);
+	baton_resource_init(&last.resource, &chain.config);
 	step_init(&last.step, &journal, 0, &last.future);
 	baton_task_init(&last.nest.task, last_run, NULL);
 	last.nest.resource = &chain.resources[BATON_NESTING_MAX - 1];

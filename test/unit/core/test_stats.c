@@ -35,7 +35,7 @@ Test(stats, they_balance_after_many_threads, .timeout = 10)
 	uint64_t posts = (uint64_t)scaled(20000);
 
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);
 	for (int i = 0; i < THREADS; i++) {
 		loads[i] = (struct load){&resource, (int)posts, 0, pthread_self()};
@@ -60,7 +60,7 @@ Test(stats, they_balance_after_many_threads, .timeout = 10)
 Test(stats, inline_runs_count_as_captures, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct journal journal = {0};
 	struct step steps[3];
 
@@ -100,7 +100,7 @@ static void *see_call(void *arg)
 Test(stats, a_task_that_runs_at_once_is_outstanding_and_does_not_wait, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct seen seen = {.task = BATON_TASK_INIT(see_task, NULL), .stats = &stats};
 
 	baton_resource_set_stats(&resource, &stats);
@@ -124,7 +124,7 @@ Test(stats, a_task_that_runs_at_once_is_outstanding_and_does_not_wait, .timeout 
 Test(stats, a_time_of_which_no_task_waits_ends_with_the_next_run, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	baton_resource_set_stats(&resource, &stats);
 	stats._passed_ns = 5;
@@ -157,7 +157,7 @@ static void *post_deeper(void *arg)
 Test(stats, posts_that_are_too_deep_are_counted, .timeout = 10)
 {
 	for (int i = 0; i < DEEP; i++) {
-		baton_resource_init(&deep[i].resource, NULL, NULL, NULL);
+		baton_resource_init(&deep[i].resource, NULL);
 		baton_resource_set_stats(&deep[i].resource, &deep[i].stats);
 	}
 	cr_assert_eq(baton_post(&deep[0].resource, post_deeper, &deep[0]), 0);
@@ -175,7 +175,7 @@ Test(stats, posts_that_are_too_deep_are_counted, .timeout = 10)
 Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_future futures[6];
 	struct journal journal = {0};
 	struct occupant occupant;
@@ -203,7 +203,7 @@ Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 1
 Test(stats, the_largest_backlog_is_kept, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct occupant occupant;
 	struct journal journal = {0};
 	struct step steps[8];
@@ -269,7 +269,7 @@ Test(stats, what_is_queued_is_outstanding, .timeout = 10)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);

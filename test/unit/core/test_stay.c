@@ -48,7 +48,7 @@ static struct crowd *crowd_of(uint32_t capture_limit, uint32_t limit)
 	crowd->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	crowd->config.capture_limit = capture_limit;
 	crowd->config.executor = baton_manual_executor(crowd->manual);
-	baton_resource_init(&crowd->resource, NULL, NULL, &crowd->config);
+	baton_resource_init(&crowd->resource, &crowd->config);
 	baton_window_init(&crowd->window, &crowd->resource, limit);
 	return crowd;
 }
@@ -126,7 +126,7 @@ static int raises_run(struct baton_task *task)
 Test(stay, who_raises_a_window_inside_a_task_runs_one, .timeout = 10)
 {
 	struct crowd *crowd = crowd_of(BATON_CAPTURE_LIMIT, 0);
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct inside inside = {BATON_TASK_INIT(raises_run, NULL), crowd, 0};
 
 	crowd_gathers(crowd);
@@ -169,7 +169,7 @@ static int acks_run(struct baton_task *task)
 Test(stay, who_completes_a_token_inside_a_task_runs_one, .timeout = 10)
 {
 	struct crowd *crowd = crowd_of(BATON_CAPTURE_LIMIT, 1);
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct held held;
 	struct acks acks = {BATON_TASK_INIT(acks_run, NULL), &held, crowd, 0};
 
@@ -236,7 +236,7 @@ Test(stay, who_waits_for_what_was_put_off_calls_it, .timeout = 10)
 		struct deep deep[BATON_NESTING_MAX];
 
 		config.cancelled = refused_told;
-		baton_resource_init(&closed, NULL, NULL, &config);
+		baton_resource_init(&closed, &config);
 		cr_assert_eq(baton_resource_close(&closed), 0);
 		baton_continuation_task(&continuation, &closed, &refused.task);
 		baton_future_then(&first, &continuation);
@@ -245,7 +245,7 @@ Test(stay, who_waits_for_what_was_put_off_calls_it, .timeout = 10)
 			deep[i].inner = i + 1 < BATON_NESTING_MAX ? &deep[i + 1] : NULL;
 			deep[i].second = i == waiter ? &second : NULL;
 			baton_task_init(&deep[i].task, deep_run, NULL);
-			baton_resource_init(&deep[i].resource, NULL, NULL, NULL);
+			baton_resource_init(&deep[i].resource, NULL);
 		}
 		cr_assert_eq(baton_submit(&deep[0].resource, &deep[0].task), 0);
 		cr_assert_eq(refused.told, 1, "before the outermost submit returns");

@@ -2,9 +2,11 @@
 /* Ways to submit: where a task runs, in which order, and what a refused or reused task means. */
 #include "fixture.h"
 
+#include <baton/lane.h>
+
 #include "core/submit.h"
 
-static struct baton_resource constant = BATON_RESOURCE_INIT(NULL, "constant", NULL);
+static struct baton_resource constant = BATON_RESOURCE_INIT(NULL);
 
 Test(submit, an_idle_resource_runs_the_task_at_once_on_the_submitters_thread, .timeout = 10)
 {
@@ -25,23 +27,45 @@ Test(submit, a_constant_initialiser_is_all_that_a_resource_needs, .timeout = 10)
 	cr_assert_eq(journal.count, 1);
 }
 
-Test(submit, a_resource_is_at_most_one_cache_line, .timeout = 10)
+Test(submit, a_resource_is_no_larger_than_a_mutex, .timeout = 10)
 {
-	cr_assert_leq(sizeof(struct baton_resource), 64);
+	cr_assert_leq(sizeof(struct baton_resource), sizeof(pthread_mutex_t));
 }
 
-Test(submit, user_pointer_and_name_are_given_back, .timeout = 10)
-{
-	int user = 0;
-	char name[] = "topic";
-	struct baton_resource by_macro = BATON_RESOURCE_INIT(&user, name, NULL);
-	struct baton_resource by_call;
+struct topic {
+	struct baton_resource resource;
+	const char *name;
+};
 
-	baton_resource_init(&by_call, &user, name, NULL);
-	cr_assert_eq(baton_resource_user(&by_macro), &user);
-	cr_assert_eq(baton_resource_name(&by_macro), (const char *)name);
-	cr_assert_eq(baton_resource_user(&by_call), &user);
-	cr_assert_eq(baton_resource_name(&by_call), (const char *)name);
+static const char *topic_name(const struct baton_resource *resource)
+{
+	return baton_container_of(resource, const struct topic, resource)->name;
+}
+
+Test(submit, a_resource_has_its_own_name_or_its_configs_or_none, .timeout = 10)
+{
+	const struct baton_resource_config unnamed = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED("topic");
+	struct baton_resource plain = BATON_RESOURCE_INIT(NULL);
+	struct topic topics[2] = {{BATON_RESOURCE_INIT(&named), "news"},
+	                          {BATON_RESOURCE_INIT(&named), NULL}};
+	struct baton_resource_stats stats = {0};
+	struct baton_lane lane;
+	struct baton_lanes lanes;
+
+	cr_assert_null(baton_resource_name(&plain));
+	baton_resource_init(&plain, &unnamed);
+	cr_assert_null(baton_resource_name(&plain));
+	cr_assert_str_eq(baton_resource_name(&topics[0].resource), "topic");
+	named.name_of = topic_name;
+	cr_assert_str_eq(baton_resource_name(&topics[0].resource), "news");
+	cr_assert_str_eq(baton_resource_name(&topics[1].resource), "topic");
+	/* Also behind statistics, lanes, and both. */
+	baton_resource_set_stats(&topics[0].resource, &stats);
+	cr_assert_str_eq(baton_resource_name(&topics[0].resource), "news");
+	baton_lanes_init(&lanes, &lane, 1, NULL);
+	baton_resource_set_lanes(&topics[0].resource, &lanes);
+	cr_assert_str_eq(baton_resource_name(&topics[0].resource), "news");
 }
 
 Test(submit, a_busy_resource_gets_the_task_and_the_submitter_goes_on, .timeout = 10)
@@ -217,8 +241,8 @@ Test(submit, a_task_that_reuses_itself_completes_its_first_future, .timeout = 10
 
 Test(submit, a_closed_resource_refuses_and_leaves_the_task_untouched, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource open = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource open = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future *none = &future;
 	struct journal journal = {0};
@@ -265,7 +289,7 @@ Test(submit, a_future_serves_one_submit, .timeout = 10)
 
 Test(submit, a_queued_future_serves_no_second_submit, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 
 	step_init(&fix.steps[0], &fix.journal, 0, &future);

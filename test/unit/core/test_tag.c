@@ -70,7 +70,7 @@ Test(tag, on_the_short_paths_too_an_old_stamp_is_cancelled, .timeout = 10)
 	struct baton_task *tasks[2] = {&steps[2].labelled.task, &steps[3].labelled.task};
 
 	scene->config.cancelled = mark_step_cancelled;
-	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	for (int i = 0; i < 4; i++) {
 		mark_step_init(&steps[i], scene, i, 0, i == 1 ? &future : NULL);
 		if (i != 3)

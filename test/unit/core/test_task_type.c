@@ -92,7 +92,7 @@ static void scene_init(struct scene *scene)
 	scene->config.capture_limit = 0;
 	scene->config.cancelled = told_config;
 	scene->config.failed = failed;
-	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 }
 
 static void scene_end(struct scene *scene)
@@ -224,8 +224,8 @@ Test(task_type, refused_too_deep_it_is_told_later_and_can_be_submitted_again, .t
 
 	memset(&seen, 0, sizeof(seen));
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
-		baton_resource_init(&deep.resources[i], NULL, NULL, NULL);
-	baton_resource_init(&deep.closed, NULL, NULL, NULL);
+		baton_resource_init(&deep.resources[i], NULL);
+	baton_resource_init(&deep.closed, NULL);
 	cr_assert_eq(baton_resource_close(&deep.closed), 0);
 	cr_assert_eq(baton_future_complete(&deep.promise, 0, NULL), 0);
 	item_init(&deep.item, PUBLISH, NULL);

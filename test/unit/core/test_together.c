@@ -16,13 +16,13 @@ struct shop {
 
 static int shop_begin(struct baton_resource *resource)
 {
-	((struct shop *)baton_resource_user(resource))->begun++;
+	baton_container_of(resource, struct shop, resource)->begun++;
 	return 0;
 }
 
 static int shop_end(struct baton_resource *resource)
 {
-	((struct shop *)baton_resource_user(resource))->ended++;
+	baton_container_of(resource, struct shop, resource)->ended++;
 	return 0;
 }
 
@@ -36,7 +36,7 @@ static const struct baton_resource_config hooked = {
 static void shop_init(struct shop *shop)
 {
 	*shop = (struct shop){.begun = 0};
-	baton_resource_init(&shop->resource, shop, NULL, &hooked);
+	baton_resource_init(&shop->resource, &hooked);
 }
 
 struct stopper {
@@ -162,7 +162,7 @@ static void *call_closed(void *closed)
 
 Test(together, a_call_from_a_task_to_a_closed_resource_is_refused, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	void *value = NULL;
 
 	cr_assert_eq(baton_resource_close(&closed), 0);

@@ -124,7 +124,7 @@ static const struct {
 Test(turn, each_transition_leads_where_its_table_says)
 {
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "turn", NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 		resource._job._turn = transitions[i].before;
 		cr_expect_eq(transitions[i].transition(&resource), transitions[i].answer, "%s",
@@ -139,7 +139,7 @@ Test(turn, the_phases_are_told_apart)
 	static const uint32_t phases[] = {HELD, QUEUED, HELPED, CONSUMED};
 
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "turn", NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 		resource._job._turn = phases[i] | LEAVING | TOUCHED | FINAL | VISIT | WANTED;
 		cr_expect_eq(baton__turn_seems_held(&resource), phases[i] == HELD);

@@ -71,7 +71,7 @@ static void play(const struct script *script)
 	scene->config.capture_limit = 0;
 	scene->config.executor = &scene->stash.executor;
 	stash_init(&scene->stash);
-	baton_resource_init(&scene->resource, NULL, "unlinked", &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	for (const char *at = script->acts; *at; at += at[2] ? 3 : 2)
 		act(scene, at[0], at[1] - '0');
 	for (int i = 0; i < PAUSES; i++)

@@ -88,7 +88,7 @@ static void place_init(struct place *place, bool holds)
 	gate_init(&place->leave);
 	place->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	place->config.executor = &place->stash.executor;
-	baton_resource_init(&place->resource, NULL, NULL, &place->config);
+	baton_resource_init(&place->resource, &place->config);
 	baton_task_init(&place->stay.task, stay_run, NULL);
 	atomic_init(&place->stay.entered, 0);
 	gate_init(&place->stay.leave);
@@ -157,7 +157,7 @@ Test(visit, from_before_a_refusal_takes_no_later_one_for_itself, .timeout = 10)
 
 Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct place *place = malloc(sizeof(*place));
 	struct journal journal = {0};
@@ -186,7 +186,7 @@ Test(visit, that_a_refused_submit_leaves_behind_is_awaited, .timeout = 10)
 
 Test(visit, that_ends_everything_looks_at_no_executor_afterwards, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct journal journal = {0};
 	struct place place;

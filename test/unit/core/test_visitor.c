@@ -75,7 +75,7 @@ static void scene_begin(struct scene *scene, struct waiter *helper, const struct
 		baton_executor_init(&scene->stash.executor, &own_ops);
 		scene->config.executor = &scene->stash.executor;
 	}
-	baton_resource_init(&scene->resource, NULL, NULL, &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	occupant_init(&scene->occupant, &scene->resource);
 	baton_future_init(&scene->future);
 	step_init(&scene->step, &scene->journal, 0, &scene->future);

@@ -108,7 +108,7 @@ static void check(const char *name,
                   bool (*transition)(struct baton_resource *resource, uintptr_t *word),
                   uintptr_t before, uintptr_t after, bool made)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "word", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	uintptr_t word = before;
 
 	entries[0]._next = &entries[1];
@@ -158,7 +158,7 @@ Test(word, each_transition_leads_where_its_table_says)
 
 Test(word, a_transition_from_another_word_is_refused_and_tells_the_word)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "word", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	uintptr_t word = BUSY;
 
 	resource._word = NEWEST | BUSY;
@@ -181,7 +181,7 @@ Test(word, a_transition_from_another_word_is_refused_and_tells_the_word)
 
 Test(word, a_pushed_entry_is_linked_to_the_one_that_was_the_newest)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "word", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	uintptr_t word = NEWEST | BUSY;
 
 	resource._word = word;
@@ -241,10 +241,10 @@ Test(word, a_resource_of_which_something_is_asked_is_special)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "word", cases[i].config);
+		struct baton_resource resource = BATON_RESOURCE_INIT(cases[i].config);
 
 		cr_expect_eq(resource._word, BATON__SPECIAL, "nobody has looked at config %zu", i);
-		baton_resource_init(&resource, NULL, "word", cases[i].config);
+		baton_resource_init(&resource, cases[i].config);
 		if (cases[i].stats)
 			baton_resource_set_stats(&resource, cases[i].stats);
 		cr_expect_eq(resource._word, cases[i].mode, "config %zu", i);

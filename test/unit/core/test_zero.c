@@ -23,7 +23,7 @@ static size_t stay(struct baton_resource_config *config)
 	journal.count = 0;
 	MUST(baton_manual_create(&manual) == 0);
 	config->executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, "stay", config);
+	baton_resource_init(&resource, config);
 	steps_init(steps, 200, &journal, 0);
 	for (size_t i = 0; i < 200; i++)
 		MUST(baton_submit_later(&resource, &steps[i].task) == 0);
@@ -81,7 +81,6 @@ Test(zero, memory_is_an_idle_resource, .timeout = 10)
 	cr_assert_eq(baton_resource_await(resource, NULL), 0);
 	cr_assert(journal_counts_up(&journal, 0, 100));
 	cr_assert_null(baton_resource_name(resource));
-	cr_assert_null(baton_resource_user(resource));
 	resource_end(resource);
 	free(resource);
 }

@@ -39,7 +39,7 @@ Test(driven, a_loop_being_destroyed_runs_a_task_that_waits_for_a_later_one, .tim
 
 	cr_assert_eq(baton_loop_adopt(loop), 0);
 	for (int i = 0; i < 2; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&resources[0], &asker.task), 0);
 	cr_assert_eq(baton_submit(&resources[1], &step.task), 0);
@@ -75,7 +75,7 @@ Test(driven, the_heir_of_a_dead_owners_record_does_not_drive_its_loop, .timeout 
 {
 	struct baton_resource_config config;
 	struct baton_loop *loop = loop_of(&config);
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct stranger stranger = {&future, 1};
 	struct baton_resource resource;
@@ -85,7 +85,7 @@ Test(driven, the_heir_of_a_dead_owners_record_does_not_drive_its_loop, .timeout 
 	step_init(&mine, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&own, &mine.task), 0, "this thread has a record of its own");
 	thread_join(thread_start(adopts, loop));
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 1, &future);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
 	thread_join(thread_start(stranger_main, &stranger));

@@ -37,7 +37,7 @@ Test(loop, the_descriptor_is_readable_exactly_while_there_are_jobs, .timeout = 1
 	cr_assert_eq(baton_loop_run(loop, 0), 0);
 	steps_init(steps, 3, &journal, 0);
 	for (int i = 0; i < 3; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 		cr_assert(readable(loop));
 	}
@@ -71,7 +71,7 @@ Test(loop, run_with_0_takes_what_was_there_at_the_start, .timeout = 10)
 	config.executor = baton_loop_executor(loop);
 	config.capture_limit = 0;
 	config.quantum = 1;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	for (size_t i = 1; i <= 5; i++) {
 		cr_assert(readable(loop));
@@ -134,7 +134,7 @@ Test(loop, with_limit_0_tasks_run_on_the_owners_thread_alone, .timeout = 10)
 
 	config.executor = baton_loop_executor(life.loop);
 	config.capture_limit = 0;
-	baton_resource_init(&life.resource, NULL, NULL, &config);
+	baton_resource_init(&life.resource, &config);
 	for (int i = 0; i < THREADS; i++)
 		threads[i] = thread_start(life_main, &life);
 	while (atomic_load(&life.finished) < THREADS) {
@@ -169,7 +169,7 @@ Test(loop, every_job_wakes_a_loop_that_sleeps_without_time_out, .timeout = 10)
 
 	config.executor = baton_loop_executor(life.loop);
 	config.capture_limit = 0;
-	baton_resource_init(&life.resource, NULL, NULL, &config);
+	baton_resource_init(&life.resource, &config);
 	thread = thread_start(one_call, &life);
 	while (life.ran < life.calls) { /* this thread runs them: no race */
 		struct pollfd entry = {baton_loop_fd(life.loop), POLLIN, 0};
@@ -200,7 +200,7 @@ Test(loop, the_first_run_makes_its_thread_the_owner, .timeout = 10)
 	cr_assert_eq(baton_loop_create(&loop), 0);
 	config.executor = baton_loop_executor(loop);
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	thread = thread_start(run_main, loop);
@@ -222,7 +222,7 @@ Test(loop, destroying_it_runs_what_is_queued, .timeout = 10)
 
 	config.executor = baton_loop_executor(loop);
 	config.quantum = 10;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	steps_init(steps, 200, &journal, 0);
 	for (int i = 0; i < 200; i++)
 		cr_assert_eq(baton_submit_later(&resource, &steps[i].task), 0);
@@ -249,7 +249,7 @@ static void gathered_init(struct gathered *gathered)
 	gathered->config = defaults;
 	gathered->config.executor = baton_loop_executor(gathered->loop);
 	gathered->config.capture_limit = 0;
-	baton_resource_init(&gathered->resource, NULL, NULL, &gathered->config);
+	baton_resource_init(&gathered->resource, &gathered->config);
 	steps_init(gathered->steps, 3, &gathered->journal, 0);
 }
 
@@ -318,7 +318,7 @@ Test(loop, other_threads_signal_while_it_gathers, .timeout = 10)
 	struct baton_resource second;
 
 	gathered_init(&own);
-	baton_resource_init(&second, NULL, NULL, &own.config);
+	baton_resource_init(&second, &own.config);
 	baton_loop_gather(own.loop);
 	cr_assert_eq(baton_submit(&second, &own.steps[1].task), 0);
 	thread_join(thread_start(submit_gathered, &own));
@@ -389,7 +389,7 @@ Test(loop, a_gathered_job_may_wait_for_the_last_one, .timeout = 10)
 	struct nested nested = {.own = &own, .other = &other};
 
 	gathered_init(&own);
-	baton_resource_init(&other, NULL, NULL, &own.config);
+	baton_resource_init(&other, &own.config);
 	baton_task_init(&nested.task, call_other, NULL);
 	baton_loop_gather(own.loop);
 	cr_assert_eq(baton_submit(&own.resource, &nested.task), 0);
@@ -414,7 +414,7 @@ Test(loop, a_run_in_a_forked_child_takes_no_signal_of_the_parents, .timeout = 10
 
 	config.executor = baton_loop_executor(loop);
 	steps_init(&step, 1, &journal, 0);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	cr_assert_eq(baton_submit_later(&resource, &step.task), 0);
 	child = fork();
 	cr_assert_geq(child, 0);

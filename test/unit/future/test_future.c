@@ -166,7 +166,7 @@ Test(future, thousands_on_the_stack_are_waited_for_and_forgotten, .timeout = 10)
 	configs[0].capture_limit = 0;
 	for (int i = 0; i < 2; i++) {
 		configs[i].executor = baton_pool_executor(pool);
-		baton_resource_init(&resources[i], NULL, NULL, &configs[i]);
+		baton_resource_init(&resources[i], &configs[i]);
 	}
 	for (int i = 0; i < scaled(10000); i++) {
 		struct published published;

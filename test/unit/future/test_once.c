@@ -74,7 +74,7 @@ static void round_begin(struct round *round, struct role *roles, bool futures, u
 	round->config.executor = baton_pool_executor(round->pool);
 	round->config.cancelled = token_cancelled;
 	for (int i = 0; i < RESOURCES; i++) {
-		baton_resource_init(&round->resources[i], NULL, NULL, &round->config);
+		baton_resource_init(&round->resources[i], &round->config);
 		baton_resource_set_stats(&round->resources[i], &round->stats[i]);
 	}
 	for (int i = 0; i < SUBMITTERS; i++)

@@ -88,7 +88,7 @@ Test(then, a_continuation_may_go_to_the_same_resource, .timeout = 10)
 
 Test(then, a_task_that_its_resource_refuses_is_cancelled, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct journal journal = {0};
 	struct relay relays[2];
@@ -123,7 +123,7 @@ Test(then, a_refused_task_without_future_is_told_to_the_config, .timeout = 10)
 	struct step step;
 
 	config.cancelled = count_told;
-	baton_resource_init(&closed, NULL, NULL, &config);
+	baton_resource_init(&closed, &config);
 	cr_assert_eq(baton_resource_close(&closed), 0);
 	step_init(&step, &journal, 0, NULL);
 	baton_continuation_task(&continuation, &closed, &step.task);
@@ -135,7 +135,7 @@ Test(then, a_refused_task_without_future_is_told_to_the_config, .timeout = 10)
 
 Test(then, a_task_whose_future_is_bound_elsewhere_leaves_it_alone, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_continuation continuation;
@@ -299,7 +299,7 @@ Test(then, a_chain_over_several_resources_keeps_its_order, .timeout = 10)
 	configs[1].capture_limit = 0;
 	for (int i = 0; i < 3; i++) {
 		configs[i].executor = baton_pool_executor(pool);
-		baton_resource_init(&resources[i], NULL, NULL, &configs[i]);
+		baton_resource_init(&resources[i], &configs[i]);
 	}
 	for (int i = 0; i < LINKS; i++) {
 		baton_future_init(&links[i].future);

@@ -158,7 +158,7 @@ static void *flush_call(void *arg)
 
 Test(flush, it_is_for_tasks_of_resources_with_hooks, .timeout = 10)
 {
-	struct baton_resource plain = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource plain = BATON_RESOURCE_INIT(NULL);
 	struct ledger ledger;
 	struct entry entry;
 	int result = 1;

@@ -154,7 +154,7 @@ struct chained {
 
 Test(hold, completions_are_in_order_and_all_after_the_batch, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	static struct chained chained[MANY];
 	static struct entry entries[MANY];
 	static struct journal journal;

@@ -48,7 +48,7 @@ Test(hooks_call, calls_also_where_nothing_else_is_special, .timeout = 10)
 	struct ledger ledger;
 
 	ledger_init(&ledger, NULL);
-	ledger.resource = (struct baton_resource)BATON_RESOURCE_INIT(&ledger, NULL, &ledger.config);
+	ledger.resource = (struct baton_resource)BATON_RESOURCE_INIT(&ledger.config);
 	check_call(&ledger);
 	resource_end(&ledger.resource);
 }
@@ -76,7 +76,7 @@ static struct {
 	struct entry behind; /* submitted by the called function */
 	struct baton_resource outer;
 	struct baton_task task; /* of `outer` */
-} left = {.outer = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+} left = {.outer = BATON_RESOURCE_INIT(NULL)};
 
 static void *submits_another(void *arg)
 {

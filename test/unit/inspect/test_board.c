@@ -63,7 +63,7 @@ static void *look_call(void *arg)
 
 Test(board, a_line_shows_what_runs_and_by_whom, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "topic", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NAMED("topic"));
 	struct baton_board *board = board_of(4, NULL);
 	struct looking looking = {.task = BATON_TASK_INIT(look_task, NULL)};
 	struct baton_resource_stats *stats;
@@ -97,7 +97,7 @@ Test(board, a_line_shows_what_runs_and_by_whom, .timeout = 10)
 /* Calls and asyncs that have waited show the user's function, not baton's. */
 Test(board, of_an_async_and_a_call_the_function_is_shown, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "topic", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NAMED("topic"));
 	const struct baton_label label = {.lane = 1};
 	struct baton_board *board = board_of(1, NULL);
 	struct looked looked[3];
@@ -137,7 +137,7 @@ static void *call_look(void *arg)
 
 Test(board, of_a_call_that_has_waited_the_function_is_shown, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "topic", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NAMED("topic"));
 	struct baton_board *board = board_of(1, NULL);
 	struct calling calling = {.resource = &resource};
 	struct baton_resource_stats *stats, copy;
@@ -174,7 +174,7 @@ static void *nothing(void *arg)
 
 Test(board, of_waiting_tasks_one_at_a_time_is_measured_of_running_ones_each_64th, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 	struct occupant occupant;
 	struct baton__gauge *gauge;
@@ -226,7 +226,7 @@ static void expect_lane(const struct baton__gauge *gauge, unsigned lane, uint64_
 /* Lanes that are given before and after the join; the lanes beyond the shown ones are the last. */
 Test(board, each_lane_has_its_own_times, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 	struct baton_lane array[6];
 	struct baton_lanes lanes;
@@ -235,7 +235,7 @@ Test(board, each_lane_has_its_own_times, .timeout = 10)
 	uint64_t began;
 
 	for (int first = 0; first < 2; first++) {
-		baton_resource_init(&resource, NULL, NULL, NULL);
+		baton_resource_init(&resource, NULL);
 		baton_lanes_init(&lanes, array, 6, NULL);
 		if (first)
 			baton_resource_set_lanes(&resource, &lanes);
@@ -272,7 +272,7 @@ Test(board, each_lane_has_its_own_times, .timeout = 10)
 /* What is left behind a marked task has waited since that task's submit at most. */
 Test(board, a_lane_knows_its_oldest_also_behind_the_mark, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 	struct baton__gauge *gauge = &board->file->line[0].gauge;
 	struct baton_labelled tasks[3];
@@ -316,7 +316,7 @@ Test(board, a_full_board_refuses_and_a_line_serves_again, .timeout = 10)
 	struct baton_resource_stats *stats, copy;
 
 	for (int i = 0; i < 3; i++)
-		baton_resource_init(&resources[i], NULL, i < 2 ? "old" : "new", NULL);
+		baton_resource_init(&resources[i], i < 2 ? NAMED("old") : NAMED("new"));
 	cr_assert_eq(baton_board_join(board, &resources[0], NULL, NULL), 0);
 	cr_assert_eq(baton_call(&resources[0], nothing, NULL, NULL), 0);
 	cr_assert_eq(baton_board_join(board, &resources[1], NULL, NULL), 0);
@@ -325,7 +325,7 @@ Test(board, a_full_board_refuses_and_a_line_serves_again, .timeout = 10)
 	cr_assert_eq(baton_call(&resources[2], nothing, NULL, NULL), 0);
 	baton_board_leave(board, &resources[2]);
 	leave(board, &resources[0]);
-	baton_resource_init(&resources[2], NULL, "new", NULL);
+	baton_resource_init(&resources[2], NAMED("new"));
 	cr_assert_eq(baton_board_join(board, &resources[2], "newer", &stats), 0);
 	cr_assert_str_eq(board->file->line[0].name, "newer");
 	baton_resource_stats_read(stats, &copy);
@@ -339,13 +339,14 @@ Test(board, a_full_board_refuses_and_a_line_serves_again, .timeout = 10)
 Test(board, long_names_are_cut_and_missing_ones_are_empty, .timeout = 10)
 {
 	char name[200];
+	const struct baton_resource_config named = BATON_RESOURCE_CONFIG_NAMED(name);
 	struct baton_resource resources[2];
 	struct baton_board *board = board_of(2, NULL);
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	baton_resource_init(&resources[0], NULL, name, NULL);
-	baton_resource_init(&resources[1], NULL, NULL, NULL);
+	baton_resource_init(&resources[0], &named);
+	baton_resource_init(&resources[1], NULL);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(baton_board_join(board, &resources[i], NULL, NULL), 0);
 	cr_assert_eq(strlen(board->file->line[0].name), BATON_BOARD_NAME_MAX);
@@ -409,7 +410,7 @@ static void *wait_in_task(void *arg)
 
 Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_pool *pools[BATON_BOARD_POOLS_MAX + 1];
 	struct baton_board *board = board_of(1, NULL);
 	const struct baton__board_wait *wait = &board->file->wait[0];
@@ -462,7 +463,7 @@ Test(board, a_refresh_shows_pools_and_who_waits, .timeout = 10)
 Test(board, who_waits_for_a_resource_that_is_not_on_the_board_is_shown_without_a_line,
      .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 	pthread_t threads[2];
 
@@ -482,7 +483,7 @@ Test(board, who_waits_for_a_resource_that_is_not_on_the_board_is_shown_without_a
 
 Test(board, to_destroy_a_board_with_a_resource_is_a_mistake, .signal = SIGABRT, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = board_of(1, NULL);
 
 	cr_assert_eq(baton_board_join(board, &resource, NULL, NULL), 0);

@@ -81,7 +81,7 @@ static void *lasts(void *arg)
 
 Test(gauge, a_run_is_as_long_as_its_function, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_board *board = NULL;
 	uint64_t least = 1000000, began;
 	const struct baton__histogram *ran;
@@ -155,7 +155,7 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	int fds[2];
 
 	cr_assert_eq(baton_board_create(NULL, &board), 0);
-	baton_resource_init(&shown, NULL, "shown", NULL);
+	baton_resource_init(&shown, NAMED("shown"));
 	cr_assert_eq(baton_board_join(board, &shown, NULL, &stats), 0);
 	baton_labelled_init(&labelled, task_runs, NULL);
 	cr_assert_eq(baton_submit(&shown, &labelled.task), 0);

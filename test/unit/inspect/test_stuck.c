@@ -10,15 +10,19 @@
 #include "inspect/stuck.h"
 
 static struct baton_board *board;
+static struct baton_resource_config named;
 static struct baton_resource resource;
 static struct baton_suspension suspension;
 
 static void begin(const struct baton_resource_config *config)
 {
 	const struct baton_board_options one = {.resources = 1};
+	const struct baton_resource_config unnamed = BATON_RESOURCE_CONFIG_INIT;
 
 	cr_assert_eq(baton_board_create(&one, &board), 0);
-	baton_resource_init(&resource, NULL, "topic", config);
+	named = config ? *config : unnamed;
+	named.name = "topic";
+	baton_resource_init(&resource, &named);
 }
 
 static void joins(void)
@@ -190,7 +194,7 @@ Test(stuck, a_cause_ends_with_the_resource, .timeout = 10)
 	cr_assert_eq(baton_resource_close(&resource), 0);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
 	baton_board_leave(board, &resource);
-	baton_resource_init(&resource, NULL, "another", NULL);
+	baton_resource_init(&resource, NAMED("another"));
 	joins();
 	cr_assert_eq(board->file->line[0].cause, BATON__CAUSE_NONE);
 	end();
@@ -253,7 +257,7 @@ static void await_in_dump(const char *words)
 Test(stuck, in_a_dump_names_have_no_control_characters, .timeout = 10)
 {
 	begin(NULL);
-	baton_resource_init(&resource, NULL, "a\x1b[2J\nb\x7f", NULL);
+	baton_resource_init(&resource, NAMED("a\x1b[2J\nb\x7f"));
 	joins();
 	cr_assert_eq(baton_resource_suspend(&resource, &suspension), 0);
 	post();

@@ -12,7 +12,7 @@
 #include "thread/trace.h"
 
 static struct baton_board *board;
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "to\"pic", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(&FILE_NAMED("to\"pic"));
 static char path[] = "/tmp/baton-test-trace-XXXXXX";
 static char *text;
 
@@ -344,8 +344,8 @@ static struct baton_board *small;
 
 static void join(struct baton_resource *one, const char *name)
 {
-	baton_resource_init(one, NULL, name, NULL);
-	cr_assert_eq(baton_board_join(small, one, NULL, NULL), 0);
+	baton_resource_init(one, NULL);
+	cr_assert_eq(baton_board_join(small, one, name, NULL), 0);
 }
 
 static void runs_and_leaves(struct baton_resource *one, int runs)
@@ -443,9 +443,9 @@ static atomic_int stopped;
 static void *come_and_go(void *arg)
 {
 	while (!atomic_load(&stopped)) {
-		struct baton_resource one = BATON_RESOURCE_INIT(NULL, arg, NULL);
+		struct baton_resource one = BATON_RESOURCE_INIT(NULL);
 
-		if (baton_board_join(board, &one, NULL, NULL))
+		if (baton_board_join(board, &one, arg, NULL))
 			continue;
 		MUST(baton_post(&one, nothing, NULL) == 0);
 		MUST(baton_resource_close(&one) == 0);

@@ -67,8 +67,8 @@ static void end(void)
 static void resource_begin(struct baton_resource *resource, const char *name,
                            const struct baton_resource_config *config)
 {
-	baton_resource_init(resource, NULL, name, config);
-	cr_assert_eq(baton_board_join(board, resource, NULL, NULL), 0);
+	baton_resource_init(resource, config);
+	cr_assert_eq(baton_board_join(board, resource, name, NULL), 0);
 }
 
 static void resource_over(struct baton_resource *resource)

@@ -315,7 +315,7 @@ Test(mainloop, a_run_ends_with_its_sources_though_the_executor_has_more, .timeou
 	config.capture_limit = 0;
 	config.quantum = 1;
 	config.executor = baton_mainloop_executor(&loop);
-	baton_resource_init(&rounds.resource, NULL, NULL, &config);
+	baton_resource_init(&rounds.resource, &config);
 	cr_assert_eq(baton_submit(&rounds.resource, &rounds.task), 0);
 	START(a);
 	cr_assert_eq(baton_mainloop_run(&loop, 1), 1);
@@ -414,7 +414,7 @@ Test(mainloop, a_task_that_runs_in_a_round_cannot_destroy_the_loop, .timeout = 1
 
 	virtual_loop(0);
 	config.executor = baton_mainloop_executor(&loop);
-	baton_resource_init(&other, NULL, NULL, &config);
+	baton_resource_init(&other, &config);
 	cr_assert_eq(baton_post(&other, destroys, &result), 0);
 	cr_assert_eq(result, 0, "it comes in the round");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);

@@ -31,7 +31,8 @@ static struct scene *begin(uint64_t wait_ns, bool stashed)
 		scene->config.executor = &scene->stash.executor;
 	scene->limits = (struct baton_bound_config){
 		.tasks_max = MAX, .policy = BATON_BOUND_WAIT, .wait_ns = wait_ns};
-	baton_resource_init(&scene->resource, scene, "full", &scene->config);
+	scene->config.name = "full";
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_bound_init(&scene->bound, &scene->limits);
 	baton_resource_set_bound(&scene->resource, &scene->bound);
 	for (int i = 0; i < MAX + 2; i++)

@@ -281,8 +281,8 @@ Test(combos, a_fan_out_over_full_closed_and_suspended_resources, .timeout = 10)
 {
 	struct bounded full;
 	struct bounded dropping;
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource suspended = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource suspended = BATON_RESOURCE_INIT(NULL);
 	struct baton_resource *resources[] = {&suspended, &dropping.client.resource,
 	                                      &full.client.resource, &closed};
 	struct baton_suspension suspensions[3] = {BATON_SUSPENSION_INIT};

@@ -55,7 +55,7 @@ static int nothing(struct baton_task *task)
 
 Test(combos_cycle, a_cycle_through_a_held_back_completion_is_told, .timeout = 10)
 {
-	struct ring ring = {.plain = BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct ring ring = {.plain = BATON_RESOURCE_INIT(NULL)};
 	pthread_t thread;
 
 	gate_init(&ring.entered);

@@ -51,7 +51,7 @@ static void fan_out(struct fan *fan, struct ledger *ledger, struct baton_resourc
 
 Test(combos_hooks, an_item_of_a_fan_out_is_over_when_its_batch_has_ended, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct ledger ledger;
 	struct fan fan;
 
@@ -69,7 +69,7 @@ Test(combos_hooks, an_item_of_a_fan_out_is_over_when_its_batch_has_ended, .timeo
 /* Its function is called once, the batch's failure is the item's, and cancels the others. */
 static void fails(int begin_status, int end_status)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_fan_out_stats counts;
 	struct ledger ledger;
 	struct fan fan;

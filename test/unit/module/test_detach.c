@@ -137,7 +137,7 @@ struct follower {
 
 Test(detach, continuations_run_on_the_completing_thread, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct follower follower;
 	struct request request;
 	pthread_t completer;

@@ -13,7 +13,7 @@ Test(detach_end, an_uncounted_token_outlives_its_resource, .timeout = 10)
 	struct baton_resource *resource = malloc(sizeof(*resource));
 	struct request request;
 
-	baton_resource_init(resource, NULL, NULL, NULL);
+	baton_resource_init(resource, NULL);
 	request_init(&request, true);
 	cr_assert_eq(baton_submit(resource, &request.task), 0);
 	resource_end(resource);
@@ -63,7 +63,7 @@ Test(detach_end, the_finaliser_waits_for_a_counted_one, .timeout = 10)
 	struct request requests[2];
 	atomic_int ended = 0;
 
-	baton_resource_init(&session->resource, NULL, NULL, NULL);
+	baton_resource_init(&session->resource, NULL);
 	baton_task_init(&session->finaliser, session_end, NULL);
 	session->ended = &ended;
 	for (int i = 0; i < 2; i++) {
@@ -118,7 +118,7 @@ Test(detach_end, a_held_resource_that_is_closed_ends_after_the_token, .timeout =
 	struct request request;
 	atomic_int ended = 0;
 
-	baton_resource_init(&session->resource, NULL, NULL, NULL);
+	baton_resource_init(&session->resource, NULL);
 	baton_task_init(&session->finaliser, session_end, NULL);
 	session->ended = &ended;
 	request_init(&request, true);

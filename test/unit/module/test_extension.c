@@ -33,7 +33,7 @@ Test(extension, its_parts_come_in_any_order, .timeout = 10)
 		scene->limits.tasks_max = 2;
 		scene->limits.policy = BATON_BOUND_DROP_LOWEST;
 		scene->config.cancelled = mark_step_cancelled;
-		baton_resource_init(&scene->resource, scene, NULL, &scene->config);
+		baton_resource_init(&scene->resource, &scene->config);
 		baton_lanes_init(&scene->lanes, scene->array, 2, NULL);
 		baton_bound_init(&scene->bound, &scene->limits);
 		for (int part = 0; part < 3; part++)

@@ -34,7 +34,7 @@ static void fan_init_config(struct fan *fan, const struct baton_resource_config 
 {
 	memset(fan, 0, sizeof(*fan));
 	for (int i = 0; i < RESOURCES; i++) {
-		baton_resource_init(&fan->resources[i], NULL, NULL, config);
+		baton_resource_init(&fan->resources[i], config);
 		fan->pointers[i] = &fan->resources[i];
 	}
 	fan->failing = -1;

@@ -32,7 +32,7 @@ static void many_init(struct many *many, size_t count, const struct baton_resour
 	many->count = count;
 	many->runs = 0;
 	for (size_t i = 0; i < count; i++) {
-		baton_resource_init(&many->resources[i], NULL, NULL, config);
+		baton_resource_init(&many->resources[i], config);
 		many->pointers[i] = &many->resources[i];
 	}
 }
@@ -57,7 +57,7 @@ static void *submit_inside(void *arg)
 
 static void *small_stack_main(void *arg)
 {
-	struct baton_resource outer = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource outer = BATON_RESOURCE_INIT(NULL);
 	void *fan_out = NULL;
 
 	MUST(baton_call(&outer, submit_inside, arg, &fan_out) == 0);
@@ -124,7 +124,7 @@ Test(fan_out_many, workers_that_all_wait_help_with_what_is_queued, .timeout = 30
 	MUST(pthread_barrier_init(&all_in, NULL, WORKERS) == 0);
 	for (int i = 0; i < WORKERS; i++) {
 		many_init(&many[i], 50, &config);
-		baton_resource_init(&inside[i].resource, NULL, NULL, &config);
+		baton_resource_init(&inside[i].resource, &config);
 		baton_future_init(&inside[i].future);
 		baton_task_init(&inside[i].task, wait_inside_run, &inside[i].future);
 		inside[i].many = &many[i];
@@ -200,7 +200,7 @@ static int wait_for_all(struct baton_resource *resource, void *arg, size_t index
 
 Test(fan_out_many, a_wait_in_an_item_that_runs_during_the_submit_is_refused, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, "other", NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NAMED("other"));
 	struct baton_resource *resources[] = {&fix.resource, &other};
 	struct early early = {NULL, 0, 0};
 	struct baton_fan_out_options options = {.fn = wait_for_all, .arg = &early};

@@ -73,6 +73,8 @@ static int no_undo(void *arg)
 	return 0;
 }
 
+static int open_status;
+
 static int logs(struct baton_task *task)
 {
 	struct baton_undo_log log;
@@ -85,7 +87,7 @@ static int logs(struct baton_task *task)
 		if (i == 2)
 			MUST(baton_undo_log_roll_back(&log, mark) == 0);
 	}
-	return baton_undo_log_end(&log, *(int *)baton_resource_user(baton_current()));
+	return baton_undo_log_end(&log, open_status);
 }
 
 static void undoes(struct baton_resource *open, struct baton_resource *closed)
@@ -93,7 +95,7 @@ static void undoes(struct baton_resource *open, struct baton_resource *closed)
 	for (int status = 0; status < 2; status++) {
 		struct baton_task task = BATON_TASK_INIT(logs, NULL);
 
-		*(int *)baton_resource_user(open) = status;
+		open_status = status;
 		MUST(baton_submit(open, &task) == 0);
 	}
 }
@@ -174,11 +176,10 @@ Test(given_back, is_what_each_call_took, .timeout = 20)
 	static void (*const rows[])(struct baton_resource * open,
 	                            struct baton_resource * closed) = {
 		fans_out, is_refused, groups, undoes, suspends, waits, names};
-	int status = 0;
 	struct baton_lane lane[2][BATON_LANES_MAX];
 	struct baton_lanes lanes[2];
-	struct baton_resource open = BATON_RESOURCE_INIT(&status, NULL, NULL);
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource open = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 
 	for (int i = 0; i < 2; i++) {
 		baton_lanes_init(&lanes[i], lane[i], i ? 1 : BATON_LANES_MAX, NULL);

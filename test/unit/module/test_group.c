@@ -236,8 +236,7 @@ static int member_run(struct baton_task *task)
 
 Test(group, members_may_add_members_and_all_they_did_is_seen, .timeout = 30)
 {
-	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL),
-	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL), BATON_RESOURCE_INIT(NULL)};
 	struct member members[64];
 	int values[64] = {0};
 

@@ -64,7 +64,8 @@ static void begin(void)
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
 	MUST(baton_manual_create(&manual) == 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, "io", &config);
+	config.name = "io";
+	baton_resource_init(&resource, &config);
 }
 
 static void end(void)
@@ -246,7 +247,7 @@ Test(io, a_function_may_free_its_watch, .timeout = 10, .init = begin, .fini = en
 Test(io, a_refused_or_cancelled_run_is_told, .timeout = 10, .init = begin, .fini = end)
 {
 	struct watch watch = fresh();
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NAMED("closed"));
 
 	write_bytes(1);
 	cr_assert_eq(baton_io_start(&watch.io, ends[0], BATON_IO_READ | BATON_IO_AGAIN), 0);
@@ -291,7 +292,7 @@ static void destroy_the_poller(struct baton_io *io, int error)
 
 Test(io, the_poller_is_not_destroyed_by_what_it_calls, .timeout = 10, .init = begin, .fini = end)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct watch watch = {.io = BATON_IO_INIT(&closed, run_watch)};
 
 	cr_assert_eq(baton_resource_close(&closed), 0);
@@ -373,7 +374,7 @@ static void linger(struct baton_io *io, int error)
 
 Test(io, a_stop_waits_while_a_refused_run_is_told, .timeout = 10, .init = begin, .fini = end)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, "closed", NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NAMED("closed"));
 	struct watch watch = {.io = BATON_IO_INIT(&closed, run_watch)};
 
 	cr_assert_eq(baton_resource_close(&closed), 0);

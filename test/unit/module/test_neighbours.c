@@ -64,7 +64,7 @@ static struct row *row_of(bool windowed)
 	MUST(row->pages != MAP_FAILED);
 	row->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	row->config.executor = &row->stash.executor;
-	baton_resource_init(&row->resource, NULL, "row", &row->config);
+	baton_resource_init(&row->resource, &row->config);
 	row->windowed = windowed;
 	baton_window_init(&row->window, &row->resource, 0);
 	baton_lanes_init(&row->lanes, &row->lane, 1, NULL);

@@ -259,7 +259,7 @@ static void stage_init(struct stage *stage)
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(*stage->entry), NULL, NULL, NULL);
 
 	memset(stage, 0, sizeof(*stage));
-	baton_resource_init(&stage->resource, NULL, NULL, NULL);
+	baton_resource_init(&stage->resource, NULL);
 	baton_resource_set_stats(&stage->resource, &stage->stats);
 	baton_lanes_init(&stage->lanes, stage->array, 2, NULL);
 	baton_bound_init(&stage->bound, &stage->limits);

@@ -20,7 +20,7 @@ static void accounts_init(struct accounts *accounts, const struct baton_resource
 {
 	memset(accounts, 0, sizeof(*accounts));
 	for (size_t i = 0; i < ACCOUNTS; i++) {
-		baton_resource_init(&accounts->resources[i], &accounts->balances[i], NULL, config);
+		baton_resource_init(&accounts->resources[i], config);
 		/* Not in the order of their addresses. */
 		accounts->set[i] = &accounts->resources[(i + 2) % ACCOUNTS];
 	}
@@ -279,7 +279,7 @@ Test(quiesce, they_are_taken_in_the_order_of_their_addresses, .timeout = 10)
 
 	for (size_t count = 2; count <= 7; count++) {
 		for (size_t i = 0; i < count; i++) {
-			baton_resource_init(&resources[i], NULL, NULL, NULL);
+			baton_resource_init(&resources[i], NULL);
 			set[i] = &resources[i];
 		}
 		orders(set, 0, count);
@@ -312,7 +312,7 @@ Test(quiesce, is_refused_inside_a_task_of_any_of_them, .timeout = 5)
 		struct holding holding;
 
 		for (int i = 0; i < 2; i++)
-			baton_resource_init(&holding.resources[i], NULL, NULL, NULL);
+			baton_resource_init(&holding.resources[i], NULL);
 		cr_assert_eq(baton_call(&holding.resources[held], quiesce_held, &holding, NULL), 0);
 		cr_assert_eq(holding.status[0], -EDEADLK, "%d", held);
 		cr_assert_eq(holding.status[1], -EDEADLK, "%d", held);
@@ -364,7 +364,7 @@ Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 		stash_init(&stash);
 		config.executor = &stash.executor;
 		accounts_init(&accounts, &config);
-		baton_resource_init(&other, NULL, NULL, &config);
+		baton_resource_init(&other, &config);
 		caller.resource = &accounts.resources[round < 2 ? 0 : ACCOUNTS - 1];
 		baton_continuation_task(&continuation, &other, &caller.task);
 		baton_future_then(&future, &continuation);

@@ -29,6 +29,27 @@ Test(registry, a_name_is_made_once_and_found_by_its_bytes, .timeout = 5)
 	shop_close(&shop, registry);
 }
 
+Test(registry, an_object_shows_its_name, .timeout = 5)
+{
+	static const struct baton_resource_config config = {.name_of = baton_registry_name_of};
+	struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	struct baton_registry *registry;
+	struct baton_registry_entry *entry, *empty;
+	char name[] = {'n', 'e', 'w', 's', '!'};
+
+	options.object_config = &config;
+	cr_assert_eq(baton_registry_create(&options, &registry), 0);
+	cr_assert_str_eq(baton_resource_name(baton_registry_resource(registry)), "registry");
+	cr_assert_eq(baton_registry_acquire(registry, name, 4, &entry), 0);
+	cr_assert_eq(baton_registry_acquire(registry, name, 0, &empty), 0);
+	cr_assert_str_eq(baton_resource_name(&entry->resource), "news");
+	cr_assert_str_eq(baton_registry_name_of(&empty->resource), "");
+	cr_assert_eq(baton_registry_unref(entry), 0);
+	cr_assert_eq(baton_registry_unref(empty), 0);
+	cr_assert_eq(baton_registry_destroy(registry), 0);
+}
+
 Test(registry, what_is_not_there_is_not_found, .timeout = 5)
 {
 	struct shop shop = {0};

@@ -62,7 +62,7 @@ static void shelf_each_way(struct baton_resource *resource)
 Test(shelf, a_task_leaves_it_to_nobody_whichever_way_it_came, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource counted = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource counted = BATON_RESOURCE_INIT(NULL);
 
 	baton_resource_set_stats(&counted, &stats);
 	shelf_each_way(&fix.resource);
@@ -112,8 +112,7 @@ static void *nest_fn(void *arg)
 
 Test(shelf, of_two_held_resources_the_one_that_is_named_is_left, .timeout = 10)
 {
-	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL),
-	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL), BATON_RESOURCE_INIT(NULL)};
 	struct nest nest = {&resources[0], &resources[1], 0};
 
 	cr_assert_eq(baton_call(&resources[0], nest_fn, &nest, NULL), 0);

@@ -51,7 +51,7 @@ Test(suspend, wrong_use_is_an_error, .timeout = 10)
 	cr_assert_eq(baton_suspension_wait(&suspension, &malformed), -EINVAL);
 	cr_assert_eq(baton_resource_resume(&suspension), 0);
 	fixture_end();
-	fix.resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	fix.resource = (struct baton_resource)BATON_RESOURCE_INIT(NULL);
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_eq(baton_resource_suspend(&fix.resource, &suspension), -EPIPE);
 	cr_assert_not(baton_suspension_is_effective(&suspension));

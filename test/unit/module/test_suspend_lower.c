@@ -261,7 +261,7 @@ Test(suspend_lower, wrong_use_is_an_error, .timeout = 10)
 
 Test(suspend_lower, without_lanes_is_a_misuse, .signal = SIGABRT, .timeout = 10)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "plain", NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct baton_suspension suspension = BATON_SUSPENSION_INIT;
 
 	cr_assert_neq(baton_resource_suspend_lower(&resource, &suspension), 0);

@@ -87,7 +87,7 @@ static void play(const struct script *script, bool with_lane)
 	scene->config.capture_limit = 0;
 	scene->config.executor = &scene->stash.executor;
 	stash_init(&scene->stash);
-	baton_resource_init(&scene->resource, NULL, "suspended", &scene->config);
+	baton_resource_init(&scene->resource, &scene->config);
 	baton_lanes_init(&scene->lanes, &scene->lane, 1, NULL);
 	if (with_lane)
 		baton_resource_set_lanes(&scene->resource, &scene->lanes);

@@ -210,7 +210,7 @@ static void *fire_often(void *arg)
 Test(trigger, the_last_run_sees_what_every_firer_did_and_all_are_answered, .timeout = 60)
 {
 	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	const int fires = scaled(200000);
 	pthread_t threads[FIRERS];
 	struct bell bell;

@@ -63,7 +63,7 @@ Test(trigger_refused, who_coalesces_into_a_refused_submit_is_told, .timeout = 10
 
 	config.capture_limit = 0;
 	config.executor = &refuser.executor;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	bell_init(&bell, &resource);
 	refuser.bell = &bell;
 	cr_assert_eq(baton_trigger_fire(&bell.trigger), -ESHUTDOWN);

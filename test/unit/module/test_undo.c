@@ -212,8 +212,7 @@ static int submitting_run(struct baton_task *task)
 
 Test(undo, compensations_may_submit_and_free_themselves, .timeout = 10)
 {
-	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL),
-	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL), BATON_RESOURCE_INIT(NULL)};
 	struct submitting submitting = {.resources = {&resources[0], &resources[1]}};
 	struct journal journal = {0};
 
@@ -249,8 +248,7 @@ static int nested_run(struct baton_task *task)
 
 Test(undo, nested_tasks_have_logs_of_their_own, .timeout = 10)
 {
-	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL, NULL, NULL),
-	                                      BATON_RESOURCE_INIT(NULL, NULL, NULL)};
+	struct baton_resource resources[2] = {BATON_RESOURCE_INIT(NULL), BATON_RESOURCE_INIT(NULL)};
 	struct journal journals[2] = {{0}, {0}};
 	struct attempt inner;
 	struct nested nested;

@@ -134,7 +134,7 @@ Test(window, a_batch_goes_through_it_as_well, .timeout = 10)
 Test(window, the_token_is_that_of_the_running_task_alone, .timeout = 10)
 {
 	struct client client;
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 
 	client_init(&client, 2, NULL);
 	client_submit(&client, 0, 1);
@@ -197,7 +197,7 @@ Test(window, acknowledgements_from_another_thread_start_all_in_order, .timeout =
 
 	config.executor = baton_pool_executor(pool);
 	crowd.count = scaled(CROWD);
-	baton_resource_init(&crowd.resource, NULL, NULL, &config);
+	baton_resource_init(&crowd.resource, &config);
 	baton_window_init(&crowd.window, &crowd.resource, 4);
 	for (int i = 0; i < crowd.count; i++) {
 		baton_future_init(&crowd.messages[i].future);

@@ -245,7 +245,7 @@ Test(window_end, a_helper_on_a_closed_resource_runs_the_kick_that_its_wait_needs
 
 	stash_init(&stash);
 	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_window_init(&window, &resource, 0);
 	baton_windowed_init(&windowed, &window, returns_0, &future);
 	cr_assert_eq(baton_submit(&resource, &windowed.task), 0);

@@ -126,7 +126,7 @@ static void *end_pool(void *result)
 Test(default_pool, is_not_ended_by_its_own_thread, .timeout = 10)
 {
 	struct baton_resource_config config = {.capture_limit = 0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, &config);
+	struct baton_resource resource = BATON_RESOURCE_INIT(&config);
 	int result = 0;
 
 	cr_assert_eq(baton_call(&resource, end_pool, &result, NULL), 0);
@@ -173,7 +173,7 @@ Test(default_pool, the_wheel_ends_on_request_and_comes_anew, .timeout = 10)
 
 	cr_assert_eq(baton_timers_default_destroy(), 0, "there is none");
 	for (int i = 0; i < 3; i++) {
-		struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 		struct beat beat;
 
 		gate_init(&beat.entered);

@@ -122,7 +122,7 @@ Test(order, a_resource_that_was_idle_begins_anew, .timeout = 10)
 
 	config.executor = baton_pool_executor(pool);
 	config.quantum = 1;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	run_tasks(&resource, pool, 10);
 	cr_assert_eq(hot_of(pool), 6, "it has come back nine times");
 	run_tasks(&resource, pool, 4);

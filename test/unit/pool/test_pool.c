@@ -259,7 +259,7 @@ static void put_behind_the_others(bool blocks)
 		struct baton_resource *resource = &resources[i / TASKS];
 
 		if (i % TASKS == 0)
-			baton_resource_init(resource, NULL, NULL, &config);
+			baton_resource_init(resource, &config);
 		baton_task_init(&turns[i].task, turn_run, NULL);
 		turns[i].turns = order;
 		turns[i].done = &done;

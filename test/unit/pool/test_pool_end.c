@@ -306,7 +306,7 @@ Test(pool_end, does_not_come_while_a_withdrawer_has_jobs_in_its_hands, .timeout 
 
 static void *same_member(void *arg)
 {
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct journal journal = {0};
 	struct step step;
 

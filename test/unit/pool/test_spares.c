@@ -92,16 +92,17 @@ Test(spares, all_workers_wait_for_what_is_submitted_last, .timeout = 20)
 	cr_assert_eq(baton_pool_destroy(pool), 0);
 }
 
+static struct baton_future late = BATON_FUTURE_INIT;
+
 static int task_wait(struct baton_task *task)
 {
-	return baton_future_wait(baton_resource_user(baton_current()), NULL);
+	return baton_future_wait(&late, NULL);
 }
 
 Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 {
 	struct baton_pool *pool = pool_with(2, 0, 0);
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_future late = BATON_FUTURE_INIT;
 	struct baton_resource target;
 	struct baton_resource waiters[4];
 	struct baton_task tasks[4];
@@ -111,9 +112,9 @@ Test(spares, workers_in_tasks_wait_for_a_task_from_outside, .timeout = 20)
 
 	config.capture_limit = 0;
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&target, NULL, NULL, &config);
+	baton_resource_init(&target, &config);
 	for (int i = 0; i < 4; i++) {
-		baton_resource_init(&waiters[i], &late, NULL, &config);
+		baton_resource_init(&waiters[i], &config);
 		baton_future_init(&futures[i]);
 		baton_task_init(&tasks[i], task_wait, &futures[i]);
 		cr_assert_eq(baton_submit(&waiters[i], &tasks[i]), 0);

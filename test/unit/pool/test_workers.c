@@ -380,7 +380,7 @@ static int turns_apart(struct baton_pool *pool)
 	for (int i = 0; i < HOTS; i++) {
 		hots[i].runs = 0;
 		hots[i].left = &left;
-		baton_resource_init(&hots[i].resource, NULL, NULL, &config);
+		baton_resource_init(&hots[i].resource, &config);
 		baton_task_init(&hots[i].task, hot_run, NULL);
 	}
 	for (int i = 0; i < HOTS; i++)

@@ -56,7 +56,7 @@ static int everything_works(void *arg)
 	CHECK(1, baton_pool_create(NULL, &pool) == 0);
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	CHECK(2, baton_post(&resource, count, &counter) == 0);
 	CHECK(3, baton_async(&resource, count, &counter, &future) == 0);
 	CHECK(4, baton_future_wait(future, NULL) == 0);
@@ -179,8 +179,8 @@ static void parent_init(struct parent *parent)
 	parent->config.executor = baton_pool_executor(parent->pool);
 	parent->config_later = parent->config;
 	parent->config_later.capture_limit = 0;
-	baton_resource_init(&parent->resource, NULL, NULL, &parent->config);
-	baton_resource_init(&parent->later, NULL, NULL, &parent->config_later);
+	baton_resource_init(&parent->resource, &parent->config);
+	baton_resource_init(&parent->later, &parent->config_later);
 }
 
 static int pool_is_refused(void *arg)
@@ -248,7 +248,7 @@ static void *forks(void *arg)
 
 static void *forks_deeper(void *arg)
 {
-	struct baton_resource inner = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource inner = BATON_RESOURCE_INIT(NULL);
 
 	MUST(baton_call(&inner, forks, arg, NULL) == 0);
 	resource_end(&inner);
@@ -277,7 +277,7 @@ Test(fork, the_child_that_is_made_inside_a_task_is_refused, .timeout = 10)
 static int default_is_refused(void *arg)
 {
 	struct baton_pool *pool = NULL;
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	struct journal journal = {0};
 	struct step step;
 
@@ -335,7 +335,7 @@ static void fork_while_running(bool with_pool)
 	if (with_pool)
 		parent_init(&parent);
 	else
-		baton_resource_init(&parent.resource, NULL, NULL, NULL);
+		baton_resource_init(&parent.resource, NULL);
 	occupy(&occupant, &parent.resource);
 	cr_assert_eq(baton_async(&parent.resource, count, &counter, &parent.future), 0);
 	cr_assert_eq(in_child(running_is_refused, &parent), 0);

@@ -209,7 +209,7 @@ static void parent_init(struct parent *parent, struct step *step, struct journal
 	MUST(baton_loop_create(&parent->loop) == 0);
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = baton_manual_executor(manual);
-	baton_resource_init(&parent->resource, NULL, NULL, config);
+	baton_resource_init(&parent->resource, config);
 	baton_future_init(&parent->queued);
 	step_init(step, journal, 0, &parent->queued);
 	MUST(baton_submit_later(&parent->resource, &step->task) == 0);

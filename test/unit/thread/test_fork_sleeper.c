@@ -49,7 +49,7 @@ static int waiter_is_nudged(void)
 	atomic_store(&stash.answer, 1);
 	config.executor = &stash.executor;
 	config.capture_limit = 1;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	occupy(&occupant, &resource);
 	step_init(&step, &journal, 0, &future);
 	if (baton_submit(&resource, &step.task))
@@ -83,7 +83,7 @@ Test(fork_sleeper, the_parents_sleepers_take_no_nudge_in_the_child, .timeout = 1
 	stash_init(&stash);
 	config.executor = &stash.executor;
 	config.capture_limit = 0;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&resource, &step.task), 0);
 	for (int i = 0; i < EARLY + LATE; i++)

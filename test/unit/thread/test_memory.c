@@ -318,8 +318,11 @@ Test(memory, the_callers_own_tasks_allocate_nothing, .timeout = 10)
 
 Test(memory, a_name_costs_its_object_and_a_slot_of_the_set, .timeout = 20)
 {
-	/* The entry, eight bytes of name, and what malloc() needs itself, in steps of 16. */
-	enum { OBJECT = (sizeof(struct baton_registry_entry) + 8 + 8 + 15) & ~15, COUNT = 50000 };
+	/* The entry, eight bytes of name, a NUL, and what malloc() needs itself; in steps of 16. */
+	enum {
+		OBJECT = (sizeof(struct baton_registry_entry) + 8 + 1 + 8 + 15) / 16 * 16,
+		COUNT = 50000
+	};
 	struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
 	static struct baton_registry_entry *entries[COUNT];

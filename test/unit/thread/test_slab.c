@@ -322,7 +322,7 @@ static void burst_case(const struct burst_case *which)
 	config.executor =
 		which->by_hand ? baton_manual_executor(manual) : baton_pool_executor(pool);
 	for (int i = 0; i < which->resources; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	poster.posts = scaled(1000000) / (which->posters ? which->posters : 1);
 	(void)pthread_barrier_init(&poster.posted, NULL, POSTERS + 1);
 	(void)pthread_barrier_init(&poster.looked, NULL, POSTERS + 1);

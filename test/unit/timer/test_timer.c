@@ -2,7 +2,7 @@
 /* Timers under the virtual clock: when they run, how often, in which order. */
 #include "timer_support.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 Test(timer, runs_once_at_its_deadline, .timeout = 5)
 {
@@ -26,7 +26,7 @@ Test(timer, a_run_is_no_failed_task, .timeout = 5)
 	struct baton_resource_stats stats = {0};
 	struct baton_resource_stats read;
 	struct baton_timers *timers = virtual_timers();
-	struct baton_resource counted = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource counted = BATON_RESOURCE_INIT(NULL);
 	struct bell bell;
 
 	baton_resource_set_stats(&counted, &stats);
@@ -215,7 +215,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell)
 	MUST(baton_manual_create(&manual) == 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&late, NULL, NULL, &config);
+	baton_resource_init(&late, &config);
 	bell_init(bell, timers, &late);
 	MUST(baton_timer_arm_every(&bell->timer, 10 * TICK, 10 * TICK, policy) == 0);
 	MUST(baton_timers_advance_to(timers, 55 * TICK) == 1);

@@ -77,7 +77,7 @@ Test(timer_dropped, a_stop_waits_while_a_refused_run_is_told, .timeout = 10)
 	struct baton_timers *timers = virtual_timers();
 
 	for (int i = 0; i < STOPS; i++) {
-		struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 		pthread_t driver;
 		struct told told;
 
@@ -101,7 +101,7 @@ static void *close_wheel(void *arg)
 Test(timer_dropped, a_stop_waits_while_a_closed_wheel_is_told_of, .timeout = 10)
 {
 	struct baton_timers *timers = virtual_timers();
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 	pthread_t closer;
 	struct told told;
 
@@ -119,7 +119,7 @@ Test(timer_dropped, a_stop_waits_while_a_cancelled_run_is_told, .timeout = 10)
 	struct baton_timers *timers = virtual_timers();
 
 	for (int i = 0; i < STOPS; i++) {
-		struct baton_resource busy = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource busy = BATON_RESOURCE_INIT(NULL);
 		struct occupant occupant;
 		struct told told;
 
@@ -139,7 +139,7 @@ Test(timer_dropped, a_stop_waits_while_a_cancelled_run_is_told, .timeout = 10)
 Test(timer_dropped, a_stop_also_stops_what_the_told_function_arms, .timeout = 10)
 {
 	struct baton_timers *timers = virtual_timers();
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 	for (int i = 0; i < STOPS; i++) {
 		struct occupant occupant;
@@ -173,7 +173,7 @@ static void stop_it(struct baton_timer *timer, int error)
 Test(timer_dropped, the_told_function_may_stop_its_timer, .timeout = 10)
 {
 	struct baton_timers *timers = virtual_timers();
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct told told;
 
 	told_init(&told, timers, &closed, stop_it);

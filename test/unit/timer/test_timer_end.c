@@ -4,7 +4,7 @@
 
 #include "timer_support.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 static int dropped_count;
 static int dropped_error;
@@ -110,7 +110,7 @@ Test(timer_end, an_arm_that_is_refused_leaves_the_queued_run, .timeout = 5)
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&late, NULL, NULL, &config);
+	baton_resource_init(&late, &config);
 	bell_init(&bell, timers, &late);
 	cr_assert_eq(baton_timer_arm_after(&bell.timer, TICK), 0);
 	cr_assert_eq(baton_timers_close(timers, BATON_TIMERS_RUN), 0);

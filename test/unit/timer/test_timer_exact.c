@@ -4,7 +4,7 @@
 
 #include <baton/bound.h>
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 static const uint64_t resolutions[] = {0, 1, 1024, BATON_MILLISECOND, BATON_SECOND};
 
@@ -161,7 +161,7 @@ static void late_init(struct late *late, int (*then)(struct bell *bell),
 	late->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	late->config.capture_limit = 0;
 	late->config.executor = baton_manual_executor(late->manual);
-	baton_resource_init(&late->resource, NULL, NULL, &late->config);
+	baton_resource_init(&late->resource, &late->config);
 	late->limits = (struct baton_bound_config)BATON_BOUND_CONFIG_INIT;
 	late->limits.tasks_max = 1;
 	if (policy) {

@@ -2,7 +2,7 @@
 /* Timers that cannot run: refused when they are armed, or told of later; never silently lost. */
 #include "timer_support.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 /* ---- Refused at once ---- */
 
@@ -27,7 +27,7 @@ Test(timer_refused, an_arm_says_that_the_resource_is_closed, .timeout = 10)
 	struct baton_timers *timers = virtual_timers();
 
 	for (enum arm how = 0; how < ARMS; how++) {
-		struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 		struct bell bells[2];
 
 		for (int i = 0; i < 2; i++)
@@ -72,7 +72,7 @@ Test(timer_refused, a_refused_arm_leaves_the_repetition_as_it_was, .timeout = 10
 	struct baton_timers *timers = virtual_timers();
 
 	for (enum arm how = ARM_EVERY; how < ARMS; how++) {
-		struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+		struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 		struct occupant occupant;
 		struct bell bell;
 
@@ -124,7 +124,7 @@ static void told_init(struct told *told, struct baton_timers *timers, struct bat
 
 Test(timer_refused, on_the_default_wheel_a_closed_resource_is_told_of, .timeout = 10)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct baton_timers *timers;
 	struct told told;
 
@@ -150,8 +150,8 @@ static void wheels_dropped(struct baton_timer *timer, int error)
 Test(timer_refused, a_timer_of_its_own_is_told_in_the_wheels_place, .timeout = 10)
 {
 	struct baton_timers_options config = BATON_TIMERS_OPTIONS_INIT;
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource busy = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource busy = BATON_RESOURCE_INIT(NULL);
 	struct baton_timers *timers;
 	struct occupant occupant;
 	struct told told[4];

@@ -18,7 +18,7 @@ static void stage_init(struct stage *stage)
 	stage->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	stage->config.capture_limit = 0;
 	stage->config.executor = baton_manual_executor(stage->manual);
-	baton_resource_init(&stage->resource, NULL, NULL, &stage->config);
+	baton_resource_init(&stage->resource, &stage->config);
 	bell_init(&stage->bell, stage->timers, &stage->resource);
 }
 
@@ -254,7 +254,7 @@ Test(timer_stop, wait_ends_at_its_deadline, .timeout = 5)
 
 	stage_init(&stage);
 	stage.config.capture_limit = 10;
-	baton_resource_init(&stage.resource, NULL, NULL, &stage.config);
+	baton_resource_init(&stage.resource, &stage.config);
 	cr_assert_eq(baton_timer_arm_after(&stage.bell.timer, TICK), 0);
 	cr_assert_eq(baton_timer_stop_wait(&stage.bell.timer, &malformed), -EINVAL);
 	cr_assert_eq(baton_timer_state(&stage.bell.timer), BATON_TIMER_PENDING);
@@ -414,7 +414,7 @@ Test(timer_stop, in_a_run_that_another_thread_took_over_waits_for_no_driver, .ti
 	struct bell bell;
 
 	cr_assert_eq(baton_timers_create(&poll, &timers), 0);
-	baton_resource_init(&handed, NULL, NULL, &config);
+	baton_resource_init(&handed, &config);
 	bell_init(&bell, timers, &handed);
 	bell.then = late_then_stops;
 	cr_assert_eq(baton_timer_arm_every(&bell.timer, 0, TICK, BATON_TIMER_CATCH_UP), 0);

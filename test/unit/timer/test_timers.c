@@ -5,7 +5,7 @@
 #include "timer/timer.h"
 #include "timer/wheel.h"
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "timers", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 static struct baton_timer *dropped_timer;
 static int dropped_error;
@@ -113,7 +113,7 @@ Test(timers, a_queued_run_outlives_its_wheel, .timeout = 5)
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.capture_limit = 0;
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&late, NULL, NULL, &config);
+	baton_resource_init(&late, &config);
 	bell = (struct bell){.runs = 0};
 	baton_timer_init(&bell.timer, timers, &late, run_late);
 	cr_assert_eq(baton_timer_arm_every(&bell.timer, TICK, TICK, BATON_TIMER_SKIP), 0);
@@ -129,7 +129,7 @@ Test(timers, a_queued_run_outlives_its_wheel, .timeout = 5)
 Test(timers, a_closed_resource_ends_a_timer_and_it_is_told, .timeout = 5)
 {
 	struct baton_timers *timers = virtual_and_noted();
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct bell bell;
 
 	bell_init(&bell, timers, &closed);
@@ -397,7 +397,7 @@ static void crowded(enum baton_timers_submit submit)
 	int rung;
 
 	for (int i = 0; i < 16; i++) {
-		baton_resource_init(&own[i], NULL, NULL, NULL);
+		baton_resource_init(&own[i], NULL);
 		bell_init(&crowd.bells[i], crowd.timers, &own[i]);
 		crowd.bells[i].then = bell_rings;
 		crowd.bells[i].argument = &crowd.rung;

@@ -12,7 +12,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
-static struct baton_resource resource = BATON_RESOURCE_INIT(NULL, "lent", NULL);
+static struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
 
 /* The number of this process's threads with this name, which ends with a newline. */
 static int threads_named(const char *wanted)
@@ -158,7 +158,7 @@ Test(timers_lent, timers_run_while_all_workers_are_in_long_jobs, .timeout = 20)
 	cr_assert_eq(baton_timers_default(&timers), 0);
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&bells, NULL, "bells", &config);
+	baton_resource_init(&bells, &config);
 	workers = baton_pool_workers(pool);
 	plugs = calloc(workers, sizeof(*plugs));
 	MUST(plugs);
@@ -231,11 +231,11 @@ Test(timers_lent, timers_run_while_all_workers_wait_for_them, .timeout = 30)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&bells, NULL, "bells", &config);
+	baton_resource_init(&bells, &config);
 	for (int i = 0; i < WAITERS; i++) {
 		struct waiter *waiter = &waiters[i];
 
-		baton_resource_init(&waiter->resource, NULL, "waiter", NULL);
+		baton_resource_init(&waiter->resource, NULL);
 		baton_promise_init(&waiter->future);
 		baton_task_init(&waiter->task, wait_for_timer, NULL);
 		baton_timer_init(&waiter->timer, NULL, &bells, fulfil);
@@ -280,7 +280,7 @@ static int never_runs(struct baton_timer *timer)
 
 Test(timers_lent, whoever_drives_the_wheel_cannot_end_the_pool, .timeout = 20)
 {
-	struct baton_resource closed = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource closed = BATON_RESOURCE_INIT(NULL);
 	struct baton_timer timer;
 	struct baton_pool *pool;
 

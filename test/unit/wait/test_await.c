@@ -94,8 +94,8 @@ Test(await, the_waiter_helps_a_queued_resource, .timeout = 10)
 	pthread_t thread;
 
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&stuck, NULL, NULL, &config);
-	baton_resource_init(&queued, NULL, NULL, &config);
+	baton_resource_init(&stuck, &config);
+	baton_resource_init(&queued, &config);
 	steps_init(steps, 30, &journal, 0);
 	step_init(&steps[29], &journal, 29, &future);
 	occupy_later(&occupant, &stuck); /* the only worker */
@@ -170,7 +170,7 @@ Test(await, the_memory_of_a_closed_resource_goes_at_once, .timeout = 10)
 		MUST(brief);
 		journal->count = 0;
 		config.capture_limit = 10;
-		baton_resource_init(&brief->resource, NULL, NULL, &config);
+		baton_resource_init(&brief->resource, &config);
 		step_init(&brief->step, journal, i, NULL);
 		cr_assert_eq(baton_submit_later(&brief->resource, &brief->step.task), 0);
 		cr_assert_eq(baton_resource_close(&brief->resource), 0);
@@ -222,8 +222,8 @@ Test(await, a_task_may_await_another_resource, .timeout = 10)
 	struct step step;
 
 	config.executor = baton_pool_executor(pool);
-	baton_resource_init(&own, NULL, NULL, &config);
-	baton_resource_init(&other, NULL, NULL, &config);
+	baton_resource_init(&own, &config);
+	baton_resource_init(&other, &config);
 	step_init(&step, &journal, 0, NULL);
 	occupy_later(&occupant, &own);
 	cr_assert_eq(baton_submit(&own, &asks.task), 0);
@@ -246,7 +246,7 @@ Test(await, with_a_deadline_leaves_what_a_cancel_sets_off_to_the_executor, .time
 	struct baton_resource other;
 
 	fixture_stash();
-	baton_resource_init(&other, NULL, NULL, &fix.config);
+	baton_resource_init(&other, &fix.config);
 	step_init(&fix.steps[0], &fix.journal, 0, &future);
 	baton_continuation_task(&continuation, &other, &fix.steps[1].task);
 	baton_future_then(&future, &continuation);

@@ -41,7 +41,7 @@ static int own_list_outer(struct baton_task *task)
 Test(await_closed, put_off_by_the_thread_that_awaits, .timeout = 10)
 {
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_resource resource;
 	struct own_list scene = {.outer = BATON_TASK_INIT(own_list_outer, NULL),
 	                         .inner = BATON_TASK_INIT(own_list_inner, NULL),
@@ -53,7 +53,7 @@ Test(await_closed, put_off_by_the_thread_that_awaits, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	step_init(&scene.step, &journal, 0, NULL);
 	cr_assert_eq(baton_submit(&own, &scene.outer), 0);
 	cr_assert_eq(scene.result, 0);
@@ -91,7 +91,7 @@ Test(await_closed, too_deep_to_drive_its_executor_is_answered, .timeout = 10)
 
 	fixture_manual();
 	for (int i = 0; i < BATON_NESTING_MAX; i++)
-		baton_resource_init(&deep.nest[i], NULL, NULL, NULL);
+		baton_resource_init(&deep.nest[i], NULL);
 	step_init(&deep.step, &fix.journal, 0, NULL);
 	(void)deeper(&deep);
 	cr_assert_eq(deep.result, -EDEADLK);
@@ -221,10 +221,10 @@ Test(await_closed, by_work_that_its_helper_has_put_off, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	refusing.executor = &stash.executor;
-	baton_resource_init(&put_off, NULL, NULL, &refusing);
+	baton_resource_init(&put_off, &refusing);
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_task_init(&scene.helped, visited_helped, &scene.future);
 	cr_assert_eq(baton_submit_later(&resource, &scene.helped), 0);
 	thread = thread_start(visited_main, &scene);

@@ -11,6 +11,7 @@ struct ring {
 	struct step steps[RING_MAX];
 	struct journal journals[RING_MAX];
 	char names[RING_MAX][24];
+	struct baton_resource_config configs[RING_MAX];
 	int count;
 	int timed; /* this one waits with a deadline; -1: none */
 	bool calls;
@@ -85,7 +86,9 @@ static void ring_run(struct ring *ring, int count)
 	ring->count = count;
 	for (int i = 0; i < count; i++) {
 		snprintf(ring->names[i], sizeof(ring->names[i]), "resource %d", i);
-		baton_resource_init(&ring->resources[i], NULL, ring->names[i], NULL);
+		ring->configs[i] =
+			(struct baton_resource_config)BATON_RESOURCE_CONFIG_NAMED(ring->names[i]);
+		baton_resource_init(&ring->resources[i], &ring->configs[i]);
 		baton_future_init(&ring->futures[i]);
 		members[i] = (struct member){ring, i};
 		threads[i] = thread_start(member_main, &members[i]);
@@ -184,7 +187,7 @@ static void *wait_for_own(void *arg)
 Test(cycle, of_one_is_named_too, .timeout = 5)
 {
 	struct baton_resource resource =
-		BATON_RESOURCE_INIT(NULL, "a name that is too long for a link", NULL);
+		BATON_RESOURCE_INIT(NAMED("a name that is too long for a link"));
 
 	cr_assert_eq(baton_call(&resource, wait_for_own, &resource, NULL), 0);
 	resource_end(&resource);
@@ -218,7 +221,7 @@ static void *unbound_main(void *arg)
 
 static void is_closed_by(int (*submit)(struct baton_resource *, struct baton_task *))
 {
-	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL, NULL, NULL),
+	struct unbound unbound = {.resource = BATON_RESOURCE_INIT(NULL),
 	                          .future = BATON_FUTURE_INIT};
 	struct journal journal = {0};
 	struct step step;
@@ -302,7 +305,7 @@ static void pair_run(struct pair *pair)
 
 	baton_promise_init(&pair->promise);
 	for (int i = 0; i < 2; i++) {
-		baton_resource_init(&pair->resources[i], NULL, NULL, NULL);
+		baton_resource_init(&pair->resources[i], NULL);
 		baton_future_init(&pair->futures[i]);
 		halves[i] = (struct half){pair, i};
 		threads[i] = thread_start(half_main, &halves[i]);
@@ -389,7 +392,7 @@ static void wait_in_a_chain(bool all)
 	pthread_t threads[3];
 
 	for (int i = 0; i < 3; i++) {
-		baton_resource_init(&links[i].resource, NULL, NULL, NULL);
+		baton_resource_init(&links[i].resource, NULL);
 		links[i].turn = &turn;
 		links[i].holding = &holding;
 		links[i].number = i + 1;
@@ -457,7 +460,7 @@ Test(cycle, is_none_if_the_resource_is_queued, .timeout = 10)
 
 	config.executor = baton_pool_executor(pool);
 	for (int i = 0; i < 3; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	occupy_later(&occupant, &resources[2]);
 	cr_assert_eq(baton_call(&resources[0], wait_for_queued, &resources[1], NULL), 0);
 	gate_open(&occupant.leave);

@@ -39,8 +39,8 @@ static int asks_through(struct baton_task *task)
 
 static void all_are_deadlocks(baton_task_fn how, const struct timespec *deadline)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
-	struct baton_resource through = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
+	struct baton_resource through = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct journal journal = {0};
@@ -86,7 +86,7 @@ Test(deadlock, waiting_for_a_resource_held_here_with_a_deadline, .timeout = 10)
 
 Test(deadlock, a_task_that_waits_for_itself, .timeout = 10)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct asker asker = {.task = BATON_TASK_INIT(asks, &future),
@@ -118,7 +118,7 @@ static void *fulfil_main(void *arg)
 
 Test(deadlock, wait_any_is_none_while_one_of_them_can_end, .timeout = 10)
 {
-	struct baton_resource own = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource own = BATON_RESOURCE_INIT(NULL);
 	struct baton_future future = BATON_FUTURE_INIT;
 	struct baton_future promise = BATON_PROMISE_INIT;
 	struct journal journal = {0};
@@ -188,7 +188,7 @@ static void waits_drive(int kind, uint32_t capture_limit)
 	driven_init(&driven, kind, capture_limit);
 	memset(journals, 0, sizeof(journals));
 	for (int i = 0; i < 3; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &driven.config);
+		baton_resource_init(&resources[i], &driven.config);
 		step_init(&steps[i], &journals[i], i, &futures[i]);
 		cr_assert_eq(baton_submit_later(&resources[i], &steps[i].task), 0);
 	}
@@ -253,7 +253,7 @@ static void goes_deep(int count, int kind, uint32_t capture_limit, int *failed)
 	MUST(resources && deeps);
 	driven_init(&driven, kind, capture_limit);
 	for (int i = 0; i < count; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &driven.config);
+		baton_resource_init(&resources[i], &driven.config);
 		baton_future_init(&deeps[i].future);
 		baton_task_init(&deeps[i].task, deep_run, &deeps[i].future);
 		deeps[i].resource = &resources[i];
@@ -382,8 +382,8 @@ Test(deadlock, a_call_from_deep_calls_waits_for_the_pool, .timeout = 20)
 	cr_assert_eq(baton_pool_create(&one, &pool), 0);
 	config.executor = baton_pool_executor(pool);
 	for (unsigned i = 0; i < BATON_HELPING_MAX; i++)
-		baton_resource_init(&deep_call.resources[i], NULL, NULL, &config);
-	baton_resource_init(&deep_call.last, NULL, NULL, &config);
+		baton_resource_init(&deep_call.resources[i], &config);
+	baton_resource_init(&deep_call.last, &config);
 	baton_task_init(&deep_call.queued, is_queued, NULL);
 	gate_init(&deep_call.entered);
 	gate_init(&deep_call.leave);
@@ -435,13 +435,13 @@ Test(deadlock, a_wait_drives_all_jobs_that_a_task_before_its_own_may_wait_for, .
 
 	driven_init(&crowd.driven, MANUAL, 0);
 	for (int i = 0; i < CROWD; i++) {
-		baton_resource_init(&crowd.resources[i], NULL, NULL, &crowd.driven.config);
+		baton_resource_init(&crowd.resources[i], &crowd.driven.config);
 		step_init(&crowd.steps[i], &crowd.journal, i,
 		          i + 1 < CROWD ? NULL : &crowd.futures[0]);
 	}
 	config = crowd.driven.config;
 	config.capture_limit = 10;
-	baton_resource_init(&crowd.held, NULL, NULL, &config);
+	baton_resource_init(&crowd.held, &config);
 	baton_future_init(&crowd.futures[0]);
 	baton_task_init(&crowd.holder, waits_for_the_last, NULL);
 	step_init(&crowd.behind, &crowd.journal, CROWD, &crowd.futures[1]);

@@ -18,7 +18,7 @@ static struct {
 	struct baton_task task; /* of `outer` */
 	int result;
 } fix = {.config = BATON_RESOURCE_CONFIG_INIT,
-         .outer = BATON_RESOURCE_INIT(NULL, NULL, NULL),
+         .outer = BATON_RESOURCE_INIT(NULL),
          .suspension = BATON_SUSPENSION_INIT,
          .future = BATON_FUTURE_INIT,
          .result = 1};
@@ -32,7 +32,7 @@ static void fix_begin(uint32_t capture_limit)
 	ended = pool;
 	fix.config.executor = baton_pool_executor(pool);
 	fix.config.capture_limit = capture_limit;
-	baton_resource_init(&fix.resource, NULL, NULL, &fix.config);
+	baton_resource_init(&fix.resource, &fix.config);
 	step_init(&fix.step, &fix.journal, 1, &fix.future);
 	MUST(baton_resource_suspend(&fix.resource, &fix.suspension) == 0);
 	MUST(baton_submit(&fix.resource, &fix.step.task) == 0);
@@ -145,7 +145,7 @@ static int awaits_and_uses_the_memory(struct baton_task *task)
 {
 	(void)closes_and_awaits(task);
 	baton_resource_deinit(&fix.resource);
-	baton_resource_init(&fix.resource, NULL, NULL, NULL);
+	baton_resource_init(&fix.resource, NULL);
 	occupy(&next.occupant, &fix.resource);
 	MUST(baton_submit(&fix.resource, &next.step.task) == 0);
 	return 0;
@@ -176,8 +176,7 @@ static struct {
 	sem_t resumed;
 	int tid;
 	int result;
-} crossed = {
-	.third = BATON_RESOURCE_INIT(NULL, NULL, NULL), .future = BATON_FUTURE_INIT, .result = 1};
+} crossed = {.third = BATON_RESOURCE_INIT(NULL), .future = BATON_FUTURE_INIT, .result = 1};
 
 /* In `outer`: resumes, and waits for the third resource, whose holder waits for the resumed one. */
 static int resumes_and_waits(struct baton_task *task)
@@ -311,11 +310,11 @@ static void cancels(uint32_t capture_limit)
 	stash_init(&deep.stash);
 	fix.config.executor = &deep.stash.executor;
 	fix.config.capture_limit = capture_limit;
-	baton_resource_init(&fix.resource, NULL, NULL, &fix.config);
+	baton_resource_init(&fix.resource, &fix.config);
 	step_init(&fix.step, &fix.journal, 1, &fix.future);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.step.task), 0);
 	for (int i = 0; i < BATON_NESTING_MAX; i++) {
-		baton_resource_init(&deep.resources[i], NULL, NULL, NULL);
+		baton_resource_init(&deep.resources[i], NULL);
 		baton_task_init(&deep.tasks[i], goes_deep_and_cancels, NULL);
 	}
 	cr_assert_eq(baton_submit(&deep.resources[0], &deep.tasks[0]), 0);

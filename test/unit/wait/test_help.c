@@ -11,7 +11,7 @@ static void queued_init(struct baton_resource *resource, struct baton_resource_c
 	stash_init(stash);
 	*config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	config->executor = &stash->executor;
-	baton_resource_init(resource, NULL, NULL, config);
+	baton_resource_init(resource, config);
 	if (stats)
 		baton_resource_set_stats(resource, stats);
 }
@@ -156,7 +156,7 @@ static int chain(int count, uint32_t capture_limit, bool calls, int *failed)
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = capture_limit;
 	for (int i = 0; i < count; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 		asker_init(&askers[i], &resources[i], i + 1 < count ? &askers[i + 1] : NULL);
 		askers[i].calls = calls;
 	}
@@ -227,7 +227,7 @@ static void all_workers_wait(uint32_t capture_limit)
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = capture_limit;
 	for (int i = 0; i < 2 * WORKERS; i++) {
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 		asker_init(&askers[i], &resources[i], i < WORKERS ? &askers[WORKERS + i] : NULL);
 		askers[i].barrier = i < WORKERS ? &barrier : NULL;
 	}
@@ -297,10 +297,10 @@ Test(help, workers_asleep_in_a_wait_run_what_is_handed_off_to_them, .timeout = 1
 
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 1;
-	baton_resource_init(&busy, NULL, NULL, &config);
+	baton_resource_init(&busy, &config);
 	occupy(&occupant, &busy);
 	for (int i = 0; i < 2; i++) {
-		baton_resource_init(&mine[i], NULL, NULL, &config);
+		baton_resource_init(&mine[i], &config);
 		step_init(&steps[i], &journal, i, &futures[i]);
 		cr_assert_eq(baton_submit(&busy, &steps[i].task), 0);
 		sleepers[i] =
@@ -361,8 +361,8 @@ Test(help, a_sleeper_outside_runs_what_is_handed_off_to_a_pool_that_is_stuck, .t
 
 	config.executor = baton_pool_executor(pool);
 	config.capture_limit = 1;
-	baton_resource_init(&stuck, NULL, NULL, &config);
-	baton_resource_init(&busy, NULL, NULL, &config);
+	baton_resource_init(&stuck, &config);
+	baton_resource_init(&busy, &config);
 	occupy_later(&worker, &stuck);
 	occupy(&occupant, &busy);
 	step_init(&step, &journal, 0, &future);

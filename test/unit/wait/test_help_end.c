@@ -116,7 +116,7 @@ static int batch_begins(struct baton_resource *resource)
 
 static int batch_ends(struct baton_resource *resource)
 {
-	struct play *play = baton_resource_user(resource);
+	struct play *play = baton_container_of(resource, struct play, resource);
 
 	if (play->ending == BATCH_END && !play->ended) {
 		play->ended = true;
@@ -150,7 +150,7 @@ static void play_init(struct play *play, enum ending ending, enum behind behind,
 		play->config.batch_end = batch_ends;
 	}
 	play->config.hold_completions = ending == BATCH_END;
-	baton_resource_init(&play->resource, play, "play", &play->config);
+	baton_resource_init(&play->resource, &play->config);
 	if (ending == DROPPED)
 		extend(play);
 	baton_future_init(&play->future);
@@ -236,7 +236,7 @@ Test(help_end, a_helper_leaves_the_continuation_of_its_future_to_others, .timeou
 	stash_init(&stash);
 	config.executor = &stash.executor;
 	for (int i = 0; i < 2; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	step_init(&steps[0], &journal, 0, &futures[0]);
 	for (int i = 0; i < 2; i++) {
 		step_init(&steps[1 + i], &journal, 1 + i, i ? &futures[1] : NULL);
@@ -286,7 +286,8 @@ static void on_the_only_worker(enum behind behind, uint32_t capture_limit)
 		struct play play;
 
 		config.executor = baton_pool_executor(pool);
-		baton_resource_init(&resource, NULL, "asker", &config);
+		config.name = "asker";
+		baton_resource_init(&resource, &config);
 		play_init(&play, (enum ending)ending, behind, config.executor);
 		play.config.capture_limit = capture_limit;
 		play.waiters_own = &resource;

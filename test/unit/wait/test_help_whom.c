@@ -131,8 +131,10 @@ static void scene_init(struct scene *scene, enum wait wait, enum call call, uint
 	stash_init(&scene->stash);
 	scene->config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene->config.executor = &scene->stash.executor;
-	baton_resource_init(&scene->outer, NULL, "outer", &scene->config);
-	baton_resource_init(&scene->inner, NULL, "inner", &scene->config);
+	scene->config.name = "outer";
+	baton_resource_init(&scene->outer, &scene->config);
+	scene->config.name = "inner";
+	baton_resource_init(&scene->inner, &scene->config);
 	baton_promise_init(&scene->promise);
 	baton_future_init(&scene->own_future);
 	baton_future_init(&scene->late_future);
@@ -210,7 +212,8 @@ Test(help_whom, a_deadline_that_has_passed_lets_nothing_be_entered, .timeout = 1
 			scene.config.executor = baton_manual_executor(manual);
 			scene.config.capture_limit = limit;
 			scene.journal.count = 0;
-			baton_resource_init(&scene.inner, NULL, "inner", &scene.config);
+			scene.config.name = "inner";
+			baton_resource_init(&scene.inner, &scene.config);
 			baton_future_init(&scene.own_future);
 			cr_assert_eq(baton_submit_later(&scene.inner, &scene.own.task), 0);
 			(void)waiter_run(&scene.waiter);
@@ -298,7 +301,7 @@ static void all_wait_for_any(uint32_t capture_limit)
 	config.capture_limit = capture_limit;
 	for (int i = 0; i < WORKERS; i++) {
 		for (int j = 0; j < 2; j++)
-			baton_resource_init(&askers[i].resources[j], NULL, NULL, &config);
+			baton_resource_init(&askers[i].resources[j], &config);
 		baton_promise_init(&askers[i].promise);
 		baton_future_init(&askers[i].future);
 		step_init(&askers[i].step, &askers[i].journal, 0, &askers[i].future);

@@ -53,9 +53,9 @@ Test(outermost, of_a_cycle_it_is_found, .timeout = 10)
 	static struct ring ring;
 	pthread_t other;
 
-	baton_resource_init(&ring.outer, NULL, "outer", NULL);
-	baton_resource_init(&ring.inner, NULL, "inner", NULL);
-	baton_resource_init(&ring.other, NULL, "other", NULL);
+	baton_resource_init(&ring.outer, NAMED("outer"));
+	baton_resource_init(&ring.inner, NAMED("inner"));
+	baton_resource_init(&ring.other, NAMED("other"));
 	(void)pthread_barrier_init(&ring.held, NULL, 2);
 	/* Its first call takes the long way. */
 	cr_assert_eq(baton_call(&ring.inner, nothing, NULL, NULL), 0);
@@ -94,8 +94,8 @@ Test(outermost, inside_it_a_post_to_an_idle_resource_runs_at_once, .timeout = 10
 {
 	static struct ring ring;
 
-	baton_resource_init(&ring.outer, NULL, "outer", NULL);
-	baton_resource_init(&ring.inner, NULL, "inner", NULL);
+	baton_resource_init(&ring.outer, NAMED("outer"));
+	baton_resource_init(&ring.inner, NAMED("inner"));
 	cr_assert_eq(baton_call(&ring.inner, nothing, NULL, NULL), 0);
 	cr_assert_eq(baton_call(&ring.outer, posts, &ring, NULL), 0);
 	cr_assert_eq(ring.results[1], 1, "after the 1, before the 2");

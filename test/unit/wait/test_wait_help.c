@@ -72,7 +72,7 @@ Test(wait_help, wait_all_helps_for_the_last_on_the_only_worker, .timeout = 10)
 
 	config.executor = baton_pool_executor(pool);
 	for (int i = 0; i < 2; i++)
-		baton_resource_init(&resources[i], NULL, NULL, &config);
+		baton_resource_init(&resources[i], &config);
 	keeper_init(&asker.keeper);
 	cr_assert_eq(baton_submit_later(&resources[0], &asker.task), 0);
 	cr_assert_eq(baton_pool_destroy(pool), 0);
@@ -109,12 +109,12 @@ Test(wait_help, the_deadline_ends_driving_that_would_never_end, .timeout = 10)
 
 	cr_assert_eq(baton_manual_create(&manual), 0);
 	config.executor = baton_manual_executor(manual);
-	baton_resource_init(&busy, NULL, NULL, &config);
+	baton_resource_init(&busy, &config);
 	occupy(&occupant, &busy);
 	step_init(&step, &journal, 0, &future);
 	cr_assert_eq(baton_submit(&busy, &step.task), 0);
 	config.capture_limit = 0;
-	baton_resource_init(&ticking, NULL, NULL, &config);
+	baton_resource_init(&ticking, &config);
 	cr_assert_eq(baton_submit(&ticking, &ticker.task), 0);
 	cr_assert_eq(baton_future_wait(&future, &deadline), -ETIMEDOUT);
 	cr_assert_eq(journal.count, 0);
@@ -248,7 +248,7 @@ static void sleeper_start(struct sleeper *sleeper, struct baton_future *awaited)
 /* A nudge that a waiter has helped for is answered: it is not passed on at the end of the wait. */
 Test(wait_help, a_nudge_that_a_waiter_has_helped_for_wakes_no_other, .timeout = 10)
 {
-	struct baton_resource other = BATON_RESOURCE_INIT(NULL, NULL, NULL);
+	struct baton_resource other = BATON_RESOURCE_INIT(NULL);
 	struct baton_future futures[2] = {BATON_FUTURE_INIT, BATON_FUTURE_INIT};
 	struct occupant occupant, other_occupant;
 	struct sleeper helper, bystander;

@@ -29,7 +29,7 @@ Test(waiting, posts_behind_a_hung_task_are_counted_and_timed, .timeout = 10)
 	struct occupant occupant;
 	uint64_t before, after;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	copy = resource_counts(&stats);
@@ -64,7 +64,7 @@ Test(waiting, behind_a_hung_call_too, .timeout = 10)
 	struct baton_resource resource;
 	struct occupant occupant;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_resource_set_stats(&resource, &stats);
 	occupy(&occupant, &resource);
 	release(&occupant);
@@ -134,7 +134,7 @@ Test(waiting, a_time_is_that_of_the_queue_as_it_is_and_not_of_one_long_gone, .ti
 	struct occupant occupant;
 	uint64_t before;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_resource_set_stats(&resource, &stats);
 	for (int round = 0; round < 3; round++) {
 		occupy(&occupant, &resource);
@@ -235,7 +235,7 @@ static void wait_and_go(void (*place)(struct scene *), void (*end)(struct scene 
 	stash_init(&scene.stash);
 	scene.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
 	scene.config.executor = &scene.stash.executor;
-	baton_resource_init(&scene.resource, NULL, NULL, &scene.config);
+	baton_resource_init(&scene.resource, &scene.config);
 	baton_resource_set_stats(&scene.resource, &scene.stats);
 	for (int i = 0; i < 4; i++)
 		baton_task_init(&scene.tasks[i], nothing, NULL);
@@ -338,7 +338,7 @@ Test(waiting, a_submit_that_its_executor_refuses_does_not_wait, .timeout = 10)
 	stash_init(&stash);
 	atomic_store(&stash.answer, -ESHUTDOWN);
 	config.executor = &stash.executor;
-	baton_resource_init(&resource, NULL, NULL, &config);
+	baton_resource_init(&resource, &config);
 	baton_resource_set_stats(&resource, &stats);
 	cr_assert_eq(baton_submit_later(&resource, &task), -ESHUTDOWN);
 	copy = resource_counts(&stats);
@@ -363,7 +363,7 @@ Test(waiting, in_a_window_too, .timeout = 10)
 	struct baton_resource resource;
 	struct baton_window window;
 
-	baton_resource_init(&resource, NULL, NULL, NULL);
+	baton_resource_init(&resource, NULL);
 	baton_resource_set_stats(&resource, &stats);
 	baton_window_init(&window, &resource, 0);
 	for (int i = 0; i < 3; i++) {
