@@ -89,11 +89,10 @@ struct baton_executor *hot_executor(void);
 /* ---- For those who implement the above ---- */
 
 struct hot {
-	uint64_t unused[2] __attribute__((aligned(64)));
-	struct baton_resource resource;
-	/* In one cache line with the lock, or the resource's hot words. */
-	uint64_t counter;
+	/* In one cache line with the lock, or the resource. */
+	uint64_t counter __attribute__((aligned(64)));
 	union {
+		struct baton_resource resource;
 		struct lock lock;
 		struct cc_synch cc;
 		struct flat flat;
@@ -109,6 +108,10 @@ struct hot {
 	/* Ticks; written by whoever holds the resource. */
 	struct histogram latency __attribute__((aligned(64)));
 };
+
+_Static_assert(offsetof(struct hot, resource) + sizeof(struct baton_resource) <= 64 &&
+                       offsetof(struct hot, lock) + sizeof(pthread_mutex_t) <= 64,
+               "the counter shares its line with the resource, and with the lock");
 
 /* What every contender's task does. `submitted`: ticks, or 0 if it is not timed. */
 static inline __attribute__((always_inline)) void hot_body(struct hot *hot,

@@ -23,7 +23,7 @@
 #define CASES_MAX 24
 
 struct shared {
-	/* In one cache line with the lock, or the resource's hot words. */
+	/* In one cache line with the lock, or the resource. */
 	uint64_t counter __attribute__((aligned(64)));
 	union {
 		struct baton_resource resource;

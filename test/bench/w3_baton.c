@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * W3: baton's resources, the state behind the hot words, in one cache line with them.
+ * W3: baton's resources, each in one cache line with its state.
  */
 #include "w3_many.h"
 

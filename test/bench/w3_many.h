@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many resources of one kind, each with a state of W3_STATE words beside its lock, or its hot
- * words; a task counts in the state's first word. Kinds: locks, baton's resource, peers' queues.
+ * Many resources of one kind, each with a state of W3_STATE words beside its lock, or beside
+ * baton's resource; a task counts in the state's first word. Kinds: locks, baton's resource, peers'
+ * queues.
  *
  * Who does not run a task on the spot has at most W3_RING of them under way, in slots of the
  * thread's own, each with a word that says whether it is.
