@@ -196,8 +196,8 @@ struct baton_resource *baton_registry_resource(struct baton_registry *registry) 
 const void *baton_registry_name(const struct baton_registry_entry *entry,
                                 size_t *length) BATON_NONNULL;
 
-/* The same, up to the first NUL, of the object with this resource. As `name_of` of `object_config`
- * it makes messages, boards and debuggers show the names of objects. */
+/* The name of the object that has this resource. It ends at the first NUL. Set as `name_of` in
+ * `object_config`, this function makes messages, boards and debuggers show the objects' names. */
 const char *baton_registry_name_of(const struct baton_resource *resource) BATON_NONNULL;
 
 /* How many names there are, about: an object whose end has just begun may still be counted. */

@@ -76,7 +76,7 @@ static void look_at_constants(struct baton__record *record, const struct baton_r
 		return;
 	}
 	copy_name(name, baton__name(resource));
-	/* Another name by name_of: another resource of the same config lies here now. */
+	/* name_of may return another name: then another resource of this config lies here now. */
 	if (record->used && !(record->config && record->config->name_of) &&
 	    strcmp(name, record->name) != 0)
 		baton__mistake(mistake, record->name,
