@@ -279,7 +279,9 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * Blocking: never (apart from what the tasks that run here do). Outside of tasks, a thread that
  * finds the resource busy may look again three times within about two microseconds, and capture,
  * before it leaves the task behind. The less often a second look has helped the thread, the less
- * often it looks (src/core/barge.c). The same holds for a batch, post, async and call.
+ * often it looks (src/core/barge.c). The same holds for a batch, post and async. If several threads
+ * submit at the same moment, one of them succeeds; each other one tries again 3 to 6 microseconds
+ * later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().
@@ -323,8 +325,10 @@ typedef void *(*baton_call_fn)(void *arg);
 
 /*
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
- * be NULL). On an idle resource the function runs inline. On a busy resource baton_call() waits its
- * turn as baton_future_wait() does, and baton_try_call() returns -EAGAIN.
+ * be NULL). On an idle resource the function runs inline. On a busy resource baton_try_call()
+ * returns -EAGAIN. baton_call() first looks up to six times within about 15 microseconds whether
+ * the resource is idle, unless it is called inside a task or the thread's last such calls have
+ * slept; then it queues, and waits its turn as baton_future_wait() does.
  *
  * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
  * Ordering: as baton_submit(); what the function did is visible to the caller.

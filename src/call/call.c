@@ -289,20 +289,43 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 	return call.future._status;
 }
 
+/* Calls at once. The caller stands back from a busy resource until the resource is idle. False: it
+ * did not become idle soon. */
+static bool call_when_idle(struct baton_resource *resource,
+                           const struct baton_call_options *options, void **value)
+{
+	struct baton__barge_call barge;
+
+	if (!baton__barge_call_begin(resource, &barge))
+		return baton__call_at_once(resource, options->fn, options->arg, value);
+	while (baton__barge_call_look(resource, &barge)) {
+		if (baton__call_at_once(resource, options->fn, options->arg, value)) {
+			baton__barge_call_learn(baton__self, false);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The long way: for a thread's first call, a busy resource, and options. */
 static BATON_NOINLINE int call_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options, void **value)
 {
-	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
-		int error = baton__thread_attach();
+	uint32_t sleeps;
+	int error;
 
+	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
+		error = baton__thread_attach();
 		if (error)
 			return error;
 	}
-	baton__stand_back(resource);
-	if (baton__call_at_once(resource, options->fn, options->arg, value))
+	if (call_when_idle(resource, options, value))
 		return 0;
-	return call_and_wait(resource, options, value);
+	sleeps = baton__self->sleeps;
+	error = call_and_wait(resource, options, value);
+	if (baton__self->sleeps != sleeps)
+		baton__barge_call_learn(baton__self, true);
+	return error;
 }
 
 /* A call that no short path has taken: the resource is not NORMAL, or not idle, or the thread has

@@ -7,6 +7,9 @@
 
 #include "core/resource.h"
 
+/* So many calls in a row, at most, do not stand back (a power of 2). */
+#define BATON__BARGE_CALL_SKIP_MAX 64U
+
 /* Should this thread stand back before it pushes to a busy resource? */
 BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 {
@@ -22,6 +25,32 @@ BATON_INLINE bool baton__barge_due(struct baton__thread *self)
 
 /* Stands back from a busy resource for a moment. True: the resource is idle and open now. */
 bool baton__barge(const struct baton_resource *resource);
+
+/* A caller stands back: what is left of its looks. */
+struct baton__barge_call {
+	uint32_t looks;
+	uint32_t pause; /* before the next look: turns of an empty loop */
+};
+
+/*
+ * A caller stands back from a busy resource. begin: false: it should not. look: true: the resource
+ * is idle now, and the caller tries to capture it; if that fails, it looks again. False: no look is
+ * left, or no look helps.
+ */
+bool baton__barge_call_begin(const struct baton_resource *resource,
+                             struct baton__barge_call *barge);
+bool baton__barge_call_look(const struct baton_resource *resource, struct baton__barge_call *barge);
+
+/* Learns for the thread's next calls. `slept`: the caller has slept, because its task ran so late;
+ * else it has captured the resource. */
+BATON_INLINE void baton__barge_call_learn(struct baton__thread *self, bool slept)
+{
+	if (!slept)
+		self->call_next = 0;
+	else if (self->call_next < BATON__BARGE_CALL_SKIP_MAX)
+		self->call_next = self->call_next ? 2U * self->call_next : 1;
+	self->call_skip = self->call_next;
+}
 
 /* Submit, batch and call each call this once before a push to a busy resource. */
 BATON_INLINE void baton__stand_back(const struct baton_resource *resource)

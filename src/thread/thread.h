@@ -109,6 +109,9 @@ struct baton__thread {
 	uint32_t visits;           /* visits by this thread; `deferred` waits for their end */
 	uint16_t barge_skip;       /* barge.c: busy submits that push before the next look */
 	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
+	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
+	uint16_t call_next;  /* call_skip after the last call that slept; 0: none since a capture */
+	uint32_t sleeps;     /* wait.c: waits of this thread that have slept */
 	uint16_t loan_skip;  /* loan.h: pushes to queued resources before the next loan */
 	uint16_t loan_next;  /* the value of loan_skip after the last loan */
 	uint16_t loan_eager; /* loan.h: empty loans that do not put off the next loan */

@@ -86,6 +86,13 @@ static void *nothing(void *unused)
 	return unused;
 }
 
+static void *begins_inside(void *argument)
+{
+	struct baton__barge_call barge;
+
+	return baton__barge_call_begin(argument, &barge) ? argument : NULL;
+}
+
 /* Was it stood back from, in vain, since the last call of this? */
 static bool stood_back(struct baton__thread *self)
 {
@@ -133,8 +140,7 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 	cr_assert_not(stood_back(self));
 	releaser = thread_start(release_late, &occupant);
 	cr_assert_eq(baton_call(&resource, nothing, NULL, NULL), 0);
-	cr_assert_eq(self->barge_next, 16);
-	cr_assert(stood_back(self));
+	cr_assert_not(stood_back(self)); /* in the way of calls, which learn otherwise */
 	thread_join(releaser);
 	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
 	cr_assert(journal_counts_up(&journal, 1, 5));
@@ -148,6 +154,134 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 	cr_assert_not(stood_back(self));
 	release(&occupant);
 	resource_end(&resource);
+}
+
+Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .timeout = 5)
+{
+	struct baton__barge_call barge;
+
+	(void)attached();
+	/* There is nothing to stand back from. */
+	cr_assert_not(baton__barge_call_begin(&fix.resource, &barge));
+	hold(&fix.occupant, &fix.resource);
+	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
+	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
+	cr_assert_eq(barge.looks, 0);
+	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert(baton__barge_call_look(&fix.resource, &barge));
+	/* The capture that failed has cost one look. */
+	cr_assert(baton__barge_call_look(&fix.resource, &barge));
+	cr_assert_eq(baton_resource_close(&fix.resource), 0);
+	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
+	cr_assert_gt(barge.looks, 0);
+}
+
+Test(barge, a_caller_does_not_stand_back_with_limit_0_or_with_hooks_or_in_a_task, .timeout = 5)
+{
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton__barge_call barge;
+	struct baton_resource resource;
+	struct occupant occupant;
+	void *did;
+
+	(void)attached();
+	config.capture_limit = 0;
+	baton_resource_init(&resource, &config);
+	hold(&occupant, &resource);
+	cr_assert_not(baton__barge_call_begin(&resource, &barge));
+	release(&occupant);
+	resource_end(&resource);
+
+	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
+	config.hold_completions = true;
+	baton_resource_init(&resource, &config);
+	hold(&occupant, &resource);
+	cr_assert_not(baton__barge_call_begin(&resource, &barge));
+	release(&occupant);
+	resource_end(&resource);
+
+	hold(&fix.occupant, &fix.resource);
+	baton_resource_init(&resource, NULL);
+	cr_assert_eq(baton_call(&resource, begins_inside, &fix.resource, &did), 0);
+	cr_assert_null(did);
+	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
+	release(&fix.occupant);
+	resource_end(&resource);
+}
+
+/* The resource is in a queue: no look helps. */
+Test(barge, a_caller_does_not_wait_for_a_queued_resource, .timeout = 5)
+{
+	struct baton__barge_call barge;
+
+	fixture_manual();
+	(void)attached();
+	steps_init(&fix.steps[0], 1, &fix.journal, 1);
+	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
+	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
+	cr_assert_gt(barge.looks, 0);
+	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+	fixture_end();
+}
+
+Test(barge, each_call_that_has_slept_doubles_the_calls_that_push_at_once, .timeout = 10)
+{
+	struct baton__thread *self = attached();
+	static const unsigned expected[] = {1, 2, 4, 8, 16, 32, 64, 64};
+	struct baton__barge_call barge;
+
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct occupant occupant;
+		unsigned pushes = 0;
+		pthread_t releaser;
+
+		hold(&occupant, &fix.resource);
+		releaser = thread_start(release_late, &occupant);
+		cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
+		thread_join(releaser);
+		hold(&occupant, &fix.resource);
+		while (!baton__barge_call_begin(&fix.resource, &barge))
+			pushes++;
+		release(&occupant);
+		cr_assert_eq(pushes, expected[i], "%u instead of %u", pushes, expected[i]);
+	}
+	/* A capture after standing back: the next call that sleeps costs one again. */
+	baton__barge_call_learn(self, false);
+	cr_assert_eq(self->call_next, 0);
+	cr_assert_eq(self->call_skip, 0);
+	baton__barge_call_learn(self, true);
+	cr_assert_eq(self->call_skip, 1);
+}
+
+static void *self_of(void *unused)
+{
+	(void)unused;
+	return baton__self;
+}
+
+Test(barge, a_call_that_stood_back_captures_what_was_released_meanwhile, .timeout = 30)
+{
+	struct baton__thread *self = attached();
+	bool captured = false;
+
+	/* Ends: the occupant leaves at any moment, also while this thread stands back. */
+	while (!captured) {
+		struct occupant occupant;
+		pthread_t releaser;
+		void *runner;
+
+		self->call_next = 2;
+		hold(&occupant, &fix.resource);
+		releaser = thread_start(release_soon, &occupant);
+		cr_assert_eq(baton_call(&fix.resource, self_of, NULL, &runner), 0);
+		captured = self->call_next == 0;
+		cr_assert(!captured || runner == self);
+		self->call_skip = 0;
+		thread_join(releaser);
+	}
 }
 
 static void *due(void *unused)
