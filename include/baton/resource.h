@@ -280,8 +280,8 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  * finds the resource busy may look again three times within about two microseconds, and capture,
  * before it leaves the task behind. The less often a second look has helped the thread, the less
  * often it looks (src/core/barge.c). The same holds for a batch, post and async. If several threads
- * submit at the same moment, one of them succeeds; each other one tries again 3 to 6 microseconds
- * later.
+ * submit at the same moment, one of them succeeds; each other one tries again, at most a
+ * microsecond or two later.
  * Ownership: see struct baton_task. The resource must live until the task is accepted, or refused.
  * An accepted task may itself end the resource (close_then). For giving back the resource's memory
  * see baton_resource_await().
@@ -326,9 +326,9 @@ typedef void *(*baton_call_fn)(void *arg);
 /*
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
  * be NULL). On an idle resource the function runs inline. On a busy resource baton_try_call()
- * returns -EAGAIN. baton_call() first looks up to six times within about 15 microseconds whether
- * the resource is idle, unless it is called inside a task or the thread's last such calls have
- * slept; then it queues, and waits its turn as baton_future_wait() does.
+ * returns -EAGAIN. baton_call() first looks up to six times within about 12 microseconds whether
+ * the resource is idle, unless it is called inside a task, or the thread's last such calls have
+ * waited long; then it queues, and waits its turn as baton_future_wait() does.
  *
  * Thread safety: any thread, also inside tasks. Blocking: call: yes. try_call: never.
  * Ordering: as baton_submit(); what the function did is visible to the caller.

@@ -311,7 +311,7 @@ static bool call_when_idle(struct baton_resource *resource,
 static BATON_NOINLINE int call_slow(struct baton_resource *resource,
                                     const struct baton_call_options *options, void **value)
 {
-	uint32_t sleeps;
+	uint32_t given;
 	int error;
 
 	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
@@ -321,9 +321,9 @@ static BATON_NOINLINE int call_slow(struct baton_resource *resource,
 	}
 	if (call_when_idle(resource, options, value))
 		return 0;
-	sleeps = baton__self->sleeps;
+	given = baton__self->cpu_given;
 	error = call_and_wait(resource, options, value);
-	if (baton__self->sleeps != sleeps)
+	if (baton__self->cpu_given != given)
 		baton__barge_call_learn(baton__self, true);
 	return error;
 }

@@ -13,14 +13,14 @@
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
  * each failure doubles the number of busy submits that the thread pushes without a look.
  *
- * A call waits in any case, so a caller stands back longer: up to six looks in about 15
+ * A call waits in any case, so a caller stands back longer: up to six looks in about 12
  * microseconds. With more than two CPUs this decides which of two states a hot resource is in.
  * Either the callers push, and the runner, whose inbox is never empty, fetches the task of each
  * from another CPU and never releases; or the callers stand back, and one after the other captures
  * the resource and makes some calls out of its own cache. The second state is several times as
- * fast, and one thread that pushes often is enough to end it. So a failure teaches a caller
- * nothing. But where a caller has slept at last, tasks are long: then each such call doubles the
- * number of calls that push at once.
+ * fast, and one thread that pushes often is enough to end it. So a failure alone teaches a caller
+ * nothing. But where the caller has slept at last, or has yielded the CPU to another thread, tasks
+ * are long or CPUs few: each such call doubles the number of calls that push at once.
  *
  * Source: back-off between looks at a lock: T. Anderson, "The Performance of Spin Lock Alternatives
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,
@@ -39,7 +39,7 @@
 #endif
 #ifndef BATON_BARGE_CALL_LOOKS
 #define BATON_BARGE_CALL_LOOKS 6U
-#define BATON_BARGE_CALL_FIRST 4096U /* about 1.3 us */
+#define BATON_BARGE_CALL_FIRST 1024U /* four times as long before each further look, up to LAST */
 #define BATON_BARGE_CALL_LAST 8192U
 #endif
 #define SKIP_MIN 16U
@@ -118,7 +118,8 @@ bool baton__barge_call_look(const struct baton_resource *resource, struct baton_
 	/* Ends with the looks. */
 	while (seen == SEEN_BUSY && barge->looks > 0) {
 		barge->looks--;
-		seen = look_after(resource, &barge->pause);
+		seen = look_after(resource, &barge->pause); /* doubles the pause */
+		barge->pause *= 2;
 		if (barge->pause > BATON_BARGE_CALL_LAST)
 			barge->pause = BATON_BARGE_CALL_LAST;
 	}

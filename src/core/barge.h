@@ -41,11 +41,11 @@ bool baton__barge_call_begin(const struct baton_resource *resource,
                              struct baton__barge_call *barge);
 bool baton__barge_call_look(const struct baton_resource *resource, struct baton__barge_call *barge);
 
-/* Learns for the thread's next calls. `slept`: the caller has slept, because its task ran so late;
- * else it has captured the resource. */
-BATON_INLINE void baton__barge_call_learn(struct baton__thread *self, bool slept)
+/* Learns for the thread's next calls. `late`: the caller has waited, and has given the CPU away
+ * meanwhile; else it has captured the resource. */
+BATON_INLINE void baton__barge_call_learn(struct baton__thread *self, bool late)
 {
-	if (!slept)
+	if (!late)
 		self->call_next = 0;
 	else if (self->call_next < BATON__BARGE_CALL_SKIP_MAX)
 		self->call_next = self->call_next ? 2U * self->call_next : 1;

@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "core/backlog.h"
+#include "core/backoff.h"
 #include "core/barge.h"
 #include "core/binds.h"
 #include "core/checked.h"
@@ -19,19 +20,7 @@
 #include "core/loan.h"
 #include "core/run.h"
 
-#include <ck_backoff.h> /* for the retries of a contended push */
-
 #include <errno.h>
-
-/*
- * A push whose CAS has failed waits: turns of an empty loop, about 2.5 us at first, then 5 us. The
- * word's cache line goes from CPU to CPU with each push by another thread, which takes 50 to 250
- * ns; a thread that has the line to itself pushes many tasks in that time.
- */
-#ifndef BATON_BACKOFF_MIN /* tests make these small */
-#define BATON_BACKOFF_MIN 8192U
-#define BATON_BACKOFF_MAX 16384U
-#endif
 
 /* Where may a submitter that captures the resource run the tasks? A push needs no answer. */
 BATON_INLINE enum baton__place place_of(const struct baton_resource *resource, unsigned how)
@@ -174,7 +163,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
                         unsigned how)
 {
 	struct chain chain = {first, NULL, count, !baton__has_extras(resource)};
-	ck_backoff_t backoff = BATON_BACKOFF_MIN;
+	unsigned failures = how & BATON__SUBMIT_FAILED ? 1 : 0;
 
 	BATON__CHECKED(use(resource));
 	/* Ends: each failed CAS is another thread's submit, take, release or close. */
@@ -197,11 +186,12 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			continue;
 		}
 		if (baton__word_is_busy(word)) {
-			if (add_to_busy(resource, &chain, word, how))
+			if (add_to_busy(resource, &chain, word, how)) {
+				if (failures == 1)
+					baton__backed_off();
 				return 0;
-			ck_backoff_eb(&backoff);
-			if (backoff > BATON_BACKOFF_MAX)
-				backoff = BATON_BACKOFF_MAX;
+			}
+			baton__back_off(failures++ > 0);
 			continue;
 		}
 		turn_back(&chain);
@@ -272,10 +262,8 @@ static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct b
 /* Submits after a push whose CAS has failed. */
 static BATON_NOINLINE int submit_again(struct baton_resource *resource, struct baton_task *task)
 {
-	ck_backoff_t backoff = BATON_BACKOFF_MIN;
-
-	ck_backoff_eb(&backoff);
-	return baton__submit(resource, task, 0);
+	baton__back_off(false);
+	return baton__submit(resource, task, BATON__SUBMIT_FAILED);
 }
 
 /* Submits to a plainly busy resource which is queued, so that a loan may be due, or from which this

@@ -110,8 +110,9 @@ struct baton__thread {
 	uint16_t barge_skip;       /* barge.c: busy submits that push before the next look */
 	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
 	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
-	uint16_t call_next;  /* call_skip after the last call that slept; 0: none since a capture */
-	uint32_t sleeps;     /* wait.c: waits of this thread that have slept */
+	uint16_t call_next;  /* call_skip after the last failure; 0: none since a capture */
+	uint32_t backoff;    /* backoff.c: turns of the wait after a push that has failed */
+	uint32_t cpu_given;  /* wait.c, yield.c: how often a wait has given the CPU away */
 	uint16_t loan_skip;  /* loan.h: pushes to queued resources before the next loan */
 	uint16_t loan_next;  /* the value of loan_skip after the last loan */
 	uint16_t loan_eager; /* loan.h: empty loans that do not put off the next loan */

@@ -23,6 +23,8 @@
 #include "thread/thread.h"
 #include "wait/cpus.h"
 
+/* In a yield that takes so long, another thread has had the CPU. */
+#define YIELD_SHARED_NS 4000U
 #define YIELD_LONG_NS 50000U
 #define YIELDS_REST 64U
 #define YIELDS_REST_MAX_NS 1000000000U
@@ -61,6 +63,8 @@ bool baton__yield(struct baton__yields *yields)
 	(void)sched_yield();
 	yields->last_ns = baton__now_ns();
 	took_ns = yields->last_ns - before_ns;
+	if (took_ns >= YIELD_SHARED_NS)
+		baton__self->cpu_given++;
 	if (took_ns < YIELD_LONG_NS || own_threads_ran(yields))
 		return true;
 	baton__self->yields_from_ns = yields->last_ns + (took_ns < YIELDS_REST_MAX_NS / YIELDS_REST

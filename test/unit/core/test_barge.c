@@ -165,6 +165,7 @@ Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .ti
 	cr_assert_not(baton__barge_call_begin(&fix.resource, &barge));
 	hold(&fix.occupant, &fix.resource);
 	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
+	cr_assert_eq(barge.looks, 6);
 	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
 	cr_assert_eq(barge.looks, 0);
 	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
