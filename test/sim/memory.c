@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Atomic operations. A word's last values are kept, each with what an acquiring load of it learns.
- * A load returns any of them that the C11 model leaves to it: not older than what the thread has
- * seen of that word (coherence), than what happens-before it, or, if it is sequentially consistent,
- * than the order of such operations allows (order.c). A read-modify-write reads the newest; a
- * compare-and-swap that fails is a load. The order of execution is the modification order; so
- * executions that need another, or a load from the future (load buffering), are not seen.
+ * A load returns any of them that the C11 model leaves to it: not older than what was stored, or
+ * read (coherence), by the thread itself or by what happens-before the load, or, if it is
+ * sequentially consistent, than the order of such operations allows (order.c). A read-modify-write
+ * reads the newest; a compare-and-swap that fails is a load. The order of execution is the
+ * modification order; so executions that need another, or a load from the future (load buffering),
+ * are not seen.
  */
 #include "engine.h"
 
@@ -27,6 +28,12 @@ struct store {
 	uint8_t thread;
 };
 
+/* When a thread first read a value, or stored it: as store.stamp. */
+struct sight {
+	uint32_t index;
+	uint16_t stamp;
+};
+
 struct location {
 	const void *word;
 	uint32_t execution;
@@ -34,6 +41,7 @@ struct location {
 	uint32_t oldest;
 	uint32_t last_seq_cst; /* store, or load */
 	uint32_t seen[SIM_THREADS_MAX];
+	struct sight sights[SIM_THREADS_MAX][HISTORY]; /* stamp 0: none */
 	uint8_t stale[SIM_THREADS_MAX];
 	uint8_t threads; /* that have been here, a bit each */
 	uint8_t site_count;
@@ -73,6 +81,7 @@ static void forget(struct location *location, uint64_t value)
 	location->newest = location->oldest = location->last_seq_cst = 0;
 	sim_order_forget(location->word);
 	memset(location->seen, 0, sizeof(location->seen));
+	memset(location->sights, 0, sizeof(location->sights));
 	memset(location->stale, 0, sizeof(location->stale));
 	memset(&location->history[0], 0, sizeof(location->history[0]));
 	location->history[0].value = value;
@@ -174,6 +183,19 @@ static bool happens_before(const struct store *store)
 	return store->stamp <= sim_me()->clock[store->thread];
 }
 
+/* Has a thread read this value, and does that happen-before what this thread does now? */
+static bool read_before(const struct location *location, uint32_t index)
+{
+	for (unsigned thread = 0; thread < SIM_THREADS_MAX; thread++) {
+		const struct sight *sight = &location->sights[thread][index % HISTORY];
+
+		if (sight->stamp && sight->index == index &&
+		    sight->stamp <= sim_me()->clock[thread])
+			return true;
+	}
+	return false;
+}
+
 static uint32_t oldest_visible(const struct location *location, int order)
 {
 	uint32_t floor = location->seen[sim_self];
@@ -181,7 +203,7 @@ static uint32_t oldest_visible(const struct location *location, int order)
 	if (floor < location->oldest)
 		floor = location->oldest;
 	for (uint32_t i = location->newest; i > floor; i--)
-		if (happens_before(&location->history[i % HISTORY]))
+		if (happens_before(&location->history[i % HISTORY]) || read_before(location, i))
 			floor = i;
 	if (order != __ATOMIC_SEQ_CST)
 		return floor;
@@ -214,7 +236,11 @@ static void acquire(const struct store *store)
 
 static void has_seen(struct location *location, uint32_t index, int order, bool stored)
 {
+	struct sight *sight = &location->sights[sim_self][index % HISTORY];
+
 	location->seen[sim_self] = index;
+	if (!sight->stamp || sight->index != index)
+		*sight = (struct sight){index, sim_me()->clock[sim_self]};
 	if (order != __ATOMIC_SEQ_CST || !sim_choices.weak)
 		return;
 	if (location->last_seq_cst < index)

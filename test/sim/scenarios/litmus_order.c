@@ -137,3 +137,41 @@ SIM_SCENARIO(litmus_cas_succeeds, "and one that succeeds has read the newest")
 		sim_require(load_relaxed(&y) == 3);
 	}
 }
+
+/* ---- Coherence of two threads' reads ---- */
+
+static void tell_what_was_read(void *argument)
+{
+	uint32_t expected = 2;
+
+	/* Fails, and reads. */
+	(void)cas_relaxed(&x, &expected, 3);
+	if (expected != 1)
+		return;
+	if (argument)
+		store_release(&y, 1);
+	else
+		store_relaxed(&y, 1);
+}
+
+static void write_x_relaxed(void *argument)
+{
+	store_relaxed(&x, 1);
+}
+
+SIM_SCENARIO(litmus_read_coherence, "what one thread has read is not older for whom it tells so")
+{
+	sim_start(write_x_relaxed, NULL);
+	sim_start(tell_what_was_read, &x);
+	if (load_acquire(&y))
+		sim_require(load_relaxed(&x) == 1);
+}
+
+SIM_SCENARIO(litmus_read_coherence_relaxed, "a relaxed store tells nothing", .fails = true,
+             .weak_only = true)
+{
+	sim_start(write_x_relaxed, NULL);
+	sim_start(tell_what_was_read, NULL);
+	if (load_acquire(&y))
+		sim_require(load_relaxed(&x) == 1);
+}
