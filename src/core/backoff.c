@@ -6,22 +6,29 @@
 
 #include <ck_backoff.h> /* the empty loop that the compiler leaves in place */
 
-void baton__back_off(bool again)
+/* Counts a failure. Were the last ones all at this resource? */
+static bool is_hot(struct baton__thread *self, const struct baton_resource *resource)
 {
-	struct baton__thread *self = baton__self;
-	ck_backoff_t turns = self->backoff;
-
-	if (again)
-		turns *= 2;
-	if (turns < BATON_BACKOFF_MIN)
-		turns = BATON_BACKOFF_MIN;
-	if (turns > BATON_BACKOFF_MAX)
-		turns = BATON_BACKOFF_MAX;
-	self->backoff = turns;
-	ck_backoff_eb(&turns);
+	if (self->contended != resource) {
+		self->contended = resource; /* only compared */
+		self->contended_times = 0;
+	}
+	if (self->contended_times == BATON_BACKOFF_HOT)
+		return true;
+	self->contended_times++;
+	return false;
 }
 
-void baton__backed_off(void)
+void baton__back_off(const struct baton_resource *resource, uint32_t *turns)
 {
-	baton__self->backoff /= 2;
+	const bool hot = is_hot(baton__self, resource);
+	const uint32_t least = hot ? BATON_BACKOFF_HOT_MIN : BATON_BACKOFF_MIN;
+
+	if (*turns < least)
+		*turns = least;
+	ck_backoff_eb(turns); /* doubles them */
+	if (hot && *turns > BATON_BACKOFF_HOT_MAX)
+		*turns = BATON_BACKOFF_HOT_MAX;
+	else if (!hot && *turns > BATON_BACKOFF_MAX)
+		*turns = 0;
 }

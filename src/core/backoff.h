@@ -3,11 +3,10 @@
  * The wait after a push whose CAS has failed.
  *
  * The word's cache line goes from CPU to CPU with each push by another thread, which takes 50 to
- * 250 ns; a thread that has the line to itself pushes many tasks in that time. How long a wait pays
- * depends on how many threads push, so each thread learns: a push that fails again doubles the
- * thread's wait, and a push that succeeds after its first wait halves it. It stays between some 0.2
- * and 1.3 microseconds: at a resource that is busy only now and then a longer wait costs more than
- * it gains.
+ * 250 ns; a thread that has the line to itself pushes many tasks in that time. So threads that all
+ * push to one resource should each wait for some microseconds. For a thread that has other
+ * resources to submit to, such a wait costs more than it gains. So a thread waits long only where
+ * its last BATON_BACKOFF_HOT failures were all at this resource.
  *
  * Source: exponential back-off: T. Anderson, "The Performance of Spin Lock Alternatives for
  * Shared-Memory Multiprocessors", 1990.
@@ -15,18 +14,22 @@
 #ifndef BATON_SRC_BACKOFF_H
 #define BATON_SRC_BACKOFF_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-/* Turns of an empty loop. */
+#include <baton/resource.h>
+
+#define BATON_BACKOFF_HOT 8U
+
+/* Turns of an empty loop. From about 20 ns to 1 us; after the maximum the minimum again. Where the
+ * resource is hot: about 2.5 us at first, then 5 us. */
 #ifndef BATON_BACKOFF_MIN /* tests make these small */
-#define BATON_BACKOFF_MIN 512U
+#define BATON_BACKOFF_MIN 64U
 #define BATON_BACKOFF_MAX 4096U
+#define BATON_BACKOFF_HOT_MIN 8192U
+#define BATON_BACKOFF_HOT_MAX 16384U
 #endif
 
-/* Waits. `again`: an earlier push of the same tasks had failed, too. The thread has a record. */
-void baton__back_off(bool again);
-
-/* A push has succeeded after one wait. */
-void baton__backed_off(void);
+/* Waits. `*turns`: 0 before the first wait of a submit. The thread has a record. */
+void baton__back_off(const struct baton_resource *resource, uint32_t *turns);
 
 #endif

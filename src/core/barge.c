@@ -48,22 +48,28 @@
 enum seen {
 	SEEN_IDLE,
 	SEEN_BUSY,
-	SEEN_NO_USE, /* closed, or in a queue */
+	SEEN_NO_USE, /* closed, in a queue, or waiting for this very submit */
 };
 
-/* Pauses, and looks. Word and turn are hints; the caller's CAS decides. */
-static enum seen look_after(const struct baton_resource *resource, ck_backoff_t *pause)
+/* Word and turn are hints; the caller's CAS decides. */
+static enum seen look(const struct baton_resource *resource)
 {
-	uintptr_t word;
+	uintptr_t word = baton__word(resource);
 
-	ck_backoff_eb(pause);
-	word = baton__word(resource);
 	if (baton__word_is_closed(word))
 		return SEEN_NO_USE;
 	if (!baton__word_is_busy(word))
 		return SEEN_IDLE;
-	/* A resource that waits in a queue will not be idle so soon. */
-	return baton__turn_seems_held(resource) ? SEEN_BUSY : SEEN_NO_USE;
+	/* A resource that waits in a queue will not be idle so soon; one that rests is roused by
+	 * the push. */
+	return baton__turn_seems_held(resource) && !baton__word_is_resting(word) ? SEEN_BUSY
+	                                                                         : SEEN_NO_USE;
+}
+
+static enum seen look_after(const struct baton_resource *resource, ck_backoff_t *pause)
+{
+	ck_backoff_eb(pause);
+	return look(resource);
 }
 
 static bool looks(const struct baton_resource *resource)
@@ -97,10 +103,9 @@ bool baton__barge(const struct baton_resource *resource)
 bool baton__barge_call_begin(const struct baton_resource *resource, struct baton__barge_call *barge)
 {
 	struct baton__thread *self = baton__self;
-	uintptr_t word = baton__word(resource); /* a hint */
 
-	/* As in barge_due; and with hooks no call runs at once. */
-	if (!baton__word_is_busy(word) || baton__word_is_closed(word) || baton__depth(self) > 0 ||
+	/* As in barge_due and stand_back; and with hooks no call runs at once. */
+	if (look(resource) != SEEN_BUSY || baton__depth(self) > 0 ||
 	    !baton__capture_limit(resource) || baton__hooked(resource))
 		return false;
 	if (self->call_skip > 0) {

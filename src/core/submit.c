@@ -163,7 +163,7 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
                         unsigned how)
 {
 	struct chain chain = {first, NULL, count, !baton__has_extras(resource)};
-	unsigned failures = how & BATON__SUBMIT_FAILED ? 1 : 0;
+	uint32_t backoff = 0;
 
 	BATON__CHECKED(use(resource));
 	/* Ends: each failed CAS is another thread's submit, take, release or close. */
@@ -186,12 +186,9 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 			continue;
 		}
 		if (baton__word_is_busy(word)) {
-			if (add_to_busy(resource, &chain, word, how)) {
-				if (failures == 1)
-					baton__backed_off();
+			if (add_to_busy(resource, &chain, word, how))
 				return 0;
-			}
-			baton__back_off(failures++ > 0);
+			baton__back_off(resource, &backoff);
 			continue;
 		}
 		turn_back(&chain);
@@ -262,8 +259,10 @@ static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct b
 /* Submits after a push whose CAS has failed. */
 static BATON_NOINLINE int submit_again(struct baton_resource *resource, struct baton_task *task)
 {
-	baton__back_off(false);
-	return baton__submit(resource, task, BATON__SUBMIT_FAILED);
+	uint32_t backoff = 0;
+
+	baton__back_off(resource, &backoff);
+	return baton__submit(resource, task, 0);
 }
 
 /* Submits to a plainly busy resource which is queued, so that a loan may be due, or from which this

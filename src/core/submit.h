@@ -9,7 +9,6 @@
 #define BATON__SUBMIT_LATER 1U /* never run the chain on this thread */
 #define BATON__SUBMIT_NO_WAIT                                                                      \
 	2U /* refuse the chain where a bound's policy says that the submitter waits */
-#define BATON__SUBMIT_FAILED 4U /* a push of the task has failed, and has been waited for */
 
 /*
  * Publishes a chain of `count` tasks, linked oldest first; captures an idle resource. The tasks are

@@ -111,7 +111,10 @@ struct baton__thread {
 	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
 	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
 	uint16_t call_next;  /* call_skip after the last failure; 0: none since a capture */
-	uint32_t backoff;    /* backoff.c: turns of the wait after a push that has failed */
+	/* backoff.c: where the last push failed, and how many in a row failed there, at most
+	 * BATON_BACKOFF_HOT */
+	const struct baton_resource *contended;
+	uint32_t contended_times;
 	uint32_t cpu_given;  /* wait.c, yield.c: how often a wait has given the CPU away */
 	uint16_t loan_skip;  /* loan.h: pushes to queued resources before the next loan */
 	uint16_t loan_next;  /* the value of loan_skip after the last loan */

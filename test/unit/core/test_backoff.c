@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* The wait after a push that has failed: how a thread learns its length. */
+/* The wait after a push that has failed: how long it is, and where it is long. */
 #include "fixture.h"
 
 #include "core/backoff.h"
 #include "thread/thread.h"
 
-Test(backoff, a_wait_doubles_with_each_further_failure_and_halves_with_a_success, .timeout = 5)
+static void fail_often(struct baton_resource *resource)
 {
-	struct baton__thread *self;
+	for (unsigned i = 0; i < BATON_BACKOFF_HOT; i++) {
+		uint32_t turns = 0;
+
+		baton__back_off(resource, &turns);
+		cr_assert_eq(turns, 2 * BATON_BACKOFF_MIN);
+	}
+}
+
+Test(backoff, it_doubles_up_to_a_bound, .timeout = 5)
+{
+	uint32_t turns = 0;
 
 	cr_assert_eq(baton__thread_attach(), 0);
-	self = baton__self;
-	cr_assert_eq(self->backoff, 0);
-	baton__back_off(false);
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MIN);
-	baton__back_off(false);
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MIN);
-	for (uint32_t expected = 2 * BATON_BACKOFF_MIN; expected <= BATON_BACKOFF_MAX;
-	     expected *= 2) {
-		baton__back_off(true);
-		cr_assert_eq(self->backoff, expected);
+	for (uint32_t next = 2 * BATON_BACKOFF_MIN; next <= BATON_BACKOFF_MAX; next *= 2) {
+		baton__back_off(&fix.resource, &turns);
+		cr_assert_eq(turns, next);
 	}
-	baton__back_off(true);
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MAX);
-	baton__backed_off();
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MAX / 2);
-	/* The next push begins with what was learned. */
-	baton__back_off(false);
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MAX / 2);
-	for (int i = 0; i < 8; i++)
-		baton__backed_off();
-	baton__back_off(false);
-	cr_assert_eq(self->backoff, BATON_BACKOFF_MIN);
+	/* After the longest the shortest again. */
+	baton__self->contended = NULL;
+	baton__back_off(&fix.resource, &turns);
+	cr_assert_eq(turns, 0);
+}
+
+Test(backoff, it_is_long_where_the_last_eight_failures_were_at_this_resource, .timeout = 5)
+{
+	struct baton_resource other;
+	uint32_t turns = 0;
+
+	cr_assert_eq(baton__thread_attach(), 0);
+	baton_resource_init(&other, NULL);
+	fail_often(&fix.resource);
+	baton__back_off(&fix.resource, &turns);
+	cr_assert_eq(turns, BATON_BACKOFF_HOT_MAX);
+	baton__back_off(&fix.resource, &turns);
+	cr_assert_eq(turns, BATON_BACKOFF_HOT_MAX);
+	/* One failure elsewhere, and it is short again, here and there. */
+	fail_often(&other);
+	fail_often(&fix.resource);
+	turns = 0;
+	baton__back_off(&fix.resource, &turns);
+	cr_assert_eq(turns, BATON_BACKOFF_HOT_MAX);
+	resource_end(&other);
 }
