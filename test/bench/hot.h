@@ -58,11 +58,14 @@ void hot_post_run(const void *setup, double *values);
 void hot_unref_run(const void *setup, double *values);
 void hot_polling_post_run(const void *setup, double *values);
 void hot_polling_unref_run(const void *setup, double *values);
+/* The floor (locks.h): runs each batch at once, the same tasks by their pointers. */
+void hot_two_cases_run(const void *setup, double *values);
 
 struct hot_lock {
 	struct hot_async load;
 	enum hot_lock_kind {
 		HOT_MUTEX,
+		HOT_MUTEX_BATCH, /* held for a batch */
 		HOT_TICKET,
 		HOT_MCS,
 		HOT_CC_SYNCH,
@@ -97,6 +100,7 @@ struct hot {
 		struct cc_synch cc;
 		struct flat flat;
 		struct oyama oyama;
+		uintptr_t word; /* two CASes alone */
 	};
 	/* Does not change while the team runs. */
 	struct machine_work work __attribute__((aligned(64)));

@@ -112,6 +112,28 @@ static void polling_submitter(struct team_member *member)
 	free(slots);
 }
 
+/* Keeps no ring of tasks under way, since each batch is done when it is released. */
+static void two_cases_submitter(struct team_member *member)
+{
+	struct hot *hot = member->context;
+	struct slot *slots = new_ring(member);
+	struct baton_task *pointers[HOT_RING];
+	uint64_t sent = 0;
+
+	point_at(pointers, slots);
+	while (!team_stopped(member)) {
+		struct baton_task **tasks = &pointers[sent % HOT_RING];
+
+		slots[sent % HOT_RING].submitted = hot_stamp(member, sent);
+		two_cases_acquire(&hot->word);
+		for (unsigned i = 0; i < hot->batch; i++)
+			(void)tasks[i]->_run(tasks[i]);
+		two_cases_release(&hot->word);
+		sent += hot->batch;
+	}
+	free(slots);
+}
+
 static void *posted(void *argument)
 {
 	struct team_member *owner = argument;
@@ -248,4 +270,13 @@ void hot_polling_post_run(const void *setup, double *values)
 void hot_polling_unref_run(const void *setup, double *values)
 {
 	run(setup, polling_async_submitter, values);
+}
+
+void hot_two_cases_run(const void *setup, double *values)
+{
+	static struct hot hot;
+	const struct hot_async *load = setup;
+
+	hot_begin(&hot, load);
+	hot_run(&hot, load, two_cases_submitter, values);
 }

@@ -30,6 +30,23 @@ static void mutex_locker(struct team_member *member)
 	locker(member, LOCK_MUTEX);
 }
 
+static void mutex_batch_locker(struct team_member *member)
+{
+	struct hot *hot = member->context;
+	struct machine_work work = hot->work;
+	unsigned batch = hot->batch;
+
+	for (uint64_t i = 0; !team_stopped(member); i += batch) {
+		uint64_t submitted = hot_stamp(member, i);
+
+		(void)pthread_mutex_lock(&hot->lock.mutex);
+		for (unsigned task = 0; task < batch; task++)
+			hot_body(hot, work, task == 0 ? submitted : 0);
+		(void)pthread_mutex_unlock(&hot->lock.mutex);
+		team_count(member, batch);
+	}
+}
+
 static void ticket_locker(struct team_member *member)
 {
 	locker(member, LOCK_TICKET);
@@ -93,13 +110,26 @@ static void oyama_locker(struct team_member *member)
 	}
 }
 
+static enum lock_kind plain_kind(enum hot_lock_kind kind)
+{
+	switch (kind) {
+	case HOT_TICKET:
+		return LOCK_TICKET;
+	case HOT_MCS:
+		return LOCK_MCS;
+	default:
+		return LOCK_MUTEX;
+	}
+}
+
 void hot_lock_run(const void *setup, double *values)
 {
 	static struct hot hot;
 	static const team_body bodies[] = {
-		[HOT_MUTEX] = mutex_locker, [HOT_TICKET] = ticket_locker,
-		[HOT_MCS] = mcs_locker,     [HOT_CC_SYNCH] = cc_locker,
-		[HOT_FLAT] = flat_locker,   [HOT_OYAMA] = oyama_locker,
+		[HOT_MUTEX] = mutex_locker,   [HOT_MUTEX_BATCH] = mutex_batch_locker,
+		[HOT_TICKET] = ticket_locker, [HOT_MCS] = mcs_locker,
+		[HOT_CC_SYNCH] = cc_locker,   [HOT_FLAT] = flat_locker,
+		[HOT_OYAMA] = oyama_locker,
 	};
 	const struct hot_lock *lock = setup;
 	size_t threads = lock->load.threads;
@@ -116,7 +146,7 @@ void hot_lock_run(const void *setup, double *values)
 	else if (lock->kind == HOT_OYAMA)
 		oyama_init(&hot.oyama);
 	else
-		lock_init(&hot.lock, (enum lock_kind)lock->kind);
+		lock_init(&hot.lock, plain_kind(lock->kind));
 	hot_run(&hot, &lock->load, bodies[lock->kind], values);
 	free(hot.nodes);
 	free(hot.records);

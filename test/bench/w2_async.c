@@ -33,6 +33,7 @@ static void run_group(unsigned threads, unsigned body_ns)
 	const struct hot_async batch = {threads, 16, body_ns, 0};
 	const struct hot_async patient_batch = {threads, 16, body_ns, 1000};
 	const struct hot_lock mutex = {single, HOT_MUTEX};
+	const struct hot_lock mutex_batch = {batch, HOT_MUTEX_BATCH};
 	const struct hot_lock ticket = {single, HOT_TICKET};
 	const struct hot_lock mcs = {single, HOT_MCS};
 	const struct hot_lock cc = {single, HOT_CC_SYNCH};
@@ -70,6 +71,8 @@ static void run_group(unsigned threads, unsigned body_ns)
 	    &patient_batch);
 	add(&group, cases, "baton batch of 16, limit 1000, polls a counter", hot_polling_run,
 	    &patient_batch);
+	add(&group, cases, "two CASes alone, batch of 16", hot_two_cases_run, &batch);
+	add(&group, cases, "pthread_mutex, held for 16", hot_lock_run, &mutex_batch);
 	add(&group, cases, "CC-Synch", hot_lock_run, &cc);
 	add(&group, cases, "flat combining", hot_lock_run, &flat);
 	add(&group, cases, "Oyama's lock", hot_lock_run, &oyama);

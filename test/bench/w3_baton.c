@@ -5,6 +5,7 @@
 #include "w3_many.h"
 
 #include "hot.h"
+#include "locks.h"
 
 #include <semaphore.h>
 #include <stdlib.h>
@@ -223,7 +224,7 @@ static inline __attribute__((always_inline)) void caller(struct team_member *mem
 	}
 }
 
-/* What a capture and a release cost at least, in the same memory: a spinlock of two CASes. */
+/* The floor, in the same memory. */
 void w3_two_cases(struct team_member *member)
 {
 	struct w3_load *load = member->context;
@@ -232,15 +233,10 @@ void w3_two_cases(struct team_member *member)
 
 	for (unsigned i = 0; !team_stopped(member); i++) {
 		struct topic *topic = &topics[keys[i % W3_KEYS]];
-		uintptr_t word = 0;
 
-		while (!__atomic_compare_exchange_n(&topic->resource._word, &word, 1, 0,
-		                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			word = 0;
+		two_cases_acquire(&topic->resource._word);
 		topic->state[0]++;
-		word = 1;
-		(void)__atomic_compare_exchange_n(&topic->resource._word, &word, 0, 0,
-		                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		two_cases_release(&topic->resource._word);
 		team_count(member, 1);
 	}
 }

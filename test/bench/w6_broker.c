@@ -45,6 +45,7 @@ static void run_group(const struct broker *shared, const char *name, unsigned th
 		{&broker_wait, "baton submit, future and wait", 0},
 		{&broker_call, "baton call", 0},
 		{&broker_call_inline, "baton call, inlined", 0},
+		{&broker_two_cases, "two CASes alone", 0},
 		{&broker_ticket, "CK ticket lock", 0},
 	};
 	struct broker brokers[CASES_MAX];

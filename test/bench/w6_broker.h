@@ -78,7 +78,8 @@ struct broker_way {
 };
 
 extern const struct broker_way broker_mutex, broker_pointer, broker_ticket, broker_submit,
-	broker_wait, broker_submit_inline, broker_call_inline, broker_call, broker_peer;
+	broker_wait, broker_submit_inline, broker_call_inline, broker_call, broker_two_cases,
+	broker_peer;
 
 /* Memory for topics and publishers, shared by all contenders in turn; keys drawn. */
 void broker_init(struct broker *broker);

@@ -2,6 +2,7 @@
 /*
  * W6: a lock per topic: the publisher applies the message itself, the body is inlined.
  */
+#include "locks.h"
 #include "w6_ring.h"
 
 BROKER_INLINE void mutex_publish(struct publisher *publisher, struct topic *topic,
@@ -81,6 +82,28 @@ static void ticket_open(struct broker *broker)
 		ck_spinlock_ticket_init(&broker->topics[i].ticket);
 }
 
+/* The floor (locks.h). */
+BROKER_INLINE void two_cases_publish(struct publisher *publisher, struct topic *topic,
+                                     uint32_t sleep_us, uint64_t sent)
+{
+	write_message(publisher, &publisher->message, sleep_us);
+	two_cases_acquire(&topic->word);
+	topic_apply(topic, &publisher->message);
+	two_cases_release(&topic->word);
+	sample(publisher, sent);
+}
+
+static void two_cases_loop(struct team_member *member)
+{
+	loop(member, two_cases_publish);
+}
+
+static void two_cases_open(struct broker *broker)
+{
+	for (unsigned i = 0; i < BROKER_TOPICS + BROKER_SLOW; i++)
+		broker->topics[i].word = 0;
+}
+
 static void nothing_to_close(struct broker *broker)
 {
 }
@@ -93,3 +116,6 @@ const struct broker_way broker_pointer = {"pthread_mutex, body by pointer", poin
 
 const struct broker_way broker_ticket = {"CK ticket lock", ticket_publish, ticket_loop, ticket_open,
                                          nothing_to_close};
+
+const struct broker_way broker_two_cases = {"two CASes alone", two_cases_publish, two_cases_loop,
+                                            two_cases_open, nothing_to_close};

@@ -48,6 +48,7 @@ struct topic {
 		pthread_mutex_t mutex;
 		ck_spinlock_ticket_t ticket;
 		void *queue;
+		uintptr_t word; /* two CASes alone */
 		struct baton_resource resource;
 	};
 	uint64_t sequence;
