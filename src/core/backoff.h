@@ -6,7 +6,7 @@
  * 250 ns; a thread that has the line to itself pushes many tasks in that time. So threads that all
  * push to one resource should each wait for some microseconds. For a thread that has other
  * resources to submit to, such a wait costs more than it gains. So a thread waits long only where
- * its last BATON_BACKOFF_HOT failures were all at this resource.
+ * its last eight failures were all at this resource (streak.h).
  *
  * Source: exponential back-off: T. Anderson, "The Performance of Spin Lock Alternatives for
  * Shared-Memory Multiprocessors", 1990.
@@ -17,8 +17,6 @@
 #include <stdint.h>
 
 #include <baton/resource.h>
-
-#define BATON_BACKOFF_HOT 8U
 
 /* Turns of an empty loop. From about 20 ns to 1 us; after the maximum the minimum again. Where the
  * resource is hot: about 2.5 us at first, then 5 us. */

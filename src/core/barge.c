@@ -4,23 +4,27 @@
  *
  * A pushed task moves to the runner's core and back: its node, its payload and the inbox are some
  * cache lines each way, at 50 to 250 ns each. Many tasks are shorter. A submitter that finds the
- * resource held therefore stays away from the resource for a microsecond or two. Meanwhile the
- * runner runs a hundred short tasks of its own out of its cache. Mostly the submitter then finds
- * the resource idle, captures, and runs as many tasks in its turn. The submitter has not submitted
- * anything yet, so no order changes. Standing back is no wait: after three looks the submitter
- * pushes.
+ * resource held therefore stays away from the resource for a microsecond or two, and mostly finds
+ * it idle then. The submitter has not submitted anything yet, so no order changes. Standing back is
+ * no wait: after its looks the submitter pushes.
+ *
+ * When does it look? Each look takes the cache line from the runner. A thread that uses many
+ * resources meets a runner that is about to leave: its first look comes at once. Where the last
+ * eight busy resources were all this one (streak.h), the runner is about to run a hundred short
+ * tasks of its own out of its cache: there the first look comes later. Mostly the submitter then
+ * captures, and runs as many tasks in its turn.
  *
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
  * each failure doubles the number of busy submits that the thread pushes without a look.
  *
- * A call waits in any case, so a caller stands back longer: up to six looks in about 12
- * microseconds. With more than two CPUs this decides which of two states a hot resource is in.
- * Either the callers push, and the runner, whose inbox is never empty, fetches the task of each
- * from another CPU and never releases; or the callers stand back, and one after the other captures
- * the resource and makes some calls out of its own cache. The second state is several times as
- * fast, and one thread that pushes often is enough to end it. So a failure alone teaches a caller
- * nothing. But where the caller has slept at last, or has yielded the CPU to another thread, tasks
- * are long or CPUs few: each such call doubles the number of calls that push at once.
+ * A call waits in any case, so a caller stands back longer: some 12 microseconds in all. With more
+ * than two CPUs this decides which of two states a hot resource is in. Either the callers push, and
+ * the runner, whose inbox is never empty, fetches the task of each from another CPU and never
+ * releases; or the callers stand back, and one after the other captures the resource and makes some
+ * calls out of its own cache. The second state is several times as fast, and one thread that pushes
+ * often is enough to end it. So a failure alone teaches a caller nothing. But where the caller has
+ * slept at last, or has yielded the CPU to another thread, tasks are long or CPUs few: each such
+ * call doubles the number of calls that push at once.
  *
  * Source: back-off between looks at a lock: T. Anderson, "The Performance of Spin Lock Alternatives
  * for Shared-Memory Multiprocessors", 1990; spinning before queueing: L. Boguslavsky et al.,
@@ -29,17 +33,20 @@
 #include "core/barge.h"
 
 #include "base/atomic.h"
+#include "core/streak.h"
 
 #include <ck_backoff.h> /* the empty loop that the compiler leaves in place */
 
-#ifndef BATON_BARGE_LOOKS /* tests make these small */
-#define BATON_BARGE_LOOKS 3
-/* Turns of an empty loop before the first look, about 0.3 us; doubled before each further look. */
-#define BATON_BARGE_FIRST 1024U
-#endif
-#ifndef BATON_BARGE_CALL_LOOKS
-#define BATON_BARGE_CALL_LOOKS 6U
-#define BATON_BARGE_CALL_FIRST 1024U /* four times as long before each further look, up to LAST */
+/* Turns of an empty loop before the first look, some 10 ns. Before each further look a submitter
+ * makes twice as many, a caller four times as many, up to CALL_LAST. At a hot resource the first
+ * look comes after about 0.3 us. */
+#ifndef BATON_BARGE_FIRST /* tests make these small */
+#define BATON_BARGE_FIRST 32U
+#define BATON_BARGE_LOOKS 8
+#define BATON_BARGE_HOT_FIRST 1024U
+#define BATON_BARGE_HOT_LOOKS 3
+#define BATON_BARGE_CALL_LOOKS 9U
+#define BATON_BARGE_CALL_HOT_LOOKS 6U
 #define BATON_BARGE_CALL_LAST 8192U
 #endif
 #define SKIP_MIN 16U
@@ -72,11 +79,11 @@ static enum seen look_after(const struct baton_resource *resource, ck_backoff_t 
 	return look(resource);
 }
 
-static bool looks(const struct baton_resource *resource)
+static bool looks(const struct baton_resource *resource, bool hot)
 {
-	ck_backoff_t backoff = BATON_BARGE_FIRST;
+	ck_backoff_t backoff = hot ? BATON_BARGE_HOT_FIRST : BATON_BARGE_FIRST;
 
-	for (int look = 0; look < BATON_BARGE_LOOKS; look++) {
+	for (int left = hot ? BATON_BARGE_HOT_LOOKS : BATON_BARGE_LOOKS; left > 0; left--) {
 		enum seen seen = look_after(resource, &backoff);
 
 		if (seen != SEEN_BUSY)
@@ -90,7 +97,7 @@ bool baton__barge(const struct baton_resource *resource)
 	struct baton__thread *self = baton__self;
 	uint32_t next;
 
-	if (looks(resource)) {
+	if (looks(resource, baton__streak(&self->met, resource))) {
 		self->barge_next = 0;
 		return true;
 	}
@@ -112,7 +119,10 @@ bool baton__barge_call_begin(const struct baton_resource *resource, struct baton
 		self->call_skip--;
 		return false;
 	}
-	*barge = (struct baton__barge_call){BATON_BARGE_CALL_LOOKS, BATON_BARGE_CALL_FIRST};
+	*barge = (struct baton__barge_call){BATON_BARGE_CALL_LOOKS, BATON_BARGE_FIRST};
+	if (baton__streak(&self->met, resource))
+		*barge = (struct baton__barge_call){BATON_BARGE_CALL_HOT_LOOKS,
+		                                    BATON_BARGE_HOT_FIRST};
 	return true;
 }
 

@@ -82,6 +82,12 @@ struct baton__helping {
 	bool enters;                      /* tasks; false: obeys marks alone */
 };
 
+/* Events of one kind, and where they happened: core/streak.h. */
+struct baton__streak {
+	const struct baton_resource *at; /* the last one; only compared */
+	uint32_t times;                  /* so many in a row there, at most BATON__STREAK_LONG */
+};
+
 struct baton__thread {
 	/* The members that programs know (inline.h). */
 	union {
@@ -111,14 +117,12 @@ struct baton__thread {
 	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
 	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
 	uint16_t call_next;  /* call_skip after the last failure; 0: none since a capture */
-	/* backoff.c: where the last push failed, and how many in a row failed there, at most
-	 * BATON_BACKOFF_HOT */
-	const struct baton_resource *contended;
-	uint32_t contended_times;
-	uint32_t cpu_given;  /* wait.c, yield.c: how often a wait has given the CPU away */
-	uint16_t loan_skip;  /* loan.h: pushes to queued resources before the next loan */
-	uint16_t loan_next;  /* the value of loan_skip after the last loan */
-	uint16_t loan_eager; /* loan.h: empty loans that do not put off the next loan */
+	struct baton__streak failed; /* backoff.c: pushes that failed */
+	struct baton__streak met;    /* barge.c: busy resources from which it has stood back */
+	uint32_t cpu_given;          /* wait.c, yield.c: how often a wait has given the CPU away */
+	uint16_t loan_skip;          /* loan.h: pushes to queued resources before the next loan */
+	uint16_t loan_next;          /* the value of loan_skip after the last loan */
+	uint16_t loan_eager;         /* loan.h: empty loans that do not put off the next loan */
 	struct baton_plain_job debt_job; /* pays the debts; in `deferred` while debt_queued */
 	bool debt_queued;
 	bool debt_paying;

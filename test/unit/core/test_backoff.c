@@ -3,11 +3,11 @@
 #include "fixture.h"
 
 #include "core/backoff.h"
-#include "thread/thread.h"
+#include "core/streak.h"
 
 static void fail_often(struct baton_resource *resource)
 {
-	for (unsigned i = 0; i < BATON_BACKOFF_HOT; i++) {
+	for (unsigned i = 0; i < BATON__STREAK_LONG; i++) {
 		uint32_t turns = 0;
 
 		baton__back_off(resource, &turns);
@@ -25,7 +25,7 @@ Test(backoff, it_doubles_up_to_a_bound, .timeout = 5)
 		cr_assert_eq(turns, next);
 	}
 	/* After the longest the shortest again. */
-	baton__self->contended = NULL;
+	baton__self->failed.at = NULL;
 	baton__back_off(&fix.resource, &turns);
 	cr_assert_eq(turns, 0);
 }

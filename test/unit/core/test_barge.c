@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "core/barge.h"
+#include "core/streak.h"
 
 /* Holds the resource until released, on a thread of its own. */
 static void hold(struct occupant *occupant, struct baton_resource *resource)
@@ -165,7 +166,7 @@ Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .ti
 	cr_assert_not(baton__barge_call_begin(&fix.resource, &barge));
 	hold(&fix.occupant, &fix.resource);
 	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
-	cr_assert_eq(barge.looks, 6);
+	cr_assert_eq(barge.looks, 9);
 	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
 	cr_assert_eq(barge.looks, 0);
 	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
@@ -177,6 +178,42 @@ Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .ti
 	cr_assert_eq(baton_resource_close(&fix.resource), 0);
 	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
 	cr_assert_gt(barge.looks, 0);
+}
+
+static void meet(struct baton_resource *resource, uint32_t looks, uint32_t pause)
+{
+	struct baton__barge_call barge;
+
+	cr_assert(baton__barge_call_begin(resource, &barge));
+	cr_assert_eq(barge.looks, looks);
+	cr_assert_eq(barge.pause, pause);
+}
+
+Test(barge, the_first_look_comes_later_where_the_last_eight_busy_resources_were_this_one,
+     .timeout = 5)
+{
+	struct baton_resource other;
+	struct occupant occupant;
+
+	cr_assert_eq(attached()->met.times, 0);
+	baton_resource_init(&other, NULL);
+	hold(&occupant, &other);
+	hold(&fix.occupant, &fix.resource);
+	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
+		meet(&fix.resource, 9, 32);
+	meet(&fix.resource, 6, 1024);
+	meet(&fix.resource, 6, 1024);
+	/* One other, and the resource has to be met eight times again. */
+	meet(&other, 9, 32);
+	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
+		meet(&fix.resource, 9, 32);
+	meet(&fix.resource, 6, 1024);
+	/* A submit counts like a call. */
+	cr_assert_not(baton__barge(&other));
+	meet(&fix.resource, 9, 32);
+	release(&occupant);
+	release(&fix.occupant);
+	resource_end(&other);
 }
 
 Test(barge, a_caller_does_not_stand_back_with_limit_0_or_with_hooks_or_in_a_task, .timeout = 5)
