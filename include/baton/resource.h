@@ -277,7 +277,7 @@ void baton_resource_stats_read(const struct baton_resource_stats *stats,
  *
  * Thread safety: any thread.
  * Blocking: never (apart from what the tasks that run here do). Outside of tasks, a thread that
- * finds the resource busy may look again three times within about two microseconds, and capture,
+ * finds the resource busy may look again a few times within about two microseconds, and capture,
  * before it leaves the task behind. The less often a second look has helped the thread, the less
  * often it looks (src/core/barge.c). The same holds for a batch, post and async. If several threads
  * submit at the same moment, one of them succeeds; each other one tries again, at most five
@@ -326,7 +326,7 @@ typedef void *(*baton_call_fn)(void *arg);
 /*
  * Runs fn(arg) under the resource's baton, and returns the function's value through `*value` (may
  * be NULL). On an idle resource the function runs inline. On a busy resource baton_try_call()
- * returns -EAGAIN. baton_call() first looks up to six times within about 12 microseconds whether
+ * returns -EAGAIN. baton_call() first looks up to nine times within about 12 microseconds whether
  * the resource is idle, unless it is called inside a task, or the thread's last such calls have
  * waited long; then it queues, and waits its turn as baton_future_wait() does.
  *

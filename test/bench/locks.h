@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void lock_release(struct lock *lock
 
 /*
  * The least that a capture and a release by compare-and-swap cost: a spinlock of two CASes. No
- * contender, but a floor: a queue on one word cannot be faster.
+ * contender, but a floor for a queue on one word, unless a thread runs others' tasks, too.
  */
 static inline __attribute__((always_inline)) void two_cases_acquire(uintptr_t *word)
 {
