@@ -135,13 +135,20 @@ struct baton_executor_ops {
 	 * cheap look: plain loads.
 	 */
 	bool (*should_yield)(struct baton_executor *executor);
-	void (*_reserved[3])(void);
+	/*
+	 * Optional. A submitter or a waiter took the baton of a resource whose job is in this
+	 * executor's queue, and ran all of the resource's tasks. As withdraw, but cheap: false if
+	 * the job is not found by looking at few jobs. A recalled job costs its resource nothing
+	 * more: the resource becomes idle at once.
+	 */
+	bool (*recall)(struct baton_executor *executor, struct baton_job *job);
+	void (*_reserved[2])(void);
 };
 
 /*
  * An executor must outlive the resources that use it, and every call of its operations by other
- * threads: waiters too call drive, returned, withdraw and alone while they wait for a task of such
- * a resource.
+ * threads: waiters too call drive, returned, withdraw, recall and alone while they wait for a task
+ * of such a resource, and submitters call returned and recall.
  */
 struct baton_executor {
 	const struct baton_executor_ops *_ops;

@@ -164,6 +164,14 @@ BATON_INLINE enum baton__backlog_has baton__backlog_has(const struct baton_resou
 	return table && table->has ? table->has(resource) : BATON__HAS_NOTHING;
 }
 
+/* Does any entry wait, as far as can be seen? Called by the holder. */
+BATON_INLINE bool baton__any_left(const struct baton_resource *resource)
+{
+	/* Relaxed: a hint. */
+	return resource->_list || baton__word_newest(baton__word(resource)) ||
+	       baton__backlog_has(resource) == BATON__HAS_TASKS;
+}
+
 /* Does the resource rest where it would otherwise be released? Called by the holder. */
 BATON_INLINE bool baton__backlog_rests(const struct baton_resource *resource)
 {

@@ -53,19 +53,14 @@ static bool accept(struct baton_resource *resource, struct baton_task *first)
 	return true;
 }
 
-static bool any_left(const struct baton_resource *resource)
-{
-	/* Relaxed: a hint. */
-	return resource->_list || baton__word_newest(baton__word(resource)) ||
-	       baton__backlog_has(resource) == BATON__HAS_TASKS;
-}
-
-/* `left`: the stay ended before the queue was empty. */
-static void learn(struct baton__thread *self, bool left)
+/* `left`: the stay ended before the queue was empty. `recalled`: the resource waits no longer. */
+static void learn(struct baton__thread *self, bool left, bool recalled)
 {
 	uint32_t next = 2U * self->loan_next;
 
-	if (left) {
+	if (recalled) {
+		next = 0;
+	} else if (left) {
 		next = 0;
 		self->loan_eager = BATON_LOAN_EAGER;
 	} else if (self->loan_eager > 0) {
@@ -80,15 +75,21 @@ static void learn(struct baton__thread *self, bool left)
 	self->loan_skip = (uint16_t)next;
 }
 
-/* Takes a loan: a stay with a borrowed baton, in which at least `count` tasks may run. */
+static uint32_t sum_of(uint32_t limit, uint32_t more)
+{
+	return more < UINT32_MAX - limit ? limit + more : UINT32_MAX;
+}
+
+/* Takes a loan: a stay with a borrowed baton, which has added `count` tasks. */
 static void take(struct baton__stay *stay, uint32_t count)
 {
 	const struct baton_resource *resource = stay->frame.resource;
+	bool recalled;
 
 	baton__stay_limit(stay);
-	/* At least as many tasks as the loan adds, or the queue would grow with each batch. */
-	if (stay->tasks < count)
-		stay->tasks = count;
+	/* A batch counts as one task, or long batches would never make the queue shorter. */
+	if (count > 1)
+		stay->tasks = sum_of(stay->tasks, count - 1);
 	if (baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	if (baton__drain(stay)) {
@@ -96,8 +97,9 @@ static void take(struct baton__stay *stay, uint32_t count)
 		baton__frame_pop(&stay->frame);
 		return;
 	}
-	learn(baton__self, any_left(resource));
-	baton__give_back(stay);
+	recalled = baton__recall(stay);
+	learn(baton__self, baton__any_left(resource), recalled);
+	(void)baton__give_back_helped(stay, true, recalled);
 }
 
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count)

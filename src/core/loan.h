@@ -52,17 +52,6 @@ BATON_INLINE bool baton__loan_due(struct baton_resource *resource)
  */
 bool baton__loan_submit(struct baton_resource *resource, struct baton_task *first, uint32_t count);
 
-/*
- * Puts off the next loan of a waiting thread as far as possible. A thread that waits for what it
- * submits bounds the work that it has under way, and helps while it waits.
- */
-BATON_INLINE void baton__loan_put_off(struct baton__thread *self)
-{
-	self->loan_skip = BATON_LOAN_SKIP_MAX;
-	self->loan_next = BATON_LOAN_SKIP_MAX;
-	self->loan_eager = 0;
-}
-
 /* Drops this thread's debt to the resource, if there is one, after a submit that was refused. */
 void baton__loan_forget(struct baton_resource *resource);
 

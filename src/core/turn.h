@@ -110,6 +110,17 @@ BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 	return (load_seq_cst(&resource->_job._turn) & BATON__PHASE) == BATON__QUEUED;
 }
 
+/*
+ * Asked by the borrower, which has said before that it touches the executor (thread.touch): does
+ * the job still lie in the queue, so that the executor is there and waits for this thread?
+ */
+BATON_INLINE bool baton__turn_is_helped(struct baton_resource *resource)
+{
+	/* A write, although the word stays as it is: either take_back comes later and acquires
+	 * this thread's `inside` ([turn.job] release), or this thread reads CONSUMED. */
+	return (add_seq_cst(&resource->_job._turn, 0) & BATON__PHASE) == BATON__HELPED;
+}
+
 /* Hints (relaxed). queued: the same question. held: is the baton held and not borrowed? */
 BATON_INLINE bool baton__turn_seems_queued(const struct baton_resource *resource)
 {

@@ -60,6 +60,23 @@ static bool give_back(struct baton__stay *stay, bool did, bool withdrawn)
 	return false;
 }
 
+bool baton__recall(const struct baton__stay *stay)
+{
+	struct baton_resource *resource = stay->frame.resource;
+	struct baton_executor *executor = baton__executor_if_any(resource);
+	bool recalled;
+
+	if (!executor || stay->deferred || baton__job_is_deferred(&resource->_job) ||
+	    baton__any_left(resource))
+		return false;
+	/* Once the job has been popped the executor may end. */
+	baton__thread_enter(executor);
+	recalled = baton__turn_is_helped(resource) && executor->_ops->recall &&
+	           executor->_ops->recall(executor, &resource->_job);
+	baton__thread_leave();
+	return recalled;
+}
+
 bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 {
 	if (!give_back(stay, did, withdrawn))

@@ -23,6 +23,13 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 bool baton__give_back_unshelved(struct baton_resource *resource);
 
 /*
+ * Has the borrower left nothing behind, and does the executor give the job back? Then the resource
+ * need not stay queued until a thread of the executor has time. Called before the baton is given
+ * back. True: the job is in no queue.
+ */
+bool baton__recall(const struct baton__stay *stay);
+
+/*
  * Borrows the baton of a queued resource, and unlinks the cancelled task of `future`. True: the
  * visit is over, and the caller does not touch the future any more. False: the resource was not
  * queued.

@@ -147,6 +147,13 @@ static bool withdraw(struct baton_executor *executor, struct baton_job *job)
 	return baton__pool_withdraw(pool, own_worker(pool), job);
 }
 
+static bool recall(struct baton_executor *executor, struct baton_job *job)
+{
+	struct baton_pool *pool = pool_of(executor);
+
+	return baton__pool_recall(pool, own_worker(pool), job);
+}
+
 static void blocked(struct baton_executor *executor, bool is_blocked)
 {
 	struct baton__mate *mate = own_mate(pool_of(executor));
@@ -173,6 +180,7 @@ static const struct baton_executor_ops operations = {
 	.schedule = schedule,
 	.returned = returned,
 	.withdraw = withdraw,
+	.recall = recall,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
 	.should_yield = should_yield,
@@ -183,6 +191,7 @@ static const struct baton_executor_ops counting_operations = {
 	.schedule = schedule_and_count,
 	.returned = returned,
 	.withdraw = withdraw,
+	.recall = recall,
 	.blocked = blocked,
 	.alone = baton__crew_stuck,
 	.should_yield = should_yield,

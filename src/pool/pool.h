@@ -97,6 +97,9 @@ BATON_INLINE void baton__pool_sentry(const struct baton_pool *pool)
  * that the calling thread is, or NULL. */
 bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
                           struct baton_job *job);
+/* The same, but it only looks if few jobs from outside wait, and only at these. */
+bool baton__pool_recall(struct baton_pool *pool, struct baton__worker *worker,
+                        struct baton_job *job);
 
 /* Does a thread from outside hold jobs (pool.in_hands)? Called after ENDING or STOP was set. */
 BATON_INLINE bool baton__pool_in_hands(const struct baton_pool *pool)

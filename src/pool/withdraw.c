@@ -12,6 +12,9 @@
 #include "queue/joblist.h"
 #include "pool/worker.h"
 
+/* A recall looks at so many jobs: about as many as a slot of the injection queue holds. */
+#define RECALL_MAX 8
+
 /* Counts the calling thread, from outside, in `hands`. False: the pool is about to end, and the
  * thread could not put jobs back. */
 static bool take_in_hand(struct baton_pool *pool)
@@ -26,11 +29,46 @@ static bool take_in_hand(struct baton_pool *pool)
 	return false;
 }
 
+/*
+ * Drops `job` from the list and puts the other jobs back, in their order. True: the job was there.
+ * Ends what take_in_hand() has begun: the last touch of the pool.
+ */
+static bool put_back(struct baton_pool *pool, struct baton__worker *worker,
+                     struct baton__joblist *list, const struct baton_job *job)
+{
+	struct baton__joblist others = BATON__JOBLIST_INIT;
+	bool found = false;
+	bool any = false;
+	int error = 0;
+
+	while (list->count) {
+		struct baton_job *other = baton__joblist_pop(list);
+
+		if (other == job) {
+			found = true;
+			continue;
+		}
+		any = true;
+		if (worker)
+			baton__worker_put_back(worker, other);
+		else
+			baton__joblist_append(&others, other);
+	}
+	if (others.count)
+		error = baton__injection_push_list(&pool->injection, &others);
+	BATON_ASSERT(!error); /* pool.in_hands */
+	if (any && baton__pool_notify(pool))
+		baton__thread_nudge_all();
+	/* [pool.hands] release: the jobs are back; pairs with [pool.hands] in in_hands. */
+	if (!worker)
+		(void)sub_seq_cst(&pool->hands, 1);
+	return found;
+}
+
 bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
                           struct baton_job *job)
 {
 	struct baton__joblist list = BATON__JOBLIST_INIT;
-	bool found = false;
 
 	/* ENDING may be cleared again: if there is a job, the worker that has set ENDING runs the
 	 * job, or announces it to the sleepers. */
@@ -39,23 +77,19 @@ bool baton__pool_withdraw(struct baton_pool *pool, struct baton__worker *worker,
 	baton__injection_fetch(&pool->injection, SIZE_MAX, &list);
 	for (size_t i = 0; i < pool->worker_count; i++)
 		baton__worker_collect(&pool->workers[i], &list);
-	while (list.count) {
-		struct baton_job *other = baton__joblist_pop(&list);
-		int error = 0;
+	return put_back(pool, worker, &list, job);
+}
 
-		if (other == job)
-			found = true;
-		else if (worker)
-			baton__worker_put_back(worker, other);
-		else
-			error = baton__injection_push(&pool->injection, other);
-		BATON_ASSERT(!error); /* pool.in_hands */
-	}
-	if (baton__pool_notify(pool))
-		baton__thread_nudge_all();
-	/* Last touch of the pool. [pool.hands] release: the jobs are back; pairs with [pool.hands]
-	 * in in_hands. */
-	if (!worker)
-		(void)sub_seq_cst(&pool->hands, 1);
-	return found;
+bool baton__pool_recall(struct baton_pool *pool, struct baton__worker *worker,
+                        struct baton_job *job)
+{
+	struct baton__joblist list = BATON__JOBLIST_INIT;
+	size_t length = baton__injection_length(&pool->injection); /* a hint */
+
+	if (length == 0 || length > RECALL_MAX)
+		return false;
+	if (!worker && !take_in_hand(pool))
+		return false;
+	baton__injection_fetch(&pool->injection, RECALL_MAX, &list);
+	return put_back(pool, worker, &list, job);
 }

@@ -62,6 +62,7 @@ static bool help(struct baton__stay *stay, bool last_look)
 	const uint32_t tasks = stay->tasks;
 	bool helped;
 	bool leaves;
+	bool withdrawn;
 
 	/* The visitor's look was a hint: meanwhile an executor may have taken the job. The nudge is
 	 * for a thread of that executor which has found the resource HELPED. */
@@ -79,8 +80,8 @@ static bool help(struct baton__stay *stay, bool last_look)
 	if (helped && baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	leaves = !helped && leaves_tasks(stay, tasks);
-	return baton__give_back_helped(stay, helped || leaves, last_look && withdraw(resource)) ||
-	       helped;
+	withdrawn = (last_look && withdraw(resource)) || baton__recall(stay);
+	return baton__give_back_helped(stay, helped || leaves, withdrawn) || helped;
 }
 
 bool baton__help(struct baton_resource *resource, struct baton__stay *stay, bool last_look)

@@ -15,7 +15,6 @@
 #include "base/probe.h"
 #include "base/futex.h"
 #include "thread/trace.h"
-#include "core/loan.h"
 #include "core/callback.h"
 #include "wait/yield.h"
 #include "wait/cycle.h"
@@ -238,7 +237,6 @@ static int wait_some(struct baton__wait *wait)
 		wait->deadline_ns = baton__deadline_ns(wait->deadline) | 1;
 	if (passed(wait))
 		return -ETIMEDOUT;
-	baton__loan_put_off(baton__self);
 	status = spin(wait);
 	if (status != -EAGAIN)
 		return status;
