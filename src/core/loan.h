@@ -7,10 +7,13 @@
  * The submitter borrows before it publishes its task: after the publication the submitter may touch
  * neither task nor resource.
  *
+ * A loan that leaves no tasks recalls the job: the resource is idle at once, and need not wait for
+ * a thread of its executor. Where submitters use all CPUs that wait takes milliseconds.
+ *
  * A loan moves the tasks of a resource to another core and back. This is a loss where the queue
- * would have been served at once. A thread therefore learns: a loan that leaves tasks behind makes
- * the thread's next loan due at once; a loan that leaves none puts the next loan off, each time for
- * twice as many pushes to queued resources.
+ * would have been served at once. A thread therefore learns: a loan that leaves tasks behind, or
+ * recalls the job, makes the thread's next loan due at once; any other loan puts the next loan off,
+ * each time for twice as many pushes to queued resources.
  * Exception: after a loan that has left tasks, the next BATON_LOAN_EAGER loans that leave none put
  * nothing off. A thread may meet long and short queues in turn, if it submits to many resources, or
  * to a chain of two. Without the exception the short queues would keep the thread from shortening
