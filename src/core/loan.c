@@ -58,11 +58,10 @@ static void learn(struct baton__thread *self, bool left, bool recalled)
 {
 	uint32_t next = 2U * self->loan_next;
 
-	if (recalled) {
-		next = 0;
-	} else if (left) {
-		next = 0;
+	if (left)
 		self->loan_eager = BATON_LOAN_EAGER;
+	if (left || recalled) {
+		next = 0;
 	} else if (self->loan_eager > 0) {
 		next = 0;
 		self->loan_eager--;

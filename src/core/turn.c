@@ -22,7 +22,8 @@ bool baton__turn_take_back(struct baton_resource *resource, bool *touched)
 			next |= BATON__CONSUMED | BATON__TOUCHED;
 		/* [turn.baton] acquire: what the last holder did; pairs with [turn.baton] in queue,
 		 * give_back. [turn.job] release: the job is in no queue; pairs with [turn.job] in
-		 * give_back */
+		 * give_back. [turn.inside] acquire: that the borrower is inside the executor; pairs
+		 * with [turn.inside] in is_helped */
 	} while (!cas_acq_rel(&resource->_job._turn, &turn, next));
 	return (next & BATON__PHASE) == BATON__HELD;
 }

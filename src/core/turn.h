@@ -111,14 +111,15 @@ BATON_INLINE bool baton__turn_is_queued(struct baton_resource *resource)
 }
 
 /*
- * Asked by the borrower, which has said before that it touches the executor (thread.touch): does
- * the job still lie in the queue, so that the executor is there and waits for this thread?
+ * Asked by the borrower, which has said before that it is inside the executor (thread.touch): does
+ * the job still lie in the queue? Then the executor does not end before this thread has left it.
  */
 BATON_INLINE bool baton__turn_is_helped(struct baton_resource *resource)
 {
-	/* A write, although the word stays as it is: either take_back comes later and acquires
-	 * this thread's `inside` ([turn.job] release), or this thread reads CONSUMED. */
-	return (add_seq_cst(&resource->_job._turn, 0) & BATON__PHASE) == BATON__HELPED;
+	/* [turn.inside] release: the store of `inside`; pairs with [turn.inside] in take_back. A
+	 * write, although the word stays as it is: so take_back comes either after it, or before
+	 * it, and then the answer is false. */
+	return (or_acq_rel(&resource->_job._turn, 0U) & BATON__PHASE) == BATON__HELPED;
 }
 
 /* Hints (relaxed). queued: the same question. held: is the baton held and not borrowed? */

@@ -60,21 +60,32 @@ static bool give_back(struct baton__stay *stay, bool did, bool withdrawn)
 	return false;
 }
 
-bool baton__recall(const struct baton__stay *stay)
+static bool take_job(const struct baton__stay *stay, bool cheaply)
 {
 	struct baton_resource *resource = stay->frame.resource;
 	struct baton_executor *executor = baton__executor_if_any(resource);
-	bool recalled;
+	bool (*take)(struct baton_executor * executor, struct baton_job * job) = NULL;
+	bool taken;
 
-	if (!executor || stay->deferred || baton__job_is_deferred(&resource->_job) ||
-	    baton__any_left(resource))
+	if (!executor || stay->deferred || baton__job_is_deferred(&resource->_job))
 		return false;
 	/* Once the job has been popped the executor may end. */
 	baton__thread_enter(executor);
-	recalled = baton__turn_is_helped(resource) && executor->_ops->recall &&
-	           executor->_ops->recall(executor, &resource->_job);
+	if (baton__turn_is_helped(resource))
+		take = cheaply ? executor->_ops->recall : executor->_ops->withdraw;
+	taken = take && take(executor, &resource->_job);
 	baton__thread_leave();
-	return recalled;
+	return taken;
+}
+
+bool baton__recall(const struct baton__stay *stay)
+{
+	return !baton__any_left(stay->frame.resource) && take_job(stay, true);
+}
+
+bool baton__withdraw(const struct baton__stay *stay)
+{
+	return take_job(stay, false);
 }
 
 bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)

@@ -23,11 +23,15 @@ bool baton__give_back_helped(struct baton__stay *stay, bool did, bool withdrawn)
 bool baton__give_back_unshelved(struct baton_resource *resource);
 
 /*
- * Has the borrower left nothing behind, and does the executor give the job back? Then the resource
- * need not stay queued until a thread of the executor has time. Called before the baton is given
- * back. True: the job is in no queue.
+ * Takes the job of a borrowed resource out of its executor's queue. Called before the baton is
+ * given back. True: the job is in no queue.
+ *
+ * recall: where the borrower has left nothing behind: the resource need not stay queued until a
+ * thread of the executor has time. Cheap: the executor may say no.
+ * withdraw: whatever it costs.
  */
 bool baton__recall(const struct baton__stay *stay);
+bool baton__withdraw(const struct baton__stay *stay);
 
 /*
  * Borrows the baton of a queued resource, and unlinks the cancelled task of `future`. True: the

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes one job out of the pool's queues, for a waiter that runs the rest of the resource itself.
- * Rare and expensive: the caller takes all jobs that it can reach, and puts the other jobs back: a
- * worker into its own run queue, any other thread into the injection queue.
+ * Takes one job out of the pool's queues, for a thread that runs the rest of the resource itself.
+ * The caller takes other jobs, too, and puts them back: a worker into its own run queue, any other
+ * thread into the injection queue. A withdrawal, rare and expensive, takes all jobs that can be
+ * reached. A recall takes those from outside, if they are few.
  */
 #include "pool/pool.h"
 
@@ -12,7 +13,7 @@
 #include "queue/joblist.h"
 #include "pool/worker.h"
 
-/* A recall looks at so many jobs: about as many as a slot of the injection queue holds. */
+/* A recall takes about so many jobs, as many as a slot of the injection queue holds. */
 #define RECALL_MAX 8
 
 /* Counts the calling thread, from outside, in `hands`. False: the pool is about to end, and the
@@ -37,19 +38,16 @@ static bool put_back(struct baton_pool *pool, struct baton__worker *worker,
                      struct baton__joblist *list, const struct baton_job *job)
 {
 	struct baton__joblist others = BATON__JOBLIST_INIT;
+	const size_t taken = list->count;
 	bool found = false;
-	bool any = false;
 	int error = 0;
 
 	while (list->count) {
 		struct baton_job *other = baton__joblist_pop(list);
 
-		if (other == job) {
+		if (other == job)
 			found = true;
-			continue;
-		}
-		any = true;
-		if (worker)
+		else if (worker)
 			baton__worker_put_back(worker, other);
 		else
 			baton__joblist_append(&others, other);
@@ -57,7 +55,7 @@ static bool put_back(struct baton_pool *pool, struct baton__worker *worker,
 	if (others.count)
 		error = baton__injection_push_list(&pool->injection, &others);
 	BATON_ASSERT(!error); /* pool.in_hands */
-	if (any && baton__pool_notify(pool))
+	if (taken > (size_t)found && baton__pool_notify(pool))
 		baton__thread_nudge_all();
 	/* [pool.hands] release: the jobs are back; pairs with [pool.hands] in in_hands. */
 	if (!worker)

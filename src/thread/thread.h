@@ -17,8 +17,8 @@
  *    `asleep`, then looks at `nudge` again, and passes on a nudge that it has not acted on. Both
  *    are seq_cst ([thread.nudge]), so no nudge is lost on a thread that leaves its wait.
  * thread.touch: `inside` is the executor that the thread touches although nothing else may keep the
- *    executor alive: in its schedule(), or after the thread has given back the baton of a helped
- *    resource, or has ended a visit. Else NULL. Only the record's thread writes `inside`. enter and
+ *    executor alive: in its schedule(), while the thread asks for the job of a borrowed resource,
+ *    after it has given the baton back, or has ended a visit. Else NULL. Only the record's thread writes `inside`. enter and
  *    leave do not nest: after the thread has entered a second executor it is no longer inside the
  *    first, even when it has left the second. So no thread touches an executor after a call that
  *    may enter another.

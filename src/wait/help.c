@@ -29,15 +29,13 @@ static bool only_marks(const struct baton_resource *resource)
  * Withdraws the job from its queue if only marks are left: these wait for a release, which the job
  * prevents. True: the job is in no queue.
  */
-static bool withdraw(struct baton_resource *resource)
+static bool withdraw(const struct baton__stay *stay)
 {
-	struct baton_executor *executor = baton__executor_if_any(resource);
+	struct baton_resource *resource = stay->frame.resource;
 
 	if (!resource->_list || !only_marks(resource))
 		return false;
-	return baton__deferred_remove(&resource->_job) ||
-	       (executor && executor->_ops->withdraw &&
-	        executor->_ops->withdraw(executor, &resource->_job));
+	return baton__deferred_remove(&resource->_job) || baton__withdraw(stay);
 }
 
 /*
@@ -80,7 +78,7 @@ static bool help(struct baton__stay *stay, bool last_look)
 	if (helped && baton__stats(resource))
 		baton__count(&baton__stats(resource)->helped, 1);
 	leaves = !helped && leaves_tasks(stay, tasks);
-	withdrawn = (last_look && withdraw(resource)) || baton__recall(stay);
+	withdrawn = (last_look && withdraw(stay)) || baton__recall(stay);
 	return baton__give_back_helped(stay, helped || leaves, withdrawn) || helped;
 }
 

@@ -50,6 +50,15 @@ static bool withdraw(struct sim_item *item)
 	return found;
 }
 
+static void recall_outside(void *argument)
+{
+	struct sim_item *item = argument;
+	struct baton_executor *executor = baton_pool_executor(pool);
+
+	if (executor->_ops->recall(executor, &item->plain.job))
+		dropped(item);
+}
+
 static void withdraw_outside(void *argument)
 {
 	(void)withdraw(argument);
@@ -108,6 +117,16 @@ SIM_SCENARIO(withdraw_two, "two threads withdraw a job each: both find it, or a 
 	end(3);
 }
 
+SIM_SCENARIO(withdraw_recall, "one withdraws, one recalls: both find theirs, or a worker has",
+             .bound = 1)
+{
+	set_up_busy();
+	sim_start(recall_outside, &items[1]);
+	sim_start(withdraw_outside, &items[2]);
+	open_gate();
+	end(3);
+}
+
 static void submit_and_withdraw(struct sim_item *item)
 {
 	submit(item + 1);
@@ -148,14 +167,59 @@ SIM_SCENARIO(withdraw_await, "who awaits a closed resource withdraws its job, or
 	sim_note_init(&note, &topic, true);
 	sim_note_begin(&note);
 	sim_require(sim_note_end(&note, baton_submit_later(&topic.resource, &note.task)) == 0);
-	sim_note_wait(&note); /* helps */
 	sim_calm(false);
 	open_gate();
-	sim_topic_close(&topic);
+	sim_topic_close(&topic); /* helps */
 	sim_require(baton_future_complete(&promise, 0, NULL) == 0);
 	sim_item_wait(&items[3]);
 	end(4);
 	sim_settled(&topic);
+}
+
+static void lends(void *argument)
+{
+	sim_require(baton__thread_attach() == 0);
+	baton__self->loan_skip = 0;
+	sim_does_submit(argument);
+}
+
+/* A topic's job is queued behind the gate. A submitter runs its tasks and recalls the job, beside
+ * another submitter, and beside the worker if the gate is open (`early`). */
+static void lend_and_recall(bool early)
+{
+	static struct sim_note notes[3];
+
+	set_up_busy();
+	sim_calm(true);
+	sim_topic_init(&topic, 10, 64, baton_pool_executor(pool));
+	for (int i = 0; i < 3; i++)
+		sim_note_init(&notes[i], &topic, true);
+	sim_note_begin(&notes[0]);
+	sim_require(sim_note_end(&notes[0], baton_submit_later(&topic.resource, &notes[0].task)) ==
+	            0);
+	sim_calm(false);
+	if (early)
+		open_gate();
+	sim_start(sim_does_submit, &notes[2]);
+	lends(&notes[1]);
+	for (int i = 0; i < 3; i++)
+		sim_note_wait(&notes[i]);
+	sim_topic_close(&topic);
+	if (!early)
+		open_gate();
+	end(3);
+	sim_settled(&topic);
+}
+
+SIM_SCENARIO(withdraw_loan, "a submitter recalls a topic's job, beside the worker and a push",
+             .bound = 1)
+{
+	lend_and_recall(true);
+}
+
+SIM_SCENARIO(withdraw_loan_alone, "the same, while the worker has no time", .bound = 1)
+{
+	lend_and_recall(false);
 }
 
 /* ---- Beside the end ---- */
@@ -179,6 +243,27 @@ SIM_SCENARIO(withdraw_shutdown_now, "beside shutdown_now: the others are in the 
 	cancel_rest();
 	open_gate();
 	end(3);
+}
+
+SIM_SCENARIO(withdraw_recall_shutdown_now, "a recall beside shutdown_now", .bound = 1)
+{
+	set_up_busy();
+	sim_start(recall_outside, &items[1]);
+	sim_require(baton_pool_shutdown_now(pool, &rest) == 0);
+	cancel_rest();
+	open_gate();
+	end(3);
+}
+
+SIM_SCENARIO(withdraw_recall_shutdown, "a recall beside the end of a shutdown", .bound = 1)
+{
+	set_up(1);
+	(void)sim_item_give(&items[0]);
+	sim_item_refused(&items[0]);
+	submit(&items[1]);
+	sim_start(recall_outside, &items[1]);
+	sim_require(baton_pool_shutdown(pool) == 0);
+	end(2);
 }
 
 SIM_SCENARIO(withdraw_shutdown, "beside the end of a shutdown: the others run on a worker",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loans (L12): a submitter that finds the resource waiting in a queue runs tasks of it. */
 #include "loans.h"
-#include "pool_support.h"
 
 #include <baton/bound.h>
 
@@ -201,60 +200,6 @@ Test(loan, a_batch_pays_for_all_its_tasks, .timeout = 10)
 	cr_assert_eq(baton_submit_batch(&queue.resource, tasks, BATCH), 0);
 	cr_assert_eq(waiting(&queue), 1000 + FIRST - (LIMIT - 1));
 	queue_end(&queue);
-}
-
-/* ---- Recall: who has run all tasks takes the job out of the queue again ---- */
-
-static void recall(int others_count, bool recalled)
-{
-	struct baton_pool_options options = {.workers = 1};
-	struct work others[16];
-	atomic_int done = 0;
-	struct baton_pool *pool;
-	struct plug plug;
-	struct queue queue;
-
-	cr_assert_eq(baton_pool_create(&options, &pool), 0);
-	plug_in(&plug, pool); /* the only worker has no time */
-	for (int i = 0; i < others_count; i++) {
-		work_init(&others[i], work_run, pool, &done);
-		cr_assert_eq(baton_pool_submit(pool, &others[i].job), 0);
-	}
-	memset(&queue, 0, sizeof(queue));
-	queue.config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	queue.config.executor = baton_pool_executor(pool);
-	baton_resource_init(&queue.resource, &queue.config);
-	cr_assert_eq(baton_submit_later(&queue.resource, &entry_new(&queue, NULL)->labelled.task),
-	             0);
-	cr_assert_eq(atomic_load(&queue.ran), 0);
-	baton__self->loan_skip = 0;
-	put_many(&queue, 1);
-	cr_assert_eq(atomic_load(&queue.ran), 2);
-	cr_assert_eq(baton__word_is_busy(baton__word(&queue.resource)), !recalled);
-	put_many(&queue, 1);
-	gate_open(&plug.leave);
-	baton_pool_destroy(pool);
-	cr_assert_eq(atomic_load(&done), others_count);
-	cr_assert_eq(atomic_load(&queue.ran), 3);
-	cr_assert_eq(atomic_load(&queue.disorder), 0);
-	cr_assert_not(baton__word_is_busy(baton__word(&queue.resource)));
-	resource_end(&queue.resource);
-}
-
-Test(loan, that_leaves_no_task_makes_the_resource_idle, .timeout = 10)
-{
-	recall(0, true);
-}
-
-/* The other jobs, before and behind, still run: the pool's end waits for them. */
-Test(loan, recalls_a_job_from_among_a_few_others, .timeout = 10)
-{
-	recall(5, true);
-}
-
-Test(loan, does_not_look_for_its_job_among_many, .timeout = 10)
-{
-	recall(16, false);
 }
 
 Test(loan, futures_complete_as_ever, .timeout = 10)
