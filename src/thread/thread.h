@@ -18,10 +18,10 @@
  *    are seq_cst ([thread.nudge]), so no nudge is lost on a thread that leaves its wait.
  * thread.touch: `inside` is the executor that the thread touches although nothing else may keep the
  *    executor alive: in its schedule(), while the thread asks for the job of a borrowed resource,
- *    after it has given the baton back, or has ended a visit. Else NULL. Only the record's thread writes `inside`. enter and
- *    leave do not nest: after the thread has entered a second executor it is no longer inside the
- *    first, even when it has left the second. So no thread touches an executor after a call that
- *    may enter another.
+ *    after it has given the baton back, or has ended a visit. Else NULL. Only the record's thread
+ *    writes `inside`. enter and leave do not nest: after the thread has entered a second executor
+ *    it is no longer inside the first, even when it has left the second. So no thread touches an
+ *    executor after a call that may enter another.
  * thread.obstacle: A thread that finds a visitor in its way stores the future in `obstacle` (after
  *    it has set `asleep`), and sets WANTED in that future. The visitor that clears WANTED nudges
  *    the threads with that obstacle. WANTED is set and cleared by RMWs of the future's state

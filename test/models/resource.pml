@@ -922,7 +922,7 @@ give_back:
 		/* last_look: the last round; a canceller has none. */
 		if
 		:: only_marks && !rounds && action == HELP && queued ->
-			/* @src help.c:withdraw executor->_ops->withdraw(executor */
+			/* @src visit.c:take_job take(executor */
 			queued--;
 			withdrawn = true
 		:: else
