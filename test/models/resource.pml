@@ -925,6 +925,13 @@ give_back:
 			/* @src visit.c:take_job take(executor */
 			queued--;
 			withdrawn = true
+		/* A recall: nothing is left in _list. The look at the inbox is a hint, and the
+		 * executor may not find the job. */
+		:: !list && action != CANCEL_ONE && action != CANCEL_ALL && queued ->
+			/* @src visit.c:take_job baton__turn_is_helped(resource) */
+			queued--;
+			withdrawn = true
+		:: !list && action != CANCEL_ONE && action != CANCEL_ALL && queued -> skip
 		:: else
 		fi;
 		only_marks = false
