@@ -15,7 +15,9 @@
  * captures, and runs as many tasks in its turn.
  *
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
- * each failure doubles the number of busy submits that the thread pushes without a look.
+ * each failure doubles the number of tasks that the thread pushes to busy resources without a
+ * look. A batch counts by its tasks, so that it comes back to the looks as soon as they would. A
+ * resource that waits in a queue teaches nothing: no look could have helped.
  *
  * A call waits in any case, so a caller stands back longer: some 12 microseconds in all. With more
  * than two CPUs this decides which of two states a hot resource is in. Either the callers push, and
@@ -79,25 +81,29 @@ static enum seen look_after(const struct baton_resource *resource, ck_backoff_t 
 	return look(resource);
 }
 
-static bool looks(const struct baton_resource *resource, bool hot)
+/* SEEN_BUSY: so it was at each look. */
+static enum seen looks(const struct baton_resource *resource, bool hot)
 {
 	ck_backoff_t backoff = hot ? BATON_BARGE_HOT_FIRST : BATON_BARGE_FIRST;
+	enum seen seen = SEEN_BUSY;
 
-	for (int left = hot ? BATON_BARGE_HOT_LOOKS : BATON_BARGE_LOOKS; left > 0; left--) {
-		enum seen seen = look_after(resource, &backoff);
-
-		if (seen != SEEN_BUSY)
-			return seen == SEEN_IDLE;
-	}
-	return false;
+	for (int left = hot ? BATON_BARGE_HOT_LOOKS : BATON_BARGE_LOOKS;
+	     seen == SEEN_BUSY && left > 0; left--)
+		seen = look_after(resource, &backoff);
+	return seen;
 }
 
 bool baton__barge(const struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
+	enum seen seen = look(resource);
 	uint32_t next;
 
-	if (looks(resource, baton__streak(&self->met, resource))) {
+	if (seen == SEEN_BUSY)
+		seen = looks(resource, baton__streak(&self->met, resource));
+	if (seen == SEEN_NO_USE)
+		return false;
+	if (seen == SEEN_IDLE) {
 		self->barge_next = 0;
 		return true;
 	}

@@ -10,16 +10,16 @@
 /* So many calls in a row, at most, do not stand back (a power of 2). */
 #define BATON__BARGE_CALL_SKIP_MAX 64U
 
-/* Should this thread stand back before it pushes to a busy resource? */
-BATON_INLINE bool baton__barge_due(struct baton__thread *self)
+/* Should this thread stand back before it pushes `count` tasks to a busy resource? */
+BATON_INLINE bool baton__barge_due(struct baton__thread *self, uint32_t count)
 {
 	/* A thread that holds another resource would make the submitters of that resource wait,
 	 * too. A thread without a record does not stand back either: its depth is above 0. */
 	if (baton__depth(self) > 0)
 		return false;
-	if (self->barge_skip == 0)
+	if (self->barge_skip < count)
 		return true;
-	self->barge_skip--;
+	self->barge_skip = (uint16_t)(self->barge_skip - count);
 	return false;
 }
 
@@ -52,14 +52,14 @@ BATON_INLINE void baton__barge_call_learn(struct baton__thread *self, bool late)
 	self->call_skip = self->call_next;
 }
 
-/* Submit, batch and call each call this once before a push to a busy resource. */
-BATON_INLINE void baton__stand_back(const struct baton_resource *resource)
+/* Submit and batch each call this once before a push of `count` tasks to a busy resource. */
+BATON_INLINE void baton__stand_back(const struct baton_resource *resource, uint32_t count)
 {
 	uintptr_t word = baton__word(resource); /* a hint */
 
 	/* On a resource with limit 0 this thread may run nothing. */
 	if (baton__word_is_busy(word) && !baton__word_is_closed(word) &&
-	    baton__barge_due(baton__self) && baton__capture_limit(resource))
+	    baton__barge_due(baton__self, count) && baton__capture_limit(resource))
 		(void)baton__barge(resource);
 }
 

@@ -101,7 +101,7 @@ static BATON_NOINLINE int submit_watched(struct baton_resource *resource, struct
 {
 	struct baton__stay stay;
 
-	baton__stand_back(resource);
+	baton__stand_back(resource, 1);
 	if (baton__word(resource) != BATON__NORMAL || baton__too_deep(baton__self) ||
 	    !baton__word_capture(resource, BATON__NORMAL, BATON__NORMAL))
 		return baton__submit(resource, task, 0);

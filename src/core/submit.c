@@ -252,7 +252,7 @@ BATON_NOINLINE int baton__submit(struct baton_resource *resource, struct baton_t
 static BATON_NOINLINE int submit_other(struct baton_resource *resource, struct baton_task *task)
 {
 	/* No plain push: a SPECIAL resource may have a bound. */
-	baton__stand_back(resource);
+	baton__stand_back(resource, 1);
 	return baton__submit(resource, task, 0);
 }
 
@@ -287,7 +287,7 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 
 	if (!baton__word_is_plainly_busy(word))
 		return submit_other(resource, task);
-	barge = baton__barge_due(baton__self);
+	barge = baton__barge_due(baton__self, 1);
 	if (barge || baton__turn_seems_queued(resource))
 		return submit_behind(resource, task, barge);
 	return baton__word_push(resource, &word, task, task) ? 0 : submit_again(resource, task);

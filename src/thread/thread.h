@@ -113,7 +113,7 @@ struct baton__thread {
 	struct baton_job *leaving; /* handed off by a worker that goes straight back to its queue */
 	bool deferred_running;     /* a function on the stack runs the jobs in `deferred` */
 	uint32_t visits;           /* visits by this thread; `deferred` waits for their end */
-	uint16_t barge_skip;       /* barge.c: busy submits that push before the next look */
+	uint16_t barge_skip;       /* barge.c: tasks that are pushed before the next look */
 	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
 	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
 	uint16_t call_next;  /* call_skip after the last failure; 0: none since a capture */

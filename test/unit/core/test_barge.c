@@ -20,6 +20,16 @@ static struct baton__thread *attached(void)
 	return baton__self;
 }
 
+/* Tasks, in batches of `count`, that are pushed before the next look. */
+static unsigned pushed_before_a_look(struct baton__thread *self, unsigned count)
+{
+	unsigned pushed = 0;
+
+	while (!baton__barge_due(self, count))
+		pushed += count;
+	return pushed;
+}
+
 Test(barge, an_idle_resource_is_worth_it_and_a_closed_one_is_not, .timeout = 5)
 {
 	(void)attached();
@@ -28,20 +38,19 @@ Test(barge, an_idle_resource_is_worth_it_and_a_closed_one_is_not, .timeout = 5)
 	cr_assert_not(baton__barge(&fix.resource));
 }
 
-Test(barge, each_failure_doubles_the_submits_that_do_not_try, .timeout = 5)
+Test(barge, each_failure_doubles_the_tasks_that_are_pushed_before_the_next_look, .timeout = 5)
 {
 	struct baton__thread *self = attached();
 	unsigned expected = 16;
 
 	hold(&fix.occupant, &fix.resource);
 	for (int failure = 0; failure < 12; failure++) {
-		unsigned skipped = 0;
+		unsigned pushed;
 
-		cr_assert(baton__barge_due(self));
+		cr_assert(baton__barge_due(self, 1));
 		cr_assert_not(baton__barge(&fix.resource));
-		while (!baton__barge_due(self))
-			skipped++;
-		cr_assert_eq(skipped, expected, "%u instead of %u", skipped, expected);
+		pushed = pushed_before_a_look(self, failure % 2 ? 1 : 16);
+		cr_assert_eq(pushed, expected, "%u instead of %u", pushed, expected);
 		expected = expected < 4096 ? 2 * expected : 4096;
 	}
 	release(&fix.occupant);
@@ -49,16 +58,34 @@ Test(barge, each_failure_doubles_the_submits_that_do_not_try, .timeout = 5)
 	/* A success makes the next failure cheap again. */
 	cr_assert(baton__barge(&fix.resource));
 	cr_assert_eq(self->barge_next, 0);
-	cr_assert(baton__barge_due(self));
+	cr_assert(baton__barge_due(self, 1));
 }
 
-Test(barge, a_queued_resource_is_not_waited_for, .timeout = 5)
+/* What is left after whole batches is left to smaller ones. */
+Test(barge, a_batch_that_is_longer_than_what_is_left_looks, .timeout = 5)
+{
+	struct baton__thread *self = attached();
+
+	hold(&fix.occupant, &fix.resource);
+	cr_assert_not(baton__barge(&fix.resource));
+	cr_assert_eq(pushed_before_a_look(self, 6), 12);
+	cr_assert_eq(pushed_before_a_look(self, 3), 3);
+	cr_assert_eq(pushed_before_a_look(self, 1), 1);
+	cr_assert(baton__barge_due(self, UINT32_MAX));
+	release(&fix.occupant);
+}
+
+Test(barge, a_queued_resource_is_not_waited_for_and_teaches_nothing, .timeout = 5)
 {
 	fixture_manual();
 	(void)attached();
 	steps_init(&fix.steps[0], 1, &fix.journal, 1);
 	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+	baton__self->barge_next = 32;
 	cr_assert_not(baton__barge(&fix.resource));
+	cr_assert_eq(baton__self->barge_next, 32);
+	cr_assert_eq(baton__self->barge_skip, 0);
+	cr_assert_eq(baton__self->met.times, 0);
 	cr_assert_eq(fix.journal.count, 0);
 	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
 	cr_assert(baton__barge(&fix.resource));
@@ -325,7 +352,7 @@ Test(barge, a_call_that_stood_back_captures_what_was_released_meanwhile, .timeou
 
 static void *due(void *unused)
 {
-	return baton__barge_due(baton__self) ? baton__self : NULL;
+	return baton__barge_due(baton__self, 1) ? baton__self : NULL;
 }
 
 Test(barge, a_task_does_not_let_its_own_resource_wait_for_another, .timeout = 5)
@@ -334,7 +361,7 @@ Test(barge, a_task_does_not_let_its_own_resource_wait_for_another, .timeout = 5)
 
 	cr_assert_eq(baton_call(&fix.resource, due, NULL, &is_due), 0);
 	cr_assert_null(is_due);
-	cr_assert(baton__barge_due(baton__self));
+	cr_assert(baton__barge_due(baton__self, 1));
 }
 
 Test(barge, a_submit_captures_what_was_released_meanwhile_or_is_run_by_the_runner, .timeout = 30)
