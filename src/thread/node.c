@@ -7,10 +7,8 @@
  * A node that comes home lies in the cache of the CPU that has freed it, and a node with a task in
  * the cache of its submitter's. To wait for such lines one after the other costs more than all
  * else. So a parcel consists of bundles, nodes whose bodies have the addresses of six others: the
- * owner reads one line in place of seven. And small nodes that come home are used in the order of
- * their addresses (the window), so that the runner can fetch them ahead. Large nodes are not: the
- * submitter of an async touches the future once more when it drops it, and a runner that fetches
- * ahead takes the line away before that.
+ * owner reads one line in place of seven. And nodes that come home are used in the order of their
+ * addresses (the window), so that the runner can fetch them ahead.
  *
  * Source: the message-passing free lists of snmalloc and mimalloc; Bonwick's magazines.
  */
@@ -192,8 +190,6 @@ static void empty(struct baton__node_cache *cache, bool self)
 	hand_back_bundles(cache, take_returned(cache));
 	if (!self)
 		return;
-	hand_back_bundles(cache, cache->bundles);
-	cache->bundles = NULL;
 	while (cache->window.count)
 		push(cache, take_of_window(&cache->window));
 	hand_back_list(cache, cache->nodes);
@@ -222,20 +218,18 @@ static void give_back(struct baton__thread *self, struct baton__node_cache *home
 
 static void sort_in(struct baton__node_cache *cache, struct baton__node *node)
 {
-	if (!add_to_window(&cache->window, node))
+	/* A memory checker would not find the addresses in the window. */
+	if (!BATON_NODE_SLABS || !add_to_window(&cache->window, node))
 		push(cache, node);
 }
 
-/* Takes in nodes that have been returned: a bundle; or all small ones, where the window, which is
- * empty, moves to the slab of the first. */
+/* Takes in the nodes that have been returned. The window, which is empty, moves to the slab of the
+ * first. */
 static void take_in(struct baton__node_cache *cache)
 {
-	/* A memory checker would not find the addresses in the window. */
-	const bool sorted = BATON_NODE_SLABS && cache->slabs.piece_size == BATON_CACHE_LINE;
-	struct baton__bundle *bundle = cache->bundles ? cache->bundles : take_returned(cache);
+	struct baton__bundle *bundle = take_returned(cache);
 
-	if (bundle && sorted)
-		cache->window.slab = (uintptr_t)bundle & ~(uintptr_t)(BATON_SLAB_SIZE - 1);
+	cache->window.slab = (uintptr_t)bundle & ~(uintptr_t)(BATON_SLAB_SIZE - 1);
 	/* Bounded as hand_back_list. */
 	while (bundle) {
 		struct baton__bundle *next = bundle->next;
@@ -246,10 +240,7 @@ static void take_in(struct baton__node_cache *cache)
 			sort_in(cache, bundle->others[i]);
 		sort_in(cache, (struct baton__node *)(void *)bundle);
 		bundle = next;
-		if (!sorted)
-			break;
 	}
-	cache->bundles = bundle;
 }
 
 /* Takes the first node of the list `nodes`, if there is one. */

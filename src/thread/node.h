@@ -64,8 +64,9 @@ struct baton__parcel {
 };
 
 /*
- * Free nodes of one slab, each a bit. They are used in the order of their addresses: the runner
- * that walks over the tasks in them finds equal steps, and fetches them ahead (core/ahead.h).
+ * Free nodes of one slab: each the bit of its first cache line. They are used in the order of their
+ * addresses: the runner that walks over the tasks in them finds equal steps, and fetches them ahead
+ * (core/ahead.h).
  */
 struct baton__window {
 	uintptr_t slab;
@@ -77,10 +78,9 @@ struct baton__window {
 
 /* A thread's free nodes of one size. Part of a thread's record, so never freed. */
 struct baton__node_cache {
-	struct baton__node *nodes;     /* free nodes, owner only */
-	uint32_t count;                /* of `nodes`, not exact; at CACHE_MAX the list is full */
-	struct baton__bundle *bundles; /* taken of `returned`, owner only */
-	struct baton__window window;   /* other free nodes, owner only; small ones */
+	struct baton__node *nodes;   /* free nodes, owner only */
+	uint32_t count;              /* of `nodes`, not exact; at CACHE_MAX the list is full */
+	struct baton__window window; /* other free nodes, owner only */
 	struct baton__bundle *returned BATON_CACHE_ALIGNED; /* any thread pushes, or takes all */
 	uint32_t returned_count;                            /* of `returned`, not exact */
 	uint32_t sparse;           /* not 0: nodes go straight to the slabs, see give_back */

@@ -44,7 +44,6 @@ NODES_KEPT_UNSEEN static size_t nodes_kept(const struct baton__thread *record)
 		const struct baton__node_cache *cache = &record->caches[i];
 
 		count += nodes_of(cache->nodes) + cache->window.count +
-		         nodes_of_bundles(cache->bundles) +
 		         nodes_of_bundles(__atomic_load_n(&cache->returned, __ATOMIC_ACQUIRE));
 	}
 	return count;
