@@ -4,15 +4,16 @@
  *
  * A pushed task moves to the runner's core and back: its node, its payload and the inbox are some
  * cache lines each way, at 50 to 250 ns each. Many tasks are shorter. A submitter that finds the
- * resource held therefore stays away from the resource for a microsecond or two, and mostly finds
- * it idle then. The submitter has not submitted anything yet, so no order changes. Standing back is
- * no wait: after its looks the submitter pushes.
+ * resource held therefore stays away from the resource for some microseconds, and mostly finds it
+ * idle then. The submitter has not submitted anything yet, so no order changes. Standing back is no
+ * wait: after its looks the submitter pushes.
  *
  * When does it look? Each look takes the cache line from the runner. A thread that uses many
  * resources meets a runner that is about to leave: its first look comes at once. Where the last
- * eight busy resources were all this one (streak.h), the runner is about to run a hundred short
+ * eight busy resources were all this one (streak.h), the runner is about to run hundreds of short
  * tasks of its own out of its cache: there the first look comes later. Mostly the submitter then
- * captures, and runs as many tasks in its turn.
+ * captures, and runs as many tasks in its turn. The farther the CPUs are from each other, the more
+ * tasks must go by for one change of the runner.
  *
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
  * each failure doubles the number of tasks that the thread pushes to busy resources without a
@@ -40,15 +41,15 @@
 #include <ck_backoff.h> /* the empty loop that the compiler leaves in place */
 
 /* Turns of an empty loop before the first look, some 10 ns. Before each further look a submitter
- * makes twice as many, a caller four times as many, up to CALL_LAST. At a hot resource the first
- * look comes after about 0.3 us. */
+ * makes twice as many, a caller four times as many, up to CALL_LAST. At a hot resource the
+ * first look comes after about 2.5 us. */
 #ifndef BATON_BARGE_FIRST /* tests make these small */
 #define BATON_BARGE_FIRST 32U
 #define BATON_BARGE_LOOKS 8
-#define BATON_BARGE_HOT_FIRST 1024U
-#define BATON_BARGE_HOT_LOOKS 3
+#define BATON_BARGE_HOT_FIRST 8192U
+#define BATON_BARGE_HOT_LOOKS 2
 #define BATON_BARGE_CALL_LOOKS 9U
-#define BATON_BARGE_CALL_HOT_LOOKS 6U
+#define BATON_BARGE_CALL_HOT_LOOKS 5U
 #define BATON_BARGE_CALL_LAST 8192U
 #endif
 #define SKIP_MIN 16U

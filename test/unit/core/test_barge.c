@@ -228,13 +228,13 @@ Test(barge, the_first_look_comes_later_where_the_last_eight_busy_resources_were_
 	hold(&fix.occupant, &fix.resource);
 	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
 		meet(&fix.resource, 9, 32);
-	meet(&fix.resource, 6, 1024);
-	meet(&fix.resource, 6, 1024);
+	meet(&fix.resource, 5, 8192);
+	meet(&fix.resource, 5, 8192);
 	/* One other, and the resource has to be met eight times again. */
 	meet(&other, 9, 32);
 	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
 		meet(&fix.resource, 9, 32);
-	meet(&fix.resource, 6, 1024);
+	meet(&fix.resource, 5, 8192);
 	/* A submit counts like a call. */
 	cr_assert_not(baton__barge(&other));
 	meet(&fix.resource, 9, 32);
