@@ -8,17 +8,20 @@
  * idle then. The submitter has not submitted anything yet, so no order changes. Standing back is no
  * wait: after its looks the submitter pushes.
  *
- * When does it look? Each look takes the cache line from the runner. A thread that uses many
- * resources meets a runner that is about to leave: its first look comes at once. Where the last
- * eight busy resources were all this one (streak.h), the runner is about to run hundreds of short
- * tasks of its own out of its cache: there the first look comes later. Mostly the submitter then
- * captures, and runs as many tasks in its turn. The farther the CPUs are from each other, the more
- * tasks must go by for one change of the runner.
+ * When does it look? At once, and then after pauses that double. Each look takes the cache line
+ * from the runner. A thread that uses many resources meets a runner that is about to leave: its
+ * first pause is some 10 ns. Where the last eight resources from which the thread stood back were
+ * all this one (streak.h), the runner is about to run hundreds of short tasks of its own out of its
+ * cache: there the first pause is 2.5 us. Mostly the submitter then captures, and runs as many
+ * tasks in its turn. The farther apart the CPUs are, the more tasks it takes to make up for a
+ * change of the runner.
  *
  * Where standing back does not help (long tasks, a runner on the same CPU) it must cost little:
  * each failure doubles the number of tasks that the thread pushes to busy resources without a
- * look. A batch counts by its tasks, so that it comes back to the looks as soon as they would. A
- * resource that waits in a queue teaches nothing: no look could have helped.
+ * look. A batch counts by its tasks: a thread that submits batches looks again after as many tasks
+ * as a thread that submits one by one. If the runner hands the resource off meanwhile, that is no
+ * sign of long tasks: the thread then pushes as few tasks as after a first failure. A resource that
+ * waits in a queue at the first look has cost no pause, and teaches nothing.
  *
  * A call waits in any case, so a caller stands back longer: some 12 microseconds in all. With more
  * than two CPUs this decides which of two states a hot resource is in. Either the callers push, and
@@ -40,9 +43,9 @@
 
 #include <ck_backoff.h> /* the empty loop that the compiler leaves in place */
 
-/* Turns of an empty loop before the first look, some 10 ns. Before each further look a submitter
- * makes twice as many, a caller four times as many, up to CALL_LAST. At a hot resource the
- * first look comes after about 2.5 us. */
+/* FIRST: turns of an empty loop in the first pause, some 10 ns. In each further pause a submitter
+ * makes twice as many, a caller four times as many, up to CALL_LAST. HOT_FIRST: at a hot resource,
+ * some 2.5 us. */
 #ifndef BATON_BARGE_FIRST /* tests make these small */
 #define BATON_BARGE_FIRST 32U
 #define BATON_BARGE_LOOKS 8
@@ -82,7 +85,7 @@ static enum seen look_after(const struct baton_resource *resource, ck_backoff_t 
 	return look(resource);
 }
 
-/* SEEN_BUSY: so it was at each look. */
+/* Returns SEEN_BUSY if the resource was busy at each look. */
 static enum seen looks(const struct baton_resource *resource, bool hot)
 {
 	ck_backoff_t backoff = hot ? BATON_BARGE_HOT_FIRST : BATON_BARGE_FIRST;
@@ -94,24 +97,36 @@ static enum seen looks(const struct baton_resource *resource, bool hot)
 	return seen;
 }
 
+static void learn(struct baton__thread *self, enum seen seen)
+{
+	uint32_t next = self->barge_next ? 2U * self->barge_next : SKIP_MIN;
+
+	switch (seen) {
+	case SEEN_IDLE:
+		self->barge_next = 0;
+		self->barge_skip = 0;
+		break;
+	case SEEN_NO_USE:
+		self->barge_skip = SKIP_MIN;
+		break;
+	case SEEN_BUSY:
+		self->barge_next = (uint16_t)(next < SKIP_MAX ? next : SKIP_MAX);
+		self->barge_skip = self->barge_next;
+		break;
+	}
+}
+
 bool baton__barge(const struct baton_resource *resource)
 {
 	struct baton__thread *self = baton__self;
 	enum seen seen = look(resource);
-	uint32_t next;
 
-	if (seen == SEEN_BUSY)
-		seen = looks(resource, baton__streak(&self->met, resource));
 	if (seen == SEEN_NO_USE)
 		return false;
-	if (seen == SEEN_IDLE) {
-		self->barge_next = 0;
-		return true;
-	}
-	next = self->barge_next ? 2U * self->barge_next : SKIP_MIN;
-	self->barge_next = (uint16_t)(next < SKIP_MAX ? next : SKIP_MAX);
-	self->barge_skip = self->barge_next;
-	return false;
+	if (seen == SEEN_BUSY)
+		seen = looks(resource, baton__streak(&self->met, resource));
+	learn(self, seen);
+	return seen == SEEN_IDLE;
 }
 
 bool baton__barge_call_begin(const struct baton_resource *resource, struct baton__barge_call *barge)

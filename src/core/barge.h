@@ -52,7 +52,8 @@ BATON_INLINE void baton__barge_call_learn(struct baton__thread *self, bool late)
 	self->call_skip = self->call_next;
 }
 
-/* Submit and batch each call this once before a push of `count` tasks to a busy resource. */
+/* Stands back, if that is due, before `count` tasks are submitted. (A submit to a plainly busy
+ * resource does these steps itself: submit.c.) */
 BATON_INLINE void baton__stand_back(const struct baton_resource *resource, uint32_t count)
 {
 	uintptr_t word = baton__word(resource); /* a hint */

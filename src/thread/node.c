@@ -7,8 +7,9 @@
  * A node that comes home lies in the cache of the CPU that has freed it, and a node with a task in
  * the cache of its submitter's. To wait for such lines one after the other costs more than all
  * else. So a parcel consists of bundles, nodes whose bodies have the addresses of six others: the
- * owner reads one line in place of seven. And nodes that come home are used in the order of their
- * addresses (the window), so that the runner can fetch them ahead.
+ * owner reads one line in place of seven. And of the nodes that come home those of one slab at
+ * a time are used in the order of their addresses (the window), so that the runner can fetch them
+ * ahead.
  *
  * Source: the message-passing free lists of snmalloc and mimalloc; Bonwick's magazines.
  */
@@ -37,6 +38,9 @@ struct baton__node {
 };
 
 _Static_assert(sizeof(struct baton__node) == BATON__NODE_HEADER_SIZE, "what slabs reckon with");
+_Static_assert((BATON__NODE_HEADER_SIZE + BATON__NODE_SMALL_SIZE) % BATON_CACHE_LINE == 0 &&
+                       (BATON__NODE_HEADER_SIZE + BATON__NODE_BODY_SIZE) % BATON_CACHE_LINE == 0,
+               "each node has a bit of the window for itself");
 _Static_assert(offsetof(struct baton__bundle, home) == offsetof(struct baton__node, home) &&
                        sizeof(struct baton__bundle) <=
                                BATON__NODE_HEADER_SIZE + BATON__NODE_SMALL_SIZE,
@@ -223,8 +227,8 @@ static void sort_in(struct baton__node_cache *cache, struct baton__node *node)
 		push(cache, node);
 }
 
-/* Takes in the nodes that have been returned. The window, which is empty, moves to the slab of the
- * first. */
+/* Takes in the nodes that have been returned, if any. The window, which is empty, moves to the slab
+ * of the first. */
 static void take_in(struct baton__node_cache *cache)
 {
 	struct baton__bundle *bundle = take_returned(cache);

@@ -64,9 +64,9 @@ struct baton__parcel {
 };
 
 /*
- * Free nodes of one slab: each the bit of its first cache line. They are used in the order of their
- * addresses: the runner that walks over the tasks in them finds equal steps, and fetches them ahead
- * (core/ahead.h).
+ * The free nodes of one slab, as a bitmap: a node is the bit of its first cache line. They are used
+ * in the order of their addresses: the runner that walks over the tasks in them finds equal steps,
+ * and fetches them ahead (core/ahead.h).
  */
 struct baton__window {
 	uintptr_t slab;

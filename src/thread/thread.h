@@ -114,9 +114,9 @@ struct baton__thread {
 	bool deferred_running;     /* a function on the stack runs the jobs in `deferred` */
 	uint32_t visits;           /* visits by this thread; `deferred` waits for their end */
 	uint16_t barge_skip;       /* barge.c: tasks that are pushed before the next look */
-	uint16_t barge_next; /* barge_skip after the last failure; 0: the last look did not fail */
-	uint16_t call_skip;  /* barge.c: calls that push before one stands back again */
-	uint16_t call_next;  /* call_skip after the last failure; 0: none since a capture */
+	uint16_t barge_next;       /* barge_skip after the last failure; 0: none since a success */
+	uint16_t call_skip;        /* barge.c: calls that push before one stands back again */
+	uint16_t call_next;        /* call_skip after the last failure; 0: none since a capture */
 	struct baton__streak failed; /* backoff.c: pushes that failed */
 	struct baton__streak met;    /* barge.c: busy resources from which it has stood back */
 	uint32_t cpu_given;          /* wait.c, yield.c: how often a wait has given the CPU away */

@@ -5,6 +5,14 @@
 #include "core/barge.h"
 #include "core/streak.h"
 
+static void *release_soon(void *argument)
+{
+	struct occupant *occupant = argument;
+
+	release(occupant);
+	return NULL;
+}
+
 /* Holds the resource until released, on a thread of its own. */
 static void hold(struct occupant *occupant, struct baton_resource *resource)
 {
@@ -61,7 +69,7 @@ Test(barge, each_failure_doubles_the_tasks_that_are_pushed_before_the_next_look,
 	cr_assert(baton__barge_due(self, 1));
 }
 
-/* What is left after whole batches is left to smaller ones. */
+/* A batch that is longer than what is left looks, and leaves the rest to shorter batches. */
 Test(barge, a_batch_that_is_longer_than_what_is_left_looks, .timeout = 5)
 {
 	struct baton__thread *self = attached();
@@ -92,12 +100,61 @@ Test(barge, a_queued_resource_is_not_waited_for_and_teaches_nothing, .timeout = 
 	fixture_end();
 }
 
-static void *release_soon(void *argument)
+/* A thread that stands back for the first time, after failures elsewhere. */
+static void stand_back_anew(struct baton__thread *self)
 {
-	struct occupant *occupant = argument;
+	self->met = (struct baton__streak){0};
+	self->barge_next = 32;
+	self->barge_skip = 7;
+}
 
-	release(occupant);
-	return NULL;
+Test(barge, a_resource_that_is_released_meanwhile_ends_all_skipping, .timeout = 30)
+{
+	struct baton__thread *self = attached();
+	bool found = false;
+
+	/* Ends: the occupant leaves at any moment, also between the first look and the last. */
+	while (!found) {
+		struct occupant occupant;
+		pthread_t releaser;
+
+		hold(&occupant, &fix.resource);
+		releaser = thread_start(release_soon, &occupant);
+		stand_back_anew(self);
+		found = baton__barge(&fix.resource) && self->met.times == 1;
+		thread_join(releaser);
+		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	}
+	cr_assert_eq(self->barge_next, 0);
+	cr_assert_eq(self->barge_skip, 0);
+}
+
+Test(barge, a_resource_that_is_handed_off_meanwhile_is_no_failure_but_costs_a_few_looks,
+     .timeout = 30)
+{
+	struct baton__thread *self = attached();
+	bool found = false;
+
+	fix.config.capture_limit = 1;
+	fixture_manual();
+	/* Ends: as above. */
+	while (!found) {
+		struct occupant occupant;
+		pthread_t releaser;
+
+		hold(&occupant, &fix.resource);
+		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
+		releaser = thread_start(release_soon, &occupant);
+		stand_back_anew(self);
+		cr_assert_not(baton__barge(&fix.resource));
+		found = self->met.times == 1 && self->barge_next == 32;
+		thread_join(releaser);
+		/* The occupant's thread has ended, and its resource waits in the queue. */
+		cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
+		fix.journal.count = 0;
+	}
+	cr_assert_eq(self->barge_skip, 16);
+	fixture_end();
 }
 
 /* Long after a call has stood back in vain. */
@@ -182,6 +239,33 @@ Test(barge, each_way_to_submit_to_a_busy_resource_stands_back_once_but_later_and
 	cr_assert_not(stood_back(self));
 	release(&occupant);
 	resource_end(&resource);
+}
+
+Test(barge, each_way_to_submit_counts_its_tasks, .timeout = 10)
+{
+	struct baton_future future = BATON_FUTURE_INIT;
+	struct baton__thread *self = attached();
+	struct baton_task *tasks[2];
+	struct journal journal = {0};
+	struct step steps[4];
+
+	steps_init(steps, 4, &journal, 1);
+	tasks[0] = &steps[0].task;
+	tasks[1] = &steps[1].task;
+	hold(&fix.occupant, &fix.resource);
+	self->barge_skip = 6;
+	cr_assert_eq(baton_submit_batch(&fix.resource, tasks, 2), 0);
+	cr_assert_eq(self->barge_skip, 4);
+	cr_assert_eq(baton_submit(&fix.resource, &steps[2].task), 0);
+	cr_assert_eq(self->barge_skip, 3);
+	step_init(&steps[3], &journal, 4, &future);
+	cr_assert_eq(baton_submit(&fix.resource, &steps[3].task), 0);
+	cr_assert_eq(self->barge_skip, 2);
+	cr_assert_eq(baton_post(&fix.resource, nothing, NULL), 0);
+	cr_assert_eq(self->barge_skip, 1);
+	release(&fix.occupant);
+	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
+	cr_assert(journal_counts_up(&journal, 1, 4));
 }
 
 Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .timeout = 5)
