@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Standing back before a push: when it is tried, what ends it, how a failure affects later ones. */
-#include "fixture.h"
+#include "holders.h"
 
 #include "core/barge.h"
 #include "core/streak.h"
-
-static void *release_soon(void *argument)
-{
-	struct occupant *occupant = argument;
-
-	release(occupant);
-	return NULL;
-}
-
-/* Holds the resource until released, on a thread of its own. */
-static void hold(struct occupant *occupant, struct baton_resource *resource)
-{
-	occupant_init(occupant, resource);
-	occupant->thread = thread_start(occupant_main, occupant);
-	gate_pass(&occupant->entered);
-}
-
-static struct baton__thread *attached(void)
-{
-	cr_assert_eq(baton__thread_attach(), 0);
-	cr_assert_eq(baton__self->barge_skip, 0);
-	return baton__self;
-}
 
 /* Tasks, in batches of `count`, that are pushed before the next look. */
 static unsigned pushed_before_a_look(struct baton__thread *self, unsigned count)
@@ -100,82 +77,56 @@ Test(barge, a_queued_resource_is_not_waited_for_and_teaches_nothing, .timeout = 
 	fixture_end();
 }
 
-/* A thread that stands back for the first time, after failures elsewhere. */
-static void stand_back_anew(struct baton__thread *self)
+/* Stands back, after failures elsewhere, from a resource that is left just now. `task`: it waits
+ * there, or NULL. */
+static bool stand_back_from_sprinter(struct baton__streak met, struct baton_task *task)
 {
-	self->met = (struct baton__streak){0};
-	self->barge_next = 32;
-	self->barge_skip = 7;
+	struct sprinter sprinter;
+	bool idle;
+
+	sprinter_start(&sprinter);
+	if (task)
+		cr_assert_eq(baton_submit_later(&fix.resource, task), 0);
+	baton__self->met = met;
+	baton__self->barge_next = 32;
+	baton__self->barge_skip = 7;
+	sprinter_may_leave(&sprinter);
+	idle = baton__barge(&fix.resource);
+	thread_join(sprinter.thread);
+	return idle;
 }
 
-Test(barge, a_resource_that_is_released_meanwhile_ends_all_skipping, .timeout = 30)
+Test(barge, a_resource_that_is_released_meanwhile_ends_all_skipping, .timeout = 60)
 {
 	struct baton__thread *self = attached();
-	bool found = false;
 
-	/* Ends: the occupant leaves at any moment, also between the first look and the last. */
-	while (!found) {
-		struct occupant occupant;
-		pthread_t releaser;
-
-		hold(&occupant, &fix.resource);
-		releaser = thread_start(release_soon, &occupant);
-		stand_back_anew(self);
-		found = baton__barge(&fix.resource) && self->met.times == 1;
-		thread_join(releaser);
-		cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
-	}
+	/* Ends: while both threads have a CPU, the resource is left between two looks. The first
+	 * look counts if it finds the resource busy. */
+	do
+		while (!stand_back_from_sprinter((struct baton__streak){0}, NULL))
+			;
+	while (self->met.times == 0);
 	cr_assert_eq(self->barge_next, 0);
 	cr_assert_eq(self->barge_skip, 0);
 }
 
 Test(barge, a_resource_that_is_handed_off_meanwhile_is_no_failure_but_costs_a_few_looks,
-     .timeout = 30)
+     .timeout = 60)
 {
+	const struct baton__streak hot = {&fix.resource, BATON__STREAK_LONG};
 	struct baton__thread *self = attached();
-	bool found = false;
 
 	fix.config.capture_limit = 1;
 	fixture_manual();
-	/* Ends: as above. */
-	while (!found) {
-		struct occupant occupant;
-		pthread_t releaser;
-
-		hold(&occupant, &fix.resource);
-		cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
-		releaser = thread_start(release_soon, &occupant);
-		stand_back_anew(self);
-		cr_assert_not(baton__barge(&fix.resource));
-		found = self->met.times == 1 && self->barge_next == 32;
-		thread_join(releaser);
-		/* The occupant's thread has ended, and its resource waits in the queue. */
+	/* Ends: as above, in the long pauses of a hot resource. A failure doubles barge_next; a
+	 * first look that finds the resource in the queue leaves barge_skip. */
+	do {
+		cr_assert_not(stand_back_from_sprinter(hot, &fix.steps[0].task));
 		cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
 		fix.journal.count = 0;
-	}
+	} while (self->barge_next != 32 || self->barge_skip == 7);
 	cr_assert_eq(self->barge_skip, 16);
 	fixture_end();
-}
-
-/* Long after a call has stood back in vain. */
-static void *release_late(void *argument)
-{
-	struct timespec nap = {0, 20000000};
-
-	(void)nanosleep(&nap, NULL);
-	return release_soon(argument);
-}
-
-static void *nothing(void *unused)
-{
-	return unused;
-}
-
-static void *begins_inside(void *argument)
-{
-	struct baton__barge_call barge;
-
-	return baton__barge_call_begin(argument, &barge) ? argument : NULL;
 }
 
 /* Was it stood back from, in vain, since the last call of this? */
@@ -266,172 +217,6 @@ Test(barge, each_way_to_submit_counts_its_tasks, .timeout = 10)
 	release(&fix.occupant);
 	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
 	cr_assert(journal_counts_up(&journal, 1, 4));
-}
-
-Test(barge, a_caller_looks_until_the_resource_is_idle_or_its_looks_are_over, .timeout = 5)
-{
-	struct baton__barge_call barge;
-
-	(void)attached();
-	/* There is nothing to stand back from. */
-	cr_assert_not(baton__barge_call_begin(&fix.resource, &barge));
-	hold(&fix.occupant, &fix.resource);
-	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
-	cr_assert_eq(barge.looks, 9);
-	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
-	cr_assert_eq(barge.looks, 0);
-	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
-	release(&fix.occupant);
-	cr_assert_eq(baton_resource_await(&fix.resource, NULL), 0);
-	cr_assert(baton__barge_call_look(&fix.resource, &barge));
-	/* The capture that failed has cost one look. */
-	cr_assert(baton__barge_call_look(&fix.resource, &barge));
-	cr_assert_eq(baton_resource_close(&fix.resource), 0);
-	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
-	cr_assert_gt(barge.looks, 0);
-}
-
-static void meet(struct baton_resource *resource, uint32_t looks, uint32_t pause)
-{
-	struct baton__barge_call barge;
-
-	cr_assert(baton__barge_call_begin(resource, &barge));
-	cr_assert_eq(barge.looks, looks);
-	cr_assert_eq(barge.pause, pause);
-}
-
-Test(barge, the_first_look_comes_later_where_the_last_eight_busy_resources_were_this_one,
-     .timeout = 5)
-{
-	struct baton_resource other;
-	struct occupant occupant;
-
-	cr_assert_eq(attached()->met.times, 0);
-	baton_resource_init(&other, NULL);
-	hold(&occupant, &other);
-	hold(&fix.occupant, &fix.resource);
-	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
-		meet(&fix.resource, 9, 32);
-	meet(&fix.resource, 5, 8192);
-	meet(&fix.resource, 5, 8192);
-	/* One other, and the resource has to be met eight times again. */
-	meet(&other, 9, 32);
-	for (unsigned i = 0; i < BATON__STREAK_LONG; i++)
-		meet(&fix.resource, 9, 32);
-	meet(&fix.resource, 5, 8192);
-	/* A submit counts like a call. */
-	cr_assert_not(baton__barge(&other));
-	meet(&fix.resource, 9, 32);
-	release(&occupant);
-	release(&fix.occupant);
-	resource_end(&other);
-}
-
-Test(barge, a_caller_does_not_stand_back_with_limit_0_or_with_hooks_or_in_a_task, .timeout = 5)
-{
-	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
-	struct baton__barge_call barge;
-	struct baton_resource resource;
-	struct occupant occupant;
-	void *did;
-
-	(void)attached();
-	config.capture_limit = 0;
-	baton_resource_init(&resource, &config);
-	hold(&occupant, &resource);
-	cr_assert_not(baton__barge_call_begin(&resource, &barge));
-	release(&occupant);
-	resource_end(&resource);
-
-	config = (struct baton_resource_config)BATON_RESOURCE_CONFIG_INIT;
-	config.hold_completions = true;
-	baton_resource_init(&resource, &config);
-	hold(&occupant, &resource);
-	cr_assert_not(baton__barge_call_begin(&resource, &barge));
-	release(&occupant);
-	resource_end(&resource);
-
-	hold(&fix.occupant, &fix.resource);
-	baton_resource_init(&resource, NULL);
-	cr_assert_eq(baton_call(&resource, begins_inside, &fix.resource, &did), 0);
-	cr_assert_null(did);
-	cr_assert(baton__barge_call_begin(&fix.resource, &barge));
-	release(&fix.occupant);
-	resource_end(&resource);
-}
-
-/* The resource is in a queue: no look helps. */
-Test(barge, a_caller_does_not_wait_for_a_queued_resource, .timeout = 5)
-{
-	struct baton__barge_call barge;
-
-	fixture_manual();
-	(void)attached();
-	steps_init(&fix.steps[0], 1, &fix.journal, 1);
-	cr_assert_eq(baton_submit_later(&fix.resource, &fix.steps[0].task), 0);
-	cr_assert_not(baton__barge_call_begin(&fix.resource, &barge));
-	barge = (struct baton__barge_call){3, 1};
-	cr_assert_not(baton__barge_call_look(&fix.resource, &barge));
-	cr_assert_eq(barge.looks, 2);
-	cr_assert_eq(baton_manual_run_until_idle(fix.manual), 1);
-	fixture_end();
-}
-
-Test(barge, each_call_that_has_slept_doubles_the_calls_that_push_at_once, .timeout = 10)
-{
-	struct baton__thread *self = attached();
-	static const unsigned expected[] = {1, 2, 4, 8, 16, 32, 64, 64};
-	struct baton__barge_call barge;
-
-	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-		struct occupant occupant;
-		unsigned pushes = 0;
-		pthread_t releaser;
-
-		hold(&occupant, &fix.resource);
-		releaser = thread_start(release_late, &occupant);
-		cr_assert_eq(baton_call(&fix.resource, nothing, NULL, NULL), 0);
-		thread_join(releaser);
-		hold(&occupant, &fix.resource);
-		while (!baton__barge_call_begin(&fix.resource, &barge))
-			pushes++;
-		release(&occupant);
-		cr_assert_eq(pushes, expected[i], "%u instead of %u", pushes, expected[i]);
-	}
-	/* A capture after standing back: the next call that sleeps costs one again. */
-	baton__barge_call_learn(self, false);
-	cr_assert_eq(self->call_next, 0);
-	cr_assert_eq(self->call_skip, 0);
-	baton__barge_call_learn(self, true);
-	cr_assert_eq(self->call_skip, 1);
-}
-
-static void *self_of(void *unused)
-{
-	(void)unused;
-	return baton__self;
-}
-
-Test(barge, a_call_that_stood_back_captures_what_was_released_meanwhile, .timeout = 30)
-{
-	struct baton__thread *self = attached();
-	bool captured = false;
-
-	/* Ends: the occupant leaves at any moment, also while this thread stands back. */
-	while (!captured) {
-		struct occupant occupant;
-		pthread_t releaser;
-		void *runner;
-
-		self->call_next = 2;
-		hold(&occupant, &fix.resource);
-		releaser = thread_start(release_soon, &occupant);
-		cr_assert_eq(baton_call(&fix.resource, self_of, NULL, &runner), 0);
-		captured = self->call_next == 0;
-		cr_assert(!captured || runner == self);
-		self->call_skip = 0;
-		thread_join(releaser);
-	}
 }
 
 static void *due(void *unused)
