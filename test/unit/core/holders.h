@@ -45,7 +45,7 @@ static inline void *sprinter_run(void *argument)
 	struct sprinter *sprinter = argument;
 
 	__atomic_store_n(&sprinter->entered, 1, __ATOMIC_RELEASE);
-	/* Where there is one CPU the other thread needs it to say so. */
+	/* Ends: sprinter_may_leave. The thread that calls it may need this CPU. */
 	for (unsigned turns = 1; !__atomic_load_n(&sprinter->may_leave, __ATOMIC_ACQUIRE); turns++)
 		if (turns % 4096 == 0)
 			(void)sched_yield();

@@ -44,7 +44,7 @@ static void meet(struct baton_resource *resource, uint32_t looks, uint32_t pause
 	cr_assert_eq(barge.pause, pause);
 }
 
-Test(barge_call, the_first_look_comes_later_where_the_last_eight_busy_resources_were_this_one,
+Test(barge_call, the_first_pause_is_longer_where_the_last_eight_busy_resources_were_this_one,
      .timeout = 5)
 {
 	struct baton_resource other;
