@@ -434,7 +434,8 @@ check-cxx: build/test/unit/cxx_smoke build/test/unit/cxx_unwinding ## headers in
 build/test/unit/cxx_%: test/unit/cxx_%.cc build/libbaton.a | build/deps/test
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -MMD -MP \
+	$(Q)$(CXX) $(CXXFLAGS) -std=c++17 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
+		-Iinclude -MMD -MP \
 		-o $@ $< build/libbaton.a $(LDFLAGS) $(LIBS) -pthread
 -include build/test/unit/cxx_smoke.d build/test/unit/cxx_unwinding.d
 
@@ -464,7 +465,7 @@ check-readme: | build/deps/build ## the README's pieces of code compile
 	$(Q)CC='$(CC)' test/readme/check.sh
 
 check-install: all | build/deps/test ## install, build the README's example, uninstall
-	$(Q)MAKE='$(MAKE)' CC='$(CC)' test/install.sh
+	$(Q)MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' test/install.sh
 
 .PHONY: tidy tidy-format format
 tidy: ## layers, lengths, ordering tags, names, tests of the headers' claims: what can be checked

@@ -3,13 +3,14 @@
 # Installs into a temporary place, builds the README's first complete C example against it by
 # pkg-config, shared and static, runs both, uninstalls, and sees that nothing is left.
 #
-#	MAKE=make CC=cc install.sh
+#	MAKE=make CC=cc CXX=g++ install.sh
 set -eu
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 make="${MAKE:-make} --no-print-directory"
 cc=${CC:-cc}
+cxx=${CXX:-g++}
 prefix=$tmp/prefix
 
 fail()
@@ -52,8 +53,12 @@ libs=$(pkg-config --libs baton)
 		fail "the example does not build with -static"
 	$cc $flags -o "$tmp/archive" "$tmp/example.c" "$prefix/lib/libbaton.a" -pthread ||
 		fail "the example does not build with libbaton.a"
+	# A C++ program may begin with the same lines.
+	$cxx $(pkg-config --cflags baton) -std=c++17 -Wall -Wextra -Wpedantic -Wold-style-cast \
+		-Werror -x c++ -o "$tmp/cxx" "$tmp/example.c" $libs ||
+		fail "the example does not build as C++"
 }
-for kind in shared static archive; do
+for kind in shared static archive cxx; do
 	LD_LIBRARY_PATH=$prefix/lib timeout 30 "$tmp/$kind" >"$tmp/$kind.out" ||
 		fail "the README's example, $kind, ended with status $?"
 done

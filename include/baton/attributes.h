@@ -31,4 +31,14 @@
 #endif
 #endif
 
+/* The headers' own casts, of a pointer and of a number: C++ programs may be compiled with
+ * -Wold-style-cast. */
+#ifdef __cplusplus
+#define BATON__CAST(type, pointer) reinterpret_cast<type>(pointer)
+#define BATON__NUMBER(type, number) static_cast<type>(number)
+#else
+#define BATON__CAST(type, pointer) ((type)(pointer))
+#define BATON__NUMBER(type, number) ((type)(number))
+#endif
+
 #endif

@@ -92,8 +92,8 @@ enum baton_bound_policy {
 	BATON_BOUND_WAIT,
 };
 
-#define BATON_BOUND_TASKS_MAX ((uint32_t)1 << 23)
-#define BATON_BOUND_BYTES_MAX ((uint64_t)1 << 39)
+#define BATON_BOUND_TASKS_MAX (UINT32_C(1) << 23)
+#define BATON_BOUND_BYTES_MAX (UINT64_C(1) << 39)
 
 /* Settings that many bounds share. Must outlive the bounds and not change. */
 struct baton_bound_config {

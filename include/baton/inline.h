@@ -40,8 +40,8 @@
 #define BATON_INLINE_VERSION 2
 
 /* The words of an idle resource and of a busy resource of which nothing is asked (core/word.h). */
-#define BATON_INLINE_IDLE ((uintptr_t)0)
-#define BATON_INLINE_BUSY ((uintptr_t)1)
+#define BATON_INLINE_IDLE UINT64_C(0)
+#define BATON_INLINE_BUSY UINT64_C(1)
 
 /* After a capture that has failed, so many captures of idle resources look first (`wary`). */
 #ifndef BATON_INLINE_WARY /* the explorer makes it small */
@@ -49,7 +49,7 @@
 #endif
 
 /* In `top`: a baton that is held without a frame. */
-#define BATON_INLINE_BARE ((uintptr_t)1)
+#define BATON_INLINE_BARE UINT64_C(1)
 
 /*
  * The first members of a thread's record. Only the record's thread writes them.
@@ -177,7 +177,8 @@ static inline BATON_INLINE_ALWAYS enum baton_inline_way baton_inline_enter(
 	if (!baton_inline_capture_plain(self, resource))
 		return BATON_INLINE_OTHER;
 	/* on_fork_in_child (thread.c) reads `top` */
-	baton_inline_store_relaxed(&self->top, (uintptr_t)resource | BATON_INLINE_BARE);
+	baton_inline_store_relaxed(&self->top,
+	                           BATON__CAST(uintptr_t, resource) | BATON_INLINE_BARE);
 	return BATON_INLINE_HELD;
 }
 
@@ -198,7 +199,8 @@ static inline BATON_INLINE_ALWAYS bool baton_inline_pop_release(struct baton__th
 static inline BATON_INLINE_ALWAYS bool baton_inline_leave(struct baton__thread_head *self,
                                                           struct baton_resource *resource)
 {
-	if (__builtin_expect(self->top != ((uintptr_t)resource | BATON_INLINE_BARE), 0))
+	if (__builtin_expect(self->top != (BATON__CAST(uintptr_t, resource) | BATON_INLINE_BARE),
+	                     0))
 		return false;
 	return baton_inline_pop_release(self, resource);
 }

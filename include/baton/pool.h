@@ -135,7 +135,7 @@ struct baton_pool_options {
 #define BATON_POOL_WORKERS_MAX 4094
 #define BATON_POOL_SPARES 64
 #define BATON_POOL_SPARES_MAX 4096
-#define BATON_POOL_NO_SPARES ((size_t)-1)
+#define BATON_POOL_NO_SPARES SIZE_MAX
 
 /*
  * `options` may be NULL. On an error nothing is left behind.

@@ -62,7 +62,7 @@ extern "C" {
 #define BATON_REDIS_ID_MAX 63 /* characters of an id, a queue's and a backend's name */
 /* Bytes that one call sends: a task's command and files, an effect. Redis takes no longer texts by
  * default (proto-max-bulk-len). What is sent must also reach the server within `timeout_ns`. */
-#define BATON_REDIS_SIZE_MAX ((size_t)512 << 20)
+#define BATON_REDIS_SIZE_MAX (UINT64_C(512) << 20)
 
 /* ---- A connection to a queue ---- */
 

@@ -101,7 +101,7 @@ extern "C" {
  * texts of that size (proto-max-bulk-len): otherwise the node tries again for ever, and the tasks
  * behind wait.
  */
-#define BATON_REMOTE_SIZE_MAX ((size_t)256 << 20)
+#define BATON_REMOTE_SIZE_MAX (UINT64_C(256) << 20)
 
 struct baton_remote;
 struct baton_remote_job;

@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <baton/attributes.h>
 #include <baton/task.h>
 
 #ifdef __cplusplus
@@ -75,12 +76,13 @@ struct baton_task_type {
 
 /* The place of a member of `struct_type`, seen from the member `task`. */
 #define BATON_TASK_PLACE(struct_type, task, member)                                                \
-	((int32_t)offsetof(struct_type, member) - (int32_t)offsetof(struct_type, task))
+	(BATON__NUMBER(int32_t, offsetof(struct_type, member)) -                                   \
+	 BATON__NUMBER(int32_t, offsetof(struct_type, task)))
 
 /* A constant initialiser: a task of `*type`. */
 #define BATON_TYPED_TASK_INIT(type)                                                                \
 	{                                                                                          \
-		NULL, NULL, (struct baton_future *)(void *)((char *)(type) + 1)                    \
+		NULL, NULL, BATON__CAST(struct baton_future *, BATON__CAST(uintptr_t, type) + 1)   \
 	}
 
 /* The same at run time. Thread safety: the task's owner, while the task waits nowhere. */
@@ -89,7 +91,7 @@ static inline void baton_task_init_typed(struct baton_task *task,
 {
 	task->_next = NULL;
 	task->_run = NULL;
-	task->_future = (struct baton_future *)((uintptr_t)type + 1);
+	task->_future = BATON__CAST(struct baton_future *, BATON__CAST(uintptr_t, type) + 1);
 }
 
 #ifdef __cplusplus

@@ -59,9 +59,9 @@
 extern "C" {
 #endif
 
-#define BATON_MICROSECOND ((uint64_t)1000)
-#define BATON_MILLISECOND ((uint64_t)1000000)
-#define BATON_SECOND ((uint64_t)1000000000)
+#define BATON_MICROSECOND UINT64_C(1000)
+#define BATON_MILLISECOND UINT64_C(1000000)
+#define BATON_SECOND UINT64_C(1000000000)
 
 /*
  * The end of time. A timer that is armed at this time, or after this delay, never expires. Every
@@ -301,7 +301,7 @@ struct baton_timers_options {
 	uint64_t _reserved[4];
 };
 
-#define BATON_TIMERS_RESOLUTION ((uint64_t)1 << 20) /* about a millisecond */
+#define BATON_TIMERS_RESOLUTION (UINT64_C(1) << 20) /* about a millisecond */
 #define BATON_TIMERS_OPTIONS_INIT                                                                  \
 	{                                                                                          \
 		BATON_TIMERS_THREAD, BATON_TIMERS_SUBMIT_DEFAULT, 0, NULL, NULL, NULL, NULL,       \
