@@ -45,7 +45,7 @@ fail() {
 	exit 1
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# wait_for SECONDS COMMAND...: until the command succeeds. A file may not be there yet: grep -s.
 wait_for() {
 	local end=$((SECONDS + $1))
 
@@ -96,7 +96,7 @@ timeout -k 20 900 "$build/examples/broker/broker" --host 127.0.0.1 --port 0 --th
 	--stats >"$work/broker" &
 broker=$!
 pids+=("$broker")
-wait_for 10 grep -q '^listening on' "$work/broker" || fail "the broker did not start"
+wait_for 10 grep -qs '^listening on' "$work/broker" || fail "the broker did not start"
 port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/broker")
 
 # Arrays, not functions: what runs in the background is `timeout` itself, which stop() can end.
@@ -116,8 +116,8 @@ stdbuf -oL mosquitto_sub -h 127.0.0.1 -p "$port" -d -t demo/nothing --will-topic
 	--will-payload 'the last words' --will-qos 2 >"$work/dying" 2>&1 &
 dying=$!
 pids+=("$heir" "$dying")
-wait_for 10 grep -q '^Subscribed' "$work/heir" || fail "will: no SUBACK"
-wait_for 10 grep -q 'CONNACK' "$work/dying" || fail "will: no CONNACK"
+wait_for 10 grep -qs '^Subscribed' "$work/heir" || fail "will: no SUBACK"
+wait_for 10 grep -qs 'CONNACK' "$work/dying" || fail "will: no CONNACK"
 kill -KILL "$dying"
 wait "$dying" 2>/dev/null
 wait "$heir" || fail "the will"
@@ -160,7 +160,7 @@ subscribe once -q 2 -t text/once
 subscribe hash -q 0 -t 'text/#'
 subscribe overlap -q 1 -t 'text/#' -t text/shared -t 'text/+/b'
 for name in "${!subscribers[@]}"; do
-	wait_for 10 grep -q '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
+	wait_for 10 grep -qs '^Subscribed' "$work/got.$name" || fail "$name: no SUBACK"
 done
 
 start=$(date +%s%N)

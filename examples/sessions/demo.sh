@@ -38,7 +38,7 @@ for program in redis-server redis-cli; do
 	command -v "$program" >/dev/null || fail "$program is missing (Debian: redis-server)"
 done
 
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# wait_for SECONDS COMMAND...: until the command succeeds. A file may not be there yet: grep -s.
 wait_for() {
 	local end=$((SECONDS + $1))
 
@@ -74,7 +74,7 @@ start() {
 	pids+=($!)
 	disown
 	eval "exec $2>\"$work/$1.in\""
-	wait_for 10 grep -q '^node ' "$work/$1.out" || fail "$1: $(cat "$work/$1.out")"
+	wait_for 10 grep -qs '^node ' "$work/$1.out" || fail "$1: $(cat "$work/$1.out")"
 }
 start a 3
 a=${pids[-1]}
@@ -82,7 +82,7 @@ start b 4
 
 # expect NODE LINE: it is, or comes, among the node's output; then it is shown.
 expect() {
-	wait_for 30 grep -qx "$2" "$work/$1.out" ||
+	wait_for 30 grep -qsx "$2" "$work/$1.out" ||
 		fail "$1 did not say \"$2\": $(cat "$work/$1.out")"
 	echo "$1: $2"
 }

@@ -32,7 +32,7 @@ sub() { # NAME ARGUMENT...
 		"$@" >"$work/$name" 2>&1 &
 	pids[$name]=$!
 	for ((i = 0; i < 500; i++)); do
-		! grep -q '^Subscribed' "$work/$name" || return
+		! grep -qs '^Subscribed' "$work/$name" || return
 		sleep 0.02
 	done
 	fail "$name: no SUBACK"
@@ -95,7 +95,7 @@ tools_will() {
 		--will-topic "$story/w" --will-payload 'it has died' --will-qos 1 \
 		>"$work/dying" 2>&1 &
 	for ((i = 0; i < 500; i++)); do
-		! grep -q 'CONNACK' "$work/dying" || break
+		! grep -qs 'CONNACK' "$work/dying" || break
 		sleep 0.02
 	done
 	kill -KILL $!

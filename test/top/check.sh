@@ -27,7 +27,7 @@ begin() # file or nothing: sets pid
 	pid=$!
 	pids="$pids $pid"
 	for _ in $(seq 1500); do
-		! grep -q ready "$tmp/out" || return
+		! grep -qs ready "$tmp/out" || return
 		sleep 0.02
 	done
 	echo 'the program to look at did not begin'
