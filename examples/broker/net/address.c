@@ -12,6 +12,9 @@
 
 #define ADDRESS_BACKLOG 1024
 
+/* A port that the system chose for the first address may be taken at another address. */
+#define ADDRESS_ATTEMPTS_MAX 8
+
 bool address_local(int fd)
 {
 	struct sockaddr_storage address;
@@ -83,6 +86,12 @@ static in_port_t *address_port(struct sockaddr *address)
 	                                      : &((struct sockaddr_in *)address)->sin_port;
 }
 
+static void address_set_port(const struct addrinfo *first, in_port_t port)
+{
+	for (; first != NULL; first = first->ai_next)
+		*address_port(first->ai_addr) = port;
+}
+
 /* All sockets get the port of the first one. */
 static void address_share_port(const struct addrinfo *first, int fd)
 {
@@ -90,8 +99,7 @@ static void address_share_port(const struct addrinfo *first, int fd)
 	socklen_t size = sizeof(address);
 
 	(void)getsockname(fd, (struct sockaddr *)&address, &size);
-	for (; first != NULL; first = first->ai_next)
-		*address_port(first->ai_addr) = *address_port((struct sockaddr *)&address);
+	address_set_port(first, *address_port((struct sockaddr *)&address));
 }
 
 /* A name may have an address twice, for example by two lines of /etc/hosts. */
@@ -137,8 +145,8 @@ int address_listen(const char *host, unsigned int port, int *fds, size_t most)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
 	struct addrinfo *addresses;
+	int status, attempts = port == 0 ? ADDRESS_ATTEMPTS_MAX : 1;
 	char text[16];
-	int status;
 
 	snprintf(text, sizeof(text), "%u", port);
 	status = getaddrinfo(host, text, &hints, &addresses);
@@ -146,7 +154,10 @@ int address_listen(const char *host, unsigned int port, int *fds, size_t most)
 		fprintf(stderr, "broker: %s: %s\n", host, gai_strerror(status));
 		return -EADDRNOTAVAIL;
 	}
-	status = address_bind_all(addresses, fds, most);
+	do {
+		address_set_port(addresses, htons((in_port_t)port));
+		status = address_bind_all(addresses, fds, most);
+	} while (status == -EADDRINUSE && --attempts > 0);
 	freeaddrinfo(addresses);
 	if (status < 0)
 		fprintf(stderr, "broker: %s:%s: %s\n", host, text, strerror(-status));

@@ -104,6 +104,22 @@ int socket(int family, int type, int protocol)
 	return (int)syscall(SYS_socket, family, type, protocol);
 }
 
+/* So many binds to 127.0.0.2 find the port taken. */
+static int taken;
+
+int bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
+
+	if (address->sa_family == AF_INET && in->sin_addr.s_addr == inet_addr("127.0.0.2") &&
+	    taken > 0) {
+		taken--;
+		errno = EADDRINUSE;
+		return -1;
+	}
+	return (int)syscall(SYS_bind, fd, address, size);
+}
+
 /* Of a socket that listens; and where. */
 static uint16_t port_of(int fd, const char *host)
 {
@@ -117,6 +133,20 @@ static uint16_t port_of(int fd, const char *host)
 	cr_assert_eq(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
 	cr_assert(listens);
 	return ntohs(in.sin_port);
+}
+
+static int bound_to(const char *host)
+{
+	struct sockaddr_storage address = address_of(host);
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
+	                    address.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+	                                                 : sizeof(struct sockaddr_in6)) != 0) {
+		close(fd);
+		return -1; /* this machine does not speak IPv6 */
+	}
+	return fd;
 }
 
 #define SAID_MAX 128
@@ -211,6 +241,39 @@ Test(address, each_address_of_a_name_is_listened_on_with_one_port, .timeout = 5)
 	cr_assert_eq(fds[0], STDIN_FILENO);
 }
 
+Test(address, a_port_that_was_chosen_and_is_taken_at_another_address_is_chosen_anew, .timeout = 5)
+{
+	static const char *const hosts[] = {"127.0.0.1", "127.0.0.2", NULL};
+	static const struct {
+		unsigned port;
+		int taken, expected;
+	} rows[] = {{0, 1, 2}, {0, 7, 2}, {0, 8, -EADDRINUSE}, {1, 1, -EADDRINUSE}};
+
+	found = hosts;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const int before = open_files();
+		/* A port that is asked for is one that was free a moment ago. */
+		int fds[2], free_fd = bound_to("127.0.0.2"), count;
+		struct sockaddr_in in;
+		socklen_t size = sizeof(in);
+		unsigned port = 0;
+
+		cr_assert_eq(getsockname(free_fd, (struct sockaddr *)&in, &size), 0);
+		close(free_fd);
+		if (rows[i].port)
+			port = ntohs(in.sin_port);
+		taken = rows[i].taken;
+		count = listen_quietly(port, fds, 2);
+		cr_assert_eq(count, rows[i].expected, "row %zu: %d", i, count);
+		cr_assert_eq(open_files(), before + (count > 0 ? count : 0), "row %zu", i);
+		if (count > 0)
+			cr_assert_eq(port_of(fds[0], hosts[0]), port_of(fds[1], hosts[1]));
+		while (count > 0)
+			close(fds[--count]);
+		taken = 0;
+	}
+}
+
 Test(address, the_reason_is_said_why_a_name_is_not_listened_on, .timeout = 5)
 {
 	static const struct {
@@ -256,20 +319,6 @@ int leaves_anything(int fd, void *address, socklen_t *size)
 		return 0;
 	memcpy(address, &anything, *size < sizeof(anything) ? *size : sizeof(anything));
 	return -1;
-}
-
-static int bound_to(const char *host)
-{
-	struct sockaddr_storage address = address_of(host);
-	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
-	                    address.ss_family == AF_INET ? sizeof(struct sockaddr_in)
-	                                                 : sizeof(struct sockaddr_in6)) != 0) {
-		close(fd);
-		return -1; /* this machine does not speak IPv6 */
-	}
-	return fd;
 }
 
 static const char *announced(int fd, bool tls)
