@@ -212,24 +212,11 @@ build/baton.pc: FORCE
 .PHONY: checked
 checked: $(CHECKED_MADE) ## libbaton-checked; `make CHECKED=1` makes it beside the rest
 
-# In the ordinary library's objects each function that src/checked wraps gets another name, at its
-# definition and where the library calls it. Programs find no inlined paths: these would not check.
-build/checked/symbols: src/checked/plain.h
-	$(Q)mkdir -p $(@D)
-	$(Q)sed -n 's/^PLAIN(\(.*\));$$/baton_\1 baton__plain_\1/p' $< >$@
-
-build/checked/plain.o: $(SOURCES:%.c=build/checked/%.o) build/checked/symbols
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -nostdlib -r -o $@.all $(filter %.o,$^)
-	$(Q)objcopy --redefine-syms=build/checked/symbols $(foreach s,thread end left,\
-		--localize-symbol=baton_inline_$s_v2) $@.all $@
-	$(Q)rm $@.all
-
 build/checked/baton.map: src/baton.map
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e '/baton_inline_/d' -e 's/baton_assert_hook;/& baton_checked_patience_ms;/' $< >$@
 
-$(CHECKED_SHARED): build/checked/plain.o $(CHECKED_SOURCES:%.c=build/checked/%.o) \
+$(CHECKED_SHARED): $(SOURCES:%.c=build/checked/%.o) $(CHECKED_SOURCES:%.c=build/checked/%.o) \
 		build/checked/baton.map
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -406,8 +393,8 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
 $(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
 	build/tsan/test/shim/main.o))
-$(eval $(call variant,build/checked,-DBATON_CHECKED,,-lcriterion -Wl$(comma)-z$(comma)muldefs,,\
-	build/checked/plain.o $(CHECKED_SOURCES:%.c=build/checked/%.o)))
+$(eval $(call variant,build/checked,-DBATON_CHECKED,,-lcriterion,,\
+	$(SOURCES:%.c=build/checked/%.o) $(CHECKED_SOURCES:%.c=build/checked/%.o)))
 
 # ---- Tests ----
 .PHONY: test check check-asan check-tsan

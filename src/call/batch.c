@@ -3,9 +3,9 @@
  * Submitting several tasks at once: one publication, or one capture.
  */
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/barge.h"
 #include "core/binds.h"
-#include "core/checked.h"
 #include "core/stay.h"
 #include "core/guard.h"
 #include "core/list.h"
@@ -79,6 +79,8 @@ static bool run_at_once(struct baton_resource *resource, struct baton_task *task
 BATON_EXPORT int baton_submit_batch(struct baton_resource *resource,
                                     struct baton_task *const *tasks, size_t count)
 {
+	BATON__CHECKED_SUBMIT(resource, tasks, count, baton_submit_batch(resource, tasks, count));
+
 	size_t ready = 0;
 	bool special = false; /* a task has a future, or is of a kind */
 	bool waited_for = false;

@@ -5,6 +5,7 @@
 #include "call/call.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/backlog.h"
@@ -109,7 +110,7 @@ BATON_INLINE bool call_nested(struct baton_resource *resource, baton_call_fn fn,
 	void *result;
 
 	if (!depth || depth >= depth_max || baton_inline_seen_other(&self->head, resource) ||
-	    !baton_inline_capture_plain(&self->head, resource))
+	    !baton__word_capture_plain(&self->head, resource))
 		return false;
 	baton__frame_enter(self, &frame, resource, depth);
 	BATON_GUARD_TOP(guard);
@@ -351,6 +352,7 @@ static BATON_NOINLINE int call_inside(struct baton_resource *resource, baton_cal
 BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                             void **value)
 {
+	BATON__CHECKED(call(resource, fn, __func__));
 	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, value)))
 		return 0;
 	if (baton__self->top)
@@ -361,6 +363,7 @@ BATON_EXPORT int baton_call(struct baton_resource *resource, baton_call_fn fn, v
 BATON_EXPORT int baton_call_with(struct baton_resource *resource,
                                  const struct baton_call_options *options, void **value)
 {
+	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label) || !baton__deadline_valid(options->deadline))
 		return -EINVAL;
 	return call_slow(resource, options, value);
@@ -369,6 +372,7 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
 BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                 void **value)
 {
+	BATON__CHECKED(call(resource, fn, __func__));
 	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
 		int error = baton__thread_attach();
 

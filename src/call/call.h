@@ -54,7 +54,7 @@ BATON_INLINE bool baton__call_bare(struct baton_resource *resource, baton_call_f
 {
 	void *result;
 
-	if (baton_inline_enter(&baton__self->head, resource) != BATON_INLINE_HELD)
+	if (baton__word_enter(&baton__self->head, resource) != BATON_INLINE_HELD)
 		return false;
 	BATON_GUARD_TOP(guard);
 	result = fn(arg);

@@ -2,6 +2,7 @@
 /*
  * The two kinds of continuation: a task for a resource, and a job for an executor.
  */
+#include "base/checked.h"
 #include "core/label.h"
 #include "core/callback.h"
 #include "core/submit.h"
@@ -63,6 +64,9 @@ static void fire_job(struct baton_continuation *continuation)
 BATON_EXPORT void baton_continuation_task(struct baton_continuation *continuation,
                                           struct baton_resource *resource, struct baton_task *task)
 {
+	BATON__NEED(continuation, "the continuation is NULL");
+	BATON__NEED(resource, "the resource is NULL: give the address of a resource");
+	BATON__NEED(task, "the task is NULL");
 	*continuation = (struct baton_continuation){NULL, fire_task, resource, task};
 }
 

@@ -3,6 +3,7 @@
 #include "call/call.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "thread/node.h"
 #include "core/label.h"
 #include "core/place.h"
@@ -115,18 +116,21 @@ BATON_INLINE int post(struct baton_resource *resource, baton_call_fn fn,
 
 BATON_EXPORT int baton_post(struct baton_resource *resource, baton_call_fn fn, void *arg)
 {
+	BATON__CHECKED(call(resource, fn, __func__));
 	return post(resource, fn, NULL, arg, NULL);
 }
 
 BATON_EXPORT int baton_post_or(struct baton_resource *resource, baton_call_fn fn,
                                baton_post_cancelled_fn cancelled, void *arg)
 {
+	BATON__CHECKED(call(resource, fn, __func__));
 	return post(resource, fn, cancelled, arg, NULL);
 }
 
 BATON_EXPORT int baton_post_with(struct baton_resource *resource,
                                  const struct baton_call_options *options)
 {
+	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label))
 		return -EINVAL;
 	return post(resource, options->fn, options->cancelled, options->arg, options->label);
@@ -209,6 +213,8 @@ BATON_INLINE int async(struct baton_resource *resource, baton_call_fn fn, void *
 BATON_EXPORT int baton_async(struct baton_resource *resource, baton_call_fn fn, void *arg,
                              struct baton_future **future)
 {
+	BATON__CHECKED(call(resource, fn, __func__));
+	BATON__NEED(future, "there is no place for the future");
 	return async(resource, fn, arg, NULL, future);
 }
 
@@ -216,6 +222,8 @@ BATON_EXPORT int baton_async_with(struct baton_resource *resource,
                                   const struct baton_call_options *options,
                                   struct baton_future **future)
 {
+	BATON__CHECKED(call_with(resource, options, __func__));
+	BATON__NEED(future, "there is no place for the future");
 	if (!baton__label_valid(options->label))
 		return -EINVAL;
 	return async(resource, options->fn, options->arg, options->label, future);

@@ -27,6 +27,8 @@ void baton__mistake_copied(struct baton__mistake *mistake, const struct baton_re
 {
 	struct original original = {.copy = resource};
 
+	if (baton__records_lost())
+		return;
 	baton__records_each(BATON__RECORD_RESOURCE, compare, &original);
 	if (original.count > 1)
 		baton__mistake(mistake, NULL,

@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of resources and tasks, for the functions that wrap the public ones. */
+/* The checks of resources, tasks, timers and waits: what base/checked.h says of each. */
 #ifndef BATON_SRC_CHECKED_OBJECTS_H
 #define BATON_SRC_CHECKED_OBJECTS_H
 
+#include "base/checked.h"
 #include "checked/records.h"
-#include "core/config.h"
 
-/* Checks that what a program gives to `call` is an initialised resource, still as it was. */
-void baton__checked_resource(struct baton_resource *resource, const char *call);
+/* A walk looks at so many of a queue's newest tasks. Each task is looked at when entered, too. */
+#define LOOKS_MAX 256U
 
-/* To be called after baton_resource_deinit. */
-void baton__checked_deinit(struct baton_resource *resource, const char *call);
+/* objects.c */
+void baton__check_init(struct baton_resource *resource, const char *function);
+void baton__check_resource(struct baton_resource *resource, const char *function);
+void baton__check_deinit(struct baton_resource *resource, const char *function);
+void baton__check_suspended(struct baton_resource *resource, bool more);
+void baton__check_use(struct baton_resource *resource);
+void baton__check_hand_off(struct baton_resource *resource, const void *executor);
 
-/* One more, or one less, suspension of the resource. */
-void baton__checked_suspended(struct baton_resource *resource, bool more);
+/* tasks.c */
+bool baton__check_submit(struct baton_resource *resource, struct baton_task *const *tasks,
+                         size_t count, const char *function, void **checked);
+void baton__check_submitted(void *checked, int outcome);
+void baton__check_finaliser(struct baton_resource *resource, const struct baton_task *task,
+                            const char *function);
+void baton__check_enter(struct baton_resource *resource, struct baton_task *task);
+void baton__check_drop(struct baton_task *task);
+void baton__check_take(struct baton_resource *resource);
 
-/* Checks that the task has a function, and waits in no resource. */
-void baton__checked_idle(const struct baton_resource *resource, const struct baton_task *task,
-                         const char *call);
+/* arming.c. entered: forgets the timer whose first member the task is, if there is one. */
+void baton__check_timer_init(struct baton_timer *timer, struct baton_resource *resource, bool given,
+                             const char *function);
+void baton__check_timer_arm(struct baton_timer *timer, const char *function);
+void baton__check_timer_stop(const struct baton_timer *timer, const char *function);
+void baton__check_timer_entered(const struct baton_task *task);
 
-/*
- * The same, and notes that the task waits. Called before the submit: when the submit returns, the
- * task may have run, and its memory may be gone. Returns a number for baton__checked_submitted.
- */
-uint64_t baton__checked_submit(struct baton_resource *resource, struct baton_task *task,
-                               const char *call);
-
-/* The submit has returned `error`. Touches neither task nor resource. */
-void baton__checked_submitted(const struct baton_task *task, uint64_t serial, int error);
+/* ends.c */
+void baton__check_wait(struct baton_future *future, const struct timespec *deadline);
 
 #endif

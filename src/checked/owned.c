@@ -4,20 +4,35 @@
 
 #include "checked/records.h"
 
-void baton__checked_made(const void *object, const char *call)
+/* `call` has made, or ended, the object. */
+static void note_owned(const void *object, bool gone, const char *call)
 {
 	struct baton__record *record;
 
 	baton__records_lock(object, BATON__RECORD_OWNED);
 	record = baton__records_get(object, BATON__RECORD_OWNED);
 	if (record) {
-		record->gone = false;
+		record->gone = gone;
 		baton__records_note(record, call);
 	}
 	baton__records_unlock(object, BATON__RECORD_OWNED);
 }
 
-void baton__checked_owned(const void *object, const char *call)
+void baton__check_made(const void *object, const void *executor, const char *call)
+{
+	note_owned(object, false, call);
+	if (executor)
+		note_owned(executor, false, call);
+}
+
+void baton__check_ended(const void *object, const void *executor, const char *call)
+{
+	note_owned(object, true, call);
+	if (executor)
+		note_owned(executor, true, call);
+}
+
+void baton__check_owned(const void *object, const char *call)
 {
 	struct baton__mistake mistake = {.text = ""};
 	const struct baton__record *record;
@@ -34,17 +49,4 @@ void baton__checked_owned(const void *object, const char *call)
 	baton__records_unlock(object, BATON__RECORD_OWNED);
 	if (mistake.text[0])
 		BATON_MISUSE(call, mistake.text);
-}
-
-void baton__checked_ended(const void *object, const char *call)
-{
-	struct baton__record *record;
-
-	baton__records_lock(object, BATON__RECORD_OWNED);
-	record = baton__records_get(object, BATON__RECORD_OWNED);
-	if (record) {
-		record->gone = true;
-		baton__records_note(record, call);
-	}
-	baton__records_unlock(object, BATON__RECORD_OWNED);
 }

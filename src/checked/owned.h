@@ -3,9 +3,9 @@
 #ifndef BATON_SRC_CHECKED_OWNED_H
 #define BATON_SRC_CHECKED_OWNED_H
 
-/* An object that the library allocates: made, used by `call`, ended by `call`. */
-void baton__checked_made(const void *object, const char *call);
-void baton__checked_owned(const void *object, const char *call);
-void baton__checked_ended(const void *object, const char *call);
+/* The object, and its executor if it has one, is made, used by `call`, ended by `call`. */
+void baton__check_made(const void *object, const void *executor, const char *call);
+void baton__check_owned(const void *object, const char *call);
+void baton__check_ended(const void *object, const void *executor, const char *call);
 
 #endif

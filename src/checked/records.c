@@ -24,6 +24,7 @@ struct shard {
 
 static struct shard tables[TABLES][SHARDS];
 static uint64_t serials;
+static bool lost;
 
 static uint64_t hash_of(const void *object)
 {
@@ -101,13 +102,20 @@ struct baton__record *baton__records_get(const void *object, enum baton__record_
 	if (record)
 		return record;
 	record = calloc(1, sizeof(*record));
-	if (!record)
+	if (!record) {
+		store_relaxed(&lost, true); /* Relaxed: only a flag. */
 		return NULL;
+	}
 	record->object = object;
 	record->kind = kind;
 	record->next = *chain;
 	*chain = record;
 	return record;
+}
+
+bool baton__records_lost(void)
+{
+	return load_relaxed(&lost); /* Relaxed: only a flag. */
 }
 
 void baton__records_forget(struct baton__record *record)

@@ -78,6 +78,9 @@ struct baton__record *baton__records_find(const void *object, enum baton__record
 /* The object's record; makes one. NULL: there is no memory, and the object is not checked. */
 struct baton__record *baton__records_get(const void *object, enum baton__record_kind kind);
 
+/* Has there been no memory for a record? Then an object without a record may be in order. */
+bool baton__records_lost(void);
+
 /* Forgets the object: frees its record. */
 void baton__records_forget(struct baton__record *record);
 
@@ -95,9 +98,5 @@ __attribute__((format(printf, 3, 4))) void baton__mistake(struct baton__mistake 
 
 /* Reports the mistake by baton__misuse, if text[0] says that there is one. Call without a lock. */
 void baton__mistake_end(const struct baton__mistake *mistake, const char *call);
-
-/* Stops the program if a call lacks something that it needs. */
-#define BATON__NEED(condition, what)                                                               \
-	(BATON_LIKELY(condition) ? (void)0 : BATON_MISUSE(__func__, what))
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/close.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "thread/node.h"
 #include "core/callback.h"
 #include "core/handoff.h"
@@ -45,6 +46,7 @@ bool baton__push_mark(struct baton_resource *resource, struct baton_task *mark, 
 
 BATON_EXPORT int baton_resource_close(struct baton_resource *resource)
 {
+	BATON__CHECKED(resource(resource, __func__));
 	return baton__word_close(resource) ? 0 : -EALREADY;
 }
 
@@ -57,6 +59,8 @@ static const struct baton__kind final_kind = {
 BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
                                            struct baton_task *finaliser)
 {
+	BATON__CHECKED(finaliser(resource, finaliser, __func__));
+
 	int error = baton__thread_attach();
 
 	if (error)
@@ -72,6 +76,8 @@ BATON_EXPORT int baton_resource_close_then(struct baton_resource *resource,
 
 BATON_EXPORT int baton_resource_cancel_pending(struct baton_resource *resource)
 {
+	BATON__CHECKED(resource(resource, __func__));
+
 	struct baton_task *mark;
 	int error = baton__thread_attach();
 

@@ -8,7 +8,6 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "core/backlog.h"
-#include "core/checked.h"
 #include "core/debt.h"
 #include "core/guard.h"
 #include "core/batching.h"
@@ -313,7 +312,6 @@ bool baton__drain(struct baton__stay *stay)
 	struct baton__stay *outer = NULL;
 	bool over;
 
-	BATON__CHECKED(use(resource));
 	BATON_GUARD(guard, resource);
 	if (BATON_UNLIKELY(stay->limit_ns)) {
 		outer = self->timed;

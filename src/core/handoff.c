@@ -6,9 +6,9 @@
 #include "core/handoff.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/probe.h"
 #include "core/backlog.h"
-#include "core/checked.h"
 #include "core/drain.h"
 #include "core/frame.h"
 #include "core/deferred.h"

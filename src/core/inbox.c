@@ -3,9 +3,9 @@
 #include "core/inbox.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/ahead.h"
 #include "core/backlog.h"
-#include "core/checked.h"
 #include "core/list.h"
 #include "core/marks.h"
 #include "core/stats.h"

@@ -11,8 +11,8 @@
 
 #include <baton/labelled.h>
 
+#include "base/checked.h"
 #include "base/platform.h"
-#include "core/checked.h"
 #include "core/kind.h"
 #include "core/tag.h"
 

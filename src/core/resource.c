@@ -2,20 +2,22 @@
 /* Initialises and deinitialises a resource, and reads its name and state. */
 #include "core/resource.h"
 
-#include "core/checked.h"
+#include "base/checked.h"
 #include "core/stats.h"
 
 BATON_EXPORT void baton_resource_init(struct baton_resource *resource,
                                       const struct baton_resource_config *config)
 {
-	BATON__CHECKED(init(resource));
+	BATON__CHECKED(init(resource, __func__));
 	*resource = (struct baton_resource)BATON_RESOURCE_INIT(config);
 	baton__word_init(resource);
+	BATON__CHECKED(resource(resource, __func__));
 }
 
 BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
                                            struct baton_resource_stats *stats)
 {
+	BATON__CHECKED(set_stats(resource, stats, __func__));
 	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), baton__name(resource),
 	                 "is in use: give it statistics before the first submit");
 	BATON_REQUIRE_OF(!baton__stats(resource), baton__name(resource), "has statistics already");
@@ -25,6 +27,8 @@ BATON_EXPORT void baton_resource_set_stats(struct baton_resource *resource,
 
 BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
 {
+	BATON__CHECKED(resource(resource, __func__));
+
 	uintptr_t word = baton__word_settled(resource);
 
 	BATON_REQUIRE_OF(baton__word_is_closed(word), baton__name(resource),
@@ -33,6 +37,7 @@ BATON_EXPORT void baton_resource_deinit(struct baton_resource *resource)
 	                 "is closed, but not idle yet: await it first");
 	BATON_REQUIRE_OF(!baton__turn_is_visited(resource), baton__name(resource),
 	                 "is still touched by a thread that helps or cancels: await it first");
+	BATON__CHECKED(deinit(resource, __func__));
 }
 
 const char *baton__name(const struct baton_resource *resource)

@@ -3,8 +3,8 @@
 #ifndef BATON_SRC_RUN_H
 #define BATON_SRC_RUN_H
 
+#include "base/checked.h"
 #include "base/probe.h"
-#include "core/checked.h"
 #include "core/resource.h"
 
 struct baton__batch;

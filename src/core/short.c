@@ -5,9 +5,9 @@
 #include "core/short.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/backlog.h"
 #include "core/barge.h"
-#include "core/checked.h"
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/place.h"
@@ -42,9 +42,11 @@ BATON_NOINLINE void baton__guard_top_left(void)
 		baton__guard_end(&(const struct baton_resource *){frame->resource});
 }
 
+#ifndef BATON_CHECKED
 /*
  * The library's part of a short path that a program compiles itself (baton/inline.h). It is in this
- * file since a program's weak references take no file out of an archive.
+ * file since a program's weak references take no file out of an archive. The checked library lacks
+ * it: the program's path would not check.
  */
 BATON_EXPORT void baton_inline_end_v2(struct baton_resource *resource)
 {
@@ -58,6 +60,7 @@ BATON_EXPORT void baton_inline_left_v2(const struct baton_resource *resource)
 {
 	baton__guard_end(&resource);
 }
+#endif
 
 /*
  * The short path of a SPECIAL resource whose tasks are only counted: it has statistics or
@@ -144,7 +147,7 @@ static BATON_NOINLINE int submit_with_future(struct baton_resource *resource,
 
 	if (BATON_UNLIKELY(baton__of_kind(task)) || BATON_UNLIKELY(!baton__future_fresh(future)) ||
 	    BATON_UNLIKELY(self->top) || baton_inline_seen_other(&self->head, resource) ||
-	    !baton_inline_capture_plain(&self->head, resource))
+	    !baton__word_capture_plain(&self->head, resource))
 		return submit_watched(resource, task);
 	baton__short_push_outer(self, resource, future);
 	baton__future_enter(future, resource);
@@ -173,7 +176,7 @@ static BATON_NOINLINE int submit_nested(struct baton_resource *resource, struct 
 
 	if (BATON_UNLIKELY(depth >= BATON_NESTING_MAX))
 		return baton__submit(resource, task, 0);
-	if (!baton_inline_capture_plain(&self->head, resource))
+	if (!baton__word_capture_plain(&self->head, resource))
 		return submit_other(resource, task);
 	baton__frame_enter(self, &frame, resource, depth);
 	BATON_GUARD_TOP(guard);
@@ -190,9 +193,10 @@ static BATON_NOINLINE int submit_nested(struct baton_resource *resource, struct 
  */
 BATON_EXPORT int baton_submit(struct baton_resource *resource, struct baton_task *task)
 {
+	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_submit(resource, task));
 	if (task->_future)
 		return submit_with_future(resource, task);
-	switch (baton_inline_enter(&baton__self->head, resource)) {
+	switch (baton__word_enter(&baton__self->head, resource)) {
 	case BATON_INLINE_HELD:
 		break;
 	case BATON_INLINE_NESTED:

@@ -8,11 +8,11 @@
 #include "core/submit.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/backlog.h"
 #include "core/backoff.h"
 #include "core/barge.h"
 #include "core/binds.h"
-#include "core/checked.h"
 #include "core/handoff.h"
 #include "core/visit.h"
 #include "core/label.h"
@@ -165,7 +165,6 @@ int baton__submit_chain(struct baton_resource *resource, struct baton_task *firs
 	struct chain chain = {first, NULL, count, !baton__has_extras(resource)};
 	uint32_t backoff = 0;
 
-	BATON__CHECKED(use(resource));
 	/* Ends: each failed CAS is another thread's submit, take, release or close. */
 	for (;;) {
 		uintptr_t word = baton__word(resource);
@@ -295,5 +294,6 @@ BATON_NOINLINE int baton__submit_busy(struct baton_resource *resource, struct ba
 
 BATON_EXPORT int baton_submit_later(struct baton_resource *resource, struct baton_task *task)
 {
+	BATON__CHECKED_SUBMIT(resource, &task, 1, baton_submit_later(resource, task));
 	return baton__submit(resource, task, BATON__SUBMIT_LATER);
 }

@@ -5,6 +5,7 @@
 #include "core/word.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/probe.h"
 
 struct baton_task baton__resting;
@@ -42,6 +43,7 @@ bool baton__word_capture_for(struct baton_resource *resource, uintptr_t *word, e
 {
 	uintptr_t flags = mode_with(*word, ask) | BATON__WORD_BUSY;
 
+	BATON__CHECKED(use(resource));
 	/* [word.baton] acquire: what the last runner did; pairs with [word.baton] in release */
 	return cas_acquire(&resource->_word, word, flags);
 }

@@ -48,6 +48,7 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 #include "core/config.h"
 
@@ -156,11 +157,30 @@ BATON_INLINE uintptr_t baton__word_mode_after(const struct baton_resource *resou
 
 /* ---- Transitions ---- */
 
-/* From the idle word `idle` to BUSY in `mode`. False: the word has changed. */
+/*
+ * capture: from the idle word `idle` to BUSY in `mode`. False: the word has changed. enter,
+ * capture_plain: as baton/inline.h has them. No other file captures, but for word.c: so the checks
+ * know each resource from its first capture on.
+ */
 BATON_INLINE bool baton__word_capture(struct baton_resource *resource, uintptr_t idle,
                                       uintptr_t mode)
 {
+	BATON__CHECKED(use(resource));
 	return baton_inline_capture(resource, idle, mode);
+}
+
+BATON_INLINE enum baton_inline_way baton__word_enter(struct baton__thread_head *self,
+                                                     struct baton_resource *resource)
+{
+	BATON__CHECKED(use(resource));
+	return baton_inline_enter(self, resource);
+}
+
+BATON_INLINE bool baton__word_capture_plain(struct baton__thread_head *self,
+                                            struct baton_resource *resource)
+{
+	BATON__CHECKED(use(resource));
+	return baton_inline_capture_plain(self, resource);
 }
 
 /*

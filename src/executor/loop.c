@@ -4,6 +4,8 @@
  */
 #include "executor/loop.h"
 
+#include "base/checked.h"
+
 #include "executor/driven.h"
 
 #include "core/resource.h"
@@ -57,6 +59,8 @@ bool baton__loop_owned(const struct baton_loop *loop)
 
 BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
 {
+	BATON__NEED(loop, "there is no place for the loop");
+
 	struct baton_loop *new = calloc(1, sizeof(*new));
 	int error;
 
@@ -69,22 +73,26 @@ BATON_EXPORT int baton_loop_create(struct baton_loop **loop)
 		free(new);
 		return error;
 	}
+	BATON__CHECKED(made(new, &new->driven.executor, __func__));
 	*loop = new;
 	return 0;
 }
 
 BATON_EXPORT struct baton_executor *baton_loop_executor(struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
 	return &loop->driven.executor;
 }
 
 BATON_EXPORT int baton_loop_fd(const struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
 	return loop->fd;
 }
 
 BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
 	return baton__driven_adopt(&loop->driven);
 }
 
@@ -116,6 +124,8 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 
 BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 {
+	BATON__CHECKED(owned(loop, __func__));
+
 	uint64_t signals;
 
 	/* The child of a fork shares the descriptor with its parent, for whom the signal is. */
@@ -132,18 +142,22 @@ BATON_EXPORT size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max)
 
 BATON_EXPORT void baton_loop_gather(struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
 	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
 	loop->driven.gathering = true;
 }
 
 BATON_EXPORT size_t baton_loop_run_gathered(struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
 	BATON_REQUIRE(baton__driven_owned(&loop->driven), BATON__NOT_OWNER);
 	return run_listed(loop, 0);
 }
 
 BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
 {
+	BATON__CHECKED(owned(loop, __func__));
+
 	struct baton_job *job;
 
 	baton__driven_close(&loop->driven);
@@ -151,5 +165,6 @@ BATON_EXPORT void baton_loop_destroy(struct baton_loop *loop)
 	while ((job = baton__driven_pop(&loop->driven)))
 		baton_job_run(job);
 	(void)close(loop->fd);
+	BATON__CHECKED(ended(loop, &loop->driven.executor, __func__));
 	free(loop);
 }

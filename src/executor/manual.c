@@ -2,6 +2,7 @@
 /*
  * The manual executor: runs nothing until its owner says so.
  */
+#include "base/checked.h"
 #include "executor/driven.h"
 
 #include "core/resource.h"
@@ -15,6 +16,8 @@ struct baton_manual {
 
 BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 {
+	BATON__NEED(manual, "there is no place for the executor");
+
 	struct baton_manual *new = calloc(1, sizeof(*new));
 	int error;
 
@@ -22,6 +25,7 @@ BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 		return -ENOMEM;
 	baton__driven_init(&new->driven, NULL);
 	error = baton__driven_adopt(&new->driven);
+	BATON__CHECKED(made(new, &new->driven.executor, __func__));
 	if (error)
 		free(new);
 	else
@@ -31,11 +35,14 @@ BATON_EXPORT int baton_manual_create(struct baton_manual **manual)
 
 BATON_EXPORT struct baton_executor *baton_manual_executor(struct baton_manual *manual)
 {
+	BATON__CHECKED(owned(manual, __func__));
 	return &manual->driven.executor;
 }
 
 BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
 {
+	BATON__CHECKED(owned(manual, __func__));
+
 	struct baton_job *job;
 
 	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
@@ -47,6 +54,8 @@ BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
 
 BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
 {
+	BATON__CHECKED(owned(manual, __func__));
+
 	size_t count = 0;
 
 	/* Ends when the jobs schedule no more jobs. */
@@ -57,6 +66,8 @@ BATON_EXPORT size_t baton_manual_run_until_idle(struct baton_manual *manual)
 
 BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 {
+	BATON__CHECKED(owned(manual, __func__));
+
 	struct baton_job *job;
 
 	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
@@ -64,5 +75,6 @@ BATON_EXPORT void baton_manual_destroy(struct baton_manual *manual)
 	/* One by one: a function that a cancelled job calls may drive the others. */
 	while ((job = baton__driven_pop(&manual->driven)))
 		baton_job_cancel(job);
+	BATON__CHECKED(ended(manual, &manual->driven.executor, __func__));
 	free(manual);
 }

@@ -6,6 +6,7 @@
 #include "future/future.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/node.h"
@@ -17,11 +18,13 @@
 
 BATON_EXPORT void baton_future_init(struct baton_future *future)
 {
+	BATON__NEED(future, "the future is NULL");
 	*future = (struct baton_future)BATON_FUTURE_INIT;
 }
 
 BATON_EXPORT void baton_promise_init(struct baton_future *future)
 {
+	BATON__NEED(future, "the promise is NULL");
 	*future = (struct baton_future)BATON_PROMISE_INIT;
 	/* unshared: for baton__promise_maker */
 	future->_status = (int32_t)(baton__self->tid ? baton__self->tid : (uint32_t)gettid());
@@ -415,6 +418,8 @@ int baton__promise_cancel(struct baton_future *future)
 BATON_EXPORT void baton_future_then(struct baton_future *future,
                                     struct baton_continuation *continuation)
 {
+	BATON__CHECKED(then(future, continuation, __func__));
+
 	struct baton_continuation *mine = NULL;
 	uint32_t state;
 

@@ -3,6 +3,7 @@
 #include "inspect/board.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "core/stats.h"
 #include "module/lane.h"
@@ -223,6 +224,8 @@ static void clear_gauge(struct baton__board_file *file, struct baton__board_line
 BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resource *resource,
                                   const char *name, struct baton_resource_stats **stats)
 {
+	BATON__CHECKED(resource(resource, __func__));
+
 	struct baton__board_line *line = take_line(board);
 
 	if (!line)
@@ -261,6 +264,8 @@ struct baton__board_line *baton__board_line_of(struct baton_board *board,
 
 BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_resource *resource)
 {
+	BATON__CHECKED(resource(resource, __func__));
+
 	struct baton__board_line *line = baton__board_line_of(board, resource);
 
 	if (!line)

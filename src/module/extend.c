@@ -3,6 +3,7 @@
 #include "module/extension.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/backlog.h"
 #include "module/bound.h"
 #include "module/lane.h"
@@ -77,6 +78,8 @@ static struct baton__extension *extended(struct baton_resource *resource,
 BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
                                            struct baton_lanes *lanes)
 {
+	BATON__CHECKED(set_lanes(resource, lanes, __func__));
+
 	static const struct baton_lanes_config no_aging = BATON_LANES_CONFIG_INIT;
 	struct baton__extension *extension;
 
@@ -97,6 +100,8 @@ BATON_EXPORT void baton_resource_set_lanes(struct baton_resource *resource,
 BATON_EXPORT void baton_resource_set_bound(struct baton_resource *resource,
                                            struct baton_bound *bound)
 {
+	BATON__CHECKED(set_bound(resource, bound, __func__));
+
 	struct baton__extension *extension;
 
 	BATON_REQUIRE_OF(baton__word_is_fresh(baton__word(resource)), baton__name(resource),

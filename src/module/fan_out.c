@@ -24,6 +24,7 @@
 #include <baton/fan_out.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "core/label.h"
 #include "core/place.h"
@@ -337,6 +338,8 @@ BATON_EXPORT int baton_fan_out_submit(struct baton_resource *const *resources, s
                                       const struct baton_fan_out_options *options,
                                       struct baton_fan_out **result)
 {
+	BATON__CHECKED(resources(resources, count, __func__));
+
 	struct baton_fan_out *fan_out;
 	struct here here = {NULL, 0};
 	int error;

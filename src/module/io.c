@@ -39,6 +39,7 @@
 #include <baton/io.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "thread/thread.h"
 #include "core/callback.h"
 #include "core/submit.h"
@@ -344,6 +345,8 @@ static int make_room(int fd)
 BATON_EXPORT void baton_io_init(struct baton_io *io, struct baton_resource *resource,
                                 baton_io_fn fn)
 {
+	BATON__NEED(io, "the watch is NULL");
+	BATON__NEED(resource, "the resource is NULL: a watch runs as a task of a resource");
 	*io = (struct baton_io)BATON_IO_INIT(resource, fn);
 }
 

@@ -6,6 +6,7 @@
 #include "module/lane.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/gauge.h"
@@ -19,6 +20,8 @@
 BATON_EXPORT void baton_lanes_init(struct baton_lanes *lanes, struct baton_lane *array,
                                    uint32_t count, const struct baton_lanes_config *config)
 {
+	BATON__NEED(lanes, "the lanes are NULL");
+	BATON__NEED(array, "there is no array of lanes: give one struct baton_lane for each lane");
 	BATON_REQUIRE(count >= 1 && count <= BATON_LANES_MAX, "a resource has 1 to 32 lanes");
 	for (uint32_t i = 0; i < count; i++)
 		array[i] = (struct baton_lane){NULL, NULL, 0, 0, 0, 0};

@@ -10,6 +10,7 @@
  */
 #include <baton/suspend.h>
 
+#include "base/checked.h"
 #include "base/futex.h"
 #include "core/frame.h"
 #include "core/resource.h"
@@ -70,6 +71,8 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
                                struct baton_suspension *suspensions,
                                const struct timespec *deadline)
 {
+	BATON__CHECKED(resources(resources, count, __func__));
+
 	struct baton_resource *before = NULL;
 	int error = baton__thread_attach();
 	size_t done = 0;

@@ -23,6 +23,7 @@
 #include <baton/suspend.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/close.h"
@@ -110,6 +111,9 @@ static bool pause_idle(struct baton_resource *resource, uintptr_t idle, struct l
 BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
                                               struct baton_suspension *suspension)
 {
+	BATON__CHECKED(resource(resource, __func__));
+	BATON__NEED(suspension, "the suspension is NULL");
+
 	struct lower *lower;
 	int error = baton__thread_attach();
 
@@ -145,12 +149,16 @@ BATON_EXPORT int baton_resource_suspend_lower(struct baton_resource *resource,
 	}
 	*suspension =
 		(struct baton_suspension){resource, &lower->awaiter.counted.future, &lower->kick};
+	BATON__CHECKED(suspended(resource, true));
 	return 0;
 }
 
 BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
                                         struct baton_suspension *suspension)
 {
+	BATON__CHECKED(resource(resource, __func__));
+	BATON__NEED(suspension, "the suspension is NULL");
+
 	int status = baton__thread_attach();
 
 	if (status)
@@ -172,6 +180,7 @@ BATON_EXPORT int baton_resource_suspend(struct baton_resource *resource,
 	if (status < 0)
 		return status;
 	suspension->_resource = resource;
+	BATON__CHECKED(suspended(resource, true));
 	return 0;
 }
 
@@ -202,6 +211,7 @@ static int resume(struct baton_suspension *suspension, bool later)
 		return error;
 	if (!resource)
 		return -EINVAL;
+	BATON__CHECKED(suspended(resource, false));
 	*suspension = (struct baton_suspension)BATON_SUSPENSION_INIT;
 	if (future) {
 		/* 0: the mark is without effect. The runner that meets it unlinks it. */
@@ -223,11 +233,14 @@ static int resume(struct baton_suspension *suspension, bool later)
 
 BATON_EXPORT int baton_resource_resume(struct baton_suspension *suspension)
 {
+	BATON__NEED(suspension, "the suspension is NULL");
 	return resume(suspension, false);
 }
 
 BATON_EXPORT int baton_resource_resume_later(struct baton_suspension *suspension)
 {
+	BATON__NEED(suspension, "the suspension is NULL");
+
 	const bool outer = baton__self->resumes_later;
 	int error = baton__thread_attach();
 

@@ -31,6 +31,7 @@
 #include <baton/trigger.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -109,11 +110,14 @@ static void refused(struct baton_trigger *trigger)
 BATON_EXPORT void baton_trigger_init(struct baton_trigger *trigger, struct baton_resource *resource,
                                      baton_trigger_fn fn, baton_trigger_cancelled_fn cancelled)
 {
+	BATON__CHECKED(trigger_init(trigger, resource, fn, __func__));
 	*trigger = (struct baton_trigger)BATON_TRIGGER_INIT(resource, fn, cancelled);
 }
 
 BATON_EXPORT int baton_trigger_fire(struct baton_trigger *trigger)
 {
+	BATON__CHECKED(trigger_fire(trigger, __func__));
+
 	uint64_t state;
 	int error = 0;
 

@@ -27,6 +27,7 @@
 #include <baton/window.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "core/backlog.h"
 #include "core/cancel.h"
 #include "core/visit.h"
@@ -47,6 +48,8 @@ static int kick_run(struct baton_task *kick);
 BATON_EXPORT void baton_window_init(struct baton_window *window, struct baton_resource *resource,
                                     uint32_t limit)
 {
+	BATON__NEED(window, "the window is NULL");
+	BATON__NEED(resource, "the resource is NULL: a window belongs to a resource");
 	*window = (struct baton_window)BATON_WINDOW_INIT(resource, limit);
 }
 

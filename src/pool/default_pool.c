@@ -8,6 +8,7 @@
 #include <baton/pool.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/platform.h"
 #include "thread/thread.h"
 #include "core/executor.h"
@@ -42,6 +43,8 @@ static int create(struct baton_pool **pool)
 
 BATON_EXPORT int baton_pool_default(struct baton_pool **pool)
 {
+	BATON__NEED(pool, "there is no place for the pool");
+
 	struct baton_pool *found = peek();
 	int error = 0;
 

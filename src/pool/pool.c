@@ -22,6 +22,7 @@
 #include "pool/pool.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/thread.h"
@@ -355,6 +356,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 	pool = allocate(options, count, &policy);
 	if (!pool)
 		return -ENOMEM;
+	BATON__CHECKED(made(pool, &pool->executor, "baton_pool_create"));
 	pool->alarm = alarm;
 	baton__fork_pools_add(1);
 	error = baton__spawn(pool);
@@ -379,21 +381,15 @@ stop:
 BATON_EXPORT int baton_pool_create(const struct baton_pool_options *options,
                                    struct baton_pool **pool)
 {
+	BATON__NEED(pool, "there is no place for the pool");
 	return baton__pool_create(options, NULL, pool);
-}
-
-BATON_EXPORT struct baton_executor *baton_pool_executor(struct baton_pool *pool)
-{
-	return &pool->executor;
-}
-
-BATON_EXPORT size_t baton_pool_workers(const struct baton_pool *pool)
-{
-	return pool->worker_count;
 }
 
 BATON_EXPORT int baton_pool_submit(struct baton_pool *pool, struct baton_plain_job *job)
 {
+	BATON__CHECKED(owned(pool, __func__));
+	BATON__NEED(job && job->_run,
+	            "the job has no function: initialise it by BATON_PLAIN_JOB_INIT");
 	const uint32_t refusing = BATON__POOL_SHUTDOWN | BATON__POOL_STOP | BATON__POOL_ENDED;
 	int status = BATON_UNLIKELY(pool->counts_accepted)
 	                     ? schedule_counted(pool, &job->job, refusing)
@@ -416,6 +412,7 @@ static bool begin_shutdown(struct baton_pool *pool)
 
 BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 {
+	BATON__CHECKED(owned(pool, __func__));
 	bool first;
 	int error = baton__thread_attach(); /* pool.outside needs a record */
 
@@ -431,6 +428,7 @@ BATON_EXPORT int baton_pool_shutdown(struct baton_pool *pool)
 
 BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_job **jobs)
 {
+	BATON__CHECKED(owned(pool, __func__));
 	struct baton__joblist list = BATON__JOBLIST_INIT;
 	int error = baton__thread_attach(); /* pool.outside needs a record */
 
@@ -465,6 +463,7 @@ BATON_EXPORT int baton_pool_shutdown_now(struct baton_pool *pool, struct baton_j
 BATON_EXPORT int baton_pool_await_termination(struct baton_pool *pool,
                                               const struct timespec *deadline)
 {
+	BATON__CHECKED(owned(pool, __func__));
 	if (baton__forked())
 		return -ECHILD;
 	if (own_mate(pool))
@@ -487,6 +486,7 @@ void baton__pool_end(struct baton_pool *pool)
 
 BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
 {
+	BATON__CHECKED(owned(pool, __func__));
 	if (baton__forked())
 		return -ECHILD;
 	if (pool->is_default)
@@ -494,6 +494,7 @@ BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)
 	if (own_mate(pool))
 		return -EDEADLK;
 	baton__pool_end(pool);
+	BATON__CHECKED(ended(pool, &pool->executor, __func__));
 	free(pool);
 	return 0;
 }

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the pool's counters. Each value is exact, but the values are not of one moment.
+ * Looks at a pool: its executor, its size, its counters. Each value of the counters is exact, but
+ * the values are not of one moment.
  */
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "pool/awake.h"
 #include "pool/pool.h"
 
 #include <errno.h>
 
+BATON_EXPORT struct baton_executor *baton_pool_executor(struct baton_pool *pool)
+{
+	BATON__CHECKED(owned(pool, __func__));
+	return &pool->executor;
+}
+
+BATON_EXPORT size_t baton_pool_workers(const struct baton_pool *pool)
+{
+	BATON__CHECKED(owned(pool, __func__));
+	return pool->worker_count;
+}
+
 BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, size_t worker,
                                               struct baton_pool_stats *stats)
 {
+	BATON__CHECKED(owned(pool, __func__));
+
 	const struct baton__worker_counts *counts;
 
 	if (worker >= pool->worker_count)
@@ -36,6 +52,8 @@ BATON_EXPORT int baton_pool_worker_stats_read(const struct baton_pool *pool, siz
 BATON_EXPORT void baton_pool_stats_read(const struct baton_pool *pool,
                                         struct baton_pool_stats *stats)
 {
+	BATON__CHECKED(owned(pool, __func__));
+
 	const struct baton__crew_counts *crew = &pool->crew_counts;
 	uint32_t threads = load_relaxed(&pool->threads);
 	struct baton_pool_stats sum = {0};

@@ -29,9 +29,11 @@ static struct baton__thread nobody = {.top = BATON_INLINE_BARE};
 
 __thread struct baton__thread *baton__self = &nobody;
 
+#ifndef BATON_CHECKED
 /* The same variable, for programs. */
 extern __thread struct baton__thread_head *baton_inline_thread_v2
 	__attribute__((alias("baton__self"), visibility("default")));
+#endif
 extern __thread struct baton__thread *baton__self_again
 	__attribute__((alias("baton__self"), visibility("hidden")));
 

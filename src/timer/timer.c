@@ -6,6 +6,7 @@
 #include "timer/timer.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "core/close.h"
@@ -16,6 +17,7 @@
 BATON_EXPORT void baton_timer_init(struct baton_timer *timer, struct baton_timers *timers,
                                    struct baton_resource *resource, baton_timer_fn fn)
 {
+	BATON__CHECKED(timer_init(timer, resource, fn, __func__));
 	*timer = (struct baton_timer)BATON_TIMER_INIT(timers, resource, fn);
 }
 
@@ -219,11 +221,14 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 
 BATON_EXPORT int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns)
 {
+	BATON__CHECKED(timer_arm(timer, __func__));
 	return arm(timer, deadline_ns, 0);
 }
 
 BATON_EXPORT int baton_timer_arm_after(struct baton_timer *timer, uint64_t delay_ns)
 {
+	BATON__CHECKED(timer_arm(timer, __func__));
+
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 
@@ -243,6 +248,7 @@ static uint64_t repeat_of(uint64_t period, uint64_t how)
 BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first_ns,
                                        uint64_t period_ns, enum baton_timer_policy policy)
 {
+	BATON__CHECKED(timer_arm(timer, __func__));
 	if (!period_ns || (unsigned)policy > BATON_TIMER_CATCH_UP)
 		return -EINVAL;
 	return arm(timer, first_ns, repeat_of(period_ns, (unsigned)policy));
@@ -250,6 +256,8 @@ BATON_EXPORT int baton_timer_arm_every(struct baton_timer *timer, uint64_t first
 
 BATON_EXPORT int baton_timer_arm_again_after(struct baton_timer *timer, uint64_t delay_ns)
 {
+	BATON__CHECKED(timer_arm(timer, __func__));
+
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
 

@@ -8,6 +8,7 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "timer/dropping.h"
@@ -133,17 +134,22 @@ static uint64_t stop(struct baton_timer *timer)
 
 BATON_EXPORT enum baton_timer_state baton_timer_disarm(struct baton_timer *timer)
 {
+	BATON__CHECKED(timer_stop(timer, __func__));
 	return state_of(decide(timer));
 }
 
 BATON_EXPORT enum baton_timer_state baton_timer_stop(struct baton_timer *timer)
 {
+	BATON__CHECKED(timer_stop(timer, __func__));
 	return state_of(stop(timer));
 }
 
 BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *timer,
                                                           struct baton_future *gone)
 {
+	BATON__CHECKED(timer_stop(timer, __func__));
+	BATON__NEED(gone, "the promise is NULL");
+
 	enum baton_timer_state state = state_of(stop(timer));
 	uint64_t word = load_acquire(&timer->_word);
 
@@ -197,6 +203,8 @@ static int await_end(struct baton_timer *timer, const struct timespec *deadline)
 
 BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct timespec *deadline)
 {
+	BATON__CHECKED(timer_stop(timer, __func__));
+
 	int error;
 
 	if (!baton__deadline_valid(deadline))

@@ -5,6 +5,7 @@
 #include "timer/timer.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "pool/alarm.h"
@@ -200,6 +201,7 @@ int baton__timers_create(const struct baton_timers_options *options, bool is_def
 	if (!new)
 		return -ENOMEM;
 	(void)memset(new, 0, sizeof(*new));
+	BATON__CHECKED(made(new, NULL, "baton_timers_create"));
 	new->config = *options;
 	if (options->submit == BATON_TIMERS_SUBMIT_DEFAULT)
 		new->config.submit = options->source == BATON_TIMERS_THREAD
@@ -224,11 +226,14 @@ int baton__timers_create(const struct baton_timers_options *options, bool is_def
 BATON_EXPORT int baton_timers_create(const struct baton_timers_options *options,
                                      struct baton_timers **timers)
 {
+	BATON__NEED(timers, "there is no place for the wheel");
 	return baton__timers_create(options, false, timers);
 }
 
 BATON_EXPORT int baton_timers_close(struct baton_timers *timers, enum baton_timers_pending pending)
 {
+	BATON__CHECKED(owned(timers, __func__));
+
 	bool thread = timers->config.source == BATON_TIMERS_THREAD;
 	int error;
 
@@ -267,8 +272,10 @@ void baton__timers_unref(struct baton_timers *timers)
 {
 	/* [wheel.reference] release: this thread's touches; acquire: those of other threads, before
 	 * the free; pairs with [wheel.reference] here */
-	if (sub_acq_rel(&timers->references, 1) == 1)
+	if (sub_acq_rel(&timers->references, 1) == 1) {
+		BATON__CHECKED(ended(timers, NULL, "baton_timers_destroy"));
 		free(timers);
+	}
 }
 
 int baton__timers_end(struct baton_timers *timers)
@@ -293,6 +300,7 @@ int baton__timers_end(struct baton_timers *timers)
 
 BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
 {
+	BATON__CHECKED(owned(timers, __func__));
 	return timers->is_default ? -EPERM : baton__timers_end(timers);
 }
 
@@ -300,6 +308,7 @@ BATON_EXPORT int baton_timers_destroy(struct baton_timers *timers)
 
 BATON_EXPORT uint64_t baton_timers_now(const struct baton_timers *timers)
 {
+	BATON__CHECKED(owned(timers, __func__));
 	if (timers->config.source != BATON_TIMERS_VIRTUAL)
 		return baton__now_ns();
 	/* Relaxed: a clock orders nothing. */
@@ -308,6 +317,8 @@ BATON_EXPORT uint64_t baton_timers_now(const struct baton_timers *timers)
 
 BATON_EXPORT uint64_t baton_timers_next(struct baton_timers *timers)
 {
+	BATON__CHECKED(owned(timers, __func__));
+
 	uint64_t tick;
 
 	baton__timers_hold(timers);
@@ -321,6 +332,8 @@ BATON_EXPORT uint64_t baton_timers_next(struct baton_timers *timers)
 BATON_EXPORT void baton_timers_stats_read(const struct baton_timers *timers,
                                           struct baton_timers_stats *copy)
 {
+	BATON__CHECKED(owned(timers, __func__));
+
 	const struct baton_timers_stats *stats = &timers->stats;
 
 	copy->armed = load_relaxed(&stats->armed);

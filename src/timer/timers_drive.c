@@ -10,6 +10,7 @@
 #include <baton/resource.h>
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "core/resource.h"
@@ -277,6 +278,8 @@ static int begin(struct baton_timers *timers, enum baton_timers_source source)
 
 BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
 {
+	BATON__CHECKED(owned(timers, __func__));
+
 	int64_t count = begin(timers, BATON_TIMERS_POLL);
 
 	if (count)
@@ -289,6 +292,8 @@ BATON_EXPORT int64_t baton_timers_poll(struct baton_timers *timers)
 
 BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64_t time_ns)
 {
+	BATON__CHECKED(owned(timers, __func__));
+
 	int64_t count = begin(timers, BATON_TIMERS_VIRTUAL);
 	uint64_t next;
 
@@ -315,5 +320,6 @@ BATON_EXPORT int64_t baton_timers_advance_to(struct baton_timers *timers, uint64
 
 BATON_EXPORT int64_t baton_timers_advance(struct baton_timers *timers, uint64_t ns)
 {
+	BATON__CHECKED(owned(timers, __func__));
 	return baton_timers_advance_to(timers, baton__time_after(baton_timers_now(timers), ns));
 }

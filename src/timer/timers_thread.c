@@ -9,6 +9,7 @@
 #include "timer/timer.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/thread.h"
 #include "pool/sole.h"
@@ -274,6 +275,8 @@ static int create_default(struct baton_timers **timers)
 
 BATON_EXPORT int baton_timers_default(struct baton_timers **timers)
 {
+	BATON__NEED(timers, "there is no place for the wheel");
+
 	struct baton_timers *found = baton__timers_default_peek();
 	int error = 0;
 

@@ -4,6 +4,7 @@
  * future completes when all that was accepted before the mark is over.
  */
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/futex.h"
 #include "thread/node.h"
 #include "core/close.h"
@@ -23,6 +24,8 @@ static bool idle(struct baton_resource *resource)
 BATON_EXPORT int baton_resource_await(struct baton_resource *resource,
                                       const struct timespec *deadline)
 {
+	BATON__CHECKED(resource(resource, __func__));
+
 	struct baton__awaiter *awaiter;
 	int error = baton__thread_attach();
 

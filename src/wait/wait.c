@@ -12,6 +12,7 @@
 #include "wait/wait.h"
 
 #include "base/atomic.h"
+#include "base/checked.h"
 #include "base/probe.h"
 #include "base/futex.h"
 #include "thread/trace.h"
@@ -337,6 +338,7 @@ static BATON_NOINLINE int wait_for_one(struct baton_future *future, const struct
 
 BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
 {
+	BATON__CHECKED(wait(future, deadline));
 	if (BATON_LIKELY(!deadline) && BATON_LIKELY(baton__future_final(future)))
 		return 0;
 	return wait_for_one(future, deadline);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits that cannot end, and the report at the program's end. */
-#include "checked/plain.h"
+#include "checked/objects.h"
 
 #include "base/futex.h"
-#include "checked/objects.h"
 #include "future/future.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ static void await_submit(struct baton_future *future)
 		const struct timespec deadline = {(time_t)(next / NS_PER_S),
 		                                  (long)(next % NS_PER_S)};
 
-		if (baton__plain_future_wait(future, &deadline) != -ETIMEDOUT)
+		if (baton_future_wait(future, &deadline) != -ETIMEDOUT)
 			return;
 	}
 	if (baton__future_fresh(future))
@@ -42,12 +41,15 @@ static void await_submit(struct baton_future *future)
 			"submit the task before the wait, and look at what the submit returns");
 }
 
-BATON_EXPORT int baton_future_wait(struct baton_future *future, const struct timespec *deadline)
+/* A future of the library's own, or with a continuation, may belong to a submit that is still to
+ * come: the future of a fan-out's item does. */
+void baton__check_wait(struct baton_future *future, const struct timespec *deadline)
 {
-	BATON__NEED(future, "the future is NULL");
-	if (!deadline)
+	if (!future)
+		BATON_MISUSE("baton_future_wait", "the future is NULL");
+	if (!deadline &&
+	    !(load_relaxed(&future->_state) & (BATON__FUTURE_COUNTED | BATON__FUTURE_CHAINED)))
 		await_submit(future);
-	return baton__plain_future_wait(future, deadline);
 }
 
 /* ---- The end ---- */

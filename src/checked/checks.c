@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of the checks, and the checks that need no record of their own. */
+#include "checked/objects.h"
+#include "checked/owned.h"
+
+#include "core/config.h"
+
+#include <baton/bound.h>
+#include <baton/labelled.h>
+#include <baton/lane.h>
+#include <baton/trigger.h>
+
+static void resources(struct baton_resource *const *resources, size_t count, const char *function)
+{
+	if (!resources && count)
+		BATON_MISUSE(function, "the array of resources is NULL");
+	for (size_t i = 0; i < count; i++)
+		baton__check_resource(resources[i], function);
+}
+
+static void call(struct baton_resource *resource, bool given, const char *function)
+{
+	baton__check_resource(resource, function);
+	if (!given)
+		BATON_MISUSE(function, "the function is NULL: give a function to call");
+}
+
+static void call_with(struct baton_resource *resource, const struct baton_call_options *options,
+                      const char *function)
+{
+	baton__check_resource(resource, function);
+	if (!options)
+		BATON_MISUSE(function, "the options are NULL");
+	call(resource, options->fn, function);
+}
+
+static void set_stats(struct baton_resource *resource, const struct baton_resource_stats *stats,
+                      const char *function)
+{
+	const unsigned char *bytes = (const unsigned char *)stats;
+
+	baton__check_resource(resource, function);
+	if (!stats)
+		BATON_MISUSE(function, "the statistics are NULL");
+	for (size_t i = 0; i < sizeof(*stats); i++)
+		if (bytes[i])
+			BATON_MISUSE_OF(function, baton__name(resource),
+			                "was given statistics that are not zero: zero them, and "
+			                "give each resource statistics of its own");
+}
+
+static void set_lanes(struct baton_resource *resource, const struct baton_lanes *lanes,
+                      const char *function)
+{
+	baton__check_resource(resource, function);
+	if (!lanes)
+		BATON_MISUSE(function, "the lanes are NULL");
+	if (!lanes->_lanes || !lanes->_count)
+		BATON_MISUSE_OF(function, baton__name(resource),
+		                "was given lanes without lanes: initialise them by "
+		                "BATON_LANES_INIT or baton_lanes_init with an array of 1 to 32");
+	if (lanes->_extension._lanes)
+		BATON_MISUSE_OF(function, baton__name(resource),
+		                "was given lanes that another resource has: each resource needs "
+		                "lanes of its own");
+}
+
+static void set_bound(struct baton_resource *resource, const struct baton_bound *bound,
+                      const char *function)
+{
+	baton__check_resource(resource, function);
+	if (!bound)
+		BATON_MISUSE(function, "the bound is NULL");
+	if (!bound->_config)
+		BATON_MISUSE_OF(function, baton__name(resource),
+		                "was given a bound without a config: initialise it by "
+		                "BATON_BOUND_INIT or baton_bound_init");
+}
+
+static void trigger_init(const struct baton_trigger *trigger, const struct baton_resource *resource,
+                         bool given, const char *function)
+{
+	if (!trigger)
+		BATON_MISUSE(function, "the trigger is NULL");
+	if (!resource)
+		BATON_MISUSE(function,
+		             "the resource is NULL: a trigger runs as a task of a resource");
+	if (!given)
+		BATON_MISUSE_OF(function, baton__name(resource),
+		                "was given a trigger without a function");
+}
+
+static void trigger_fire(const struct baton_trigger *trigger, const char *function)
+{
+	if (!trigger)
+		BATON_MISUSE(function, "the trigger is NULL");
+	if (!trigger->_resource)
+		BATON_MISUSE(function,
+		             "the trigger has no resource: initialise it by baton_trigger_init");
+	if (!trigger->_fn)
+		BATON_MISUSE_OF(function, baton__name(trigger->_resource),
+		                "has a trigger without a function: initialise the trigger by "
+		                "baton_trigger_init");
+	baton__check_resource(trigger->_resource, function);
+}
+
+static void then(const struct baton_future *future, const struct baton_continuation *continuation,
+                 const char *function)
+{
+	if (!future)
+		BATON_MISUSE(function, "the future is NULL");
+	if (!continuation || !continuation->_fire)
+		BATON_MISUSE(function, "the continuation does nothing: initialise it by "
+		                       "baton_continuation_task or baton_continuation_job");
+}
+
+const struct baton__checks baton__checks = {
+	.init = baton__check_init,
+	.resource = baton__check_resource,
+	.resources = resources,
+	.call = call,
+	.call_with = call_with,
+	.set_stats = set_stats,
+	.set_lanes = set_lanes,
+	.set_bound = set_bound,
+	.deinit = baton__check_deinit,
+	.suspended = baton__check_suspended,
+	.use = baton__check_use,
+	.take = baton__check_take,
+	.hand_off = baton__check_hand_off,
+	.submit = baton__check_submit,
+	.submitted = baton__check_submitted,
+	.finaliser = baton__check_finaliser,
+	.enter = baton__check_enter,
+	.drop = baton__check_drop,
+	.trigger_init = trigger_init,
+	.trigger_fire = trigger_fire,
+	.timer_init = baton__check_timer_init,
+	.timer_arm = baton__check_timer_arm,
+	.timer_stop = baton__check_timer_stop,
+	.made = baton__check_made,
+	.owned = baton__check_owned,
+	.ended = baton__check_ended,
+	.then = then,
+	.wait = baton__check_wait,
+};
