@@ -196,10 +196,11 @@ struct baton_manual;
 BATON_MUST_USE int baton_manual_create(struct baton_manual **manual) BATON_NONNULL;
 struct baton_executor *baton_manual_executor(struct baton_manual *manual) BATON_NONNULL;
 
-/* Runs the oldest job: true; false if there is none. */
+/* Runs the oldest job: true; false if there is none, or if calls have nested BATON_CALLING_MAX deep
+ * (resource.h). */
 bool baton_manual_run_one(struct baton_manual *manual) BATON_NONNULL;
 
-/* Runs jobs until there is none; returns how many. */
+/* Runs jobs until baton_manual_run_one() returns false; returns how many. */
 size_t baton_manual_run_until_idle(struct baton_manual *manual) BATON_NONNULL;
 
 /*
@@ -229,7 +230,8 @@ int baton_loop_adopt(struct baton_loop *loop) BATON_NONNULL;
 
 /*
  * Clears the descriptor and runs at most `jobs_max` jobs (0: those that were there at the start);
- * returns how many. If jobs are left, the descriptor becomes readable again.
+ * returns how many. If jobs are left, the descriptor becomes readable again. Where calls have
+ * nested BATON_CALLING_MAX deep (resource.h), no job is run, here and in run_gathered.
  */
 size_t baton_loop_run(struct baton_loop *loop, size_t jobs_max) BATON_NONNULL;
 

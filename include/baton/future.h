@@ -116,8 +116,8 @@ void *baton_future_value(const struct baton_future *future) BATON_NONNULL;
  *   -EDEADLK    the wait would close a cycle of waits, see baton_deadlock_cycle().
  *   -EDEADLK    the wait can never end, because waits inside tasks have nested too deep: this
  *               thread would have to drive an executor at a depth of BATON_NESTING_MAX, or to help
- *               at a depth of BATON_HELPING_MAX, and no other thread is there to come to the
- *               resource.
+ *               at a depth of BATON_HELPING_MAX (or where calls have nested
+ *               BATON_CALLING_MAX deep), and no other thread is there to come to the resource.
  *   -ETIMEDOUT  the deadline has passed.
  *   -EINVAL     the deadline is malformed.
  *

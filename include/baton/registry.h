@@ -147,7 +147,8 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
  * Blocking: never, if the object exists. Otherwise the call waits its turn as baton_call() does. A
  * thread that must not wait calls it in a task of baton_registry_resource(), where it never waits.
  * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, what baton_call() does, and
- * -EDEADLK, where the init of an object of that name is under way on this thread.
+ * -EDEADLK, where the init of an object of that name is under way on this thread, or calls have
+ * nested BATON_CALLING_MAX deep.
  */
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                           size_t length, struct baton_registry_entry **entry)
@@ -182,7 +183,8 @@ int baton_registry_remove(struct baton_registry_entry *entry) BATON_NONNULL;
  * that comes or goes meanwhile at most once. In a task of baton_registry_resource() no object is
  * made meanwhile: the walk is as if at one moment.
  *
- * Blocking: never. The walk is one epoch section: keep the visits short. Errors: see thread.h.
+ * Blocking: never. The walk is one epoch section: keep the visits short. Errors: no object is
+ * visited: see thread.h; -EDEADLK: calls have nested BATON_CALLING_MAX deep.
  */
 typedef bool (*baton_registry_visit_fn)(struct baton_registry_entry *entry, void *arg);
 int baton_registry_walk(struct baton_registry *registry, baton_registry_visit_fn visit, void *arg)

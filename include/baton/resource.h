@@ -321,6 +321,18 @@ int baton_submit_batch(struct baton_resource *resource, struct baton_task *const
 
 #define BATON_NESTING_MAX 8
 
+/*
+ * How deep functions nest on one stack whose callers wait for them, so that they cannot be put
+ * off. At a depth of BATON_CALLING_MAX levels the next call returns -EDEADLK, for an idle resource
+ * as for a busy one. One level is a baton_call() or baton_try_call(), a registry's `init` or visit,
+ * or a job that the owner of a manual or loop executor runs. Two levels are such a job that runs a
+ * task, a call of a resource with a capture_limit_ns, and a baton_try_call() of a resource with
+ * drain hooks. Four levels are a wait in which this thread helps, or drives an executor. What the
+ * library puts on the stack for all levels fits into 64 KiB. Not counted: a program's own recursion
+ * through baton_job_run(), and through the compensations of undo logs.
+ */
+#define BATON_CALLING_MAX 128
+
 /* A function that runs under the baton, for calls that need no task of the caller's. */
 typedef void *(*baton_call_fn)(void *arg);
 
@@ -335,8 +347,8 @@ typedef void *(*baton_call_fn)(void *arg);
  * Ordering: as baton_submit(); what the function did is visible to the caller.
  * Errors: fn has not run and *value is untouched:
  *   -EPIPE, -ESHUTDOWN  as for baton_submit.
- *   -EDEADLK    this thread holds the resource's baton already, or the wait would close a cycle of
- *               waits (future.h).
+ *   -EDEADLK    this thread holds the resource's baton already, the wait would close a cycle of
+ *               waits (future.h), or calls have nested BATON_CALLING_MAX deep.
  *   -EAGAIN     try_call: the resource is busy. call: the bound of the busy resource is reached.
  *   -ECANCELED  a cancel_pending, or a shutdown_now of the executor, met the waiting call; or the
  *               bound dropped it.

@@ -15,6 +15,7 @@
 #include "core/guard.h"
 #include "core/handoff.h"
 #include "core/label.h"
+#include "core/place.h"
 #include "core/run.h"
 #include "core/short.h"
 #include "core/submit.h"
@@ -63,6 +64,7 @@ static void call_init(struct call *call, const struct baton_label *label)
 static void *call_timed(struct baton_resource *resource, baton_call_fn fn, void *arg)
 {
 	struct baton__thread *self = baton__self;
+	const uint32_t calling_max = baton__weigh(self, 1);
 	struct baton__stay *outer = self->timed;
 	struct baton__stay stay = {.frame.resource = resource};
 	void *result;
@@ -71,6 +73,7 @@ static void *call_timed(struct baton_resource *resource, baton_call_fn fn, void 
 	self->timed = &stay;
 	result = fn(arg);
 	self->timed = outer;
+	self->calling_max = calling_max;
 	return result;
 }
 
@@ -269,6 +272,7 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 {
 	struct call call = {.future = BATON_FUTURE_INIT, .fn = fn, .arg = arg};
 	struct baton__stay stay;
+	uint32_t calling_max;
 
 	/* An idle, open resource with hooks is SPECIAL. */
 	if (!baton__capture_limit(resource) ||
@@ -280,9 +284,11 @@ static BATON_NOINLINE int try_call_hooked(struct baton_resource *resource, baton
 		baton__backlog_captured(resource, &call.task);
 	baton__frame_push(&stay.frame, resource);
 	baton__stay_spent(&stay);
+	calling_max = baton__weigh(baton__self, 1);
 	BATON_GUARD(guard, resource);
 	baton__batching.run_alone(&stay, &call.task);
 	guard = NULL;
+	baton__self->calling_max = calling_max;
 	BATON_ASSERT(baton__future_final(&call.future));
 	baton__run_captured(&stay, 1, 1);
 	if (!call.future._status && value)
@@ -344,8 +350,10 @@ static BATON_NOINLINE int call_other(struct baton_resource *resource, baton_call
 static BATON_NOINLINE int call_inside(struct baton_resource *resource, baton_call_fn fn, void *arg,
                                       void **value)
 {
-	if (BATON_LIKELY(call_nested(resource, fn, arg, value, BATON__DEPTH_NONE)))
+	if (BATON_LIKELY(call_nested(resource, fn, arg, value, baton__self->calling_max)))
 		return 0;
+	if (baton__too_deep_to_call(baton__self))
+		return baton__cycle_of_one(NULL);
 	return call_other(resource, fn, arg, value);
 }
 
@@ -366,24 +374,34 @@ BATON_EXPORT int baton_call_with(struct baton_resource *resource,
 	BATON__CHECKED(call_with(resource, options, __func__));
 	if (!baton__label_valid(options->label) || !baton__deadline_valid(options->deadline))
 		return -EINVAL;
+	if (baton__too_deep_to_call(baton__self))
+		return baton__cycle_of_one(NULL);
 	return call_slow(resource, options, value);
 }
 
-BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
-                                void **value)
+static BATON_NOINLINE int try_call_other(struct baton_resource *resource, baton_call_fn fn,
+                                         void *arg, void **value)
 {
-	BATON__CHECKED(call(resource, fn, __func__));
-	if (BATON_UNLIKELY(!baton__has_record(baton__self))) {
-		int error = baton__thread_attach();
+	int error = !baton__has_record(baton__self) ? baton__thread_attach() : 0;
 
-		if (error)
-			return error;
-	}
-	if (BATON_LIKELY(baton__call_at_once(resource, fn, arg, value)))
+	if (error)
+		return error;
+	if (baton__too_deep_to_call(baton__self))
+		return baton__cycle_of_one(NULL);
+	if (baton__call_at_once(resource, fn, arg, value))
 		return 0;
 	if (baton__word_is_closed(baton__word(resource)))
 		return -EPIPE;
 	if (baton__thread_holds(baton__self, resource))
 		return baton__cycle_of_one(resource);
 	return baton__hooked(resource) ? try_call_hooked(resource, fn, arg, value) : -EAGAIN;
+}
+
+BATON_EXPORT int baton_try_call(struct baton_resource *resource, baton_call_fn fn, void *arg,
+                                void **value)
+{
+	BATON__CHECKED(call(resource, fn, __func__));
+	if (BATON_LIKELY(baton__call_bare(resource, fn, arg, value)))
+		return 0;
+	return try_call_other(resource, fn, arg, value);
 }

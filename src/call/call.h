@@ -69,7 +69,7 @@ BATON_INLINE bool baton__call_normal(struct baton_resource *resource, baton_call
                                      void **value)
 {
 	return baton__call_bare(resource, fn, arg, value) ||
-	       baton__call_nested(resource, fn, arg, value, BATON__DEPTH_NONE);
+	       baton__call_nested(resource, fn, arg, value, baton__self->calling_max);
 }
 
 /* As baton__call_normal, for an idle resource that is NORMAL or SPECIAL. */

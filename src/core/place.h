@@ -21,6 +21,28 @@ BATON_INLINE bool baton__too_deep(const struct baton__thread *self)
 	return baton__depth(self) >= BATON_NESTING_MAX;
 }
 
+/*
+ * Is the stack too deep for a function whose caller waits for it? Such a function cannot be put
+ * off, so the call is refused. False on a thread without a record, which holds nothing.
+ */
+BATON_INLINE bool baton__too_deep_to_call(const struct baton__thread *self)
+{
+	return baton__depth(self) >= self->calling_max && baton__has_record(self);
+}
+
+/*
+ * Called before a function of the user's: what the caller has on the stack beside a frame counts as
+ * `levels` more. Returns the value to be stored in `calling_max` afterwards. A level may take 430
+ * bytes, so that BATON_CALLING_MAX levels and a sleep fit into 64 KiB (test_stack.c).
+ */
+BATON_INLINE uint32_t baton__weigh(struct baton__thread *self, uint32_t levels)
+{
+	const uint32_t max = self->calling_max;
+
+	self->calling_max = max > levels ? max - levels : 0;
+	return max;
+}
+
 /* `resource`: the resource whose tasks are to run; NULL: for a function that holds no baton. */
 BATON_INLINE enum baton__place baton__place(const struct baton_resource *resource)
 {

@@ -5,6 +5,7 @@
 #include "executor/driven.h"
 
 #include "base/atomic.h"
+#include "core/place.h"
 #include "core/resource.h"
 
 #include <errno.h>
@@ -161,6 +162,14 @@ static int schedule(struct baton_executor *executor, struct baton_job *job)
 	return status < 0 ? status : 1;
 }
 
+void baton__driven_run(struct baton_job *job)
+{
+	const uint32_t calling_max = baton__weigh(baton__self, 1);
+
+	baton_job_run(job);
+	baton__self->calling_max = calling_max;
+}
+
 static int drive(struct baton_executor *executor)
 {
 	struct baton__driven *driven = driven_of(executor);
@@ -168,7 +177,7 @@ static int drive(struct baton_executor *executor)
 
 	if (!baton__driven_owned(driven))
 		return -EPERM;
-	if (baton__depth(baton__self) >= BATON_NESTING_MAX)
+	if (baton__too_deep(baton__self) || baton__too_deep_to_call(baton__self))
 		return -EDEADLK;
 	job = baton__driven_pop(driven);
 	if (!job)

@@ -39,6 +39,9 @@ void baton__driven_init(struct baton__driven *driven, void (*signal)(struct bato
 struct baton_job *baton__driven_pop(struct baton__driven *driven);
 struct baton_job *baton__driven_pop_listed(struct baton__driven *driven);
 
+/* Runs a job in a call of the user's. */
+void baton__driven_run(struct baton_job *job);
+
 /* The newest job in the list; NULL: the list is empty. The owner. */
 const struct baton_job *baton__driven_last(const struct baton__driven *driven);
 

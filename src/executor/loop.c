@@ -8,7 +8,7 @@
 
 #include "executor/driven.h"
 
-#include "core/resource.h"
+#include "core/place.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ BATON_EXPORT int baton_loop_adopt(struct baton_loop *loop)
 static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 {
 	const struct baton_job *last = baton__driven_last(&loop->driven);
-	bool more = last;
+	bool more = last && !baton__too_deep_to_call(baton__self);
 	size_t count = 0;
 
 	loop->driven.gathering = false;
@@ -115,7 +115,7 @@ static size_t run_listed(struct baton_loop *loop, size_t jobs_max)
 			break; /* a nested drive has run the others */
 		more = job != last;
 		count++;
-		baton_job_run(job);
+		baton__driven_run(job);
 	}
 	if (loop->driven.list)
 		baton__loop_signal(loop);

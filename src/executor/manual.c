@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "executor/driven.h"
 
-#include "core/resource.h"
+#include "core/place.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,9 +46,11 @@ BATON_EXPORT bool baton_manual_run_one(struct baton_manual *manual)
 	struct baton_job *job;
 
 	BATON_REQUIRE(baton__driven_owned(&manual->driven), BATON__NOT_OWNER);
+	if (baton__too_deep_to_call(baton__self))
+		return false;
 	job = baton__driven_pop(&manual->driven);
 	if (job)
-		baton_job_run(job);
+		baton__driven_run(job);
 	return job;
 }
 

@@ -32,6 +32,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "thread/thread.h"
+#include "core/place.h"
 #include "module/kick.h"
 #include "module/nameset.h"
 
@@ -200,12 +201,14 @@ static bool is_being_made(const struct request *request)
 static int call_init(struct request *request, struct baton_registry_entry *entry)
 {
 	struct baton_registry *registry = request->registry;
+	const uint32_t calling_max = baton__weigh(baton__self, 1);
 	int error;
 
 	request->outer = registry->making;
 	registry->making = request;
 	error = registry->options.init(entry, registry->options.arg);
 	registry->making = request->outer;
+	baton__self->calling_max = calling_max;
 	return error;
 }
 
@@ -216,7 +219,7 @@ static int make(struct request *request)
 	struct baton_registry_entry *entry;
 	int error = 0;
 
-	if (is_being_made(request))
+	if (is_being_made(request) || baton__too_deep_to_call(baton__self))
 		return -EDEADLK;
 	entry = allocate(request);
 	if (!entry)
@@ -352,10 +355,16 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 	ck_hs_iterator_t iterator = CK_HS_ITERATOR_INITIALIZER;
 	struct baton_registry_entry *entry;
 	bool more = true;
+	uint32_t calling_max;
 	int error = baton_epoch_enter();
 
 	if (error)
 		return error;
+	if (baton__too_deep_to_call(baton__self)) {
+		baton_epoch_leave();
+		return -EDEADLK;
+	}
+	calling_max = baton__weigh(baton__self, 1);
 	/* Ends: the iterator stays in the map in which it began. */
 	while (more && (entry = baton__nameset_next(&registry->names, &iterator))) {
 		if (!take(entry))
@@ -364,6 +373,7 @@ BATON_EXPORT int baton_registry_walk(struct baton_registry *registry, baton_regi
 		error = baton_registry_unref(entry);
 		BATON_ASSERT(!error); /* the thread has its record */
 	}
+	baton__self->calling_max = calling_max;
 	baton_epoch_leave();
 	return 0;
 }

@@ -223,6 +223,7 @@ int baton__thread_attach(void)
 		return -ENOMEM;
 	}
 	thread->session++;
+	thread->calling_max = BATON_CALLING_MAX;
 	store_relaxed(&thread->tid, (uint32_t)gettid()); /* others read it for messages */
 	baton__self = thread;
 	return 0;

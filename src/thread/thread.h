@@ -96,6 +96,7 @@ struct baton__thread {
 			uintptr_t top;              /* thread.top */
 			struct baton_job *deferred; /* jobs to run when the stack is unwound */
 			uint32_t wary;              /* inline.h: captures that look first */
+			uint32_t calling_max;       /* place.h: calls at this depth fail */
 		};
 	};
 	struct baton__frame outer; /* thread.top */

@@ -30,6 +30,7 @@
 
 #include "base/atomic.h"
 #include "core/deferred.h"
+#include "core/place.h"
 #include "core/visit.h"
 
 #include <errno.h>
@@ -41,6 +42,10 @@
 #ifndef BATON_HELP_MAX /* tests make it small */
 #define BATON_HELP_MAX 1024U
 #endif
+
+/* What a wait, and the help in it, take of the stack, in levels of a call: some 1,600 bytes. So a
+ * thread that helps at a depth of BATON_HELPING_MAX leaves nothing for calls. */
+#define HELP_LEVELS (BATON_CALLING_MAX / BATON_HELPING_MAX)
 
 /* Does no other thread come to a job in the executor's queue? */
 static bool alone(struct baton_executor *executor)
@@ -119,8 +124,10 @@ static int help_visited(struct baton__wait *wait, struct baton_future *future,
 	bool deferred = baton__job_is_deferred(&resource->_job);
 	bool able = deferred || may_help(resource, executor, driven);
 	bool tasks = able && enters(wait, resource, executor, driven, deferred);
-	bool too_deep = tasks && baton__depth(baton__self) >= BATON_HELPING_MAX;
-	bool stuck = too_deep && wait->last_look &&
+	/* The marks may have functions called, too: `cancelled` of the tasks that they cancel. */
+	bool too_deep = (tasks && baton__depth(baton__self) >= BATON_HELPING_MAX) ||
+	                baton__too_deep_to_call(baton__self);
+	bool stuck = able && too_deep && wait->last_look &&
 	             (deferred ? baton__deferred_has(&resource->_job) : comes_to_none(executor));
 	int status = 0;
 	bool queued;
@@ -170,6 +177,7 @@ static bool held_here(const struct baton__wait *wait, const struct baton_resourc
 static int help_one(struct baton__wait *wait, struct baton_future *future)
 {
 	struct baton_resource *resource = baton__future_bound(future);
+	uint32_t calling_max;
 	uint32_t generation;
 	int status;
 
@@ -189,9 +197,11 @@ static int help_one(struct baton__wait *wait, struct baton_future *future)
 	resource = baton__future_visit(future, &generation);
 	if (!resource)
 		return 0;
+	calling_max = baton__weigh(baton__self, HELP_LEVELS - 1);
 	baton__self->visits++;
 	status = help_visited(wait, future, resource, generation);
 	baton__self->visits--;
+	baton__self->calling_max = calling_max;
 	baton__deferred_check(baton__self);
 	if (status == -EDEADLK)
 		(void)baton__cycle_of_one(NULL);
