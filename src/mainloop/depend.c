@@ -165,36 +165,106 @@ void baton__dependents_end(struct baton__mainloop *loop)
 
 /* ---- Cycles ---- */
 
-/* Appends the record to those that are to be searched, unless it was met before. */
-static struct baton__dependent *meet(struct baton__mainloop *loop, struct baton__dependent *record,
-                                     struct baton__dependent *from, struct baton__dependent *last)
+/* One half of the search for a path: down from the child's record, or up from the parent's. */
+struct half {
+	struct baton__dependent *record; /* whose edges are looked at */
+	struct baton__dependent *last;   /* the record that was met last; its edges come last */
+	struct baton__edge *edge;        /* the next edge of the record */
+	uint64_t mark;                   /* `searched` of the records that this half has met */
+	bool up;
+};
+
+static struct baton__edge *first_edge(const struct half *half)
 {
-	if (record->searched == loop->searches)
-		return last;
-	record->searched = loop->searches;
-	record->found = from;
+	return half->up ? half->record->parents : half->record->children;
+}
+
+static void begin_half(struct half *half, struct baton__dependent *record, uint64_t mark, bool up)
+{
+	*half = (struct half){.record = record, .last = record, .mark = mark, .up = up};
+	half->edge = first_edge(half);
+	record->searched = mark;
+	record->found = NULL;
 	record->queue = NULL;
-	last->queue = record;
-	return record;
+}
+
+/* Takes the next edge of the half; NULL: every path was followed to its end. Breadth first. */
+static struct baton__edge *next_edge(struct half *half)
+{
+	struct baton__edge *edge;
+
+	/* Ends: each record is met once. */
+	while (!half->edge) {
+		half->record = half->record->queue;
+		if (!half->record)
+			return NULL;
+		half->edge = first_edge(half);
+	}
+	edge = half->edge;
+	half->edge = half->up ? edge->next_parent : edge->next_child;
+	return edge;
+}
+
+/* Follows the edge. True: the other half has met the record at its end. */
+static bool follow(struct half *half, const struct baton__edge *edge, const struct half *other)
+{
+	struct baton__dependent *record = half->up ? edge->parent : edge->child;
+
+	if (record->searched == other->mark)
+		return true;
+	if (record->searched == half->mark)
+		return false;
+	record->searched = half->mark;
+	record->found = half->record;
+	record->queue = NULL;
+	half->last->queue = record;
+	half->last = record;
+	return false;
+}
+
+/* Both halves have met, at this edge. Afterwards `found` leads from the upper half's first record
+ * along the whole path to the lower half's. */
+static void join_halves(struct baton__edge *edge)
+{
+	struct baton__dependent *from = edge->parent;
+	struct baton__dependent *next;
+
+	/* Bounded by the path. */
+	for (struct baton__dependent *record = edge->child; record; record = next) {
+		next = record->found;
+		record->found = from;
+		from = record;
+	}
 }
 
 /*
- * Is there a path of edges from `from` down to `to`? Breadth first, so the path found is a shortest
- * one: from `to` back along `found`.
+ * Is there a path of edges from `below` down to `above`? Then `found` leads along one such path
+ * from `above` to `below`. The search follows one edge down from `below` and one up from `above`
+ * in turn, and ends when one half has no edge left. So it takes two steps for each edge of the
+ * smaller half, and a forest of n sources is built in some n log n steps, in any order: each
+ * edge joins two trees, and the smaller half is no larger than the smaller tree.
  */
-static bool leads(struct baton__mainloop *loop, struct baton__dependent *from,
-                  struct baton__dependent *to)
+static bool leads(struct baton__mainloop *loop, struct baton__dependent *below,
+                  struct baton__dependent *above)
 {
-	struct baton__dependent *last = from;
+	struct half halves[2];
 
-	from->searched = ++loop->searches;
-	from->found = NULL;
-	from->queue = NULL;
-	/* Ends: each record is met once. */
-	for (; from && to->searched != loop->searches; from = from->queue)
-		for (struct baton__edge *edge = from->children; edge; edge = edge->next_child)
-			last = meet(loop, edge->child, from, last);
-	return to->searched == loop->searches;
+	begin_half(&halves[0], below, ++loop->searches, false);
+	begin_half(&halves[1], above, ++loop->searches, true);
+	if (below == above)
+		return true;
+	/* Ends: each half takes each edge once. */
+	for (unsigned turn = 0;; turn ^= 1) {
+		struct baton__edge *edge = next_edge(&halves[turn]);
+
+		if (!edge)
+			return false;
+		loop->edges_looked++;
+		if (follow(&halves[turn], edge, &halves[turn ^ 1])) {
+			join_halves(edge);
+			return true;
+		}
+	}
 }
 
 static void name_cycle(struct baton__mainloop *loop, const struct baton__dependent *parent)
@@ -225,14 +295,21 @@ BATON_EXPORT size_t baton_mainloop_cycle(const struct baton_mainloop *handle, co
 
 /* ---- Edges ---- */
 
-static struct baton__edge *edge_of(const struct baton_source *parent,
+/* Looks through the parent's edges and the child's in turn: the shorter list ends the search. */
+static struct baton__edge *edge_of(struct baton__mainloop *loop, const struct baton_source *parent,
                                    const struct baton_source *child)
 {
-	struct baton__edge *edge = child->_dependent ? child->_dependent->parents : NULL;
+	struct baton__edge *down = parent->_dependent ? parent->_dependent->children : NULL;
+	struct baton__edge *up = child->_dependent ? child->_dependent->parents : NULL;
 
-	while (edge && edge->parent->source != parent)
-		edge = edge->next_parent;
-	return edge;
+	for (; down && up; down = down->next_child, up = up->next_parent) {
+		loop->edges_looked++;
+		if (down->child->source == child)
+			return down;
+		if (up->parent->source == parent)
+			return up;
+	}
+	return NULL;
 }
 
 /* Links a new edge, and settles what the edge changes for parent and child. */
@@ -314,7 +391,7 @@ BATON_EXPORT int baton_source_depend(struct baton_source *parent, struct baton_s
 		return error;
 	if (parent->_loop != child->_loop)
 		return -EXDEV;
-	if (edge_of(parent, child))
+	if (edge_of(loop, parent, child))
 		return -EEXIST;
 	return depend(loop, parent, child);
 }
@@ -329,7 +406,7 @@ BATON_EXPORT int baton_source_undepend(struct baton_source *parent, struct baton
 		return error;
 	if (parent->_loop != child->_loop)
 		return -EXDEV;
-	edge = edge_of(parent, child);
+	edge = edge_of(loop, parent, child);
 	if (!edge)
 		return -ENOENT;
 	cut(loop, edge);

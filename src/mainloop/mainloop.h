@@ -79,7 +79,7 @@ struct baton__dependent {
 	size_t blockers;
 	bool busy;
 	uint64_t searched;              /* the search that has met this record */
-	struct baton__dependent *found; /* the parent's record, from which the search came here */
+	struct baton__dependent *found; /* the record from which the search came here */
 	struct baton__dependent *queue; /* the next one to be searched */
 	struct baton__dependent *next;  /* of the loop's records */
 	struct baton__dependent **prev;
@@ -152,6 +152,7 @@ struct baton__mainloop {
 	size_t watched;                    /* sources that are `_watched` */
 	struct baton__dependent *dependents;
 	uint64_t searches;
+	uint64_t edges_looked; /* by depend and undepend, since the loop's creation; for tests */
 	size_t cycle_count;
 	const char *cycle[BATON_MAINLOOP_CYCLE_MAX];
 };
