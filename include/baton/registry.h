@@ -19,7 +19,7 @@
  *
  *                              | may run beside          | from
  *   find, walk                 | everything but destroy  | any thread, also inside tasks
- *   acquire                    | everything but destroy  | any thread, also inside tasks, see there
+ *   acquire, acquire_async     | everything but destroy  | any thread, also inside tasks, see there
  *   ref, unref, remove         | everything but destroy  | a thread that holds a reference
  *   name                       | everything              | a thread that holds a reference
  *   create, destroy            | nothing                 | the owner
@@ -46,6 +46,7 @@
 
 #include <baton/attributes.h>
 #include <baton/epoch.h>
+#include <baton/future.h>
 #include <baton/resource.h>
 #include <baton/task.h>
 
@@ -144,8 +145,9 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
  * As find, but makes the object if no object has the name. At most one object has a name at a time.
  * An object that was removed, or whose end has begun, no longer has its name.
  *
- * Blocking: never, if the object exists. Otherwise the call waits its turn as baton_call() does. A
- * thread that must not wait calls it in a task of baton_registry_resource(), where it never waits.
+ * Blocking: never, if the object exists, and in a task of baton_registry_resource(). Otherwise the
+ * call waits its turn as baton_call() does. A thread that must not wait, such as an event loop's,
+ * calls baton_registry_acquire_async().
  * Errors: as find, without -ENOENT; and -ENOMEM, what init returns, what baton_call() does, and
  * -EDEADLK, where the init of an object of that name is under way on this thread, or calls have
  * nested BATON_CALLING_MAX deep.
@@ -153,6 +155,72 @@ BATON_MUST_USE int baton_registry_find(struct baton_registry *registry, const vo
 BATON_MUST_USE int baton_registry_acquire(struct baton_registry *registry, const void *name,
                                           size_t length, struct baton_registry_entry **entry)
 	BATON_NONNULL_AT(1, 4);
+
+/* An acquire that is under way. The caller's memory; a fresh request serves one acquire. */
+struct baton_registry_request {
+	struct baton_future future;
+	struct baton_task _task;
+	struct baton_registry *_registry;
+	struct baton_registry_entry *_entry;
+	const void *_name;
+	uint64_t _hash;
+	uint32_t _length;
+};
+
+#define BATON_REGISTRY_REQUEST_INIT                                                                \
+	{                                                                                          \
+		BATON_FUTURE_INIT, BATON_TASK_INIT(NULL, NULL), NULL, NULL, NULL, 0, 0             \
+	}
+
+/* Makes a fresh request, also out of a used one. Thread safety: the owner. */
+void baton_registry_request_init(struct baton_registry_request *request) BATON_NONNULL;
+
+/*
+ * As acquire, but does not wait: `request->future` tells when the acquire is over, by its status
+ * whether it has failed (what init returns, -ENOMEM), and baton_registry_request_entry() gives the
+ * object. An event loop takes the outcome as a task of a resource of its own, which runs on the
+ * loop's thread (baton_future_then()):
+ *
+ *	baton_task_init(&look_up->found, look_up_found, NULL);
+ *	baton_continuation_task(&look_up->then, &session->resource, &look_up->found);
+ *	status = baton_registry_acquire_async(topics, look_up->name, length, &look_up->request);
+ *	if (!status)
+ *		baton_future_then(&look_up->request.future, &look_up->then);
+ *
+ * If the object exists, the future is complete when the call returns. Otherwise the request is a
+ * task of baton_registry_resource(): it runs within this call if that resource is idle, else on the
+ * thread that runs that resource's tasks then. So requests run in the order of their calls, and
+ * init is called on that thread; no request fails because init of its own name is under way:
+ * inside init the request runs behind the object that init makes. A look-up that finds the object
+ * may overtake a request that is on its way: a caller whose work is in order waits for the request
+ * before its next look-up of that name.
+ *
+ * Cancelling: baton_future_cancel() on the future. 0: there will be no object and no reference;
+ * -EINPROGRESS, -EALREADY: the acquire takes place, or has taken place. What cancels the tasks of
+ * the registry's resource (cancel_pending, the shutdown of its executor) cancels requests, too.
+ *
+ * Thread safety: any thread. Blocking: never; but where the registry's resource has a bound that
+ * waits, as baton_submit(). Memory: none for the request.
+ * Ownership: the request and the name's bytes are baton's until the future is complete. Do not
+ * destroy the registry before that.
+ * Ordering: what init did is visible to a thread that has seen the future complete.
+ * Errors: nothing has begun, and the request is as it was: -ENAMETOOLONG. -EINVAL: the request is
+ * not fresh. Those of baton_submit().
+ */
+BATON_MUST_USE int baton_registry_acquire_async(struct baton_registry *registry, const void *name,
+                                                size_t length,
+                                                struct baton_registry_request *request)
+	BATON_NONNULL_AT(1, 4);
+
+/*
+ * The object of a request whose future is complete, and with it a reference on the object, which
+ * the caller gives back. NULL: there is none; or the future is not complete. After a failing
+ * batch_end of the registry's resource (hooks.h), the future has failed, and the object is there.
+ *
+ * Thread safety: any thread. Blocking: never.
+ */
+struct baton_registry_entry *baton_registry_request_entry(
+	const struct baton_registry_request *request) BATON_NONNULL;
 
 /* One more reference. Thread safety: a thread that holds a reference. Blocking: never. */
 void baton_registry_ref(struct baton_registry_entry *entry) BATON_NONNULL;

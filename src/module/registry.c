@@ -32,6 +32,7 @@
 #include "base/atomic.h"
 #include "base/platform.h"
 #include "thread/thread.h"
+#include "future/future.h"
 #include "core/place.h"
 #include "module/kick.h"
 #include "module/nameset.h"
@@ -65,15 +66,6 @@ struct request {
 	struct request *outer; /* in whose `init` this one was asked */
 	int error;
 };
-
-static int request_init(struct request *request, struct baton_registry *registry, const void *name,
-                        size_t length)
-{
-	request->registry = registry;
-	request->entry = NULL;
-	return baton__nameset_key(&registry->names, &request->key, name, length) ? 0
-	                                                                         : -ENAMETOOLONG;
-}
 
 /* ---- References ---- */
 
@@ -248,7 +240,6 @@ static void *get_or_make(void *arg)
 	struct baton_registry_entry *entry =
 		baton__nameset_find(&request->registry->names, &request->key);
 
-	request->error = 0;
 	if (entry && take(entry)) {
 		request->entry = entry;
 		return NULL;
@@ -261,14 +252,20 @@ static void *get_or_make(void *arg)
 
 /* ---- API ---- */
 
-static int find(struct request *request)
+/* Looks the name up, and makes `*request` a request for it. */
+static int find(struct request *request, struct baton_registry *registry, const void *name,
+                size_t length)
 {
 	struct baton_registry_entry *entry;
-	int error = baton_epoch_enter();
+	int error;
 
+	*request = (struct request){.registry = registry};
+	if (!baton__nameset_key(&registry->names, &request->key, name, length))
+		return -ENAMETOOLONG;
+	error = baton_epoch_enter();
 	if (error)
 		return error;
-	entry = baton__nameset_find(&request->registry->names, &request->key);
+	entry = baton__nameset_find(&registry->names, &request->key);
 	if (entry && take(entry))
 		request->entry = entry;
 	else
@@ -281,10 +278,8 @@ BATON_EXPORT int baton_registry_find(struct baton_registry *registry, const void
                                      size_t length, struct baton_registry_entry **entry)
 {
 	struct request request;
-	int error = request_init(&request, registry, name, length);
+	int error = find(&request, registry, name, length);
 
-	if (!error)
-		error = find(&request);
 	if (!error)
 		*entry = request.entry;
 	return error;
@@ -294,10 +289,8 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
                                         size_t length, struct baton_registry_entry **entry)
 {
 	struct request request;
-	int error = request_init(&request, registry, name, length);
+	int error = find(&request, registry, name, length);
 
-	if (!error)
-		error = find(&request);
 	if (error == -ENOENT) {
 		error = 0;
 		if (baton_held(&registry->resource))
@@ -313,6 +306,56 @@ BATON_EXPORT int baton_registry_acquire(struct baton_registry *registry, const v
 	if (!error)
 		*entry = request.entry;
 	return error;
+}
+
+BATON_EXPORT void baton_registry_request_init(struct baton_registry_request *request)
+{
+	*request = (struct baton_registry_request)BATON_REGISTRY_REQUEST_INIT;
+}
+
+/* A task of the registry's resource. */
+static int run_asked(struct baton_task *task)
+{
+	struct baton_registry_request *asked =
+		baton_container_of(task, struct baton_registry_request, _task);
+	struct request request = {.registry = asked->_registry,
+	                          .key._name = asked->_name,
+	                          .key._hash = asked->_hash,
+	                          .key._length = asked->_length};
+
+	(void)get_or_make(&request);
+	asked->_entry = request.entry;
+	return request.error;
+}
+
+BATON_EXPORT int baton_registry_acquire_async(struct baton_registry *registry, const void *name,
+                                              size_t length, struct baton_registry_request *asked)
+{
+	struct request request;
+	int error;
+
+	if (!baton__future_fresh(&asked->future))
+		return -EINVAL;
+	error = find(&request, registry, name, length);
+	if (!error) {
+		asked->_entry = request.entry;
+		/* The future is fresh, so no other thread completes it (future.once). */
+		baton__future_finish(&asked->future, BATON__FUTURE_DONE, 0, NULL, NULL);
+	}
+	if (error != -ENOENT)
+		return error;
+	asked->_registry = registry;
+	asked->_name = request.key._name;
+	asked->_hash = request.key._hash;
+	asked->_length = request.key._length;
+	baton_task_init(&asked->_task, run_asked, &asked->future);
+	return baton_submit(&registry->resource, &asked->_task);
+}
+
+BATON_EXPORT struct baton_registry_entry *baton_registry_request_entry(
+	const struct baton_registry_request *asked)
+{
+	return baton__future_final(&asked->future) ? asked->_entry : NULL;
 }
 
 BATON_EXPORT void baton_registry_ref(struct baton_registry_entry *entry)

@@ -94,6 +94,51 @@ static void *use_names(void *arg)
 	return NULL;
 }
 
+/* NULL: the request was accepted, and has failed. */
+static struct baton_registry_entry *ask(int name)
+{
+	struct baton_registry_request request;
+
+	USE(baton_registry_request_init(&request));
+	INSIST(baton_registry_acquire_async(registry, &name, sizeof(name), &request),
+	       baton_future_state(&request.future) == BATON_PENDING);
+	INSIST(baton_future_wait(&request.future, NULL), true);
+	return USE(baton_registry_request_entry(&request));
+}
+
+static void *ask_for_names(void *arg)
+{
+	struct baton_registry_entry *entries[NAMES] = {NULL};
+
+	for (int i = 0; i < NAMES; i++) {
+		entries[i] = ask(i);
+		if (entries[i])
+			continue;
+		EXPECT(fault_planned()); /* accepted, and there was no memory for the object */
+		fault_end();
+		entries[i] = ask(i);
+		EXPECT(entries[i]);
+	}
+	for (int i = 0; i < NAMES; i++)
+		INSIST(baton_registry_unref(entries[i]), true);
+	return NULL;
+}
+
+SCENARIO(registry, requests)
+{
+	const struct baton_registry_options options =
+		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct item), item_init, item_deinit, NULL);
+
+	atomic_store(&made, 0);
+	atomic_store(&ended, 0);
+	registry = NULL;
+	INSIST(baton_registry_create(&options, &registry), registry == NULL);
+	elsewhere(ask_for_names, NULL);
+	ask_for_names(NULL);
+	INSIST(baton_registry_destroy(registry), true);
+	EXPECT(atomic_load(&made) == atomic_load(&ended));
+}
+
 SCENARIO(registry, names)
 {
 	const struct baton_registry_options options =

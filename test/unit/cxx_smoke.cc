@@ -87,6 +87,7 @@ constexpr baton_future promise_fresh = BATON_PROMISE_INIT;
 constexpr baton_suspension suspension_fresh = BATON_SUSPENSION_INIT;
 constexpr baton_registry_options registry_options =
 	BATON_REGISTRY_OPTIONS_INIT(sizeof(baton_registry_entry), nullptr, nullptr, nullptr);
+[[maybe_unused]] constexpr baton_registry_request request_fresh = BATON_REGISTRY_REQUEST_INIT;
 constexpr baton_task task_fresh = BATON_TASK_INIT(count, nullptr);
 const baton_task_type counting = {count, nullptr, 0, 0, 0, 0, 0, 0, {}};
 [[maybe_unused]] baton_task task_typed = BATON_TYPED_TASK_INIT(&counting);

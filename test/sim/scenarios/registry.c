@@ -155,6 +155,94 @@ SIM_SCENARIO(registry_walk, "a walk beside the last release keeps what it visits
 	finish(2);
 }
 
+static struct baton_registry_request asked[2];
+
+/* Takes the outcome of a request, as a continuation does: without a wait that helps. */
+static void take(struct baton_registry_request *request, struct note *note)
+{
+	struct item *item;
+
+	sim_require(baton_future_wait(&request->future, NULL) == 0);
+	item = (struct item *)baton_registry_request_entry(request);
+	sim_require((baton_future_state(&request->future) == BATON_CANCELLED) == !item);
+	if (item)
+		use(item, note);
+	else
+		(void)add_relaxed(&ran, 1);
+}
+
+static void ask(void *note)
+{
+	sim_require(baton_registry_acquire_async(registry, "a", 1, &asked[0]) == 0);
+	take(&asked[0], note);
+}
+
+static void ask_and_cancel(void *note)
+{
+	sim_require(baton_registry_acquire_async(registry, "a", 1, &asked[1]) == 0);
+	(void)baton_future_cancel(&asked[1].future);
+	take(&asked[1], note);
+}
+
+static void begin_asking(void)
+{
+	begin();
+	baton_registry_request_init(&asked[0]);
+	baton_registry_request_init(&asked[1]);
+}
+
+SIM_SCENARIO(registry_async, "a request beside the last release gets a living object", .bound = 2)
+{
+	begin_asking();
+	sim_start(ask, &notes[0]);
+	sim_start(acquire, &notes[1]);
+	finish(2);
+}
+
+SIM_SCENARIO(registry_async_cancel, "a cancelled request leaves no object and no reference",
+             .bound = 2)
+{
+	begin_asking();
+	sim_start(ask_and_cancel, &notes[0]);
+	sim_start(acquire, &notes[1]);
+	finish(2);
+}
+
+static struct look_up {
+	struct baton_continuation then;
+	struct baton_task found;
+	struct baton_resource resource;
+} look_up;
+
+static int look_up_found(struct baton_task *task)
+{
+	(void)task;
+	sim_require(baton_future_is_complete(&asked[0].future));
+	use((struct item *)baton_registry_request_entry(&asked[0]), &notes[0]);
+	return 0;
+}
+
+/* As an event loop asks: the continuation comes after the call, beside the completion. */
+static void ask_with_continuation(void *arg)
+{
+	sim_require(baton_registry_acquire_async(registry, "a", 1, &asked[0]) == 0);
+	baton_future_then(&asked[0].future, &look_up.then);
+}
+
+SIM_SCENARIO(registry_async_then, "a request's continuation gets the object once", .daemons = true,
+             .bound = 2)
+{
+	begin_asking();
+	baton_resource_init(&look_up.resource, NULL);
+	baton_task_init(&look_up.found, look_up_found, NULL);
+	baton_continuation_task(&look_up.then, &look_up.resource, &look_up.found);
+	sim_start(ask_with_continuation, NULL);
+	sim_start(acquire, &notes[1]);
+	finish(2);
+	sim_require(baton_resource_close(&look_up.resource) == 0);
+	sim_require(baton_resource_await(&look_up.resource, NULL) == 0);
+}
+
 SIM_SCENARIO(registry_three, "two that acquire and one that looks up", .walk_only = true)
 {
 	begin();

@@ -189,11 +189,16 @@ static bool epoch_h(struct stage *stage)
 
 static bool registry_h(struct stage *stage)
 {
+	struct baton_registry_request request = BATON_REGISTRY_REQUEST_INIT;
 	struct baton_registry_entry *found;
 
 	if (baton_post(&stage->entry->resource, no_call, NULL) ||
 	    baton_registry_find(stage->registry, "name", 4, &found) || found != stage->entry ||
 	    baton_registry_acquire(stage->registry, "name", 4, &found) || found != stage->entry)
+		return false;
+	if (baton_registry_acquire_async(stage->registry, "name", 4, &request) ||
+	    baton_registry_request_entry(&request) != found ||
+	    baton_registry_unref(found))
 		return false;
 	baton_registry_ref(found);
 	return baton_registry_walk(stage->registry, stop_walk, NULL) == 0 &&

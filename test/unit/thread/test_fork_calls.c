@@ -67,6 +67,7 @@ static int check_registry(struct parent *parent)
 {
 	const struct baton_registry_options options =
 		BATON_REGISTRY_OPTIONS_INIT(sizeof(struct baton_registry_entry), NULL, NULL, NULL);
+	struct baton_registry_request request = BATON_REGISTRY_REQUEST_INIT;
 	struct baton_registry_entry *entry = NULL;
 	struct baton_registry *registry = NULL;
 	struct baton_limbo *limbo = NULL;
@@ -77,6 +78,7 @@ static int check_registry(struct parent *parent)
 	CHECK(33, baton_registry_create(&options, &registry) == -ECHILD && !registry);
 	CHECK(34, baton_registry_find(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
 	CHECK(35, baton_registry_acquire(parent->registry, "a", 1, &entry) == -ECHILD && !entry);
+	CHECK(76, baton_registry_acquire_async(parent->registry, "b", 1, &request) == -ECHILD);
 	CHECK(36, baton_registry_walk(parent->registry, visit, &visited) == -ECHILD && !visited);
 	CHECK(37, baton_registry_unref(parent->entry) == -ECHILD);
 	CHECK(38, baton_registry_destroy(parent->registry) == -ECHILD);
