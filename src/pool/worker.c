@@ -29,6 +29,7 @@
 #include "pool/order.h"
 #include "pool/policy.h"
 #include "pool/pool.h"
+#include "pool/slot.h"
 
 /* At most so many jobs in a row come from the LIFO slot, as in tokio. */
 #define LIFO_MAX 3
@@ -43,23 +44,10 @@
 #endif
 #define SHARE_MAX 64
 #define LOOK_PAUSES 256
-/* even_out leaves queues alone if the longer one is longer by at most one part in EVEN_PART. */
-#define EVEN_PART 4
 
 _Static_assert(BATON_RUNQUEUE_SLOTS >= 2 * BATON_WORKER_SHARE_MIN, "a share goes into a run queue");
 
 static __thread struct baton__worker *current __attribute__((tls_model("initial-exec")));
-
-/* Takes the job in the worker's LIFO slot; NULL: there is none. Any thread. */
-static struct baton_job *take_lifo(struct baton__worker *worker)
-{
-	/* [idle.work] seq_cst: the caller may be about to sleep, and has changed the idle set
-	 * before. A hint: the swap decides. */
-	if (!load_seq_cst(&worker->lifo))
-		return NULL;
-	/* [worker.lifo] acquire: the job; pairs with [worker.lifo] in schedule. */
-	return swap_acquire(&worker->lifo, NULL);
-}
 
 /* The queue is full: its older half and the job go to the injection queue. */
 static BATON_NOINLINE void push_over(struct baton__worker *worker, struct baton__runqueue *queue,
@@ -84,21 +72,14 @@ void baton__worker_put_back(struct baton__worker *worker, struct baton_job *job)
 		push_over(worker, queue, job);
 }
 
-/* There is work, and this worker is about to enter a job: wakes another worker. If all workers are
- * in jobs, nudges the threads that sleep in waits and may help, and the sentry watches the
- * alarm. */
-static void announce(struct baton_pool *pool)
+void baton__worker_announce(struct baton_pool *pool)
 {
 	if (baton__pool_notify(pool))
 		baton__thread_nudge_all();
 	baton__pool_sentry(pool);
 }
 
-/*
- * The worker has got a job from elsewhere. `more`: it may also have put jobs into its own run
- * queue. Workers that searched while these jobs were on their way have missed them (worker.looks).
- */
-static void got_work(struct baton__worker *worker, bool more)
+void baton__worker_got_work(struct baton__worker *worker, bool more)
 {
 	struct baton_pool *pool = worker->pool;
 
@@ -107,7 +88,7 @@ static void got_work(struct baton__worker *worker, bool more)
 		more = baton__idle_stop_searching(&pool->idle) && baton__pool_has_work(pool);
 	}
 	if (more)
-		announce(pool);
+		baton__worker_announce(pool);
 }
 
 /* Takes about `share` jobs from the injection queue: returns the oldest, queues the others. */
@@ -127,7 +108,7 @@ static struct baton_job *fetch(struct baton__worker *worker, size_t share)
 	/* Bounded by the number of fetched jobs. */
 	while (list.count)
 		baton__worker_put_back(worker, baton__joblist_pop(&list));
-	got_work(worker, more);
+	baton__worker_got_work(worker, more);
 	return first;
 }
 
@@ -141,48 +122,6 @@ static struct baton_job *fetch_share(struct baton__worker *worker)
 	return fetch(worker, share < SHARE_MAX ? share : SHARE_MAX);
 }
 
-/* xorshift64: chooses the worker to steal from first. */
-static uint64_t next_random(struct baton__worker *worker)
-{
-	worker->random ^= worker->random << 13;
-	worker->random ^= worker->random >> 7;
-	worker->random ^= worker->random << 17;
-	return worker->random;
-}
-
-/* Tries to steal from each other worker once, from a random one on. The own queue is empty. */
-static struct baton_job *steal(struct baton__worker *worker, bool lifo_too)
-{
-	struct baton_pool *pool = worker->pool;
-	size_t start = (size_t)(next_random(worker) % pool->worker_count);
-
-	for (size_t i = 0; i < pool->worker_count; i++) {
-		struct baton__worker *victim = &pool->workers[(start + i) % pool->worker_count];
-		struct baton_job *job;
-		size_t stolen;
-
-		if (victim == worker)
-			continue;
-		job = baton__order_steal(&worker->order, &victim->order, &stolen);
-		if (!job && lifo_too) {
-			job = take_lifo(victim);
-			stolen = 1;
-		}
-		if (job) {
-			baton__count(&worker->counts.stolen, stolen);
-			baton__count(&worker->counts.steals, 1);
-			BATON_PROBE(steal, pool, stolen);
-			if (baton__trace_is_on())
-				baton__trace(&(struct baton__event){
-					baton__now_ns(), (uintptr_t)pool, 0,
-					baton__event_word(BATON__EVENT_STOLE, stolen)});
-			got_work(worker, stolen > 1);
-			return job;
-		}
-	}
-	return NULL;
-}
-
 /* Takes the job of the wheel of timers, if its deadline has passed. `now_ns`: as for
  * baton__alarm_take. */
 static struct baton_job *take_alarm(struct baton__worker *worker, uint64_t now_ns)
@@ -190,44 +129,12 @@ static struct baton_job *take_alarm(struct baton__worker *worker, uint64_t now_n
 	struct baton_job *job = baton__alarm_take(worker->pool->alarm, now_ns);
 
 	if (BATON_UNLIKELY(job != NULL)) {
-		got_work(worker, false);
+		baton__worker_got_work(worker, false);
 		/* The job sets the next deadline. If this worker then finds no other job, it claims
 		 * this deadline; otherwise it announces this deadline. */
 		worker->unannounced = BATON__WHEEL_UNANNOUNCED;
 	}
 	return job;
-}
-
-/*
- * Evens out the run queues of this worker and of a random other worker: a clearly longer queue of
- * the other worker gives half of the difference. Only idle workers steal. So while no worker is
- * idle, and without this function, the only job of one worker would run as often as all the jobs of
- * another worker together.
- */
-static void even_out(struct baton__worker *worker)
-{
-	struct baton_pool *pool = worker->pool;
-	struct baton__worker *other = &pool->workers[next_random(worker) % pool->worker_count];
-	size_t own = baton__order_length(&worker->order);
-	/* The other worker is in a job, which counts; this worker has put its last job back. */
-	size_t others = baton__order_length(&other->order) + 1;
-	size_t moved = 0;
-
-	worker->evened_ns = worker->tuned_ns;
-	if (others <= own + 1 + own / EVEN_PART)
-		return;
-	for (size_t wanted = (others - own) / 2; moved < wanted; moved++) {
-		struct baton_job *job = baton__order_take(&other->order);
-
-		if (!job)
-			break;
-		baton__worker_put_back(worker, job);
-	}
-	baton__count(&worker->counts.stolen, moved);
-	baton__count(&worker->counts.steals, moved > 0);
-	/* worker.looks: workers that searched meanwhile have missed these jobs. */
-	if (moved)
-		announce(pool);
 }
 
 /* Searching: looks at all queues, again and again, for up to some tens of microseconds. Yields
@@ -244,7 +151,7 @@ static struct baton_job *look_around(struct baton__worker *worker)
 		uint64_t until;
 
 		if (!job)
-			job = steal(worker, look >= BATON_WORKER_LOOKS_BEFORE_LIFO);
+			job = baton__worker_steal(worker, look >= BATON_WORKER_LOOKS_BEFORE_LIFO);
 		if (!job)
 			job = take_alarm(worker, 0);
 		if (job || baton__worker_is_ending(worker->pool))
@@ -286,13 +193,13 @@ static struct baton_job *next_own(struct baton__worker *worker)
 	if (BATON_UNLIKELY(job != NULL))
 		return job;
 	if (worker->lifo_streak < LIFO_MAX) {
-		job = take_lifo(worker);
+		job = baton__slot_take(&worker->lifo);
 	} else {
 		worker->lifo_streak = 0;
 		job = baton__order_pop(&worker->order);
 		if (job)
 			return job;
-		job = take_lifo(worker);
+		job = baton__slot_take(&worker->lifo);
 	}
 	if (!job) {
 		worker->lifo_streak = 0;
@@ -338,7 +245,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 	if (--worker->to_injection == 0) {
 		tune(worker);
 		if (worker->tuned_ns - worker->evened_ns >= BATON_WORKER_EVEN_NS)
-			even_out(worker);
+			baton__worker_even_out(worker);
 		job = take_alarm(worker, worker->tuned_ns);
 		if (!job)
 			job = fetch(worker, 1);
@@ -355,7 +262,7 @@ static struct baton_job *next_job(struct baton__worker *worker)
 		                              : BATON__NOTHING_UNANNOUNCED;
 		if (job && (!baton__order_is_empty(&worker->order) ||
 		            baton__alarm_is_open(worker->pool->alarm)))
-			announce(worker->pool);
+			baton__worker_announce(worker->pool);
 	}
 	return job;
 }
@@ -455,7 +362,7 @@ int baton__worker_schedule(struct baton__worker *worker, struct baton_job *job)
 		if (worker->order.hot ? came_back(worker, job, leaves) : leaves)
 			return put_behind(worker, job, leaves);
 	}
-	/* [worker.lifo] release: the job; pairs with [worker.lifo] in take_lifo. [idle.work]
+	/* [worker.slot] release: the job; pairs with [worker.slot] in slot.h. [idle.work]
 	 * seq_cst: before the look for sleepers. */
 	job = swap_seq_cst(&worker->lifo, job);
 	if (job)
@@ -467,7 +374,7 @@ void baton__worker_blocks(struct baton__worker *worker)
 {
 	if (worker->unannounced) {
 		worker->unannounced = BATON__NOTHING_UNANNOUNCED;
-		announce(worker->pool);
+		baton__worker_announce(worker->pool);
 	}
 }
 
@@ -478,7 +385,7 @@ void baton__worker_collect(struct baton__worker *worker, struct baton__joblist *
 	/* Ends: once the pool is stopped the worker puts little there. */
 	while ((job = baton__order_take(&worker->order)))
 		baton__joblist_append(list, job);
-	job = take_lifo(worker);
+	job = baton__slot_take(&worker->lifo);
 	if (job)
 		baton__joblist_append(list, job);
 }

@@ -71,8 +71,7 @@ struct baton__worker {
 	 * crew.c). */
 	uint32_t holder BATON_CACHE_ALIGNED;
 	uint64_t vacant_ns; /* since when the place is vacant; see vacancy.c */
-	/* Shared: the newest job of this worker. The worker puts it here; the worker and thieves
-	 * take it by a swap. */
+	/* Shared: the newest job of this worker; see slot.h. */
 	struct baton_job *lifo BATON_CACHE_ALIGNED;
 	struct baton__order order;
 	struct baton__worker_counts counts BATON_CACHE_ALIGNED;
@@ -90,6 +89,28 @@ bool baton__worker_loop(struct baton__worker *worker);
 
 /* The calling thread is this worker from now on; NULL: it is no worker. */
 void baton__worker_become(struct baton__worker *worker);
+
+/* There is work, and this worker is about to enter a job: wakes another worker. If all workers are
+ * in jobs, nudges the threads that sleep in waits and may help, and the sentry watches the
+ * alarm. */
+void baton__worker_announce(struct baton_pool *pool);
+
+/*
+ * The worker has got a job from elsewhere. `more`: it may also have put jobs into its own run
+ * queue. Workers that searched while these jobs were on their way have missed them (worker.looks).
+ */
+void baton__worker_got_work(struct baton__worker *worker, bool more);
+
+/* Tries to steal from each other worker once, from a random one on. The own queue is empty. */
+struct baton_job *baton__worker_steal(struct baton__worker *worker, bool lifo_too);
+
+/*
+ * Evens out the run queues of this worker and of a random other worker: a clearly longer queue of
+ * the other worker gives half of the difference. Only idle workers steal. So while no worker is
+ * idle, and without this function, the only job of one worker would run as often as all the jobs of
+ * another worker together.
+ */
+void baton__worker_even_out(struct baton__worker *worker);
 
 /* Does the pool end, so that workers stop looking for jobs? */
 bool baton__worker_is_ending(const struct baton_pool *pool);

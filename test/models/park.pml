@@ -216,7 +216,7 @@ inline has_work()
 #endif
 }
 
-/* worker.c: got_work, with `more`. */
+/* worker.c: baton__worker_got_work, with `more`. */
 inline got_work()
 {
 	if
@@ -263,7 +263,7 @@ own:
 	atomic {
 		if
 		:: lifo[me] ->
-			/* @src worker.c:take_lifo swap_acquire(&worker->lifo, NULL) */
+			/* @src slot.h:baton__slot_take swap_acquire(slot, NULL) */
 			lifo[me] = 0;
 			goto job
 		:: runqueue[me] -> runqueue[me]--; goto job
@@ -322,7 +322,7 @@ steal:
 		atomic {
 			if
 			:: runqueue[victim] ->
-				/* @src worker.c:steal
+				/* @src steal.c:baton__worker_steal
 				 * baton__order_steal(&worker->order, */
 				share = (runqueue[victim] > 1 -> 2 : 1);
 				runqueue[victim] = runqueue[victim] - share;
@@ -600,7 +600,7 @@ may_block:
 	:: unannounced ->
 		unannounced = false;
 #ifndef BREAK_BLOCKS_SILENTLY
-		/* @src worker.c:baton__worker_blocks announce(worker->pool) */
+		/* @src worker.c:baton__worker_blocks baton__worker_announce(worker->pool) */
 		notify()
 #endif
 	:: else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pool without threads, and a clock of the test's own, for single steps of a worker. After this
- * header a test includes the files of the pool whose steps these are, worker.c among them.
+ * header a test includes the files of the pool whose steps these are, worker.c and steal.c among
+ * them.
  */
 #ifndef BATON_TEST_UNIT_BARE_POOL_H
 #define BATON_TEST_UNIT_BARE_POOL_H
@@ -25,7 +26,7 @@ static inline uint64_t clock_read(void)
 
 #define baton__now_ns clock_read
 
-/* Defined by worker.c. */
+/* Defined by steal.c. */
 static uint64_t next_random(struct baton__worker *worker);
 
 enum { WORKERS = 4, JOBS = 1200, LOOK_READS = 5 };

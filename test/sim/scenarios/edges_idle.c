@@ -262,7 +262,7 @@ SIM_SCENARIO(edge_pool_1, "one worker: what is submitted runs, without time-outs
 	wait_and_destroy(2);
 }
 
-SIM_SCENARIO(edge_pool_2, "[worker.lifo] [runqueue.job] two workers, jobs that submit jobs",
+SIM_SCENARIO(edge_pool_2, "[worker.slot] [runqueue.job] two workers, jobs that submit jobs",
              .bound = 1)
 {
 	create_pool(2);

@@ -6,6 +6,7 @@
 #include "pool/pool_stats.c"
 #include "pool/vacancy.c"
 #include "pool/worker.c"
+#include "pool/steal.c"
 
 Test(worker_clock, after_its_interval_it_tunes_evens_out_and_looks_outside, .timeout = 5)
 {

@@ -24,6 +24,7 @@ static bool sleeps(struct baton__idle *idle, size_t worker, const struct timespe
 #include "pool/pool_stats.c"
 #include "pool/vacancy.c"
 #include "pool/worker.c"
+#include "pool/steal.c"
 
 /* ---- Counters ---- */
 
@@ -252,7 +253,7 @@ Test(worker_steps, steals_half_and_from_the_slot_only_late, .timeout = 5)
 				(void)baton__worker_schedule(victim, job(100));
 			(void)woke();
 			aim(worker, from);
-			cr_assert_eq(number(steal(worker, rows[i][2])),
+			cr_assert_eq(number(baton__worker_steal(worker, rows[i][2])),
 			             !taken       ? -1
 			             : rows[i][0] ? 0
 			                          : 100,
@@ -277,7 +278,7 @@ Test(worker_steps, the_last_searcher_that_finds_a_job_looks_for_more, .timeout =
 		worker->searching = baton__idle_try_search(&bare.pool.idle);
 		cr_assert(worker->searching);
 		inject(rows[i][1]);
-		got_work(worker, rows[i][2]);
+		baton__worker_got_work(worker, rows[i][2]);
 		cr_assert_not(worker->searching);
 		cr_assert_eq(woke(), rows[i][3], "%zu", i);
 	}
@@ -297,7 +298,7 @@ Test(worker_steps, evens_out_half_of_a_clear_difference, .timeout = 5)
 		queue_up(&bare.workers[1], rows[i][1]);
 		aim(worker, 1);
 		worker->tuned_ns = 77;
-		even_out(worker);
+		baton__worker_even_out(worker);
 		cr_assert_eq(worker->evened_ns, 77);
 		cr_assert_eq(queued(worker), rows[i][0] + rows[i][2], "%zu", i);
 		cr_assert_eq(queued(&bare.workers[1]), rows[i][1] - rows[i][2], "%zu", i);
