@@ -7,8 +7,10 @@
 #
 # LINE, TEXT: what is changed, and what stands there without the fault.
 # NAME: file:function:fault:n, n counting the faults of this sort within the function. HEADER: where
-# structs are declared; each member is mistaken for the next one of the same type. Two macros stand
-# for a condition that is turned round or never true; see semantic_try.sh.
+# structs are declared; each member is mistaken for the next one of the same type, and so is each
+# parameter and local variable of a function. Three macros stand for a condition that is turned
+# round, never true or always true; see semantic_try.sh. An operand of && or || is dropped: the
+# operator's neutral element, 1 or 0, stands in its place.
 
 BEGIN {
 	change["<"] = "<="
@@ -87,6 +89,7 @@ FNR == 1 {
 	where = ""
 	in_comment = 0
 	previous = ";"
+	forget_variables(-1)
 }
 
 /^[A-Za-z_].*[A-Za-z0-9_]\(/ && !/^#/ && !/^_Static_assert/ && !/;$/ {
@@ -95,10 +98,17 @@ FNR == 1 {
 	sub(/\(.*/, "", where)
 	sub(/.*[^A-Za-z0-9_]/, "", where)
 	inside = 0
+	heading = ""
+	forget_variables(-1)
+}
+
+!inside && where != "" && !/^[{}#]/ {
+	heading = heading $0
 }
 
 /^{/ {
 	inside = 1
+	parameters(heading)
 }
 
 /^}/ {
@@ -157,6 +167,143 @@ function code_of(line, code, at, end)
 	return code
 }
 
+# ---- Variables: the innermost function's, with their types ----
+
+# The variables of blocks that are deeper than `depth` are out of scope.
+function forget_variables(depth)
+{
+	while (variables > 0 && depth_of[variables] > depth)
+		variables--
+}
+
+function declare(type, variable, depth)
+{
+	gsub(/const |static |register |volatile /, "", type)
+	gsub(/[ \t]/, "", type)
+	variables++
+	variable_of[variables] = variable
+	type_of[variables] = type
+	depth_of[variables] = depth
+}
+
+function parameters(heading, part, count, i, at)
+{
+	sub(/__attribute__\(\([^)]*\)+ /, "", heading)
+	sub(/^[^(]*\(/, "", heading)
+	count = split(heading, part, ",")
+	for (i = 1; i <= count; i++) {
+		sub(/\)[ \t]*$/, "", part[i])
+		if (part[i] !~ /[()\[]/ && (at = match(part[i], /[A-Za-z_0-9]+$/)) > 1)
+			declare(substr(part[i], 1, at - 1), substr(part[i], at), 0)
+	}
+}
+
+# The variable that a line of code declares, or "". Its name begins at declared_at.
+function declared(bare, at, type)
+{
+	declared_at = 0
+	if (match(bare, /^\t+(for \()?(const |static |struct |enum |unsigned )*[a-z_0-9]+ \**(const )?/)) {
+		type = substr(bare, 1, RLENGTH)
+		at = RLENGTH + 1
+		if (type !~ /^\t+(return|goto|else|case|sizeof) / &&
+		    match(substr(bare, at), /^[a-z_0-9]+( = |;$)/)) {
+			declared_at = at
+			sub(/^\t+(for \()?/, "", type)
+			declared_type = type
+			match(substr(bare, at), /^[a-z_0-9]+/)
+			return substr(bare, at, RLENGTH)
+		}
+	}
+	return ""
+}
+
+# The next variable of the same type, the first after the last; "": there is no other.
+function other_variable(variable, i, own, first)
+{
+	for (own = variables; own > 0 && variable_of[own] != variable; own--)
+		;
+	if (!own)
+		return ""
+	for (i = own + 1; i <= variables; i++)
+		if (type_of[i] == type_of[own] && variable_of[i] != variable)
+			return variable_of[i]
+	for (first = 1; first < own; first++)
+		if (type_of[first] == type_of[own] && variable_of[first] != variable)
+			return variable_of[first]
+	return ""
+}
+
+# ---- Operands ----
+
+# Where the operand ends that begins at `at`; 0: not within this line.
+function operand_end(bare, at, depth, c, two)
+{
+	depth = 0
+	for (; at <= length(bare); at++) {
+		c = substr(bare, at, 1)
+		two = substr(bare, at, 2)
+		if (c ~ /[(\[{]/)
+			depth++
+		else if (c ~ /[)\]}]/ && --depth < 0)
+			return at - 1
+		else if (!depth && (two == "&&" || two == "||" || c ~ /[?:,;]/))
+			return at - 1
+	}
+	return 0
+}
+
+# Where the operand begins whose last character is at `at`; 0: not within this line.
+function operand_begin(bare, at, depth, c, two)
+{
+	depth = 0
+	for (; at > 0; at--) {
+		c = substr(bare, at, 1)
+		two = substr(bare, at - 1, 2)
+		if (c ~ /[)\]}]/)
+			depth++
+		else if (c ~ /[(\[{]/ && --depth < 0)
+			return at + 1
+		else if (!depth && (two == "&&" || two == "||" || c ~ /[?:,;]/ ||
+				    (c == "=" && two !~ /[=!<>]=/ && substr(bare, at, 2) != "==")))
+			return at + 1
+		else if (!depth && substr(bare, at, 7) == "return ")
+			return at + 7
+	}
+	return previous ~ /(&&|\|\|)$/ ? 1 : 0
+}
+
+# Each operand of the line's && and || is dropped once.
+function operands(line, bare, at, token, begin, end)
+{
+	if (bare ~ /BATON_ASSERT\(|_Static_assert/)
+		return
+	if (match(previous, /(&&|\|\|)$/))
+		operand(line, bare, 1, operand_end(bare, 1), substr(previous, RSTART, 2))
+	for (at = 1; at < length(bare); at++) {
+		token = substr(bare, at, 2)
+		if (token != "&&" && token != "||")
+			continue
+		begin = operand_begin(bare, at - 1)
+		if (begin > 1 && substr(bare, begin - 2, 2) !~ /&&|\|\|/)
+			operand(line, bare, begin, at - 1, token)
+		if ((end = operand_end(bare, at + 2)))
+			operand(line, bare, at + 2, end, token)
+		at++
+	}
+}
+
+function operand(line, bare, begin, end, token)
+{
+	if (end && bare ~ /[^ \t]/ && substr(bare, begin, end - begin + 1) ~ /[A-Za-z0-9]/) {
+		while (substr(bare, begin, 1) ~ /[ \t]/)
+			begin++
+		while (substr(bare, end, 1) == " ")
+			end--
+		fault("operand", substr(line, 1, begin - 1), substr(line, end + 1),
+		      token == "&&" ? "1" : "0")
+	}
+}
+
 function balanced(text, open, close_)
 {
 	open = gsub(/[({]/, "&", text)
@@ -172,16 +319,23 @@ function balanced(text, open, close_)
 	sub(/[ \t]+$/, "", bare)
 	# No code is left of the checks, but in libbaton-checked.
 	if (inside && where != "" && bare !~ /^#/ && bare !~ /^[{}]/ && bare != "" &&
-	    bare !~ /^\t+BATON__(CHECKED|NEED)/)
+	    bare !~ /^\t+BATON__(CHECKED|NEED)/) {
+		match(bare, /^\t*/)
+		if (substr(bare, RLENGTH + 1, 1) != " ")
+			forget_variables(RLENGTH)
 		faults($0, code, bare)
+	}
 	if (bare ~ /[^ \t]/ && bare !~ /^#/)
 		previous = bare
 	if (name != "")
 		print written
 }
 
-function faults(line, code, bare, rest, at, token, before, next_, digits, suffix)
+function faults(line, code, bare, rest, at, token, before, next_, digits, suffix, indent)
 {
+	match(bare, /^\t*/)
+	indent = RLENGTH
+	variable = declared(bare)
 	# ---- Whole statements ----
 	if (previous ~ /[;{}:)]$|else$/ && bare ~ /;$/ && balanced(bare) &&
 	    bare !~ not_statement &&
@@ -197,7 +351,9 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 		before = substr(line, 1, RSTART + RLENGTH - 5)
 		fault("negated", before, substr(line, RSTART + RLENGTH - 1), "IF_NOT ")
 		fault("never", before, substr(line, RSTART + RLENGTH - 1), "IF_NEVER ")
+		fault("always", before, substr(line, RSTART + RLENGTH - 1), "IF_ALWAYS ")
 	}
+	operands(line, bare)
 	# ---- Tokens ----
 	rest = code
 	at = 1
@@ -223,8 +379,14 @@ function faults(line, code, bare, rest, at, token, before, next_, digits, suffix
 		} else if (token in change &&
 			   (token !~ /^[-+<>]$/ || (before ~ / $/ && next_ ~ /^ /))) {
 			fault(sort_of[token], before, next_, change[token])
+		} else if (token ~ /^[a-z_]/ && next_ !~ /^\(/ && before !~ /goto $/ &&
+			   at + RSTART - 1 != declared_at &&
+			   (digits = other_variable(token)) != "") {
+			fault("variable", before, next_, digits)
 		}
 		at += RSTART - 1 + RLENGTH
 		rest = substr(rest, RSTART + RLENGTH)
 	}
+	if (variable != "")
+		declare(declared_type, variable, bare ~ /^\t+for / ? indent + 1 : indent)
 }

@@ -132,6 +132,7 @@ compile()
 		s| -Iinclude | -I$dir/include -Iinclude |") -iquote "$own" -w \
 		'-Dvisibility(kind)=visibility("default")' \
 		'-DIF_NOT(...)=if (!(__VA_ARGS__))' '-DIF_NEVER(...)=if ((__VA_ARGS__) && 0)' \
+		'-DIF_ALWAYS(...)=if ((__VA_ARGS__) || 1)' \
 		-c -o "$2" "$3" 2>"$dir/errors" || over "broken $(head -n 1 "$dir/errors")"
 }
 
