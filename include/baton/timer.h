@@ -189,8 +189,9 @@ int baton_timer_arm_at(struct baton_timer *timer, uint64_t deadline_ns) BATON_NO
  * baton_timer_dropped_fn. A run without a label is a task of lane 0: exempt that lane from a bound
  * (bound.h); otherwise a timer that does not repeat is lost when the resource is full.
  *
- * Otherwise as baton_timer_arm_after(). Errors: also -EINVAL: the period is 0, or there is no such
- * policy.
+ * Otherwise as baton_timer_arm_after(). Until such a call returns, a run of the arm before may be
+ * followed by a run after the new period already. Errors: also -EINVAL: the period is 0, or there
+ * is no such policy.
  */
 enum baton_timer_policy {
 	BATON_TIMER_SKIP = 0,

@@ -104,7 +104,7 @@ static bool arm_placed(struct baton_timers *timers, struct baton_timer *timer, u
 {
 	baton__timers_place(timers, timer, baton__timer_deadline(next));
 	/* [timer.armed] release: what the caller did; pairs with [timer.armed] in expire and
-	 * enter */
+	 * enter. [timer.repeat] release: pairs with [timer.repeat] in baton__timer_arm */
 	if (!cas_release(&timer->_word, &word, next | BATON__TIMER_PLACED)) {
 		baton__wheel_unlink(&timer->_link);
 		return false;
@@ -128,44 +128,62 @@ static int unpost(struct baton_timer *timer)
 	return -ESHUTDOWN;
 }
 
+/*
+ * Of several arms at once the one whose CAS comes last must have stored its repetition last, too.
+ * So each attempt stores it anew, between the load of the word and the CAS: if another arm's CAS
+ * comes in between, this CAS fails. (A word that has come back to its old value meanwhile, by two
+ * further arms of which one had the old deadline, is not seen.) Relaxed: published by the CAS; or
+ * read by a run, before the CAS: then this arm replaces what that run arms.
+ */
+static void repeats(struct baton_timer *timer, const struct baton__arming *arming)
+{
+	if (!arming->repeat)
+		return;
+	store_relaxed(&timer->_repeat, arming->repeat);
+	store_relaxed(&timer->_scheduled, arming->deadline);
+}
+
 int baton__timer_arm(struct baton_timers *timers, struct baton_timer *timer,
                      const struct baton__arming *arming)
 {
-	uint64_t word = load_relaxed(&timer->_word);
 	bool held = false;
 	int error = -EBUSY;
 
 	/* Lock-free: each failure is another thread's arm or stop, or progress of the run or the
 	 * wheel. */
-	while (!refused(word, arming)) {
+	for (;;) {
+		/* [timer.repeat] acquire: other arms' stores to _repeat and _scheduled come before
+		 * those of this arm, if their CAS came before this load; pairs with [timer.repeat]
+		 * below and in arm_placed */
+		uint64_t word = load_acquire(&timer->_word);
 		uint64_t next = armed(word, arming);
 		bool post = !in_time(word, next);
 
+		if (refused(word, arming))
+			break;
 		if (post && !held) {
 			held = baton__timers_hold_at_once(timers);
-			if (held) {
-				/* timer.links: from here on no other thread links the timer. */
-				word = load_relaxed(&timer->_word);
+			/* timer.links: from here on no other thread links the timer. */
+			if (held)
 				continue;
-			}
 			/* Relaxed: a hint. A closed wheel refuses before the arm affects a queued
 			 * run. */
 			if (load_relaxed(&timers->word) & BATON__TIMERS_CLOSED)
 				return -ESHUTDOWN;
 		}
+		repeats(timer, arming);
 		if (post && held && !(word & BATON__TIMER_PLACED)) {
+			if (!arm_placed(timers, timer, word, next))
+				continue;
 			error = 0;
-			if (arm_placed(timers, timer, word, next))
-				break;
-			error = -EBUSY;
-			word = load_relaxed(&timer->_word);
-			continue;
+			break;
 		}
 		if (post)
 			next |= BATON__TIMER_POSTED;
 		/* [timer.armed] release: what the caller did; pairs with [timer.armed] in apply,
-		 * expire, enter. [timer.touched] acquire: the holder has read the link that post
-		 * writes; pairs with [timer.touched] in apply. Linearisation point. */
+		 * expire, enter. [timer.repeat] release: pairs with the load above. [timer.touched]
+		 * acquire: the holder has read the link that post writes; pairs with
+		 * [timer.touched] in apply. Linearisation point. */
 		if (!cas_acq_rel(&timer->_word, &word, next))
 			continue;
 		error = 0;
@@ -185,6 +203,7 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 {
 	struct baton__arming arming = {
 		.deadline = deadline,
+		.repeat = repeat,
 		.set = BATON__TIMER_ARMED | (repeat ? BATON__TIMER_REPEAT : 0),
 		.clear = BATON__TIMER_DUE | BATON__TIMER_DONE | BATON__TIMER_REPEAT,
 		.barred = BATON__TIMER_GONE,
@@ -201,16 +220,11 @@ static int arm(struct baton_timer *timer, uint64_t deadline, uint64_t repeat)
 	/* If the resource is closed later, the submit of the run fails. */
 	if (BATON_UNLIKELY(baton__resource_closed(timer->_resource)))
 		return -EPIPE;
-	/* Not before: a refused arm leaves the repetition of a queued run as it was. Relaxed, both:
-	 * published by the CAS that arms the timer. */
-	if (repeat) {
-		store_relaxed(&timer->_repeat, repeat);
-		store_relaxed(&timer->_scheduled, deadline);
-	}
-	/* The short path: the timer is placed well already, as a keep-alive timer mostly is.
+	/* The short path: the timer is placed well already, as a keep-alive timer mostly is, and is
+	 * not to repeat.
 	 * [timer.armed] release, [timer.touched] acquire: as in baton__timer_arm. Linearisation
 	 * point. */
-	if (in_time(word, next) && !refused(word, &arming) &&
+	if (!repeat && in_time(word, next) && !refused(word, &arming) &&
 	    cas_acq_rel(&timer->_word, &word, next))
 		return 0;
 	timers = baton__timers_of(timer, &error);

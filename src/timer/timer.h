@@ -231,6 +231,7 @@ void baton__timer_init(struct baton_timer *timer, struct baton_timers *timers,
 /* How a timer is armed, and under which conditions: bits of its word. */
 struct baton__arming {
 	uint64_t deadline;
+	uint64_t repeat; /* the new value of _repeat; 0: _repeat stays as it is */
 	uint64_t set;
 	uint64_t clear;
 	uint64_t needed; /* the arm is refused, -EBUSY, unless all of these are set */

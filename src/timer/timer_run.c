@@ -69,7 +69,8 @@ static bool enter(struct baton_timer *timer)
 static uint64_t next_deadline(const struct baton_timers *timers, struct baton_timer *timer,
                               uint64_t deadline)
 {
-	/* Relaxed: published by the arm. Of two arms at once the values may be mixed. */
+	/* Relaxed: published by the arm. Another arm, whose CAS is yet to come, may have stored its
+	 * values already: that arm replaces the deadline that is computed here. */
 	uint64_t repeat = load_relaxed(&timer->_repeat);
 	uint64_t scheduled = load_relaxed(&timer->_scheduled);
 	uint64_t period = repeat >> BATON__REPEAT_SHIFT;

@@ -101,32 +101,6 @@ SIM_SCENARIO(timers_arm_two, "arms of two timers meet at the wheel: both run")
 	end();
 }
 
-/* The next run follows the last one by a period, whichever arm has won. */
-static void does_arm_every(void *ticks)
-{
-	sim_require(baton_timer_arm_every(&timer_a, (uintptr_t)ticks * TICK, 10 * TICK,
-	                                  BATON_TIMER_CATCH_UP) == 0);
-}
-
-SIM_SCENARIO(timers_arm_every_two, "two threads arm one timer to repeat: it repeats by either arm")
-{
-	unsigned before;
-
-	begin();
-	sim_start(does_arm_every, (void *)2);
-	sim_start(does_arm_every, (void *)300);
-	sim_join_all();
-	advances((void *)30);
-	sim_require(runs == 0 || runs == 3);
-	advances((void *)269);
-	sim_require(runs == 0 || runs == 30);
-	before = runs;
-	advances((void *)11);
-	sim_require(runs > before);
-	(void)baton_timer_stop(&timer_a);
-	end();
-}
-
 SIM_SCENARIO(timers_next, "the next deadline is asked for beside an arm: it is never too late")
 {
 	begin();
