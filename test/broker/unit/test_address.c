@@ -104,10 +104,13 @@ int socket(int family, int type, int protocol)
 	return (int)syscall(SYS_socket, family, type, protocol);
 }
 
-/* So many binds to 127.0.0.2 find the port taken. */
+/* So many binds to 127.0.0.2 find the port taken. By another name, since the type that glibc declares
+ * is an extension. */
 static int taken;
 
-int bind(int fd, const struct sockaddr *address, socklen_t size)
+int finds_taken(int fd, const struct sockaddr *address, socklen_t size) __asm__("bind");
+
+int finds_taken(int fd, const struct sockaddr *address, socklen_t size)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
 
