@@ -23,8 +23,8 @@ BROKER_FOLDERS := mqtt common net session topic
 EXTRA_CHECKS := check-shared check-deps \
 	check-examples check-chat check-budget check-sim check-models check-mutants-quick \
 	check-faults check-stress check-fuzz-corpus check-load check-commit check-admission \
-	check-broker check-top check-redis check-sessions check-checked check-sanitizer \
-	check-probes
+	check-broker check-top check-redis check-sessions check-checked check-checked-examples \
+	check-sanitizer check-probes
 
 CC ?= cc
 CXX ?= g++
@@ -393,7 +393,7 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(eval $(call variant,build/asan,$(INSTRUMENTED) $(ASAN),$(SHIM),-lm,build/asan/test/shim/main.o))
 $(eval $(call variant,build/tsan,$(INSTRUMENTED) -fsanitize=thread,$(SHIM),-lm,\
 	build/tsan/test/shim/main.o))
-$(eval $(call variant,build/checked,-DBATON_CHECKED,,-lcriterion,,\
+$(eval $(call variant,build/checked,-DBATON_CHECKED,-DBATON_TEST_SCALE=4,-lcriterion,,\
 	$(SOURCES:%.c=build/checked/%.o) $(CHECKED_SOURCES:%.c=build/checked/%.o)))
 
 # ---- Tests ----

@@ -404,21 +404,67 @@ build/test/top/%: build/test/top/%.o build/libbaton.a
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS) -pthread
 -include $(wildcard build/test/top/*.d)
 
-# ---- libbaton-checked: its table of misuses, and the unit tests with it ----
-.PHONY: check-checked deep-checked
-check-checked: build/test/checked/main $(CHECKED_MADE) ## each misuse is stopped with a message
-	$(Q)RUNNER='env LD_LIBRARY_PATH=build/checked/lib' test/run.sh $@ $<
+# ---- libbaton-checked: it stops each misuse, and no correct program ----
+.PHONY: check-checked check-checked-examples deep-checked
+CHECKED_MAIN := $(addprefix build/test/checked/,misuses firsts)
+check-checked: $(CHECKED_MAIN) $(CHECKED_MADE) build/checked/stress/stress ## each misuse is stopped with a message, no first use is
+	$(Q)RUNNER='env LD_LIBRARY_PATH=build/checked/lib' test/run.sh $@ $(CHECKED_MAIN)
+	$(Q)build/checked/stress/stress --quiet --seconds 3
 
-# What a test does on purpose, and the checked library stops: test/checked/differ.txt.
-deep-checked: $(TESTS:%=build/checked/%) ## the unit tests with libbaton-checked
-	$(Q)test/checked/unit.sh $@ $(sort $^)
-
-# A program like any other: only where it runs it finds the checked library.
+# Programs like any other: only where they run they find the checked library.
 CHECKED_TESTS := $(wildcard test/checked/*.c)
-build/test/checked/main: $(CHECKED_TESTS:%.c=build/%.o) $(SHARED_LINKS)
+$(CHECKED_MAIN): build/test/checked/%: $(CHECKED_TESTS:%.c=build/%.o) $(SHARED_LINKS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(LDFLAGS) -Lbuild -lbaton -pthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter build/test/checked/$*%,$(filter %.o,$^)) $(LDFLAGS) \
+		-Lbuild -lbaton -pthread
 -include $(CHECKED_TESTS:%.c=build/%.d)
+
+# $1: a program; $2: what it is made of besides the checked library; $3: further libraries.
+define checked_program
+build/checked/$1: $2 build/checked/libbaton.a
+	$$(call say,LD,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) -o $$@ $$^ $$(LDFLAGS) $$(LIBS) $3 -pthread
+endef
+
+CHECKED_EXAMPLES := $(patsubst build/%,build/checked/%,$(EXAMPLES) $(MAINLOOP))
+CHECKED_CHAT := $(patsubst build/%,build/checked/%,$(CHAT))
+CHECKED_REDIS := $(if $(HAVE_REDIS),$(patsubst build/%,build/checked/%,$(QUEUE) $(SESSIONS)))
+$(foreach e,$(EXAMPLES),$(eval $(call checked_program,$(e:build/%=%),$e.o,)))
+$(foreach e,$(MAINLOOP),$(eval $(call checked_program,$(e:build/%=%),$e.o,-luv)))
+$(foreach e,$(CHAT),$(eval $(call checked_program,$(e:build/%=%),$e.o build/examples/chat/chat.o,\
+	$(if $(filter %/uv,$e),-luv))))
+$(foreach e,$(QUEUE),$(eval $(call checked_program,$(e:build/%=%),$e.o \
+	build/examples/queue/common.o $(if $(filter %/backend,$e),build/examples/queue/job.o) \
+	build/checked/libbaton-redis.a,$(REDIS_LIBS))))
+$(eval $(call checked_program,$(SESSIONS:build/%=%),$(SESSIONS).o build/checked/libbaton-redis.a,\
+	$(REDIS_LIBS)))
+$(eval $(call checked_program,examples/broker/broker,$(BROKER_SOURCES:%.c=build/%.o),$(BROKER_LIBS)))
+$(eval $(call checked_program,examples/features/group_commit,\
+	build/examples/features/group_commit.o,-lsqlite3))
+$(eval $(call checked_program,stress/stress,$(STRESS_SOURCES:%.c=build/%.o),))
+
+check-checked-examples: $(CHECKED_EXAMPLES) $(CHECKED_CHAT) build/test/chat/talk ## the examples with libbaton-checked
+	$(Q)BATON_ALL_CHECKS=1 TEST_ARGS='$(CHECKED_CHAT)' test/run.sh $@-chat build/test/chat/talk
+	$(Q)test/examples.sh $@ $(sort $(CHECKED_EXAMPLES))
+
+# What a test does on purpose, and the checked library stops: test/checked/differ.txt. The broker
+# and the examples over Redis, whose tests take longer.
+deep-checked: $(TESTS:%=build/checked/%) build/checked/stress/stress build/broker/e2e \
+		build/checked/examples/broker/broker $(CHECKED_REDIS) ## the unit tests, stress and all programs with libbaton-checked
+	$(Q)test/checked/unit.sh $@ $(sort $(TESTS:%=build/checked/%))
+	$(Q)build/checked/stress/stress --quiet --seconds $(or $(SECONDS),60)
+	$(Q)BATON_ALL_CHECKS=1 TEST_ARGS='--broker build/checked/examples/broker/broker --jobs 8 $(E2E_ARGS)' \
+		test/run.sh $@-broker build/broker/e2e
+	$(Q)if echo '#include <sqlite3.h>' | $(CC) -E -x c - >/dev/null 2>&1; then \
+		$(MAKE) --no-print-directory build/checked/examples/features/group_commit && \
+		test/commit/kill.sh $@-commit build/checked/examples/features/group_commit; \
+	fi
+ifdef HAVE_REDIS
+	$(Q)BUILD=build/checked examples/queue/demo.sh >build/logs/$@/queue
+	$(Q)BUILD=build/checked examples/sessions/demo.sh >build/logs/$@/sessions
+	$(Q)diff test/examples/sessions.txt build/logs/$@/sessions
+endif
 
 # ---- For users of sanitizers and tracers ----
 .PHONY: check-sanitizer check-probes

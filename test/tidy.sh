@@ -20,6 +20,7 @@ LC_ALL=C awk -v layers="$(echo $layers)" -v broker_layers="$broker_layers" -f te
 	$(cat "${TMPDIR:-/tmp}/baton-tidy.$$") Makefile
 LC_ALL=C awk -f test/structure.awk src/*/*.[ch]
 LC_ALL=C awk -f test/prototypes.awk include/baton/*.h
+LC_ALL=C awk -f test/checked/entries.awk include/baton/*.h test/checked/firsts*.c src/*/*.[ch]
 
 # A test's log and counts have its base name (test/run.sh).
 twice=$(find test/unit test/broker/unit -name 'test_*.c' | sed 's|.*/||' | sort | uniq -d)

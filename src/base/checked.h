@@ -50,6 +50,8 @@ struct baton__checks {
 	                  const char *function);
 	void (*set_bound)(struct baton_resource *resource, const struct baton_bound *bound,
 	                  const char *function);
+	/* The resource, which has ended, is about to leave its board. */
+	void (*left)(struct baton_resource *resource);
 	/* The resource is no resource any more. */
 	void (*deinit)(struct baton_resource *resource, const char *function);
 	/* One more, or one less, suspension of the resource. */

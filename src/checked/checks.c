@@ -10,8 +10,13 @@
 #include <baton/lane.h>
 #include <baton/trigger.h>
 
+#define GAUGE (offsetof(struct baton_resource_stats, _gauge) / sizeof(struct baton__gauge *))
+
 static void resources(struct baton_resource *const *resources, size_t count, const char *function)
 {
+	/* Of more, the functions know that there cannot be so many. */
+	if (count > UINT32_MAX / 2)
+		return;
 	if (!resources && count)
 		BATON_MISUSE(function, "the array of resources is NULL");
 	for (size_t i = 0; i < count; i++)
@@ -42,8 +47,9 @@ static void set_stats(struct baton_resource *resource, const struct baton_resour
 	baton__check_resource(resource, function);
 	if (!stats)
 		BATON_MISUSE(function, "the statistics are NULL");
+	/* _gauge: a board has set it. */
 	for (size_t i = 0; i < sizeof(*stats); i++)
-		if (bytes[i])
+		if (bytes[i] && i / sizeof(stats->_gauge) != GAUGE)
 			BATON_MISUSE_OF(function, baton__name(resource),
 			                "was given statistics that are not zero: zero them, and "
 			                "give each resource statistics of its own");
@@ -123,6 +129,7 @@ const struct baton__checks baton__checks = {
 	.set_stats = set_stats,
 	.set_lanes = set_lanes,
 	.set_bound = set_bound,
+	.left = baton__check_left,
 	.deinit = baton__check_deinit,
 	.suspended = baton__check_suspended,
 	.use = baton__check_use,

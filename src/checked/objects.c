@@ -42,6 +42,7 @@ static void sign(struct baton__record *record, const struct baton_resource *reso
 	record->config = baton__config(resource);
 	record->config_sum = sum_of(record->config);
 	record->gone = false;
+	record->left = false;
 	record->used = false;
 	record->suspended = 0;
 	copy_name(record->name, baton__name(resource));
@@ -130,7 +131,7 @@ void baton__check_resource(struct baton_resource *resource, const char *call)
 		BATON_MISUSE(call, "the resource is NULL: give the address of a resource");
 	baton__records_lock(resource, BATON__RECORD_RESOURCE);
 	record = baton__records_get(resource, BATON__RECORD_RESOURCE);
-	if (!record) {
+	if (!record || (record->left && !record->gone && same(record, resource))) {
 		baton__records_unlock(resource, BATON__RECORD_RESOURCE);
 		return;
 	}
@@ -154,6 +155,17 @@ void baton__check_resource(struct baton_resource *resource, const char *call)
 	if (copied)
 		baton__mistake_copied(&mistake, resource);
 	baton__mistake_end(&mistake, call);
+}
+
+void baton__check_left(struct baton_resource *resource)
+{
+	struct baton__record *record;
+
+	baton__records_lock(resource, BATON__RECORD_RESOURCE);
+	record = baton__records_find(resource, BATON__RECORD_RESOURCE);
+	if (record)
+		record->left = true;
+	baton__records_unlock(resource, BATON__RECORD_RESOURCE);
 }
 
 void baton__check_deinit(struct baton_resource *resource, const char *call)

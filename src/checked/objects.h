@@ -13,6 +13,7 @@
 void baton__check_init(struct baton_resource *resource, const char *function);
 void baton__check_resource(struct baton_resource *resource, const char *function);
 void baton__check_deinit(struct baton_resource *resource, const char *function);
+void baton__check_left(struct baton_resource *resource);
 void baton__check_suspended(struct baton_resource *resource, bool more);
 void baton__check_use(struct baton_resource *resource);
 void baton__check_hand_off(struct baton_resource *resource, const void *executor);

@@ -42,8 +42,9 @@ struct baton__record {
 	/* The call that has made the object what it is, and its thread. */
 	const char *call;
 	pid_t thread;
-	uint64_t serial;                   /* of that call, in the order of all calls */
-	bool gone;                         /* the call has ended the object's life */
+	uint64_t serial; /* of that call, in the order of all calls */
+	bool gone;       /* the call has ended the object's life */
+	bool left;       /* a resource that has left its board, which had its statistics */
 	char name[BATON__RECORD_NAME_MAX]; /* a copy: the object's own may be gone */
 	/* A task's, as they were at the submit; a timer's and suspension's resource. */
 	struct baton_resource *resource;

@@ -270,6 +270,7 @@ BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_reso
 
 	if (!line)
 		return;
+	BATON__CHECKED(left(resource));
 	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
 	(void)pthread_mutex_lock(&board->looks);
 	baton__trace_names_keep(board, line);

@@ -62,6 +62,7 @@ Test(combos_block, a_batch_with_a_bracket_and_a_group_wait_goes_on, .timeout = 1
 	blocker.ledger.config.capture_limit = 0;
 	/* It counts as a resource that runs only on the pool's threads. */
 	baton_resource_init(&blocker.ledger.resource, &blocker.ledger.config);
+	memset(&blocker.ledger.stats, 0, sizeof(blocker.ledger.stats));
 	baton_resource_set_stats(&blocker.ledger.resource, &blocker.ledger.stats);
 	baton_group_init(&blocker.group);
 	gate_init(&blocker.gate);

@@ -5,9 +5,9 @@
  * program is compiled like any other one, with baton/inline.h, and linked to the ordinary library;
  * LD_LIBRARY_PATH gives it the checked one.
  *
- *	main                  every row; the last line counts them
- *	main --list           the rows' names
- *	main --make ROW       makes the mistake here
+ *	misuses               every row; the last line counts them
+ *	misuses --list        the rows' names
+ *	misuses --make ROW    makes the mistake here
  */
 #include "misuses.h"
 
