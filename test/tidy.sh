@@ -29,6 +29,16 @@ if [ -n "$twice" ]; then
 	exit 1
 fi
 
+# Each function that the library exports is called in a fork's child.
+rows=test/unit/thread/fork_rows.inc
+exported=$(sed -n 's/^[[:space:]]*\(baton_[a-z0-9_]*\);.*/\1/p' src/baton.map | sort)
+called=$(sed -n 's/^[A-Z_]*ROW(\(baton_[a-z0-9_]*\),.*/\1/p' $rows | sort)
+if [ "$exported" != "$called" ]; then
+	echo "$rows: a row for each function of src/baton.map, and no other: mend the list" >&2
+	printf '%s\n' "$exported" "$called" | sort | uniq -u >&2
+	exit 1
+fi
+
 # The core is to be read in an evening.
 evening=$(sed -n '/^## In an evening/,/^Then /{/^Then /!p}' src/README.md |
 	grep -o '`[a-z]*/[a-z_]*\.[ch]`' | tr -d '`' | sed 's|^|src/|')

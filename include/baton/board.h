@@ -75,7 +75,7 @@ struct baton_board_options {
  * `options`: NULL: the defaults.
  * Thread safety: any thread. Blocking: on the file system.
  * Errors: there is no board: those of open(2), ftruncate(2) and mmap(2), such as -EACCES, -ENOENT,
- * -ENOSPC. -EINVAL: more than 2^20 resources.
+ * -ENOSPC. -EINVAL: more than 2^20 resources. -ENOMEM. -ECHILD: see thread.h.
  */
 BATON_MUST_USE int baton_board_create(const struct baton_board_options *options,
                                       struct baton_board **board) BATON_NONNULL_AT(2);
@@ -89,8 +89,8 @@ void baton_board_destroy(struct baton_board *board) BATON_NONNULL;
  * `*stats`: the statistics, for baton_resource_stats_read(). `stats` may be NULL.
  *
  * Thread safety: the resource's owner, before the first submit. Blocking: never.
- * Errors: the resource is as before: -ENOSPC: the board is full. Asserts that the resource has no
- * statistics yet.
+ * Errors: the resource is as before: -ENOSPC: the board is full. -ECHILD: see thread.h. Asserts
+ * that the resource has no statistics yet.
  */
 int baton_board_join(struct baton_board *board, struct baton_resource *resource, const char *name,
                      struct baton_resource_stats **stats) BATON_NONNULL_AT(1, 2);
@@ -109,7 +109,8 @@ void baton_board_leave(struct baton_board *board, struct baton_resource *resourc
  * Shows a pool under that name. The board copies the pool's counters when baton_board_refresh() is
  * called, which a watchdog (watchdog.h) does for the board that it watches.
  *
- * Blocking: as leave. Errors: -ENOSPC: BATON_BOARD_POOLS_MAX pools are there.
+ * Blocking: as leave. Errors: -ENOSPC: BATON_BOARD_POOLS_MAX pools are there. -ECHILD: see
+ * thread.h.
  */
 int baton_board_pool_add(struct baton_board *board, const struct baton_pool *pool, const char *name)
 	BATON_NONNULL_AT(1, 2);
@@ -144,7 +145,7 @@ void baton_board_refresh(struct baton_board *board) BATON_NONNULL;
  *
  * Thread safety: any thread. Blocking: as leave; stop also on the file.
  * Errors: start: -EBUSY: a trace is on. stop: -EALREADY: none is on. Those of open(2) and write(2),
- * -ENOMEM: the trace is over, and not or not wholly written.
+ * -ENOMEM: the trace is over, and not or not wholly written. Both: -ECHILD: see thread.h.
  */
 int baton_board_trace_start(struct baton_board *board) BATON_NONNULL;
 int baton_board_trace_stop(struct baton_board *board, const char *path) BATON_NONNULL;
@@ -154,7 +155,7 @@ int baton_board_trace_stop(struct baton_board *board, const char *path) BATON_NO
  * and a line for each thread that waits. Allocates no memory.
  *
  * Thread safety: any thread. Blocking: as leave, and on the descriptor.
- * Errors: those of write(2); a part may have been written.
+ * Errors: those of write(2); a part may have been written. -ECHILD: see thread.h.
  */
 int baton_board_dump(struct baton_board *board, int fd) BATON_NONNULL;
 

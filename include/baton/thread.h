@@ -9,12 +9,19 @@
  * repeated. A thread that has called baton_thread_attach() successfully never gets -ENOMEM for that
  * reason. The record goes back when the thread ends.
  *
- * fork. If a pool existed or a task ran at the time of the fork, the child has none of the pool's
+ * fork. If the library had a thread (of a pool, a wheel of timers, a watchdog, of the watches of
+ * descriptors), a task ran, or a thread was looking at a board, then the child has none of these
  * threads, and the tasks that ran do not go on. In such a child every function that would need
  * these threads or tasks, and can return an error, returns -ECHILD and does nothing; no call hangs.
+ * Functions that return no error do nothing there: baton_board_leave() and the other functions of
+ * board.h, baton_watchdog_stop(), baton_io_stop(). baton_timer_stop() and baton_timer_stop_then()
+ * return the timer's state and leave the timer as it is; the promise of stop_then does not
+ * complete. Where a job of the parent's would have to run (baton_job_run(), a manual executor) the
+ * program stops (an assertion).
+ *
  * A process that forks before its first use of baton (a daemon, say) is not concerned: its child
- * may use baton. A loop (executor.h, mainloop.h) or a board (board.h) that existed at a fork is
- * shared by parent and child: only one of the two may go on using it.
+ * may use baton. A loop (executor.h, mainloop.h) or a board (board.h) that existed at another fork
+ * is shared by parent and child: only one of the two may go on using it.
  *
  * Signals. A signal handler must not call baton, save for baton_watchdog_trace(). The pool's
  * threads and the threads of timer wheels block the signals that are for the program (pool.h).

@@ -373,8 +373,8 @@ uint64_t baton_timers_now(const struct baton_timers *timers) BATON_NONNULL;
 
 /*
  * POLL: the time at which baton_timers_poll() should be called next. BATON_NEVER: not before `wake`
- * has been called. The time may be too early, never too late. Wheels of other sorts may be asked,
- * too. Thread safety: any thread.
+ * has been called; or this is a fork's child (thread.h). The time may be too early, never too late.
+ * Wheels of other sorts may be asked, too. Thread safety: any thread.
  */
 uint64_t baton_timers_next(struct baton_timers *timers) BATON_NONNULL;
 

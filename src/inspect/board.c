@@ -25,26 +25,54 @@
 
 /* All boards, for debuggers (src/gdb). */
 static struct baton_board *boards;
-static pthread_mutex_t boards_lock = PTHREAD_MUTEX_INITIALIZER; /* lock allowed: as in link_board */
+/* lock allowed: as in lock_counted */
+static pthread_mutex_t boards_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A fork's child may lose the thread that holds the lock: so a thread counts itself before.
+ * lock allowed: no submit or task takes it, only whoever looks, leaves, makes a board */
+static void lock_counted(pthread_mutex_t *lock)
+{
+	baton__fork_losses_add(1);
+	(void)pthread_mutex_lock(lock); /* lock allowed: as above */
+}
+
+/* lock allowed: as in lock_counted */
+static void unlock_counted(pthread_mutex_t *lock)
+{
+	(void)pthread_mutex_unlock(lock); /* lock allowed: as in lock_counted */
+	baton__fork_losses_add(-1);
+}
+
+bool baton__board_look_begin(struct baton_board *board)
+{
+	if (baton__forked())
+		return false;
+	lock_counted(&board->looks);
+	return true;
+}
+
+void baton__board_look_end(struct baton_board *board)
+{
+	unlock_counted(&board->looks);
+}
 
 static void link_board(struct baton_board *board)
 {
-	/* lock allowed: only creations and destructions of boards take it */
-	(void)pthread_mutex_lock(&boards_lock);
+	lock_counted(&boards_lock);
 	board->others = boards;
 	boards = board;
-	(void)pthread_mutex_unlock(&boards_lock); /* lock allowed: as in link_board */
+	unlock_counted(&boards_lock);
 }
 
 static void unlink_board(struct baton_board *board)
 {
 	struct baton_board **link = &boards;
 
-	(void)pthread_mutex_lock(&boards_lock); /* lock allowed: as in link_board */
+	lock_counted(&boards_lock);
 	while (*link != board)
 		link = &(*link)->others;
 	*link = board->others;
-	(void)pthread_mutex_unlock(&boards_lock); /* lock allowed: as in link_board */
+	unlock_counted(&boards_lock);
 }
 
 /* The first object is the program itself. */
@@ -123,7 +151,7 @@ static void init_looks(struct baton_board *board)
 
 	(void)pthread_mutexattr_init(&recursive);
 	(void)pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-	(void)pthread_mutex_init(&board->looks, &recursive); /* lock allowed: as in leave */
+	(void)pthread_mutex_init(&board->looks, &recursive); /* lock allowed: as in lock_counted */
 	(void)pthread_mutexattr_destroy(&recursive);
 }
 
@@ -136,6 +164,9 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 
 	if (lines > RESOURCES_MAX)
 		return -EINVAL;
+	error = baton__thread_attach(); /* registers the fork handler */
+	if (error)
+		return error;
 	board = calloc(1, sizeof(*board));
 	if (!board)
 		return -ENOMEM;
@@ -155,6 +186,8 @@ BATON_EXPORT int baton_board_create(const struct baton_board_options *options,
 
 BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 {
+	if (baton__forked())
+		return;
 	BATON_REQUIRE(load_acquire(&board->joined) == 0,
 	              "a resource or pool is still on the board: take it from there first, by "
 	              "baton_board_leave or baton_board_pool_remove");
@@ -165,7 +198,7 @@ BATON_EXPORT void baton_board_destroy(struct baton_board *board)
 		(void)unlink(board->path);
 	free(board->path);
 	(void)close(board->fd);
-	(void)pthread_mutex_destroy(&board->looks); /* lock allowed: as in leave */
+	(void)pthread_mutex_destroy(&board->looks); /* lock allowed: as in lock_counted */
 	free(board);
 }
 
@@ -226,8 +259,11 @@ BATON_EXPORT int baton_board_join(struct baton_board *board, struct baton_resour
 {
 	BATON__CHECKED(resource(resource, __func__));
 
-	struct baton__board_line *line = take_line(board);
+	struct baton__board_line *line;
 
+	if (baton__forked())
+		return -ECHILD;
+	line = take_line(board);
 	if (!line)
 		return -ENOSPC;
 	memset(&line->stats, 0, sizeof(line->stats));
@@ -268,17 +304,15 @@ BATON_EXPORT void baton_board_leave(struct baton_board *board, struct baton_reso
 
 	struct baton__board_line *line = baton__board_line_of(board, resource);
 
-	if (!line)
+	if (!line || !baton__board_look_begin(board))
 		return;
 	BATON__CHECKED(left(resource));
-	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
-	(void)pthread_mutex_lock(&board->looks);
 	baton__trace_names_keep(board, line);
 	line->resource = NULL;
 	/* [board.free] release: the stores of this resource's runners; pairs with [board.free] in
 	 * take_line */
 	store_release(&line->state, BATON__LINE_FREE);
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 	/* Release: the last touch of the line; pairs with the look in destroy. */
 	(void)sub_acq_rel(&board->joined, 1);
 }
@@ -296,8 +330,8 @@ BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct ba
 {
 	struct baton__board_pool *entry;
 
-	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
-	(void)pthread_mutex_lock(&board->looks);
+	if (!baton__board_look_begin(board))
+		return -ECHILD;
 	entry = entry_of(board, NULL);
 	if (entry) {
 		copy_name(entry->name, name);
@@ -306,7 +340,7 @@ BATON_EXPORT int baton_board_pool_add(struct baton_board *board, const struct ba
 		store_release(&entry->pool, pool);
 		(void)add_relaxed(&board->joined, 1);
 	}
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 	return entry ? 0 : -ENOSPC;
 }
 
@@ -314,14 +348,14 @@ BATON_EXPORT void baton_board_pool_remove(struct baton_board *board, const struc
 {
 	struct baton__board_pool *entry;
 
-	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
-	(void)pthread_mutex_lock(&board->looks);
+	if (!baton__board_look_begin(board))
+		return;
 	entry = entry_of(board, pool);
 	if (entry) {
 		store_relaxed(&entry->pool, NULL);
 		(void)sub_acq_rel(&board->joined, 1);
 	}
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 }
 
 /* The number of the resource's line; UINT32_MAX: the resource is not on the board. */
@@ -374,8 +408,8 @@ static void refresh_causes(struct baton__board_file *file)
 
 BATON_EXPORT void baton_board_refresh(struct baton_board *board)
 {
-	/* lock allowed: no submit or task takes it, only whoever looks, and leaves */
-	(void)pthread_mutex_lock(&board->looks);
+	if (!baton__board_look_begin(board))
+		return;
 	for (size_t i = 0; i < BATON_BOARD_POOLS_MAX; i++) {
 		struct baton__board_pool *entry = &board->file->pools[i];
 
@@ -386,5 +420,5 @@ BATON_EXPORT void baton_board_refresh(struct baton_board *board)
 	refresh_causes(board->file);
 	baton__thread_names(board->file);
 	store_relaxed(&board->file->refreshed_ns, baton__now_ns());
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 }

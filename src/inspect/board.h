@@ -164,6 +164,14 @@ struct baton_board {
 	pthread_mutex_t looks;
 };
 
+/*
+ * begin: locks the board (`looks`) for a function that looks at it or changes it. False: this is a
+ * fork's child that baton cannot serve. There the memory of the board is the parent's, and a thread
+ * that is lost may hold the lock: the function does nothing, or returns -ECHILD.
+ */
+bool baton__board_look_begin(struct baton_board *board);
+void baton__board_look_end(struct baton_board *board);
+
 /* The resource's line; NULL: the resource is not on the board. */
 struct baton__board_line *baton__board_line_of(struct baton_board *board,
                                                const struct baton_resource *resource);

@@ -94,9 +94,9 @@ BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
 	uint64_t now_ns;
 	int error;
 
+	if (!baton__board_look_begin(board))
+		return -ECHILD;
 	baton_board_refresh(board);
-	/* lock allowed: as in baton_board_leave */
-	(void)pthread_mutex_lock(&board->looks);
 	now_ns = file->refreshed_ns;
 	(void)snprintf(message, sizeof(message), "baton: process %" PRId64 ", %u threads wait",
 	               file->pid, file->waits);
@@ -107,6 +107,6 @@ BATON_EXPORT int baton_board_dump(struct baton_board *board, int fd)
 		baton__stuck_wait(&stuck, file, &file->wait[i], message);
 		error = write_line(fd, message);
 	}
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 	return error;
 }

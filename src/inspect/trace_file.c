@@ -43,6 +43,8 @@ BATON_EXPORT int baton_board_trace_start(struct baton_board *board)
 {
 	uint32_t idle = 0;
 
+	if (baton__forked())
+		return -ECHILD;
 	/* [trace.busy] acquire: the last trace has been read; pairs with [trace.busy] in stop */
 	if (!cas_acquire(&busy, &idle, 1))
 		return -EBUSY;
@@ -310,12 +312,13 @@ BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *p
 	int error;
 
 	/* Whether a trace is on is decided under the lock, as owners that leave keep their names
-	 * only during a trace. lock allowed: as in baton_board_leave */
-	(void)pthread_mutex_lock(&board->looks);
+	 * only during a trace. */
+	if (!baton__board_look_begin(board))
+		return -ECHILD;
 	trace = load_relaxed(&board->trace);
 	/* Relaxed: of several threads that stop this trace one goes on. */
 	if (!trace || !cas_relaxed(&board->trace, &trace, 0)) {
-		(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+		baton__board_look_end(board);
 		return -EALREADY;
 	}
 	store_relaxed(&baton__tracing, 0);
@@ -328,7 +331,7 @@ BATON_EXPORT int baton_board_trace_stop(struct baton_board *board, const char *p
 		error = write_file(&all, path);
 	}
 	baton__trace_names_clear(board);
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 	free(all.events);
 	/* [trace.busy] release: the rings have been read; pairs with [trace.busy] in start */
 	store_release(&busy, 0);

@@ -123,8 +123,7 @@ static void look(struct baton_watchdog *watchdog)
 	struct baton__board_file *file = board->file;
 
 	baton_board_refresh(board);
-	/* lock allowed: as in baton_board_leave */
-	(void)pthread_mutex_lock(&board->looks);
+	(void)baton__board_look_begin(board); /* there is no watchdog's thread in a fork's child */
 	for (uint32_t i = 0; i < load_relaxed(&file->lines); i++) {
 		/* [board.shown] acquire: the line; pairs with [board.shown] in baton_board_join */
 		if (load_acquire(&file->line[i].state) == BATON__LINE_SHOWN)
@@ -134,7 +133,7 @@ static void look(struct baton_watchdog *watchdog)
 			watchdog->found[i] = (struct found){0};
 	}
 	look_at_waits(watchdog, file);
-	(void)pthread_mutex_unlock(&board->looks); /* lock allowed: no submit takes it */
+	baton__board_look_end(board);
 }
 
 static void trace_done(struct baton__trace_request *request, int error)
@@ -228,13 +227,16 @@ BATON_EXPORT int baton_watchdog_start(const struct baton_watchdog_options *optio
 		watchdog->options.every_ns = watchdog->options.limit_ns / 4 + 1;
 	if (!options->every_ns && watchdog->options.every_ns > EVERY_MAX_NS)
 		watchdog->options.every_ns = EVERY_MAX_NS;
+	baton__fork_losses_add(1);
 	baton__signals_block(&before);
 	error = -pthread_create(&watchdog->thread, NULL, watchdog_main, watchdog);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		goto free;
+		goto uncount;
 	*watchdog_out = watchdog;
 	return 0;
+uncount:
+	baton__fork_losses_add(-1);
 free:
 	free(watchdog->found);
 	free(watchdog);
@@ -243,10 +245,13 @@ free:
 
 BATON_EXPORT void baton_watchdog_stop(struct baton_watchdog *watchdog)
 {
+	if (baton__forked())
+		return;
 	/* Release: pairs with the look of the thread, which this thread joins. */
 	store_release(&watchdog->stop, 1);
 	baton__futex_wake(&watchdog->stop, 1);
 	(void)pthread_join(watchdog->thread, NULL);
+	baton__fork_losses_add(-1);
 	free(watchdog->found);
 	free(watchdog);
 }

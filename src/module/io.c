@@ -305,14 +305,14 @@ static int start_poller(void)
 		poller.epolls[side] = epoll_create1(EPOLL_CLOEXEC);
 	if (poller.wake < 0 || poller.epolls[0] < 0 || poller.epolls[1] < 0)
 		error = -errno;
-	baton__fork_pools_add(1);
+	baton__fork_losses_add(1);
 	baton__signals_block(&before);
 	if (!error)
 		error = -pthread_create(&poller.thread, NULL, poller_main, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	poller.started = !error;
 	if (error) {
-		baton__fork_pools_add(-1);
+		baton__fork_losses_add(-1);
 		close_all();
 	}
 	return error;
@@ -456,7 +456,7 @@ BATON_EXPORT int baton_io_destroy(void)
 	if (!ends)
 		return error;
 	(void)pthread_join(poller.thread, NULL);
-	baton__fork_pools_add(-1);
+	baton__fork_losses_add(-1);
 	close_all();
 	free(poller.owners);
 	poller.owners = NULL;

@@ -358,7 +358,7 @@ int baton__pool_create(const struct baton_pool_options *options, struct baton__a
 		return -ENOMEM;
 	BATON__CHECKED(made(pool, &pool->executor, "baton_pool_create"));
 	pool->alarm = alarm;
-	baton__fork_pools_add(1);
+	baton__fork_losses_add(1);
 	error = baton__spawn(pool);
 	if (error)
 		goto stop;
@@ -373,7 +373,7 @@ stop:
 	baton__idle_wake_all(&pool->idle);
 	(void)await_zero(&pool->live, NULL);
 	baton__join(pool);
-	baton__fork_pools_add(-1);
+	baton__fork_losses_add(-1);
 	free(pool);
 	return error;
 }
@@ -481,7 +481,7 @@ void baton__pool_end(struct baton_pool *pool)
 	baton__thread_await_outside(pool);   /* pool.outside */
 	(void)await_zero(&pool->live, NULL); /* a thread from outside may have started a spare */
 	baton__join(pool);
-	baton__fork_pools_add(-1);
+	baton__fork_losses_add(-1);
 }
 
 BATON_EXPORT int baton_pool_destroy(struct baton_pool *pool)

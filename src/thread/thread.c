@@ -46,7 +46,7 @@ _Static_assert(offsetof(struct baton__thread, top) == offsetof(struct baton__thr
                "both names of the head's members are of the same place");
 
 static struct baton__thread *registry;
-static uint32_t pools;
+static uint32_t losses; /* baton__fork_losses_add */
 static uint32_t forked;
 static uint32_t sleepers; /* threads whose `asleep` is set, or is about to be */
 
@@ -102,7 +102,7 @@ static void refuse(struct baton__thread *self)
 /* In a fork's child only the forking thread exists: no thread runs beside this function. */
 static void on_fork_in_child(void)
 {
-	bool lost = load_relaxed(&pools) != 0;
+	bool lost = load_relaxed(&losses) != 0;
 
 	for (struct baton__thread *thread = load_relaxed(&registry); thread;
 	     thread = thread->next) {
@@ -276,10 +276,10 @@ bool baton__forked(void)
 	return load_relaxed(&forked) != 0;
 }
 
-void baton__fork_pools_add(int delta)
+void baton__fork_losses_add(int delta)
 {
 	/* Relaxed: a counter, read only in a fork's child. */
-	(void)add_relaxed(&pools, (uint32_t)delta);
+	(void)add_relaxed(&losses, (uint32_t)delta);
 }
 
 bool baton__thread_nudge(struct baton__thread *thread)

@@ -238,13 +238,18 @@ struct baton__thread *baton__thread_first(void);
 void baton__thread_detach(void);
 
 /*
- * Is this process a fork's child, and did its parent have a pool or a runner? The parent's threads
- * and unfinished tasks are lost here, and calls that would need them are refused.
+ * Is this process a fork's child, and did its parent have a thread of the library, a runner, or a
+ * locked board? The parent's threads and unfinished tasks are lost here, and calls that would need
+ * them are refused.
  */
 bool baton__forked(void);
 
-/* Counts a pool that is created (+1) or destroyed (-1). */
-void baton__fork_pools_add(int delta);
+/*
+ * Counts what a fork's child would lose: a thread of the library that starts (+1) or has ended
+ * (-1), a board that a thread locks (+1) or has unlocked (-1). The calling thread has attached at
+ * some time, or another thread has: attaching registers the fork handler.
+ */
+void baton__fork_losses_add(int delta);
 
 /* Wakes the thread, if it sleeps in a wait, to look for work again. True: it will look. */
 bool baton__thread_nudge(struct baton__thread *thread);

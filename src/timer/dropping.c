@@ -37,8 +37,8 @@ bool baton__dropping_await(const struct baton_timer *timer)
 	bool waited;
 
 	/* [timer.dropped] acquire: what `dropped` did; pairs with [timer.dropped] in
-	 * baton__dropping_end. A fork's child has the lists, but not their threads. */
-	if (!load_acquire(&count) || baton__forked())
+	 * baton__dropping_end. */
+	if (!load_acquire(&count))
 		return false;
 	baton__sole_begin(&turn);
 	waited = baton__handing_await(&droppings, timer, &withdrawn);

@@ -124,6 +124,10 @@ static uint64_t stop(struct baton_timer *timer)
 {
 	uint64_t word;
 
+	/* In a fork's child the thread that holds the wheel may be missing, and the wheel half
+	 * changed: nothing is stopped. */
+	if (BATON_UNLIKELY(baton__forked()))
+		return load_acquire(&timer->_word);
 	/* Ends: another round comes only after a call of `dropped`, which may have armed the
 	 * timer. */
 	do
@@ -153,6 +157,8 @@ BATON_EXPORT enum baton_timer_state baton_timer_stop_then(struct baton_timer *ti
 	enum baton_timer_state state = state_of(stop(timer));
 	uint64_t word = load_acquire(&timer->_word);
 
+	if (BATON_UNLIKELY(baton__forked()))
+		return state;
 	BATON_REQUIRE(!(word & BATON__TIMER_GONE),
 	              "somebody waits for this timer already: once at a time");
 	timer->_gone = gone;
@@ -209,6 +215,8 @@ BATON_EXPORT int baton_timer_stop_wait(struct baton_timer *timer, const struct t
 
 	if (!baton__deadline_valid(deadline))
 		return -EINVAL;
+	if (BATON_UNLIKELY(baton__forked()))
+		return -ECHILD;
 	/* Ends: a round is repeated only if the timer was armed since, for example by the function
 	 * that was waited for. */
 	do {

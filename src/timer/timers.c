@@ -321,6 +321,8 @@ BATON_EXPORT uint64_t baton_timers_next(struct baton_timers *timers)
 
 	uint64_t tick;
 
+	if (BATON_UNLIKELY(baton__forked())) /* as in stop (timer_stop.c) */
+		return BATON_NEVER;
 	baton__timers_hold(timers);
 	tick = baton__wheel_next(&timers->wheel);
 	if (timers->config.source == BATON_TIMERS_POLL)

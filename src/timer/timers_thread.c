@@ -77,7 +77,7 @@ static void join_thread(struct baton_timers *timers)
 		return;
 	(void)pthread_join(timers->thread, NULL);
 	timers->threaded = false;
-	baton__fork_pools_add(-1);
+	baton__fork_losses_add(-1);
 }
 
 /* Sets the alarm for the next look, unless the wheel is closed. The caller has taken the alarm. */
@@ -202,7 +202,7 @@ static int start_thread(struct baton_timers *timers)
 	int error;
 
 	timers->threaded = true;
-	baton__fork_pools_add(1);
+	baton__fork_losses_add(1);
 	baton__signals_block(&before);
 	error = -pthread_create(&thread, NULL, timers_main, &start);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -219,7 +219,7 @@ static int start_thread(struct baton_timers *timers)
 	}
 	if (error) {
 		timers->threaded = false;
-		baton__fork_pools_add(-1);
+		baton__fork_losses_add(-1);
 	}
 	return error;
 }

@@ -6,7 +6,9 @@
 #include "fixture.h"
 #include "misuse.h"
 
+#include <baton/board.h>
 #include <baton/epoch.h>
+#include <baton/watchdog.h>
 
 #include <sys/wait.h>
 
@@ -210,34 +212,6 @@ static int pool_is_refused(void *arg)
 	return 0;
 }
 
-static int idle_submit_answers(void *arg)
-{
-	struct parent *parent = arg;
-	struct journal journal = {0};
-	struct step step;
-	int answer;
-
-	step_init(&step, &journal, 0, NULL);
-	answer = baton_submit(&parent->resource, &step.task);
-	CHECK(1, answer == 0 ? journal.count == 1 : answer == -ECHILD && journal.count == 0);
-	return 0;
-}
-
-Test(fork, the_child_of_a_process_with_a_pool_is_refused, .timeout = 10)
-{
-	struct parent parent;
-	int counter = 0;
-
-	parent_init(&parent);
-	cr_assert_eq(in_child(pool_is_refused, &parent), 0);
-	cr_assert_eq(in_child(idle_submit_answers, &parent), 0);
-	cr_assert_eq(baton_call(&parent.later, count, &counter, NULL), 0, "the parent goes on");
-	cr_assert_eq(counter, 1);
-	resource_end(&parent.later);
-	resource_end(&parent.resource);
-	cr_assert_eq(baton_pool_destroy(parent.pool), 0);
-}
-
 static int in_tasks_child;
 
 static void *forks(void *arg)
@@ -325,17 +299,14 @@ static int running_is_refused(void *arg)
 	return 0;
 }
 
-static void fork_while_running(bool with_pool)
+Test(fork, while_a_task_runs_elsewhere_the_child_is_refused, .timeout = 10)
 {
 	struct parent parent;
 	struct occupant occupant;
 	int counter = 0;
 
 	memset(&parent, 0, sizeof(parent));
-	if (with_pool)
-		parent_init(&parent);
-	else
-		baton_resource_init(&parent.resource, NULL);
+	baton_resource_init(&parent.resource, NULL);
 	occupy(&occupant, &parent.resource);
 	cr_assert_eq(baton_async(&parent.resource, count, &counter, &parent.future), 0);
 	cr_assert_eq(in_child(running_is_refused, &parent), 0);
@@ -344,20 +315,6 @@ static void fork_while_running(bool with_pool)
 	cr_assert_eq(counter, 1);
 	baton_future_unref(parent.future);
 	resource_end(&parent.resource);
-	if (with_pool) {
-		resource_end(&parent.later);
-		cr_assert_eq(baton_pool_destroy(parent.pool), 0);
-	}
-}
-
-Test(fork, while_a_task_runs_elsewhere_the_child_is_refused, .timeout = 10)
-{
-	fork_while_running(false);
-}
-
-Test(fork, while_a_task_runs_elsewhere_and_there_is_a_pool_too, .timeout = 10)
-{
-	fork_while_running(true);
 }
 
 /* The child forks, and its child, and so on: the same answer to all of them. */
@@ -388,6 +345,89 @@ Test(fork, a_childs_child_is_refused_too_and_so_on, .timeout = 10)
 	resource_end(&parent->later);
 	resource_end(&parent->resource);
 	cr_assert_eq(baton_pool_destroy(parent->pool), 0);
+}
+
+/* ---- A process without a pool and a task, but with a board ---- */
+
+static struct baton_board *board;
+
+static int board_is_refused(void *arg)
+{
+	CHECK(1, baton_board_join(board, &fix.resource, "again", NULL) == -ECHILD);
+	CHECK(2, baton_board_dump(board, STDERR_FILENO) == -ECHILD);
+	baton_board_refresh(board);
+	baton_board_leave(board, &fix.resource);
+	baton_board_destroy(board);
+	return 0;
+}
+
+static atomic_int dumper; /* its thread */
+
+/* Holds the board until the pipe, which is full, has been read. */
+static void *dumps(void *ends)
+{
+	atomic_store(&dumper, thread_id());
+	MUST(baton_board_dump(board, ((int *)ends)[1]) == 0);
+	MUST(close(((int *)ends)[1]) == 0);
+	return NULL;
+}
+
+Test(fork, while_a_thread_looks_at_a_board_the_child_is_refused, .timeout = 10)
+{
+	char text[4096];
+	pthread_t thread;
+	int ends[2];
+
+	MUST(pipe(ends) == 0);
+	MUST(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+	while (write(ends[1], text, sizeof(text)) > 0)
+		continue;
+	MUST(fcntl(ends[1], F_SETFL, 0) == 0);
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &fix.resource, "topic", NULL), 0);
+	thread = thread_start(dumps, ends);
+	until_at_least(&dumper, 1);
+	until_asleep(atomic_load(&dumper));
+	cr_assert_eq(in_child(board_is_refused, NULL), 0);
+	while (read(ends[0], text, sizeof(text)) > 0)
+		continue;
+	thread_join(thread);
+	resource_end(&fix.resource);
+	baton_board_leave(board, &fix.resource);
+	baton_board_destroy(board);
+}
+
+static int board_works(void *arg)
+{
+	baton_board_refresh(board);
+	return inline_works(&fix.resource);
+}
+
+Test(fork, a_child_may_use_a_board_at_which_no_thread_looked, .timeout = 10)
+{
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &fix.resource, "topic", NULL), 0);
+	cr_assert_eq(in_child(board_works, NULL), 0);
+	resource_end(&fix.resource);
+	baton_board_leave(board, &fix.resource);
+	baton_board_destroy(board);
+}
+
+Test(fork, the_child_of_a_process_with_a_watchdog_is_refused, .timeout = 10)
+{
+	struct baton_watchdog_options options = {.limit_ns = 1000000000};
+	struct baton_watchdog *watchdog = NULL;
+
+	cr_assert_eq(baton_board_create(NULL, &board), 0);
+	cr_assert_eq(baton_board_join(board, &fix.resource, "topic", NULL), 0);
+	options.board = board;
+	cr_assert_eq(baton_watchdog_start(&options, &watchdog), 0);
+	cr_assert_eq(in_child(board_is_refused, NULL), 0);
+	baton_watchdog_stop(watchdog);
+	cr_assert_eq(in_child(inline_works, &fix.resource), 0, "no more than before the start");
+	resource_end(&fix.resource);
+	baton_board_leave(board, &fix.resource);
+	baton_board_destroy(board);
 }
 
 static void run_the_parents_job(void)
