@@ -155,18 +155,35 @@ BATON_MUST_USE int baton_future_wait(struct baton_future *future, const struct t
  * baton_call() whose function has been entered by then, another wait on the cycle. The awaited task
  * is as it was: still queued, its future pending. A baton_call() is withdrawn.
  *
- * What can be helped or ends by itself is no cycle: a queued resource, a promise, a detached
- * completion, a suspended resource, a wait with a deadline (a cycle that contains such a wait ends
- * when the deadline has passed, with -ETIMEDOUT). A completion that drain hooks hold back is held
- * by the resource's holder. A future whose submit is still under way counts as accepted. Not seen:
- * waits that are not baton's (mutexes, joins), and baton_pool_await_termination().
+ * What is seen of a cycle:
+ *
+ *   the thread waits for                            | seen?
+ *   a resource that another thread holds, or has    | yes: by the future of its task, a call, an
+ *     suspended in a quiesce that is under way      |   await, a suspension, a quiesce, a fan-out,
+ *                                                   |   room in a bound, baton_registry_acquire()
+ *   the same, where a wait of the cycle has a       | no: that wait ends with -ETIMEDOUT
+ *     deadline                                      |
+ *   a suspended resource or lower lane              | no: any thread may resume it
+ *   a promise, a detached completion, a group; a    | no: any thread may complete it
+ *     task in a full window, or behind a task that  |
+ *     was detached with BATON_DETACH_HOLD           |
+ *   a resource that is queued for an executor, all  | no
+ *     of whose threads wait for something else      |
+ *   anything outside a task, and without a quiesce  | no: the thread holds nothing
+ *   a mutex, a join, the end of a pool, of a wheel  | no: these are not baton's waits for futures
+ *     or of a watch of descriptors                  |
+ *
+ * A wait that is not seen lasts until what it waits for comes: give it a deadline. A completion
+ * that drain hooks hold back is held by the resource's holder. A future whose submit is still under
+ * way counts as accepted.
  *
  * baton_deadlock_cycle: after -EDEADLK, the resources on the cycle. The first is the resource that
- * this thread waited for; each is held by the thread that waits for the next; this thread holds the
- * last. A cycle of one names a single resource. The call returns the number of resources, and
- * copies the first `links_max` of them, at most BATON_DEADLOCK_MAX. 0: the reason was no cycle, but
- * the depth of the waits, or the executor. The resources may have been freed by now: only compare
- * the pointers. A long name is cut off; a resource without a name has an empty one.
+ * this thread waited for; each is held (in a quiesce: suspended) by the thread that waits for the
+ * next; this thread holds the last. A cycle of one names a single resource. The call returns the
+ * number of resources, and copies the first `links_max` of them, at most BATON_DEADLOCK_MAX. 0: the
+ * reason was no cycle, but the depth of the waits or calls, or the executor. The resources may have
+ * been freed by now: only compare the pointers. A long name is cut off; a resource without a name
+ * has an empty one.
  *
  * Thread safety: any thread; concerns the calling thread's last -EDEADLK. Blocking: never.
  * Cost: a wait that sleeps inside a task takes a lock for the search.

@@ -14,9 +14,13 @@
  * A suspension that has taken effect has the resource to itself, as a task would, though no thread
  * holds the baton (baton_held() is false). The next suspension waits until the resource is resumed,
  * and takes effect then, before any task. So several suspensions may be asked for at once, and the
- * resource runs when all have been resumed. A thread that has suspended a resource must not wait
- * for a second suspension of that resource, nor call or await the resource: the thread would wait
- * for itself, and would not get -EDEADLK.
+ * resource runs when all have been resumed.
+ *
+ * Waits. A thread that has suspended a resource must not wait for a second suspension of that
+ * resource, nor call or await the resource: the thread would wait for itself, and would not get
+ * -EDEADLK. Nor does a cycle of waits through a suspension get -EDEADLK (the table in future.h),
+ * since any thread may resume the resource. A quiesce that is under way is the exception: only its
+ * caller may end its suspensions.
  *
  * While a resource is suspended, await and call wait (an await with a deadline times out). close,
  * close_then and cancel_pending are accepted, and obeyed when the resource is resumed. A future
@@ -142,12 +146,16 @@ int baton_resource_resume_later(struct baton_suspension *suspension) BATON_NONNU
  * quiesce_end: resumes all of them. Tasks that have queued up run on their executors. Tasks that no
  * executor takes run here, when all resources are resumed.
  *
- * Give a deadline where a task of one of the resources waits for another one, or where another set
- * is quiesced inside a task whose resource is in this set: such a wait may last for ever.
+ * Tasks that wait for each other's resources (nested calls, say) go well with a quiesce if a task
+ * waits only for resources at higher addresses than its own. Otherwise the task may wait for a
+ * resource that is suspended already, and the quiesce for the task: one of the two waits gets
+ * -EDEADLK; with a deadline, the quiesce gets -ETIMEDOUT. When quiesce has returned, the thread
+ * must not wait for tasks of these resources, nor for a thread that does.
  *
  * Thread safety: any thread. Blocking: quiesce: yes.
- * Errors: quiesce: all suspensions are undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them.
- * -EPIPE: one is closed. -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
+ * Errors: quiesce: all suspensions are undone: -ETIMEDOUT. -EDEADLK: this thread holds one of them,
+ * or the wait would close a cycle of waits, or as for baton_future_wait(). -EPIPE: one is closed.
+ * -EINVAL: a malformed deadline. -ENOMEM. quiesce_end: see thread.h.
  */
 BATON_MUST_USE int baton_quiesce(struct baton_resource *const *resources, size_t count,
                                  struct baton_suspension *suspensions,

@@ -14,6 +14,7 @@
 #include "base/futex.h"
 #include "core/frame.h"
 #include "core/resource.h"
+#include "wait/wait.h"
 
 #include <errno.h>
 
@@ -53,6 +54,32 @@ static void sort(struct baton_suspension *suspensions, size_t count)
 	}
 }
 
+/* The suspensions of a quiesce that have taken effect. */
+struct quiet {
+	struct baton__still still;
+	const struct baton_suspension *suspensions;
+	size_t count;
+};
+
+static bool is_quiet(const struct baton__still *still, const struct baton_resource *resource)
+{
+	const struct quiet *quiet = baton_container_of(still, struct quiet, still);
+
+	for (size_t i = 0; i < quiet->count; i++)
+		if (quiet->suspensions[i]._resource == resource)
+			return true;
+	return false;
+}
+
+static int wait_until_quiet(struct baton_suspension *suspensions, size_t done,
+                            const struct timespec *deadline)
+{
+	const struct quiet quiet = {{is_quiet}, suspensions, done};
+	struct baton_future *future = suspensions[done]._future;
+
+	return future ? baton__wait_for_quiet(future, deadline, &quiet.still) : 0;
+}
+
 /* Resumes all suspensions. No task of the resources runs here before the last is resumed. */
 static void resume_all(struct baton_suspension *suspensions, size_t count)
 {
@@ -84,7 +111,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 	for (size_t i = 0; i < count; i++)
 		if (deadline ? baton__thread_holds_in_help(baton__self, resources[i])
 		             : baton__thread_holds(baton__self, resources[i]))
-			return -EDEADLK;
+			return baton__cycle_of_one(resources[i]);
 	for (size_t i = 0; i < count; i++)
 		suspensions[i] = (struct baton_suspension){._resource = resources[i]};
 	sort(suspensions, count);
@@ -97,7 +124,7 @@ BATON_EXPORT int baton_quiesce(struct baton_resource *const *resources, size_t c
 		before = resource;
 		error = baton_resource_suspend(resource, &suspensions[done]);
 		if (!error)
-			error = baton_suspension_wait(&suspensions[done], deadline);
+			error = wait_until_quiet(suspensions, done, deadline);
 	}
 	if (!error)
 		return 0;

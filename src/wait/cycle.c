@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlock detection. A thread that holds batons and is about to sleep in a wait without a deadline
- * publishes an edge: the batons that it holds, and the futures that it waits for. Then the thread
- * looks whether the edge closes a cycle. Both happen under one lock. The lock is also taken by a
- * thread that wakes from such a sleep, and by a submit with a future while a listed thread waits
- * for an unbound future.
+ * Deadlock detection. A thread that holds batons, or quiesces, and is about to sleep in a wait
+ * without a deadline publishes an edge: the batons that it holds, the resources that its quiesce
+ * has suspended so far, and the futures that it waits for. Then the thread looks whether the edge
+ * closes a cycle. Both happen under one lock. The lock is also taken by a thread that wakes from
+ * such a sleep, and by a submit with a future while a listed thread waits for an unbound future.
  *
  * Invariants:
  * cycle.edge: An edge is in the list while its thread is about to sleep in that wait, sleeps, or
@@ -20,9 +20,11 @@
  *    future needs the baton of its resource. A running future needs the end of its task, which is
  *    in the holder's frame; or, if the holder keeps the completion back, the end of the batch in
  *    that frame. In each case the holder is the thread of B, and sleeps, without a deadline, for
- *    another future. These make no edge wait: a promise; a complete future; a resource that is
- *    queued or shelved, or whose holder is awake; a running task that is in no frame and in no
- *    batch. Once A waits for B, only the thread of B, which sleeps, can end that.
+ *    another future. A resource that a quiesce has suspended counts as held by the quiescing
+ *    thread: only that thread may resume it, and not before its wait. These make no edge wait: a
+ *    promise; a complete future; a resource that is queued, or shelved by another suspension, or
+ *    whose holder is awake; a running task that is in no frame and in no batch. Once A waits for B,
+ *    only the thread of B, which sleeps, can end that.
  * cycle.victim: Of the waits on a cycle at least one may be refused. Only a call whose task has
  *    been entered may not be refused. A cycle cannot consist of such calls alone: each of these
  *    tasks was entered before it submitted the next call, so each call would have come before
@@ -69,7 +71,8 @@ static void unlock(void)
 		baton__futex_wake(&mutex, 1);
 }
 
-/* The edge whose thread holds the resource, and the frame of that resource. NULL: none. */
+/* The edge whose thread holds the resource, and the frame of that resource; or no frame: the thread
+ * quiesces. NULL: none. */
 static struct baton__edge *holder_of(const struct baton_resource *resource,
                                      const struct baton__frame **frame)
 {
@@ -79,6 +82,8 @@ static struct baton__edge *holder_of(const struct baton_resource *resource,
 		for (*frame = edge->top; *frame; *frame = baton__frame_of((*frame)->below))
 			if ((*frame)->resource == resource)
 				return edge;
+		if (edge->still && edge->still->has(edge->still, resource))
+			return edge;
 	}
 	return NULL;
 }
@@ -115,7 +120,7 @@ static struct baton__edge *blocker(struct baton_future *future,
 	          baton__bound_entered(resource);
 	resource = baton__bound_to(resource);
 	edge = holder_of(resource, &frame);
-	if (!edge || (running && !ends_with(frame, future)))
+	if (!edge || (running && !(frame && ends_with(frame, future))))
 		return NULL;
 	*resource_out = resource;
 	return edge;

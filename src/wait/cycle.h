@@ -22,11 +22,19 @@ enum baton__abort {
 	BATON__ABORT_NEVER,
 };
 
-/* A wait of a thread that holds batons; on that thread's stack, and in the list while it sleeps. */
+/* A quiesce that is under way: which resources has it suspended? It alone resumes them, after its
+ * wait. */
+struct baton__still {
+	bool (*has)(const struct baton__still *still, const struct baton_resource *resource);
+};
+
+/* A wait of a thread that holds batons, or quiesces; on that thread's stack, and in the list while
+ * it sleeps. */
 struct baton__edge {
 	struct baton__edge *next; /* in the list of all edges */
 	struct baton__thread *thread;
-	const struct baton__frame *top; /* the held batons; constant while the edge is listed */
+	const struct baton__frame *top;   /* the held batons; constant while the edge is listed */
+	const struct baton__still *still; /* NULL: the wait is no quiesce's */
 	struct baton_future *const *futures;
 	size_t count;
 	enum baton__abort abort;
@@ -41,9 +49,9 @@ struct baton__edge {
 };
 
 /*
- * Called by a thread that holds batons, has found nothing to help with, and is about to sleep
- * without a deadline. Publishes the wait and looks for a cycle, in one step. 0: the thread sleeps,
- * then calls leave. -EDEADLK: the wait would close a cycle; the edge is not in the list.
+ * Called by a thread that holds batons, or quiesces, has found nothing to help with, and is about
+ * to sleep without a deadline. Publishes the wait and looks for a cycle, in one step. 0: the thread
+ * sleeps, then calls leave. -EDEADLK: the wait would close a cycle; the edge is not in the list.
  * Blocking: a lock, held for the length of a search.
  */
 int baton__cycle_enter(struct baton__edge *edge);

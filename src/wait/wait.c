@@ -151,9 +151,8 @@ static BATON_NOINLINE int doze(struct baton__wait *wait, uint32_t nudge)
 	return baton__futex_wait(watches, count + 1, wait->deadline);
 }
 
-/*
- * The same for a thread that holds batons, in a wait without a deadline: looks for a cycle first.
- */
+/* The same for a thread that holds batons, or quiesces, in a wait without a deadline: looks for a
+ * cycle first. */
 static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 {
 	size_t first = wait->all ? wait->index : 0;
@@ -162,6 +161,7 @@ static BATON_NOINLINE int doze_in_task(struct baton__wait *wait, uint32_t nudge)
 		.count = wait->count - first,
 		.all = wait->all,
 		.abort = wait->abort,
+		.still = wait->still,
 	};
 	int status = baton__cycle_enter(&edge);
 
@@ -185,8 +185,9 @@ static int sleep_once(struct baton__wait *wait)
 	/* A function that ran here meanwhile may have waited itself, and cleared `asleep`: then
 	 * look again. */
 	if (status == 0 && load_relaxed(&baton__self->asleep))
-		status = baton__top(baton__self) && !wait->deadline ? doze_in_task(wait, nudge)
-		                                                    : doze(wait, nudge);
+		status = (baton__top(baton__self) || wait->still) && !wait->deadline
+		                 ? doze_in_task(wait, nudge)
+		                 : doze(wait, nudge);
 	if (status == 1)
 		wait->answered = nudge;
 	if (status >= 0)
@@ -289,6 +290,21 @@ int baton__wait_for_mark(struct baton_future *future, const struct timespec *dea
 		.deadline = deadline,
 		.mark = true,
 		.marks_alone = marks_alone,
+	};
+
+	return wait_some(&wait);
+}
+
+int baton__wait_for_quiet(struct baton_future *future, const struct timespec *deadline,
+                          const struct baton__still *still)
+{
+	struct baton__wait wait = {
+		.futures = &future,
+		.count = 1,
+		.deadline = deadline,
+		.mark = true,
+		.marks_alone = true,
+		.still = still,
 	};
 
 	return wait_some(&wait);

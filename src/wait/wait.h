@@ -11,12 +11,13 @@ struct baton__wait {
 	struct baton_future *const *futures;
 	size_t count;
 	const struct timespec *deadline;
-	uint64_t deadline_ns;    /* 0: none */
-	bool all;                /* for all futures; false: for any */
-	bool mark;               /* the future is a mark's, not a task's */
-	bool marks_alone;        /* enters no task of the resource */
-	bool last_look;          /* the waiter is about to sleep */
-	enum baton__abort abort; /* may the wait end with -EDEADLK? (cycle.h) */
+	uint64_t deadline_ns;             /* 0: none */
+	bool all;                         /* for all futures; false: for any */
+	bool mark;                        /* the future is a mark's, not a task's */
+	bool marks_alone;                 /* enters no task of the resource */
+	const struct baton__still *still; /* of a quiesce; or NULL */
+	bool last_look;                   /* the waiter is about to sleep */
+	enum baton__abort abort;          /* may the wait end with -EDEADLK? (cycle.h) */
 	/* the value of `nudge` at the last help, or when the wait began to sleep */
 	uint32_t answered;
 	/* any: of a complete future; all: the futures before it are complete */
@@ -47,5 +48,9 @@ int baton__wait_for_call(struct baton_future *future, const struct timespec *dea
  */
 int baton__wait_for_mark(struct baton_future *future, const struct timespec *deadline,
                          bool marks_alone);
+
+/* Waits for the mark of a quiesce's next suspension. `still`: the suspensions before. */
+int baton__wait_for_quiet(struct baton_future *future, const struct timespec *deadline,
+                          const struct baton__still *still);
 
 #endif

@@ -218,6 +218,47 @@ SIM_SCENARIO(cycle_entered_elsewhere,
 	sim_require(inner[1].fate == SIM_REFUSED);
 }
 
+/* ---- Quiesces ---- */
+
+static void quiesce_two(void *unused)
+{
+	struct baton_resource *both[2] = {&topics[1].resource, &topics[0].resource};
+	struct baton_suspension held[2];
+	int status = baton_quiesce(both, 2, held, NULL);
+
+	if (status == 0)
+		sim_require(baton_quiesce_end(held, 2) == 0);
+	else
+		sim_require(status == -EDEADLK);
+	if (status)
+		(void)add_relaxed(&refused, 1);
+}
+
+/* A task of topic `own` calls the other topic; the quiesce suspends topic 0 first. */
+static void call_beside_quiesce(unsigned own)
+{
+	set_up();
+	size = 2;
+	sim_note_init(&inner[own], &topics[1 - own], false);
+	outer[own].body = call_next;
+	sim_start(quiesce_two, NULL);
+	sim_does_submit(&outer[own]);
+	sim_require(baton_future_wait(&outer[own].future, NULL) == 0);
+	end(0, false);
+}
+
+SIM_SCENARIO(cycle_of_quiesce, "a quiesce beside a call down the addresses: one of them is told",
+             .bound = 1)
+{
+	call_beside_quiesce(1);
+}
+
+SIM_SCENARIO(cycle_quiesce_none, "a quiesce beside a call up the addresses: no cycle", .bound = 1)
+{
+	call_beside_quiesce(0);
+	sim_require(!load_relaxed(&refused));
+}
+
 /* ---- No cycles ---- */
 
 static void two(void (*body)(struct sim_note *note))

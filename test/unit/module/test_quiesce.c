@@ -391,3 +391,109 @@ Test(quiesce, what_a_cancel_sets_off_runs_elsewhere, .timeout = 10)
 		accounts_end(&accounts);
 	}
 }
+
+/* ---- Beside nested calls ---- */
+
+enum { NESTED_SET = 8 };
+
+struct nesting {
+	struct baton_resource resources[NESTED_SET];
+	long units[NESTED_SET]; /* they add up to 0 */
+	bool up;                /* calls go to higher addresses; false: to lower ones */
+	atomic_int moving;
+	atomic_int refused;
+};
+
+struct move {
+	struct nesting *nesting;
+	unsigned from, to;
+	int status;
+};
+
+static void *moves(void *arg)
+{
+	struct move *move = arg;
+
+	move->nesting->units[move->from]--;
+	move->nesting->units[move->to]++;
+	return NULL;
+}
+
+static void *moves_inside(void *arg)
+{
+	struct move *move = arg;
+
+	move->status = baton_call(&move->nesting->resources[move->to], moves, move, NULL);
+	return NULL;
+}
+
+static void *nesting_main(void *arg)
+{
+	struct nesting *nesting = arg;
+	uint64_t rng = rng_fork(7, (uint64_t)atomic_load(&nesting->moving));
+
+	for (int i = scaled(4000); i > 0; i--) {
+		unsigned low = rng_below(&rng, NESTED_SET - 1);
+		unsigned high = low + 1 + rng_below(&rng, NESTED_SET - 1 - low);
+		struct move move = {nesting, nesting->up ? low : high, nesting->up ? high : low, 1};
+
+		MUST(baton_call(&nesting->resources[move.from], moves_inside, &move, NULL) == 0);
+		MUST(move.status == 0 || move.status == -EDEADLK);
+		atomic_fetch_add(&nesting->refused, move.status != 0);
+	}
+	atomic_fetch_sub(&nesting->moving, 1);
+	return NULL;
+}
+
+/* Quiesces while calls are made. */
+static void quiesce_beside(struct nesting *nesting)
+{
+	struct baton_suspension suspensions[NESTED_SET];
+	struct baton_resource *set[NESTED_SET];
+
+	for (int i = 0; i < NESTED_SET; i++)
+		set[i] = &nesting->resources[i];
+	while (atomic_load(&nesting->moving)) {
+		int error = baton_quiesce(set, NESTED_SET, suspensions, NULL);
+		long sum = 0;
+
+		cr_assert(error == 0 || error == -EDEADLK);
+		atomic_fetch_add(&nesting->refused, error != 0);
+		for (int i = 0; i < NESTED_SET && !error; i++)
+			sum += nesting->units[i];
+		cr_assert_eq(sum, 0);
+		if (!error)
+			cr_assert_eq(baton_quiesce_end(suspensions, NESTED_SET), 0);
+	}
+}
+
+static int refused_beside_calls(bool up)
+{
+	static struct nesting nesting;
+	pthread_t threads[2];
+
+	memset(&nesting, 0, sizeof(nesting));
+	nesting.up = up;
+	for (int i = 0; i < NESTED_SET; i++)
+		baton_resource_init(&nesting.resources[i], NULL);
+	for (int i = 0; i < 2; i++) {
+		atomic_fetch_add(&nesting.moving, 1);
+		threads[i] = thread_start(nesting_main, &nesting);
+	}
+	quiesce_beside(&nesting);
+	for (int i = 0; i < 2; i++)
+		thread_join(threads[i]);
+	for (int i = 0; i < NESTED_SET; i++)
+		resource_end(&nesting.resources[i]);
+	return atomic_load(&nesting.refused);
+}
+
+Test(quiesce, beside_calls_up_the_addresses_no_wait_is_refused, .timeout = 20)
+{
+	cr_assert_eq(refused_beside_calls(true), 0);
+}
+
+Test(quiesce, beside_calls_down_the_addresses_no_wait_lasts_for_ever, .timeout = 20)
+{
+	(void)refused_beside_calls(false);
+}
