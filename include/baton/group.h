@@ -34,6 +34,7 @@
 #ifndef BATON_GROUP_H
 #define BATON_GROUP_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -68,7 +69,7 @@ void baton_group_init(struct baton_group *group) BATON_NONNULL;
  * Thread safety: any thread. Blocking: never. Progress: wait-free. Ordering: none.
  */
 void baton_group_enter(struct baton_group *group) BATON_NONNULL;
-void baton_group_enter_many(struct baton_group *group, uint32_t count) BATON_NONNULL;
+void baton_group_enter_many(struct baton_group *group, size_t count) BATON_NONNULL;
 
 /*
  * leave: one thing is over. leave_with: the same with a status; the group keeps the first that is

@@ -54,9 +54,9 @@ extern "C" {
 /* A label to copy from. Constant, may be shared; read during the call that it is given to. */
 struct baton_label {
 	struct baton_tag *tag; /* NULL: none */
-	uint32_t bytes;
-	uint8_t lane; /* below BATON_LANES_MAX */
-	bool hold;    /* as baton_stamp_hold_tag */
+	uint64_t bytes;        /* as baton_stamp_set_bytes */
+	uint32_t lane;         /* below BATON_LANES_MAX */
+	bool hold;             /* as baton_stamp_hold_tag */
 };
 
 #define BATON_LABEL_INIT                                                                           \
@@ -91,8 +91,8 @@ void baton_stamp_set(struct baton_stamp *stamp, const struct baton_label *label)
  * not have means the resource's lowest lane. */
 void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane) BATON_NONNULL;
 
-/* Sets how much the task counts for a bound in bytes. */
-void baton_stamp_set_bytes(struct baton_stamp *stamp, uint32_t bytes) BATON_NONNULL;
+/* Sets how much the task counts for a bound in bytes. More than UINT32_MAX counts as UINT32_MAX. */
+void baton_stamp_set_bytes(struct baton_stamp *stamp, uint64_t bytes) BATON_NONNULL;
 
 /*
  * Stamps the task with the tag as it is now: a later baton_tag_cancel() cancels the task. The stamp

@@ -98,14 +98,15 @@ struct baton_window {
 	struct baton_window_lane *_lanes;
 };
 
-/* `limit`: how many tasks may be in flight; 0: none starts until the limit is raised. */
+/* `limit`: how many tasks may be in flight; 0: none starts until the limit is raised. The limit is
+ * at most UINT32_MAX: a larger one is taken as that. */
 #define BATON_WINDOW_INIT(resource, limit)                                                         \
 	{                                                                                          \
 		(resource), NULL, NULL, NULL, {NULL, NULL, NULL}, (limit), 0, 0, 0, 0, false, 0,   \
 			NULL                                                                       \
 	}
 void baton_window_init(struct baton_window *window, struct baton_resource *resource,
-                       uint32_t limit) BATON_NONNULL;
+                       size_t limit) BATON_NONNULL;
 
 /*
  * Gives the window lanes: the tasks that wait start by their lanes (labelled.h), those of the
@@ -160,7 +161,7 @@ void baton_windowed_init(struct baton_windowed *windowed, struct baton_window *w
  *
  * Thread safety: any thread. Blocking: never. Errors: see thread.h.
  */
-int baton_window_set_limit(struct baton_window *window, uint32_t limit) BATON_NONNULL;
+int baton_window_set_limit(struct baton_window *window, size_t limit) BATON_NONNULL;
 
 /*
  * Cancels the tasks that wait in the window: a client has gone. Each completes as cancelled,

@@ -13,9 +13,9 @@ BATON_EXPORT void baton_stamp_set_lane(struct baton_stamp *stamp, unsigned lane)
 	stamp->_lane = (uint8_t)lane;
 }
 
-BATON_EXPORT void baton_stamp_set_bytes(struct baton_stamp *stamp, uint32_t bytes)
+BATON_EXPORT void baton_stamp_set_bytes(struct baton_stamp *stamp, uint64_t bytes)
 {
-	stamp->_bytes = bytes;
+	stamp->_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
 BATON_EXPORT void baton_stamp_set_tag(struct baton_stamp *stamp, struct baton_tag *tag)

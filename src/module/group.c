@@ -55,13 +55,13 @@ BATON_EXPORT void baton_group_init(struct baton_group *group)
 	*group = (struct baton_group)BATON_GROUP_INIT;
 }
 
-BATON_EXPORT void baton_group_enter_many(struct baton_group *group, uint32_t count)
+BATON_EXPORT void baton_group_enter_many(struct baton_group *group, size_t count)
 {
 	uint32_t before;
 
 	BATON_REQUIRE(count <= BATON_GROUP_MAX, "more members than a group may have");
 	/* Relaxed: publishes nothing. An RMW, so it continues the release sequences of leaves. */
-	before = add_relaxed(&group->_word, MEMBER * count);
+	before = add_relaxed(&group->_word, MEMBER * (uint32_t)count);
 	BATON_REQUIRE(before / MEMBER + count <= BATON_GROUP_MAX,
 	              "more members than a group may have");
 }

@@ -45,12 +45,17 @@
 
 static int kick_run(struct baton_task *kick);
 
+static uint32_t window_limit(size_t limit)
+{
+	return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
 BATON_EXPORT void baton_window_init(struct baton_window *window, struct baton_resource *resource,
-                                    uint32_t limit)
+                                    size_t limit)
 {
 	BATON__NEED(window, "the window is NULL");
 	BATON__NEED(resource, "the resource is NULL: a window belongs to a resource");
-	*window = (struct baton_window)BATON_WINDOW_INIT(resource, limit);
+	*window = (struct baton_window)BATON_WINDOW_INIT(resource, window_limit(limit));
 }
 
 BATON_EXPORT void baton_window_set_lanes(struct baton_window *window,
@@ -331,7 +336,7 @@ static void visit(struct baton_window *window)
 	baton__turn_visit(window->_resource);
 }
 
-BATON_EXPORT int baton_window_set_limit(struct baton_window *window, uint32_t limit)
+BATON_EXPORT int baton_window_set_limit(struct baton_window *window, size_t limit)
 {
 	int error = baton__thread_attach();
 
@@ -339,7 +344,7 @@ BATON_EXPORT int baton_window_set_limit(struct baton_window *window, uint32_t li
 		return error;
 	visit(window);
 	/* [window.kick] seq_cst: before the look at _word; pairs with [window.kick] in room */
-	store_seq_cst(&window->_limit, limit);
+	store_seq_cst(&window->_limit, window_limit(limit));
 	kick(window, 0);
 	baton__visit_end(window->_resource); /* last touch */
 	return 0;

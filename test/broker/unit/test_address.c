@@ -104,7 +104,7 @@ int socket(int family, int type, int protocol)
 	return (int)syscall(SYS_socket, family, type, protocol);
 }
 
-/* So many binds to 127.0.0.2 find the port taken. By another name, since the type that glibc declares
+/* So many binds to 127.0.0.2 find the port taken. By another name, since the type that glibc has
  * is an extension. */
 static int taken;
 

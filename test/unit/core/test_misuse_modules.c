@@ -135,6 +135,13 @@ static void group_of_too_many(void)
 	baton_group_enter(&group);
 }
 
+static void group_of_far_too_many(void)
+{
+	struct baton_group group = BATON_GROUP_INIT;
+
+	baton_group_enter_many(&group, (size_t)UINT32_MAX + 1);
+}
+
 static void own_future_unref(void)
 {
 	struct baton_future future = BATON_FUTURE_INIT;
@@ -382,6 +389,7 @@ static const struct mistake mistakes[] = {
 	{limbo_in_a_section, "baton_limbo_destroy: this thread is in a section"},
 	{group_left_twice, "baton_group_leave: the group has no member"},
 	{group_of_too_many, "baton_group_enter_many: more members than a group may have"},
+	{group_of_far_too_many, "baton_group_enter_many: more members than a group may have"},
 	{own_future_unref, "baton_future_unref: the future is your own memory"},
 	{window_with_tasks, "baton_window_deinit: \"topic/7\" has tasks that wait in the window"},
 	{window_of_another, "baton_submit: \"topic/8\" was given a task of another resource's"},
