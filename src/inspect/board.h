@@ -24,7 +24,7 @@
 #include <pthread.h>
 
 #define BATON__BOARD_MAGIC "baton\nb"
-#define BATON__BOARD_VERSION 5
+#define BATON__BOARD_VERSION 6
 #define BATON__BOARD_MEMFD "baton-board"
 
 enum baton__board_line_state { BATON__LINE_FREE, BATON__LINE_TAKEN, BATON__LINE_SHOWN };
@@ -76,14 +76,16 @@ struct baton__board_thread {
 
 /*
  * A trace that is asked for, by baton-top or by the program (baton_watchdog_trace). Whoever asks
- * takes the request (FILLING), fills in the span and the path, and stores ASKED; the program's
- * watchdog goes on from there, and stores the error before DONE. From DONE, and NONE, the request
- * can be taken again.
+ * takes the request (FILLING), fills in the span and the path, and stores ASKED. baton-top may give
+ * up what it has ASKED (NONE). So the program's watchdog takes the request, too (STARTING), before
+ * it reads the request; then the watchdog alone changes the state, and stores the error before
+ * DONE. From DONE, and NONE, the request can be taken again.
  */
 enum baton__trace_request_state {
 	BATON__TRACE_NONE,
 	BATON__TRACE_FILLING,
 	BATON__TRACE_ASKED,
+	BATON__TRACE_STARTING,
 	BATON__TRACE_ON,
 	BATON__TRACE_DONE
 };
@@ -101,7 +103,7 @@ struct baton__trace_request {
 BATON_INLINE bool baton__trace_take(struct baton__trace_request *request)
 {
 	/* [trace.request] acquire: the watchdog has read the last request, and stored its error;
-	 * pairs with [trace.request] in serve_trace. */
+	 * pairs with [trace.request] in trace_done. */
 	uint32_t state = load_acquire(&request->state);
 
 	return (state == BATON__TRACE_NONE || state == BATON__TRACE_DONE) &&

@@ -146,16 +146,25 @@ static void trace_done(struct baton__trace_request *request, int error)
 	store_release(&request->state, BATON__TRACE_DONE);
 }
 
+/* Takes the request that was ASKED. False: there is none any more. */
+static bool take_request(struct baton__trace_request *request)
+{
+	uint32_t asked = BATON__TRACE_ASKED;
+
+	/* [trace.asked] acquire: the request; pairs with [trace.asked] in baton_watchdog_trace. */
+	return cas_acquire(&request->state, &asked, BATON__TRACE_STARTING);
+}
+
 /* Takes the trace that has been asked for. */
 static void serve_trace(struct baton_watchdog *watchdog)
 {
 	struct baton_board *board = watchdog->options.board;
 	struct baton__trace_request *request = &board->file->trace;
-	/* [trace.asked] acquire: the request; pairs with [trace.asked] in baton_watchdog_trace. */
-	const uint32_t state = load_acquire(&request->state);
+	/* Relaxed: ASKED is confirmed by take_request; ON is this thread's own. */
+	const uint32_t state = load_relaxed(&request->state);
 	int error;
 
-	if (state == BATON__TRACE_ASKED) {
+	if (state == BATON__TRACE_ASKED && take_request(request)) {
 		request->path[sizeof(request->path) - 1] = '\0';
 		error = baton_board_trace_start(board);
 		watchdog->trace_until_ns = baton__time_after(baton__now_ns(), request->ns);
@@ -172,12 +181,11 @@ static void serve_trace(struct baton_watchdog *watchdog)
 static void end_trace(struct baton_watchdog *watchdog)
 {
 	struct baton__trace_request *request = &watchdog->options.board->file->trace;
-	/* Acquire: as in serve_trace. */
-	const uint32_t state = load_acquire(&request->state);
 
-	if (state == BATON__TRACE_ON)
+	/* Relaxed: as in serve_trace. */
+	if (load_relaxed(&request->state) == BATON__TRACE_ON)
 		trace_done(request, baton_board_trace_stop(watchdog->options.board, request->path));
-	else if (state == BATON__TRACE_ASKED)
+	else if (take_request(request))
 		trace_done(request, -ECANCELED);
 }
 
@@ -271,7 +279,7 @@ BATON_EXPORT int baton_watchdog_trace(const struct baton_watchdog *watchdog, uin
 	request->ns = ns;
 	request->told = false;
 	memcpy(request->path, path, length + 1);
-	/* [trace.asked] release: the request; pairs with [trace.asked] in serve_trace. */
+	/* [trace.asked] release: the request; pairs with [trace.asked] in take_request. */
 	store_release(&request->state, BATON__TRACE_ASKED);
 	return 0;
 }

@@ -180,6 +180,28 @@ static void asks_twice(void *argument)
 	asks(NULL);
 }
 
+static void gives_up(void *argument)
+{
+	uint32_t asked = BATON__TRACE_ASKED;
+
+	asks(NULL);
+	(void)cas_relaxed(&request->state, &asked, BATON__TRACE_NONE);
+	asks(NULL);
+}
+
+SIM_SCENARIO(edge_trace_given_up,
+             "[trace.asked] baton-top gives up what it has asked for, and asks anew")
+{
+	begin(10);
+	sim_require(baton_board_trace_start(board) == 0);
+	watch();
+	calm_over();
+	gives_up(NULL);
+	baton_watchdog_stop(watchdog);
+	sim_require(request->state == BATON__TRACE_DONE);
+	finish(NULL);
+}
+
 SIM_SCENARIO(edge_trace_done, "[trace.request] who asks again comes after the answer")
 {
 	begin(10);
