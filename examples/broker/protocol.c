@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "broker.h"
-#include "common/hash.h"
 #include "common/log.h"
 #include "login.h"
 #include "net/connection.h"
 #include "net/loop.h"
+#include "publisher.h"
 #include "session/join.h"
 #include "session/session.h"
 #include "topic/request.h"
@@ -73,37 +73,16 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 	return status == 0 ? 1 : status;
 }
 
-/* The topic of that name. The connection keeps the topics that it has looked up last. */
-static struct topic *find_topic(struct connection *connection, struct slice name)
-{
-	const uint64_t hash = hash_bytes(name.bytes, name.size, 0);
-	struct topic_use **slot = &connection->topics[hash % CONNECTION_TOPICS];
-	struct topic_use *use = *slot;
-
-	if (use != NULL && names_equal(use->topic->name, name))
-		return use->topic;
-	use = table_lookup(&broker_of(connection)->table, name);
-	if (use == NULL)
-		return NULL;
-	if (*slot != NULL)
-		topic_unuse(*slot);
-	*slot = use;
-	return use->topic;
-}
-
 static int publish(struct connection *connection, const struct codec_publish *publish)
 {
-	struct topic *topic = find_topic(connection, publish->topic);
-	struct message *message;
+	struct message *message = message_create(connection, publish);
+	int status;
 
-	if (topic == NULL)
-		return -ENOMEM;
-	message = message_create(connection, publish);
 	if (message == NULL)
 		return -ENOMEM;
 	connection_charge(connection, message->cost);
-	topic_publish(topic, message);
-	return 1;
+	status = publisher_pass(connection, message);
+	return status == 0 ? 1 : status;
 }
 
 /*
@@ -269,13 +248,15 @@ static void protocol_closing(struct connection *connection)
 
 static void protocol_closed(struct connection *connection)
 {
+	if (connection->session != NULL)
+		will_publish(connection);
+	if (connection->look_up != NULL)
+		return; /* the will waits for its topic; then this function is called again */
 	for (size_t i = 0; i < CONNECTION_TOPICS; i++)
 		if (connection->topics[i] != NULL)
 			topic_unuse(connection->topics[i]);
-	if (connection->session != NULL) {
-		will_publish(connection);
+	if (connection->session != NULL)
 		session_leave(connection->session, connection->attempted);
-	}
 	connection->session = NULL;
 	will_forget(connection);
 }

@@ -31,22 +31,39 @@ static void system_publish(struct system *system, struct topic *topic, const cha
 	topic_publish(topic, message);
 }
 
+/* Asks for the topic, unless that is under way, and takes it if it is there. Does not wait. */
+static void system_look_up(struct system *system, struct system_topic *topic, const char *name)
+{
+	char full[SYSTEM_TEXT_SIZE];
+
+	if (!topic->asked) {
+		snprintf(full, sizeof(full), SYSTEM_PREFIX "%s", name);
+		topic->name = strdup(full);
+		if (topic->name == NULL)
+			return;
+		table_ask(&system->broker->table, (struct slice){topic->name, strlen(topic->name)},
+		          &topic->request);
+	}
+	topic->asked = !baton_future_is_complete(&topic->request.future);
+	if (topic->asked)
+		return;
+	if (table_found(&topic->request, &topic->use) != 0)
+		topic->use = NULL;
+	free(topic->name);
+	topic->name = NULL;
+}
+
 /* The next topic, which has the same name each time. */
 static void system_say(struct system *system, const char *name, const char *text)
 {
 	struct system_topic *topic = &system->topics[system->at++];
-	char full[SYSTEM_TEXT_SIZE];
-	int size;
 
 	if (topic->said != NULL && strcmp(topic->said, text) == 0)
 		return;
-	if (topic->use == NULL) {
-		size = snprintf(full, sizeof(full), SYSTEM_PREFIX "%s", name);
-		topic->use =
-			table_lookup(&system->broker->table, (struct slice){full, (size_t)size});
-	}
 	if (topic->use == NULL)
-		return; /* no memory; perhaps the next time */
+		system_look_up(system, topic, name);
+	if (topic->use == NULL)
+		return; /* the topic is on its way, or there is no memory: the next time */
 	free(topic->said);
 	topic->said = strdup(text);
 	system_publish(system, topic->use->topic, text);
@@ -202,6 +219,11 @@ void system_stop(struct system *system)
 	for (size_t i = 0; i < SYSTEM_TOPICS_MAX; i++) {
 		struct system_topic *topic = &system->topics[i];
 
+		if (topic->asked) {
+			(void)baton_future_cancel(&topic->request.future);
+			must(baton_future_wait(&topic->request.future, NULL), "a topic");
+			system_look_up(system, topic, NULL);
+		}
 		if (topic->use != NULL)
 			topic_unuse(topic->use);
 		topic->use = NULL;

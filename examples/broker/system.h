@@ -26,6 +26,8 @@
 
 #include <uv.h>
 
+#include <baton/registry.h>
+
 #include "net/connection.h"
 #include "survey.h"
 
@@ -37,6 +39,9 @@ struct topic_use;
 /* One topic and its last text. */
 struct system_topic {
 	struct topic_use *use;
+	struct baton_registry_request request; /* for `use`, while `asked` */
+	bool asked;
+	char *name;
 	char *said;
 };
 

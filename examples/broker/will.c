@@ -4,9 +4,8 @@
 
 #include <errno.h>
 
-#include "broker.h"
 #include "net/connection.h"
-#include "topic/topic.h"
+#include "publisher.h"
 
 int will_make(struct connection *connection, const struct codec_publish *will)
 {
@@ -20,18 +19,10 @@ int will_make(struct connection *connection, const struct codec_publish *will)
 void will_publish(struct connection *connection)
 {
 	struct message *will = connection->will;
-	struct topic_use *use;
 
-	if (will == NULL)
-		return;
-	use = table_lookup(&broker_of(connection)->table, will->publish.topic);
-	if (use == NULL) {
-		will_forget(connection);
-		return;
-	}
 	connection->will = NULL;
-	topic_publish(use->topic, will);
-	topic_unuse(use);
+	if (will != NULL)
+		(void)publisher_pass(connection, will); /* without memory it is lost */
 }
 
 void will_forget(struct connection *connection)

@@ -31,15 +31,33 @@ void connection_read_on(struct connection *connection)
 	connection_dirty(connection);
 }
 
+void connection_hold(struct connection *connection, struct look_up *look_up)
+{
+	connection->look_up = look_up;
+	if (!connection->closing)
+		uv_read_stop((uv_stream_t *)&connection->tcp);
+}
+
+void connection_go_on(struct connection *connection)
+{
+	connection->look_up = NULL;
+	if (connection->gone)
+		connection->loop->calls->closed(connection);
+	else if (!connection->closing && !connection->paused) /* else the pause's end reads on */
+		connection_read_on(connection);
+}
+
 static void connection_resume(struct connection *connection)
 {
 	connection->resumed = false;
 	if (connection->loop->stopping)
 		return;
 	connection->paused = false;
+	if (connection->look_up != NULL)
+		return; /* its end reads on */
 	connection->seen = uv_now(&connection->loop->uv);
 	input_again(connection);
-	if (!connection->closing && !connection->paused && input_start(connection) != 0)
+	if (connection_reads(connection) && input_start(connection) != 0)
 		connection_close(connection);
 }
 
@@ -91,8 +109,7 @@ void connection_turn(struct connection *connection)
 	connection->more = false;
 	if (!connection->closing && connection->resumed)
 		connection_resume(connection);
-	else if (!connection->closing && more && !connection->paused &&
-	         input_start(connection) != 0)
+	else if (more && connection_reads(connection) && input_start(connection) != 0)
 		connection_close(connection);
 	/* A connection that has closed in this turn is not counted: its close came before. */
 	if (!connection->closing && connection->session != NULL && !connection->announced)
@@ -213,7 +230,9 @@ static void connection_closed(uv_handle_t *handle)
 	tls_destroy(connection->tls);
 	connection->tls = NULL;
 	input_free(connection);
-	connection->loop->calls->closed(connection);
+	connection->gone = true;
+	if (connection->look_up == NULL) /* else at its end */
+		connection->loop->calls->closed(connection);
 	connection_release(connection, CONNECTION_REFERENCE);
 }
 

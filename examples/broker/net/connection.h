@@ -39,6 +39,7 @@
 #include "net/stranger.h"
 
 struct login;
+struct look_up;
 struct loop;
 struct session;
 struct session_acks;
@@ -64,6 +65,7 @@ struct connection {
 	bool announced;  /* in the log */
 	bool ousted;     /* to be closed at the end of this turn */
 	bool deaf;       /* can be written no more, see output.c */
+	bool gone;       /* its socket is closed */
 	const char *why; /* why it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
 
@@ -87,6 +89,7 @@ struct connection {
 	uint64_t epoch;                              /* the number of its join, see session.h */
 	struct message *will;                        /* a reference and a hop */
 	struct topic_use *topics[CONNECTION_TOPICS]; /* looked up before, by their hash */
+	struct look_up *look_up;                     /* its packets wait for a topic */
 	struct session_acks *acks;                   /* read in this turn */
 
 	/* Output. */
@@ -142,6 +145,19 @@ void connection_turn(struct connection *connection);
 /* pause: handles and reads no more input; read_on: goes on at the end of this turn. */
 void connection_pause(struct connection *connection);
 void connection_read_on(struct connection *connection);
+
+/*
+ * hold: handles and reads no more input until go_on, which ends the hold at the end of this turn.
+ * If the connection has closed meanwhile, it ends in go_on.
+ */
+void connection_hold(struct connection *connection, struct look_up *look_up);
+void connection_go_on(struct connection *connection);
+
+/* Is its input handled and read? */
+static inline bool connection_reads(const struct connection *connection)
+{
+	return !connection->closing && !connection->paused && connection->look_up == NULL;
+}
 
 /* As address_network() of its client. */
 uint64_t connection_network(const struct connection *connection);

@@ -34,7 +34,7 @@ static uint64_t deadline_next(const struct connection *connection, const char **
 		first = connection->progressed + seconds(options->stuck_timeout);
 		*what = stuck;
 	}
-	if (connection->paused || connection->login != NULL)
+	if (!connection_reads(connection) || connection->login != NULL)
 		return first; /* the broker has paused it */
 	at = connection->opened + seconds(options->connect_timeout);
 	if (connection->session == NULL && at < first) {

@@ -134,8 +134,7 @@ static size_t input_packets(struct connection *connection, const unsigned char *
 	int status = 1;
 
 	*needed = 0;
-	while (status > 0 && !connection->closing && !connection->paused &&
-	       connection->login == NULL) {
+	while (status > 0 && connection_reads(connection) && connection->login == NULL) {
 		status = input_frame(connection, bytes + used, size - used, &frame);
 		if (status == 0 && connection->admitted)
 			*needed = frame.size;
@@ -198,7 +197,7 @@ static bool input_decrypt(struct connection *connection)
 	unsigned char *const bytes = connection->loop->input;
 	int size = 0;
 
-	while (!connection->closing && !connection->paused) {
+	while (connection_reads(connection)) {
 		size = tls_read(connection->tls, bytes, LOOP_INPUT_SIZE);
 		if (size <= 0)
 			break;
@@ -281,8 +280,7 @@ void input_last(struct connection *connection)
 	uv_os_fd_t fd;
 	ssize_t size;
 
-	if (connection->closing || connection->paused ||
-	    uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
+	if (!connection_reads(connection) || uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
 		return;
 	size = recv(fd, bytes, LOOP_INPUT_SIZE, MSG_DONTWAIT);
 	if (size <= 0)

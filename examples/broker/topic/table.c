@@ -18,22 +18,38 @@
 /* Requests look at so many topics before another task, such as a new topic, has its turn. */
 #define TABLE_LOOKS_MAX 5000
 
-struct topic_use *table_lookup(struct table *table, struct slice name)
+/* Makes a use of the topic, whose reference becomes that of the use. */
+static int table_use(struct baton_registry_entry *entry, struct topic_use **use)
 {
-	struct topic_use *use = malloc(sizeof(*use));
-	struct baton_registry_entry *entry;
-	int status;
-
-	if (use == NULL)
-		return NULL;
-	status = baton_registry_acquire(table->topics, name.bytes, name.size, &entry);
-	if (status != 0) {
-		free(use);
-		must(status == -ENOMEM ? 0 : status, "look a topic up");
-		return NULL;
+	*use = malloc(sizeof(**use));
+	if (*use == NULL) {
+		must(baton_registry_unref(entry), "give back a topic");
+		return -ENOMEM;
 	}
-	use->topic = (struct topic *)entry;
-	return use;
+	(*use)->topic = (struct topic *)entry;
+	return 0;
+}
+
+int table_find(struct table *table, struct slice name, struct topic_use **use)
+{
+	struct baton_registry_entry *entry;
+	const int status = baton_registry_find(table->topics, name.bytes, name.size, &entry);
+
+	return status == 0 ? table_use(entry, use) : status;
+}
+
+void table_ask(struct table *table, struct slice name, struct baton_registry_request *request)
+{
+	baton_registry_request_init(request);
+	must(baton_registry_acquire_async(table->topics, name.bytes, name.size, request),
+	     "ask for a topic");
+}
+
+int table_found(const struct baton_registry_request *request, struct topic_use **use)
+{
+	struct baton_registry_entry *entry = baton_registry_request_entry(request);
+
+	return entry != NULL ? table_use(entry, use) : baton_future_status(&request->future);
 }
 
 struct table_pass {
@@ -165,10 +181,26 @@ static int table_run_apply(struct baton_task *task)
 	return first ? table_run_requests(task) : 0;
 }
 
+static bool table_passes(const struct request *request)
+{
+	bool passes = false;
+
+	for (size_t i = 0; request->kind == REQUEST_SUBSCRIBE && i < request->count; i++)
+		passes = passes || names_wildcard(request->filters[i].name);
+	return passes;
+}
+
+/* A pass over all topics may take milliseconds: it never runs on a loop's thread at once. */
 void table_apply(struct table *table, struct request *request)
 {
-	hop(baton_registry_resource(table->topics), &request->task, table_run_apply,
-	    "apply a request");
+	struct baton_resource *resource = baton_registry_resource(table->topics);
+
+	if (!table_passes(request)) {
+		hop(resource, &request->task, table_run_apply, "apply a request");
+		return;
+	}
+	baton_task_init(&request->task, table_run_apply, NULL);
+	must(baton_submit_later(resource, &request->task), "apply a request");
 }
 
 static struct request *table_prepare(struct unsubscriber *unsubscriber, struct session *session)

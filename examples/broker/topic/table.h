@@ -45,11 +45,17 @@ int table_init(struct table *table, struct env *env);
 /* Ends topics that have a retained message, and sessions that they know. Nothing else runs. */
 void table_deinit(struct table *table);
 
-/*
- * Returns a use of the topic of that name; topic_unuse() gives it back. Makes the topic if there is
- * none, and waits its turn for that. NULL: no memory.
+/* Gives a use of the topic of that name, which topic_unuse() gives back. Errors: -ENOENT, -ENOMEM.
  */
-struct topic_use *table_lookup(struct table *table, struct slice name);
+int table_find(struct table *table, struct slice name, struct topic_use **use);
+
+/*
+ * Asks for the topic of that name, which is made if there is none; never waits. When the request's
+ * future is complete, table_found() gives a use of the topic. The name lives until then. Errors:
+ * -ENOMEM; -ECANCELED: the request was cancelled.
+ */
+void table_ask(struct table *table, struct slice name, struct baton_registry_request *request);
+int table_found(const struct baton_registry_request *request, struct topic_use **use);
 
 /* The second hop of a request, see request.h. */
 void table_apply(struct table *table, struct request *request);
