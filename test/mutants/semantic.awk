@@ -37,6 +37,8 @@ BEGIN {
 	sort_of["true"] = sort_of["false"] = "truth"
 	scalar = "^(uint8_t|uint16_t|uint32_t|uint64_t|int32_t|int64_t|size_t|int|unsigned|bool|" \
 		"uintptr_t|unsigned int)$"
+	declaration = "^\t+(for \\()?(const |static |struct |enum |unsigned )*[a-z_0-9]+ " \
+		"\\**(const )?"
 	not_statement = "^\t+(return|break|continue|goto|case|default|static|const|struct|else|" \
 		"if|while|for|do|BATON_ASSERT|BATON_REQUIRE|BATON_MISUSE|va_|\\(void\\)clock_)"
 	tokens = "->[a-z_0-9]+|[.][a-z_0-9]+|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9A-Fa-fxULl]*|" \
@@ -202,7 +204,7 @@ function parameters(heading, part, count, i, at)
 function declared(bare, at, type)
 {
 	declared_at = 0
-	if (match(bare, /^\t+(for \()?(const |static |struct |enum |unsigned )*[a-z_0-9]+ \**(const )?/)) {
+	if (match(bare, declaration)) {
 		type = substr(bare, 1, RLENGTH)
 		at = RLENGTH + 1
 		if (type !~ /^\t+(return|goto|else|case|sizeof) / &&
