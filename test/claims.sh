@@ -28,3 +28,42 @@ calls()
 
 # shellcheck disable=SC2016 # awk's
 LC_ALL=C awk -v missing="${1-}" -f test/claims.awk "$tests" test/claims.txt include/baton/*.h
+
+# Each limit of a public header has a test that names it.
+# shellcheck disable=SC2016 # awk's
+grep -hoE '^#define BATON_[A-Z_]*_(MAX|MIN)\>' include/baton/*.h | LC_ALL=C awk '
+	FILENAME == "-" {
+		if (!($2 in listed)) {
+			print "test/limits.txt: no line for " $2 ": name its test"
+			bad = 1
+		}
+		defined[$2] = 1
+		next
+	}
+	FILENAME ~ /limits.txt$/ {
+		if ($0 !~ /^#/ && NF) {
+			listed[$1] = 1
+			if (!($2 in tests)) {
+				print "test/limits.txt: " $1 ": there is no test " $2
+				bad = 1
+			}
+		}
+		next
+	}
+	{
+		tests[$1] = 1
+	}
+	END {
+		for (limit in listed)
+			if (!(limit in defined)) {
+				print "test/limits.txt: no header has " limit
+				bad = 1
+			}
+		exit bad
+	}' "$tests" test/limits.txt - >&2
+for limit in $(sed -n 's/^\(BATON_[A-Z_]*\) .*/\1/p' test/limits.txt); do
+	grep -qrw "$limit" --include='test_*.c' test/unit test/redis || {
+		echo "test/limits.txt: no test has the word $limit" >&2
+		exit 1
+	}
+done

@@ -197,7 +197,9 @@ Test(refused, classes_and_limits_that_are_none)
 	struct baton_redis_scheduler *scheduler;
 	struct baton_redis_task task = task_named("task", 5);
 	struct baton_redis_note note = {0};
-	char name[65] = "";
+	struct baton_redis_backend_options named = {0};
+	struct baton_redis_backend *backend;
+	char name[BATON_REDIS_ID_MAX + 2] = "";
 
 	cr_assert_eq(baton_redis_scheduler_create(redis, &options, &scheduler), -EINVAL, "falls");
 	options.rules.duration_ns[1] = 3;
@@ -221,11 +223,14 @@ Test(refused, classes_and_limits_that_are_none)
 	task.kind = 0;
 	task.id = "a:b";
 	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
-	memset(name, 'n', 64);
-	task.id = name;
+	memset(name, 'n', BATON_REDIS_ID_MAX + 1);
+	task.id = named.name = name;
 	cr_assert_eq(baton_redis_submit(redis, &task), -EINVAL);
-	name[63] = '\0';
+	cr_assert_eq(baton_redis_backend_create(redis, &named, &backend), -EINVAL);
+	name[BATON_REDIS_ID_MAX] = '\0';
 	cr_assert_eq(baton_redis_submit(redis, &task), 0);
+	cr_assert_eq(baton_redis_backend_create(redis, &named, &backend), 0);
+	baton_redis_backend_destroy(backend);
 	baton_redis_scheduler_destroy(scheduler);
 	baton_redis_destroy(redis);
 }
@@ -281,6 +286,17 @@ Test(refused, leases_and_addresses_that_are_none)
 		cr_assert(strstr(baton_redis_error(redis), "lease"), "%s",
 		          baton_redis_error(redis));
 	}
+	for (size_t i = 0; i < 2; i++) {
+		struct baton_redis_scheduler_options leading = {.rules = {.limit = {1, 1, 1}}};
+
+		options.address = NULL;
+		leading.lease_ns = options.lease_ns = i ? 24 * 3600 * BATON_SECOND : 50 * MS;
+		cr_assert_eq(baton_redis_backend_create(redis, &options, &backend), 0);
+		cr_assert_eq(baton_redis_scheduler_create(redis, &leading, &scheduler), 0);
+		baton_redis_backend_destroy(backend);
+		baton_redis_scheduler_destroy(scheduler);
+	}
+	options.address = address;
 	options.lease_ns = 0;
 	/* A submitter's note would cut it. */
 	memset(address, 'a', 128);

@@ -156,6 +156,14 @@ Test(remote_refused, options_and_servers_that_will_not_do_are_refused_with_a_tex
 	cr_assert(strstr(text, "16 partitions"), "%s", text);
 	baton_remote_destroy(remote);
 	freeReplyObject(server_ask(&server, "FLUSHALL"));
+	cr_assert_eq(try_join(&server,
+	                      &(struct baton_remote_options){
+				      .node = "a-name-of-forty-characters-0123456789-40",
+				      .partitions = 4096,
+				      .lease_ns = 24 * 3600 * BATON_SECOND},
+	                      text),
+	             0, "%s", text);
+	freeReplyObject(server_ask(&server, "FLUSHALL"));
 	freeReplyObject(server_ask(&server, "SET {test}:remote:owners mine"));
 	cr_assert_eq(try_join(&server, &(struct baton_remote_options){0}, text), -EBADMSG);
 	cr_assert(strstr(text, "another program"), "%s", text);

@@ -36,7 +36,10 @@ Test(mainloop_depend, a_child_waits_for_its_active_parents, .timeout = 10)
 	EXPECT("a");
 	START(a);
 	START(t);
+	cr_assert_eq(baton_mainloop_run(&loop, 10), 0);
+	cr_assert_not(loop_readable(0));
 	cr_assert_eq(baton_source_undepend(&t.source, &a.source), 0);
+	cr_assert(loop_readable(0), "so has the end of the dependency");
 	cr_assert_eq(baton_mainloop_run(&loop, 10), 1);
 	EXPECT("a");
 	loop_end(1);
@@ -207,6 +210,35 @@ Test(mainloop_depend, a_cycle_is_refused_and_named, .timeout = 10)
 	loop_end(0);
 }
 
+Test(mainloop_depend, of_a_long_cycle_so_many_names_are_kept, .timeout = 10)
+{
+	static struct lettered chain[BATON_MAINLOOP_CYCLE_MAX + 2];
+	static const char *const end = "end";
+	const char *names[BATON_MAINLOOP_CYCLE_MAX + 2];
+
+	virtual_loop(0);
+	for (size_t i = 0; i < BATON_MAINLOOP_CYCLE_MAX + 1; i++) {
+		chain[i] = (struct lettered)LETTERED(idle, x);
+		if (i == 0)
+			continue;
+		cr_assert_eq(DEPEND(chain[i - 1], chain[i]), 0);
+		cr_assert_eq(DEPEND(chain[i], chain[0]), -ELOOP);
+		for (size_t room = 0; room < BATON_MAINLOOP_CYCLE_MAX + 2; room++) {
+			size_t kept =
+				i + 1 < BATON_MAINLOOP_CYCLE_MAX ? i + 1 : BATON_MAINLOOP_CYCLE_MAX;
+
+			for (size_t j = 0; j < BATON_MAINLOOP_CYCLE_MAX + 2; j++)
+				names[j] = end;
+			cr_assert_eq(baton_mainloop_cycle(&loop, names, room), i + 1);
+			kept = room < kept ? room : kept;
+			for (size_t j = 0; j < BATON_MAINLOOP_CYCLE_MAX + 2; j++)
+				cr_assert_eq(names[j] == end, j >= kept, "%zu, room %zu: %zu",
+				             i + 1, room, j);
+		}
+	}
+	loop_end(0);
+}
+
 Test(mainloop_depend, forget_ends_them, .timeout = 10)
 {
 	virtual_loop(0);
@@ -321,6 +353,41 @@ Test(mainloop_depend, bad_arguments_are_errors_and_nothing_is_lost, .timeout = 1
 	cr_assert(baton_source_is_active(&b.source));
 	loop_end(1);
 	cr_assert_eq(baton_mainloop_destroy(&other), 0);
+}
+
+static int passes(struct lettered *lettered)
+{
+	const uint64_t left = BATON_MAINLOOP_TIME_MAX - baton_mainloop_now(&loop);
+
+	MUST(baton_mainloop_pass(&loop, left + 1) == -EINVAL);
+	MUST(baton_mainloop_pass(&loop, left) == 0);
+	return 0;
+}
+
+Test(mainloop_depend, times_are_taken_up_to_the_last_one, .timeout = 10)
+{
+	static const struct baton_source_config last = {.fn = lettered_run,
+	                                                .kind = BATON_SOURCE_TIMER,
+	                                                .period_ns = BATON_MAINLOOP_TIME_MAX};
+	const struct baton_mainloop_options options = {.deterministic = true,
+	                                               .slice_ns = BATON_MAINLOOP_TIME_MAX};
+	struct baton_source source;
+
+	cr_assert_eq(baton_mainloop_create(&loop, &options), 0);
+	baton_source_init(&source, &loop, &last, "last");
+	cr_assert_eq(baton_source_start(&source), 0);
+	cr_assert_eq(baton_source_start_after(&t.source, BATON_MAINLOOP_TIME_MAX), 0);
+	cr_assert_eq(baton_source_start_after(&b.source, BATON_MAINLOOP_TIME_MAX - 1), 0);
+	START(a);
+	a.act = passes;
+	cr_assert_eq(baton_mainloop_advance_to(&loop, 10, 1), 1);
+	EXPECT("a");
+	cr_assert_eq(baton_mainloop_now(&loop), BATON_MAINLOOP_TIME_MAX);
+	cr_assert_eq(baton_mainloop_advance_to(&loop, BATON_MAINLOOP_TIME_MAX, 9), 1);
+	EXPECT("b");
+	cr_assert(baton_source_is_active(&t.source), "what is due from there on never comes");
+	cr_assert(baton_source_is_active(&source));
+	loop_end(2);
 }
 
 Test(mainloop_depend, a_config_that_cannot_run_is_refused, .timeout = 10)

@@ -278,6 +278,22 @@ Test(pool_options, refuses_options_that_cannot_be, .timeout = 10)
 	cr_assert_null(pool);
 }
 
+/* No thread is started: what comes to the first creation has been accepted. */
+Test(pool_options, takes_as_many_threads_as_there_may_be, .timeout = 10)
+{
+	static const struct baton_pool_options most[] = {
+		{.workers = BATON_POOL_WORKERS_MAX},
+		{.workers = 1, .spares_max = BATON_POOL_SPARES_MAX},
+		{.workers = 1, .spares_max = BATON_POOL_NO_SPARES},
+	};
+	struct baton_pool *pool = NULL;
+
+	atomic_store(&creations_left, 0);
+	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)
+		cr_assert_eq(baton_pool_create(&most[i], &pool), -EAGAIN, "%zu", i);
+	cr_assert_null(pool);
+}
+
 Test(pool_options, has_one_default_for_the_process, .timeout = 10)
 {
 	struct baton_pool *pool = NULL;
