@@ -205,7 +205,8 @@ Test(timer, a_fixed_rate_does_not_drift, .timeout = 5)
 }
 
 /* Runs lie in a manual executor while the clock goes on: overdue by 5 periods. */
-static unsigned overdue(enum baton_timer_policy policy, struct bell *bell)
+static unsigned overdue(enum baton_timer_policy policy, struct bell *bell,
+                        struct baton_timers_stats *late_stats)
 {
 	struct baton_timers *timers = virtual_timers();
 	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
@@ -224,6 +225,7 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell)
 		MUST(baton_timers_advance(timers, TICK / 2) >= 0);
 	}
 	(void)baton_manual_run_until_idle(manual);
+	*late_stats = stats_of(timers);
 	/* 65 ticks: 10, 20, ... 60 */
 	MUST(baton_timer_stop(&bell->timer) == BATON_TIMER_PENDING);
 	MUST(baton_resource_close(&late) == 0);
@@ -235,15 +237,104 @@ static unsigned overdue(enum baton_timer_policy policy, struct bell *bell)
 
 Test(timer, overdue_runs_are_skipped_or_caught_up, .timeout = 5)
 {
+	struct baton_timers_stats stats;
 	struct bell bell;
 
-	cr_assert_eq(overdue(BATON_TIMER_SKIP, &bell), 2);
+	cr_assert_eq(overdue(BATON_TIMER_SKIP, &bell, &stats), 2);
 	cr_assert_eq(bell.ran_at[0], 55 * TICK);
 	cr_assert_eq(bell.ran_at[1], 60 * TICK);
-	cr_assert_eq(overdue(BATON_TIMER_CATCH_UP, &bell), 6);
+	cr_assert_eq(overdue(BATON_TIMER_CATCH_UP, &bell, &stats), 6);
 	for (int i = 0; i < 5; i++)
 		cr_assert_eq(bell.ran_at[i], 55 * TICK, "at once, without an advance");
 	cr_assert_eq(bell.ran_at[5], 60 * TICK);
+	/* The runs for 20, 30, 40 and 50 are late by 35, 25, 15 and 5 ticks; 10 and 60 are not. */
+	cr_assert_eq(stats.fired, 6);
+	cr_assert_eq(stats.late[0], 2);
+	for (int bucket = 3; bucket <= 6; bucket++)
+		cr_assert_eq(stats.late[bucket], 1, "%d", bucket);
+}
+
+/* ---- Functions that take time: the clock goes on within them ---- */
+
+#define TAKES (30 * TICK)
+
+static int takes_time(struct bell *bell)
+{
+	if (bell->runs <= 3)
+		MUST(baton_timers_advance(bell->timers, TAKES) >= 0);
+	return 0;
+}
+
+struct taken {
+	const char *name;
+	int (*arm)(struct baton_timer *timer);
+	unsigned count; /* of runs that are looked at */
+	unsigned at[8]; /* in ticks */
+};
+
+/* Runs in a manual executor, so that each function may turn the clock. The third run is the last
+ * that takes time. */
+static void take_time(struct bell *bell, const struct taken *taken)
+{
+	struct baton_timers *timers = virtual_timers();
+	struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
+	struct baton_resource slow;
+	struct baton_manual *manual;
+	uint64_t sum = 0;
+
+	MUST(baton_manual_create(&manual) == 0);
+	config.capture_limit = 0;
+	config.executor = baton_manual_executor(manual);
+	baton_resource_init(&slow, &config);
+	bell_init(bell, timers, &slow);
+	bell->then = takes_time;
+	MUST(taken->arm(&bell->timer) == 0);
+	for (int i = 0; bell->runs < taken->count && i < 1000; i++) {
+		MUST(baton_timers_advance(timers, TICK) >= 0);
+		(void)baton_manual_run_until_idle(manual);
+	}
+	for (unsigned i = 0; i < taken->count; i++)
+		cr_expect_eq(bell->ran_at[i], taken->at[i] * TICK,
+		             "%s, run %u: at %g ticks, not %u", taken->name, i,
+		             (double)bell->ran_at[i] / TICK, taken->at[i]);
+	(void)baton_timer_stop(&bell->timer);
+	(void)baton_manual_run_until_idle(manual);
+	for (size_t i = 0; i < BATON_TIMERS_LATE_BUCKETS; i++)
+		sum += stats_of(timers).late[i];
+	cr_expect_eq(sum, stats_of(timers).fired, "%s: each run is counted once", taken->name);
+	MUST(baton_resource_close(&slow) == 0);
+	MUST(baton_resource_await(&slow, NULL) == 0);
+	baton_manual_destroy(manual);
+	MUST(baton_timers_destroy(timers) == 0);
+}
+
+static int arm_skip(struct baton_timer *timer)
+{
+	return baton_timer_arm_every(timer, 10 * TICK, 20 * TICK, BATON_TIMER_SKIP);
+}
+
+static int arm_catch_up(struct baton_timer *timer)
+{
+	return baton_timer_arm_every(timer, 10 * TICK, 20 * TICK, BATON_TIMER_CATCH_UP);
+}
+
+static int arm_delay(struct baton_timer *timer)
+{
+	return baton_timer_arm_again_after(timer, 20 * TICK);
+}
+
+Test(timer, a_period_goes_by_the_deadlines_and_a_delay_by_the_end_of_the_function, .timeout = 10)
+{
+	static const struct taken rows[] = {
+		/* 30 is over when the first run ends at 40; and so on. */
+		{"skip", arm_skip, 6, {10, 50, 90, 130, 150, 170}},
+		{"catch up", arm_catch_up, 8, {10, 40, 70, 100, 100, 110, 130, 150}},
+		{"delay", arm_delay, 6, {20, 70, 120, 170, 190, 210}},
+	};
+	struct bell bell;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		take_time(&bell, &rows[i]);
 }
 
 Test(timer, a_fixed_delay_begins_after_each_run, .timeout = 5)
