@@ -319,6 +319,7 @@ struct meddler {
 	struct baton_resource *resource;
 	struct baton_task *more;
 	int (*meddle)(struct baton_resource *resource);
+	uint32_t limit; /* of the resource; 0: the default */
 	int result;
 };
 
@@ -347,6 +348,8 @@ static void run_meddled(struct meddler *meddler, struct journal *journal, struct
 	static struct baton_resource_config config = BATON_RESOURCE_CONFIG_INIT;
 	struct baton_task *tasks[6];
 
+	if (meddler->limit)
+		config.capture_limit = meddler->limit;
 	config.cancelled = count_cancelled;
 	cancelled_count = 0;
 	baton_resource_init(resource, &config);
@@ -386,19 +389,22 @@ Test(batch, what_its_tasks_submit_comes_after_all_of_it, .timeout = 10)
 	resource_end(&resource);
 }
 
+/* Also with a limit of which nothing is left. */
 Test(batch, a_close_from_inside_leaves_it_whole, .timeout = 10)
 {
-	struct meddler meddler = {.meddle = baton_resource_close};
-	struct baton_resource resource;
-	struct journal journal = {0};
-	struct step steps[7];
+	for (uint32_t limit = 0; limit <= 6; limit++) {
+		struct meddler meddler = {.meddle = baton_resource_close, .limit = limit};
+		struct baton_resource resource;
+		struct journal journal = {0};
+		struct step steps[7];
 
-	run_meddled(&meddler, &journal, steps, &resource);
-	cr_assert_eq(meddler.result, 0);
-	cr_assert_eq(journal.count, 5);
-	cr_assert_eq(baton_submit(&resource, &steps[6].task), -EPIPE);
-	cr_assert_eq(baton_resource_await(&resource, NULL), 0);
-	baton_resource_deinit(&resource);
+		run_meddled(&meddler, &journal, steps, &resource);
+		cr_assert_eq(meddler.result, 0);
+		cr_assert_eq(journal.count, 5, "limit %u: %zu", limit, (size_t)journal.count);
+		cr_assert_eq(baton_submit(&resource, &steps[6].task), -EPIPE);
+		cr_assert_eq(baton_resource_await(&resource, NULL), 0);
+		baton_resource_deinit(&resource);
+	}
 }
 
 /* Its tasks, and the array that names them, in one piece of memory. */

@@ -311,3 +311,30 @@ Test(cancel, a_wait_for_all_that_times_out_cancels_the_rest, .timeout = 10)
 	cr_assert_eq(fix.journal.count, 0U);
 	fixture_end();
 }
+
+/* In a task: the wait for a task behind it would never end. */
+static void *waits_for_what_is_behind(void *arg)
+{
+	struct baton_future *behind = arg;
+
+	step_init(&fix.steps[0], &fix.journal, 0, behind);
+	MUST(baton_submit(&fix.resource, &fix.steps[0].task) == 0);
+	MUST(baton_future_wait_all_or_cancel(&behind, 1, NULL) == -EDEADLK);
+	return NULL;
+}
+
+Test(cancel, a_wait_for_all_that_fails_otherwise_cancels_nothing, .timeout = 10)
+{
+	struct baton_future behind = BATON_FUTURE_INIT, promise = BATON_PROMISE_INIT;
+	struct baton_future *futures[] = {&promise};
+	const struct timespec none = {0, -1};
+
+	cr_assert_eq(baton_future_wait_all_or_cancel(futures, 1, &none), -EINVAL);
+	cr_assert_eq(baton_future_complete(&promise, 0, NULL), 0);
+	cr_assert_eq(baton_future_state(&promise), BATON_DONE);
+	cr_assert_eq(baton_call(&fix.resource, waits_for_what_is_behind, &behind, NULL), 0);
+	cr_assert_eq(baton_future_wait(&behind, NULL), 0);
+	cr_assert_eq(baton_future_state(&behind), BATON_DONE);
+	cr_assert_eq(fix.journal.count, 1U);
+	fixture_end();
+}

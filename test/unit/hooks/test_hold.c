@@ -6,6 +6,8 @@
 #include "ledger.h"
 #include "stash.h"
 
+#include <baton/labelled.h>
+
 /* Enough for several nodes of held-back futures, and for more wakes than are gathered at once. */
 #define MANY 200
 
@@ -98,17 +100,21 @@ Test(hold, a_call_returns_the_batchs_status, .timeout = 10)
 {
 	struct baton_future *future = NULL;
 	struct ledger ledger;
-	void *value = NULL;
+	const struct baton_call_options options = {.fn = note_call, .arg = &ledger};
+	void *value = &future;
 
 	ledger_init(&ledger, NULL);
 	ledger.end_status = -EIO;
 	cr_assert_eq(baton_call(&ledger.resource, note_call, &ledger, &value), -EIO);
+	cr_assert_eq(value, &future, "untouched");
 	cr_assert_eq(baton_try_call(&ledger.resource, note_call, &ledger, &value), -EIO);
-	cr_assert_eq(value, NULL);
+	cr_assert_eq(value, &future, "untouched");
+	cr_assert_eq(baton_call_with(&ledger.resource, &options, &value), -EIO);
+	cr_assert_eq(value, &future, "untouched");
 	cr_assert_eq(baton_async(&ledger.resource, note_call, &ledger, &future), 0);
 	cr_assert_eq(baton_future_status(future), -EIO);
 	baton_future_unref(future);
-	cr_assert_eq(ledger.entered, 3);
+	cr_assert_eq(ledger.entered, 4);
 	cr_assert(ledger_balanced(&ledger));
 	resource_end(&ledger.resource);
 }

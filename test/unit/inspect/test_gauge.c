@@ -5,6 +5,7 @@
 
 #include "inspect/board.h"
 
+#include <baton/admission.h>
 #include <baton/board.h>
 #include <baton/io.h>
 #include <baton/labelled.h>
@@ -143,6 +144,23 @@ static void expect_seen(uintptr_t function, const char *what)
 	seen = 0;
 }
 
+/* The function of an entry that an admission gives to a resource of its own. */
+static void expect_admitted(void)
+{
+	static const struct baton_admission_config config = {.rules = {.limit = {1, 1, 1}}};
+	struct baton_admission admission;
+	struct baton_admitted admitted;
+
+	cr_assert_eq(baton_admission_init(&admission, &config), 0);
+	baton_admitted_init(&admitted, 0, task_runs);
+	admitted.resource = &shown;
+	cr_assert_eq(baton_admission_arrive(&admission, &admitted), 0);
+	expect_seen((uintptr_t)task_runs, "admitted");
+	cr_assert_eq(baton_admission_close(&admission, BATON_ADMISSION_RUN), 0);
+	cr_assert_eq(baton_admission_await(&admission, NULL), 0);
+	baton_admission_deinit(&admission);
+}
+
 Test(gauge, the_programs_function_is_shown, .timeout = 20)
 {
 	struct baton_labelled labelled;
@@ -171,6 +189,7 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	baton_timer_init(&timer, NULL, &shown, timer_runs);
 	cr_assert_eq(baton_timer_arm_after(&timer, 1), 0);
 	expect_seen((uintptr_t)timer_runs, "timer");
+	expect_admitted();
 	cr_assert_eq(pipe(fds), 0);
 	baton_io_init(&io, &shown, io_runs);
 	cr_assert_eq(baton_io_start(&io, fds[1], BATON_IO_WRITE), 0);
@@ -181,4 +200,45 @@ Test(gauge, the_programs_function_is_shown, .timeout = 20)
 	baton_board_destroy(board);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
+}
+
+/* ---- Lanes ---- */
+
+static uint64_t oldest_in(const struct baton__gauge_lane *lane)
+{
+	struct baton__lane_queue queue;
+
+	baton__gauge_lane_read(lane, &queue);
+	return queue.oldest_ns;
+}
+
+/* A younger task, which has the mark, is cancelled while an older one waits. */
+Test(gauge, a_lanes_oldest_time_is_not_that_of_a_younger_task_that_was_cancelled, .timeout = 10)
+{
+	static struct baton__times times;
+	struct baton__gauge gauge = {.lanes = 1, .times = &times};
+	struct baton_labelled tasks[4];
+	uint64_t first = 0;
+
+	for (int i = 0; i < 4; i++)
+		baton_labelled_init(&tasks[i], task_runs, NULL);
+	baton__gauge_pushed(&gauge, &tasks[0].task, 1);
+	baton__gauge_pushed(&gauge, &tasks[1].task, 1);
+	first = oldest_in(&times.lane[0]);
+	cr_assert_neq(first, 0);
+	/* What is left behind the mark has waited no longer than the mark's task. */
+	baton__gauge_left(&gauge, &tasks[0].task);
+	for (int i = 2; i < 4; i++) {
+		while (now_ns() <= first + 1)
+			; /* the clock's step */
+		baton__gauge_pushed(&gauge, &tasks[i].task, 1);
+		cr_assert_eq(times.lane[0].marked, &tasks[i].task);
+		cr_assert_gt(times.lane[0].marked_ns, first);
+		cr_assert_eq(oldest_in(&times.lane[0]), first);
+		baton__gauge_unlinked(&gauge, &tasks[i].task);
+		baton__gauge_left(&gauge, &tasks[i].task);
+		cr_assert_eq(oldest_in(&times.lane[0]), first);
+	}
+	baton__gauge_left(&gauge, &tasks[1].task);
+	cr_assert_eq(oldest_in(&times.lane[0]), 0);
 }

@@ -151,6 +151,7 @@ Test(combos_hooks, a_batch_ends_before_the_suspension_takes_effect, .timeout = 1
 struct detacher {
 	struct baton_detached token;
 	unsigned flags;
+	bool flushes; /* before it detaches */
 	int result;
 };
 
@@ -158,6 +159,8 @@ static void detaches(void *arg)
 {
 	struct detacher *detacher = arg;
 
+	if (detacher->flushes)
+		MUST(baton_batch_flush() == -EIO);
 	detacher->result = baton_detach(&detacher->token, detacher->flags);
 }
 
@@ -182,6 +185,35 @@ static void held(unsigned flags, int completed)
 		cr_assert_eq(baton_future_state(&entries[i].future), BATON_DONE);
 	cr_assert_eq(ledger.begun, completed == 3 ? 1 : 2);
 	resource_end(&ledger.resource);
+}
+
+/* The batch's end fails: of a task that was detached that says nothing, whatever else it does. */
+static void failed_with_a_detached_one(bool flushes, uint64_t failed)
+{
+	struct ledger ledger;
+	struct entry entries[3];
+	struct detacher detacher = {.token = BATON_DETACHED_INIT, .flushes = flushes};
+
+	ledger_init(&ledger, NULL);
+	ledger.end_status = -EIO;
+	entries_init(entries, 3, &ledger);
+	entries[1].body = detaches;
+	entries[1].arg = &detacher;
+	entries_submit(entries, 3);
+	cr_assert_eq(detacher.result, 0);
+	cr_assert_eq(resource_counts(&ledger.stats).failed, failed);
+	cr_assert_eq(baton_detached_complete(&detacher.token, 0, NULL), 0);
+	cr_assert_eq(resource_counts(&ledger.stats).failed, failed);
+	cr_assert_eq(baton_future_state(&entries[0].future), BATON_FAILED);
+	cr_assert_eq(baton_future_state(&entries[1].future), BATON_DONE);
+	cr_assert_eq(baton_future_state(&entries[2].future), BATON_FAILED);
+	resource_end(&ledger.resource);
+}
+
+Test(combos_hooks, a_detached_task_does_not_fail_with_its_batch, .timeout = 10)
+{
+	failed_with_a_detached_one(false, 2);
+	failed_with_a_detached_one(true, 2);
 }
 
 Test(combos_hooks, completions_before_a_detach_are_not_held_back_by_it, .timeout = 10)
