@@ -258,6 +258,30 @@ Test(queue, what_nobody_keeps_alive_is_deleted)
 	cr_assert_eq(server_number(&server, "EXISTS {test}:task:left {test}:note:left"), 0);
 }
 
+Test(queue, a_keep_is_for_all_that_a_task_has)
+{
+	static const char *const parts[] = {"task", "files", "note"};
+	struct baton_redis_file file = {.name = "input", .data = "x", .size = 1};
+	struct baton_redis_task task = task_named("kept", 2);
+
+	task.files = &file;
+	task.file_count = 1;
+	for (uint64_t s = 1000; s <= 100000; s *= 10) {
+		task.keep_ns = s * BATON_SECOND;
+		if (s == 1000)
+			submit(&task);
+		else
+			cr_assert_eq(baton_redis_keep(client, &task), 0);
+		for (size_t i = 0; i < 3; i++) {
+			long long left =
+				server_number(&server, "PTTL {test}:%s:kept", parts[i]) / 1000;
+
+			cr_assert(left > (long long)s - 30 && left <= (long long)s,
+			          "%s lives for %lld s", parts[i], left);
+		}
+	}
+}
+
 Test(queue, another_scheduler_leads_with_what_the_first_has_left)
 {
 	struct baton_redis *redis = server_connect(&server);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resources over machines: a batch that is more than one call has, and a node that is told more
- * than it reads.
+ * Resources over machines: a batch that is more than one call has, a node that is told more than it
+ * reads, and the nodes' shares of many partitions.
  */
 #include "crash.h"
 #include "nodes.h"
@@ -234,5 +234,67 @@ Test(remote_much, a_node_that_is_told_more_than_it_reads_gets_each_answer_and_le
 	cr_assert_eq(__atomic_load_n(&reader.told, __ATOMIC_RELAXED), UNREAD - 2 + 1);
 	baton_remote_destroy(guest);
 	baton_remote_destroy(owner);
+	server_stop(&server);
+}
+
+/* ---- Shares ---- */
+
+/* One node's turn: it renews its lease, and gives what is too much. Returns how many it gives. */
+static unsigned turn(const struct server *server, const char *key, unsigned node,
+                     unsigned partitions, unsigned *owned)
+{
+	struct redisReply *reply = server_ask(
+		server, "FCALL baton_remote_balance 1 %s node%u 60000 60000 %u 1 0 0-0 0", key,
+		node, partitions);
+	struct redisReply *own;
+	unsigned surplus;
+
+	cr_assert(reply->type == REDIS_REPLY_ARRAY && reply->elements == 5, "%s", reply->str);
+	own = reply->element[4];
+	surplus = (unsigned)reply->element[3]->integer;
+	*owned = (unsigned)own->elements / 2;
+	cr_assert_leq(surplus, *owned);
+	for (unsigned i = 0; i < surplus; i++)
+		cr_assert_eq(server_number(server, "FCALL baton_remote_release 1 %s node%u %s %s",
+		                           key, node, own->element[2 * i]->str,
+		                           own->element[2 * i + 1]->str),
+		             1);
+	freeReplyObject(reply);
+	return surplus;
+}
+
+/* The nodes join one after the other; `late`: not before the first has its share. */
+static void share(const struct server *server, unsigned partitions, unsigned nodes, bool late)
+{
+	unsigned owned[8] = {0}, least = partitions, most = 0, sum = 0, given = 1;
+	char key[32];
+
+	snprintf(key, sizeof(key), "{share.%u.%u.%d}", partitions, nodes, late);
+	for (unsigned round = 0; given || round <= nodes; round++) {
+		given = 0;
+		cr_assert_lt(round, nodes + 8, "they give for ever: %s", key);
+		for (unsigned i = 0; i < nodes && (!late || i <= round); i++)
+			given += turn(server, key, i, partitions, &owned[i]);
+	}
+	for (unsigned i = 0; i < nodes; i++) {
+		(void)turn(server, key, i, partitions, &owned[i]);
+		least = owned[i] < least ? owned[i] : least;
+		most = owned[i] > most ? owned[i] : most;
+		sum += owned[i];
+	}
+	cr_assert(sum == partitions && most - least <= 1, "%s: %u to %u, %u in all", key, least,
+	          most, sum);
+}
+
+Test(remote_much, each_nodes_share_differs_by_one_at_most)
+{
+	struct server server;
+
+	server_start(&server, NULL);
+	baton_redis_destroy(server_connect(&server)); /* it brings the functions */
+	for (unsigned partitions = 1; partitions <= 9; partitions++)
+		for (unsigned nodes = 1; nodes <= 5; nodes++)
+			for (int late = 0; late < 2; late++)
+				share(&server, partitions, nodes, late);
 	server_stop(&server);
 }
