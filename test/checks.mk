@@ -200,8 +200,16 @@ build/semantic/reach/made: $(SEMANTIC_TESTS:build/semantic/%=build/semantic/maps
 -include $(TESTS:%=build/semantic/%.d) $(SEMANTIC_SOURCES:%.c=build/semantic/%.d) \
 	$(SEMANTIC_SOURCES:%.c=build/semantic/traced/%.d) $(SOURCES:%.c=build/semantic/explored/%.d)
 
+# Of libbaton-redis, the tests are linked anew with the object that has the fault.
+REDIS_WRAP := -Wl,--wrap=redisGetReply,--wrap=realloc
+SEMANTIC_REDIS := $(patsubst %.c,build/%.o,$(wildcard test/redis/*.c) $(REDIS_SOURCES)) \
+	build/redis/functions.o build/libbaton.a
+ifdef HAVE_REDIS
+SEMANTIC_REDIS_MADE := $(if $(findstring redis,$(ONLY)),build/redis/tests)
+endif
+
 .PHONY: check-mutants-semantic
-check-mutants-semantic: build/semantic/reach/made \
+check-mutants-semantic: build/semantic/reach/made $(SEMANTIC_REDIS_MADE) \
 		$(FAULTS_SOURCES:%.c=build/%.o) build/bench/counts build/sim/sim ## are small faults noticed? SEED=, SAMPLE=300, ONLY=files; FAULT=text
 	$(Q)COMPILE='$(SEMANTIC_MUTANT)' LINK='$(CC) $(CFLAGS)' \
 		TEST_COMPILE='$(CC) $(CFLAGS) $(TEST_FLAGS) $(wordlist 1,2,$(SEMANTIC_FLAGS)) -g0' \
@@ -214,6 +222,9 @@ check-mutants-semantic: build/semantic/reach/made \
 		SIM_COMPILE='$(CC) $(CFLAGS) $(subst ',,$(SIM_SUBJECT_FLAGS))' \
 		SIM_LINK='$(CC) $(CFLAGS) -no-pie' SIM_OBJECTS='$(SIM_LINKED)' \
 		SIM_LINK_FLAGS='$(SIM_LINK_FLAGS)' SEED='$(SEED)' \
+		REDIS_FILES='$(REDIS_SOURCES) $(REDIS_FUNCTIONS)' \
+		REDIS_OBJECTS='$(SEMANTIC_REDIS)' REDIS_LINK='$(CC) $(CFLAGS) $(REDIS_WRAP)' \
+		REDIS_LINK_FLAGS='$(LDFLAGS) $(LIBS) $(REDIS_LIBS) -lsqlite3 -lcriterion -pthread' \
 		SAMPLE='$(SAMPLE)' ONLY='$(ONLY)' test/mutants/semantic.sh $@ $(FAULT)
 
 $(RULES_TESTS:test/%=build/semantic/%): $(RULES_MODEL:%.c=build/%.o)
@@ -289,7 +300,7 @@ $(REDIS_TESTS:%.c=build/%.o): | build/deps/redis
 build/redis/tests: $(REDIS_TESTS:%.c=build/%.o) build/libbaton-redis.a build/libbaton.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wl,--wrap=redisGetReply,--wrap=realloc -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) \
+	$(Q)$(CC) $(CFLAGS) $(REDIS_WRAP) -o $@ $^ $(LDFLAGS) $(LIBS) $(REDIS_LIBS) \
 		-lsqlite3 -lcriterion -pthread
 -include $(REDIS_TESTS:%.c=build/%.d)
 
@@ -298,7 +309,7 @@ define instrumented_redis
 $1/redis/tests: $(REDIS_TESTS:%.c=$1/%.o) $1/test/shim/main.o $1/libbaton-redis.a $1/libbaton.a
 	$$(call say,LD,$$@)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) $2 -Wl,--wrap=redisGetReply,--wrap=realloc -o $$@ $$^ $$(LDFLAGS) $$(LIBS) \
+	$$(Q)$$(CC) $$(CFLAGS) $2 $(REDIS_WRAP) -o $$@ $$^ $$(LDFLAGS) $$(LIBS) \
 		$$(REDIS_LIBS) -lsqlite3 -lm -pthread
 $(REDIS_TESTS:%.c=$1/%.o): | build/deps/redis
 -include $(REDIS_TESTS:%.c=$1/%.d)

@@ -57,6 +57,9 @@ LC_ALL=C awk -f $mutants/orders.awk include/baton/inline.h \
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/structural.txt $mutants/survivors.txt \
 		$mutants/killers.txt $mutants/quick.txt include/baton/inline.h \
 		src/*/*.[ch]
-LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
-	include/baton/inline.h src/*/*.[ch] examples/broker/*.c examples/broker/*/*.c |
+{
+	LC_ALL=C awk -f $mutants/semantic.awk include/baton/*.h src/*/*.h examples/broker/*/*.h -- \
+		include/baton/inline.h src/*/*.[ch] examples/broker/*.c examples/broker/*/*.c
+	LC_ALL=C awk -f $mutants/semantic_lua.awk src/redis/*.lua
+} |
 	LC_ALL=C awk -f $mutants/applies.awk - $mutants/semantic_survivors.txt

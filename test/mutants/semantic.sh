@@ -8,9 +8,11 @@
 #
 # TEXT: all whose name contains one, in place of a sample. Fails if one survives that is not in
 # semantic_survivors.txt, or if one that is there has no fault of its name or is found. Environment:
-# as semantic_try.sh; FILES: what is mutated; ONLY: an extended regular expression, which
-# selects the files that sample and TEXT are drawn from; SEED, SAMPLE: which, and how many; JOBS;
-# RESUME=1: goes on where a run with the same SEED and SAMPLE was stopped.
+# as semantic_try.sh; FILES: what is mutated; REDIS_FILES: likewise, of libbaton-redis, whose faults
+# take minutes each, and are drawn only where ONLY has "redis" in it (semantic_redis.sh); ONLY: an
+# extended regular expression, which selects the files that sample and TEXT are drawn from; SEED,
+# SAMPLE: which, and how many; JOBS; RESUME=1: goes on where a run with the same SEED and SAMPLE was
+# stopped.
 set -u
 
 label=$1
@@ -27,7 +29,14 @@ begin=$(date +%s)
 for file in $FILES; do
 	awk -f $here/semantic.awk include/baton/*.h src/*/*.h "${file%/*}"/*.h -- "$file"
 done >$out/all
-awk -v only="${ONLY-}" '$2 ~ only' $out/all >$out/chosen
+# shellcheck disable=SC2086 # words, on purpose
+for file in ${REDIS_FILES-}; do
+	case $file in
+	*.lua) awk -f $here/semantic_lua.awk "$file" ;;
+	*) awk -f $here/semantic.awk include/baton/*.h src/*/*.h -- "$file" ;;
+	esac
+done >>$out/all
+awk -v only="${ONLY-}" '$2 ~ only && (only ~ /redis/ || $2 !~ /redis/)' $out/all >$out/chosen
 if [ $# -gt 0 ]; then
 	printf '%s\n' "$@" | grep -F -f - $out/chosen
 else
@@ -63,8 +72,12 @@ while read -r name file _; do
 done <$out/list >$out/summary
 awk -v seconds=$(($(date +%s) - begin)) -v results="${BATON_ALL_CHECKS+build/results/$label}" '
 function area_of(file) {
-	if (file ~ /broker/)
-		return "broker"
+	if (file ~ /broker|redis/)
+		return file ~ /redis/ ? "redis" : "broker"
+	if (file ~ /core\/gauge/)
+		return "gauge"
+	if (file ~ /\/hooks\//)
+		return "hooks"
 	if (file ~ /(mainloop|admission)\//)
 		return file ~ /mainloop/ ? "mainloop" : "admission"
 	sub(/.*\//, "", file)
@@ -76,7 +89,7 @@ function area_of(file) {
 	if (file ~ /^(registry|nameset|epoch)/)
 		return "registry"
 	if (file ~ /^(suspend|quiesce|group|fan_out|undo|detach|deadline|window|trigger)/ ||
-	    file ~ /^(hooks|lane|bound|tag|labelled|extension|stats)/)
+	    file ~ /^(lane|bound|tag|labelled|extension|stats)/)
 		return "modules"
 	return "core"
 }

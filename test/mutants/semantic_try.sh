@@ -25,6 +25,9 @@ name=$1
 file=$2
 function=$3
 line=$4
+case $file in
+src/redis/*) exec "${0%/*}/semantic_redis.sh" "$@" ;;
+esac
 here=test/mutants
 out=build/semantic
 dir=$out/tried/$(echo "$name" | tr : .) # a folder of LD_LIBRARY_PATH
