@@ -12,22 +12,35 @@
 #include "core/label.h"
 #include "core/stats.h"
 
-const char baton__detached;
+#include <errno.h>
 
-void baton__task_failed(const struct baton__frame *frame, struct baton_task *task, int status,
-                        bool told)
+const char baton__detached;
+const char baton__void_run;
+
+int baton__not_to_run(void)
+{
+	baton__top(baton__self)->value = BATON__VOID_RUN;
+	return -ECANCELED;
+}
+
+bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int status, bool told)
 {
 	struct baton_resource *resource = frame->resource;
 	const struct baton_resource_config *config = baton__config(resource);
 	struct baton_resource_stats *stats = baton__stats(resource);
 
 	if (frame->value == BATON__DETACHED)
-		return;
+		return true;
+	if (frame->value == BATON__VOID_RUN) {
+		frame->value = NULL;
+		return false;
+	}
 	BATON_PROBE(task__failed, resource, status);
 	if (stats)
 		baton__count(&stats->failed, 1);
 	if (!told && config && config->failed)
 		config->failed(resource, task, status);
+	return true;
 }
 
 /*
@@ -46,18 +59,20 @@ static bool claim(struct baton_resource *resource, struct baton_task *task,
 	return false;
 }
 
-/* Enters the task, which has been claimed. `batch`: NULL without hooks. */
-BATON_INLINE void enter(struct baton__frame *frame, struct baton_task *task,
+/* Enters the task, which has been claimed. `batch`: NULL without hooks. False: the task was
+ * withdrawn. */
+BATON_INLINE bool enter(struct baton__frame *frame, struct baton_task *task,
                         struct baton_future *future, struct baton__batch *batch)
 {
 	const bool told = future != NULL;
 	baton_task_fn run = baton__of_kind(task) ? baton__type(task)->run : task->_run;
+	bool ran = true;
 	int status;
 
 	frame->future = future;
 	status = run(task); /* last touch of the task */
 	if (BATON_UNLIKELY(status))
-		baton__task_failed(frame, task, status, told);
+		ran = baton__task_failed(frame, task, status, told);
 	/* NULL: the task was detached; its future may be complete, and its memory gone. */
 	future = frame->future;
 	frame->future = NULL;
@@ -66,6 +81,7 @@ BATON_INLINE void enter(struct baton__frame *frame, struct baton_task *task,
 	else if (BATON_LIKELY(future != NULL))
 		baton__future_finish(future, status ? BATON__FUTURE_FAILED : BATON__FUTURE_DONE,
 		                     status, frame->value, NULL);
+	return ran;
 }
 
 BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_task *task,
@@ -74,6 +90,7 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 	struct baton_resource *resource = frame->resource;
 	struct baton_future *future = baton__task_future(task);
 	struct baton_resource_stats *stats = baton__stats(resource);
+	bool ran;
 
 	if (baton__kind_is(task, BATON__KIND_OWN) && baton__kind(task)->keep &&
 	    baton__kind(task)->keep(task))
@@ -82,11 +99,11 @@ BATON_NOINLINE void baton__run_watched(struct baton__frame *frame, struct baton_
 		return;
 	if (stats && stats->_gauge)
 		baton__gauge_enter(stats, baton__function(task), stats->executed);
-	enter(frame, task, future, batch);
+	ran = enter(frame, task, future, batch);
 	if (stats) {
 		if (stats->_gauge)
 			baton__gauge_leave(stats, stats->executed);
-		baton__count(&stats->executed, 1);
+		baton__count(ran ? &stats->executed : &stats->cancelled, 1);
 	}
 }
 
@@ -97,7 +114,7 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 		return;
 	}
 	if (BATON_LIKELY(baton__future_claim(task->_future, baton__turn_visits(frame->resource))))
-		enter(frame, task, task->_future, NULL);
+		(void)enter(frame, task, task->_future, NULL);
 	else
 		baton__cancel_entered(frame->resource, task);
 }

@@ -13,6 +13,11 @@ struct baton__batch;
 extern const char baton__detached;
 #define BATON__DETACHED ((void *)(uintptr_t)&baton__detached)
 
+/* The same, when the task was entered, and was then found to be withdrawn: it counts as cancelled
+ * (baton__not_to_run). */
+extern const char baton__void_run;
+#define BATON__VOID_RUN ((void *)(uintptr_t)&baton__void_run)
+
 /*
  * Runs a task of a resource with statistics, an extension or hooks; or a task of a kind. `batch`:
  * NULL without hooks.
@@ -28,10 +33,16 @@ void baton__run_with_future(struct baton__frame *frame, struct baton_task *task)
 /*
  * The function of the frame's running task has returned a status other than 0. Counts the failure,
  * and calls config->failed unless `told`: the task has a future. The pointer `task` is passed on
- * and not followed.
+ * and not followed. False: there is no failure, since the task was withdrawn.
  */
-void baton__task_failed(const struct baton__frame *frame, struct baton_task *task, int status,
-                        bool told);
+bool baton__task_failed(struct baton__frame *frame, struct baton_task *task, int status, bool told);
+
+/*
+ * For the `run` of a type of the library's: the turn of the task has come, and there is nothing to
+ * run, as its timer, trigger, watch or fan-out has been stopped. `run` returns what this function
+ * returns, and the task counts as cancelled, not as executed.
+ */
+int baton__not_to_run(void);
 
 /* Enters the task, and completes its future. `batch`: NULL without hooks. */
 BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resource *resource,
@@ -50,7 +61,7 @@ BATON_INLINE void baton__run_task(struct baton__frame *frame, struct baton_resou
 		status = task->_run(task); /* last touch of the task */
 	BATON_PROBE(task__end, resource, status);
 	if (BATON_UNLIKELY(status))
-		baton__task_failed(frame, task, status, false);
+		(void)baton__task_failed(frame, task, status, false);
 }
 
 #endif

@@ -85,7 +85,7 @@ static BATON_NOINLINE int submit_counted(struct baton_resource *resource, struct
 	status = task->_run(task); /* last touch of the task */
 	guard = NULL;
 	if (BATON_UNLIKELY(status))
-		baton__task_failed(baton__top(self), task, status, false);
+		(void)baton__task_failed(baton__top(self), task, status, false);
 	baton__stats_executed(stats);
 	if (!baton__short_release(self, resource, mode))
 		baton__run_on(resource, 1, 1);

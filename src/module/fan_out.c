@@ -28,6 +28,7 @@
 #include "base/futex.h"
 #include "core/label.h"
 #include "core/place.h"
+#include "core/run.h"
 #include "core/stats.h"
 #include "core/submit.h"
 #include "wait/cycle.h"
@@ -205,7 +206,7 @@ static int run_item(struct baton_task *task)
 	if (!stopped(fan_out))
 		return call_fn(fan_out, item);
 	item->continuation._target = NULL;
-	return -ECANCELED;
+	return baton__not_to_run();
 }
 
 /* An item that the submitter runs itself, and the number of items that it must count down. */
@@ -222,7 +223,6 @@ static void *run_here(void *argument)
 	struct item *item = here->item;
 	struct baton_fan_out *fan_out = (struct baton_fan_out *)item->continuation._subject;
 	struct baton_resource *resource = (struct baton_resource *)item->continuation._target;
-	struct baton_resource_stats *stats = baton__stats(resource);
 	uint32_t untouched = BATON__FUTURE_CHAINED;
 	int status;
 
@@ -240,8 +240,6 @@ static void *run_here(void *argument)
 	status = call_fn(fan_out, item);
 	if (!status)
 		succeeded(fan_out, item);
-	else if (stats) /* a call cannot fail: this one is a task's */
-		baton__count(&stats->failed, 1);
 	/* Release: all that the function did; future.final, future.h */
 	if (!status && cas_release(&item->future._state, &untouched, BATON__FUTURE_DONE))
 		here->over++;
@@ -312,10 +310,11 @@ static void begin(struct baton_fan_out *fan_out, struct here *here)
 		                     NULL);
 		return;
 	}
-	/* An item of a resource with drain hooks is over only when its batch has ended: it must be
-	 * a task. */
+	/* An item of a resource with drain hooks is over only when its batch has ended, and
+	 * statistics count a task as executed, failed or cancelled, but each call as executed: the
+	 * item must be a task. */
 	if (!later && !baton__too_deep(baton__self) && !baton__hooked(resource) &&
-	    !baton_try_call(resource, run_here, here, NULL))
+	    !baton__stats(resource) && !baton_try_call(resource, run_here, here, NULL))
 		return;
 	error = baton__submit(resource, &item->task,
 	                      later ? BATON__SUBMIT_NO_WAIT | BATON__SUBMIT_LATER

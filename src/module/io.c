@@ -42,6 +42,7 @@
 #include "base/checked.h"
 #include "thread/thread.h"
 #include "core/callback.h"
+#include "core/run.h"
 #include "core/submit.h"
 #include "pool/sole.h"
 #include "pool/start.h"
@@ -214,7 +215,9 @@ static int run(struct baton_task *task)
 	due = state_of(io) & DUE;
 	set_state(io, (state_of(io) & ~(DUE | QUEUED)) | (due ? RUNNING : 0));
 	baton__sole_end(&turn); /* last touch, if it was stopped */
-	if (due && io->_fn(io) != BATON_IO_GONE && ran(io, &list)) {
+	if (!due)
+		return baton__not_to_run();
+	if (io->_fn(io) != BATON_IO_GONE && ran(io, &list)) {
 		submit(io);
 		baton__handing_end(&handings, &list);
 	}

@@ -32,6 +32,7 @@
 
 #include "base/atomic.h"
 #include "base/checked.h"
+#include "core/run.h"
 #include "core/submit.h"
 
 #include <errno.h>
@@ -66,8 +67,9 @@ static int run(struct baton_task *task)
 	baton_trigger_fn fn = trigger->_fn;
 	uint64_t fires = take(trigger); /* last touch, if it was stopped */
 
-	if (fires)
-		fn(trigger, fires); /* last touch */
+	if (!fires)
+		return baton__not_to_run();
+	fn(trigger, fires); /* last touch */
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/probe.h"
 #include "thread/thread.h"
+#include "core/run.h"
 #include "timer/dropping.h"
 
 #include <errno.h>
@@ -177,17 +178,19 @@ static int run(struct baton_task *task)
 	struct baton_timer *timer = baton_container_of(task, struct baton_timer, _task);
 	int error = 0;
 	struct baton_timers *timers = baton__timers_of(timer, &error);
+	bool runs;
 
 	/* Relaxed: this thread holds the baton, and the timer has TASK: no other thread sets
 	 * RUNNING. */
 	BATON_ASSERT(!(load_relaxed(&timer->_word) & BATON__TIMER_RUNNING));
 	BATON_PROBE(timer__run, timer, timer->_resource);
-	if (enter(timer) && timer->_fn(timer) != BATON_TIMER_GONE) {
+	runs = enter(timer);
+	if (runs && timer->_fn(timer) != BATON_TIMER_GONE) {
 		error = again(timers, timer, true);
 		leave(timers, timer, BATON__TIMER_DONE, error);
 	}
 	baton__timers_unref(timers); /* last touch */
-	return 0;
+	return runs ? 0 : baton__not_to_run();
 }
 
 void baton__timer_cancelled(struct baton_task *task)

@@ -172,34 +172,6 @@ Test(stats, posts_that_are_too_deep_are_counted, .timeout = 10)
 	}
 }
 
-Test(stats, cancelled_tasks_count_as_cancelled_and_not_as_executed, .timeout = 10)
-{
-	struct baton_resource_stats stats = {0};
-	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
-	struct baton_future futures[6];
-	struct journal journal = {0};
-	struct occupant occupant;
-	struct step steps[6];
-
-	baton_resource_set_stats(&resource, &stats);
-	occupy(&occupant, &resource);
-	for (int i = 0; i < 6; i++) {
-		baton_future_init(&futures[i]);
-		step_init(&steps[i], &journal, i, i == 1 ? NULL : &futures[i]);
-		if (i == 4)
-			cr_assert_eq(baton_resource_cancel_pending(&resource), 0);
-		cr_assert_eq(baton_submit(&resource, &steps[i].task), 0);
-	}
-	cr_assert_eq(baton_future_cancel(&futures[5]), 0);
-	release(&occupant);
-	resource_end(&resource);
-	cr_assert(journal_counts_up(&journal, 4, 1));
-	cr_assert_eq(resource_counts(&stats).submitted, 7);
-	cr_assert_eq(resource_counts(&stats).executed, 2);
-	cr_assert_eq(stats.cancelled, 5);
-	cr_assert_eq(resource_counts(&stats).outstanding, 0);
-}
-
 Test(stats, the_largest_backlog_is_kept, .timeout = 10)
 {
 	struct baton_resource_stats stats = {0};
