@@ -75,9 +75,10 @@ enum baton_pool_order {
  * over the worker's last rounds. A longer round raises the mean at once, to its own value. A
  * shorter round lowers the mean slowly, with the weight smoothing / 256. So while jobs take as long
  * as in the last round, the oldest job from outside starts within injection_ns and the time of 2
- * jobs. When jobs become longer all at once, one round goes by before the worker knows: at most
- * injection_max jobs. Therefore the default of injection_max is small, and by default a shorter
- * round counts in full (test/bench/README.md, W21).
+ * jobs. A new worker begins with injection_min jobs, and from one round to the next the number
+ * grows to at most twice as many and two. When jobs become longer all at once, one round goes by
+ * before the worker knows: at most injection_max jobs. Therefore the default of injection_max is
+ * small, and by default a shorter round counts in full (test/bench/README.md, W21).
  */
 struct baton_pool_policy {
 	/* About how long a job from outside waits for a busy worker; 0: ten microseconds. At most

@@ -212,16 +212,20 @@ static struct baton_job *next_own(struct baton__worker *worker)
 
 /*
  * Sets the number of jobs until the next look at the injection queue, by what the last ones took.
- * Time asleep counts, too, and makes the number smaller.
+ * Time asleep counts, too, and makes the number smaller. The number begins with the least, and at
+ * most doubles: a worker that knows nothing of its jobs yet measures its first two.
  */
 static void tune(struct baton__worker *worker)
 {
 	const struct baton_pool_policy *policy = &worker->pool->policy;
 	uint64_t now = baton__now_ns();
 	uint64_t last = baton__policy_per_job(now - worker->tuned_ns, worker->interval);
+	uint32_t most = 2 * (worker->interval + 1); /* + 1: see look_again_soon */
+	uint32_t interval;
 
 	worker->mean = baton__policy_mean(policy, worker->mean, last);
-	worker->interval = baton__policy_interval(policy, worker->mean);
+	interval = baton__policy_interval(policy, worker->mean);
+	worker->interval = interval < most ? interval : most;
 	worker->to_injection = worker->interval;
 	store_relaxed(&worker->counts.interval, worker->interval); /* for readers */
 	worker->tuned_ns = now;
@@ -274,8 +278,8 @@ void baton__worker_init(struct baton__worker *worker, struct baton_pool *pool, s
 		.pool = pool,
 		.index = (uint32_t)index,
 		.random = UINT64_C(0x9E3779B97F4A7C15) * (index + 1),
-		.to_injection = baton__policy_interval(&pool->policy, 0),
-		.interval = baton__policy_interval(&pool->policy, 0),
+		.to_injection = baton__policy_interval(&pool->policy, UINT64_MAX),
+		.interval = baton__policy_interval(&pool->policy, UINT64_MAX),
 		.looks = BATON_WORKER_LOOKS,
 		.order = {.policy = &pool->policy, .hot = hot},
 	};

@@ -294,7 +294,9 @@ Test(policy, a_thief_takes_the_share_that_it_is_told, .timeout = 20)
 
 Test(policy, accepted_jobs_are_counted_when_asked_for, .timeout = 20)
 {
-	struct baton_pool_options options = {.workers = 1, .count_accepted = true};
+	static const struct baton_pool_policy long_rounds = {.injection_min = 10};
+	struct baton_pool_options options = {
+		.workers = 1, .count_accepted = true, .policy = &long_rounds};
 	struct baton_pool_stats stats;
 	struct baton_pool *pool;
 	struct work works[3];

@@ -211,6 +211,7 @@ Test(worker_clock, the_loop_counts_and_ends_when_the_pool_does, .timeout = 5)
 	for (int i = 0; i < 3; i++)
 		baton_plain_job_init(&bare.jobs[i], see_run, NULL);
 	queue_up(worker, 3);
+	worker->to_injection = 10; /* it is not tuned meanwhile */
 	bare.pool.state = BATON__POOL_STOP;
 	worker->fresh = true;
 	current = NULL;
@@ -288,6 +289,36 @@ Test(worker_clock, a_job_from_outside_starts_within_injection_ns_and_two_jobs, .
 				clock_ns += lengths[k];
 			}
 		}
+}
+
+/* It does not know yet how long its jobs are. */
+Test(worker_clock, a_fresh_worker_takes_a_job_from_outside_as_soon, .timeout = 20)
+{
+	static const uint64_t lengths[] = {1, 1000, 5000, 70000, 10000000};
+
+	for (size_t k = 0; k < sizeof(lengths) / sizeof(*lengths); k++)
+		for (int phase = 0; phase < 140; phase++) {
+			struct baton__worker *worker = begin_with(NULL);
+			uint64_t since;
+
+			run_own(worker, phase, lengths[k]);
+			since = clock_ns;
+			(void)own_before_outside(worker, lengths[k]);
+			cr_assert_leq(clock_ns - since,
+			              bare.pool.policy.injection_ns + 2 * lengths[k], "%zu, %d", k,
+			              phase);
+		}
+}
+
+Test(worker_clock, a_fresh_worker_looks_seldom_after_a_hundred_short_jobs, .timeout = 5)
+{
+	struct baton__worker *worker = begin_with(NULL);
+	uint32_t intervals[] = {2, 6, 14, 30, 61, 61};
+
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(*intervals); i++) {
+		cr_assert_eq(worker->interval, intervals[i], "%zu", i);
+		run_own(worker, (int)intervals[i], 10);
+	}
 }
 
 Test(worker_clock, a_job_from_outside_waits_for_one_long_job, .timeout = 5)
