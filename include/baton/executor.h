@@ -74,7 +74,8 @@ struct baton_job *baton_job_next(const struct baton_job *job) BATON_NONNULL;
  * Should the running task, or the running job, make room? A long task or job calls this at places
  * where it can stop. If the answer is true, it submits the rest of its work again, to its resource
  * or its pool, and returns. True:
- *   - another task of the running task's resource waits;
+ *   - another task of the running task's resource waits, or more than 64 awaits of the resource
+ *     (those that have timed out are counted until the resource's runner comes to them);
  *   - the resource has a time limit (quantum_ns, capture_limit_ns), and it has passed. The time of
  *     a stay is counted from the second task of the stay, or from the first call of this function
  *     during the stay;

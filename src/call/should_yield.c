@@ -14,13 +14,20 @@
 #include "core/list.h"
 #include "core/resource.h"
 
-/* Is there a task among the entries, behind marks? */
-static bool has_task(const struct baton_task *entry)
+/* So many marks are passed in one answer. An await that has timed out leaves its mark behind. */
+#define MARKS_MAX 64
+
+/*
+ * Is there a task among the entries, behind marks? True also if `*marks`, which is counted down, is
+ * not enough: then the runner, to which the task makes room, comes to these marks.
+ */
+static bool has_task(const struct baton_task *entry, unsigned *marks)
 {
-	/* Bounded by the marks that wait: one for each wait for the resource, also of those whose
-	 * time is over, until the runner comes to them. */
-	while (entry && baton__is_mark(entry))
+	/* Bounded by `*marks`. */
+	while (entry && baton__is_mark(entry) && *marks) {
 		entry = baton__older(entry); /* in the inbox a look has set LOOKED */
+		--*marks;
+	}
 	return entry;
 }
 
@@ -28,8 +35,10 @@ static bool has_task(const struct baton_task *entry)
  * count: it has no value on the short paths, and its marks wait for no task. */
 static bool task_waits(const struct baton_resource *resource)
 {
-	return has_task(resource->_list) ||
-	       has_task(baton__word_newest(baton__word_inbox(resource))) ||
+	unsigned marks = MARKS_MAX;
+
+	return has_task(resource->_list, &marks) ||
+	       has_task(baton__word_newest(baton__word_inbox(resource)), &marks) ||
 	       baton__backlog_has(resource) == BATON__HAS_TASKS;
 }
 

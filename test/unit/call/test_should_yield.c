@@ -62,6 +62,49 @@ Test(should_yield, a_task_that_waits_at_the_same_resource_counts, .timeout = 5)
 	resource_end(&another);
 }
 
+struct awaits {
+	struct baton_task task;
+	struct baton_resource *resource;
+	int count;
+	bool told;
+};
+
+static void *await_in_vain(void *arg)
+{
+	const struct awaits *awaits = arg;
+
+	for (int i = 0; i < awaits->count; i++) {
+		struct timespec soon = deadline_in_ms(1);
+
+		MUST(baton_resource_await(awaits->resource, &soon) == -ETIMEDOUT);
+	}
+	return NULL;
+}
+
+static int awaited_run(struct baton_task *task)
+{
+	struct awaits *awaits = baton_container_of(task, struct awaits, task);
+
+	thread_join(thread_start(await_in_vain, awaits));
+	awaits->told = baton_should_yield();
+	return 0;
+}
+
+/* Their marks wait for the runner. */
+Test(should_yield, many_awaits_that_have_timed_out_cost_no_long_look, .timeout = 10)
+{
+	struct baton_resource resource = BATON_RESOURCE_INIT(NULL);
+
+	for (int count = 64; count < 66; count++) {
+		struct awaits awaits = {BATON_TASK_INIT(awaited_run, NULL), &resource, count,
+		                        false};
+
+		cr_assert_eq(baton_submit(&resource, &awaits.task), 0);
+		cr_assert_eq(awaits.told, count > 64, "%d", count);
+	}
+	resource_end(&resource);
+}
+
 /* A batch of two: the second is asked within the drain. */
 Test(should_yield, a_time_limit_counts_from_the_second_task_or_the_first_question, .timeout = 5)
 {
