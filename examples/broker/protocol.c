@@ -36,6 +36,36 @@ static int reply_ack(struct connection *connection, uint8_t type, uint16_t packe
 	return reply(connection, bytes, codec_put_ack(bytes, type, packet_id));
 }
 
+/* The PUBACK or PUBREC of a PUBLISH. NULL: no memory. */
+static struct packet *answer_create(const struct codec_publish *publish)
+{
+	const uint8_t type = publish->qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
+	unsigned char bytes[4];
+	struct packet *answer =
+		packet_create_own(bytes, codec_put_ack(bytes, type, publish->packet_id));
+
+	if (answer != NULL)
+		answer->ordered = true;
+	return answer;
+}
+
+/* Acknowledges a PUBLISH that is not passed on, behind those before it. */
+static int answer_only(struct connection *connection, const struct codec_publish *publish)
+{
+	struct packet *answer;
+
+	if (publish->qos == 0)
+		return 1;
+	answer = answer_create(publish);
+	if (answer == NULL)
+		return -ENOMEM;
+	connection_charge(connection, output_cost(answer));
+	answers_expect(connection, answer);
+	answers_ready(connection, answer);
+	connection_dirty(connection);
+	return 1;
+}
+
 static int refuse(struct connection *connection, uint8_t return_code, const char *why)
 {
 	unsigned char bytes[4];
@@ -76,13 +106,26 @@ static int handle_connect(struct connection *connection, const struct codec_fram
 static int publish(struct connection *connection, const struct codec_publish *publish)
 {
 	struct message *message = message_create(connection, publish);
-	int status;
+	struct packet *answer = NULL;
+	int status = message == NULL ? -ENOMEM : 0;
 
-	if (message == NULL)
-		return -ENOMEM;
+	if (status == 0 && publish->qos > 0) {
+		answer = answer_create(publish);
+		message->answer = answer;
+		status = answer == NULL ? -ENOMEM : 0;
+	}
+	if (status != 0) {
+		free(message);
+		return status;
+	}
 	connection_charge(connection, message->cost);
 	status = publisher_pass(connection, message);
-	return status == 0 ? 1 : status;
+	if (status != 0)
+		return status;
+	/* It may have been sent already, but comes as a task of this thread's, later. */
+	if (answer != NULL)
+		answers_expect(connection, answer);
+	return 1;
 }
 
 /*
@@ -100,16 +143,13 @@ static int handle_publish(struct connection *connection, const struct codec_fram
 	if (packet.qos == 2) {
 		status = received_add(&connection->session->received, packet.packet_id);
 		if (status == 0)
-			return reply_ack(connection, CODEC_PUBREC, packet.packet_id);
+			return answer_only(connection, &packet);
 		if (status < 0)
 			return status;
 	}
 	/* A client's message to one of the broker's own topics is not passed on. */
 	if (names_own(packet.topic))
-		return packet.qos == 0 ? 1
-		                       : reply_ack(connection,
-		                                   packet.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC,
-		                                   packet.packet_id);
+		return answer_only(connection, &packet);
 	status = publish(connection, &packet);
 	if (status < 0 && packet.qos == 2)
 		received_remove(&connection->session->received, packet.packet_id);

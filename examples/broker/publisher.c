@@ -47,10 +47,8 @@ static int publisher_found(struct connection *connection, struct message *messag
 	struct topic_use *use;
 	const int status = table_found(request, &use);
 
-	if (status != 0) {
-		message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
+	if (status != 0)
 		return status;
-	}
 	publisher_keep(slot, use);
 	topic_publish(use->topic, message);
 	return 0;
@@ -61,12 +59,13 @@ static int publisher_run_found(struct baton_task *task)
 {
 	struct look_up *look_up = baton_container_of(task, struct look_up, found);
 	struct connection *connection = look_up->connection;
-	const struct codec_publish publish = look_up->message->publish;
+	struct message *message = look_up->message;
 
-	if (publisher_found(connection, look_up->message, &look_up->request) != 0) {
-		if (publish.qos == 2) /* it is lost, and may come again */
-			received_remove(&connection->session->received, publish.packet_id);
-		connection_fail(connection, KICK_NO_MEMORY);
+	if (publisher_found(connection, message, &look_up->request) != 0) {
+		if (message->answer != NULL && message->publish.qos == 2) /* it may come again */
+			received_remove(&connection->session->received, message->publish.packet_id);
+		connection_fail(connection, KICK_NO_MEMORY); /* before the answer is freed */
+		message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
 	}
 	free(look_up);
 	connection_go_on(connection);
@@ -87,6 +86,8 @@ static int publisher_look_up(struct connection *connection, struct message *mess
 	table_ask(&broker_of(connection)->table, message->publish.topic, &look_up->request);
 	if (baton_future_is_complete(&look_up->request.future)) {
 		status = publisher_found(connection, message, &look_up->request);
+		if (status != 0)
+			message_release(message, MESSAGE_REFERENCE + MESSAGE_HOP);
 		free(look_up);
 		return status;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order messages come: each publisher's own, and one for all subscribers of a topic. */
 #include "client.h"
+#include "server.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +118,6 @@ STORY(order_of_a_publisher_is_kept_in_a_topic,
 	}
 }
 
-/* [MQTT-4.6.0-2] binds clients in all their topics, brokers in each topic. */
 STORY(order_of_acknowledgements_is_that_of_a_topic_s_messages)
 {
 	struct client *client = join("a clean");
@@ -126,6 +126,40 @@ STORY(order_of_acknowledgements_is_that_of_a_topic_s_messages)
 		say(client, "PUBLISH q1 id%d t x", i);
 	for (int i = 1; i <= 300; i++)
 		expect(client, "PUBACK %d", i);
+}
+
+/* [MQTT-4.6.0-2], [MQTT-4.6.0-3]: in all topics. Some topics are quick, one is slow: it has many
+ * subscribers, and other clients publish to it, too. */
+STORY(order_of_acknowledgements_is_that_of_a_client_s_messages, .timeout = 30)
+{
+	enum { SUBSCRIBERS_HOT = 60, ROUNDS = 150, BURST = 40 };
+	struct client *client, *others[2];
+	char words[32];
+	int id = 0;
+
+	start_server("--threads 2");
+	for (int i = 0; i < SUBSCRIBERS_HOT; i++) {
+		snprintf(words, sizeof(words), "reader%d clean", i);
+		subscribe(join(words), "hot:0");
+	}
+	client = join("a clean");
+	for (int i = 0; i < 2; i++) {
+		snprintf(words, sizeof(words), "other%d clean", i);
+		others[i] = join(words);
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < BURST; i++) {
+			const int qos = 1 + round % 2;
+
+			say(others[i % 2], "PUBLISH q0 hot x");
+			say(client, "PUBLISH q%d id%d %s x", qos, id + i + 1,
+			    i % 2 == 0   ? "hot"
+			    : i % 4 == 1 ? "cool"
+			                 : "^$SYS/none");
+		}
+		for (int i = 0; i < BURST; i++)
+			expect(client, "%s %d", round % 2 == 0 ? "PUBACK" : "PUBREC", ++id);
+	}
 }
 
 STORY(each_message_is_acknowledged_once)

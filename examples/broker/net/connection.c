@@ -147,7 +147,10 @@ static int connection_run_send(struct baton_task *task)
 			connection_release(connection, cost);
 		return 0;
 	}
-	output_push(connection, packet);
+	if (packet->ordered)
+		answers_ready(connection, packet);
+	else
+		output_push(connection, packet);
 	return 0;
 }
 
@@ -257,6 +260,7 @@ void connection_close(struct connection *connection)
 	if (connection->closing)
 		return;
 	connection->closing = true;
+	answers_drop(connection);
 	stranger_forget(connection);
 	connection->loop->calls->closing(connection);
 	if (connection->announced)
@@ -285,6 +289,7 @@ static void connection_init(struct connection *connection, struct loop *loop, in
 
 	connection->loop = loop;
 	connection->output_end = &connection->output_first;
+	answers_init(connection);
 	connection->opened = uv_now(&loop->uv);
 	connection->seen = connection->opened;
 	baton_resource_init(&connection->resource, &loop->connection_config);

@@ -93,6 +93,8 @@ struct connection {
 	struct session_acks *acks;                   /* read in this turn */
 
 	/* Output. */
+	struct packet *answers; /* acknowledgements of its PUBLISHes, in their order: answers.c */
+	struct packet **answers_end;
 	struct packet *output_first;
 	struct packet **output_end;
 	struct packet *output_fresh; /* the first packet not offered to the socket yet, or NULL */
@@ -216,6 +218,16 @@ void input_again(struct connection *connection);
 void input_last(struct connection *connection);
 void input_free(struct connection *connection);
 bool input_begun(const struct connection *connection);
+
+/*
+ * answers.c. expect: an acknowledgement of a PUBLISH will come, in this place. ready: it has come,
+ * with its cost charged; appends all that need not wait for others to the output. drop: the
+ * connection closes.
+ */
+void answers_init(struct connection *connection);
+void answers_expect(struct connection *connection, struct packet *packet);
+void answers_ready(struct connection *connection, struct packet *packet);
+void answers_drop(struct connection *connection);
 
 /*
  * output.c. cost: what a packet of the broker's own is charged with. push: appends a packet whose

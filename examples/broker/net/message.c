@@ -25,6 +25,7 @@ struct message *message_create(struct connection *publisher, const struct codec_
 		memcpy(message->bytes + head, publish->payload.bytes, publish->payload.size);
 	message->topic = NULL;
 	message->publisher = publisher;
+	message->answer = NULL;
 	message->counts = MESSAGE_REFERENCE + MESSAGE_HOP;
 	message->cost = sizeof(*message) + size_max;
 	message->size = head + publish->payload.size;
@@ -49,8 +50,10 @@ void message_release(struct message *message, uint64_t counts)
 	/* Release: this thread's use of the message; acquire: all uses, before the free. */
 	const uint64_t left = sub_acq_rel(&message->counts, counts) - counts;
 
-	if (left % MESSAGE_HOP == 0)
+	if (left % MESSAGE_HOP == 0) {
+		free(message->answer); /* it was never sent */
 		free(message);
+	}
 	if (counts >= MESSAGE_HOP && left < MESSAGE_HOP && publisher != NULL)
 		connection_release(publisher, cost);
 }
@@ -72,6 +75,8 @@ struct packet *packet_create(struct message *message, uint8_t qos, bool retain, 
 	packet->qos = qos;
 	packet->retain = retain;
 	packet->marker = false;
+	packet->ordered = false;
+	packet->ready = false;
 	packet->hop = hop;
 	packet->whole = whole;
 	packet->head_size = 0;

@@ -40,6 +40,7 @@ struct message {
 	struct baton_task task;
 	struct topic *topic;
 	struct connection *publisher; /* valid while there are hops; NULL: the broker itself */
+	struct packet *answer;        /* QoS 1 and 2: its acknowledgement, until that is sent */
 	uint64_t counts;              /* atomic */
 	size_t cost;                  /* what the publisher is charged */
 	struct codec_publish publish; /* points into bytes[] */
@@ -49,7 +50,8 @@ struct message {
 
 /*
  * Copies `publish`. The caller gets one reference and one hop, and charges `cost` to the publisher,
- * if there is one. A message with a packet id is acknowledged to its publisher. NULL: no memory.
+ * if there is one. A message of QoS 1 or 2 from a client has an answer; a will has none. NULL: no
+ * memory.
  */
 struct message *message_create(struct connection *publisher, const struct codec_publish *publish);
 
@@ -76,9 +78,11 @@ struct packet {
 	uint16_t packet_id; /* QoS 1 and 2, once it has one */
 	uint8_t qos;
 	bool retain;
-	bool hop;    /* holds a hop of the message */
-	bool whole;  /* send message->bytes; else head[], then the payload */
-	bool marker; /* empty, see delivery.c */
+	bool hop;         /* holds a hop of the message */
+	bool whole;       /* send message->bytes; else head[], then the payload */
+	bool marker : 1;  /* empty, see delivery.c */
+	bool ordered : 1; /* acknowledges a PUBLISH, see answers.c */
+	bool ready : 1;   /* the same, and only waits for those before it */
 	unsigned char head[];
 };
 

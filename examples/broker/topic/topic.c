@@ -79,23 +79,18 @@ static void topic_fan_out(struct topic *topic, struct message *message)
 }
 
 /* PUBACK or PUBREC: from here on the broker is responsible for the message. */
-static void topic_acknowledge(const struct message *message)
+static void topic_acknowledge(struct message *message)
 {
-	const uint8_t type = message->publish.qos == 1 ? CODEC_PUBACK : CODEC_PUBREC;
-	unsigned char bytes[4];
-	struct packet *ack =
-		packet_create_own(bytes, codec_put_ack(bytes, type, message->publish.packet_id));
+	struct packet *answer = message->answer;
 
-	if (ack == NULL)
-		connection_kick(message->publisher, KICK_NO_MEMORY);
-	else
-		connection_send(message->publisher, ack);
+	message->answer = NULL;
+	connection_send(message->publisher, answer);
 }
 
 /* Accepts the message: it reaches all clients that are subscribed now. */
 static void topic_accept(struct topic *topic, struct message *message)
 {
-	if (message->publish.packet_id != 0)
+	if (message->answer != NULL)
 		topic_acknowledge(message);
 	if (message->publish.retain)
 		retained_publish(topic, message);
