@@ -114,6 +114,8 @@ void connection_turn(struct connection *connection)
 	/* A connection that has closed in this turn is not counted: its close came before. */
 	if (!connection->closing && connection->session != NULL && !connection->announced)
 		connection_announce(connection);
+	if (!connection->closing && connection->overdue)
+		connection_judge(connection);
 	if (!connection->closing && connection->ousted) {
 		/* Its client may be the newcomer, and may have sent a DISCONNECT before. */
 		input_last(connection);

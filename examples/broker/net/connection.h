@@ -66,6 +66,7 @@ struct connection {
 	bool ousted;     /* to be closed at the end of this turn */
 	bool deaf;       /* can be written no more, see output.c */
 	bool gone;       /* its socket is closed */
+	bool overdue;    /* its deadline has passed: judged at the end of this turn */
 	const char *why; /* why it is closed; NULL: the client wanted it */
 	struct tls *tls; /* NULL: plain */
 
@@ -132,11 +133,13 @@ void connection_fail(struct connection *connection, const char *why);
 
 /*
  * deadline.c. watch_init comes first. watch: the deadline may have changed. unwatch: the connection
- * closes and has no deadline any more. A connection whose deadline passes is closed.
+ * closes and has no deadline any more. judge: closes a connection whose deadline has passed, unless
+ * its socket says that the client is in time.
  */
 void connection_watch_init(struct connection *connection);
 void connection_watch(struct connection *connection);
 void connection_unwatch(struct connection *connection);
+void connection_judge(struct connection *connection);
 
 /* deadline.c: the socket has begun to take what is being written. */
 void connection_progress(struct connection *connection);
@@ -210,12 +213,14 @@ bool connection_full(const struct connection *connection);
 
 /*
  * input.c. start: begins to read (errors: libuv's). again: handles the bytes that were kept. last:
- * reads what the socket has and handles it. free: drops the kept bytes. begun: is a packet, or a
+ * reads what the socket has and handles it. rest: the same, until a packet is whole or the socket is
+ * empty. free: drops the kept bytes. begun: is a packet, or a
  * TLS record, incomplete?
  */
 int input_start(struct connection *connection);
 void input_again(struct connection *connection);
 void input_last(struct connection *connection);
+void input_rest(struct connection *connection);
 void input_free(struct connection *connection);
 bool input_begun(const struct connection *connection);
 

@@ -5,7 +5,13 @@
  * wheel for each connection stands at the earliest of these deadlines. Each turn of the loop in
  * which something happened arms the timer again, mostly for later, which costs one atomic
  * operation. The timer's run is a task of the connection and looks at the deadlines again.
+ *
+ * This process, too, may have been late: stopped by a signal, or without a CPU. So nobody is closed
+ * before the socket was asked: what the client has sent is read first, and a socket that takes
+ * bytes is not stuck.
  */
+#include <poll.h>
+
 #include "common/env.h"
 #include "common/must.h"
 #include "net/connection.h"
@@ -65,21 +71,43 @@ static void deadline_look(struct connection *connection, uint64_t now)
 	}
 }
 
+/* Would the socket take bytes now? Then the client has read, and this process has not written. */
+static bool deadline_writable(const struct connection *connection)
+{
+	struct pollfd wanted = {.events = POLLOUT};
+
+	return uv_fileno((const uv_handle_t *)&connection->tcp, &wanted.fd) == 0 &&
+	       poll(&wanted, 1, 0) == 1 && (wanted.revents & (POLLOUT | POLLERR)) == POLLOUT;
+}
+
 static int deadline_run(struct baton_timer *timer)
 {
 	struct connection *connection = baton_container_of(timer, struct connection, deadline);
+
+	if (connection->closing)
+		return 0;
+	connection->overdue = true; /* judged outside of tasks, at the end of this turn */
+	connection_dirty(connection);
+	return 0;
+}
+
+void connection_judge(struct connection *connection)
+{
 	const uint64_t now = uv_now(&connection->loop->uv);
 	const char *what;
 
+	connection->overdue = false;
 	deadline_look(connection, now);
-	if (deadline_next(connection, &what) > now) {
-		connection_watch(connection);
-		return 0;
-	}
+	if (deadline_next(connection, &what) <= now && what == stuck &&
+	    deadline_writable(connection))
+		connection->progressed = now;
+	else if (deadline_next(connection, &what) <= now && what != stuck)
+		input_rest(connection);
+	if (connection->closing || deadline_next(connection, &what) > now)
+		return;
 	if (what == stuck)
 		stats_count(&connection->loop->env->stats.evicted);
 	connection_fail(connection, what);
-	return 0;
 }
 
 void connection_watch_init(struct connection *connection)

@@ -274,20 +274,43 @@ int input_start(struct connection *connection)
 	return uv_read_start((uv_stream_t *)&connection->tcp, input_allocate, input_read);
 }
 
-void input_last(struct connection *connection)
+/* Reads what the socket has, and handles it. False: it has nothing, or is not read. */
+static bool input_receive(struct connection *connection)
 {
 	unsigned char *const bytes = connection->loop->input;
+	size_t room = LOOP_INPUT_SIZE;
 	uv_os_fd_t fd;
 	ssize_t size;
 
-	if (!connection_reads(connection) || uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
-		return;
-	size = recv(fd, bytes, LOOP_INPUT_SIZE, MSG_DONTWAIT);
+	if (!connection->admitted && stranger_room(connection) < room)
+		room = stranger_room(connection);
+	if (!connection_reads(connection) || room == 0 ||
+	    uv_fileno((uv_handle_t *)&connection->tcp, &fd) != 0)
+		return false;
+	size = recv(fd, bytes, room, MSG_DONTWAIT);
 	if (size <= 0)
-		return;
+		return false;
 	connection->loop->stats.bytes_in += (uint64_t)size;
 	if (!input_take(connection, bytes, (size_t)size))
 		input_fail(connection, -ENOMEM);
+	else if (!connection->closing && !connection->admitted)
+		input_strange(connection, (size_t)size);
+	return true;
+}
+
+void input_last(struct connection *connection)
+{
+	(void)input_receive(connection);
+}
+
+/* Ends: so many bytes are a whole packet, or more than the client may send. */
+void input_rest(struct connection *connection)
+{
+	const uint64_t now = uv_now(&connection->loop->uv);
+	size_t left = connection->loop->env->options.packet_max / LOOP_INPUT_SIZE + 2;
+
+	while (left-- > 0 && input_receive(connection) && connection->seen != now)
+		;
 }
 
 void input_again(struct connection *connection)
